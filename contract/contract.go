@@ -1,0 +1,195 @@
+// Package contract models what a tool may do: what it changes, where its inputs may go, where its outputs come from.
+//
+// A [Contract] gathers the classic MCP hints and SEP-1913's inputMetadata and returnMetadata. Each value is
+// either declared or unknown, and unknown is never safe: [Contract.Assume] replaces it with what the classic
+// hints imply, or else with the worst. Set-valued members are *possible* sets (SEP-1913, Annotation Types: an array
+// in tools/list means "one of these"), so a larger set is a weaker promise.
+//
+// A server's claims count as far as the operator trusts it: see [Effective].
+//
+// Everything here is an immutable value, safe for concurrent use.
+package contract
+
+import "github.com/weir-mcp/weir/label"
+
+// A Hint is a boolean claim that may be absent. The zero Hint is Unknown.
+type Hint uint8
+
+// The values of a Hint.
+const (
+	Unknown Hint = iota
+	No
+	Yes
+)
+
+// HintOf returns Yes or No.
+func HintOf(b bool) Hint {
+	if b {
+		return Yes
+	}
+	return No
+}
+
+// String returns "unknown", "no" or "yes".
+func (h Hint) String() string { return [...]string{"unknown", "no", "yes"}[min(h, Yes)] }
+
+// widen joins two claims of which risky is the dangerous one: either dangerous stays dangerous, and a safe claim beside
+// an unknown one is unknown.
+func (h Hint) widen(o, risky Hint) Hint {
+	switch {
+	case h == risky || o == risky:
+		return risky
+	case h == Unknown || o == Unknown:
+		return Unknown
+	}
+	return h
+}
+
+// or returns h, or d if h is unknown.
+func (h Hint) or(d Hint) Hint {
+	if h == Unknown {
+		return d
+	}
+	return h
+}
+
+// Values is a set of possible values, or unknown. The zero Values is unknown.
+type Values[T ~string] struct {
+	set   label.Set[T]
+	known bool
+}
+
+// Possible returns the known set of the given values.
+func Possible[T ~string](values ...T) Values[T] {
+	return Values[T]{label.SetOf(values...), true}
+}
+
+// Known returns the set of possible values, and false if it is unknown.
+func (v Values[T]) Known() (label.Set[T], bool) { return v.set, v.known }
+
+// Set returns the possible values; the empty set if they are unknown.
+func (v Values[T]) Set() label.Set[T] { return v.set }
+
+// Has reports whether x is known to be possible.
+func (v Values[T]) Has(x T) bool { return v.set.Has(x) }
+
+// Equal reports whether both say the same.
+func (v Values[T]) Equal(o Values[T]) bool { return v.known == o.known && v.set.Equal(o.set) }
+
+// Within reports whether v promises at least what o promises: v is known and inside o, or o is unknown.
+func (v Values[T]) Within(o Values[T]) bool { return !o.known || (v.known && o.set.Contains(v.set)) }
+
+func (v Values[T]) widen(o Values[T]) Values[T] {
+	if !v.known || !o.known {
+		return Values[T]{}
+	}
+	return Values[T]{v.set.Union(o.set), true}
+}
+
+func (v Values[T]) or(d Values[T]) Values[T] {
+	if v.known {
+		return v
+	}
+	return d
+}
+
+// A Destination is where input data may be stored or transmitted (SEP-1913, Destination).
+type Destination string
+
+// The destinations of SEP-1913, from the narrowest to the widest audience.
+const (
+	Ephemeral Destination = "ephemeral"
+	System    Destination = "system"
+	User      Destination = "user"
+	Internal  Destination = "internal"
+	Public    Destination = "public"
+)
+
+// An Outcome is the real-world impact of a call (SEP-1913, Outcomes).
+type Outcome string
+
+// The outcomes of SEP-1913.
+const (
+	Benign        Outcome = "benign"
+	Consequential Outcome = "consequential"
+	Irreversible  Outcome = "irreversible"
+)
+
+// A Contract is what a tool may do. The zero Contract declares nothing.
+type Contract struct {
+	ReadOnly    Hint // changes nothing
+	Destructive Hint // its changes may destroy
+	Idempotent  Hint // calling twice is calling once
+	OpenWorld   Hint // reaches an open world of external entities
+	Malicious   Hint // may report malicious activity
+
+	Destinations Values[Destination]
+	Accepts      Values[label.Class] // sensitivity of the inputs it may take
+	Outcomes     Values[Outcome]
+	Sources      Values[label.Source]
+	Returns      Values[label.Class] // sensitivity of what it may return
+
+	Attribution label.Set[string]
+}
+
+// Pessimistic returns the contract of a tool of which nothing is known: not read-only, destructive, open world, to
+// public destinations, irreversible, from untrusted public sources.
+func Pessimistic() Contract {
+	return Contract{
+		ReadOnly: No, Destructive: Yes, Idempotent: No, OpenWorld: Yes,
+		Destinations: Possible(Public),
+		Outcomes:     Possible(Irreversible),
+		Sources:      Possible(label.UntrustedPublic),
+	}
+}
+
+// Join returns the contract of a tool that may behave as a or as b.
+func Join(a, b Contract) Contract {
+	return Contract{
+		ReadOnly:     a.ReadOnly.widen(b.ReadOnly, No),
+		Destructive:  a.Destructive.widen(b.Destructive, Yes),
+		Idempotent:   a.Idempotent.widen(b.Idempotent, No),
+		OpenWorld:    a.OpenWorld.widen(b.OpenWorld, Yes),
+		Malicious:    a.Malicious.widen(b.Malicious, Yes),
+		Destinations: a.Destinations.widen(b.Destinations),
+		Accepts:      a.Accepts.widen(b.Accepts),
+		Outcomes:     a.Outcomes.widen(b.Outcomes),
+		Sources:      a.Sources.widen(b.Sources),
+		Returns:      a.Returns.widen(b.Returns),
+		Attribution:  a.Attribution.Union(b.Attribution),
+	}
+}
+
+// Equal reports whether both contracts say the same.
+func (c Contract) Equal(o Contract) bool {
+	return c.ReadOnly == o.ReadOnly && c.Destructive == o.Destructive && c.Idempotent == o.Idempotent &&
+		c.OpenWorld == o.OpenWorld && c.Malicious == o.Malicious &&
+		c.Destinations.Equal(o.Destinations) && c.Accepts.Equal(o.Accepts) && c.Outcomes.Equal(o.Outcomes) &&
+		c.Sources.Equal(o.Sources) && c.Returns.Equal(o.Returns) && c.Attribution.Equal(o.Attribution)
+}
+
+// Assume fills what the contract does not declare. First with what its other members imply: a read-only tool
+// destroys nothing and its outcome is benign; a change that is not destructive is consequential; a closed world is
+// not public. Then with [Pessimistic]. Sensitivity and, in a closed world, the source stay unknown: nothing implies them.
+func (c Contract) Assume() Contract {
+	if c.ReadOnly == Yes {
+		c.Destructive = c.Destructive.or(No)
+		c.Outcomes = c.Outcomes.or(Possible(Benign))
+	}
+	if c.Destructive == No {
+		c.Outcomes = c.Outcomes.or(Possible(Consequential))
+	}
+	worst := Pessimistic()
+	if c.OpenWorld == No {
+		c.Destinations = c.Destinations.or(Possible(Internal))
+		worst.Sources = Values[label.Source]{}
+	}
+	c.ReadOnly = c.ReadOnly.or(worst.ReadOnly)
+	c.Destructive = c.Destructive.or(worst.Destructive)
+	c.Idempotent = c.Idempotent.or(worst.Idempotent)
+	c.OpenWorld = c.OpenWorld.or(worst.OpenWorld)
+	c.Destinations = c.Destinations.or(worst.Destinations)
+	c.Outcomes = c.Outcomes.or(worst.Outcomes)
+	c.Sources = c.Sources.or(worst.Sources)
+	return c
+}

@@ -1,0 +1,114 @@
+// Package label is the lattice of trust and sensitivity that Weir tracks.
+//
+// A [Label] says what is known of some data: whether other people could have written it, whether it is
+// private, how sensitive it is, who may read it, where it came from. Labels form a join-semilattice: [Join]
+// is commutative, associative and idempotent, and never lowers a component, so that replicas, retries and
+// re-orderings cannot lose a taint. The zero Label claims nothing and is the bottom of the lattice.
+//
+// The components and their orders:
+//
+//	untrusted    false < true
+//	private      false < true
+//	malicious    false < true, with the findings that say why
+//	sensitivity  subsets of the classes, by inclusion; none is the empty set
+//	sources      subsets of SEP-1913's five sources, by inclusion
+//	readers      everyone > any set of principals > nobody; join intersects
+//	attribution  sets of URIs, by inclusion
+//
+// Sensitivity other than the class "user" makes data private; [Label.Normal] states that and Join preserves it.
+//
+// Everything here is an immutable value, safe for concurrent use. The package imports the standard library only.
+package label
+
+// A Class is a sensitivity class: SEP-1913's DataClass without "none", which is the empty set.
+type Class string
+
+// The classes of SEP-1913 (Schema Definitions, DataClass), and two of our own.
+const (
+	User        Class = "user"        // user-specific, but not sensitive
+	PII         Class = "pii"         // personally identifiable
+	Financial   Class = "financial"   // financial or transactional
+	Credentials Class = "credentials" // secrets, keys, passwords
+	Regulated   Class = "regulated"   // regulated, regime not named (SEP-2061)
+	Unspecified Class = "unspecified" // sensitive, in a way that this vocabulary has no word for
+)
+
+// regulatedPrefix precedes the scope in the class of regulated data.
+const regulatedPrefix = "regulated:"
+
+// RegulatedBy returns the class of data under the named regime, such as "GDPR".
+func RegulatedBy(scope string) Class { return Class(regulatedPrefix + scope) }
+
+// Scope returns the regime of a class made by [RegulatedBy].
+func (c Class) Scope() (scope string, ok bool) {
+	if len(c) > len(regulatedPrefix) && c[:len(regulatedPrefix)] == regulatedPrefix {
+		return string(c[len(regulatedPrefix):]), true
+	}
+	return "", false
+}
+
+// A Source is where data came from, as in SEP-1913's ReturnMetadata.source.
+type Source string
+
+// The five sources of SEP-1913.
+const (
+	UntrustedPublic Source = "untrustedPublic" // public but unverified
+	TrustedPublic   Source = "trustedPublic"   // public and curated
+	Internal        Source = "internal"        // internal systems or data sets
+	UserSource      Source = "user"            // provided or owned by the user
+	System          Source = "system"          // made by the platform itself
+)
+
+// A Label says what is known of some data. The zero Label claims nothing.
+type Label struct {
+	Untrusted   bool        `json:"untrusted,omitempty"`
+	Private     bool        `json:"private,omitempty"`
+	Malicious   bool        `json:"malicious,omitempty"`
+	Findings    Set[string] `json:"findings,omitzero"` // why Malicious is set
+	Sensitivity Set[Class]  `json:"sensitivity,omitzero"`
+	Sources     Set[Source] `json:"sources,omitzero"`
+	Readers     Readers     `json:"readers,omitzero"`
+	Attribution Set[string] `json:"attribution,omitzero"` // URIs of what the data was made from
+}
+
+// Join returns the least label that covers both a and b.
+func Join(a, b Label) Label {
+	return Label{
+		Untrusted:   a.Untrusted || b.Untrusted,
+		Private:     a.Private || b.Private,
+		Malicious:   a.Malicious || b.Malicious,
+		Findings:    a.Findings.Union(b.Findings),
+		Sensitivity: a.Sensitivity.Union(b.Sensitivity),
+		Sources:     a.Sources.Union(b.Sources),
+		Readers:     a.Readers.Join(b.Readers),
+		Attribution: a.Attribution.Union(b.Attribution),
+	}
+}
+
+// Covers reports whether joining b into a would change nothing.
+func (a Label) Covers(b Label) bool {
+	return (a.Untrusted || !b.Untrusted) &&
+		(a.Private || !b.Private) &&
+		(a.Malicious || !b.Malicious) &&
+		a.Findings.Contains(b.Findings) &&
+		a.Sensitivity.Contains(b.Sensitivity) &&
+		a.Sources.Contains(b.Sources) &&
+		a.Readers.Covers(b.Readers) &&
+		a.Attribution.Contains(b.Attribution)
+}
+
+// Equal reports whether both labels say the same.
+func (a Label) Equal(b Label) bool { return a.Covers(b) && b.Covers(a) }
+
+// IsZero reports whether the label claims nothing.
+func (a Label) IsZero() bool { return Label{}.Covers(a) }
+
+// Normal returns the label with what its components imply: the source untrustedPublic makes data
+// untrusted; the sources internal and user, a limited circle of readers, and any class but "user" make it private.
+// Every label that Weir builds from the outside goes through Normal; the join of normal labels is normal.
+func (a Label) Normal() Label {
+	a.Untrusted = a.Untrusted || a.Sources.Has(UntrustedPublic)
+	a.Private = a.Private || a.Readers.limited || a.Sources.Has(Internal) || a.Sources.Has(UserSource) ||
+		a.Sensitivity.Len() > 1 || (a.Sensitivity.Len() == 1 && !a.Sensitivity.Has(User))
+	return a
+}
