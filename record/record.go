@@ -1,0 +1,85 @@
+// Package record is the one schema of what Weir writes down: every decision, every rise of a label, every
+// defect of a server, every question and its answer.
+//
+// An [Event] is one JSON object. A record is a sequence of them, one a line ([Lines]), each complete in itself:
+//
+//	{"v":1,"id":"…","time":"2026-11-21T10:00:00.123456789Z","kind":"decision","session":"…","principal":"local",
+//	 "call":"…","server":"mail","method":"tools/call","name":"send_email","phase":"call","effect":"ask",
+//	 "rule":"ask-before-private-data-leaves","message":"…","arguments":"sha256:…","label":{"private":true,…}}
+//
+// Version: v is 1. Members may be added under the same version; a reader ignores those it does not know. A member that
+// changes its meaning changes v.
+//
+// Arguments and results are not written down: they may hold what must not leave the agent's context. A digest of
+// the canonical arguments ties an event to its call. Names, URIs and messages that a server chose are written as JSON
+// strings and are hostile to whoever prints them.
+//
+// A Recorder returns when the event is written. What must be evidence before it takes effect is recorded
+// first, and an error of the Recorder means that the effect does not happen.
+package record
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/weir-mcp/weir/label"
+)
+
+// Version is the version of the event schema that this package writes.
+const Version = 1
+
+// A Kind is what an event reports.
+type Kind string
+
+// The kinds of events.
+const (
+	Decision Kind = "decision" // policy decided on a call or a result
+	Label    Kind = "label"    // an agent session's label rose
+	Defect   Kind = "defect"   // a server broke its contract, a schema or the protocol
+	Approval Kind = "approval" // a person was asked, or answered
+	Upstream Kind = "upstream" // a connection to a server began, failed or ended
+)
+
+// An Event is one entry of the record. Members that do not apply to its kind are empty.
+type Event struct {
+	V         int       `json:"v"`
+	ID        string    `json:"id"`   // unique, random
+	Time      time.Time `json:"time"` // UTC, nanoseconds
+	Kind      Kind      `json:"kind"`
+	Session   string    `json:"session,omitempty"` // agent session key
+	Principal string    `json:"principal,omitempty"`
+	Call      string    `json:"call,omitempty"` // ties the events of one call together
+	Server    string    `json:"server,omitempty"`
+	Method    string    `json:"method,omitempty"` // JSON-RPC method
+	Name      string    `json:"name,omitempty"`   // tool or prompt name, or resource URI
+
+	Phase     string       `json:"phase,omitempty"`     // decision: "call" or "result"
+	Effect    string       `json:"effect,omitempty"`    // decision: what was done; approval: its outcome; upstream: its state
+	Decided   string       `json:"decided,omitempty"`   // decision: what policy said, where the mode softened it
+	Rule      string       `json:"rule,omitempty"`      // decision: the rule that decided
+	Matched   []string     `json:"matched,omitempty"`   // decision: every rule that matched
+	Message   string       `json:"message,omitempty"`   // what a person was told, or what is wrong
+	Where     string       `json:"where,omitempty"`     // defect: the JSON path
+	Arguments string       `json:"arguments,omitempty"` // "sha256:" and the hexadecimal digest of the canonical arguments
+	Binding   string       `json:"binding,omitempty"`   // approval: what it is bound to
+	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: what was added
+}
+
+// New returns an event of the given kind with its version, id and time set.
+func New(kind Kind, now time.Time) *Event {
+	return &Event{V: Version, ID: rand.Text(), Time: now.UTC(), Kind: kind}
+}
+
+// A Recorder writes events down. It is safe for concurrent use, and returns when the event is written: an error
+// means that it may not be, and that what the event stands for must not happen.
+type Recorder interface {
+	Record(ctx context.Context, e *Event) error
+}
+
+// Discard returns a Recorder that keeps nothing. It is dangerous: what is decided leaves no trace.
+func Discard() Recorder { return discard{} }
+
+type discard struct{}
+
+func (discard) Record(context.Context, *Event) error { return nil }

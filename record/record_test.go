@@ -1,0 +1,110 @@
+package record_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
+)
+
+func TestLinesKeepsEachEventOnItsOwnLine(t *testing.T) {
+	var buf bytes.Buffer
+	lines := record.NewLines(&buf)
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			e := record.New(record.Decision, time.Unix(int64(i), 0))
+			e.Name = fmt.Sprintf("tool\n%d\u2028<script>", i)
+			e.Label = &label.Label{Untrusted: true}
+			if err := lines.Record(t.Context(), e); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	sc := bufio.NewScanner(&buf)
+	for sc.Scan() {
+		var e record.Event
+		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
+			t.Fatalf("line %q: %v", sc.Text(), err)
+		}
+		if e.V != record.Version || e.ID == "" || !e.Label.Untrusted {
+			t.Errorf("event lost members: %s", sc.Text())
+		}
+		seen[e.Name] = true
+	}
+	if len(seen) != 100 {
+		t.Errorf("%d events of 100 came back", len(seen))
+	}
+}
+
+func TestEventEncoding(t *testing.T) {
+	e := &record.Event{
+		V: 1, ID: "a", Time: time.Date(2026, 11, 21, 10, 0, 0, 5, time.UTC), Kind: record.Decision, Session: "s", Call: "c",
+		Server: "mail", Method: "tools/call", Name: "send_email", Phase: "call", Effect: "ask", Rule: "r",
+	}
+	got, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"v":1,"id":"a","time":"2026-11-21T10:00:00.000000005Z","kind":"decision","session":"s","call":"c",` +
+		`"server":"mail","method":"tools/call","name":"send_email","phase":"call","effect":"ask","rule":"r"}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("the wire form changed (-want +got):\n%s", diff)
+	}
+}
+
+type failAfter struct{ n int }
+
+func (f *failAfter) Write(p []byte) (int, error) {
+	if f.n--; f.n < 0 {
+		return 3, errors.New("disk full")
+	}
+	return len(p), nil
+}
+
+func TestLinesRefusesAfterATornLine(t *testing.T) {
+	lines := record.NewLines(&failAfter{n: 1})
+	e := record.New(record.Decision, time.Now())
+	for i, want := range []bool{true, false, false} {
+		if err := lines.Record(t.Context(), e); (err == nil) != want {
+			t.Errorf("event %d: err = %v", i, err)
+		}
+	}
+}
+
+func TestOpenFileClosesATornLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "events.jsonl")
+	for _, write := range []string{"{}\n", `{"v":1,"torn`, "{}\n"} {
+		f, err := record.OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(write); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "{}\n{\"v\":1,\"torn\n{}\n"; string(got) != want {
+		t.Errorf("record is %q, want %q", got, want)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
+	}
+}
