@@ -1,0 +1,99 @@
+package rawjson
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxDepth is how deep objects and arrays may be nested; [[]] has depth 2.
+const MaxDepth = 1000
+
+// A Fault is what is wrong with a document that Check refuses.
+type Fault uint8
+
+// The faults. The zero Fault is BadSyntax.
+const (
+	BadSyntax     Fault = iota // not one JSON value
+	BadUTF8                    // not UTF-8, or an escape for half a surrogate pair
+	DuplicateName              // two members of one object have the same name
+	TooDeep                    // nested deeper than MaxDepth
+)
+
+// String returns the name of the fault in a few words.
+func (f Fault) String() string {
+	return [...]string{"bad syntax", "bad UTF-8", "duplicate name", "nested too deep"}[min(f, TooDeep)]
+}
+
+// A SyntaxError says why Check refused a document.
+type SyntaxError struct {
+	Fault  Fault
+	Offset int64  // index of the first byte that is wrong
+	Reason string // bounded in length; what it quotes of the document is escaped
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("at byte %d: %s", e.Offset, e.Reason) }
+
+// Check reports whether data is exactly one JSON value, with white space around it at most, in valid UTF-8, without two
+// members of the same unescaped name in any object, and no deeper than [MaxDepth]. The error is a [*SyntaxError]. It
+// costs one pass for a good document, and up to four for a bad one.
+func Check(data []byte) error {
+	if at := tooDeep(data); at >= 0 {
+		return &SyntaxError{TooDeep, int64(at), fmt.Sprintf("nested deeper than %d", MaxDepth)}
+	}
+	if jsontext.Value(data).IsValid() {
+		return nil
+	}
+	err := read(data)
+	if later := read(data, jsontext.AllowInvalidUTF8(true)); err.Fault == BadSyntax && (later == nil || later.Offset > err.Offset) {
+		err.Fault = BadUTF8
+	}
+	return err
+}
+
+// read decodes a document that is not valid, for the reason; nil if the options allow it.
+func read(data []byte, opts ...jsontext.Options) *SyntaxError {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), opts...)
+	_, err := d.ReadValue()
+	if err == nil {
+		if end := skipSpace(data, int(d.InputOffset())); end < len(data) {
+			return &SyntaxError{BadSyntax, int64(end), "text after the value"}
+		}
+		return nil
+	}
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case !errors.As(err, &syntactic): // io.EOF
+		return &SyntaxError{BadSyntax, int64(len(data)), "empty document"}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &SyntaxError{BadSyntax, int64(len(data)), "unexpected end"}
+	}
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return &SyntaxError{DuplicateName, syntactic.ByteOffset, fmt.Sprintf("duplicate name %.64q", syntactic.JSONPointer.LastToken())}
+	}
+	return &SyntaxError{BadSyntax, syntactic.ByteOffset, strings.ToValidUTF8(fmt.Sprintf("%.100s", syntactic.Err), "\uFFFD")}
+}
+
+// tooDeep returns the index of the bracket that nests deeper than MaxDepth, or -1. It looks at brackets and strings only,
+// so that it is exact for whatever is well formed.
+func tooDeep(data []byte) int {
+	for i, depth := 0, 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			if i = skipString(data, i) - 1; i < 0 {
+				return -1
+			}
+		case '{', '[':
+			if depth++; depth > MaxDepth {
+				return i
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return -1
+}

@@ -1,0 +1,170 @@
+package rawjson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+func nested(depth int, opening, closing string) string {
+	return strings.Repeat(opening, depth) + "0" + strings.Repeat(closing, depth)
+}
+
+func TestCheckAccepts(t *testing.T) {
+	for _, doc := range []string{
+		`{}`, `[]`, `""`, `0`, `-0`, `-1.5e+10`, `true`, `false`, `null`,
+		" \t\r\n{ \"a\" : [ 1 , 2 ] }\n",
+		`{"a":{"a":{"a":1}}}`,
+		`{"a":1,"A":2}`,
+		`{"":1," ":2}`,
+		`{"a":1e400}`,
+		`["\u0000\u001f\"\\\/\b\f\n\r\t"]`,
+		`"\ud83d\ude00"`,
+		"\"\u2028\U0001F600\"",
+		nested(rawjson.MaxDepth, "[", "]"),
+		nested(rawjson.MaxDepth, `{"":`, "}"),
+		`"` + strings.Repeat("[", 2*rawjson.MaxDepth) + `"`,
+	} {
+		if err := rawjson.Check([]byte(doc)); err != nil {
+			t.Errorf("Check(%.60q) = %v", doc, err)
+		}
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	for _, test := range []struct {
+		doc    string
+		fault  rawjson.Fault
+		offset int64
+	}{
+		{``, rawjson.BadSyntax, 0},
+		{" \n", rawjson.BadSyntax, 2},
+		{`{`, rawjson.BadSyntax, 1},
+		{`{"a"`, rawjson.BadSyntax, 4},
+		{`{"a":1,}`, rawjson.BadSyntax, 7},
+		{`[1,]`, rawjson.BadSyntax, 3},
+		{`[1 2]`, rawjson.BadSyntax, 3},
+		{`[1}`, rawjson.BadSyntax, 2},
+		{`{'a':1}`, rawjson.BadSyntax, 1},
+		{`{a:1}`, rawjson.BadSyntax, 1},
+		{`{1:1}`, rawjson.BadSyntax, 1},
+		{`01`, rawjson.BadSyntax, 1},
+		{`1.`, rawjson.BadSyntax, 2},
+		{`.5`, rawjson.BadSyntax, 0},
+		{`+1`, rawjson.BadSyntax, 0},
+		{`NaN`, rawjson.BadSyntax, 0},
+		{`tru`, rawjson.BadSyntax, 3},
+		{`True`, rawjson.BadSyntax, 0},
+		{`"a`, rawjson.BadSyntax, 2},
+		{`"\x41"`, rawjson.BadSyntax, 1},
+		{"\"a\nb\"", rawjson.BadSyntax, 2},
+		{`{} {}`, rawjson.BadSyntax, 3},
+		{`{},`, rawjson.BadSyntax, 2},
+		{`/**/{}`, rawjson.BadSyntax, 0},
+		{"\ufeff{}", rawjson.BadSyntax, 0},
+		{"{}\x00", rawjson.BadSyntax, 2},
+		{"\"\xff\"", rawjson.BadUTF8, 1},
+		{"\"\xed\xa0\x80\"", rawjson.BadUTF8, 1},
+		{"\"\xc0\xaf\"", rawjson.BadUTF8, 1},
+		{"{\"a\xff\":1}", rawjson.BadUTF8, 3},
+		{`"\ud800"`, rawjson.BadUTF8, 1},
+		{`"\ud800\u0041"`, rawjson.BadUTF8, 1},
+		{`"\udc00"`, rawjson.BadUTF8, 1},
+		{`{"\ud800":1}`, rawjson.BadUTF8, 2},
+		{`{"a":1,"a":1}`, rawjson.DuplicateName, 7},
+		{`{"name":1,"\u006eame":2}`, rawjson.DuplicateName, 10},
+		{`{"a\/b":1,"a/b":2}`, rawjson.DuplicateName, 10},
+		{"{\"\u00e9\":1,\"\\u00E9\":2}", rawjson.DuplicateName, 8},
+		{`{"":1,"":2}`, rawjson.DuplicateName, 6},
+		{`[{"x":[{"a":1,"b":2,"a":3}]}]`, rawjson.DuplicateName, 20},
+		{nested(rawjson.MaxDepth+1, "[", "]"), rawjson.TooDeep, rawjson.MaxDepth},
+		{nested(rawjson.MaxDepth+1, `{"":`, "}"), rawjson.TooDeep, 4 * rawjson.MaxDepth},
+		{strings.Repeat("[", 1<<20), rawjson.TooDeep, rawjson.MaxDepth},
+	} {
+		err := rawjson.Check([]byte(test.doc))
+		var syntax *rawjson.SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Errorf("Check(%.60q) = %v, want a SyntaxError", test.doc, err)
+			continue
+		}
+		if syntax.Fault != test.fault || syntax.Offset != test.offset {
+			t.Errorf("Check(%.60q): %v at %d (%s), want %v at %d",
+				test.doc, syntax.Fault, syntax.Offset, syntax.Reason, test.fault, test.offset)
+		}
+	}
+}
+
+// Many members must not make the search for duplicates quadratic, and the last of them must still be found.
+func TestCheckFindsADuplicateAmongMany(t *testing.T) {
+	var doc strings.Builder
+	doc.WriteString(`{"first":0`)
+	for i := range 100_000 {
+		fmt.Fprintf(&doc, `,"m%d":%d`, i, i)
+	}
+	if err := rawjson.Check([]byte(doc.String() + `}`)); err != nil {
+		t.Fatalf("without a duplicate: %v", err)
+	}
+	var syntax *rawjson.SyntaxError
+	if err := rawjson.Check([]byte(doc.String() + `,"f\u0069rst":1}`)); !errors.As(err, &syntax) || syntax.Fault != rawjson.DuplicateName {
+		t.Fatalf("with a duplicate: %v", err)
+	}
+}
+
+// An error message quotes hostile input, so it must be short and printable.
+func TestCheckErrorsAreBounded(t *testing.T) {
+	long := strings.Repeat(`\u001b[2J`, 1000)
+	for _, doc := range []string{
+		`{"` + long + `":1,"` + long + `":2}`,
+		`{"a":` + strings.Repeat("\x1b", 1000),
+		`"` + strings.Repeat("\x1b", 1000) + `"`,
+	} {
+		err := rawjson.Check([]byte(doc))
+		if err == nil || len(err.Error()) > 600 || strings.ContainsRune(err.Error(), 0x1b) {
+			t.Errorf("Check(%.20q…) = %.700q", doc, err)
+		}
+	}
+}
+
+// Check must never accept what encoding/json refuses; what it refuses for its syntax, encoding/json refuses too.
+func FuzzCheck(f *testing.F) {
+	for _, doc := range []string{
+		`{"a":[1,2.5e3,true,null,"\u00e9\n"]}`, `{"a":1,"\u0061":2}`, "\"\xff\"", `"\ud800"`, `[[[[]]]]`, `{"a":}`, ` 0 `, `1 1`,
+	} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		err := rawjson.Check(doc)
+		var syntax *rawjson.SyntaxError
+		switch {
+		case err == nil && !json.Valid(doc):
+			t.Fatal("accepted what encoding/json refuses")
+		case err == nil:
+			return
+		case !errors.As(err, &syntax):
+			t.Fatalf("not a SyntaxError: %v", err)
+		case syntax.Offset < 0 || syntax.Offset > int64(len(doc)):
+			t.Fatalf("offset %d of %d", syntax.Offset, len(doc))
+		case syntax.Fault == rawjson.BadSyntax && json.Valid(doc):
+			t.Fatalf("refused what encoding/json accepts: %v", err)
+		}
+	})
+}
+
+func BenchmarkCheck(b *testing.B) {
+	for _, size := range sizes {
+		doc := document(size.bytes)
+		b.Run(size.name, func(b *testing.B) {
+			b.SetBytes(int64(len(doc)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := rawjson.Check(doc); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

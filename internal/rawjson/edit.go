@@ -1,0 +1,90 @@
+package rawjson
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrNotObject says that a path leads through a value that has no members.
+var ErrNotObject = errors.New("not an object")
+
+// Set returns a copy of data with the value at the path replaced, or added as the last member of its object, with the
+// objects on the way made as needed. All other bytes stay as they are. The empty path replaces the document's value.
+// The error is [ErrNotObject], with the path, if a value on the way is there but is no object. The value is spliced in
+// as it is: it must be one JSON value.
+func Set(data, value []byte, path ...string) ([]byte, error) {
+	at, ok := root(data)
+	if !ok {
+		return nil, fmt.Errorf("document: %w", ErrNotObject)
+	}
+	for depth, name := range path {
+		s, found := find(data, at.start, name)
+		switch {
+		case found:
+			at = s.value
+		case s.closing < 0:
+			return nil, fmt.Errorf("%s: %w", where(path[:depth]), ErrNotObject)
+		case s.before < 0:
+			return splice(data, span{at.start + 1, at.start + 1}, addition(nil, path[depth:], value)), nil
+		default:
+			return splice(data, span{s.before, s.before}, addition([]byte{','}, path[depth:], value)), nil
+		}
+	}
+	return splice(data, at, value), nil
+}
+
+// addition appends the text of a new member to dst: the path as nested objects, the value.
+func addition(dst []byte, path []string, value []byte) []byte {
+	for i, name := range path {
+		if i > 0 {
+			dst = append(dst, '{')
+		}
+		dst = append(AppendQuote(dst, name), ':')
+	}
+	dst = append(dst, value...)
+	for range path[1:] {
+		dst = append(dst, '}')
+	}
+	return dst
+}
+
+// Delete returns a copy of data without the member at the path and the comma that parted it from the next member, or
+// if it was the last, from the one before. All other bytes stay as they are. If there is no such member, or the path is
+// empty, it returns data itself.
+func Delete(data []byte, path ...string) []byte {
+	if len(path) == 0 {
+		return data
+	}
+	object, ok := locate(data, path[:len(path)-1])
+	if !ok {
+		return data
+	}
+	s, ok := find(data, object.start, path[len(path)-1])
+	if !ok {
+		return data
+	}
+	gone := span{s.name.start, s.value.end}
+	if comma := skipSpace(data, gone.end); comma < len(data) && data[comma] == ',' {
+		gone.end = comma + 1
+	} else if s.before >= 0 {
+		gone.start = skipSpace(data, s.before)
+	}
+	return splice(data, gone, nil)
+}
+
+// splice returns data with one part replaced.
+func splice(data []byte, at span, value []byte) []byte {
+	out := make([]byte, 0, len(data)-(at.end-at.start)+len(value))
+	out = append(out, data[:at.start]...)
+	out = append(out, value...)
+	return append(out, data[at.end:]...)
+}
+
+// where names a path in errors, as "_meta.annotations".
+func where(path []string) string {
+	if len(path) == 0 {
+		return "document"
+	}
+	return strings.Join(path, ".")
+}

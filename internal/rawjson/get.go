@@ -1,0 +1,90 @@
+package rawjson
+
+import (
+	"bytes"
+	"iter"
+)
+
+// Get returns the value at the path of member names, without the white space around it, and false if there is none. The
+// empty path is the whole document. Only objects are entered.
+func Get(data []byte, path ...string) (value []byte, ok bool) {
+	at, ok := locate(data, path)
+	if !ok {
+		return nil, false
+	}
+	return at.of(data), true
+}
+
+// Members iterates over the members of an object in their order, with unescaped names. It yields nothing for anything
+// else. A name that does not unescape ends it; Check refuses those.
+func Members(data []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		members(data, skipSpace(data, 0), func(m member) bool {
+			name, ok := unquote(m.name.of(data))
+			return ok && yield(name, m.value.of(data))
+		})
+	}
+}
+
+// Elements iterates over the elements of an array. It yields nothing for anything else.
+func Elements(data []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		i := enter(data, skipSpace(data, 0), '[')
+		for i >= 0 && i < len(data) && data[i] != ']' {
+			end := skipValue(data, i)
+			if end < 0 || !yield((span{i, end}).of(data)) {
+				return
+			}
+			i = next(data, end, ']')
+		}
+	}
+}
+
+// locate returns the place of the value at the path.
+func locate(data []byte, path []string) (at span, ok bool) {
+	at, ok = root(data)
+	for _, name := range path {
+		if !ok {
+			return span{}, false
+		}
+		var s slot
+		s, ok = find(data, at.start, name)
+		at = s.value
+	}
+	return at, ok
+}
+
+// A slot is where a member is, or would be added, in its object.
+type slot struct {
+	member
+	before  int // where the member before it ends; -1 if there is none
+	closing int // the index of the object's closing brace; -1 if the member was found, or if there is no whole object
+}
+
+// find looks for the member of that name in the object at i.
+func find(data []byte, i int, name string) (s slot, ok bool) {
+	s.before = -1
+	s.closing = members(data, i, func(m member) bool {
+		if ok = named(m.name.of(data), name); ok {
+			s.member = m
+		} else {
+			s.before = m.value.end
+		}
+		return !ok
+	})
+	return s, ok
+}
+
+// named reports whether the string literal reads name. An escape is two to six times as long as what it stands for, so
+// lengths settle most comparisons.
+func named(literal []byte, name string) bool {
+	body := literal[1 : len(literal)-1]
+	switch {
+	case len(body) < len(name) || len(body) > 6*len(name):
+		return false
+	case len(body) == len(name):
+		return string(body) == name && bytes.IndexByte(body, '\\') < 0
+	}
+	text, ok := unquote(literal)
+	return ok && text == name
+}
