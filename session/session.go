@@ -1,0 +1,122 @@
+// Package session is the label state of each agent session.
+//
+// An agent session is one run of one agent: what entered it may influence everything that it does later. Its label is
+// the join of the labels of all data that entered. [Sessions] opens sessions, reads their labels, and raises them:
+//
+//	sessions := session.New(session.Options{})
+//	state, _, err := sessions.Open(ctx, session.Ref{Key: "c-1", Principal: "alice"})
+//	change, err := sessions.Raise(ctx, "c-1", label.Label{Untrusted: true})
+//
+// The key says which session a call belongs to; deriving it from what a transport knows is the caller's business. A key
+// is bound to the principal that opened it first. A session may name a parent: it starts with the parent's label, and what
+// enters it enters the parent and all further ancestors.
+//
+// What is promised:
+//
+//   - Labels only rise. No method lowers one.
+//   - Labels are normal (see [label.Label.Normal]) and bounded (see [store.Limits]), so that the cost of a call does not
+//     grow with the number of calls before it.
+//   - When Raise has returned, the label is in the store, and every later Open, Snapshot and Raise sees it, in every process
+//     that shares the store.
+//   - A label that the session already covers costs one read and no write.
+//
+// The package holds no state of its own and no locks: it is as durable, and as concurrent, as its [store.Store].
+package session
+
+import (
+	"context"
+	"iter"
+
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/store"
+)
+
+// What package store says of a session is what this package says; see there.
+type (
+	Ref   = store.Ref
+	State = store.Session
+	Rise  = store.Rise
+)
+
+// More stands in an attribution or among findings for those that the limits left out.
+const More = store.More
+
+// Options are the options of [New].
+type Options struct {
+	Store          store.Store // default: a new store in memory
+	MaxAttribution int         // URIs in a session's attribution, default 1024; more become the one URI More
+	MaxFindings    int         // findings in a session's label, default 256; more become the one finding More
+	MaxClasses     int         // regulated scopes in a session's sensitivity, default 64; more become label.Regulated
+}
+
+// Sessions is the label state of all agent sessions of a store. It may be used concurrently.
+type Sessions struct {
+	store  store.Store
+	limits store.Limits
+}
+
+// New returns the sessions of the options' store.
+func New(opts Options) *Sessions {
+	if opts.Store == nil {
+		opts.Store = store.NewMemory(nil)
+	}
+	return &Sessions{opts.Store, store.Limits{
+		Attribution: opts.MaxAttribution,
+		Findings:    opts.MaxFindings,
+		Classes:     opts.MaxClasses,
+	}}
+}
+
+// Open returns the state of the session that ref names, creating it if need be, and the labels that rose with it:
+// that of a session which got a parent just now, and of its ancestors. Mostly nothing rises.
+//
+// Errors are [store.ErrInvalid], [store.ErrPrincipal] if the session or its parent belongs to another principal,
+// [store.ErrParent] if it cannot have that parent, [store.ErrFull], or an error of the store itself.
+func (s *Sessions) Open(ctx context.Context, ref Ref) (State, []Rise, error) {
+	return s.store.Open(ctx, ref, s.limits)
+}
+
+// Snapshot returns the state of a session. The error is [store.ErrNotFound] if it was never opened.
+func (s *Sessions) Snapshot(ctx context.Context, key string) (State, error) {
+	return s.store.Get(ctx, key)
+}
+
+// A Change is what [Sessions.Raise] did.
+type Change struct {
+	Before, After label.Label // of the session; equal if it did not rise
+	Raised        bool        // whether After is higher than Before
+	Ancestors     []Rise      // the ancestors whose labels rose, nearest first
+}
+
+// Raise joins the label into the session and all its ancestors. The error is [store.ErrNotFound] if the session was never
+// opened, or an error of the store itself; then the caller must not hand on the data that the label speaks of.
+func (s *Sessions) Raise(ctx context.Context, key string, l label.Label) (Change, error) {
+	l = l.Normal()
+	state, err := s.store.Get(ctx, key)
+	if err != nil {
+		return Change{}, err
+	}
+	// An ancestor covers its descendants, so what the session covers need not be joined into any of them.
+	if state.Label.Covers(s.limits.Join(state.Label, l)) {
+		return Change{Before: state.Label, After: state.Label}, nil
+	}
+	state, rises, err := s.store.Join(ctx, key, l, s.limits)
+	if err != nil {
+		return Change{}, err
+	}
+	if len(rises) == 0 || rises[0].Key != key { // another call raised the session between our read and our write
+		return Change{Before: state.Label, After: state.Label, Ancestors: rises}, nil
+	}
+	return Change{Before: rises[0].Before, After: rises[0].After, Raised: true, Ancestors: rises[1:]}, nil
+}
+
+// Count counts one call of the session and returns the number of its calls so far, this one included. The error is
+// [store.ErrNotFound] if the session was never opened.
+func (s *Sessions) Count(ctx context.Context, key string) (int64, error) {
+	return s.store.Count(ctx, key)
+}
+
+// List iterates over the principal's sessions, or over all if principal is "", newest first. An error ends the iteration.
+func (s *Sessions) List(ctx context.Context, principal string) iter.Seq2[State, error] {
+	return s.store.List(ctx, principal)
+}

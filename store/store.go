@@ -1,0 +1,120 @@
+// Package store keeps agent sessions: who they belong to, what each descends from, and the label of all that entered it.
+//
+// A [Store] is a small transactional interface. [NewMemory] is its reference; package storetest is the acceptance
+// test that every back end has to pass.
+//
+//	st := store.NewMemory(nil)
+//	s, _, err := st.Open(ctx, store.Ref{Key: "c-1", Principal: "alice"}, store.Limits{})
+//	s, rises, err := st.Join(ctx, "c-1", label.Label{Untrusted: true}, store.Limits{})
+//
+// What a Store promises:
+//
+//   - Every operation is atomic, and an error means that it had no effect.
+//   - Labels only rise, Calls only grow, Seen never goes back. No operation lowers anything or removes a session.
+//   - Once an operation that changed something has returned, every read that starts later, in any process, sees it.
+//   - The principal is bound at creation. A parent belongs to the same principal, is bound once, and the chain of
+//     ancestors has no cycle and at most [MaxDepth] members.
+//   - What is joined into a session is joined into all its ancestors in the same transaction, and a session that gets a
+//     parent takes over its label and gives its own. So an ancestor always covers its descendants.
+//   - Labels stay bounded, so that the cost of an operation does not grow with a session's age: see [Limits].
+//   - An operation whose context is done when it starts returns the context's error.
+//
+// Times are UTC, in microseconds. All methods may be used concurrently.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/label"
+)
+
+// The kinds of errors that a Store returns, wrapped with the session's key.
+var (
+	ErrNotFound  = errors.New("no such session")
+	ErrPrincipal = errors.New("session belongs to another principal")
+	ErrParent    = errors.New("session cannot have this parent") // it has another, a cycle, or a chain over MaxDepth
+	ErrInvalid   = errors.New("invalid session reference")
+	ErrFull      = errors.New("too many sessions")
+)
+
+const (
+	// MaxKey is the greatest length of a key or principal in bytes.
+	MaxKey = 1024
+	// MaxDepth is the greatest number of ancestors of a session.
+	MaxDepth = 64
+)
+
+// A Session is the state of one agent session, as it was when it was read.
+type Session struct {
+	Key       string
+	Parent    string // key of the session that this one descends from; "" if none
+	Principal string
+	Label     label.Label // the join of the labels of all data that entered the session or a descendant
+	Calls     int64       // calls counted in the session itself, without its descendants
+	Created   time.Time
+	Seen      time.Time // when the session was created, counted a call or had its label joined to a higher one, at the latest
+}
+
+// A Ref names a session to open. Key and Principal are required; each string is UTF-8 without NUL, of at most [MaxKey] bytes.
+type Ref struct {
+	Key       string
+	Parent    string // "" if the session has none, or if it is not known here
+	Principal string
+}
+
+// Check returns an error that is [ErrInvalid] if the reference is not one that a Store accepts. Back ends call it first.
+func (r Ref) Check() error {
+	for _, f := range []struct{ name, value string }{
+		{"key", r.Key}, {"parent", r.Parent}, {"principal", r.Principal},
+	} {
+		switch {
+		case f.value == "" && f.name != "parent":
+			return fmt.Errorf("%w: %s is empty", ErrInvalid, f.name)
+		case len(f.value) > MaxKey:
+			return fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalid, f.name, MaxKey)
+		case !utf8.ValidString(f.value) || strings.ContainsRune(f.value, 0):
+			return fmt.Errorf("%w: %s is not text", ErrInvalid, f.name)
+		}
+	}
+	return nil
+}
+
+// A Rise is the change of one session's label: After covers Before and differs from it.
+type Rise struct {
+	Key           string
+	Before, After label.Label
+}
+
+// A Store keeps agent sessions. The package comment says what it promises.
+//
+// Open and Join return the session after the operation, and what rose in it: the session itself first, then its
+// ancestors, nearest first, leaving out those that did not. That a new session takes over its parent's label is a rise too.
+type Store interface {
+	// Open returns the session, creating it if it does not exist. A new session starts with its parent's label; a parent
+	// that does not exist is created too, so that a descendant may come first. If the session exists without a parent and
+	// the reference names one, the two are linked, and each label is joined into the other session and its ancestors.
+	// Opening an existing session otherwise writes nothing.
+	//
+	// Errors are ErrInvalid; ErrPrincipal if the session or its parent belongs to another principal; ErrParent; ErrFull.
+	Open(ctx context.Context, ref Ref, lim Limits) (Session, []Rise, error)
+
+	// Join joins the label into the session and all its ancestors. The error is ErrNotFound if there is no such session.
+	Join(ctx context.Context, key string, l label.Label, lim Limits) (Session, []Rise, error)
+
+	// Count adds one to the calls of the session and returns their number. The error is ErrNotFound if there is none.
+	Count(ctx context.Context, key string) (int64, error)
+
+	// Get returns the session. The error is ErrNotFound if there is none.
+	Get(ctx context.Context, key string) (Session, error)
+
+	// List iterates over the principal's sessions, or over all if principal is "", newest first, then by key.
+	// Each session is yielded once, those that are created meanwhile perhaps. An error ends the iteration.
+	// The loop's body may use the store.
+	List(ctx context.Context, principal string) iter.Seq2[Session, error]
+}
