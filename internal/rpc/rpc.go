@@ -1,0 +1,241 @@
+// Package rpc reads and writes raw JSON-RPC 2.0 messages, and frames them by newlines.
+//
+// A [Message] is an envelope around raw JSON: ids, params, results and errors keep the bytes that they came with, and
+// members of the envelope that nobody here knows are kept too, so that a message can be handed on without loss.
+//
+//	m, err := rpc.Parse(line)          // strict; the error is an *Error that can be sent back
+//	line = m.Append(nil)               // one line, without the newline
+//
+// A [Conn] carries messages one by one. [NewStream] makes one of a reader and a writer with newline framing, which is
+// MCP's stdio transport (revision 2026-07-28, Transports, stdio): one message a line, UTF-8, no newline inside.
+//
+// Parse refuses what two parsers may read differently: bad UTF-8, duplicate member names, text after the value (all by
+// [rawjson.Check]), and envelopes that are two kinds of message at once. Batches, which revision 2025-06-18 removed, are
+// refused too. What cannot be read is not fatal to a connection: [Conn.Read] gives a [BadMessage] and goes on.
+//
+// A Message may be shared between goroutines as long as nobody changes it. A [Stream] is safe for concurrent use.
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// maxID bounds the text of an id in bytes. Ids are kept and echoed, so a peer must not make them large.
+const maxID = 512
+
+// A Message is one request, notification or response. Its raw members are JSON values without white space around them,
+// nil if absent. A response has no method; a request has an id and a notification has none.
+type Message struct {
+	ID     json.RawMessage // the id's own text, a string or a number; returned to its sender unchanged
+	Method string
+	Params json.RawMessage // an object
+	Result json.RawMessage // any value; in MCP an object
+	Error  json.RawMessage // an object; see [Message.Failure]
+	Rest   json.RawMessage // an object of the envelope's other members, in their order
+}
+
+// NewRequest returns a request. Params may be nil.
+func NewRequest(id json.RawMessage, method string, params json.RawMessage) *Message {
+	return &Message{ID: id, Method: method, Params: params}
+}
+
+// NewNotification returns a notification. Params may be nil.
+func NewNotification(method string, params json.RawMessage) *Message {
+	return &Message{Method: method, Params: params}
+}
+
+// Reply returns a response with a result; nil stands for MCP's empty result.
+func Reply(id, result json.RawMessage) *Message {
+	if result == nil {
+		result = json.RawMessage("{}")
+	}
+	return &Message{ID: id, Result: result}
+}
+
+// ReplyError returns a response with an error. A nil id becomes null, which says that the request's id is not known.
+func ReplyError(id json.RawMessage, e *Error) *Message {
+	return &Message{ID: id, Error: e.append(nil)}
+}
+
+// IsRequest reports whether the message wants an answer.
+func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
+
+// IsNotification reports whether the message is a notification.
+func (m *Message) IsNotification() bool { return m.Method != "" && m.ID == nil }
+
+// IsResponse reports whether the message is an answer.
+func (m *Message) IsResponse() bool { return m.Method == "" }
+
+// Failure returns the error of a response, nil if it has none. It is lossy: hand on Error, the raw member.
+func (m *Message) Failure() *Error {
+	if m.Error == nil {
+		return nil
+	}
+	return decodeError(m.Error)
+}
+
+// Parse reads one message and keeps slices of data, which must not change afterwards. The error is an [*Error]: -32700
+// for what [rawjson.Check] refuses, -32600 for a bad envelope. If it is a request's fault and the request's id could
+// be read, the error carries that id. A params member that is null counts as absent, since some hosts write it.
+func Parse(data []byte) (*Message, error) {
+	m, e := parse(data)
+	if e == nil {
+		return m, nil
+	}
+	if saw := glanceAt(data); saw.request {
+		e.ID = saw.id()
+	}
+	return nil, e
+}
+
+func parse(data []byte) (*Message, *Error) {
+	if err := rawjson.Check(data); err != nil {
+		return nil, Errorf(ParseError, "parse error %v", err)
+	}
+	switch rawjson.Kind(data) {
+	case '{':
+	case '[':
+		return nil, Errorf(InvalidRequest, "batches are not supported")
+	default:
+		return nil, Errorf(InvalidRequest, "message is not an object")
+	}
+	m, version := new(Message), ""
+	for name, value := range rawjson.Members(data) {
+		if e := m.set(name, value, &version); e != nil {
+			return nil, e
+		}
+	}
+	if m.Rest != nil {
+		m.Rest = append(m.Rest, '}')
+	}
+	if version != "2.0" {
+		return nil, Errorf(InvalidRequest, `member jsonrpc is not "2.0"`)
+	}
+	return m, m.check()
+}
+
+// set stores one member of the envelope.
+func (m *Message) set(name string, value []byte, version *string) (e *Error) {
+	ok := true
+	switch name {
+	case "jsonrpc":
+		*version, ok = rawjson.String(value)
+	case "id":
+		m.ID, ok = value, validID(value)
+	case "method":
+		m.Method, ok = rawjson.String(value)
+		ok = ok && m.Method != ""
+	case "params":
+		if string(value) != "null" {
+			m.Params, ok = value, rawjson.Kind(value) == '{'
+		}
+	case "result":
+		m.Result = value
+	case "error":
+		m.Error, ok = value, rawjson.Kind(value) == '{'
+	default:
+		m.Rest = appendMember(m.Rest, name, value)
+	}
+	if !ok {
+		return Errorf(InvalidRequest, "member %s has the wrong type or size", name)
+	}
+	return nil
+}
+
+// appendMember appends to an object that has no end yet; nil is one that has no beginning either.
+func appendMember(object []byte, name string, value []byte) []byte {
+	separator := byte(',')
+	if object == nil {
+		separator = '{'
+	}
+	object = rawjson.AppendQuote(append(object, separator), name)
+	return append(append(object, ':'), value...)
+}
+
+// check reports an envelope that is no message, or two at once.
+func (m *Message) check() *Error {
+	switch {
+	case m.Method != "":
+		if m.Result != nil || m.Error != nil {
+			return Errorf(InvalidRequest, "message is both a request and a response")
+		}
+	case m.Result == nil && m.Error == nil:
+		return Errorf(InvalidRequest, "message has no method, no result and no error")
+	case m.Result != nil && m.Error != nil:
+		return Errorf(InvalidRequest, "response has both a result and an error")
+	case m.Params != nil:
+		return Errorf(InvalidRequest, "response has params")
+	case m.ID == nil:
+		return Errorf(InvalidRequest, "response has no id")
+	}
+	return nil
+}
+
+// validID reports whether the JSON value may be an id. MCP, unlike JSON-RPC, has no null ids.
+func validID(value []byte) bool {
+	kind := rawjson.Kind(value)
+	return len(value) <= maxID && (kind == '"' || kind == '0')
+}
+
+// Append appends the message as one line of JSON without a newline at its end. Raw members go out as they are, save
+// that line breaks in the white space between their tokens are left out. They must be valid JSON. A response that has
+// no result, or an error beside it, goes out as an error.
+func (m *Message) Append(dst []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	switch {
+	case m.ID != nil:
+		dst = appendLine(append(dst, `,"id":`...), m.ID)
+	case m.IsResponse():
+		dst = append(dst, `,"id":null`...)
+	}
+	switch {
+	case !m.IsResponse():
+		dst = rawjson.AppendQuote(append(dst, `,"method":`...), m.Method)
+		if m.Params != nil {
+			dst = appendLine(append(dst, `,"params":`...), m.Params)
+		}
+	case m.Error != nil:
+		dst = appendLine(append(dst, `,"error":`...), m.Error)
+	case m.Result != nil:
+		dst = appendLine(append(dst, `,"result":`...), m.Result)
+	default:
+		dst = append(dst, `,"error":{"code":-32603,"message":"no result"}`...)
+	}
+	for name, value := range rawjson.Members(m.Rest) {
+		dst = append(rawjson.AppendQuote(append(dst, ','), name), ':')
+		dst = appendLine(dst, value)
+	}
+	return append(dst, '}')
+}
+
+// size estimates the length of what Append writes, from above unless names or the method need escapes.
+func (m *Message) size() int {
+	return 64 + len(m.ID) + len(m.Method) + len(m.Params) + len(m.Result) + len(m.Error) + len(m.Rest)
+}
+
+// appendLine appends a JSON value without its line breaks. A string holds none, so all are white space.
+func appendLine(dst, value []byte) []byte {
+	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
+		return append(dst, value...)
+	}
+	for _, c := range value {
+		if c != '\n' && c != '\r' {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// quoted returns hostile text as a bounded, printable Go string.
+func quoted(text []byte) string {
+	const most = 100
+	if len(text) > most {
+		return strconv.Quote(strings.ToValidUTF8(string(text[:most]), "\uFFFD")) + "…"
+	}
+	return strconv.Quote(string(text))
+}

@@ -1,0 +1,158 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// DefaultMaxMessage is the size limit of a message in bytes where none is set: 64 MiB.
+const DefaultMaxMessage = 64 << 20
+
+// keepBuffer is the largest write buffer that a stream keeps for its next message.
+const keepBuffer = 1 << 20
+
+// StreamOptions adjust a Stream.
+type StreamOptions struct {
+	MaxMessage int // longest line that is read, in bytes without its end; 0 is DefaultMaxMessage
+}
+
+// A Stream is a Conn over a reader and a writer, one message a line.
+type Stream struct {
+	r     io.ReadCloser
+	w     io.WriteCloser
+	limit int
+
+	reading sync.Once
+	lines   chan line
+
+	closing  sync.Once
+	closed   chan struct{}
+	closeErr error
+
+	writing chan struct{} // holds a token while a message is being written
+	buf     []byte        // belongs to whoever put the token there
+	broken  error         // likewise: the error that left a line unfinished
+}
+
+var _ Conn = (*Stream)(nil)
+
+// NewStream returns a connection over r and w, which it owns. Lines may end in CRLF; blank ones are skipped; the last
+// may lack its end. A line beyond the limit is skipped without being held in memory and gives a [BadMessage].
+//
+// The first Read starts a goroutine that ends when r gives an error, or after Close as soon as a pending r.Read returns.
+func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
+	s := &Stream{r: r, w: w, limit: DefaultMaxMessage}
+	if opts != nil && opts.MaxMessage > 0 {
+		s.limit = opts.MaxMessage
+	}
+	s.lines = make(chan line)
+	s.closed = make(chan struct{})
+	s.writing = make(chan struct{}, 1)
+	return s
+}
+
+// Read returns the next message, as [Conn] has it. What it returns when ctx ends is not lost but left for the next Read.
+// After Close it returns io.EOF.
+func (s *Stream) Read(ctx context.Context) (*Message, error) {
+	s.reading.Do(func() { go s.pump() })
+	select {
+	case <-s.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case l, ok := <-s.lines:
+		switch {
+		case !ok:
+			return nil, io.EOF
+		case l.err != nil:
+			return nil, l.err
+		}
+		m, e := parse(l.data)
+		if e != nil {
+			return nil, NewBadMessage(e, l.data)
+		}
+		return m, nil
+	}
+}
+
+// pump hands lines to Read, reading one ahead, until the reader ends or the stream is closed.
+func (s *Stream) pump() {
+	defer close(s.lines)
+	in := newLineReader(s.r, s.limit)
+	for {
+		l := in.next()
+		if l.err == io.EOF {
+			return
+		}
+		select {
+		case s.lines <- l:
+		case <-s.closed:
+			return
+		}
+		if l.end {
+			return
+		}
+	}
+}
+
+// Write sends the message by one call of the writer's Write; messages of concurrent calls follow each other. Once that
+// call has begun it goes on when ctx ends, since half a line would spoil the stream, but Write returns ctx's error at
+// once. An error of the writer is returned by all later calls.
+func (s *Stream) Write(ctx context.Context, m *Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.writing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closed:
+		return io.ErrClosedPipe
+	}
+	if ctx.Done() == nil {
+		return s.write(m)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.write(m) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// write sends the message and takes the token away.
+func (s *Stream) write(m *Message) error {
+	defer func() { <-s.writing }()
+	if s.broken != nil {
+		return s.broken
+	}
+	if size := m.size(); cap(s.buf) < size {
+		s.buf = make([]byte, 0, size)
+	}
+	s.buf = append(m.Append(s.buf[:0]), '\n')
+	_, err := s.w.Write(s.buf)
+	if err != nil {
+		s.broken = fmt.Errorf("writing message: %w", err)
+	}
+	if cap(s.buf) > keepBuffer {
+		s.buf = nil
+	}
+	return s.broken
+}
+
+// Close closes the reader and the writer, and returns the first error of that. It does not wait for a Read or Write of
+// theirs that does not notice.
+func (s *Stream) Close() error {
+	s.closing.Do(func() {
+		close(s.closed)
+		s.closeErr = s.r.Close()
+		if err := s.w.Close(); s.closeErr == nil {
+			s.closeErr = err
+		}
+	})
+	return s.closeErr
+}
