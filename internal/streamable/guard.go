@@ -1,0 +1,171 @@
+package streamable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// bodyTimeout is how long a request may take to arrive after its header.
+const bodyTimeout = 2 * time.Minute
+
+// guard keeps out web pages that have no business here: it checks Host and Origin, and answers for the origins that are
+// allowed (CORS). It sends what it must to w; a request that needs nothing more is refused with status 204.
+func (h *Handler) guard(w http.ResponseWriter, r *http.Request) *refusal {
+	if !h.allowedHost(r) {
+		return forbidden("Host " + strconv.Quote(r.Host) + " is not served here")
+	}
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 || len(origins) == 1 && sameHost(origins[0], r) {
+		return nil
+	}
+	if len(origins) > 1 || !slices.Contains(h.opts.AllowedOrigins, strings.ToLower(origins[0])) {
+		return forbidden("Origin " + strconv.Quote(origins[0]) + " is not allowed")
+	}
+	header := w.Header()
+	header.Set("Access-Control-Allow-Origin", origins[0])
+	header.Set("Access-Control-Expose-Headers", sessionHeader)
+	header.Add("Vary", "Origin")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return nil
+	}
+	header.Set("Access-Control-Allow-Methods", "POST, GET, DELETE")
+	if names := r.Header.Get("Access-Control-Request-Headers"); names != "" {
+		header.Set("Access-Control-Allow-Headers", names) // Mcp-Param-* has no list
+	}
+	return &refusal{status: http.StatusNoContent}
+}
+
+// allowedHost reports whether the name that the client asked for may be this server's. A page whose name was rebound to a
+// loopback address still sends that name (DNS rebinding).
+func (h *Handler) allowedHost(r *http.Request) bool {
+	name := strings.ToLower(hostname(r.Host))
+	if slices.Contains(h.opts.AllowedHosts, name) || isLoopback(name) {
+		return true
+	}
+	return len(h.opts.AllowedHosts) == 0 && !arrivedOnLoopback(r)
+}
+
+// arrivedOnLoopback reports whether a browser on this machine could have been led here. Not knowing means yes.
+func arrivedOnLoopback(r *http.Request) bool {
+	switch addr := r.Context().Value(http.LocalAddrContextKey).(type) {
+	case *net.TCPAddr:
+		return addr.IP.IsLoopback()
+	case *net.UnixAddr:
+		return false
+	}
+	return true
+}
+
+func isLoopback(name string) bool {
+	if name == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// hostname returns host without port and brackets.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+// sameHost reports whether origin is the host and port that r asks for. The scheme is left out: TLS may end before us.
+func sameHost(origin string, r *http.Request) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.User != nil || u.Path != "" {
+		return false
+	}
+	var port string
+	switch u.Scheme {
+	case "http":
+		port = ":80"
+	case "https":
+		port = ":443"
+	default:
+		return false
+	}
+	return strings.EqualFold(strings.TrimSuffix(u.Host, port), strings.TrimSuffix(r.Host, port))
+}
+
+// acceptable checks the headers of a POST that speak of media types.
+func acceptable(r *http.Request) *refusal {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		return &refusal{status: http.StatusUnsupportedMediaType, text: "Content-Type must be application/json"}
+	}
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return &refusal{status: http.StatusUnsupportedMediaType, text: "Content-Encoding is not supported"}
+	}
+	if !accepts(r.Header, "application/json") || !accepts(r.Header, "text/event-stream") {
+		return &refusal{status: http.StatusNotAcceptable, text: "Accept must admit application/json and text/event-stream"}
+	}
+	return nil
+}
+
+// accepts reports whether the Accept header names a range that holds mediaType, with a weight above zero.
+func accepts(header http.Header, mediaType string) bool {
+	major, _, _ := strings.Cut(mediaType, "/")
+	for _, line := range header.Values("Accept") {
+		for part := range strings.SplitSeq(line, ",") {
+			t, params, err := mime.ParseMediaType(part)
+			if err != nil || t != mediaType && t != major+"/*" && t != "*/*" {
+				continue
+			}
+			if q, err := strconv.ParseFloat(params["q"], 64); params["q"] == "" || err == nil && q > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// body reads the body of r. Memory grows with what has arrived, not with what was announced.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
+	tooLarge := &refusal{
+		status: http.StatusRequestEntityTooLarge,
+		text:   fmt.Sprintf("body exceeds %d bytes", h.opts.MaxBody),
+	}
+	if r.ContentLength > h.opts.MaxBody {
+		return nil, tooLarge
+	}
+	// A server's ReadTimeout would also end long answers, so the deadline is set here and taken back. Writers that know
+	// no deadlines are those of tests.
+	rc := http.NewResponseController(w)
+	rc.SetReadDeadline(time.Now().Add(bodyTimeout))
+	defer rc.SetReadDeadline(time.Time{})
+	var buf bytes.Buffer
+	buf.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
+	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		return nil, tooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &refusal{status: http.StatusRequestTimeout, text: "body took too long"}
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, &refusal{status: http.StatusBadRequest, text: "body could not be read"}
+	}
+	return buf.Bytes(), nil
+}
+
+// fold returns list in lower case.
+func fold(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.ToLower(s)
+	}
+	return out
+}

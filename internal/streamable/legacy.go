@@ -1,0 +1,165 @@
+package streamable
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// noSession refuses a request that names no session of its principal. The text must be plain: see the package comment.
+func noSession() *refusal { return &refusal{status: http.StatusNotFound, text: "no such session"} }
+
+// open begins a session with its first message.
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, m *rpc.Message) *refusal {
+	if m.Method != "initialize" || !m.IsRequest() {
+		return invalid(m, rpc.InvalidRequest, "header "+sessionHeader+" is missing")
+	}
+	s, f := h.newSession(r)
+	if f != nil {
+		return f
+	}
+	defer s.pause()
+	box := s.await(m.ID)
+	if s.accept(r.Context(), m) != nil {
+		s.end()
+		return nil
+	}
+	a := newAnswer(w)
+	a.sessionID = s.id
+	if last, err := a.run(r.Context(), box, h.opts.KeepAlive); err != nil || last.failed {
+		s.end() // the client has no use for it, or does not know its id
+	}
+	return nil
+}
+
+// newSession enters a session into the books and starts to serve it. The caller holds it active.
+func (h *Handler) newSession(r *http.Request) (*session, *refusal) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	s := &session{
+		id:        rand.Text(),
+		principal: principal(r.Context()),
+		idle:      h.opts.IdleTimeout,
+		maxBody:   h.opts.MaxBody,
+		cancel:    cancel,
+		in:        make(chan *rpc.Message, inboxSize),
+		done:      make(chan struct{}),
+		waiting:   map[string]*outbox{},
+		standing:  newOutbox(h.opts.MaxBody),
+		active:    1,
+	}
+	s.forget = func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.sessions, s.id)
+	}
+	s.expiry = time.AfterFunc(time.Hour, s.expire)
+	s.expiry.Stop()
+	conn := info(r)
+	conn.Header, conn.SessionID = conn.Header.Clone(), s.id
+
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closed:
+		cancel()
+		return nil, unavailable("server is shutting down")
+	case len(h.sessions) >= h.opts.MaxSessions:
+		cancel()
+		return nil, unavailable("too many sessions")
+	}
+	h.sessions[s.id] = s
+	h.running.Add(1)
+	go func() {
+		defer h.running.Done()
+		h.serve(ctx, conn, s)
+		s.end()
+	}()
+	return s, nil
+}
+
+// session finds the session that r names. The caller must pause it.
+func (h *Handler) session(r *http.Request) (*session, *refusal) {
+	h.mu.Lock()
+	s := h.sessions[r.Header.Get(sessionHeader)]
+	h.mu.Unlock()
+	if s == nil || s.principal != principal(r.Context()) || !s.resume() {
+		return nil, noSession()
+	}
+	return s, nil
+}
+
+// deliver hands m to a session, and to the client what the session answers.
+func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, s *session, m *rpc.Message) *refusal {
+	if !m.IsRequest() {
+		if s.accept(r.Context(), m) != nil {
+			return noSession()
+		}
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	box := s.await(m.ID)
+	if box == nil {
+		return invalid(m, rpc.InvalidRequest, "another request with this id is not answered yet")
+	}
+	defer s.abandon(m.ID, box)
+	s.accept(r.Context(), m)                             // if the session is over, box holds an error
+	newAnswer(w).run(r.Context(), box, h.opts.KeepAlive) // if the client is gone, there is nothing to do
+	return nil
+}
+
+// stream serves the standing stream.
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request) *refusal {
+	s, f := h.bodyless(r)
+	if f != nil {
+		return f
+	}
+	defer h.running.Done()
+	defer s.pause()
+	if !accepts(r.Header, "text/event-stream") {
+		return &refusal{status: http.StatusNotAcceptable, text: "Accept must admit text/event-stream"}
+	}
+	a := newAnswer(w)
+	// Proxies that speak HTTP/2 hold a header back until there is a body.
+	if a.comment("open") == nil {
+		a.run(r.Context(), s.attach(), h.opts.KeepAlive) // an error is an end
+	}
+	return nil
+}
+
+// delete ends a session.
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
+	s, f := h.bodyless(r)
+	if f != nil {
+		return f
+	}
+	defer h.running.Done()
+	defer s.pause()
+	s.end()
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// bodyless finds the session of a GET or DELETE. The caller must pause it and call h.running.Done.
+func (h *Handler) bodyless(r *http.Request) (*session, *refusal) {
+	version := r.Header.Get(versionHeader)
+	if f := h.supported(version, nil); f != nil {
+		return nil, f
+	}
+	if isModern(version) {
+		return nil, methodNotAllowed(http.MethodPost)
+	}
+	if len(r.Header.Values(sessionHeader)) != 1 {
+		return nil, &refusal{status: http.StatusBadRequest, text: "header " + sessionHeader + " is missing"}
+	}
+	if f := h.enter(); f != nil {
+		return nil, f
+	}
+	s, f := h.session(r)
+	if f != nil {
+		h.running.Done()
+	}
+	return s, f
+}

@@ -1,0 +1,144 @@
+package streamable
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// maxQueued is how many messages wait for a response to take them.
+const maxQueued = 256
+
+// A kind says what may happen to a message for which there is no room.
+type kind uint8
+
+const (
+	notification kind = iota // dropped
+	request                  // refused
+	response                 // always taken; the last on its stream
+)
+
+// A part is one encoded message on its way to the client.
+type part struct {
+	kind   kind
+	data   []byte // without line breaks
+	status int    // of the HTTP response, if this is all of it
+	failed bool   // it is a response that holds an error
+}
+
+// encode returns m as one line.
+func encode(m *rpc.Message) part {
+	size := 64 + len(m.ID) + len(m.Method) + len(m.Params) + len(m.Result) + len(m.Error) + len(m.Rest)
+	p := part{data: m.Append(make([]byte, 0, size)), status: http.StatusOK, failed: m.Error != nil}
+	switch {
+	case m.IsResponse():
+		p.kind = response
+	case m.IsRequest():
+		p.kind = request
+	}
+	return p
+}
+
+// failure returns the response to a request that will get no other.
+func failure(id json.RawMessage, status int, text string) part {
+	p := encode(rpc.ReplyError(id, &rpc.Error{Code: rpc.InternalError, Message: text}))
+	p.status = status
+	return p
+}
+
+// statusOf returns the HTTP status that an error has from 2026-07-28 on, if nothing was sent before it.
+func statusOf(m *rpc.Message) int {
+	if e := m.Failure(); e != nil {
+		switch e.Code {
+		case rpc.MethodNotFound:
+			return http.StatusNotFound
+		case rpc.InvalidParams, rpc.HeaderMismatch, rpc.MissingCapability, rpc.UnsupportedVersion:
+			return http.StatusBadRequest
+		}
+	}
+	return http.StatusOK
+}
+
+// An outbox holds what is to be sent on one response. Any number of goroutines put; one takes.
+type outbox struct {
+	limit int64         // bytes
+	wake  chan struct{} // holds a token when there may be something new
+
+	mu    sync.Mutex
+	parts []part
+	size  int64
+	over  bool // nothing is taken in any more
+}
+
+func newOutbox(limit int64) *outbox { return &outbox{limit: limit, wake: make(chan struct{}, 1)} }
+
+// put queues p and reports whether it did. After a response it does no more.
+func (b *outbox) put(p part) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over || !b.makeRoom(p) {
+		return false
+	}
+	b.parts = append(b.parts, p)
+	b.size += int64(len(p.data))
+	b.over = p.kind == response
+	b.signal()
+	return true
+}
+
+// makeRoom drops the oldest notifications for p as far as it must, and reports whether p fits then.
+func (b *outbox) makeRoom(p part) bool {
+	for len(b.parts) > 0 && (len(b.parts) >= maxQueued || b.size+int64(len(p.data)) > b.limit) {
+		i := slices.IndexFunc(b.parts, func(q part) bool { return q.kind == notification })
+		if i < 0 {
+			return p.kind == response
+		}
+		b.size -= int64(len(b.parts[i].data))
+		b.parts = slices.Delete(b.parts, i, i+1)
+	}
+	return true
+}
+
+// next takes the oldest part. If there is none, over says whether there will be one.
+func (b *outbox) next() (p part, ok, over bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.parts) == 0 {
+		return part{}, false, b.over
+	}
+	p = b.parts[0]
+	b.parts[0] = part{}
+	b.parts = b.parts[1:]
+	b.size -= int64(len(p.data))
+	return p, true, false
+}
+
+// seal ends the outbox; what is in it can still be taken.
+func (b *outbox) seal() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+	b.signal()
+}
+
+// succeed ends the outbox and returns one that has what was in it.
+func (b *outbox) succeed() *outbox {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	heir := newOutbox(b.limit)
+	heir.parts, heir.size, heir.over = b.parts, b.size, b.over
+	b.parts, b.size, b.over = nil, 0, true
+	b.signal()
+	return heir
+}
+
+// signal wakes the taker. The lock must be held.
+func (b *outbox) signal() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,73 @@
+package streamable
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// A refusal is the answer to a request that never reaches a connection. This file is where reasons become HTTP.
+type refusal struct {
+	status int
+	text   string          // the body, if there is no code
+	code   int             // JSON-RPC error code, or 0
+	id     json.RawMessage // of the request, if it is known
+	data   json.RawMessage // of the JSON-RPC error
+	allow  string          // for 405
+}
+
+func forbidden(text string) *refusal { return &refusal{status: http.StatusForbidden, text: text} }
+func unavailable(text string) *refusal {
+	return &refusal{status: http.StatusServiceUnavailable, text: text}
+}
+
+func methodNotAllowed(allow string) *refusal {
+	return &refusal{status: http.StatusMethodNotAllowed, text: "method not allowed", allow: allow}
+}
+
+// invalid is a request that is wrong in itself: HTTP 400 with a JSON-RPC error.
+func invalid(m *rpc.Message, code int, text string) *refusal {
+	return &refusal{status: http.StatusBadRequest, text: text, code: code, id: m.ID}
+}
+
+// malformed is a body that holds no message.
+func malformed(err error) *refusal {
+	f := &refusal{status: http.StatusBadRequest, text: err.Error(), code: rpc.ParseError}
+	if e, ok := errors.AsType[*rpc.Error](err); ok {
+		f.text, f.code, f.id, f.data = e.Message, e.Code, e.ID, e.Data
+	}
+	return f
+}
+
+// refuse sends f.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, f *refusal) {
+	level := h.opts.Logger.Debug
+	if f.status == http.StatusForbidden || f.status == http.StatusServiceUnavailable {
+		level = h.opts.Logger.Warn // somebody's browser may be under attack, or a limit too low
+	}
+	level("refused an HTTP request", "remote", r.RemoteAddr, "method", r.Method, "status", f.status, "reason", f.text)
+	if f.status == http.StatusNoContent {
+		w.WriteHeader(f.status)
+		return
+	}
+	body, contentType := []byte(f.text+"\n"), "text/plain; charset=utf-8"
+	if f.code != 0 {
+		e := &rpc.Error{Code: f.code, Message: f.text, Data: f.data}
+		body, contentType = rpc.ReplyError(f.id, e).Append(nil), "application/json"
+	}
+	header := w.Header()
+	if f.allow != "" {
+		header.Set("Allow", f.allow) // RFC 9110, 15.5.6
+	}
+	if f.status == http.StatusServiceUnavailable {
+		header.Set("Retry-After", "10")
+	}
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(f.status)
+	w.Write(body) // the client may be gone, which is no matter here
+}
