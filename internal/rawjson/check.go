@@ -82,16 +82,20 @@ func read(data []byte, opts ...jsontext.Options) *SyntaxError {
 // so that it is exact for whatever is well formed.
 func tooDeep(data []byte) int {
 	for i, depth := 0, 0; i < len(data); i++ {
-		switch data[i] {
-		case '"':
+		what := nesting[data[i]]
+		if what == neutral {
+			continue
+		}
+		switch what {
+		case quotes:
 			if i = skipString(data, i) - 1; i < 0 {
 				return -1
 			}
-		case '{', '[':
+		case opens:
 			if depth++; depth > MaxDepth {
 				return i
 			}
-		case '}', ']':
+		case closes:
 			depth--
 		}
 	}
