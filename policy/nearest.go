@@ -1,0 +1,51 @@
+package policy
+
+import "strings"
+
+// nearest returns the candidate that a misspelt word most likely means, or "" if none is near.
+func nearest(word string, candidates []string) string {
+	best, bestDistance := "", 1+max(1, len(word)/3)
+	for _, c := range candidates {
+		d := distance(strings.ToLower(word), strings.ToLower(c))
+		if d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// didYouMean returns a hint that names the nearest candidate, or all of them if none is near.
+func didYouMean(word string, candidates []string) string {
+	if c := nearest(word, candidates); c != "" {
+		return "did you mean " + c + "?"
+	}
+	return "use " + orList(candidates)
+}
+
+// distance is the Damerau-Levenshtein distance of adjacent transpositions, over bytes. Words longer than any name here
+// are as far as they are long.
+func distance(a, b string) int {
+	const longest = 128
+	if len(a) > longest || len(b) > longest {
+		return max(len(a), len(b))
+	}
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row, next = row, next, before
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,198 @@
+// Package policy decides what may happen: rules over facts give an [Effect].
+//
+// A policy is a file of rules ([Load]), each an expression in CEL over a closed vocabulary of facts, an effect and a message.
+// [Policy.Decide] evaluates every rule of the moment (before a call, or before its result is handed on) and the strictest effect
+// that matches wins. docs/policy.md is the manual: the format, every fact, the built-in policy and why it is as it is.
+//
+//	version: 1
+//	default: allow                  # the effect when no rule matches; allow if not stated
+//	rules:
+//	  - name: ask-before-publishing # unique
+//	    when: call                  # call or result
+//	    if: session.private && "public" in tool.annotations.inputMetadata.destination
+//	    effect: ask                 # block, ask, warn or allow
+//	    message: "{tool} of {server} may publish private data"
+//
+// The example policies of SEP-1913 (Policy Layer) load verbatim: rules with effect block or escalate, and conditions made of
+// and, or, not, fact and equals.
+//
+// The package promises:
+//
+//   - The zero value of every verdict is the safe one: [Block], and [Decision]{}.
+//   - A rule that cannot be evaluated counts as matched, with the stricter of its own effect and [Ask]. It never allows.
+//   - What a rule may cost is bounded: estimated at load against sizes that are enforced, or, where call.arguments are
+//     looped over, counted while it runs.
+//   - A decision depends on the facts only: no clock, no chance, no I/O.
+//
+// A [Policy] does not change and is safe for concurrent use.
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/interpreter"
+)
+
+// A Policy is a set of compiled rules. The zero Policy, and nil, block everything.
+type Policy struct {
+	name     string
+	digest   string
+	fallback Effect
+	all      []Rule
+	phases   [2][]rule // by Phase
+}
+
+// A Rule is what a policy file says about one case.
+type Rule struct {
+	Name    string
+	When    Phase
+	If      string // the condition in CEL; translated, if the file has it in the SEP's form
+	Effect  Effect
+	Message string // for people; may hold {tool} and {server}
+	Line    int    // in the file, from 1
+	Cost    uint64 // what the condition costs at most, in CEL's units
+	Limited bool   // Cost is counted while the rule runs, not proved at load
+}
+
+// A rule is a Rule that can be evaluated.
+type rule struct {
+	Rule
+	conditionAt mark
+	program     cel.Program
+}
+
+func (p *Policy) add(r rule) {
+	p.all = append(p.all, r.Rule)
+	p.phases[r.When] = append(p.phases[r.When], r)
+}
+
+// Rules returns the rules in the order of the file.
+func (p *Policy) Rules() []Rule {
+	if p == nil {
+		return nil
+	}
+	return slices.Clone(p.all)
+}
+
+// Digest returns the SHA-256 of the file, in hex. It names the policy in records.
+func (p *Policy) Digest() string {
+	if p == nil {
+		return ""
+	}
+	return p.digest
+}
+
+// Fallback returns the effect when no rule matches.
+func (p *Policy) Fallback() Effect {
+	if p == nil {
+		return Block
+	}
+	return p.fallback
+}
+
+// A Decision is what a policy says of one call or result. The zero Decision blocks.
+type Decision struct {
+	Effect  Effect
+	Rule    string // the first of the strictest rules that matched; "" if none did
+	Message string // its message, for people
+
+	Matched  []Match   // every rule that matched, in the order of the file
+	Problems []Problem // the rules that could not be evaluated; they are in Matched too
+}
+
+// A Match is a rule that matched.
+type Match struct {
+	Rule    string
+	Effect  Effect // of a rule that could not be evaluated, the stricter of its own and Ask
+	Message string
+}
+
+// Decide returns what the policy says. It changes neither the policy nor the facts.
+func (p *Policy) Decide(f *Facts) Decision {
+	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
+		return Decision{}
+	}
+	d := Decision{Effect: p.fallback}
+	rules := p.phases[f.Phase]
+	if len(rules) == 0 {
+		return d
+	}
+	facts := newActivation(f)
+	frame, err := interpreter.NewExecutionFrame(facts)
+	if err != nil {
+		return Decision{Problems: []Problem{{File: p.name, Msg: err.Error()}}}
+	}
+	defer frame.Close()
+	for i := range rules {
+		r := &rules[i]
+		matched, err := r.matches(facts, frame)
+		if err != nil {
+			problem := r.problem(p.name, err)
+			d.Problems = append(d.Problems, problem)
+			d.match(Match{r.Name, min(r.Effect, Ask), problem.Msg})
+		} else if matched {
+			d.match(Match{r.Name, r.Effect, expand(r.Message, f)})
+		}
+	}
+	return d
+}
+
+// matches evaluates the condition. Rules share one frame; one that counts its cost needs its own.
+func (r *rule) matches(facts *activation, frame *interpreter.ExecutionFrame) (bool, error) {
+	var vars any = frame
+	if r.Limited {
+		vars = facts
+	}
+	out, _, err := r.program.Eval(vars)
+	if err != nil {
+		return false, err
+	}
+	b, ok := out.(types.Bool)
+	if !ok {
+		return false, fmt.Errorf("the condition gives %v, not a bool", out.Type())
+	}
+	return bool(b), nil
+}
+
+// problem says that the rule could not be evaluated.
+func (r *rule) problem(file string, err error) Problem {
+	return Problem{
+		File: file, Line: r.conditionAt.line, Col: r.conditionAt.col,
+		Msg:  fmt.Sprintf("rule %q cannot be evaluated and counts as matched: %v", r.Name, err),
+		Hint: "test with has(…) for what may be missing",
+	}
+}
+
+// match adds a rule that matched. The first match replaces the fallback, later ones only if they are stricter.
+func (d *Decision) match(m Match) {
+	if len(d.Matched) == 0 || m.Effect < d.Effect {
+		d.Effect, d.Rule, d.Message = m.Effect, m.Rule, m.Message
+	}
+	d.Matched = append(d.Matched, m)
+}
+
+// expand fills the placeholders of a message. Names come from servers, so what people would misread is quoted and what is
+// long is cut.
+func expand(message string, f *Facts) string {
+	if !strings.Contains(message, "{") {
+		return message
+	}
+	return strings.NewReplacer("{tool}", printable(f.Tool.Name), "{server}", printable(f.Server.Name)).Replace(message)
+}
+
+func printable(name string) string {
+	const longest = 100 // characters
+	if utf8.RuneCountInString(name) > longest {
+		name = string([]rune(name)[:longest]) + "…"
+	}
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
+}
