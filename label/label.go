@@ -112,3 +112,26 @@ func (a Label) Normal() Label {
 		a.Sensitivity.Len() > 1 || (a.Sensitivity.Len() == 1 && !a.Sensitivity.Has(User))
 	return a
 }
+
+// Taint returns the label without its attribution: what is wrong or private about the data, not where it came from.
+func (a Label) Taint() Label {
+	a.Attribution = Set[string]{}
+	return a
+}
+
+// Without returns what a says beyond b: joining it into b gives the join of a and b.
+func (a Label) Without(b Label) Label {
+	d := Label{
+		Untrusted:   a.Untrusted && !b.Untrusted,
+		Private:     a.Private && !b.Private,
+		Malicious:   a.Malicious && !b.Malicious,
+		Findings:    a.Findings.Without(b.Findings),
+		Sensitivity: a.Sensitivity.Without(b.Sensitivity),
+		Sources:     a.Sources.Without(b.Sources),
+		Attribution: a.Attribution.Without(b.Attribution),
+	}
+	if !b.Readers.Covers(a.Readers) {
+		d.Readers = a.Readers
+	}
+	return d
+}

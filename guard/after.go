@@ -1,0 +1,130 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// An Answer is what a server returned: a result or a JSON-RPC error object, both as raw JSON without duplicate names.
+type Answer struct {
+	Result json.RawMessage
+	Error  json.RawMessage
+}
+
+// raw returns the one that is set.
+func (a Answer) raw() json.RawMessage {
+	if a.Error != nil {
+		return a.Error
+	}
+	return a.Result
+}
+
+// An Outcome is what may happen to an answer.
+type Outcome struct {
+	Effect   policy.Effect // the zero value is Block: the agent may not see the answer
+	Rule     string
+	Message  string
+	Answer   Answer      // what to hand on, a result with its _meta.annotations; empty unless the agent may see it
+	Label    label.Label // the label of the answer
+	Question *Question   // set if Effect is Ask
+}
+
+// Allowed reports whether the agent may see the answer.
+func (o Outcome) Allowed() bool { return o.Effect == policy.Allow || o.Effect == policy.Warn }
+
+// After labels the answer to a call that Before allowed, decides whether the agent may see it, and, if so,
+// raises the agent session by its label. A withheld answer does not enter the agent's context, so it raises nothing.
+func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
+	if (a.Result == nil) == (a.Error == nil) {
+		return withheld(errors.New("a server answered with neither or both of result and error"))
+	}
+	state, err := g.open(ctx, c)
+	if err != nil {
+		return withheld(err)
+	}
+	l, defects := c.answerLabel(a)
+	for _, d := range defects {
+		if err := g.Defect(ctx, c, d); err != nil {
+			return withheld(err)
+		}
+	}
+	facts := c.facts(policy.OnResult, state)
+	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(a.Result)
+	v, err := g.settle(ctx, c, facts, a.raw())
+	if err != nil {
+		return withheld(err)
+	}
+	o := Outcome{Effect: v.Effect, Rule: v.Rule, Message: v.Message, Label: l, Question: v.Question}
+	if !o.Allowed() {
+		return o
+	}
+	if _, err := g.raise(ctx, c, l); err != nil {
+		return withheld(err)
+	}
+	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})
+	if a.Error != nil {
+		o.Answer = a
+		return o
+	}
+	if o.Answer.Result, err = annotation.WriteResult(a.Result, l); err != nil {
+		return withheld(err)
+	}
+	return o
+}
+
+func withheld(err error) Outcome {
+	return Outcome{Effect: policy.Block, Rule: RuleInternal, Message: err.Error()}
+}
+
+// answerLabel joins what the contract says of the tool's answers with what the answer says of itself. What a trusted
+// server says of one result narrows what it declared for all of them; what any other server says only adds.
+func (c *Call) answerLabel(a Answer) (label.Label, []annotation.Defect) {
+	var claim annotation.Claim
+	var defects []annotation.Defect
+	if a.Error == nil {
+		claim, defects = annotation.ReadResult(a.Result)
+		defects = append(defects, c.violations(claim.Stated)...)
+	}
+	from := c.Effective
+	if c.Trust == contract.Trusted {
+		from = narrowed(c, claim.Stated)
+	}
+	l := label.Label{Sources: from.Sources.Set(), Sensitivity: from.Returns.Set()}
+	l = label.Join(l, claim.Label).Normal()
+	if l.Untrusted || l.Private || l.Malicious || l.Sensitivity.Len() > 0 {
+		l.Attribution = l.Attribution.Union(label.SetOf(c.URI()))
+	}
+	return l, defects
+}
+
+// narrowed replaces the possible sets of a trusted server's contract by what it says of this one result, as far as that
+// stays inside what it declared.
+func narrowed(c *Call, said contract.Contract) contract.Contract {
+	from := c.Effective
+	if _, ok := said.Sources.Known(); ok && said.Sources.Within(c.Declared.Sources) {
+		from.Sources = said.Sources
+	} else if _, declared := c.Declared.Sources.Known(); !declared && said.OpenWorld == contract.No {
+		from.Sources = contract.Values[label.Source]{}
+	}
+	if _, ok := said.Returns.Known(); ok && said.Returns.Within(c.Declared.Returns) {
+		from.Returns = said.Returns
+	}
+	return from
+}
+
+// violations reports what a result claims outside of what its tool declared.
+func (c *Call) violations(said contract.Contract) (defects []annotation.Defect) {
+	for _, member := range c.Declared.Narrows(said) {
+		defects = append(defects, annotation.Defect{
+			Where:  "_meta.annotations." + member,
+			Reason: "the result is outside of what the tool declares",
+		})
+	}
+	return defects
+}

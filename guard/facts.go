@@ -1,0 +1,77 @@
+package guard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+)
+
+// ownMeta precedes the _meta members that hosts and Weir exchange. They are never sent to a server.
+const ownMeta = "dev.weir/"
+
+// URI returns the attribution of what the call returns: mcp://server/name, or for a resource mcp://server/ and its URI.
+func (c *Call) URI() string {
+	return "mcp://" + url.PathEscape(c.Server) + "/" + (&url.URL{Path: c.Name}).EscapedPath()
+}
+
+// facts gathers what policy may know of the call.
+func (c *Call) facts(phase policy.Phase, s session.State) *policy.Facts {
+	args := c.Arguments
+	if args == nil {
+		args = json.RawMessage("{}")
+	}
+	return &policy.Facts{
+		Phase:     phase,
+		Method:    c.Method,
+		Tool:      policy.ToolFacts{Name: c.Name, Annotations: c.Effective, Declared: c.Declared},
+		Server:    policy.ServerFacts{Name: c.Server, Trust: c.Trust},
+		Session:   policy.SessionFacts{ID: s.Key, Parent: s.Parent, Label: s.Label, Calls: int(s.Calls)},
+		Arguments: args,
+	}
+}
+
+// canonicalArguments is the canonical form of everything that a call's params ask for: all members but the
+// metadata and the answers of a multi round-trip request.
+func canonicalArguments(params json.RawMessage) []byte {
+	for _, member := range []string{"_meta", "inputResponses", "requestState"} {
+		params = rawjson.Delete(params, member)
+	}
+	if len(params) == 0 {
+		return []byte("{}")
+	}
+	return rawjson.Canonical(params)
+}
+
+// stripOwnMeta removes the members that are meant for Weir from params._meta.
+func stripOwnMeta(params json.RawMessage) (json.RawMessage, error) {
+	meta, ok := rawjson.Get(params, "_meta")
+	if !ok || rawjson.Kind(meta) != '{' {
+		return params, nil
+	}
+	for name := range rawjson.Members(meta) {
+		if strings.HasPrefix(name, ownMeta) {
+			params = rawjson.Delete(params, "_meta", name)
+		}
+	}
+	return params, nil
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func isToolError(result json.RawMessage) bool {
+	v, ok := rawjson.Get(result, "isError")
+	if !ok {
+		return false
+	}
+	isError, _ := rawjson.Bool(v)
+	return isError
+}

@@ -1,0 +1,263 @@
+// Package guard is the one path on which Weir decides.
+//
+// [Guard.Before] takes a call that an agent wants to make and says whether it may: it joins the contract of the tool, the
+// label of the agent session and the policy into a [Verdict]. [Guard.After] takes what came back, labels it, raises the
+// session by that label and says whether the agent may see it. Every transport and every caller goes through these two,
+// so there is nothing else to audit.
+//
+// What they promise:
+//
+//   - The zero Verdict and the zero Outcome deny. An error anywhere, of the store, the record or a rule, never becomes an allow.
+//   - A decision is recorded before it is returned, and a label is raised, and its rise recorded, before the data that
+//     raised it is handed on.
+//   - Nothing that a server or a result says lowers a label. Claims of servers that are not trusted only raise.
+//   - Ask is a verdict, not a callback: it holds a [Question] with all that a person needs. An answer comes back through
+//     [Approvals], bound to the exact call; the caller then asks Before again.
+//
+// The package touches neither network nor files, starts no goroutine, and its methods are safe for concurrent use.
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+)
+
+// RuleInternal is the rule that a verdict names when no policy rule but an error of Weir's own denied the call.
+const RuleInternal = "weir:error"
+
+// Approvals remembers what persons have accepted.
+type Approvals interface {
+	// Redeem reports whether a person has accepted exactly what binding stands for, and uses the acceptance up. A
+	// binding is redeemed once at most.
+	Redeem(ctx context.Context, binding string) (bool, error)
+}
+
+// Options configures a Guard.
+type Options struct {
+	Policy    *policy.Policy    // nil: policy.Default()
+	Mode      policy.Mode       // zero: enforce
+	Sessions  *session.Sessions // required
+	Record    record.Recorder   // required; record.Discard() to keep nothing
+	Approvals Approvals         // nil: nothing is ever approved
+	Now       func() time.Time  // nil: time.Now
+}
+
+// A Guard decides. Make one with [New].
+type Guard struct {
+	opts    Options
+	origins origins
+}
+
+// New returns a guard.
+func New(opts Options) (*Guard, error) {
+	if opts.Sessions == nil || opts.Record == nil {
+		return nil, errors.New("a guard needs sessions and a record")
+	}
+	if opts.Policy == nil {
+		opts.Policy = policy.Default()
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Guard{opts: opts}, nil
+}
+
+// A Call is something that an agent wants to do with a server: call a tool, read a resource, get a prompt.
+type Call struct {
+	ID      string      // ties the events of the call together; unique
+	Session session.Ref // the agent session
+	Server  string      // the server's name in the configuration
+	Trust   contract.Trust
+	Method  string          // JSON-RPC method, such as "tools/call"
+	Name    string          // tool or prompt name on its server, or resource URI
+	Params  json.RawMessage // the request's params as the host sent them; a JSON object without duplicate names, or nil
+
+	// Arguments is what the agent chose in this call: a JSON object, or nil. For a tool or a prompt it is
+	// params.arguments; to read a resource that its server lists, the agent chooses nothing.
+	Arguments json.RawMessage
+
+	Declared  contract.Contract // what the server says of the tool
+	Effective contract.Contract // what counts: contract.Effective(Declared, Trust)
+}
+
+// A Verdict is what may happen to a call.
+type Verdict struct {
+	Effect   policy.Effect   // the zero value is Block
+	Rule     string          // the rule that decided; empty if none matched
+	Message  string          // for people and for the agent
+	Params   json.RawMessage // what to send: the params with the session's annotations; nil unless the call may go
+	Question *Question       // set if Effect is Ask
+}
+
+// Allowed reports whether the call may go.
+func (v Verdict) Allowed() bool { return v.Effect == policy.Allow || v.Effect == policy.Warn }
+
+// Before decides whether the call may happen.
+func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
+	seen, err := g.enter(ctx, c)
+	if err != nil {
+		return denied(err)
+	}
+	facts := c.facts(policy.OnCall, seen)
+	v, err := g.settle(ctx, c, facts, nil)
+	if err != nil {
+		return denied(err)
+	}
+	if !v.Allowed() {
+		return v
+	}
+	if v.Params, err = upward(c, seen); err != nil {
+		return denied(err)
+	}
+	if _, err := g.opts.Sessions.Count(ctx, c.Session.Key); err != nil {
+		return denied(fmt.Errorf("counting the call: %w", err))
+	}
+	return v
+}
+
+// enter opens the agent session, joins what the host says that the agent has already seen, and returns its label.
+func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
+	state, err := g.open(ctx, c)
+	if err != nil {
+		return session.State{}, err
+	}
+	claimed, defects := annotation.ReadRequest(c.Params)
+	for _, d := range defects {
+		if err := g.Defect(ctx, c, d); err != nil {
+			return session.State{}, err
+		}
+	}
+	if state.Label.Covers(claimed) {
+		return state, nil
+	}
+	if state.Label, err = g.raise(ctx, c, claimed); err != nil {
+		return session.State{}, err
+	}
+	return state, nil
+}
+
+// open returns the state of the call's agent session. A session that is opened under a parent takes over its label.
+func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
+	state, rises, err := g.opts.Sessions.Open(ctx, c.Session)
+	if err != nil {
+		return session.State{}, fmt.Errorf("opening agent session: %w", err)
+	}
+	return state, g.recordRises(ctx, c, rises)
+}
+
+// upward returns the params to send to the server: without Weir's own _meta members, with the session's annotations.
+// Attribution names other servers' data, so only a trusted server is told (SEP-1913, Privacy Considerations).
+func upward(c *Call, s session.State) (json.RawMessage, error) {
+	params, err := stripOwnMeta(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	return annotation.WriteRequest(params, s.Label, c.Trust == contract.Trusted)
+}
+
+// settle decides on the facts, redeems an approval where one is needed, and records the decision.
+func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer json.RawMessage) (Verdict, error) {
+	d := g.opts.Policy.Decide(f)
+	v := Verdict{Effect: g.opts.Mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}
+	e := g.event(record.Decision, c)
+	e.Phase = f.Phase.String()
+	e.Rule, e.Message = d.Rule, d.Message
+	e.Label = &f.Session.Label
+	for _, m := range d.Matched {
+		e.Matched = append(e.Matched, m.Rule)
+	}
+	canonical := canonicalArguments(c.Params)
+	e.Arguments = digest(canonical)
+	if v.Effect == policy.Ask {
+		v.Question = g.question(c, f, d, answer, canonical)
+		e.Binding = v.Question.Binding
+		ok, err := g.redeem(ctx, v.Question.Binding)
+		if err != nil {
+			return Verdict{}, err
+		}
+		if ok {
+			v.Effect, v.Question = policy.Allow, nil
+		}
+	}
+	e.Effect = v.Effect.String()
+	if v.Effect != d.Effect {
+		e.Decided = d.Effect.String()
+	}
+	if err := g.opts.Record.Record(ctx, e); err != nil {
+		return Verdict{}, fmt.Errorf("recording the decision: %w", err)
+	}
+	for _, p := range d.Problems {
+		if err := g.Defect(ctx, c, annotation.Defect{Where: "policy " + d.Rule, Reason: p.String()}); err != nil {
+			return Verdict{}, err
+		}
+	}
+	return v, nil
+}
+
+func (g *Guard) redeem(ctx context.Context, binding string) (bool, error) {
+	if g.opts.Approvals == nil {
+		return false, nil
+	}
+	ok, err := g.opts.Approvals.Redeem(ctx, binding)
+	if err != nil {
+		return false, fmt.Errorf("redeeming an approval: %w", err)
+	}
+	return ok, nil
+}
+
+// raise joins l into the call's agent session and its ancestors, and records what rose.
+func (g *Guard) raise(ctx context.Context, c *Call, l label.Label) (label.Label, error) {
+	change, err := g.opts.Sessions.Raise(ctx, c.Session.Key, l)
+	if err != nil {
+		return label.Label{}, fmt.Errorf("raising the agent session: %w", err)
+	}
+	rises := change.Ancestors
+	if change.Raised {
+		rises = append([]session.Rise{{Key: c.Session.Key, Before: change.Before, After: change.After}}, rises...)
+	}
+	return change.After, g.recordRises(ctx, c, rises)
+}
+
+func (g *Guard) recordRises(ctx context.Context, c *Call, rises []session.Rise) error {
+	for _, r := range rises {
+		e := g.event(record.Label, c)
+		e.Session = r.Key
+		added := r.After.Without(r.Before)
+		e.Label = &added
+		if err := g.opts.Record.Record(ctx, e); err != nil {
+			return fmt.Errorf("recording the label: %w", err)
+		}
+	}
+	return nil
+}
+
+// Defect records that the call's server broke its contract, a schema or the protocol.
+func (g *Guard) Defect(ctx context.Context, c *Call, d annotation.Defect) error {
+	e := g.event(record.Defect, c)
+	e.Where, e.Message = d.Where, d.Reason
+	if err := g.opts.Record.Record(ctx, e); err != nil {
+		return fmt.Errorf("recording a defect: %w", err)
+	}
+	return nil
+}
+
+func (g *Guard) event(kind record.Kind, c *Call) *record.Event {
+	e := record.New(kind, g.opts.Now())
+	e.Session, e.Principal, e.Call = c.Session.Key, c.Session.Principal, c.ID
+	e.Server, e.Method, e.Name = c.Server, c.Method, c.Name
+	return e
+}
+
+func denied(err error) Verdict {
+	return Verdict{Effect: policy.Block, Rule: RuleInternal, Message: err.Error()}
+}

@@ -1,0 +1,75 @@
+package guard
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/session"
+)
+
+// Bounds of what is remembered to explain questions. They bound memory, not decisions: labels are kept by the store.
+const (
+	maxOriginSessions = 4096
+	maxOrigins        = 64 // for each session
+)
+
+// An Origin is one source of what an agent session has seen.
+type Origin struct {
+	URI   string      // mcp://server/name
+	Label label.Label // what came from there, without attribution
+}
+
+// origins remembers, for each agent session, where its label came from. It only explains: a forgotten origin makes a
+// question less informative and no decision different.
+type origins struct {
+	mu       sync.Mutex
+	sessions map[string][]Origin
+	order    []string // keys, oldest first
+}
+
+func (o *origins) add(ref session.Ref, origin Origin) {
+	if origin.Label.IsZero() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sessions == nil {
+		o.sessions = map[string][]Origin{}
+	}
+	seen, ok := o.sessions[ref.Key]
+	if !ok {
+		o.order = append(o.order, ref.Key)
+		seen = slices.Clone(o.sessions[ref.Parent])
+	}
+	o.sessions[ref.Key] = join(seen, origin)
+	if len(o.order) > maxOriginSessions {
+		delete(o.sessions, o.order[0])
+		o.order = o.order[1:]
+	}
+}
+
+func join(seen []Origin, origin Origin) []Origin {
+	i := slices.IndexFunc(seen, func(s Origin) bool { return s.URI == origin.URI })
+	switch {
+	case i >= 0:
+		if !seen[i].Label.Covers(origin.Label) {
+			seen = slices.Clone(seen)
+			seen[i].Label = label.Join(seen[i].Label, origin.Label)
+		}
+		return seen
+	case len(seen) >= maxOrigins:
+		return seen
+	}
+	return append(slices.Clip(seen), origin)
+}
+
+func (o *origins) of(ref session.Ref) []Origin {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	seen, ok := o.sessions[ref.Key]
+	if !ok {
+		seen = o.sessions[ref.Parent]
+	}
+	return slices.Clone(seen)
+}

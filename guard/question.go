@@ -1,0 +1,62 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+)
+
+// A Question is what a person has to decide. Everything in it that a server or an agent wrote (Server excepted, which
+// is the operator's name for it) is hostile to whoever shows it.
+type Question struct {
+	Binding   string      // stands for exactly this call in exactly this state of the session; any change makes a new one
+	Session   session.Ref // whose call it is
+	Phase     policy.Phase
+	Server    string
+	Method    string
+	Name      string
+	Contract  contract.Contract // what the call may do
+	Arguments json.RawMessage   // the call's params in canonical form
+	Rule      string            // why it is asked
+	Message   string
+	Label     label.Label // what the session has seen; for a result, of the result
+	Origins   []Origin    // where that came from, oldest first
+}
+
+// question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
+// arguments, effective contract, session label and policy; for a result, to its exact bytes too.
+func (g *Guard) question(c *Call, f *policy.Facts, d policy.Decision, answer json.RawMessage, canonical []byte) *Question {
+	q := &Question{
+		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
+		Contract: c.Effective, Arguments: canonical, Rule: d.Rule, Message: d.Message,
+		Label: f.Session.Label, Origins: g.origins.of(c.Session),
+	}
+	if f.Response != nil {
+		q.Label = *f.Response
+		q.Origins = nil
+	}
+	seen, err := json.Marshal(f.Session.Label)
+	if err != nil {
+		panic(err) // a label is strings and booleans: there is nothing in it that cannot be encoded
+	}
+	var b strings.Builder
+	for _, part := range []string{
+		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
+		c.Effective.String(), string(seen), g.opts.Policy.Digest(), f.Phase.String(), string(answer),
+	} {
+		fmt.Fprintf(&b, "%d:%s", len(part), part)
+	}
+	q.Binding = digest([]byte(b.String()))
+	return q
+}
+
+// Asks reports whether the question is about a request with this method and, but for metadata, these params.
+func (q *Question) Asks(method string, params json.RawMessage) bool {
+	return q.Method == method && bytes.Equal(q.Arguments, canonicalArguments(params))
+}
