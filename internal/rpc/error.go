@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
@@ -33,7 +34,15 @@ func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func (e *Error) Error() string { return e.Message + " (code " + strconv.Itoa(e.Code) + ")" }
+// Error returns the message, cut short if a peer made it long, and the code.
+func (e *Error) Error() string {
+	const most = 500
+	text := e.Message
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text + " (code " + strconv.Itoa(e.Code) + ")"
+}
 
 // MarshalJSON encodes the error object.
 func (e *Error) MarshalJSON() ([]byte, error) { return e.append(nil), nil }

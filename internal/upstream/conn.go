@@ -1,0 +1,289 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+const (
+	cancelWait    = 2 * time.Second // for telling the server that a call was given up
+	rememberCalls = 1024            // how many calls that were given up are remembered, to forgive their late answers
+	mostRequests  = 64              // how many requests of the server are served, and refused, at once
+)
+
+// A Conn is a connection to one server. All methods may be called concurrently.
+type Conn struct {
+	opts      Options
+	transport transport
+	era       era             // not changed after Dial
+	welcome   json.RawMessage // likewise
+
+	life   context.Context // ends with the connection
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the connection is closed or lost
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	err     error // why done is closed
+	last    int64 // id of the last call
+	calls   map[int64]*call
+	given   givenUp
+	serving map[string]context.CancelFunc // requests of the server, by the text of their id
+	replies int                           // refusals that are being written
+}
+
+// A call waits for its answer.
+type call struct {
+	method string
+	answer chan answer // gets one
+}
+
+type answer struct {
+	message *rpc.Message
+	err     error
+}
+
+// newConn returns a connection over a transport, without a handshake.
+func newConn(t transport, opts Options) *Conn {
+	c := &Conn{
+		opts:      opts,
+		transport: t,
+		done:      make(chan struct{}),
+		calls:     make(map[int64]*call),
+		serving:   make(map[string]context.CancelFunc),
+	}
+	c.life, c.cancel = context.WithCancel(context.Background())
+	c.tasks.Go(c.read)
+	return c
+}
+
+// Protocol returns the revision that was agreed on.
+func (c *Conn) Protocol() string { return c.era.protocol }
+
+// Modern reports whether the revision is 2026-07-28 or later: no handshake, no session, and every request says who
+// makes it.
+func (c *Conn) Modern() bool { return c.era.modern() }
+
+// Welcome returns the server's result of initialize or server/discover, as it came.
+func (c *Conn) Welcome() json.RawMessage { return c.welcome }
+
+// Done is closed when the connection is closed or lost.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err returns nil while the connection lives, and then an error that wraps ErrClosed.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Call sends a request and returns the answer, whose Result or Error is the server's own bytes: an error that the server
+// answers is no error of Call. Params are an object that passed [rawjson.Check], or nil; the members of their _meta that
+// depend on the revision are added or removed: protocolVersion is always the connection's own, clientInfo and
+// clientCapabilities stay if they are there.
+//
+// When ctx ends, Call returns its error at once and the server is told so with notifications/cancelled. If the answer
+// is not a message, Call returns an [*rpc.Error] in its error; if the connection is lost, one that wraps [ErrClosed].
+func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) (*rpc.Message, error) {
+	params, err := c.era.dress(params)
+	if err != nil {
+		return nil, fmt.Errorf("calling %s: %w", method, err)
+	}
+	return c.call(ctx, method, params, true)
+}
+
+// call sends params as they are. The handshake may not be cancelled (revision 2025-11-25, Cancellation).
+func (c *Conn) call(ctx context.Context, method string, params json.RawMessage, cancellable bool) (*rpc.Message, error) {
+	id, pending, err := c.register(method)
+	if err != nil {
+		return nil, err
+	}
+	err = c.transport.Write(ctx, rpc.NewRequest(formatID(id), method, params))
+	if err == nil {
+		select {
+		case a := <-pending.answer:
+			return a.message, a.err
+		case <-ctx.Done():
+		case <-c.done:
+		}
+	}
+	if !c.giveUp(id) {
+		// The answer came at the same time.
+		a := <-pending.answer
+		return a.message, a.err
+	}
+	switch {
+	case ctx.Err() != nil:
+		if cancellable {
+			c.tellCancelled(id, ctx.Err())
+		}
+		return nil, ctx.Err()
+	case err == nil || errors.Is(err, ErrClosed):
+		return nil, c.lost(err)
+	}
+	return nil, fmt.Errorf("calling %s: %w", method, err)
+}
+
+// lost ends the connection, whose transport can write no more, and returns why it ended. The reading side knows the
+// reason best, so it is given a moment to notice.
+func (c *Conn) lost(err error) error {
+	select {
+	case <-c.done:
+	case <-time.After(drainWait):
+		c.end(err)
+	}
+	return c.Err()
+}
+
+// tellCancelled tells the server that nobody waits for the answer any more. It does not wait.
+func (c *Conn) tellCancelled(id int64, reason error) {
+	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%q}`, id, reason.Error())
+	c.task(func() {
+		ctx, cancel := context.WithTimeout(c.life, cancelWait)
+		defer cancel()
+		_ = c.Notify(ctx, "notifications/cancelled", params)
+	})
+}
+
+// task runs f in a goroutine that Close waits for, unless the connection has ended.
+func (c *Conn) task(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return false
+	}
+	c.tasks.Go(f)
+	return true
+}
+
+// Notify sends a notification, with params as in Call.
+func (c *Conn) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	params, err := c.era.dress(params)
+	if err == nil {
+		err = c.notify(ctx, method, params)
+	}
+	if err != nil {
+		return fmt.Errorf("sending %s: %w", method, err)
+	}
+	return nil
+}
+
+// notify sends params as they are.
+func (c *Conn) notify(ctx context.Context, method string, params json.RawMessage) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	err := c.transport.Write(ctx, rpc.NewNotification(method, params))
+	if errors.Is(err, ErrClosed) {
+		return c.lost(err)
+	}
+	return err
+}
+
+// Close ends the connection, waits until all that belongs to it has ended, and returns an error if something would not.
+// Calls that wait for an answer get ErrClosed. A child process is asked to exit by the end of its input, then by
+// SIGTERM, then killed, with Options.Grace between; so Close may take a little more than three times that. Close waits
+// for the methods of the Handler.
+func (c *Conn) Close() error {
+	c.end(ErrClosed)
+	err := c.transport.Close()
+	c.tasks.Wait()
+	return err
+}
+
+// end marks the connection as ended, for the first reason given, and has the transport closed.
+func (c *Conn) end(reason error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = reason
+		c.cancel()
+		close(c.done)
+		c.tasks.Go(func() { _ = c.transport.Close() })
+	}
+}
+
+// register makes a call known, so that its answer finds it.
+func (c *Conn) register(method string) (int64, *call, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return 0, nil, c.err
+	}
+	c.last++
+	pending := &call{method, make(chan answer, 1)}
+	c.calls[c.last] = pending
+	return c.last, pending, nil
+}
+
+// giveUp forgets a call that has no answer yet. It returns false if it has one.
+func (c *Conn) giveUp(id int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.calls[id]; !ok {
+		return false
+	}
+	delete(c.calls, id)
+	c.given.add(id)
+	return true
+}
+
+// settle gives the call with that id its answer, once. It returns the reason why it cannot: a reason for Defect, or ""
+// if the call was given up.
+func (c *Conn) settle(id json.RawMessage, a answer) (ok bool, reason string) {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	if err != nil {
+		return false, UnknownAnswer
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pending, ok := c.calls[n]
+	switch {
+	case ok:
+		delete(c.calls, n)
+		if a.err != nil {
+			a.err = fmt.Errorf("calling %s: %w", pending.method, a.err)
+		}
+		pending.answer <- a
+		return true, ""
+	case n <= 0 || n > c.last:
+		return false, UnknownAnswer
+	case c.given.take(n):
+		return false, ""
+	}
+	return false, SecondAnswer
+}
+
+func formatID(id int64) json.RawMessage { return strconv.AppendInt(nil, id, 10) }
+
+// A givenUp is the set of the last calls that were given up.
+type givenUp struct {
+	ids   map[int64]struct{}
+	order []int64
+}
+
+func (g *givenUp) add(id int64) {
+	if g.ids == nil {
+		g.ids = make(map[int64]struct{})
+	}
+	if len(g.order) == rememberCalls {
+		delete(g.ids, g.order[0])
+		g.order = g.order[1:]
+	}
+	g.ids[id] = struct{}{}
+	g.order = append(g.order, id)
+}
+
+// take removes the id and reports whether it was there.
+func (g *givenUp) take(id int64) bool {
+	_, ok := g.ids[id]
+	delete(g.ids, id)
+	return ok
+}

@@ -1,0 +1,240 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// Dial reaches the server and agrees with it on a revision. A host of 2026-07-28 has server/discover tried first and
+// the handshake of older revisions if that gets anything but a fitting answer; for a host of an older revision it is
+// the other way round, if the server says that it knows no handshake or not that revision. A child that leaves
+// server/discover unanswered for Options.Probe gets the handshake, so one that is slow to start may be spoken to in an
+// older revision than it knows.
+//
+// ctx bounds this and not the connection. On error nothing is left behind.
+func Dial(ctx context.Context, spec Spec, hello Hello, opts *Options) (*Conn, error) {
+	hello, err := hello.check()
+	if err != nil {
+		return nil, fmt.Errorf("reaching server %q: %w", spec.Name, err)
+	}
+	d := &dialer{spec: spec, hello: hello, opts: opts.withDefaults()}
+	conn, err := d.dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reaching server %q: %w", spec.Name, err)
+	}
+	return conn, nil
+}
+
+// A dialer is one call of Dial.
+type dialer struct {
+	spec  Spec
+	hello Hello
+	opts  Options
+	conn  *Conn // that the next step may use; nil if it must make one
+	mute  bool  // the server did not answer server/discover in time
+}
+
+// A step tries one way to agree. Errors that wrap errNext say that another may work.
+type step func(ctx context.Context) (*agreement, error)
+
+// errNext says that the server does not speak this era, as far as one can tell.
+var errNext = errors.New("not spoken")
+
+// An agreement is what a step brought about.
+type agreement struct {
+	protocol string
+	welcome  json.RawMessage
+}
+
+// dial takes the steps until one succeeds.
+func (d *dialer) dial(ctx context.Context) (*Conn, error) {
+	var failed []error
+	for _, step := range d.steps() {
+		if err := d.open(ctx); err != nil {
+			return nil, together(append(failed, err))
+		}
+		agreed, err := step(ctx)
+		if err == nil {
+			d.conn.era = era{protocol: agreed.protocol, hello: d.hello}
+			d.conn.welcome = agreed.welcome
+			return d.conn, nil
+		}
+		failed = append(failed, err)
+		if ctx.Err() != nil || !errors.Is(err, errNext) {
+			break
+		}
+	}
+	if d.conn != nil {
+		_ = d.conn.Close()
+	}
+	return nil, together(failed)
+}
+
+// together joins errors in one line.
+func together(errs []error) error {
+	err := errs[0]
+	for _, next := range errs[1:] {
+		err = fmt.Errorf("%w; %w", err, next)
+	}
+	return err
+}
+
+// steps returns the ways to agree, best first.
+func (d *dialer) steps() []step {
+	if !isModern(d.hello.Protocol) || d.spec.SSE {
+		return []step{d.initialize, d.discover}
+	}
+	return []step{d.probe, d.initialize, d.discoverAgain}
+}
+
+// open makes a connection unless there is one that lives. A server may have taken an unknown method for a reason to
+// exit, or to break the connection.
+func (d *dialer) open(ctx context.Context) error {
+	if d.conn != nil && d.conn.Err() == nil {
+		return nil
+	}
+	if d.conn != nil {
+		_ = d.conn.Close()
+		d.conn = nil
+	}
+	t, err := connect(ctx, d.spec, d.opts)
+	if err != nil {
+		return err
+	}
+	d.conn = newConn(t, d.opts)
+	return nil
+}
+
+// connect makes the transport that the spec asks for.
+func connect(ctx context.Context, spec Spec, opts Options) (transport, error) {
+	switch {
+	case len(spec.Command) > 0 && spec.URL != "":
+		return nil, errors.New("both a command and a URL are given")
+	case len(spec.Command) > 0:
+		return startProcess(spec, opts)
+	}
+	endpoint, err := url.Parse(spec.URL)
+	if err != nil {
+		return nil, err
+	}
+	if endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" {
+		return nil, fmt.Errorf("neither a command nor an http or https URL is given: %q", spec.URL)
+	}
+	return connectHTTP(ctx, spec, endpoint, opts)
+}
+
+// probe is discover for a server that may never answer an unknown method, as some children do.
+func (d *dialer) probe(ctx context.Context) (*agreement, error) {
+	if len(d.spec.Command) == 0 {
+		return d.discover(ctx)
+	}
+	short, cancel := context.WithTimeout(ctx, d.opts.Probe)
+	defer cancel()
+	agreed, err := d.discover(short)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		d.mute = true
+		return nil, fmt.Errorf("server/discover: %w: no answer within %v", errNext, d.opts.Probe)
+	}
+	return agreed, err
+}
+
+// discoverAgain asks a server that did not answer in time and knows no handshake: it was only slow.
+func (d *dialer) discoverAgain(ctx context.Context) (*agreement, error) {
+	if !d.mute {
+		return nil, errors.New("no revision in common")
+	}
+	return d.discover(ctx)
+}
+
+// discover asks which revisions the server speaks (revision 2026-07-28, server/discover).
+func (d *dialer) discover(ctx context.Context) (*agreement, error) {
+	params, err := era{newest, d.hello}.dress(nil)
+	if err != nil {
+		return nil, err
+	}
+	result, err := d.ask(ctx, "server/discover", params)
+	if err != nil {
+		return nil, err
+	}
+	raw, _ := rawjson.Get(result, "supportedVersions")
+	var offered []string
+	for version := range rawjson.Elements(raw) {
+		if s, ok := rawjson.String(version); ok {
+			offered = append(offered, s)
+		}
+	}
+	for _, version := range modernRevisions {
+		if slices.Contains(offered, version) {
+			d.conn.transport.settle(version)
+			return &agreement{version, result}, nil
+		}
+	}
+	return nil, fmt.Errorf("server/discover: %w: server offers %.32q", errNext, offered[:min(len(offered), 8)])
+}
+
+// initialize shakes hands (revision 2025-11-25, Lifecycle).
+func (d *dialer) initialize(ctx context.Context) (*agreement, error) {
+	want := d.hello.Protocol
+	if isModern(want) {
+		want = newestLegacy
+	}
+	params := fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"clientInfo":%s}`,
+		rawjson.Quote(want), d.hello.Capabilities, d.hello.ClientInfo)
+	result, err := d.ask(ctx, "initialize", params)
+	if err != nil {
+		return nil, err
+	}
+	raw, _ := rawjson.Get(result, "protocolVersion")
+	version, _ := rawjson.String(raw)
+	if !slices.Contains(legacyRevisions[:], version) {
+		return nil, fmt.Errorf("initialize: %w: server answers with revision %.32q", errNext, version)
+	}
+	d.conn.transport.settle(version)
+	if err := d.conn.notify(ctx, "notifications/initialized", nil); err != nil {
+		return nil, fmt.Errorf("notifications/initialized: %w", err)
+	}
+	return &agreement{version, result}, nil
+}
+
+// ask makes a call of the negotiation and returns its result, an object.
+func (d *dialer) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	m, err := d.conn.call(ctx, method, params, false)
+	if err == nil && m.Error != nil {
+		err = m.Failure()
+	}
+	if err == nil && rawjson.Kind(m.Result) != '{' {
+		d.conn.defect(BrokenContract, "%s: result is not an object", method)
+		err = errors.New("result is not an object")
+	}
+	switch {
+	case err == nil:
+		return m.Result, nil
+	case ctx.Err() == nil && !isUnreachable(err) && (method == "server/discover" || refusesRevision(err)):
+		return nil, fmt.Errorf("%s: %w: %w", method, errNext, err)
+	}
+	return nil, fmt.Errorf("%s: %w", method, err)
+}
+
+// isUnreachable reports whether an HTTP request got no response.
+func isUnreachable(err error) bool {
+	var e *url.Error
+	return errors.As(err, &e)
+}
+
+// refusesRevision reports whether a server's error to initialize means that it knows no handshake, or not that
+// revision: -32601 and -32022 by 2026-07-28, -32602 with the supported revisions before.
+func refusesRevision(err error) bool {
+	var e *rpc.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	_, supported := rawjson.Get(e.Data, "supported")
+	return e.Code == rpc.MethodNotFound || e.Code == rpc.UnsupportedVersion || e.Code == rpc.InvalidParams && supported
+}

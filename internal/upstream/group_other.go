@@ -1,0 +1,16 @@
+//go:build !unix
+
+package upstream
+
+import (
+	"os"
+	"os/exec"
+)
+
+// Without process groups only the child itself can be ended; there is no signal that asks it to.
+
+func ownGroup(*exec.Cmd) {}
+
+func terminateGroup(*os.Process) {}
+
+func killGroup(p *os.Process) { _ = p.Kill() }

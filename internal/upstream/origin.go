@@ -1,0 +1,160 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// deleteWait bounds the request that ends a session.
+const deleteWait = 2 * time.Second
+
+// The HTTP headers of the streamable HTTP transport that matter here.
+const (
+	headerProtocol  = "Mcp-Protocol-Version"
+	headerSession   = "Mcp-Session-Id"
+	headerLastEvent = "Last-Event-Id"
+)
+
+// An origin is the [http.RoundTripper] through which all HTTP requests of a connection go. It lets none go anywhere but
+// to the origin of the endpoint, so that neither a redirect nor the endpoint event of the HTTP+SSE transport can send
+// calls, or the headers that the operator configured, to somebody else. It adds those headers and the agreed revision,
+// and bounds bodies.
+type origin struct {
+	base     http.RoundTripper
+	own      *http.Transport // base, if it is ours to close
+	endpoint *url.URL
+	headers  map[string]string
+	limit    int64
+	protocol atomic.Pointer[string] // the agreed revision; nil before
+}
+
+func newOrigin(spec Spec, endpoint *url.URL, opts Options) *origin {
+	o := &origin{endpoint: endpoint, headers: maps.Clone(spec.Headers), limit: int64(opts.MaxMessage)}
+	switch {
+	case opts.Client == nil:
+		o.own = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			ForceAttemptHTTP2:   true,
+			TLSHandshakeTimeout: 10 * time.Second,
+			IdleConnTimeout:     90 * time.Second,
+			MaxIdleConnsPerHost: 16,
+		}
+		o.base = o.own
+	case opts.Client.Transport == nil:
+		o.base = http.DefaultTransport
+	default:
+		o.base = opts.Client.Transport
+	}
+	return o
+}
+
+// client returns a client that sends its requests through o, otherwise like the given one.
+func (o *origin) client(like *http.Client) *http.Client {
+	var c http.Client
+	if like != nil {
+		c = *like
+	}
+	c.Transport = o
+	return &c
+}
+
+// close lets go of idle connections.
+func (o *origin) close() {
+	if o.own != nil {
+		o.own.CloseIdleConnections()
+	}
+}
+
+// RoundTrip sends a request of the connection.
+func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !sameOrigin(req.URL, o.endpoint) {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, fmt.Errorf("server sends us to another origin, %s://%s", req.URL.Scheme, req.URL.Host)
+	}
+	cancel := context.CancelFunc(func() {})
+	ctx := req.Context()
+	if req.Method == http.MethodDelete {
+		ctx, cancel = context.WithTimeout(ctx, deleteWait)
+	}
+	req = req.Clone(ctx)
+	for name, value := range o.headers {
+		req.Header.Set(name, value)
+	}
+	if protocol := o.protocol.Load(); protocol != nil && (req.Header.Get(headerProtocol) == "" || !isModern(*protocol)) {
+		req.Header.Set(headerProtocol, *protocol)
+	}
+	resp, err := o.base.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &body{ReadCloser: resp.Body, left: o.limit, endless: isEventStream(resp), cancel: cancel}
+	return resp, nil
+}
+
+// sameOrigin reports whether two URLs have the same scheme, host and port.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+// port returns the port of a URL with a scheme of HTTP.
+func port(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// isEventStream reports whether the response is a stream of server-sent events.
+func isEventStream(resp *http.Response) bool {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
+}
+
+// errTooLong ends the reading of a body.
+var errTooLong = errors.New("response is too long")
+
+// A body is a response's, bounded unless it is a stream of events, whose size is bounded one by one.
+type body struct {
+	io.ReadCloser
+	left    int64
+	endless bool
+	cancel  context.CancelFunc
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.endless {
+		return b.ReadCloser.Read(p)
+	}
+	if b.left < 0 {
+		return 0, errTooLong
+	}
+	// One byte more than allowed is read to tell a body that fits from one that does not.
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return 0, errTooLong
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

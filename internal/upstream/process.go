@@ -1,0 +1,134 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// drainWait is how long the output of a child is read after its exit. Only a process that left the child's group can
+// keep it open longer.
+const drainWait = 250 * time.Millisecond
+
+// A process is a child that speaks over its standard input and output.
+type process struct {
+	cmd    *exec.Cmd
+	stream *rpc.Stream
+	stdin  io.Closer
+	grace  time.Duration
+	exited chan struct{} // closed when the child and its group are gone
+
+	closing sync.Once
+	err     error // of closing
+}
+
+// startProcess starts the spec's command.
+func startProcess(spec Spec, opts Options) (*process, error) {
+	cmd := exec.Command(spec.Command[0], spec.Command[1:]...)
+	cmd.Dir = spec.Dir
+	cmd.Env = append(append([]string{}, opts.BaseEnv...), spec.Env...)
+	cmd.Stderr = opts.Stderr
+	cmd.WaitDelay = drainWait // for standard error
+	ownGroup(cmd)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	// Not StdoutPipe: Wait would close it before all is read.
+	stdout, theirs, err := os.Pipe()
+	if err != nil {
+		_ = stdin.Close()
+		return nil, err
+	}
+	cmd.Stdout = theirs
+	err = cmd.Start()
+	_ = theirs.Close()
+	if err != nil {
+		_ = stdin.Close()
+		_ = stdout.Close()
+		return nil, fmt.Errorf("starting %q: %w", spec.Command[0], err)
+	}
+	p := &process{
+		cmd:    cmd,
+		stream: rpc.NewStream(stdout, stdin, &rpc.StreamOptions{MaxMessage: opts.MaxMessage}),
+		stdin:  stdin,
+		grace:  opts.Grace,
+		exited: make(chan struct{}),
+	}
+	go p.wait(stdout)
+	return p, nil
+}
+
+// wait reaps the child, kills what it left behind in its group, and then ends its output.
+func (p *process) wait(stdout io.Closer) {
+	_ = p.cmd.Wait()
+	// The group's id may be given to others only when the group is empty, and ids go round: this cannot hit a stranger
+	// unless all others are used up in between.
+	killGroup(p.cmd.Process)
+	close(p.exited)
+	time.AfterFunc(drainWait, func() { _ = stdout.Close() })
+}
+
+func (p *process) settle(string) {}
+
+// Read returns the child's next message. The error at the end says how the child ended.
+func (p *process) Read(ctx context.Context) (*rpc.Message, error) {
+	m, err := p.stream.Read(ctx)
+	var bad *rpc.BadMessage
+	if err == nil || errors.As(err, &bad) || ctx.Err() != nil {
+		return m, err
+	}
+	select {
+	case <-p.exited:
+		return nil, fmt.Errorf("server ended with %v", p.cmd.ProcessState)
+	case <-time.After(drainWait):
+		return nil, errors.New("server closed its output")
+	}
+}
+
+// Write sends a message to the child. Its errors, save ctx's, are final.
+func (p *process) Write(ctx context.Context, m *rpc.Message) error {
+	err := p.stream.Write(ctx, m)
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	return err
+}
+
+// Close has the child exit (revision 2025-11-25, Lifecycle, Shutdown): its input ends, then its group gets SIGTERM, then
+// SIGKILL. Meanwhile its output must be read, or it may wait for that.
+func (p *process) Close() error {
+	p.closing.Do(func() {
+		_ = p.stdin.Close()
+		if !p.gone() {
+			terminateGroup(p.cmd.Process)
+			if !p.gone() {
+				killGroup(p.cmd.Process)
+				if !p.gone() {
+					p.err = fmt.Errorf("server process %d survives being killed", p.cmd.Process.Pid)
+				}
+			}
+		}
+		_ = p.stream.Close()
+	})
+	return p.err
+}
+
+// gone waits for the child to exit, for a while.
+func (p *process) gone() bool {
+	timer := time.NewTimer(p.grace)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
