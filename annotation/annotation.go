@@ -1,0 +1,156 @@
+// Package annotation reads the trust and sensitivity annotations of MCP messages into contracts and labels, and
+// splices them back in.
+//
+// Servers in the field speak several vocabularies. Each has a file here, a dialect, and all of them are read into one
+// model: a [contract.Contract] of a tool, a [label.Label] of data. Two are known:
+//
+//	mcp       Tool.annotations of MCP: title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint
+//	sep-1913  Trust and Sensitivity Annotations: maliciousActivityHint, attribution, inputMetadata, returnMetadata
+//	          beside those; openWorldHint, maliciousActivityHint and attribution in _meta.annotations of results;
+//	          openWorldHint and attribution in _meta.annotations of requests
+//
+// For example, this tool (SEP-1913, Action Metadata Examples) has the possible destination public, accepts personal and
+// user data, and cannot be undone; of its other hints it says nothing:
+//
+//	{"name": "send_email", "annotations": {
+//	  "inputMetadata": {"destination": "public", "sensitivity": ["pii", "user"], "outcomes": "irreversible"},
+//	  "returnMetadata": {"source": "system", "sensitivity": "none"}}}
+//
+// Reading is lenient on what it does not know and strict on what it does. Unknown members are left alone. A known member
+// with a value that its schema does not allow is a [Defect] of who wrote it, and counts as absent: unknown, never safe.
+//
+// Writing edits the raw document in place: it touches the members that it means to change, and every other byte,
+// unknown members at every depth included, stays as it is. What is written to a result or a request only raises.
+//
+// The documents are parts of JSON-RPC messages that were checked as a whole when they came in: see [Check]. Nothing here
+// panics on what was not, and work and memory are bounded by the size of the document; what of it gets into the result
+// is bounded by constants. There is no state: everything is safe for concurrent use.
+package annotation
+
+import (
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+)
+
+// A Defect is something in an annotation that its vocabulary does not allow.
+type Defect struct {
+	Where  string `json:"where"`  // path from the document, as "annotations.inputMetadata.destination"; "" is the document
+	Reason string `json:"reason"` // what is wrong with it: `is a string, not a boolean`
+}
+
+// String returns both in one line. What they quote of the document is escaped and cut short.
+func (d Defect) String() string {
+	if d.Where == "" {
+		return "document " + d.Reason
+	}
+	return d.Where + " " + d.Reason
+}
+
+// A Claim is what a server says of one result.
+type Claim struct {
+	// Label is the data's label. It is normal (see [label.Label.Normal]). Only what the server asserts is in it; a hint that
+	// is false claims nothing there.
+	Label label.Label
+	// Stated is what the server said, member by member, in the form of a contract resolved for this one call. Outside of
+	// what the tool declares it is a contract violation: see [contract.Contract.Narrows].
+	Stated contract.Contract
+}
+
+// Check reports whether every parser reads the document alike: exactly one JSON value, in valid UTF-8, without duplicate
+// member names, nested not too deep. Documents that did not come through Weir's own transports, which do this, should
+// pass it before anything is decided by their annotations.
+func Check(document []byte) error { return rawjson.Check(document) }
+
+// A dialect is one vocabulary. A nil function means that it has no words for that.
+type dialect struct {
+	// These read what the dialect knows from an object of annotations and join it into what others have read.
+	readTool    func(in *object, c *contract.Contract)
+	readResult  func(in *object, c *Claim)
+	readRequest func(in *object, l *label.Label)
+
+	// These write a contract or a label into an object of annotations, as far as the dialect has words for it. The
+	// last two never lower what the object claims.
+	writeTool    func(out *editor, c contract.Contract)
+	writeResult  func(out *editor, l label.Label)
+	writeRequest func(out *editor, l label.Label)
+}
+
+// dialects returns all dialects, in the order in which they are written.
+func dialects() []dialect { return []dialect{mcp(), sep1913()} }
+
+// Where the annotations are: in a tool, and in a result or a request's params.
+const (
+	annotations = "annotations"
+	meta        = "_meta"
+)
+
+// ReadTool returns what a tool declares: document is a Tool of a tools/list result.
+func ReadTool(tool []byte) (contract.Contract, []Defect) {
+	var found defects
+	in := document(tool, &found)
+	c := readContract(in)
+	return c, found.list
+}
+
+func readContract(tool *object) contract.Contract {
+	var c contract.Contract
+	if in := tool.object(annotations); in != nil {
+		for _, d := range dialects() {
+			if d.readTool != nil {
+				d.readTool(in, &c)
+			}
+		}
+	}
+	return c
+}
+
+// ReadResolved returns the contract of a tool resolved for the arguments of one call: document is the result of
+// tools/resolve, either {tool: {name, annotations}} as SEP-1913 quotes it (Integration with Tool Resolution) or {name,
+// annotations} as the extension io.modelcontextprotocol/tool-resolution has it. A result in both forms is a defect and
+// says as much as both together.
+func ReadResolved(result []byte) (contract.Contract, []Defect) {
+	var found defects
+	in := document(result, &found)
+	nested, flat := in.has("tool"), in.has(annotations)
+	switch {
+	case nested && flat:
+		found.add("", "has both tool and annotations")
+		return contract.Join(readContract(in.object("tool")), readContract(in)), found.list
+	case nested:
+		return readContract(in.object("tool")), found.list
+	case !flat && in != nil:
+		found.add("", "has neither tool nor annotations")
+	}
+	return readContract(in), found.list
+}
+
+// ReadResult returns what a server claims of a result, for the whole response (SEP-1913, Response Annotations Scope).
+func ReadResult(result []byte) (Claim, []Defect) {
+	var found defects
+	var c Claim
+	if in := document(result, &found).object(meta).object(annotations); in != nil {
+		for _, d := range dialects() {
+			if d.readResult != nil {
+				d.readResult(in, &c)
+			}
+		}
+	}
+	c.Label = c.Label.Normal()
+	return c, found.list
+}
+
+// ReadRequest returns what a client says of the data that the agent saw before a request (SEP-1913, Tool Call Request
+// Extension): document is the request's params.
+func ReadRequest(params []byte) (label.Label, []Defect) {
+	var found defects
+	var l label.Label
+	if in := document(params, &found).object(meta).object(annotations); in != nil {
+		for _, d := range dialects() {
+			if d.readRequest != nil {
+				d.readRequest(in, &l)
+			}
+		}
+	}
+	return l.Normal(), found.list
+}

@@ -1,0 +1,160 @@
+package annotation
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+)
+
+// An editor is an object of annotations that is being changed. The first error stops it.
+type editor struct {
+	raw     []byte
+	changed bool
+	err     error
+}
+
+// A text is a member and its value as JSON; the value is nil if it is not known.
+type text struct {
+	name  string
+	value []byte
+}
+
+// edit returns the document with the object at the path changed by write, or the document itself if that changes
+// nothing. The object and those around it are made if they are absent. A value in their place that is no object is a
+// defect that nobody could read an annotation from, and gives way.
+func edit(document []byte, path []string, write func(*editor)) ([]byte, error) {
+	if rawjson.Kind(document) != '{' {
+		return document, fmt.Errorf("document: %w", rawjson.ErrNotObject)
+	}
+	old, ok := rawjson.Get(document, path...)
+	if rawjson.Kind(old) != '{' {
+		old = []byte("{}")
+	}
+	out := &editor{raw: old}
+	write(out)
+	if out.err != nil || !out.changed {
+		return document, out.err
+	}
+	for end := 1; end < len(path) && !ok; end++ {
+		if around, found := rawjson.Get(document, path[:end]...); found && rawjson.Kind(around) != '{' {
+			return rawjson.Set(document, nest(path[end:], out.raw), path[:end]...)
+		}
+	}
+	return rawjson.Set(document, out.raw, path...)
+}
+
+// nest returns the value inside of objects, one for each name.
+func nest(path []string, value []byte) []byte {
+	for _, name := range slices.Backward(path) {
+		value = slices.Concat([]byte{'{'}, rawjson.Quote(name), []byte{':'}, value, []byte{'}'})
+	}
+	return value
+}
+
+// read returns the object as it is now for reading. Its defects were reported when the document was read.
+func (e *editor) read() *object { return &object{raw: e.raw, found: new(defects)} }
+
+// set replaces or adds a member.
+func (e *editor) set(name string, value []byte) {
+	if e.err != nil {
+		return
+	}
+	raw, err := rawjson.Set(e.raw, value, name)
+	if err != nil {
+		e.err = err
+		return
+	}
+	e.raw, e.changed = raw, true
+}
+
+// hint writes a hint that is known.
+func (e *editor) hint(name string, h contract.Hint) {
+	if h == contract.Unknown || e.read().hint(name) == h {
+		return
+	}
+	value := []byte("false")
+	if h == contract.Yes {
+		value = []byte("true")
+	}
+	e.set(name, value)
+}
+
+// raise makes a hint true if yes, and else leaves it as it is.
+func (e *editor) raise(name string, yes bool) {
+	if yes {
+		e.hint(name, contract.Yes)
+	}
+}
+
+// union adds strings to a member that is an array of strings. They go first, so that a reader with a limit takes them
+// before what was there. A member that is something else gives way.
+func (e *editor) union(name string, more label.Set[string]) {
+	if more.Len() == 0 {
+		return
+	}
+	old, _ := rawjson.Get(e.raw, name)
+	there, usable := []string(nil), rawjson.Kind(old) == '['
+	var texts [][]byte
+	for element := range rawjson.Elements(old) {
+		s, ok := rawjson.String(element)
+		usable = usable && ok
+		if more.Has(s) {
+			there = append(there, s)
+		}
+		texts = append(texts, element)
+	}
+	if !usable {
+		there, texts = nil, nil
+	}
+	more = more.Without(label.SetOf(there...))
+	if usable && more.Len() == 0 {
+		return
+	}
+	var added [][]byte
+	for s := range more.All() {
+		added = append(added, rawjson.Quote(s))
+	}
+	e.set(name, array(slices.Concat(added, texts)))
+}
+
+// members writes an object of which every member is required. If it is there, its members that are known and no longer
+// say the same are replaced one by one, and others are kept. If it is not, it is written only if all are known.
+func (e *editor) members(name string, old, now []text) {
+	raw, _ := rawjson.Get(e.raw, name)
+	if rawjson.Kind(raw) != '{' {
+		if slices.ContainsFunc(now, func(t text) bool { return t.value == nil }) {
+			return
+		}
+		raw, old = []byte("{}"), make([]text, len(now))
+	}
+	inner := &editor{raw: raw}
+	for i, t := range now {
+		if t.value != nil && !bytes.Equal(t.value, old[i].value) {
+			inner.set(t.name, t.value)
+		}
+	}
+	if e.err = cmp.Or(e.err, inner.err); inner.changed {
+		e.set(name, inner.raw)
+	}
+}
+
+// oneOrMore returns the only text, or an array of them; nil if there is none.
+func oneOrMore(texts [][]byte) []byte {
+	switch len(texts) {
+	case 0:
+		return nil
+	case 1:
+		return texts[0]
+	}
+	return array(texts)
+}
+
+// array returns a JSON array of the texts.
+func array(texts [][]byte) []byte {
+	return slices.Concat([]byte{'['}, bytes.Join(texts, []byte{','}), []byte{']'})
+}

@@ -1,0 +1,28 @@
+package annotation
+
+import (
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// mcp is the vocabulary of MCP itself: the hints of ToolAnnotations. Its defaults (not read-only, destructive, not
+// idempotent, open world) are not filled in: what is absent is unknown, and [contract.Contract.Assume] knows what to
+// make of that.
+func mcp() dialect { return dialect{readTool: readHints, writeTool: writeHints} }
+
+func readHints(in *object, c *contract.Contract) {
+	if title, ok := in.get("title"); ok && rawjson.Kind(title) != '"' {
+		in.found.add(at(in.where, "title"), isNot(title, "a string"))
+	}
+	c.ReadOnly = in.hint("readOnlyHint")
+	c.Destructive = in.hint("destructiveHint")
+	c.Idempotent = in.hint("idempotentHint")
+	c.OpenWorld = in.hint("openWorldHint")
+}
+
+func writeHints(out *editor, c contract.Contract) {
+	out.hint("readOnlyHint", c.ReadOnly)
+	out.hint("destructiveHint", c.Destructive)
+	out.hint("idempotentHint", c.Idempotent)
+	out.hint("openWorldHint", c.OpenWorld)
+}
