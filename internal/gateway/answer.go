@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// answer answers one request of the host; the caller sets the id.
+func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
+	if m.Method == "initialize" {
+		return f.initialize(ctx, m)
+	}
+	if m.Method == "ping" {
+		return rpc.Reply(m.ID, json.RawMessage(`{}`))
+	}
+	who, rerr := f.caller(m)
+	if rerr != nil {
+		return rpc.ReplyError(m.ID, rerr)
+	}
+	set, err := f.connected(who)
+	if err != nil {
+		return internalError(m, err)
+	}
+	switch m.Method {
+	case "server/discover":
+		return f.discover(ctx, m, who, set)
+	case catalog.Tools.Method:
+		return f.list(ctx, m, who, catalog.Tools)
+	case catalog.Prompts.Method:
+		return f.list(ctx, m, who, catalog.Prompts)
+	case catalog.Resources.Method:
+		return f.list(ctx, m, who, catalog.Resources)
+	case catalog.Templates.Method:
+		return f.list(ctx, m, who, catalog.Templates)
+	case "logging/setLevel":
+		return f.broadcast(ctx, m, who, set)
+	}
+	return f.guarded(ctx, m, who, set)
+}
+
+// list answers a list method with the merged list, fresh from the servers, in one page.
+func (f *front) list(ctx context.Context, m *rpc.Message, who *caller, kind catalog.Kind) *rpc.Message {
+	if _, ok := rawjson.Get(m.Params, "cursor"); ok {
+		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "unknown cursor: the list has one page"})
+	}
+	set, err := f.connected(who)
+	if err != nil {
+		return internalError(m, err)
+	}
+	l, err := set.list(ctx, kind, true)
+	if err != nil {
+		return internalError(m, err)
+	}
+	return rpc.Reply(m.ID, forHost(l.Result(), who, true))
+}
+
+// broadcast sends a request that carries no agent's data to every server, and answers when all have.
+func (f *front) broadcast(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
+	for _, l := range set.all {
+		answer, err := l.call(ctx, f, m, m.Params)
+		switch {
+		case err != nil:
+			f.g.log.Warn("passing on "+m.Method, "error", err)
+		case answer.Error != nil && len(set.all) == 1:
+			return answer
+		}
+	}
+	return rpc.Reply(m.ID, forHost(json.RawMessage(`{}`), who, false))
+}
+
+func internalError(m *rpc.Message, err error) *rpc.Message {
+	return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InternalError, Message: err.Error()})
+}

@@ -1,0 +1,171 @@
+// Package approve carries questions to people and their answers back.
+//
+// A [Book] holds the questions that are open and the acceptances that are not used up. A question is answered once, by the
+// principal whose call it is, before it expires. An acceptance is bound to exactly the call that was asked about
+// ([guard.Question], Binding), lets that call happen once, and expires like the question. No answer, a late answer,
+// a second answer and a restart all mean no. Every question and every answer is recorded before it counts.
+package approve
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/record"
+)
+
+// DefaultTimeout is how long a question stays open.
+const DefaultTimeout = 5 * time.Minute
+
+// maxOpen bounds the questions that are open at one time. One more is refused, and so the call is.
+const maxOpen = 1000
+
+// Errors of answers that do not count.
+var (
+	ErrNoQuestion = errors.New("no such question is open")
+	ErrPrincipal  = errors.New("the question is somebody else's")
+	ErrTooMany    = errors.New("too many questions are open")
+)
+
+// An Answer is what a person said.
+type Answer string
+
+// The answers. All but Accepted mean no.
+const (
+	Accepted  Answer = "accepted"
+	Declined  Answer = "declined"
+	Cancelled Answer = "cancelled" // dismissed without a choice, or the asking failed
+	Expired   Answer = "expired"
+)
+
+// Options configures a Book.
+type Options struct {
+	Timeout time.Duration    // zero: DefaultTimeout
+	Record  record.Recorder  // required
+	Now     func() time.Time // nil: time.Now
+}
+
+// A Book holds open questions and unused acceptances. It is safe for concurrent use.
+type Book struct {
+	opts Options
+
+	mu       sync.Mutex
+	open     map[string]*Pending  // by id
+	accepted map[string]time.Time // by binding: when the acceptance expires
+}
+
+// A Pending is an open question.
+type Pending struct {
+	ID       string // unguessable
+	Question *guard.Question
+	Held     *guard.Answer // the server's answer that the question is about; nil before the call
+	Expires  time.Time
+}
+
+// NewBook returns an empty book.
+func NewBook(opts Options) *Book {
+	if opts.Timeout <= 0 {
+		opts.Timeout = DefaultTimeout
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Book{opts: opts, open: map[string]*Pending{}, accepted: map[string]time.Time{}}
+}
+
+// Open enters a question, with the server's answer that it is about, if there is one.
+func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) (*Pending, error) {
+	now := b.opts.Now()
+	p := &Pending{ID: rand.Text(), Question: q, Held: held, Expires: now.Add(b.opts.Timeout)}
+	if err := b.write(ctx, p, "asked"); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expire(now)
+	if len(b.open) >= maxOpen {
+		return nil, ErrTooMany
+	}
+	b.open[p.ID] = p
+	return p, nil
+}
+
+// Find returns the open question with this id, if it is the principal's.
+func (b *Book) Find(id, principal string) (*Pending, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expire(b.opts.Now())
+	return b.find(id, principal)
+}
+
+func (b *Book) find(id, principal string) (*Pending, error) {
+	p, ok := b.open[id]
+	switch {
+	case !ok:
+		return nil, ErrNoQuestion
+	case p.Question.Session.Principal != principal:
+		return nil, ErrPrincipal
+	}
+	return p, nil
+}
+
+// Answer closes the question with this id. Only Accepted lets the call happen, and only if it could be recorded.
+func (b *Book) Answer(ctx context.Context, id, principal string, a Answer) error {
+	b.mu.Lock()
+	b.expire(b.opts.Now())
+	p, err := b.find(id, principal)
+	if err == nil {
+		delete(b.open, id)
+	}
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := b.write(ctx, p, string(a)); err != nil || a != Accepted {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.accepted[p.Question.Binding] = p.Expires
+	return nil
+}
+
+// Redeem implements [guard.Approvals].
+func (b *Book) Redeem(_ context.Context, binding string) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expire(b.opts.Now())
+	_, ok := b.accepted[binding]
+	delete(b.accepted, binding)
+	return ok, nil
+}
+
+// expire forgets what is too old. The map of questions is small (maxOpen), so a walk is cheap beside what asks.
+func (b *Book) expire(now time.Time) {
+	for id, p := range b.open {
+		if !now.Before(p.Expires) {
+			delete(b.open, id)
+		}
+	}
+	for binding, at := range b.accepted {
+		if !now.Before(at) {
+			delete(b.accepted, binding)
+		}
+	}
+}
+
+func (b *Book) write(ctx context.Context, p *Pending, effect string) error {
+	q := p.Question
+	e := record.New(record.Approval, b.opts.Now())
+	e.Session, e.Principal = q.Session.Key, q.Session.Principal
+	e.Server, e.Method, e.Name = q.Server, q.Method, q.Name
+	e.Phase, e.Rule, e.Effect, e.Binding = q.Phase.String(), q.Rule, effect, q.Binding
+	if err := b.opts.Record.Record(ctx, e); err != nil {
+		return fmt.Errorf("recording a question: %w", err)
+	}
+	return nil
+}

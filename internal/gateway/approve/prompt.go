@@ -1,0 +1,137 @@
+package approve
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// Bounds of what a prompt shows, in characters and lines: a long argument must not push the reason out of sight.
+const (
+	maxName      = 80
+	maxValue     = 240
+	maxArguments = 12
+	maxOrigins   = 6
+)
+
+// Text renders the question for a person: what would happen, with which arguments, why it is asked, and where the
+// data came from. What a server or the agent wrote is quoted, cut in the middle with its length, and every character that
+// could hide or reorder text is made visible; nothing of it comes first.
+func Text(q *guard.Question) string {
+	var b strings.Builder
+	if q.Phase == policy.OnResult {
+		fmt.Fprintf(&b, "Show the agent what %s of server %s returned?\n", Quoted(q.Name, maxName), q.Server)
+	} else {
+		fmt.Fprintf(&b, "Allow this call? %s\n", effects(q.Contract))
+		fmt.Fprintf(&b, "Tool: %s of server %s\n", Quoted(q.Name, maxName), q.Server)
+		writeArguments(&b, q)
+	}
+	fmt.Fprintf(&b, "Why you are asked: %s (rule %s)\n", q.Message, q.Rule)
+	writeOrigins(&b, "Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
+	writeOrigins(&b, "Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
+	b.WriteString("It is allowed once, for exactly these arguments. No answer means no.")
+	return b.String()
+}
+
+// effects says in words what a call may do.
+func effects(c contract.Contract) string {
+	var parts []string
+	switch {
+	case c.Outcomes.Has(contract.Irreversible):
+		parts = append(parts, "It may do something that cannot be undone")
+	case c.Outcomes.Has(contract.Consequential):
+		parts = append(parts, "It changes something, and that can be reversed")
+	default:
+		parts = append(parts, "It changes nothing")
+	}
+	switch {
+	case c.Destinations.Has(contract.Public):
+		parts = append(parts, "what it is given may become public.")
+	case c.Destinations.Has(contract.Internal):
+		parts = append(parts, "what it is given stays inside the organisation.")
+	default:
+		parts = append(parts, "what it is given goes no further.")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func writeArguments(b *strings.Builder, q *guard.Question) {
+	args, ok := rawjson.Get(q.Arguments, "arguments")
+	if !ok || rawjson.Kind(args) != '{' {
+		fmt.Fprintf(b, "Arguments: none\n")
+		return
+	}
+	n := 0
+	b.WriteString("Arguments:\n")
+	for name, value := range rawjson.Members(args) {
+		if n++; n <= maxArguments {
+			fmt.Fprintf(b, "  %s = %s\n", Quoted(name, maxName), visible(string(value), maxValue))
+		}
+	}
+	if n > maxArguments {
+		fmt.Fprintf(b, "  and %d more\n", n-maxArguments)
+	}
+}
+
+func writeOrigins(b *strings.Builder, title string, origins []guard.Origin, which func(label.Label) bool) {
+	n := 0
+	for _, o := range origins {
+		if !which(o.Label) {
+			continue
+		}
+		if n++; n > maxOrigins {
+			continue
+		}
+		sep := ", "
+		if n == 1 {
+			sep = title + ": "
+		}
+		b.WriteString(sep + visible(o.URI, maxName))
+		if classes := o.Label.Sensitivity; classes.Len() > 0 {
+			fmt.Fprintf(b, " (%s)", visible(classes.String(), maxName))
+		}
+	}
+	if n > maxOrigins {
+		fmt.Fprintf(b, " and %d more", n-maxOrigins)
+	}
+	if n > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+// Quoted renders text that somebody else wrote, in quotation marks, in at most limit characters and a little.
+func Quoted(s string, limit int) string {
+	return `"` + strings.ReplaceAll(visible(s, limit), `"`, `\"`) + `"`
+}
+
+// visible cuts s in the middle to about limit characters, and replaces what does not print as itself: control
+// characters, line breaks, bidirectional and zero-width characters, unusual spaces, invalid UTF-8.
+func visible(s string, limit int) string {
+	if n := utf8.RuneCountInString(s); n > limit {
+		r := []rune(s)
+		s = string(r[:limit*2/3]) + fmt.Sprintf(" […%d characters…] ", n-limit) + string(r[n-limit/3:])
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError:
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				fmt.Fprintf(&b, `\x%02x`, s[i])
+				continue
+			}
+			b.WriteRune(r)
+		case r == ' ' || (unicode.IsPrint(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && !unicode.Is(unicode.Variation_Selector, r)):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,265 @@
+// Package catalog merges the lists of several MCP servers (tools, resources, resource templates, prompts) into the one
+// list that a host sees.
+//
+// A [List] is an immutable snapshot: build one with [Build] from the raw list results of the servers, share it freely, and
+// build another when a server's list changes. Entries stay raw JSON, so that members nobody here knows survive; tools
+// carry their effective contract, spliced in (SEP-1913, Extended Tool Annotations).
+//
+// Names stay as they are unless two servers offer the same one. Then each of them is shown as server__name, in every list
+// that the same servers make, whatever the order in which they answered. Resources are found by their URI, which cannot be
+// renamed: of two servers that offer the same URI the first in the configuration has it, and the other is a defect.
+package catalog
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// A Kind is one of the lists that servers offer.
+type Kind struct {
+	Method string // JSON-RPC method that lists
+	Member string // member of its result that holds the entries
+	key    string // member of an entry that names it
+	rename bool   // whether the key may be changed to keep names apart
+}
+
+// The four lists of MCP.
+var (
+	Tools     = Kind{"tools/list", "tools", "name", true}
+	Prompts   = Kind{"prompts/list", "prompts", "name", true}
+	Resources = Kind{"resources/list", "resources", "uri", false}
+	Templates = Kind{"resources/templates/list", "resourceTemplates", "uriTemplate", false}
+)
+
+// A Source is what one server answered: the raw results of its list method, page by page, free of duplicate names.
+type Source struct {
+	Server string
+	Trust  contract.Trust
+	Pages  []json.RawMessage
+}
+
+// An Entry is one tool, resource, template or prompt.
+type Entry struct {
+	Server    string
+	Trust     contract.Trust
+	Name      string          // on its server
+	Shown     string          // to the host
+	Raw       json.RawMessage // as the host sees it
+	Declared  contract.Contract
+	Effective contract.Contract
+}
+
+// A Defect is something in a server's list that is not as it should be.
+type Defect struct {
+	Server string
+	Name   string // of the entry; empty if it has none
+	annotation.Defect
+}
+
+// A List is an immutable snapshot of a merged list. The zero List is empty.
+type List struct {
+	kind    Kind
+	entries []Entry
+	shown   map[string]int
+	result  json.RawMessage
+}
+
+// Build merges what the sources answered, in their order.
+func Build(kind Kind, sources []Source) (*List, []Defect) {
+	l := &List{kind: kind, shown: map[string]int{}}
+	var defects []Defect
+	for _, s := range sources {
+		for _, page := range s.Pages {
+			defects = append(defects, l.read(s, page)...)
+		}
+	}
+	l.nameApart()
+	defects = append(defects, l.index()...)
+	l.result = l.merge(sources)
+	return l, defects
+}
+
+// read adds the entries of one page.
+func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
+	report := func(name, where, reason string) {
+		defects = append(defects, Defect{s.Server, name, annotation.Defect{Where: where, Reason: reason}})
+	}
+	list, ok := rawjson.Get(page, l.kind.Member)
+	if !ok || rawjson.Kind(list) != '[' {
+		report("", l.kind.Member, "the list is missing or not an array")
+		return defects
+	}
+	for raw := range rawjson.Elements(list) {
+		key, ok := rawjson.Get(raw, l.kind.key)
+		name, isString := "", false
+		if ok {
+			name, isString = rawjson.String(key)
+		}
+		if !isString || name == "" {
+			report("", l.kind.Member+"[]."+l.kind.key, "an entry has no "+l.kind.key+" and is left out")
+			continue
+		}
+		e := Entry{Server: s.Server, Trust: s.Trust, Name: name, Shown: name, Raw: raw}
+		found := e.contract(l.kind)
+		for _, d := range found {
+			defects = append(defects, Defect{s.Server, name, d})
+		}
+		l.entries = append(l.entries, e)
+	}
+	return defects
+}
+
+// contract reads what the entry declares, and shows what counts of it. To read a resource or to get a prompt changes
+// nothing, by protocol.
+func (e *Entry) contract(kind Kind) (defects []annotation.Defect) {
+	if kind.Method != Tools.Method {
+		e.Declared = Reading()
+		e.Effective = contract.Effective(e.Declared, e.Trust)
+		return nil
+	}
+	e.Declared, defects = annotation.ReadTool(e.Raw)
+	e.Effective = contract.Effective(e.Declared, e.Trust)
+	shown, err := annotation.WriteTool(e.Raw, e.Effective)
+	if err != nil {
+		return append(defects, annotation.Defect{Where: "annotations", Reason: err.Error()})
+	}
+	e.Raw = shown
+	return defects
+}
+
+// Reading returns what a resource or a prompt declares by being one: it is only read.
+func Reading() contract.Contract { return contract.Contract{ReadOnly: contract.Yes} }
+
+// nameApart prefixes the names that more than one server uses.
+func (l *List) nameApart() {
+	if !l.kind.rename {
+		return
+	}
+	owners := map[string]map[string]bool{}
+	for _, e := range l.entries {
+		if owners[e.Name] == nil {
+			owners[e.Name] = map[string]bool{}
+		}
+		owners[e.Name][e.Server] = true
+	}
+	for i := range l.entries {
+		e := &l.entries[i]
+		if len(owners[e.Name]) > 1 {
+			e.Shown = e.Server + "__" + e.Name
+		}
+	}
+}
+
+// index makes every entry findable under the name it is shown by. Of two with one name the first stays.
+func (l *List) index() (defects []Defect) {
+	kept := l.entries[:0]
+	for _, e := range l.entries {
+		if _, taken := l.shown[e.Shown]; taken {
+			defects = append(defects, Defect{e.Server, e.Name, annotation.Defect{
+				Where: l.kind.Member + "[]." + l.kind.key, Reason: "another entry has the same name; this one is left out",
+			}})
+			continue
+		}
+		if e.Shown != e.Name {
+			raw, err := rawjson.Set(e.Raw, rawjson.Quote(e.Shown), l.kind.key)
+			if err != nil {
+				continue
+			}
+			e.Raw = raw
+		}
+		l.shown[e.Shown] = len(kept)
+		kept = append(kept, e)
+	}
+	l.entries = kept
+	return defects
+}
+
+// merge writes the result that the host gets. What a single server adds to its list result stays.
+func (l *List) merge(sources []Source) json.RawMessage {
+	var list []byte
+	list = append(list, '[')
+	for i, e := range l.entries {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, e.Raw...)
+	}
+	list = append(list, ']')
+	result := []byte(`{}`)
+	if len(sources) == 1 && len(sources[0].Pages) > 0 {
+		result = rawjson.Delete(sources[0].Pages[0], "nextCursor")
+	} else {
+		result = strictestCaching(result, sources)
+	}
+	merged, err := rawjson.Set(result, list, l.kind.Member)
+	if err != nil {
+		return []byte(`{"` + l.kind.Member + `":` + string(list) + `}`)
+	}
+	return merged
+}
+
+// strictestCaching states the shortest ttlMs and the narrowest cacheScope of all pages, if any states one.
+func strictestCaching(result []byte, sources []Source) []byte {
+	ttl, private, stated := int64(-1), false, false
+	for _, s := range sources {
+		for _, page := range s.Pages {
+			raw, ok := rawjson.Get(page, "ttlMs")
+			if !ok {
+				continue
+			}
+			stated = true
+			if n, err := strconv.ParseInt(string(raw), 10, 64); err != nil || n < 0 {
+				ttl = 0
+			} else if ttl < 0 || n < ttl {
+				ttl = n
+			}
+			scope, _ := rawjson.Get(page, "cacheScope")
+			private = private || string(scope) != `"public"`
+		}
+	}
+	if !stated {
+		return result
+	}
+	scope := "public"
+	if private {
+		scope = "private"
+	}
+	return []byte(`{"ttlMs":` + strconv.FormatInt(ttl, 10) + `,"cacheScope":"` + scope + `"}`)
+}
+
+// Len returns the number of entries.
+func (l *List) Len() int { return len(l.entries) }
+
+// Result returns the raw result of the list method, in one page.
+func (l *List) Result() json.RawMessage { return l.result }
+
+// Find returns the entry that the host knows by this name or URI.
+func (l *List) Find(shown string) (Entry, bool) {
+	if l == nil {
+		return Entry{}, false
+	}
+	i, ok := l.shown[shown]
+	if !ok {
+		return Entry{}, false
+	}
+	return l.entries[i], true
+}
+
+// Match returns the template whose literal beginning is the longest that uri begins with. A URI belongs to the server that
+// announced its family; nothing is guessed beyond that.
+func (l *List) Match(uri string) (Entry, bool) {
+	best, found := Entry{}, false
+	length := 0
+	for _, e := range l.entries {
+		prefix, _, _ := strings.Cut(e.Name, "{")
+		if len(prefix) > length && strings.HasPrefix(uri, prefix) {
+			best, found, length = e, true, len(prefix)
+		}
+	}
+	return best, found
+}

@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// The protocol's revisions, newest first. From Modern on there is no handshake: every request says in its _meta which
+// revision it speaks and what its client can do.
+const (
+	modern       = "2026-07-28"
+	newestLegacy = "2025-11-25"
+)
+
+var revisions = []string{modern, newestLegacy, "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// Members of _meta that every request of 2026-07-28 carries.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+)
+
+// A caller is what a request says of the client that made it: by its own _meta in 2026-07-28, by the handshake before.
+type caller struct {
+	version      string
+	info         json.RawMessage // the client's implementation, raw; nil if it did not say
+	capabilities json.RawMessage // the client's capabilities, raw; nil if it has none
+}
+
+func (c *caller) modern() bool { return c.version >= modern }
+
+// canElicit reports whether the client can show a form to a person. An elicitation capability without members means form
+// mode (2025-11-25, Elicitation, Capabilities).
+func (c *caller) canElicit() bool {
+	e, ok := rawjson.Get(c.capabilities, "elicitation")
+	if !ok || rawjson.Kind(e) != '{' {
+		return false
+	}
+	if _, form := rawjson.Get(e, "form"); form {
+		return true
+	}
+	_, url := rawjson.Get(e, "url")
+	return !url
+}
+
+// modernCaller reads the client from a request's _meta; nil if the request does not say its revision, and so belongs to a
+// connection with a handshake.
+func modernCaller(params json.RawMessage) (*caller, *rpc.Error) {
+	raw, ok := rawjson.Get(params, "_meta", metaVersion)
+	if !ok {
+		return nil, nil
+	}
+	version, ok := rawjson.String(raw)
+	if !ok {
+		return nil, &rpc.Error{Code: rpc.InvalidParams, Message: "_meta member " + metaVersion + " is not a string"}
+	}
+	if !slices.Contains(revisions, version) {
+		return nil, unsupportedVersion(version)
+	}
+	c := &caller{version: version}
+	c.info, _ = rawjson.Get(params, "_meta", metaClientInfo)
+	c.capabilities, _ = rawjson.Get(params, "_meta", metaCapabilities)
+	return c, nil
+}
+
+func unsupportedVersion(requested string) *rpc.Error {
+	data, _ := json.Marshal(map[string]any{"supported": revisions, "requested": requested})
+	return &rpc.Error{Code: rpc.UnsupportedVersion, Message: "unsupported protocol version", Data: data}
+}
+
+// forHost fits a result to the revision that the host speaks: in 2026-07-28 every result has a type, and lists say how long
+// they may be cached.
+func forHost(result json.RawMessage, c *caller, list bool) json.RawMessage {
+	if !c.modern() || rawjson.Kind(result) != '{' {
+		return result
+	}
+	defaults := []struct{ name, value string }{{"resultType", `"complete"`}}
+	if list {
+		defaults = append(defaults, struct{ name, value string }{"ttlMs", "0"}, struct{ name, value string }{"cacheScope", `"private"`})
+	}
+	for _, d := range defaults {
+		if _, ok := rawjson.Get(result, d.name); ok {
+			continue
+		}
+		if set, err := rawjson.Set(result, []byte(d.value), d.name); err == nil {
+			result = set
+		}
+	}
+	return result
+}

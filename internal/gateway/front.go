@@ -1,0 +1,246 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/upstream"
+)
+
+const (
+	maxInFlight = 1024             // requests of one host connection; further ones wait unread
+	drainTime   = 10 * time.Second // for the answers in flight after the host has left or the gateway ends
+)
+
+// A front is one host connection.
+type front struct {
+	g    *Gateway
+	conn rpc.Conn
+	host host
+
+	mu       sync.Mutex
+	era      *caller // what the handshake agreed; nil before it and in 2026-07-28
+	links    *links
+	inFlight map[string]context.CancelCauseFunc // by the host's request id
+	asked    map[string]chan *rpc.Message       // by our request id
+	lastID   int64
+}
+
+// serve runs one host connection: it reads until the host leaves or ctx ends, answers requests concurrently, and returns
+// when the last answer is out.
+func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
+	f := &front{g: g, conn: conn, host: h, inFlight: map[string]context.CancelCauseFunc{}, asked: map[string]chan *rpc.Message{}}
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	err := f.read(ctx, work, &wg)
+	drained := time.AfterFunc(drainTime, stop)
+	wg.Wait()
+	drained.Stop()
+	stop()
+	if f.links != nil && !h.shared {
+		err = errors.Join(err, f.links.close())
+	}
+	return err
+}
+
+// read takes messages until the connection ends. Answers to requests are written by goroutines that wg counts.
+func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
+	slots := make(chan struct{}, maxInFlight)
+	for {
+		m, err := f.conn.Read(ctx)
+		var bad *rpc.BadMessage
+		switch {
+		case errors.As(err, &bad):
+			f.write(ctx, rpc.ReplyError(bad.Err.ID, bad.Err))
+			continue
+		case errors.Is(err, io.EOF), ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading from the host: %w", err)
+		case m.IsResponse():
+			f.deliver(m)
+			continue
+		case m.IsNotification():
+			f.notified(work, m)
+			continue
+		}
+		reqCtx, cancel, ok := f.begin(work, m)
+		if !ok {
+			f.write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
+			continue
+		}
+		slots <- struct{}{}
+		run := func() {
+			defer func() { <-slots }()
+			defer cancel()
+			f.respond(reqCtx, m)
+		}
+		if m.Method == "initialize" {
+			run() // nothing may overtake the handshake
+			continue
+		}
+		wg.Go(run)
+	}
+}
+
+// begin enters a request so that the host can cancel it, and refuses an id that is in flight.
+func (f *front) begin(work context.Context, m *rpc.Message) (context.Context, func(), bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := string(m.ID)
+	if _, taken := f.inFlight[id]; taken {
+		return nil, nil, false
+	}
+	ctx, cancel := context.WithCancelCause(rpc.WithRelated(work, m.ID))
+	f.inFlight[id] = cancel
+	return ctx, func() {
+		f.mu.Lock()
+		delete(f.inFlight, id)
+		f.mu.Unlock()
+		cancel(nil)
+	}, true
+}
+
+// errCancelled is why a request ended that its host cancelled. Such a request gets no answer (MCP, Cancellation).
+var errCancelled = errors.New("cancelled by the host")
+
+// respond answers one request.
+func (f *front) respond(ctx context.Context, m *rpc.Message) {
+	reply := f.answer(ctx, m)
+	if errors.Is(context.Cause(ctx), errCancelled) {
+		return
+	}
+	reply.ID = m.ID
+	f.write(context.WithoutCancel(ctx), reply)
+}
+
+// notified takes a notification of the host: a cancellation ends its request; the end of the handshake is between the
+// host and the gateway; everything else goes to every server.
+func (f *front) notified(ctx context.Context, m *rpc.Message) {
+	switch m.Method {
+	case "notifications/initialized":
+		return
+	case "notifications/cancelled":
+		id, _ := rawjson.Get(m.Params, "requestId")
+		f.mu.Lock()
+		cancel := f.inFlight[string(id)]
+		f.mu.Unlock()
+		if cancel != nil {
+			cancel(errCancelled)
+		}
+		return
+	}
+	f.mu.Lock()
+	set := f.links
+	f.mu.Unlock()
+	if set == nil || f.host.shared {
+		return
+	}
+	for _, l := range set.all {
+		if conn, err := l.connection(ctx); err == nil {
+			if err := conn.Notify(ctx, m.Method, m.Params); err != nil {
+				f.g.log.Warn("passing on a notification", "server", l.server.Name, "error", err)
+			}
+		}
+	}
+}
+
+// write sends a message to the host. A host that is gone has nothing to be told.
+func (f *front) write(ctx context.Context, m *rpc.Message) {
+	if err := f.conn.Write(ctx, m); err != nil && !errors.Is(err, io.EOF) {
+		f.g.log.Debug("writing to the host", "error", err)
+	}
+}
+
+// request asks the host something and waits for its answer.
+func (f *front) request(ctx context.Context, method string, params json.RawMessage) (*rpc.Message, error) {
+	f.mu.Lock()
+	f.lastID++
+	id := "weir-" + strconv.FormatInt(f.lastID, 10)
+	answer := make(chan *rpc.Message, 1)
+	f.asked[id] = answer
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		delete(f.asked, id)
+		f.mu.Unlock()
+	}()
+	if err := f.conn.Write(ctx, rpc.NewRequest(rawjson.Quote(id), method, params)); err != nil {
+		return nil, fmt.Errorf("asking the host: %w", err)
+	}
+	select {
+	case m := <-answer:
+		return m, nil
+	case <-ctx.Done():
+		params, _ := rawjson.Set([]byte(`{"reason":"no longer needed"}`), rawjson.Quote(id), "requestId")
+		f.write(context.WithoutCancel(ctx), rpc.NewNotification("notifications/cancelled", params))
+		return nil, context.Cause(ctx)
+	}
+}
+
+// deliver hands a response of the host to whoever asked. An answer that nobody waits for, or a second one, is dropped.
+func (f *front) deliver(m *rpc.Message) {
+	id, _ := rawjson.String(m.ID)
+	f.mu.Lock()
+	answer := f.asked[id]
+	delete(f.asked, id)
+	f.mu.Unlock()
+	if answer != nil {
+		answer <- m
+	}
+}
+
+// takesNoRequests reports whether the host cannot be sent requests.
+func (f *front) takesNoRequests() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.era == nil
+}
+
+// caller returns what is known of the client that made a request.
+func (f *front) caller(m *rpc.Message) (*caller, *rpc.Error) {
+	c, rerr := modernCaller(m.Params)
+	if c != nil || rerr != nil {
+		return c, rerr
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.era == nil {
+		return nil, &rpc.Error{Code: rpc.InvalidRequest, Message: "not initialized: begin with initialize, or name the revision in _meta"}
+	}
+	return f.era, nil
+}
+
+// connected returns the links of the connection, made for the caller if they do not exist yet.
+func (f *front) connected(c *caller) (*links, error) {
+	hello := upstream.Hello{Protocol: c.version, ClientInfo: c.info, Capabilities: c.capabilities}
+	if c.modern() {
+		hello.Capabilities = withoutRequests(c.capabilities)
+	}
+	if f.host.shared {
+		return f.g.sharedLinks(f.host.principal, hello)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.links == nil {
+		f.links = newLinks(f.g, hello, f)
+	}
+	return f.links, nil
+}
+
+// withoutRequests removes the capabilities by which a client of an older revision invites requests from the server: they
+// could not be passed on to a host that speaks 2026-07-28.
+func withoutRequests(capabilities json.RawMessage) json.RawMessage {
+	for _, name := range []string{"elicitation", "sampling", "roots"} {
+		capabilities = rawjson.Delete(capabilities, name)
+	}
+	return capabilities
+}

@@ -1,0 +1,161 @@
+// Package gateway stands between a host and its MCP servers: it merges the servers into one, asks the guard about
+// everything that an agent does with them, and passes messages on as the raw JSON that they came in.
+//
+//	host ──(rpc.Conn)──► front ──► guard.Before ──► link ──► server
+//	                       ▲                                  │
+//	                       └───────── guard.After ◄───────────┘
+//
+// A front is one host connection: stdio, one session of streamable HTTP in the older revisions, or one request of
+// 2026-07-28. A link is one connection to one server. A front has links of its own, because in the older revisions
+// what a server may ask of a host is agreed for each connection; the requests of 2026-07-28 over HTTP share theirs for each
+// principal.
+//
+// Everything that carries data between an agent and a server goes through the guard: tools/call, resources/read,
+// prompts/get, completion/complete and methods that nobody here knows. What the gateway answers itself: the handshake of
+// either era, the merged lists, ping. A refused tool call is a result with isError, so that the model can act on the
+// reason; any other refused request is the JSON-RPC error [CodeRefused].
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/streamable"
+	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+)
+
+// DefaultTimeout is how long a server may take to answer a call.
+const DefaultTimeout = 5 * time.Minute
+
+// LocalPrincipal is whose agents use a gateway that authenticates nobody: the user who runs it.
+const LocalPrincipal = "local"
+
+// A Server is one upstream server as the operator configured it.
+type Server struct {
+	Name    string // unique; letters, digits, hyphen and underscore
+	Spec    upstream.Spec
+	Trust   contract.Trust
+	Timeout time.Duration // for each call; zero: DefaultTimeout
+}
+
+// Options configures a Gateway.
+type Options struct {
+	Servers    []Server          // at least one
+	Policy     *policy.Policy    // nil: policy.Default()
+	Mode       policy.Mode       // zero: enforce
+	Sessions   *session.Sessions // nil: in memory, for this gateway alone
+	Record     record.Recorder   // required; record.Discard() to keep nothing
+	Approval   time.Duration     // how long a question stays open; zero: approve.DefaultTimeout
+	Version    string            // of Weir, told to hosts
+	BaseEnv    []string          // environment of stdio servers, "NAME=value"
+	Stderr     io.Writer         // where stdio servers' standard error goes; nil: nowhere
+	MaxMessage int               // bytes of one message; zero: the default of package rpc
+	Logger     *slog.Logger      // nil: none
+}
+
+// A Gateway serves hosts. Make one with [New] and end it with Close.
+type Gateway struct {
+	opts  Options
+	guard *guard.Guard
+	book  *approve.Book
+	log   *slog.Logger
+	http  *streamable.Handler
+
+	mu     sync.Mutex
+	shared map[string]*links // by principal
+	closed bool
+}
+
+// New returns a gateway. It connects to no server before a host does.
+func New(opts Options) (*Gateway, error) {
+	if len(opts.Servers) == 0 {
+		return nil, errors.New("a gateway needs at least one server")
+	}
+	seen := map[string]bool{}
+	for i, s := range opts.Servers {
+		if s.Name == "" || seen[s.Name] {
+			return nil, fmt.Errorf("server %d: the name %q is empty or taken", i+1, s.Name)
+		}
+		seen[s.Name] = true
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Sessions == nil {
+		opts.Sessions = session.New(session.Options{})
+	}
+	if opts.Record == nil {
+		return nil, errors.New("a gateway needs a record")
+	}
+	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record})
+	g, err := guard.New(guard.Options{
+		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book,
+	})
+	if err != nil {
+		return nil, err
+	}
+	gw := &Gateway{opts: opts, guard: g, book: book, log: opts.Logger, shared: map[string]*links{}}
+	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: int64(opts.MaxMessage), Logger: opts.Logger})
+	return gw, nil
+}
+
+// ServeStdio serves the host at the other end of conn until it leaves or ctx ends, and then lets the answers in flight
+// go out. It returns nil when the host left.
+func (g *Gateway) ServeStdio(ctx context.Context, conn rpc.Conn) error {
+	return g.serve(ctx, conn, host{principal: LocalPrincipal, process: rand.Text()})
+}
+
+// Handler returns the gateway's streamable HTTP endpoint, for both eras of the protocol.
+func (g *Gateway) Handler() http.Handler { return g.http }
+
+func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.Conn) error {
+	principal := info.Principal
+	if principal == "" {
+		principal = LocalPrincipal
+	}
+	return g.serve(ctx, conn, host{principal: principal, mcpSession: info.SessionID, header: info.Header, shared: info.Modern})
+}
+
+// Close ends every connection and waits for the servers' processes.
+func (g *Gateway) Close() error {
+	g.http.Close()
+	g.mu.Lock()
+	g.closed = true
+	shared := g.shared
+	g.shared = nil
+	g.mu.Unlock()
+	var errs []error
+	for _, l := range shared {
+		errs = append(errs, l.close())
+	}
+	return errors.Join(errs...)
+}
+
+// sharedLinks returns the links that the requests of a principal share, and connects them for the first.
+func (g *Gateway) sharedLinks(principal string, hello upstream.Hello) (*links, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, errors.New("the gateway is closed")
+	}
+	l, ok := g.shared[principal]
+	if !ok {
+		l = newLinks(g, hello, nil)
+		g.shared[principal] = l
+	}
+	return l, nil
+}

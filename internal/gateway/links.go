@@ -1,0 +1,278 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/record"
+)
+
+const (
+	dialTimeout = 30 * time.Second // to start a server and agree on a revision
+	redialPause = time.Second      // after a failed attempt
+	maxPages    = 1000             // of one list; a server that has more is cut off, and that is a defect
+)
+
+// links are the connections that one host connection, or the shared requests of one principal, have to the servers.
+type links struct {
+	g     *Gateway
+	hello upstream.Hello
+	owner *front // who gets what servers ask and announce; nil if shared
+	all   []*link
+
+	mu     sync.Mutex
+	lists  map[string]*catalog.List // by list method
+	tokens progressTokens
+}
+
+// A link is the connection to one server. It is dialled when first needed, and again after the server has died.
+type link struct {
+	set    *links
+	server Server
+
+	mu     sync.Mutex // held while dialling: one attempt at a time
+	conn   *upstream.Conn
+	err    error // of the last attempt
+	next   time.Time
+	closed bool
+}
+
+func newLinks(g *Gateway, hello upstream.Hello, owner *front) *links {
+	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}}
+	for _, s := range g.opts.Servers {
+		if s.Timeout <= 0 {
+			s.Timeout = DefaultTimeout
+		}
+		set.all = append(set.all, &link{set: set, server: s})
+	}
+	return set
+}
+
+// connect dials every server that is not connected, all at once. It fails only if no server can be reached.
+func (set *links) connect(ctx context.Context) error {
+	errs := make([]error, len(set.all))
+	var wg sync.WaitGroup
+	for i, l := range set.all {
+		wg.Go(func() { _, errs[i] = l.connection(ctx) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err == nil {
+			return nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// connection returns the live connection, dialling if need be.
+func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, fmt.Errorf("server %s: the gateway is closing", l.server.Name)
+	}
+	if l.conn != nil {
+		select {
+		case <-l.conn.Done():
+			l.note(ctx, "ended", l.conn.Err())
+			l.conn.Close()
+			l.conn = nil
+			l.set.forget("")
+		default:
+			return l.conn, nil
+		}
+	}
+	if l.err != nil && time.Now().Before(l.next) {
+		return nil, l.err
+	}
+	g := l.set.g
+	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := upstream.Dial(dialCtx, l.server.Spec, l.set.hello, &upstream.Options{
+		Handler: relay{l}, Stderr: g.opts.Stderr, MaxMessage: g.opts.MaxMessage, BaseEnv: g.opts.BaseEnv, Logger: g.log,
+	})
+	if err != nil {
+		l.err, l.next = fmt.Errorf("server %s: %w", l.server.Name, err), time.Now().Add(redialPause)
+		l.note(ctx, "failed", err)
+		return nil, l.err
+	}
+	l.conn, l.err = conn, nil
+	l.note(ctx, "connected", nil)
+	return conn, nil
+}
+
+// note records and logs what happened to the connection.
+func (l *link) note(ctx context.Context, state string, err error) {
+	e := record.New(record.Upstream, time.Now())
+	e.Server, e.Effect = l.server.Name, state
+	if err != nil {
+		e.Message = err.Error()
+		l.set.g.log.Warn("server "+state, "server", l.server.Name, "error", err)
+	}
+	if err := l.set.g.opts.Record.Record(ctx, e); err != nil {
+		l.set.g.log.Error("recording", "error", err)
+	}
+}
+
+// find returns the link to the named server.
+func (set *links) find(server string) *link {
+	for _, l := range set.all {
+		if l.server.Name == server {
+			return l
+		}
+	}
+	return nil
+}
+
+// forget drops the cached list of a method, or all of them for "".
+func (set *links) forget(method string) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if method == "" {
+		clear(set.lists)
+	}
+	delete(set.lists, method)
+}
+
+// list returns the merged list, from the cache if fresh is false and it is there.
+func (set *links) list(ctx context.Context, kind catalog.Kind, fresh bool) (*catalog.List, error) {
+	set.mu.Lock()
+	l := set.lists[kind.Method]
+	set.mu.Unlock()
+	if l != nil && !fresh {
+		return l, nil
+	}
+	sources, err := set.fetch(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	l, defects := catalog.Build(kind, sources)
+	for _, d := range defects {
+		if err := set.g.defect(ctx, d.Server, kind.Method, d.Name, d.Defect); err != nil {
+			return nil, err
+		}
+	}
+	set.mu.Lock()
+	set.lists[kind.Method] = l
+	set.mu.Unlock()
+	return l, nil
+}
+
+// fetch asks every connected server that has the capability for all pages of its list. It fails if none can be reached; a
+// server that answers with an error is left out, and that is a defect.
+func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Source, error) {
+	if err := set.connect(ctx); err != nil {
+		return nil, err
+	}
+	sources := make([]catalog.Source, len(set.all))
+	errs := make([]error, len(set.all))
+	var wg sync.WaitGroup
+	for i, l := range set.all {
+		wg.Go(func() { sources[i].Pages, errs[i] = l.pages(ctx, kind) })
+	}
+	wg.Wait()
+	var out []catalog.Source
+	for i, l := range set.all {
+		if errs[i] != nil {
+			set.g.log.Warn("listing", "server", l.server.Name, "method", kind.Method, "error", errs[i])
+			if len(set.all) == 1 {
+				return nil, errs[i]
+			}
+			continue
+		}
+		if sources[i].Pages != nil {
+			sources[i].Server, sources[i].Trust = l.server.Name, l.server.Trust
+			out = append(out, sources[i])
+		}
+	}
+	return out, nil
+}
+
+// pages returns every page of a server's list; none if the server does not offer it.
+func (l *link) pages(ctx context.Context, kind catalog.Kind) ([]json.RawMessage, error) {
+	conn, err := l.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := rawjson.Get(conn.Welcome(), "capabilities", capabilityOf(kind.Method)); !ok {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.server.Timeout)
+	defer cancel()
+	params := json.RawMessage(`{}`)
+	var pages []json.RawMessage
+	for len(pages) < maxPages {
+		m, err := conn.Call(ctx, kind.Method, params)
+		if err != nil {
+			return nil, fmt.Errorf("server %s: %s: %w", l.server.Name, kind.Method, err)
+		}
+		if m.Error != nil {
+			return nil, fmt.Errorf("server %s: %s: %s", l.server.Name, kind.Method, m.Error)
+		}
+		pages = append(pages, m.Result)
+		cursor, ok := rawjson.Get(m.Result, "nextCursor")
+		if !ok || rawjson.Kind(cursor) != '"' {
+			return pages, nil
+		}
+		if params, err = rawjson.Set([]byte(`{}`), cursor, "cursor"); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("server %s: %s has more than %d pages", l.server.Name, kind.Method, maxPages)
+}
+
+// capabilityOf returns the server capability that a method belongs to.
+func capabilityOf(method string) string {
+	switch method {
+	case catalog.Prompts.Method:
+		return "prompts"
+	case catalog.Resources.Method, catalog.Templates.Method:
+		return "resources"
+	}
+	return "tools"
+}
+
+// call sends a host's request to the server and waits for the answer, for as long as the server's timeout allows.
+func (l *link) call(ctx context.Context, f *front, m *rpc.Message, params json.RawMessage) (*rpc.Message, error) {
+	conn, err := l.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	params, done := l.set.tokens.track(f, m, params)
+	defer done()
+	ctx, cancel := context.WithTimeoutCause(ctx, l.server.Timeout, fmt.Errorf("no answer within %v", l.server.Timeout))
+	defer cancel()
+	answer, err := conn.Call(ctx, m.Method, params)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, fmt.Errorf("server %s: %w", l.server.Name, err)
+	}
+	return answer, nil
+}
+
+func (set *links) close() error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(set.all))
+	for i, l := range set.all {
+		wg.Go(func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.closed = true
+			if l.conn != nil {
+				errs[i] = l.conn.Close()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// A route is where a request goes, and what the guard is asked about it.
+type route struct {
+	link   *link
+	call   *guard.Call
+	rename string // params member that holds the name the host uses; empty if that is the server's own
+}
+
+// codeNotFound is what servers answer for a resource they do not have (2025-11-25, Resources, Error Handling).
+const codeNotFound = -32002
+
+// route finds the server that a request is for.
+func (f *front) route(ctx context.Context, m *rpc.Message, set *links) (*route, *rpc.Error) {
+	switch m.Method {
+	case "tools/call":
+		return f.byName(ctx, m, set, catalog.Tools)
+	case "prompts/get":
+		return f.byName(ctx, m, set, catalog.Prompts)
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+		return f.byURI(ctx, m, set)
+	case "completion/complete":
+		return f.byReference(ctx, m, set)
+	}
+	if len(set.all) == 1 {
+		return f.toOnly(m, set.all[0]), nil
+	}
+	return nil, rpc.Errorf(rpc.MethodNotFound, "method not found: %s", m.Method)
+}
+
+// byName finds the server of a tool or prompt. A name that is not in the cached list may be new: the list is read again
+// once.
+func (f *front) byName(ctx context.Context, m *rpc.Message, set *links, kind catalog.Kind) (*route, *rpc.Error) {
+	raw, _ := rawjson.Get(m.Params, "name")
+	shown, ok := rawjson.String(raw)
+	if !ok {
+		return nil, rpc.Errorf(rpc.InvalidParams, "params.name is missing or not a string")
+	}
+	e, found, rerr := lookUp(ctx, set, kind, shown)
+	if rerr != nil {
+		return nil, rerr
+	}
+	if !found {
+		return nil, rpc.Errorf(rpc.InvalidParams, "unknown %s: %q", kind.Member[:len(kind.Member)-1], shown)
+	}
+	args, ok := rawjson.Get(m.Params, "arguments")
+	if ok && rawjson.Kind(args) != '{' {
+		return nil, rpc.Errorf(rpc.InvalidParams, "params.arguments is not an object")
+	}
+	return f.to(m, set, e, args), nil
+}
+
+// lookUp finds an entry of a list by the name that the host uses.
+func lookUp(ctx context.Context, set *links, kind catalog.Kind, shown string) (catalog.Entry, bool, *rpc.Error) {
+	for _, fresh := range []bool{false, true} {
+		l, err := set.list(ctx, kind, fresh)
+		if err != nil {
+			return catalog.Entry{}, false, rpc.Errorf(rpc.InternalError, "%v", err)
+		}
+		if e, ok := l.Find(shown); ok {
+			return e, true, nil
+		}
+	}
+	return catalog.Entry{}, false, nil
+}
+
+// byURI finds the server of a resource: the one that lists it, else the one whose template it fits, else the only one that
+// has resources. A resource that its server lists is a plain read; in the URI of any other the agent may have put data.
+func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, *rpc.Error) {
+	raw, _ := rawjson.Get(m.Params, "uri")
+	uri, ok := rawjson.String(raw)
+	if !ok {
+		return nil, rpc.Errorf(rpc.InvalidParams, "params.uri is missing or not a string")
+	}
+	l, err := set.list(ctx, catalog.Resources, false)
+	if err != nil {
+		return nil, rpc.Errorf(rpc.InternalError, "%v", err)
+	}
+	if e, ok := l.Find(uri); ok {
+		return f.to(m, set, e, nil), nil
+	}
+	args, err := rawjson.Set([]byte(`{}`), raw, "uri")
+	if err != nil {
+		return nil, rpc.Errorf(rpc.InternalError, "%v", err)
+	}
+	templates, err := set.list(ctx, catalog.Templates, false)
+	if err != nil {
+		return nil, rpc.Errorf(rpc.InternalError, "%v", err)
+	}
+	if e, ok := templates.Match(uri); ok {
+		e.Name = uri
+		return f.to(m, set, e, args), nil
+	}
+	only := set.onlyWith(ctx, "resources")
+	if only == nil {
+		return nil, rpc.Errorf(codeNotFound, "no server has the resource %q", uri)
+	}
+	e := catalog.Entry{Server: only.server.Name, Trust: only.server.Trust, Name: uri, Shown: uri, Declared: catalog.Reading()}
+	e.Effective = contract.Effective(e.Declared, e.Trust)
+	return f.to(m, set, e, args), nil
+}
+
+// byReference finds the server of the prompt or template that a completion is for.
+func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*route, *rpc.Error) {
+	args, _ := rawjson.Get(m.Params, "argument")
+	if raw, ok := rawjson.Get(m.Params, "ref", "name"); ok {
+		shown, _ := rawjson.String(raw)
+		e, found, rerr := lookUp(ctx, set, catalog.Prompts, shown)
+		if rerr != nil {
+			return nil, rerr
+		}
+		if found {
+			return f.to(m, set, e, args), nil
+		}
+	}
+	if raw, ok := rawjson.Get(m.Params, "ref", "uri"); ok {
+		uri, _ := rawjson.String(raw)
+		for _, kind := range []catalog.Kind{catalog.Templates, catalog.Resources} {
+			e, found, rerr := lookUp(ctx, set, kind, uri)
+			if rerr != nil {
+				return nil, rerr
+			}
+			if found {
+				return f.to(m, set, e, args), nil
+			}
+		}
+	}
+	return nil, rpc.Errorf(rpc.InvalidParams, "params.ref names no prompt or resource template")
+}
+
+// to makes the route to a list's entry.
+func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMessage) *route {
+	r := &route{link: set.find(e.Server), call: &guard.Call{
+		ID: rand.Text(), Session: f.host.sessionRef(m.Params), Server: e.Server, Trust: e.Trust,
+		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
+	}}
+	if e.Shown != e.Name {
+		r.rename = e.Name
+	}
+	return r
+}
+
+// toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
+// is assumed, and what its params hold counts as chosen by the agent.
+func (f *front) toOnly(m *rpc.Message, l *link) *route {
+	return &route{link: l, call: &guard.Call{
+		ID: rand.Text(), Session: f.host.sessionRef(m.Params), Server: l.server.Name, Trust: l.server.Trust,
+		Method: m.Method, Name: m.Method, Params: m.Params, Arguments: rawjson.Delete(m.Params, "_meta"),
+		Effective: contract.Pessimistic(),
+	}}
+}
+
+// onlyWith returns the link to the only connected server that has a capability; nil if there are none or several.
+func (set *links) onlyWith(ctx context.Context, capability string) *link {
+	var only *link
+	for _, l := range set.all {
+		conn, err := l.connection(ctx)
+		if err != nil {
+			continue
+		}
+		if _, ok := rawjson.Get(conn.Welcome(), "capabilities", capability); !ok {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = l
+	}
+	return only
+}
