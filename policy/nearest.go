@@ -2,11 +2,15 @@ package policy
 
 import "strings"
 
-// nearest returns the candidate that a misspelt word most likely means, or "" if none is near.
+// nearest returns the candidate that a misspelt or shortened word most likely means, or "" if none is near: at most one
+// letter in five is wrong, or the end of the candidate is missing, or what stands before its last dots.
 func nearest(word string, candidates []string) string {
-	best, bestDistance := "", 1+max(1, len(word)/3)
+	best, bestDistance := "", 1+max(1, len(word)/5)
 	for _, c := range candidates {
 		d := distance(strings.ToLower(word), strings.ToLower(c))
+		if d > 0 && len(word) > 2 && (strings.HasPrefix(c, word) || strings.HasSuffix(c, "."+word)) {
+			d = 1
+		}
 		if d < bestDistance {
 			best, bestDistance = c, d
 		}

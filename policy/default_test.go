@@ -1,0 +1,208 @@
+package policy_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// Sessions, as labels. Those that hold sensitive data are private, as [label.Label.Normal] makes them.
+var (
+	clean       = label.Label{}
+	untrusted   = label.Label{Untrusted: true}
+	private     = label.Label{Private: true}
+	both        = label.Label{Untrusted: true, Private: true}
+	credentials = label.Label{Sensitivity: label.SetOf(label.Credentials)}.Normal()
+	bareSecret  = label.Label{Sensitivity: label.SetOf(label.Credentials)} // not normal: the rules do not rely on it
+	malicious   = label.Label{Malicious: true}
+)
+
+// Tools, as what their servers declare.
+var (
+	silent     = contract.Contract{}
+	reader     = contract.Contract{ReadOnly: contract.Yes}
+	openReader = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes}
+	shutReader = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No}
+	drafts     = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.User)}
+	openDrafts = contract.Contract{Destructive: contract.No, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User)}
+	eraser     = contract.Contract{OpenWorld: contract.No, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Irreversible)}
+	poster     = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Public)}
+	mailer     = contract.Contract{Outcomes: contract.Possible(contract.Irreversible), Destinations: contract.Possible(contract.Internal, contract.Public)}
+)
+
+const (
+	credBlock  = "block-credentials-to-public"
+	credAsk    = "ask-before-credentials-may-become-public"
+	actAsk     = "ask-before-acting-on-untrusted"
+	leaveAsk   = "ask-before-private-data-leaves"
+	requestAsk = "ask-before-private-data-leaves-in-a-request"
+	badAsk     = "ask-after-malicious"
+	badBlock   = "withhold-malicious-result"
+)
+
+type defaultCase struct {
+	name    string
+	session label.Label
+	tool    contract.Contract
+	trust   contract.Trust
+	args    string
+	effect  policy.Effect
+	rules   []string // all that match
+}
+
+func rules(names ...string) []string { return names }
+
+const (
+	known   = contract.Known
+	unknown = contract.Untrusted
+	trusted = contract.Trusted
+	some    = `{"q":"x"}`
+	none    = ``
+)
+
+// defaultCases are the calls that the built-in policy decides, one line a case.
+var defaultCases = []defaultCase{
+	{"a clean session writes", clean, silent, unknown, some, policy.Allow, nil},
+	{"a clean session mails", clean, mailer, trusted, some, policy.Allow, nil},
+	{"an untrusted session reads", untrusted, reader, unknown, some, policy.Allow, nil},
+	{"an untrusted session reads from the open world", untrusted, openReader, trusted, some, policy.Allow, nil},
+	{"an untrusted session drafts", untrusted, drafts, known, some, policy.Allow, nil},
+	{"an untrusted session drafts at a server nobody vouches for", untrusted, drafts, unknown, some, policy.Ask, rules(actAsk)},
+	{"an untrusted session erases", untrusted, eraser, trusted, some, policy.Ask, rules(actAsk)},
+	{"an untrusted session posts", untrusted, poster, trusted, some, policy.Ask, rules(actAsk)},
+	{"an untrusted session mails", untrusted, mailer, trusted, some, policy.Ask, rules(actAsk)},
+	{"an untrusted session uses a silent tool", untrusted, silent, trusted, some, policy.Ask, rules(actAsk)},
+	{"a private session reads", private, reader, unknown, some, policy.Allow, nil},
+	{"a private session reads from the open world", private, openReader, trusted, some, policy.Allow, nil},
+	{"a private session drafts", private, drafts, trusted, some, policy.Allow, nil},
+	{"a private session erases", private, eraser, trusted, some, policy.Allow, nil},
+	{"a private session drafts in the open world", private, openDrafts, trusted, some, policy.Ask, rules(leaveAsk)},
+	{"a private session posts", private, poster, trusted, some, policy.Ask, rules(leaveAsk)},
+	{"a private session uses a silent tool", private, silent, unknown, some, policy.Ask, rules(leaveAsk)},
+	{"both, and a request to the open world", both, openReader, trusted, some, policy.Ask, rules(requestAsk)},
+	{"both, and a request by a reader that says no more", both, reader, known, some, policy.Ask, rules(requestAsk)},
+	{"both, and a request without arguments", both, openReader, trusted, `{ }`, policy.Allow, nil},
+	{"both, and a request with none", both, openReader, trusted, none, policy.Allow, nil},
+	{"both, and a read from a closed world", both, shutReader, trusted, some, policy.Allow, nil},
+	{"both, and a read from what an unknown server calls closed", both, shutReader, unknown, some, policy.Allow, nil},
+	{"both, and a draft", both, drafts, trusted, some, policy.Allow, nil},
+	{"both, and mail", both, mailer, trusted, some, policy.Ask, rules(actAsk, leaveAsk)},
+	{"credentials, and a read", credentials, reader, unknown, some, policy.Allow, nil},
+	{"credentials, and a read that says public", credentials, contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Public)}, trusted, some, policy.Allow, nil},
+	{"credentials, and a draft", credentials, drafts, trusted, some, policy.Allow, nil},
+	{"credentials, and a post", credentials, poster, trusted, some, policy.Block, rules(credBlock, leaveAsk)},
+	{"credentials, and mail", credentials, mailer, unknown, some, policy.Block, rules(credBlock, leaveAsk)},
+	{"credentials, and a silent tool", credentials, silent, trusted, some, policy.Ask, rules(credAsk, leaveAsk)},
+	{"credentials, and a draft at a server nobody vouches for", credentials, drafts, unknown, some, policy.Ask, rules(credAsk, leaveAsk)},
+	{"credentials that nobody called private, and a post", bareSecret, poster, trusted, some, policy.Block, rules(credBlock)},
+	{"credentials that nobody called private, and a silent tool", bareSecret, silent, trusted, some, policy.Ask, rules(credAsk)},
+	{"after something malicious, a read", malicious, reader, unknown, some, policy.Allow, nil},
+	{"after something malicious, a draft", malicious, drafts, trusted, some, policy.Ask, rules(badAsk)},
+	{"after something malicious, a silent tool", malicious, silent, unknown, some, policy.Ask, rules(badAsk)},
+}
+
+// resultCases are the results that the built-in policy decides.
+var resultCases = []struct {
+	name   string
+	result label.Label
+	effect policy.Effect
+	rules  []string
+}{
+	{"a clean result", clean, policy.Allow, nil},
+	{"an untrusted private result", both, policy.Allow, nil},
+	{"credentials in a result", credentials, policy.Allow, nil},
+	{"a malicious result", malicious, policy.Block, rules(badBlock)},
+}
+
+// checkDefault returns the names of the cases that p decides otherwise.
+func checkDefault(p *policy.Policy) (wrong []string) {
+	check := func(name string, f *policy.Facts, effect policy.Effect, rules []string) {
+		d := p.Decide(f)
+		var matched []string
+		for _, m := range d.Matched {
+			matched = append(matched, m.Rule)
+		}
+		first := ""
+		if len(rules) > 0 {
+			first = rules[0]
+		}
+		got := fmt.Sprint(d.Effect, d.Rule, matched, d.Problems)
+		if want := fmt.Sprint(effect, first, rules, []policy.Problem(nil)); got != want {
+			wrong = append(wrong, fmt.Sprintf("%s: got %s, want %s", name, got, want))
+		}
+	}
+	for _, c := range defaultCases {
+		check(c.name, &policy.Facts{
+			Method:    "tools/call",
+			Tool:      policy.ToolFacts{Name: "t", Declared: c.tool, Annotations: contract.Effective(c.tool, c.trust)},
+			Server:    policy.ServerFacts{Name: "s", Trust: c.trust},
+			Session:   policy.SessionFacts{Label: c.session},
+			Arguments: []byte(c.args),
+		}, c.effect, c.rules)
+	}
+	overlaid := contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No}.Assume()
+	check("both, and a read that the operator knows to be closed", &policy.Facts{
+		Tool:    policy.ToolFacts{Declared: openReader, Annotations: overlaid},
+		Session: policy.SessionFacts{Label: both}, Arguments: []byte(some),
+	}, policy.Allow, nil)
+	for _, c := range resultCases {
+		check(c.name, &policy.Facts{Phase: policy.OnResult, Session: policy.SessionFacts{Label: both}, Response: &c.result},
+			c.effect, c.rules)
+	}
+	return wrong
+}
+
+func TestDefault(t *testing.T) {
+	for _, w := range checkDefault(policy.Default()) {
+		t.Error(w)
+	}
+}
+
+// TestDefaultMutants takes each rule away, and replaces each term of each condition by true and by false: every such change
+// must be seen by a case, so that no part of the policy is there without a reason.
+func TestDefaultMutants(t *testing.T) {
+	term := regexp.MustCompile(`"\w+" in [\w.]+|has\([\w.]+\)|[a-z]+\.[\w.]+`)
+	original := policy.Default().Rules()
+	if wrong := checkDefault(load(t, render(original))); len(wrong) > 0 {
+		t.Fatalf("rendering changes the policy: %v", wrong)
+	}
+	for i, r := range original {
+		without := append(append([]policy.Rule(nil), original[:i]...), original[i+1:]...)
+		if len(checkDefault(load(t, render(without)))) == 0 {
+			t.Errorf("no case needs the rule %s", r.Name)
+		}
+		for _, at := range term.FindAllStringIndex(r.If, -1) {
+			for _, constant := range []string{"true", "false"} {
+				mutant := append([]policy.Rule(nil), original...)
+				mutant[i].If = r.If[:at[0]] + constant + r.If[at[1]:]
+				if len(checkDefault(load(t, render(mutant)))) == 0 {
+					t.Errorf("no case sees %s replaced by %s in %s", r.If[at[0]:at[1]], constant, r.Name)
+				}
+			}
+		}
+	}
+}
+
+// render writes rules as a file.
+func render(rules []policy.Rule) string {
+	var b strings.Builder
+	b.WriteString("version: 1\nrules:\n")
+	for _, r := range rules {
+		fmt.Fprintf(&b, "- name: %s\n  when: %s\n  effect: %s\n  if: '%s'\n", r.Name, r.When, r.Effect, strings.ReplaceAll(r.If, "\n", " "))
+	}
+	return b.String()
+}
+
+func load(t testing.TB, src string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Load("test.yaml", []byte(src))
+	if err != nil {
+		t.Fatalf("loading\n%s\n%v", src, err)
+	}
+	return p
+}
