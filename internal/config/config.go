@@ -1,0 +1,91 @@
+// Package config reads weir.yaml, the one file an operator writes: which servers there are, and how Weir treats them.
+//
+//	version: 1
+//	servers:
+//	  mail:
+//	    command: npx
+//	    args: ["-y", "@example/mail-server"]
+//	    env: {MAIL_TOKEN: "${MAIL_TOKEN}"}
+//	    trust: known
+//	  search:
+//	    url: https://search.example/mcp
+//	    headers: {Authorization: "Bearer ${env:SEARCH_TOKEN}"}
+//	policy: policy.yaml
+//
+// [Load] decodes strictly and reports every problem at once, each with its place and a remedy: an unknown or repeated
+// field, a value of the wrong type, members that contradict each other, a variable that is not set. The values of
+// command, args, env, url and headers may be secrets and never appear in a problem.
+//
+// docs/configuration.md describes every member. Files of other hosts become the same [Config] through a [Draft]; see
+// package importer.
+//
+// A Config is plain data. Nothing here starts, connects or writes anything.
+package config
+
+import (
+	"time"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// The defaults of what a file leaves out.
+const (
+	DefaultApproval   = 5 * time.Minute
+	DefaultMaxMessage = 64 << 20
+)
+
+// NoRecord is the value of Config.Record that asks for no record.
+const NoRecord = "none"
+
+// A Config is a configuration that passed every check, with defaults set, variables expanded and paths resolved.
+type Config struct {
+	Servers    []Server // in the order of the file, disabled ones included; at least one is enabled
+	Policy     string   // path of the policy file; "" is the built-in policy
+	Mode       policy.Mode
+	Record     string        // path of the record; NoRecord, or "" for the default place
+	Listen     string        // host:port of the HTTP endpoint; "" serves stdio
+	Approval   time.Duration // how long a question to a person stays open
+	MaxMessage int           // bytes of one message
+	Warnings   []Problem     // what is not wrong, but deserves a look
+}
+
+// A Server is one upstream MCP server: a command or a URL.
+type Server struct {
+	Name      string
+	Command   string
+	Args      []string
+	Env       map[string]string // added to the environment of the command
+	Dir       string            // working directory of the command; "" is Weir's own
+	URL       string
+	Transport Transport
+	Headers   map[string]string // sent with every HTTP request
+	Trust     contract.Trust
+	Timeout   time.Duration // of one call; 0 is the gateway's default
+	Disabled  bool
+}
+
+// A Transport is how a server is reached. In a Server that was not checked yet "" stands for the one that follows from
+// the other members: Stdio with a command, HTTP with a URL.
+type Transport string
+
+// The transports.
+const (
+	Stdio Transport = "stdio" // a process, by its standard input and output
+	HTTP  Transport = "http"  // streamable HTTP
+	SSE   Transport = "sse"   // HTTP+SSE of revision 2024-11-05
+)
+
+// Options is what [Load] and [Draft.Finish] need to know of the world.
+type Options struct {
+	Dir    string                           // what relative paths are relative to; "": the directory of the file
+	Lookup func(name string) (string, bool) // the environment that ${NAME} reads; nil: no variable is set
+	Policy func(path string) error          // checks the policy file, policy.Errors are reported one by one; nil: no check
+}
+
+// Load reads the weir.yaml that was found at path. The error is [Errors]: every problem of the file, in its order.
+func Load(path string, src []byte, opts Options) (*Config, error) {
+	d := NewDraft(path)
+	readYAML(d, src)
+	return d.Finish(opts)
+}

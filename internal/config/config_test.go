@@ -1,0 +1,138 @@
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/policy"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func lookup(vars map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
+func TestLoad(t *testing.T) {
+	src := `
+version: 1
+mode: warn
+policy: rules/policy.yaml
+record: /var/log/weir.jsonl
+listen: :8080
+approval: {timeout: 90s}
+limits: {message: 1MiB}
+servers:
+  mail:
+    command: ./bin/mail
+    args: ["--port", "80", "${PORT:-8080}", "$${PLAIN}", "cost: 5$"]
+    env: {TOKEN: "${env:TOKEN}", EMPTY: ""}
+    cwd: data
+    trust: known
+    timeout: 1m30s
+  search:
+    url: https://search.example/${TENANT}/mcp
+    headers:
+      Authorization: Bearer ${TOKEN}
+  old:
+    url: http://127.0.0.1:9000/sse
+    transport: sse
+    trust: trusted
+  off:
+    command: ${NEVER_SET}
+    disabled: true
+`
+	got, err := config.Load("weir.yaml", []byte(src), config.Options{
+		Dir: "/etc/weir", Lookup: lookup(map[string]string{"TOKEN": "t0k", "TENANT": "acme"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Config{
+		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml", Record: "/var/log/weir.jsonl", Listen: "127.0.0.1:8080",
+		Approval: 90 * time.Second, MaxMessage: 1 << 20,
+		Servers: []config.Server{{
+			Name: "mail", Command: "/etc/weir/bin/mail", Args: []string{"--port", "80", "8080", "${PLAIN}", "cost: 5$"},
+			Env: map[string]string{"TOKEN": "t0k", "EMPTY": ""}, Dir: "/etc/weir/data", Transport: config.Stdio,
+			Trust: contract.Known, Timeout: 90 * time.Second,
+		}, {
+			Name: "search", URL: "https://search.example/acme/mcp", Transport: config.HTTP,
+			Headers: map[string]string{"Authorization": "Bearer t0k"},
+		}, {
+			Name: "old", URL: "http://127.0.0.1:9000/sse", Transport: config.SSE, Trust: contract.Trusted,
+		}, {
+			Name: "off", Command: "${NEVER_SET}", Transport: config.Stdio, Disabled: true,
+		}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	got, err := config.Load("conf/weir.yaml", []byte("version: 1\npolicy: p.yaml\nrecord: none\nservers: {a: {command: a}}"), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Config{
+		Servers: []config.Server{{Name: "a", Command: "a", Transport: config.Stdio}},
+		Policy:  filepath.Join("conf", "p.yaml"), Record: config.NoRecord,
+		Approval: 5 * time.Minute, MaxMessage: 64 << 20,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestProblems compares every problem of each file with what testdata says. No problem may show a secret.
+func TestProblems(t *testing.T) {
+	files, err := filepath.Glob("testdata/problems/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = config.Load("weir.yaml", src, config.Options{})
+			var problems config.Errors
+			if !errors.As(err, &problems) {
+				t.Fatalf("got %v", err)
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Error("a problem shows a value")
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/policy"
+)
+
+// A Draft is a configuration as it was read from a file of any format, with the place of each member. [Draft.Finish]
+// makes a [Config] of it. Readers fill it in through Set, Fault and Warn.
+type Draft struct {
+	File   string // as it is named in problems
+	Config Config // as read: nothing expanded, resolved or checked
+
+	places   map[string]Place
+	problems Errors
+	warnings Errors
+}
+
+// A Place is a position in a file, counted from 1; the column in characters. The zero Place is the whole file.
+type Place struct{ Line, Col int }
+
+// NewDraft returns an empty draft with the defaults set.
+func NewDraft(file string) *Draft {
+	return &Draft{
+		File:   file,
+		Config: Config{Approval: DefaultApproval, MaxMessage: DefaultMaxMessage},
+		places: map[string]Place{},
+	}
+}
+
+// Pointer returns the JSON pointer (RFC 6901) with the given parts: the name of a member in a Draft.
+func Pointer(parts ...string) string {
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteByte('/')
+		b.WriteString(escape.Replace(p))
+	}
+	return b.String()
+}
+
+// Set says where the member with the given pointer is written. Servers are at /servers/NAME and have their members by
+// the names of weir.yaml, whatever their file calls them.
+func (d *Draft) Set(pointer string, at Place) { d.places[pointer] = at }
+
+// Place returns the place of the member, or of the nearest one around it.
+func (d *Draft) Place(pointer string) Place {
+	for {
+		if at, ok := d.places[pointer]; ok || pointer == "" {
+			return at
+		}
+		pointer = pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
+	}
+}
+
+// has reports whether the member is in the file.
+func (d *Draft) has(pointer string) bool {
+	_, ok := d.places[pointer]
+	return ok
+}
+
+// Fault adds a problem, with what to do about it. Neither text may hold a value that can be a secret.
+func (d *Draft) Fault(at Place, hint, format string, args ...any) {
+	d.problems = append(d.problems, Problem{d.File, at.Line, at.Col, fmt.Sprintf(format, args...), hint})
+}
+
+// Warn adds a warning, as Fault does a problem.
+func (d *Draft) Warn(at Place, hint, format string, args ...any) {
+	d.warnings = append(d.warnings, Problem{d.File, at.Line, at.Col, fmt.Sprintf(format, args...), hint})
+}
+
+// Finish expands variables, resolves paths and checks the whole. The error is [Errors] with every problem, those that
+// the reader found included; the draft must not be used afterwards.
+func (d *Draft) Finish(opts Options) (*Config, error) {
+	c := &d.Config
+	dir := opts.Dir
+	if dir == "" {
+		dir = filepath.Dir(d.File)
+	}
+	for i := range c.Servers {
+		checkServer(d, &c.Servers[i], opts, dir)
+	}
+	if len(d.problems) == 0 && !slices.ContainsFunc(c.Servers, func(s Server) bool { return !s.Disabled }) {
+		d.Fault(d.Place(Pointer("servers")), "add a server, or enable one", "there is no server to serve")
+	}
+	c.Policy = resolve(dir, c.Policy)
+	if c.Record != NoRecord {
+		c.Record = resolve(dir, c.Record)
+	}
+	if c.Policy != "" && opts.Policy != nil {
+		d.checkPolicy(opts.Policy(c.Policy))
+	}
+	if len(d.problems) > 0 {
+		d.problems.sort(d.File)
+		return nil, d.problems
+	}
+	d.warnings.sort(d.File)
+	c.Warnings = d.warnings
+	return c, nil
+}
+
+func (d *Draft) checkPolicy(err error) {
+	var problems policy.Errors
+	switch {
+	case err == nil:
+	case errors.As(err, &problems):
+		for _, p := range problems {
+			d.problems = append(d.problems, Problem(p))
+		}
+	default:
+		d.Fault(d.Place(Pointer("policy")), "the path is relative to this file", "policy: %v", err)
+	}
+}
+
+// resolve makes a path that a file names relative to dir.
+func resolve(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

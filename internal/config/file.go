@@ -1,0 +1,249 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// The bounds of what a file may ask for.
+const (
+	maxWait       = 24 * time.Hour // of every duration
+	minMaxMessage = 64 << 10
+	maxMaxMessage = 1 << 30
+)
+
+// file reads the whole of a weir.yaml.
+func (r reader) file(root ast.Node) {
+	c := &r.d.Config
+	seen := map[string]bool{}
+	note := func(read func(member)) func(member) {
+		return func(m member) { seen[m.key] = true; read(m) }
+	}
+	r.object(member{value: root, at: placeOf(root)}, fields{
+		"version":  note(r.version),
+		"servers":  note(r.servers),
+		"policy":   r.text(&c.Policy),
+		"mode":     r.mode,
+		"record":   r.text(&c.Record),
+		"listen":   r.listen,
+		"approval": func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
+		"limits":   func(m member) { r.object(m, fields{"message": r.size}) },
+	})
+	if _, ok := root.(*ast.MappingNode); !ok {
+		return
+	}
+	if !seen["version"] {
+		r.d.Fault(Place{}, "write version: 1", "version is missing")
+	}
+	if !seen["servers"] {
+		r.d.Fault(Place{}, "write servers: and below it NAME: with a command or a url", "servers is missing")
+	}
+}
+
+func (r reader) version(m member) {
+	n, ok := m.value.(*ast.IntegerNode)
+	if !ok {
+		r.wrong(m, "the number 1")
+		return
+	}
+	if n.GetToken().Value != "1" {
+		r.d.Fault(m.at, "write version: 1", "version %.20s is not known to this weir", n.GetToken().Value)
+	}
+}
+
+func (r reader) servers(m member) {
+	members, _ := r.entries(m)
+	for _, e := range members {
+		e.name = fmt.Sprintf("server %.80q", e.key)
+		r.server(e)
+	}
+}
+
+func (r reader) server(m member) {
+	if _, ok := m.value.(*ast.MappingNode); !ok {
+		r.wrong(m, "a mapping, NAME: value")
+		return
+	}
+	r.d.Config.Servers = append(r.d.Config.Servers, Server{Name: m.key})
+	s := &r.d.Config.Servers[len(r.d.Config.Servers)-1]
+	r.object(m, fields{
+		"command":   r.text(&s.Command),
+		"args":      r.texts(&s.Args),
+		"env":       r.textMap(&s.Env),
+		"cwd":       r.text(&s.Dir),
+		"url":       r.text(&s.URL),
+		"transport": r.transport(&s.Transport),
+		"headers":   r.textMap(&s.Headers),
+		"trust":     r.trust(&s.Trust),
+		"timeout":   r.duration(&s.Timeout),
+		"disabled":  r.boolean(&s.Disabled),
+	})
+}
+
+// scalar returns the text of a string. What YAML reads as a number or a boolean is refused: 1.10 and 0x10 would not come
+// out as they were written.
+func (r reader) scalar(m member, want string) (string, bool) {
+	switch n := m.value.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	}
+	r.wrong(m, want)
+	return "", false
+}
+
+func (r reader) text(p *string) func(member) {
+	return func(m member) {
+		s, ok := r.scalar(m, "text")
+		if ok && s == "" {
+			r.d.Fault(m.at, "remove it, or give it a value", "%s: needs a value", m.name)
+		}
+		*p = s
+	}
+}
+
+func (r reader) texts(p *[]string) func(member) {
+	return func(m member) {
+		list, ok := m.value.(*ast.SequenceNode)
+		if !ok {
+			r.wrong(m, "a list, [a, b]")
+			return
+		}
+		for i, v := range list.Values {
+			e := member{name: m.name, pointer: m.pointer + Pointer(strconv.Itoa(i)), at: placeOf(v), value: v}
+			if _, null := v.(*ast.NullNode); null {
+				e.at = m.at
+			}
+			r.d.Set(e.pointer, e.at)
+			s, _ := r.scalar(e, "text")
+			*p = append(*p, s)
+		}
+	}
+}
+
+func (r reader) textMap(p *map[string]string) func(member) {
+	return func(m member) {
+		members, _ := r.entries(m)
+		values := make(map[string]string, len(members))
+		for _, e := range members {
+			e.name = m.name
+			values[e.key], _ = r.scalar(e, "text")
+		}
+		*p = values
+	}
+}
+
+func (r reader) boolean(p *bool) func(member) {
+	return func(m member) {
+		n, ok := m.value.(*ast.BoolNode)
+		if !ok {
+			r.wrong(m, "true or false")
+			return
+		}
+		*p = n.Value
+	}
+}
+
+func (r reader) mode(m member) {
+	r.word(m, []string{"enforce", "warn", "audit"}, func(s string) (err error) {
+		r.d.Config.Mode, err = policy.ParseMode(s)
+		return err
+	})
+}
+
+func (r reader) trust(p *contract.Trust) func(member) {
+	return func(m member) {
+		r.word(m, []string{"untrusted", "known", "trusted"}, func(s string) (err error) {
+			*p, err = contract.ParseTrust(s)
+			return err
+		})
+	}
+}
+
+func (r reader) transport(p *Transport) func(member) {
+	return func(m member) {
+		known := []string{string(Stdio), string(HTTP), string(SSE)}
+		r.word(m, known, func(s string) error {
+			if !slices.Contains(known, s) {
+				return fmt.Errorf("unknown transport %q", s)
+			}
+			*p = Transport(s)
+			return nil
+		})
+	}
+}
+
+// word reads a member that is one of a few words.
+func (r reader) word(m member, words []string, parse func(string) error) {
+	s, ok := r.scalar(m, "one of "+strings.Join(words, ", "))
+	if ok && parse(s) != nil {
+		r.d.Fault(m.at, suggest(s, words), "%s: unknown value %.40q", m.name, s)
+	}
+}
+
+func (r reader) listen(m member) {
+	s, ok := r.scalar(m, "an address, 127.0.0.1:8080")
+	if !ok {
+		return
+	}
+	addr, open, ok := ParseListen(s)
+	if !ok {
+		r.d.Fault(m.at, "write HOST:PORT, like 127.0.0.1:8080", "listen: bad address %.80q", s)
+		return
+	}
+	if open {
+		r.d.Warn(m.at, "listen on 127.0.0.1, or put a proxy that authenticates in front",
+			"listen: everyone who can reach %s can use every server: weir has no sign-in", addr)
+	}
+	r.d.Config.Listen = addr
+}
+
+func (r reader) duration(p *time.Duration) func(member) {
+	return func(m member) {
+		s, ok := r.scalar(m, "a duration with its unit, 30s or 5m")
+		if !ok {
+			return
+		}
+		d, err := time.ParseDuration(s)
+		switch {
+		case err != nil:
+			r.d.Fault(m.at, "write a duration with its unit, 30s or 5m", "%s: bad duration %.40q", m.name, s)
+		case d <= 0 || d > maxWait:
+			r.d.Fault(m.at, "use more than 0s and at most 24h", "%s: %s is out of range", m.name, s)
+		default:
+			*p = d
+		}
+	}
+}
+
+var size = regexp.MustCompile(`^([0-9]{1,10}) ?(B|KiB|MiB|GiB)$`)
+
+// size reads limits.message.
+func (r reader) size(m member) {
+	s, ok := r.scalar(m, "a size with its unit, 64MiB")
+	if !ok {
+		return
+	}
+	match := size.FindStringSubmatch(s)
+	if match == nil {
+		r.d.Fault(m.at, "write a size in B, KiB, MiB or GiB, like 64MiB", "%s: bad size %.40q", m.name, s)
+		return
+	}
+	n, _ := strconv.ParseUint(match[1], 10, 64) // at most 10 digits: the shift cannot overflow
+	n <<= map[string]uint{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[match[2]]
+	if n < minMaxMessage || n > maxMaxMessage {
+		r.d.Fault(m.at, "use 64KiB to 1GiB", "%s: %s is out of range", m.name, s)
+		return
+	}
+	r.d.Config.MaxMessage = int(n)
+}
