@@ -121,10 +121,10 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) *refusal {
 	if !accepts(r.Header, "text/event-stream") {
 		return &refusal{status: http.StatusNotAcceptable, text: "Accept must admit text/event-stream"}
 	}
-	a := newAnswer(w)
+	a, box := newAnswer(w), s.attach()
 	// Proxies that speak HTTP/2 hold a header back until there is a body.
 	if a.comment("open") == nil {
-		a.run(r.Context(), s.attach(), h.opts.KeepAlive) // an error is an end
+		a.run(r.Context(), box, h.opts.KeepAlive) // an error is an end
 	}
 	return nil
 }

@@ -28,14 +28,14 @@ import (
 //	progress  reports progress three times, then returns
 //	change    says on the standing stream that the list of tools has changed
 //	wait      waits until it is cancelled, by notification or context
+//	hang      does the same, and then does not answer
 //	quit      makes the server return without an answer
 //	panic     panics
 type toy struct {
 	mu      sync.Mutex
-	running map[string]int // calls of wait
+	running map[string]int // calls of wait and hang, connections, and notifications that came
 	changed chan struct{}  // closed to tell listeners once
 	infos   []streamable.Info
-	starts  int
 }
 
 func newToy() *toy { return &toy{running: map[string]int{}, changed: make(chan struct{})} }
@@ -193,10 +193,13 @@ func (t *talk) call(ctx context.Context, m *rpc.Message) *rpc.Message {
 	case `"change"`:
 		t.conn.Write(ctx, rpc.NewNotification("notifications/tools/list_changed", nil))
 		return text([]byte("changed"))
-	case `"wait"`:
+	case `"wait"`, `"hang"`:
 		t.count("wait", 1)
 		defer t.count("wait", -1)
 		<-ctx.Done()
+		if string(name) == `"hang"` {
+			return nil
+		}
 		return text([]byte("cancelled"))
 	}
 	return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "no such tool"))

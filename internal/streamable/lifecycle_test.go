@@ -1,0 +1,516 @@
+package streamable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/streamable"
+)
+
+// serveDirect answers r without a network, as if it had come in at addr.
+func serveDirect(h http.Handler, r *http.Request, addr net.Addr) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	if addr != nil {
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, addr))
+	}
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// largeEvents answers every request with a notification and a response of n bytes each… of white space and text.
+func largeEvents(n int) func(context.Context, streamable.Info, rpc.Conn) error {
+	text := `{"text":"` + strings.Repeat("x", n) + `"}`
+	return func(ctx context.Context, _ streamable.Info, conn rpc.Conn) error {
+		for {
+			m, err := conn.Read(ctx)
+			if err != nil {
+				return nil
+			}
+			if m.IsRequest() {
+				conn.Write(rpc.WithRelated(ctx, m.ID), rpc.NewNotification("n", nil))
+				conn.Write(ctx, rpc.Reply(m.ID, []byte(text)))
+			}
+		}
+	}
+}
+
+func wait(name string, id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`, id, name)
+}
+
+func TestInfo(t *testing.T) {
+	y := newToy()
+	h := streamable.New(streamable.Options{Serve: y.serve})
+	outer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(streamable.WithPrincipal(r.Context(), r.Header.Get("Who"))))
+	})
+	srv := httptest.NewServer(outer)
+	t.Cleanup(func() { h.Close(); srv.Close() })
+	resp, _ := call{header: "Who: ann", body: initialize}.do(t, srv.URL)
+	id := resp.Header.Get("Mcp-Session-Id")
+	c := modern("server/discover", "{}")
+	c.header += "\nWho: bob\nBaggage: session.id=1"
+	c.do(t, srv.URL)
+
+	y.mu.Lock()
+	a, b := y.infos[0], y.infos[1]
+	y.mu.Unlock()
+	if a.Modern || a.SessionID != id || len(id) < 26 || a.Principal != "ann" || a.Remote == "" || a.Header.Get("Who") != "ann" {
+		t.Errorf("session: %+v", a)
+	}
+	if !b.Modern || b.SessionID != "" || b.Principal != "bob" || b.Header.Get("Baggage") != "session.id=1" {
+		t.Errorf("request: %+v", b)
+	}
+	for who, want := range map[string]int{"ann": 200, "bob": 404, "": 404} {
+		if resp, body := (call{header: "Who: " + who, session: id, body: ping}).do(t, srv.URL); resp.StatusCode != want {
+			t.Errorf("session of ann used by %q: %s %s", who, resp.Status, body)
+		}
+	}
+}
+
+func TestSessionIDsDiffer(t *testing.T) {
+	url, _ := start(t, newToy(), streamable.Options{})
+	seen := map[string]bool{}
+	for range 50 {
+		seen[session(t, url)] = true
+	}
+	if len(seen) != 50 {
+		t.Errorf("%d ids for 50 sessions", len(seen))
+	}
+}
+
+// A client that hangs up cancels its request from 2026-07-28 on, and does not before.
+func TestDisconnect(t *testing.T) {
+	y := newToy()
+	url, _ := start(t, y, streamable.Options{KeepAlive: 10 * time.Millisecond})
+	s := session(t, url)
+
+	_, stream, hangUp := modern("tools/call", `{"name":"wait"}`).open(t, url)
+	eventually(t, "modern call runs", func() bool { return y.get("wait") == 1 })
+	if line, _ := stream.ReadString('\n'); line != ": keep-alive\n" {
+		t.Errorf("stream begins with %q", line)
+	}
+	hangUp()
+	eventually(t, "modern call is cancelled", func() bool { return y.get("wait") == 0 })
+	eventually(t, "its connection ends", func() bool { return y.get("conn") == 1 })
+
+	_, _, hangUp = call{session: s, body: wait("wait", 3)}.open(t, url)
+	eventually(t, "call runs", func() bool { return y.get("wait") == 1 })
+	hangUp()
+	time.Sleep(50 * time.Millisecond)
+	if y.get("wait") != 1 {
+		t.Error("call of a session was cancelled by hanging up")
+	}
+	cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`
+	if resp, _ := (call{session: s, body: cancel}).do(t, url); resp.StatusCode != 202 {
+		t.Errorf("cancelling: %s", resp.Status)
+	}
+	eventually(t, "call is cancelled", func() bool { return y.get("wait") == 0 })
+	if resp, _ := (call{session: s, body: wait("echo", 3)}).do(t, url); resp.StatusCode != 200 {
+		t.Errorf("using the id again: %s", resp.Status)
+	}
+}
+
+// A session whose initialize nobody waits for ends; so does one whose initialize fails.
+func TestSessionsThatNobodyKnows(t *testing.T) {
+	y := newToy()
+	blocked := make(chan struct{})
+	url, _ := start(t, y, streamable.Options{Serve: func(ctx context.Context, _ streamable.Info, conn rpc.Conn) error {
+		close(blocked)
+		y.count("conn", 1)
+		defer y.count("conn", -1)
+		<-ctx.Done()
+		return nil
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	go http.DefaultClient.Do(call{body: initialize}.request(t, url).WithContext(ctx))
+	<-blocked
+	cancel()
+	eventually(t, "abandoned session ends", func() bool { return y.get("conn") == 0 })
+
+	z := newToy()
+	url, _ = start(t, z, streamable.Options{})
+	resp, body := call{body: strings.Replace(initialize, "2025-11-25", "bad", 1)}.do(t, url)
+	if resp.Header.Get("Mcp-Session-Id") != "" || code(body) != "-32602" {
+		t.Errorf("failed initialize: %v %s", resp.Header, body)
+	}
+	eventually(t, "failed session ends", func() bool { return z.get("conn") == 0 })
+}
+
+func TestStandingStream(t *testing.T) {
+	y := newToy()
+	url, _ := start(t, y, streamable.Options{})
+	s := session(t, url)
+	change := call{session: s, body: wait("change", 1)}
+	changed := `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+	get := call{method: "GET", session: s}
+
+	change.do(t, url) // waits in the queue
+	resp, first, _ := get.open(t, url)
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("GET: %s %v", resp.Status, resp.Header)
+	}
+	if got := event(t, first); got != changed {
+		t.Errorf("got %s", got)
+	}
+	_, second, hangUp := get.open(t, url)
+	eventually(t, "second stream works", func() bool {
+		change.do(t, url)
+		return true
+	})
+	if got := event(t, second); got != changed {
+		t.Errorf("got %s", got)
+	}
+	if rest, err := io.ReadAll(first); err != nil || strings.Contains(string(rest), "data:") {
+		t.Errorf("the first stream goes on with %q, %v", rest, err)
+	}
+	hangUp()
+	change.do(t, url)
+	_, third, _ := get.open(t, url)
+	event(t, third)
+	if resp, _ := (call{method: "DELETE", session: s}).do(t, url); resp.StatusCode != 204 {
+		t.Errorf("DELETE: %s", resp.Status)
+	}
+	if _, err := io.ReadAll(third); err != nil {
+		t.Errorf("stream of a deleted session: %v", err)
+	}
+	eventually(t, "session ends", func() bool { return y.get("conn") == 0 })
+	if resp, _ := get.do(t, url); resp.StatusCode != 404 {
+		t.Errorf("GET after DELETE: %s", resp.Status)
+	}
+}
+
+// What belongs to a request whose client is gone goes to the standing stream.
+func TestRelatedFallsBack(t *testing.T) {
+	written := make(chan error, 1)
+	proceed := make(chan struct{})
+	url, _ := start(t, nil, streamable.Options{Serve: func(ctx context.Context, _ streamable.Info, conn rpc.Conn) error {
+		for {
+			m, err := conn.Read(ctx)
+			if err != nil {
+				return nil
+			}
+			switch m.Method {
+			case "initialize":
+				conn.Write(ctx, rpc.Reply(m.ID, nil))
+			case "x":
+				proceed <- struct{}{}
+				<-proceed
+				conn.Write(rpc.WithRelated(ctx, m.ID), rpc.NewRequest([]byte(`"q"`), "roots/list", nil))
+				written <- conn.Write(ctx, rpc.Reply(m.ID, nil))
+			}
+		}
+	}})
+	s := session(t, url)
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		http.DefaultClient.Do(call{session: s, body: `{"jsonrpc":"2.0","id":1,"method":"x"}`}.request(t, url).WithContext(ctx))
+	}()
+	<-proceed
+	cancel()
+	<-gone
+	time.Sleep(50 * time.Millisecond) // until the server knows
+	proceed <- struct{}{}
+	if err := <-written; err != nil {
+		t.Errorf("writing a response that nobody waits for: %v", err)
+	}
+	_, stream, _ := call{method: "GET", session: s}.open(t, url)
+	if got := event(t, stream); got != `{"jsonrpc":"2.0","id":"q","method":"roots/list"}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestDuplicateID(t *testing.T) {
+	y := newToy()
+	url, _ := start(t, y, streamable.Options{KeepAlive: time.Millisecond})
+	s := session(t, url)
+	call{session: s, body: wait("wait", 1)}.open(t, url)
+	eventually(t, "call runs", func() bool { return y.get("wait") == 1 })
+	if resp, body := (call{session: s, body: wait("echo", 1)}).do(t, url); resp.StatusCode != 400 || code(body) != "-32600" {
+		t.Errorf("same id: %s %s", resp.Status, body)
+	}
+	text := strings.Replace(wait("echo", 1), `"id":1`, `"id":"1"`, 1)
+	if resp, body := (call{session: s, body: text}).do(t, url); resp.StatusCode != 200 || id(body) != `"1"` {
+		t.Errorf("same id as text: %s %s", resp.Status, body)
+	}
+}
+
+func TestSessionLimit(t *testing.T) {
+	url, _ := start(t, newToy(), streamable.Options{MaxSessions: 2})
+	first := session(t, url)
+	session(t, url)
+	resp, _ := call{body: initialize}.do(t, url)
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("third session: %s", resp.Status)
+	}
+	if resp, _ := modern("server/discover", "{}").do(t, url); resp.StatusCode != 200 {
+		t.Errorf("request without session: %s", resp.Status)
+	}
+	call{method: "DELETE", session: first}.do(t, url)
+	session(t, url)
+}
+
+// bubble runs f with a session of a toy, on fake time and without a network.
+func bubble(t *testing.T, opts streamable.Options, f func(t *testing.T, y *toy, h *streamable.Handler, s string)) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newToy()
+		opts.Serve = y.serve
+		h := streamable.New(opts)
+		defer h.Close()
+		w := serveDirect(h, call{host: "localhost", body: initialize}.request(t, "http://x"), nil)
+		f(t, y, h, w.Header().Get("Mcp-Session-Id"))
+	})
+}
+
+func TestIdleExpiry(t *testing.T) {
+	const idle = 10 * time.Minute
+	direct := func(t *testing.T, h http.Handler, s, body string) int {
+		return serveDirect(h, call{host: "localhost", session: s, body: body}.request(t, "http://x"), nil).Code
+	}
+	bubble(t, streamable.Options{IdleTimeout: idle}, func(t *testing.T, y *toy, h *streamable.Handler, s string) {
+		for range 5 { // requests keep it alive
+			time.Sleep(idle - time.Second)
+			if got := direct(t, h, s, ping); got != 200 {
+				t.Fatalf("status %d", got)
+			}
+		}
+		time.Sleep(idle + time.Second)
+		synctest.Wait()
+		if got := direct(t, h, s, ping); got != 404 || y.get("conn") != 0 {
+			t.Errorf("status %d, %d connections after the session's end", got, y.get("conn"))
+		}
+	})
+	bubble(t, streamable.Options{IdleTimeout: idle}, func(t *testing.T, y *toy, h *streamable.Handler, s string) {
+		ctx, hangUp := context.WithCancel(t.Context())
+		var streams sync.WaitGroup
+		r := call{method: "GET", host: "localhost", session: s}.request(t, "http://x").WithContext(ctx)
+		streams.Go(func() { serveDirect(h, r, nil) })
+		time.Sleep(10 * idle) // an open stream keeps it alive
+		if got := direct(t, h, s, ping); got != 200 {
+			t.Fatalf("status %d", got)
+		}
+		hangUp()
+		streams.Wait()
+		time.Sleep(idle + time.Second)
+		if got := direct(t, h, s, ping); got != 404 {
+			t.Errorf("status %d after the session's end", got)
+		}
+	})
+}
+
+// A response that takes long begins as a stream, with comments while nothing comes.
+func TestKeepAlive(t *testing.T) {
+	bubble(t, streamable.Options{KeepAlive: time.Minute}, func(t *testing.T, y *toy, h *streamable.Handler, s string) {
+		var calls sync.WaitGroup
+		var w *httptest.ResponseRecorder
+		calls.Go(func() {
+			w = serveDirect(h, call{host: "localhost", session: s, body: wait("wait", 5)}.request(t, "http://x"), nil)
+		})
+		time.Sleep(150 * time.Second)
+		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`
+		serveDirect(h, call{host: "localhost", session: s, body: cancel}.request(t, "http://x"), nil)
+		calls.Wait()
+		body := w.Body.String()
+		if !strings.HasPrefix(body, ": keep-alive\n\n: keep-alive\n\ndata: {") || w.Header().Get("Content-Type") != "text/event-stream" {
+			t.Errorf("got %v %q", w.Header(), body)
+		}
+	})
+}
+
+// Close ends sessions, streams and requests of both eras, and refuses what comes later.
+func TestClose(t *testing.T) {
+	y := newToy()
+	url, h := start(t, y, streamable.Options{KeepAlive: 10 * time.Millisecond})
+	s := session(t, url)
+	_, standing, _ := call{method: "GET", session: s}.open(t, url)
+	_, older, _ := call{session: s, body: wait("hang", 1)}.open(t, url)
+	_, newer, _ := modern("tools/call", `{"name":"hang"}`).open(t, url)
+	eventually(t, "calls run", func() bool { return y.get("wait") == 2 })
+	h.Close()
+	if y.get("conn") != 0 || y.get("wait") != 0 {
+		t.Errorf("%d connections, %d calls after Close", y.get("conn"), y.get("wait"))
+	}
+	if rest, err := io.ReadAll(standing); err != nil || strings.Contains(string(rest), "data") {
+		t.Errorf("standing stream ended with %q, %v", rest, err)
+	}
+	if got := event(t, older); code(got) != "-32603" || id(got) != "1" {
+		t.Errorf("request in a session got %s", got)
+	}
+	if got := event(t, newer); code(got) != "-32603" || id(got) != "1" {
+		t.Errorf("request without session got %s", got)
+	}
+	for _, c := range []call{{body: initialize}, modern("ping", "{}"), {method: "GET", session: s}} {
+		if resp, _ := c.do(t, url); resp.StatusCode != 503 {
+			t.Errorf("after Close: %s", resp.Status)
+		}
+	}
+	h.Close()
+}
+
+// When Serve returns, requests in progress get an error and the session is gone.
+func TestServeReturns(t *testing.T) {
+	y := newToy()
+	url, _ := start(t, y, streamable.Options{KeepAlive: 10 * time.Millisecond})
+	for _, how := range []string{"quit", "panic"} {
+		s := session(t, url)
+		_, waiting, _ := call{session: s, body: wait("hang", 1)}.open(t, url)
+		eventually(t, "call runs", func() bool { return y.get("wait") == 1 })
+		if resp, body := (call{session: s, body: wait(how, 2)}).do(t, url); resp.StatusCode != 404 || code(body) != "-32603" {
+			t.Errorf("%s: %s %s", how, resp.Status, body)
+		}
+		if got := event(t, waiting); code(got) != "-32603" || id(got) != "1" {
+			t.Errorf("%s: the other request got %s", how, got)
+		}
+		if resp, _ := (call{session: s, body: ping}).do(t, url); resp.StatusCode != 404 {
+			t.Errorf("%s: session still there: %s", how, resp.Status)
+		}
+		eventually(t, "session ends", func() bool { return y.get("conn") == 0 && y.get("wait") == 0 })
+	}
+}
+
+// Write does not wait for clients. A stream that nobody reads keeps the newest notifications and the first requests.
+func TestSlowReader(t *testing.T) {
+	const n = 1000
+	results := make(chan error, 1)
+	var conn rpc.Conn
+	ready := make(chan struct{})
+	url, _ := start(t, nil, streamable.Options{Serve: func(ctx context.Context, _ streamable.Info, c rpc.Conn) error {
+		for {
+			m, err := c.Read(ctx)
+			switch {
+			case err != nil:
+				return nil
+			case m.Method == "initialize":
+				c.Write(ctx, rpc.Reply(m.ID, nil))
+				if conn == nil {
+					conn = c
+					close(ready)
+				}
+			case m.IsRequest():
+				c.Write(ctx, rpc.Reply(m.ID, nil))
+			}
+		}
+	}})
+	s := session(t, url)
+	<-ready
+	for i := range n {
+		if err := conn.Write(t.Context(), rpc.NewNotification("n", fmt.Appendf(nil, `{"i":%d}`, i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go func() { results <- conn.Write(t.Context(), rpc.NewRequest([]byte("1"), "q", nil)) }()
+	if err := <-results; err != nil {
+		t.Errorf("a request among notifications: %v", err)
+	}
+	_, stream, _ := call{method: "GET", session: s}.open(t, url)
+	for i := n - 255; i < n; i++ {
+		if got, want := event(t, stream), fmt.Sprintf(`{"jsonrpc":"2.0","method":"n","params":{"i":%d}}`, i); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+	if got := event(t, stream); got != `{"jsonrpc":"2.0","id":1,"method":"q"}` {
+		t.Errorf("got %s", got)
+	}
+
+	// A second session, with a stream that is open but not read: the network takes some, the queue the rest.
+	s2 := session(t, url)
+	call{method: "GET", session: s2}.open(t, url)
+	big := []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
+	for range 100 {
+		if err := conn.Write(t.Context(), rpc.NewNotification("n", big)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if resp, _ := (call{session: s2, body: ping}).do(t, url); resp.StatusCode != 200 {
+		t.Errorf("another session: %s", resp.Status)
+	}
+}
+
+func TestRequestsAreRefusedWhenTheQueueIsFull(t *testing.T) {
+	done := make(chan struct{})
+	url, _ := start(t, nil, streamable.Options{Serve: func(ctx context.Context, _ streamable.Info, c rpc.Conn) error {
+		m, err := c.Read(ctx)
+		if err != nil {
+			return err
+		}
+		defer close(done)
+		var errs []error
+		for i := range 300 {
+			errs = append(errs, c.Write(ctx, rpc.NewRequest(fmt.Append(nil, i), "q", nil)))
+		}
+		for i, err := range errs {
+			if errors.Is(err, streamable.ErrUndelivered) != (i >= 256) {
+				t.Errorf("request %d: %v", i, err)
+			}
+		}
+		if err := c.Write(ctx, rpc.NewNotification("n", nil)); err != nil {
+			t.Errorf("notification: %v", err)
+		}
+		if err := c.Write(ctx, rpc.Reply(m.ID, nil)); err != nil {
+			t.Errorf("response: %v", err)
+		}
+		c.Close()
+		if err := c.Write(ctx, rpc.NewNotification("n", nil)); !errors.Is(err, streamable.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		return nil
+	}})
+	call{body: initialize}.do(t, url)
+	<-done
+}
+
+// The connection of one POST gives its message, waits, and ends; what is written after the response is refused.
+func TestModernConn(t *testing.T) {
+	answered := make(chan struct{})
+	failures := make(chan error, 10)
+	url, _ := start(t, nil, streamable.Options{Serve: func(ctx context.Context, _ streamable.Info, c rpc.Conn) error {
+		m, err := c.Read(ctx)
+		if err != nil {
+			return err
+		}
+		short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer cancel()
+		if _, err := c.Read(short); !errors.Is(err, context.DeadlineExceeded) {
+			failures <- fmt.Errorf("second Read: %v", err)
+		}
+		if err := c.Write(ctx, rpc.Reply([]byte("99"), nil)); err == nil {
+			failures <- errors.New("a response to another request was written")
+		}
+		if err := c.Write(ctx, rpc.NewRequest([]byte("9"), "q", nil)); !errors.Is(err, streamable.ErrUndelivered) {
+			failures <- fmt.Errorf("writing a request: %v", err)
+		}
+		if err := c.Write(ctx, rpc.Reply(m.ID, nil)); err != nil {
+			failures <- fmt.Errorf("writing the response: %v", err)
+		}
+		if err := c.Write(ctx, rpc.Reply(m.ID, nil)); !errors.Is(err, streamable.ErrClosed) {
+			failures <- fmt.Errorf("writing a second response: %v", err)
+		}
+		if _, err := c.Read(ctx); err != io.EOF {
+			failures <- fmt.Errorf("Read after the response: %v", err)
+		}
+		if ctx.Err() != nil {
+			failures <- errors.New("context is done though the client did not leave")
+		}
+		close(answered)
+		return nil
+	}})
+	modern("ping", "{}").do(t, url)
+	<-answered
+	close(failures)
+	for err := range failures {
+		t.Error(err)
+	}
+}
