@@ -34,7 +34,7 @@ func (l *lineReader) next() line {
 		switch {
 		case bad != nil:
 			return line{err: bad}
-		case len(bytes.TrimSpace(data)) > 0:
+		case len(bytes.Trim(data, " \t\r")) > 0:
 			return line{data: data}
 		}
 	}

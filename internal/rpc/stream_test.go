@@ -1,0 +1,294 @@
+package rpc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// discard is a writer for streams that are only read.
+type discard struct{ io.Writer }
+
+func (discard) Close() error { return nil }
+
+func reading(r io.Reader, limit int) *rpc.Stream {
+	return rpc.NewStream(io.NopCloser(r), discard{io.Discard}, &rpc.StreamOptions{MaxMessage: limit})
+}
+
+// drain reads to the end: the methods of messages, and for bad ones the code, the id and what they answer.
+func drain(t testing.TB, s rpc.Conn) (got []string) {
+	t.Helper()
+	for {
+		m, err := s.Read(context.Background())
+		var bad *rpc.BadMessage
+		switch {
+		case err == io.EOF:
+			return got
+		case errors.As(err, &bad):
+			if len(bad.Raw) > 256 || len(bad.Error()) > 2000 {
+				t.Errorf("raw has %d bytes, text %d", len(bad.Raw), len(bad.Error()))
+			}
+			got = append(got, "bad id="+string(bad.Err.ID)+" answers="+string(bad.Answers))
+		case err != nil:
+			t.Fatal(err)
+		default:
+			got = append(got, m.Method+string(m.Result))
+		}
+	}
+}
+
+func TestStreamRead(t *testing.T) {
+	n := func(name string) string { return `{"jsonrpc":"2.0","method":"` + name + `"}` }
+	long := strings.Repeat("x", 200_000)
+	for _, test := range []struct {
+		name, in string
+		limit    int
+		want     []string
+	}{
+		{"nothing", "", 0, nil},
+		{"lines", n("a") + "\n" + n("b") + "\n", 0, []string{"a", "b"}},
+		{"last without end", n("a") + "\n" + n("b"), 0, []string{"a", "b"}},
+		{"CRLF", n("a") + "\r\n" + n("b") + "\r\n", 0, []string{"a", "b"}},
+		{"blank", "\n\r\n \t\n" + n("a") + "\n\n", 0, []string{"a"}},
+		{"garbage", "hello\n" + n("a") + "\n[]\n\x00\xff\n" + n("b"), 0,
+			[]string{"bad id= answers=", "a", "bad id= answers=", "bad id= answers=", "b"}},
+		{"two on a line", n("a") + n("b") + "\n" + n("c"), 0, []string{"bad id= answers=", "c"}},
+		{"cut off", n("a") + "\n" + `{"jsonrpc":"2.0","id":4,"method":`, 0, []string{"a", "bad id= answers="}},
+		{"bad request", `{"id":4,"method":"m"}` + "\n", 0, []string{"bad id=4 answers="}},
+		{"bad answer", `{"jsonrpc":"2.0","id":4,"result":{"a":1,"a":2}}` + "\n", 0, []string{"bad id= answers=4"}},
+		{"long", `{"jsonrpc":"2.0","id":4,"result":"` + long + `"}` + "\n" + n("a"), 0, []string{`"` + long + `"`, "a"}},
+		{"too long", `{"jsonrpc":"2.0","method":"m","params":{"a":"` + long + `"},"id":"q"}` + "\n" + n("a"), 150_000,
+			[]string{`bad id="q" answers=`, "a"}},
+		{"too long answer", `{"result":{"id":5,"x":"\"id\":6}` + long + `"},"jsonrpc":"2.0","id":4}` + "\r\n" + n("a"), 100,
+			[]string{"bad id= answers=4", "a"}},
+		{"too long at the end", long, 100, []string{"bad id= answers="}},
+		{"just fits", n("a") + "\r\n", len(n("a")), []string{"a"}},
+		{"one too long", n("ab") + "\n", len(n("a")), []string{"bad id= answers="}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			readers := map[string]io.Reader{"whole": strings.NewReader(test.in), "halves": iotest.HalfReader(strings.NewReader(test.in))}
+			if len(test.in) < 1000 {
+				readers["bytes"] = iotest.OneByteReader(strings.NewReader(test.in))
+			}
+			for name, r := range readers {
+				if diff := cmp.Diff(test.want, drain(t, reading(r, test.limit))); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// A reader's error ends the stream, after what came before it.
+func TestStreamReadError(t *testing.T) {
+	broken := errors.New("broken")
+	s := reading(io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","method":"a"}`+"\n"), iotest.ErrReader(broken)), 0)
+	if m, err := s.Read(t.Context()); err != nil || m.Method != "a" {
+		t.Fatal(m, err)
+	}
+	if _, err := s.Read(t.Context()); err != broken {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Read(t.Context()); err != io.EOF {
+		t.Errorf("then %v", err)
+	}
+}
+
+// A line without end costs no memory.
+func TestStreamSkipsWithoutHolding(t *testing.T) {
+	const size = 32 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := drain(t, reading(io.LimitReader(endless{}, size), 1<<20))
+	runtime.ReadMemStats(&after)
+	if diff := cmp.Diff([]string{"bad id= answers="}, got); diff != "" {
+		t.Error(diff)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
+		t.Errorf("reading %d bytes allocated %d", size, grown)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// The context ends a Read without losing what comes then; Close ends it too.
+func TestStreamReadEnds(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rpc.NewStream(r, w, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := s.Read(ctx); err != context.DeadlineExceeded {
+		t.Fatalf("got %v", err)
+	}
+	if err := s.Write(t.Context(), rpc.NewNotification("a", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := s.Read(t.Context()); err != nil || m.Method != "a" {
+		t.Fatal(m, err)
+	}
+	time.AfterFunc(10*time.Millisecond, func() { s.Close() })
+	if _, err := s.Read(t.Context()); err != io.EOF {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Write(t.Context(), rpc.NewNotification("a", nil)); err == nil {
+		t.Error("writing after Close is no error")
+	}
+}
+
+// counter counts calls of Write.
+type counter struct {
+	bytes.Buffer
+	calls int
+}
+
+func (c *counter) Write(p []byte) (int, error) { c.calls++; return c.Buffer.Write(p) }
+func (c *counter) Close() error                { return nil }
+
+// Each message is one write, however many are sent at once.
+func TestStreamWrite(t *testing.T) {
+	const many = 100
+	var out counter
+	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), &out, nil)
+	var wg sync.WaitGroup
+	for range many {
+		wg.Go(func() {
+			params := raw("{\n\"a\": \"" + strings.Repeat("é", 5000) + "\"}")
+			if err := s.Write(t.Context(), rpc.NewNotification("n", params)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if out.calls != many {
+		t.Errorf("%d writes", out.calls)
+	}
+	got := drain(t, reading(&out, 0))
+	for _, method := range got {
+		if method != "n" {
+			t.Fatal(method)
+		}
+	}
+	if len(got) != many {
+		t.Errorf("%d messages", len(got))
+	}
+}
+
+// A peer that does not read holds up nobody beyond their context, and messages stay whole.
+func TestStreamWriteBlocked(t *testing.T) {
+	r, w := io.Pipe()
+	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), w, nil)
+	for _, method := range []string{"begun", "queued"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if err := s.Write(ctx, rpc.NewNotification(method, nil)); err != context.DeadlineExceeded {
+			t.Errorf("%s: %v", method, err)
+		}
+		cancel()
+	}
+	go func() {
+		_ = s.Write(context.Background(), rpc.NewNotification("later", nil))
+		s.Close()
+	}()
+	if diff := cmp.Diff([]string{"begun", "later"}, drain(t, reading(r, 0))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Half a line spoils a stream for good.
+func TestStreamWriteError(t *testing.T) {
+	r, w := io.Pipe()
+	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), w, nil)
+	go func() {
+		io.CopyN(io.Discard, r, 5)
+		r.Close()
+	}()
+	for range 2 {
+		if err := s.Write(t.Context(), rpc.NewNotification("n", nil)); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestRelated(t *testing.T) {
+	if id := rpc.Related(t.Context()); id != nil {
+		t.Errorf("got %s", id)
+	}
+	if id := rpc.Related(rpc.WithRelated(t.Context(), raw(`"x"`))); string(id) != `"x"` {
+		t.Errorf("got %s", id)
+	}
+}
+
+// Reading never loses track of lines: what comes after a newline is read whatever came before it.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte("{}\n"), uint8(10))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}`), uint8(200))
+	f.Add([]byte("\r\n\"\\\n{\"id\":\"\x00"), uint8(1))
+	f.Fuzz(func(t *testing.T, data []byte, limit uint8) {
+		last := `{"jsonrpc":"2.0","method":"the end"}`
+		in := string(data) + "\n" + last
+		got := drain(t, reading(iotest.HalfReader(strings.NewReader(in)), len(last)+int(limit)))
+		if len(got) == 0 || got[len(got)-1] != "the end" {
+			t.Fatalf("got %q", got)
+		}
+		want := 0
+		for line := range strings.SplitSeq(in, "\n") {
+			if strings.Trim(line, " \t\r") != "" {
+				want++
+			}
+		}
+		if len(got) != want {
+			t.Fatalf("%d lines gave %d", want, len(got))
+		}
+	})
+}
+
+// BenchmarkStream is a hop: a message written to a pipe, read from it and parsed.
+func BenchmarkStream(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(size.name, func(b *testing.B) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := rpc.NewStream(r, w, nil)
+			defer s.Close()
+			data := sized(size.n)
+			m, err := rpc.Parse(data)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				go s.Write(b.Context(), m)
+				if _, err := s.Read(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
