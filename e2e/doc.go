@@ -1,0 +1,16 @@
+// Package e2e holds the tests that run the weir program between servers and clients that nobody here wrote:
+// the reference servers of the Model Context Protocol, both generations of its TypeScript SDK and the command
+// line of its inspector, in the versions that node/package-lock.json pins.
+//
+// Each comparison drives a server twice, directly and through Weir, and walks both answers member by member.
+// Weir may add labels and contracts; everything else has to arrive as the server sent it. Other tests make the
+// policy ask or block, answer as a person would, and look on disk at what happened.
+//
+// The tests need Node.js 20 or later and the packages, so they run only on demand:
+//
+//	npm ci --prefix e2e/node
+//	go test ./e2e -e2e
+//
+// With -race the weir program is built with the race detector too. Nothing here leaves the loopback network, and
+// the run fails when a process that it started is still alive at its end.
+package e2e
