@@ -61,8 +61,9 @@ func (c checker) checkShape() {
 	s := c.s
 	switch {
 	case s.Command == "" && s.URL == "":
-		if c.d.has(Pointer("servers", s.Name, "command")) || c.d.has(Pointer("servers", s.Name, "url")) {
-			return // there, and of the wrong type
+		there := c.d.has(Pointer("servers", s.Name, "command")) || c.d.has(Pointer("servers", s.Name, "url"))
+		if there && len(c.d.problems) > 0 {
+			return // it is there, and the reader has said what is wrong with it
 		}
 		c.fault(c.at(), "add command: PROGRAM, or url: https://…", "neither a command nor a url")
 	case s.Command != "" && s.URL != "":
