@@ -1,0 +1,114 @@
+// Package servers holds the MCP servers of the demonstration: files, mail, web and database.
+//
+// Each is a real server: it speaks the protocol over stdio as a process of its own, keeps its state in a directory
+// and does what it is told, by whomever. None of them protects anything; they only say, in SEP-1913's words, what
+// their tools do and what their results hold. [Run] serves one of them:
+//
+//	files     list_files, read_file, write_file, delete_file   over the files of the directory
+//	mail      read_drafts, list_inbox, read_message, send_email   drafts.json, inbox.json; what was sent: outbox.jsonl
+//	web       fetch   over HTTP; hosts.json says which loopback address a host name means, reported.txt which
+//	          addresses are known to be malicious
+//	database  query, execute   over one CSV file a table, in the small language described at [parse]
+//
+// The contracts of the tools stand in one table, [Contracts]. The SDK's typed annotations have no room for them, so they
+// are spliced into the answers to tools/list on the wire. Every result says in _meta.annotations what it holds.
+package servers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/label"
+)
+
+// Names returns the names of the servers in the order in which they are presented.
+func Names() []string { return []string{"files", "mail", "web", "database"} }
+
+// Options says where a server keeps its state and how it is reached.
+type Options struct {
+	Data      string        // its directory; it must exist
+	Transport mcp.Transport // nil means the standard input and output of the process
+}
+
+// Run serves the named server until its client leaves or ctx is done. A client that leaves is no error.
+func Run(ctx context.Context, name string, opts Options) error {
+	register, ok := map[string]func(*mcp.Server, string) (closer, error){
+		"files":    registerFiles,
+		"mail":     registerMail,
+		"web":      registerWeb,
+		"database": registerDatabase,
+	}[name]
+	if !ok {
+		return fmt.Errorf("unknown server %q", name)
+	}
+	if opts.Transport == nil {
+		opts.Transport = &mcp.StdioTransport{}
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "demo-" + name, Version: "1"}, nil)
+	done, err := register(server, opts.Data)
+	if err != nil {
+		return fmt.Errorf("starting server %q on %s: %w", name, opts.Data, err)
+	}
+	defer func() { _ = done() }() // nothing that was only opened for reading and appending can be lost here
+	return server.Run(ctx, &annotated{opts.Transport, Contracts()})
+}
+
+// A closer gives back what a server holds open.
+type closer func() error
+
+// An answer is the text of a result and what the server knows of it.
+type answer struct {
+	text  string
+	notes notes
+}
+
+// notes are the annotations of one result (SEP-1913, Result Annotations): single, concrete values where the contract
+// of the tool names possible ones.
+type notes struct {
+	OpenWorld   bool     `json:"openWorldHint"`
+	Malicious   bool     `json:"maliciousActivityHint,omitempty"`
+	Attribution []string `json:"attribution,omitempty"`
+	Returns     returns  `json:"returnMetadata"`
+}
+
+type returns struct {
+	Source      label.Source `json:"source"`
+	Sensitivity sensitivity  `json:"sensitivity"`
+}
+
+// sensitivity is a set of classes as SEP-1913 writes it: "none", one class, or an array of several.
+type sensitivity []label.Class
+
+// MarshalJSON implements [json.Marshaler].
+func (s sensitivity) MarshalJSON() ([]byte, error) {
+	switch len(s) {
+	case 0:
+		return []byte(`"none"`), nil
+	case 1:
+		return json.Marshal(s[0])
+	}
+	return json.Marshal([]label.Class(s))
+}
+
+// done is the answer of a tool that reports no more than its own success.
+func done(format string, args ...any) answer {
+	return answer{fmt.Sprintf(format, args...), notes{Returns: returns{Source: label.System}}}
+}
+
+// add registers one tool. The fields of In, a struct, are its arguments.
+func add[In any](s *mcp.Server, name, description string, run func(context.Context, In) (answer, error)) {
+	mcp.AddTool(s, &mcp.Tool{Name: name, Description: description},
+		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+			a, err := run(ctx, in)
+			if err != nil {
+				return nil, nil, err // becomes a result that is marked as an error; it holds no data, so no notes
+			}
+			return &mcp.CallToolResult{
+				Meta:    mcp.Meta{"annotations": a.notes},
+				Content: []mcp.Content{&mcp.TextContent{Text: a.text}},
+			}, nil, nil
+		})
+}
