@@ -11,6 +11,9 @@ import (
 
 // answer answers one request of the host; the caller sets the id.
 func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
+	if meta, ok := rawjson.Get(m.Params, "_meta"); ok && rawjson.Kind(meta) != '{' {
+		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "params._meta is not an object"))
+	}
 	if m.Method == "initialize" {
 		return f.initialize(ctx, m)
 	}

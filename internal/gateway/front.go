@@ -72,7 +72,7 @@ func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
 			f.notified(work, m)
 			continue
 		}
-		reqCtx, cancel, ok := f.begin(work, m)
+		reqCtx, end, ok := f.begin(work, m)
 		if !ok {
 			f.write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
 			continue
@@ -80,8 +80,7 @@ func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
 		slots <- struct{}{}
 		run := func() {
 			defer func() { <-slots }()
-			defer cancel()
-			f.respond(reqCtx, m)
+			f.respond(reqCtx, m, end)
 		}
 		if m.Method == "initialize" {
 			run() // nothing may overtake the handshake
@@ -91,8 +90,9 @@ func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
 	}
 }
 
-// begin enters a request so that the host can cancel it, and refuses an id that is in flight.
-func (f *front) begin(work context.Context, m *rpc.Message) (context.Context, func(), bool) {
+// begin enters a request so that the host can cancel it, and refuses an id that is in flight. The request is in flight
+// until end is called.
+func (f *front) begin(work context.Context, m *rpc.Message) (_ context.Context, end func(), ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id := string(m.ID)
@@ -112,10 +112,12 @@ func (f *front) begin(work context.Context, m *rpc.Message) (context.Context, fu
 // errCancelled is why a request ended that its host cancelled. Such a request gets no answer (MCP, Cancellation).
 var errCancelled = errors.New("cancelled by the host")
 
-// respond answers one request.
-func (f *front) respond(ctx context.Context, m *rpc.Message) {
+// respond answers one request. Its id is free again before the answer is out, since the host may use it at once.
+func (f *front) respond(ctx context.Context, m *rpc.Message, end func()) {
 	reply := f.answer(ctx, m)
-	if errors.Is(context.Cause(ctx), errCancelled) {
+	cancelled := errors.Is(context.Cause(ctx), errCancelled)
+	end()
+	if cancelled {
 		return
 	}
 	reply.ID = m.ID

@@ -55,8 +55,12 @@ func (f *front) byName(ctx context.Context, m *rpc.Message, set *links, kind cat
 	if !found {
 		return nil, rpc.Errorf(rpc.InvalidParams, "unknown %s: %q", kind.Member[:len(kind.Member)-1], shown)
 	}
-	args, ok := rawjson.Get(m.Params, "arguments")
-	if ok && rawjson.Kind(args) != '{' {
+	args, _ := rawjson.Get(m.Params, "arguments")
+	switch rawjson.Kind(args) {
+	case '{':
+	case 0, 'n': // some hosts write null for none
+		args = nil
+	default:
 		return nil, rpc.Errorf(rpc.InvalidParams, "params.arguments is not an object")
 	}
 	return f.to(m, set, e, args), nil
