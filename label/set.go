@@ -45,13 +45,19 @@ func (s Set[T]) Contains(t Set[T]) bool {
 	if len(t.items) > len(s.items) {
 		return false
 	}
-	i := 0
+	if len(t.items) == 0 || &s.items[0] == &t.items[0] { // shared, as after a join that added nothing
+		return true
+	}
+	rest := s.items
 	for _, x := range t.items {
-		n, ok := slices.BinarySearch(s.items[i:], x)
+		n, ok := 0, len(rest) > 0 && rest[0] == x // nearly equal sets cost one comparison an item
+		if !ok {
+			n, ok = slices.BinarySearch(rest, x)
+		}
 		if !ok {
 			return false
 		}
-		i += n + 1
+		rest = rest[n+1:]
 	}
 	return true
 }
