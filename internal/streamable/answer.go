@@ -5,12 +5,15 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
 const (
-	// writeTimeout is how long a client may take to accept one chunk of a response.
+	// writeTimeout is how long a client may take to accept one chunk of a response, and closeTimeout how long it may
+	// take for all that is left when the handler closes.
 	writeTimeout = 30 * time.Second
+	closeTimeout = 2 * time.Second
 	chunkSize    = 256 << 10
 )
 
@@ -22,18 +25,26 @@ var errEnded = errors.New("stream ended")
 type answer struct {
 	w         http.ResponseWriter
 	rc        *http.ResponseController
-	sessionID string // sent along, unless the only message is an error
-	streaming bool   // the header for a stream is out
+	keepAlive time.Duration
+	closing   context.Context // done when the handler closes
+	sessionID string          // sent along, unless the only message is an error
+	streaming bool            // the header for a stream is out
+
+	mu    sync.Mutex
+	final bool // the write deadline stays as it is
 }
 
-func newAnswer(w http.ResponseWriter) *answer {
-	return &answer{w: w, rc: http.NewResponseController(w)}
+func (h *Handler) answer(w http.ResponseWriter) *answer {
+	return &answer{w: w, rc: http.NewResponseController(w), keepAlive: h.opts.KeepAlive, closing: h.closing}
 }
 
 // run sends what comes into box until a response was sent, and returns that response. It returns an error if the
 // client is gone (ctx is that of the HTTP request) or the box was sealed.
-func (a *answer) run(ctx context.Context, box *outbox, keepAlive time.Duration) (last part, err error) {
-	silence := time.NewTicker(keepAlive)
+func (a *answer) run(ctx context.Context, box *outbox) (last part, err error) {
+	stop := context.AfterFunc(a.closing, func() { a.lastDeadline(closeTimeout) })
+	defer stop()
+	defer a.lastDeadline(writeTimeout) // nothing may touch the response after its request
+	silence := time.NewTicker(a.keepAlive)
 	defer silence.Stop()
 	for {
 		p, ok, over := box.next()
@@ -46,7 +57,7 @@ func (a *answer) run(ctx context.Context, box *outbox, keepAlive time.Duration) 
 			if err := a.event(p.data); err != nil {
 				return part{}, err
 			}
-			silence.Reset(keepAlive)
+			silence.Reset(a.keepAlive)
 			continue
 		case over:
 			return part{}, errors.Join(errEnded, a.flush())
@@ -126,13 +137,30 @@ func (a *answer) begin(contentType string, failed bool) {
 func (a *answer) send(data []byte) error {
 	for len(data) > 0 {
 		n := min(len(data), chunkSize)
-		a.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // not supported by the writers of tests
+		a.deadline(writeTimeout)
 		if _, err := a.w.Write(data[:n]); err != nil {
 			return err
 		}
 		data = data[n:]
 	}
 	return nil
+}
+
+// deadline gives the client time to accept what is written next. Writers that know no deadlines are those of tests.
+func (a *answer) deadline(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.final {
+		a.rc.SetWriteDeadline(time.Now().Add(d))
+	}
+}
+
+// lastDeadline sets a deadline that stays.
+func (a *answer) lastDeadline(d time.Duration) {
+	a.deadline(d)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.final = true
 }
 
 // flush hands what was written to the network.

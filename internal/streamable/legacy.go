@@ -27,9 +27,9 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, m *rpc.Message) *
 		s.end()
 		return nil
 	}
-	a := newAnswer(w)
+	a := h.answer(w)
 	a.sessionID = s.id
-	if last, err := a.run(r.Context(), box, h.opts.KeepAlive); err != nil || last.failed {
+	if last, err := a.run(r.Context(), box); err != nil || last.failed {
 		s.end() // the client has no use for it, or does not know its id
 	}
 	return nil
@@ -105,8 +105,8 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, s *session, m 
 		return invalid(m, rpc.InvalidRequest, "another request with this id is not answered yet")
 	}
 	defer s.abandon(m.ID, box)
-	s.accept(r.Context(), m)                             // if the session is over, box holds an error
-	newAnswer(w).run(r.Context(), box, h.opts.KeepAlive) // if the client is gone, there is nothing to do
+	s.accept(r.Context(), m)          // if the session is over, box holds an error
+	h.answer(w).run(r.Context(), box) // if the client is gone, there is nothing to do
 	return nil
 }
 
@@ -121,10 +121,10 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) *refusal {
 	if !accepts(r.Header, "text/event-stream") {
 		return &refusal{status: http.StatusNotAcceptable, text: "Accept must admit text/event-stream"}
 	}
-	a, box := newAnswer(w), s.attach()
+	a, box := h.answer(w), s.attach()
 	// Proxies that speak HTTP/2 hold a header back until there is a body.
 	if a.comment("open") == nil {
-		a.run(r.Context(), box, h.opts.KeepAlive) // an error is an end
+		a.run(r.Context(), box) // an error is an end
 	}
 	return nil
 }

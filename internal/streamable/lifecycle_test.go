@@ -381,38 +381,36 @@ func TestServeReturns(t *testing.T) {
 	}
 }
 
-// Write does not wait for clients. A stream that nobody reads keeps the newest notifications and the first requests.
-func TestSlowReader(t *testing.T) {
-	const n = 1000
-	results := make(chan error, 1)
-	var conn rpc.Conn
-	ready := make(chan struct{})
-	url, _ := start(t, nil, streamable.Options{Serve: func(ctx context.Context, _ streamable.Info, c rpc.Conn) error {
+// conns returns a Serve that answers every request with {} and hands out its connections.
+func conns() (serve func(context.Context, streamable.Info, rpc.Conn) error, opened chan rpc.Conn) {
+	opened = make(chan rpc.Conn, 10)
+	return func(ctx context.Context, _ streamable.Info, c rpc.Conn) error {
+		opened <- c
 		for {
 			m, err := c.Read(ctx)
-			switch {
-			case err != nil:
+			if err != nil {
 				return nil
-			case m.Method == "initialize":
-				c.Write(ctx, rpc.Reply(m.ID, nil))
-				if conn == nil {
-					conn = c
-					close(ready)
-				}
-			case m.IsRequest():
+			}
+			if m.IsRequest() {
 				c.Write(ctx, rpc.Reply(m.ID, nil))
 			}
 		}
-	}})
+	}, opened
+}
+
+// A stream that nobody reads keeps the newest notifications, and requests.
+func TestQueue(t *testing.T) {
+	const n = 1000
+	serve, opened := conns()
+	url, _ := start(t, nil, streamable.Options{Serve: serve})
 	s := session(t, url)
-	<-ready
+	conn := <-opened
 	for i := range n {
 		if err := conn.Write(t.Context(), rpc.NewNotification("n", fmt.Appendf(nil, `{"i":%d}`, i))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	go func() { results <- conn.Write(t.Context(), rpc.NewRequest([]byte("1"), "q", nil)) }()
-	if err := <-results; err != nil {
+	if err := conn.Write(t.Context(), rpc.NewRequest([]byte("1"), "q", nil)); err != nil {
 		t.Errorf("a request among notifications: %v", err)
 	}
 	_, stream, _ := call{method: "GET", session: s}.open(t, url)
@@ -424,18 +422,31 @@ func TestSlowReader(t *testing.T) {
 	if got := event(t, stream); got != `{"jsonrpc":"2.0","id":1,"method":"q"}` {
 		t.Errorf("got %s", got)
 	}
+}
 
-	// A second session, with a stream that is open but not read: the network takes some, the queue the rest.
-	s2 := session(t, url)
-	call{method: "GET", session: s2}.open(t, url)
+// Writing to a client that does not read waits neither for it nor for its network, and nor does Close for long.
+func TestSlowReader(t *testing.T) {
+	serve, opened := conns()
+	url, h := start(t, nil, streamable.Options{Serve: serve, MaxBody: 8 << 20})
+	slow := session(t, url)
+	conn := <-opened
+	other := session(t, url)
+	call{method: "GET", session: slow}.open(t, url)
 	big := []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
-	for range 100 {
+	for range 30 {
 		if err := conn.Write(t.Context(), rpc.NewNotification("n", big)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if resp, _ := (call{session: s2, body: ping}).do(t, url); resp.StatusCode != 200 {
-		t.Errorf("another session: %s", resp.Status)
+	for _, s := range []string{slow, other} {
+		if resp, _ := (call{session: s, body: ping}).do(t, url); resp.StatusCode != 200 {
+			t.Errorf("another request: %s", resp.Status)
+		}
+	}
+	began := time.Now()
+	h.Close()
+	if d := time.Since(began); d > 10*time.Second {
+		t.Errorf("Close took %v", d)
 	}
 }
 

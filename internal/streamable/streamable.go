@@ -55,7 +55,9 @@ type Info struct {
 type Handler struct {
 	opts Options
 
-	running sync.WaitGroup // connections and requests being served
+	running      sync.WaitGroup  // connections and requests being served
+	closing      context.Context // done when Close has begun
+	beginClosing func()          // makes it so
 
 	mu       sync.Mutex
 	closed   bool
@@ -86,7 +88,9 @@ func New(opts Options) *Handler {
 	opts.Versions = slices.Clone(opts.Versions)
 	opts.AllowedHosts = fold(opts.AllowedHosts)
 	opts.AllowedOrigins = fold(opts.AllowedOrigins)
-	return &Handler{opts: opts, sessions: map[string]*session{}, posts: map[*exchange]struct{}{}}
+	h := &Handler{opts: opts, sessions: map[string]*session{}, posts: map[*exchange]struct{}{}}
+	h.closing, h.beginClosing = context.WithCancel(context.Background())
+	return h
 }
 
 // NewServer returns a server for h with the limits on time and size that suit long-lived streams: a slow header costs a
@@ -124,6 +128,7 @@ func (h *Handler) Close() {
 	sessions, posts := h.sessions, h.posts
 	h.sessions, h.posts = map[string]*session{}, map[*exchange]struct{}{}
 	h.mu.Unlock()
+	h.beginClosing()
 	for _, s := range sessions {
 		s.end()
 	}
