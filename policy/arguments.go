@@ -17,17 +17,17 @@ import (
 // argumentsName is the one fact whose shape is not known at load.
 const argumentsName = "call.arguments"
 
-// hasMembers reports whether data is anything but an object without members.
+// hasMembers reports whether data is anything but nothing, null or an object without members.
 func hasMembers(data []byte) bool {
-	data = bytes.Trim(data, " \t\r\n")
-	if len(data) == 0 || string(data) == "null" {
+	const space = " \t\r\n"
+	if len(data) == 0 {
 		return false
 	}
-	if data[0] != '{' {
-		return true
+	inside, isObject := bytes.CutPrefix(bytes.Trim(data, space), []byte("{"))
+	if !isObject {
+		return string(inside) != "null"
 	}
-	inside := bytes.TrimLeft(data[1:], " \t\r\n")
-	return len(inside) == 0 || inside[0] != '}'
+	return string(bytes.TrimLeft(inside, space)) != "}"
 }
 
 // decodeArguments returns the object in data as a map, or an error value.
@@ -35,7 +35,7 @@ func decodeArguments(data []byte) ref.Val {
 	if len(data) > maxArguments {
 		return types.NewErr("arguments of %d bytes are more than the %d that rules may read", len(data), maxArguments)
 	}
-	if !hasMembers(data) {
+	if len(data) == 0 {
 		return &object{Mapper: types.NewStringInterfaceMap(types.DefaultTypeAdapter, nil)}
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))

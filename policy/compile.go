@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -35,6 +36,9 @@ type complaint struct {
 	line, col int
 	msg, hint string
 }
+
+// theCompiler returns the one compiler: it does not change, and it takes longer to make than a policy takes to load.
+var theCompiler = sync.OnceValues(newCompiler)
 
 func newCompiler() (*compiler, error) {
 	opts := []cel.EnvOption{
@@ -129,7 +133,7 @@ func complaints(issues *cel.Issues) []complaint {
 	var all []complaint
 	for _, e := range issues.Errors() {
 		msg := strings.TrimSuffix(e.Message, " (in container '')")
-		msg = strings.Replace(msg, "Syntax error: ", "syntax error: ", 1)
+		msg, _, _ = strings.Cut(strings.Replace(msg, "Syntax error: ", "syntax error: ", 1), " expecting {")
 		c := complaint{msg: msg, hint: hintFor(msg)}
 		if line := e.Location.Line(); line > 0 {
 			c.line, c.col = line, max(e.Location.Column(), 0)
@@ -146,6 +150,8 @@ func hintFor(msg string) string {
 		return "and is written &&, or is written ||"
 	case strings.Contains(msg, "token recognition error at: '="):
 		return "equality is written =="
+	case strings.HasSuffix(msg, "input '<EOF>'"):
+		return "the expression ends too early; in YAML, a # after a space begins a comment"
 	case msg == "invalid matches argument":
 		return "the pattern is a regular expression in the syntax of RE2"
 	case strings.HasPrefix(msg, "undeclared reference to"):

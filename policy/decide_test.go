@@ -170,7 +170,9 @@ func TestFailure(t *testing.T) {
 		{broken, "allow", `has(call.arguments.n)`, policy.Ask, "reading arguments: unexpected EOF"},
 		{broken, "allow", `size(call.arguments) > 0 || true`, policy.Allow, ""}, // true whatever the arguments are
 		{&policy.Facts{Arguments: []byte(`[1]`)}, "allow", `has(call.arguments.n)`, policy.Ask, "cannot unmarshal array"},
-		{&policy.Facts{Arguments: []byte(`{} {}`)}, "allow", `call.arguments == {}`, policy.Allow, ""},
+		{&policy.Facts{Arguments: []byte(`{} {}`)}, "allow", `call.arguments == {}`, policy.Ask, "more than one value"},
+		{&policy.Facts{Arguments: []byte(` `)}, "allow", `call.arguments == {}`, policy.Ask, "reading arguments: EOF"},
+		{&policy.Facts{Arguments: []byte(`null`)}, "allow", `call.arguments == {} && !call.hasArguments`, policy.Allow, ""},
 		{&policy.Facts{Arguments: []byte(`{"a":1} {}`)}, "allow", `call.arguments == {}`, policy.Ask, "more than one value"},
 		{&policy.Facts{Arguments: []byte(`{"a":1e999}`)}, "allow", `call.arguments == {}`, policy.Ask, "number 1e999 is out of range"},
 		{&policy.Facts{Arguments: []byte(`{"a":"` + strings.Repeat("x", 70000) + `"}`)}, "allow", `has(call.arguments.a)`, policy.Ask, "arguments of 70008 bytes"},

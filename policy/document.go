@@ -37,6 +37,9 @@ func (d *document) complain(at mark, hint, format string, args ...any) {
 	})
 }
 
+// quoteHint is the remedy for the commonest mistake in YAML.
+const quoteHint = `a text that begins with a quote, ! or [, or that holds ": " or " #", needs quotes; a condition is best put under if: >-`
+
 // parse returns the root of the file, or nil after a complaint.
 func (d *document) parse(src []byte) ast.Node {
 	text := string(src)
@@ -53,7 +56,7 @@ func (d *document) parse(src []byte) ast.Node {
 	if err != nil {
 		var syntax yaml.Error
 		if errors.As(err, &syntax) && syntax.GetToken() != nil {
-			d.complain(markOf(syntax.GetToken()), "", "%s", syntax.GetMessage())
+			d.complain(markOf(syntax.GetToken()), quoteHint, "%s", syntax.GetMessage())
 		} else {
 			d.complain(mark{}, "", "%v", err)
 		}
@@ -165,7 +168,11 @@ func (d *document) text(m member) scalar {
 			return scalar{value: n.Token.Value, at: at(n), start: at(n)}
 		}
 	}
-	d.complain(at(m.value), "put it in quotes if it is meant to be a text", "%s is %s, not a text", m.name, kindOf(m.value))
+	hint := "put it in quotes if it is meant to be a text"
+	if m.name == "if" {
+		hint = quoteHint
+	}
+	d.complain(at(m.value), hint, "%s is %s, not a text", m.name, kindOf(m.value))
 	return scalar{}
 }
 

@@ -17,7 +17,9 @@ func TestMistakes(t *testing.T) {
 		{"empty", "", "p.yaml: the file is empty\n  hint: begin with version: 1 and a list of rules"},
 		{"only a comment", "# later\n", "p.yaml: the file is empty\n  hint: begin with version: 1 and a list of rules"},
 		{"not UTF-8", "version: \xff", "p.yaml: the file is not valid UTF-8\n  hint: save the file as UTF-8"},
-		{"not YAML", "version: [", "p.yaml:1:10: sequence end token ']' not found"},
+		{"not YAML", "version: [", "p.yaml:1:10: sequence end token ']' not found\n  hint: a text that begins with a quote, ! or [, or that holds \": \" or \" #\", needs quotes; a condition is best put under if: >-"},
+		{"a condition that begins with a quote", head + "- name: a\n  if: \"x\" in tool.declares\n", "p.yaml:4:11: value is not allowed in this context. map key-value is pre-defined\n  hint: a text that begins with a quote, ! or [, or that holds \": \" or \" #\", needs quotes; a condition is best put under if: >-"},
+		{"a condition that begins with !", head + "- name: a\n  when: call\n  effect: ask\n  if: !call.plainRead\n", "p.yaml:6:7: if is a tagged value, not a text\n  hint: a text that begins with a quote, ! or [, or that holds \": \" or \" #\", needs quotes; a condition is best put under if: >-"},
 		{"a list", "- a\n", "p.yaml:1:1: policy is a list, not a mapping\n  hint: write name: value, with the names version, default or rules"},
 		{"two documents", head + "  []\n---\nversion: 1\n", "p.yaml:5:1: a second document\n  hint: keep one document in a file"},
 		{"too deep", "version: " + strings.Repeat("[", 200), "p.yaml:1:110: nested too deeply"},
@@ -69,13 +71,14 @@ func TestExpressionMistakes(t *testing.T) {
 		{`session.sources == "user"`, "p.yaml:3:59: found no matching overload for '_==_' applied to '(list(string), string)'\n  hint: whether a set holds a value is written \"value\" in set"},
 		{`tool.name.size`, "p.yaml:3:52: type 'string' does not support field selection"},
 		{`session.private & session.untrusted`, "p.yaml:3:59: syntax error: token recognition error at: '& '\n  hint: and is written &&, or is written ||\np.yaml:3:61: syntax error: mismatched input 'session' expecting <EOF>"},
+		{`session.private &&`, "p.yaml:3:61: syntax error: mismatched input '<EOF>'\n  hint: the expression ends too early; in YAML, a # after a space begins a comment"},
 		{`contains(tool.name, "x")`, "p.yaml:3:51: found no matching overload for 'contains' applied to '(string, string)'"},
 		{`tool.name.has_prefix("x")`, "p.yaml:3:63: undeclared reference to 'has_prefix'\n  hint: the functions are those of CEL's standard library"},
 		{`tool.name.matches("(")`, "p.yaml:3:61: invalid matches argument\n  hint: the pattern is a regular expression in the syntax of RE2"},
 		{`tool.name.matches(server.name)`, "p.yaml:3:60: the pattern of matches is not known at load\n  hint: write the pattern as a literal"},
 		{`session.sources.exists(tool, tool == "user")`, "p.yaml:3:65: the loop variable tool hides the facts tool.*\n  hint: choose another name"},
 		{`google.protobuf.BoolValue{value: true}`, "p.yaml:3:68: messages are not part of the rule language\n  hint: compare single values"},
-		{`session.attribution.exists(a, request.annotations.attribution.exists(b, a.contains(b)))`, "p.yaml:3:42: the rule may cost 703804235778, more than the 5000000 that one rule may\n  hint: use one loop where there are two, or compare whole values instead of searching in them"},
+		{`session.attribution.exists(a, request.annotations.attribution.exists(b, a.contains(b)))`, "p.yaml:3:42: the rule may cost 703804235778, more than the 1000000 that one rule may\n  hint: use one loop where there are two, and startsWith, endsWith or contains where there is matches"},
 	} {
 		checkErrors(t, c.condition, one("call", "ask", c.condition), c.want)
 	}
