@@ -9,8 +9,8 @@
 //	          beside those; openWorldHint, maliciousActivityHint and attribution in _meta.annotations of results;
 //	          openWorldHint and attribution in _meta.annotations of requests
 //
-// For example, this tool (SEP-1913, Action Metadata Examples) has the possible destination public, accepts personal and
-// user data, and cannot be undone; of its other hints it says nothing:
+// For example, this tool (SEP-1913, Action Metadata Examples) sends its input to the public, accepts personal and user
+// data, and cannot be undone; of the classic hints it says nothing:
 //
 //	{"name": "send_email", "annotations": {
 //	  "inputMetadata": {"destination": "public", "sensitivity": ["pii", "user"], "outcomes": "irreversible"},
@@ -19,8 +19,8 @@
 // Reading is lenient on what it does not know and strict on what it does. Unknown members are left alone. A known member
 // with a value that its schema does not allow is a [Defect] of who wrote it, and counts as absent: unknown, never safe.
 //
-// Writing edits the raw document in place: it touches the members that it means to change, and every other byte,
-// unknown members at every depth included, stays as it is. What is written to a result or a request only raises.
+// Writing splices into the raw document: it touches the members that it means to change, and every other byte, unknown
+// members at every depth included, stays as it is. What is written to a result or a request only raises.
 //
 // The documents are parts of JSON-RPC messages that were checked as a whole when they came in: see [Check]. Nothing here
 // panics on what was not, and work and memory are bounded by the size of the document; what of it gets into the result
@@ -49,17 +49,17 @@ func (d Defect) String() string {
 
 // A Claim is what a server says of one result.
 type Claim struct {
-	// Label is the data's label. It is normal (see [label.Label.Normal]). Only what the server asserts is in it; a hint that
-	// is false claims nothing there.
+	// Label is the data's label. It is normal (see [label.Label.Normal]). It holds what the server asserts; a hint that is
+	// false asserts nothing. It has no findings: why the data is malicious, the server has no words for.
 	Label label.Label
 	// Stated is what the server said, member by member, in the form of a contract resolved for this one call. Outside of
 	// what the tool declares it is a contract violation: see [contract.Contract.Narrows].
 	Stated contract.Contract
 }
 
-// Check reports whether every parser reads the document alike: exactly one JSON value, in valid UTF-8, without duplicate
-// member names, nested not too deep. Documents that did not come through Weir's own transports, which do this, should
-// pass it before anything is decided by their annotations.
+// Check reports whether every parser reads the document alike: exactly one JSON value, in valid UTF-8, without
+// duplicate member names, nested not too deep. Documents that did not come through Weir's own transports, which do
+// this, should pass it before anything is decided by their annotations. The error says where it fails.
 func Check(document []byte) error { return rawjson.Check(document) }
 
 // A dialect is one vocabulary. A nil function means that it has no words for that.

@@ -97,6 +97,9 @@ func FuzzReadResult(f *testing.F) {
 		if err := annotation.Check(written); err != nil {
 			t.Fatalf("%q: %v", written, err)
 		}
+		if claim.Label.Attribution.Len() == 64 || claim.Label.Sensitivity.Len() >= 64 {
+			return // as much as is read; see TestWriteResultIsReadPastTheLimits
+		}
 		if after, _ := annotation.ReadResult(written); !after.Label.Covers(label.Join(claim.Label, more)) {
 			t.Fatalf("%q claims %+v, %q claims %+v", doc, claim.Label, written, after.Label)
 		}

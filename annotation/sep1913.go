@@ -277,8 +277,9 @@ func enumText[T ~string](v contract.Values[T], enum []T) []byte {
 	return oneOrMore(texts)
 }
 
-// classText returns the JSON text of sensitivity classes; nil if they are unknown. A class that SEP-1913 has no word for is
-// written as regulated by no named regime, so that nobody takes the data for harmless.
+// classText returns the JSON text of sensitivity classes; nil if they are unknown. A class that SEP-1913 has no word
+// for, and a scope beyond the limits of reading, is written as regulated by no named regime, so that nobody takes the
+// data for harmless.
 func classText(v contract.Values[label.Class]) []byte {
 	set, known := v.Known()
 	if !known {

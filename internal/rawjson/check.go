@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -49,7 +48,11 @@ func Check(data []byte) error {
 		return nil
 	}
 	err := read(data)
-	if later := read(data, jsontext.AllowInvalidUTF8(true)); err.Fault == BadSyntax && (later == nil || later.Offset > err.Offset) {
+	if err.Fault != BadSyntax {
+		return err
+	}
+	// Its UTF-8 is at fault if the same place is fine without regard to that.
+	if later := read(data, jsontext.AllowInvalidUTF8(true)); later == nil || later.Offset > err.Offset {
 		err.Fault = BadUTF8
 	}
 	return err
@@ -73,13 +76,14 @@ func read(data []byte, opts ...jsontext.Options) *SyntaxError {
 		return &SyntaxError{BadSyntax, int64(len(data)), "unexpected end"}
 	}
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return &SyntaxError{DuplicateName, syntactic.ByteOffset, fmt.Sprintf("duplicate name %.64q", syntactic.JSONPointer.LastToken())}
+		name := syntactic.JSONPointer.LastToken()
+		return &SyntaxError{DuplicateName, syntactic.ByteOffset, fmt.Sprintf("duplicate name %.64q", name)}
 	}
-	return &SyntaxError{BadSyntax, syntactic.ByteOffset, strings.ToValidUTF8(fmt.Sprintf("%.100s", syntactic.Err), "\uFFFD")}
+	return &SyntaxError{BadSyntax, syntactic.ByteOffset, fmt.Sprintf("%.100s", syntactic.Err)}
 }
 
-// tooDeep returns the index of the bracket that nests deeper than MaxDepth, or -1. It looks at brackets and strings only,
-// so that it is exact for whatever is well formed.
+// tooDeep returns the index of the bracket that nests deeper than MaxDepth, or -1. It looks at brackets and strings
+// only, which is exact for whatever is well formed.
 func tooDeep(data []byte) int {
 	for i, depth := 0, 0; i < len(data); i++ {
 		what := nesting[data[i]]

@@ -75,15 +75,15 @@ func find(data []byte, i int, name string) (s slot, ok bool) {
 	return s, ok
 }
 
-// named reports whether the string literal reads name. An escape is two to six times as long as what it stands for, so
-// lengths settle most comparisons.
+// named reports whether the string literal reads name. An escape is two to six times as long as what it stands for,
+// so lengths settle most comparisons, and none costs more than the name is long.
 func named(literal []byte, name string) bool {
 	body := literal[1 : len(literal)-1]
-	switch {
-	case len(body) < len(name) || len(body) > 6*len(name):
+	if len(body) < len(name) || len(body) > 6*len(name) {
 		return false
-	case len(body) == len(name):
-		return string(body) == name && bytes.IndexByte(body, '\\') < 0
+	}
+	if bytes.IndexByte(body, '\\') < 0 {
+		return string(body) == name
 	}
 	text, ok := unquote(literal)
 	return ok && text == name
