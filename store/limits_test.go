@@ -127,3 +127,18 @@ func TestLimitsLaws(t *testing.T) {
 		}
 	})
 }
+
+func TestLimitsDoNotAllocateForWhatIsCovered(t *testing.T) {
+	lim := store.Limits{Attribution: 2, Findings: 2, Classes: 2}
+	flood := func(names ...string) label.Label {
+		l := label.Label{Attribution: label.SetOf(names...), Findings: label.SetOf(names...)}
+		for _, name := range names {
+			l.Sensitivity = l.Sensitivity.Union(label.SetOf(label.RegulatedBy(name)))
+		}
+		return l
+	}
+	full, next := lim.Join(label.Label{}, flood("a", "b", "c")), flood("a", "d", "e", "f")
+	if n := testing.AllocsPerRun(100, func() { full = lim.Join(full, next) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
