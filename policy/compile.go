@@ -43,7 +43,8 @@ var theCompiler = sync.OnceValues(newCompiler)
 func newCompiler() (*compiler, error) {
 	opts := []cel.EnvOption{
 		cel.ClearMacros(),
-		cel.Macros(hasMacro(), cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.MapMacro, cel.MapFilterMacro, cel.FilterMacro),
+		cel.Macros(hasMacro(), cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro,
+			cel.MapMacro, cel.MapFilterMacro, cel.FilterMacro),
 		cel.CrossTypeNumericComparisons(true),
 		cel.ParserRecursionLimit(maxNesting),
 		cel.ParserExpressionSizeLimit(maxExpression),

@@ -191,6 +191,14 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestFailureUnderBlock has an exception that cannot be evaluated: the default stands.
+func TestFailureUnderBlock(t *testing.T) {
+	src := "version: 1\ndefault: block\nrules:\n- {name: r, when: call, effect: allow, if: call.arguments.to == 'x'}\n"
+	if d := load(t, src).Decide(&policy.Facts{}); d.Effect != policy.Block || d.Rule != "r" {
+		t.Errorf("got %+v", d)
+	}
+}
+
 func numbers(n int) []byte { return []byte(`{"n":[1` + strings.Repeat(",1", n-1) + `]}`) }
 
 func errorsOf(problems []policy.Problem) string {

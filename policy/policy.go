@@ -19,7 +19,8 @@
 // The package promises:
 //
 //   - The zero value of every verdict is the safe one: [Block], and [Decision]{}.
-//   - A rule that cannot be evaluated counts as matched, with the stricter of its own effect and [Ask]. It never allows.
+//   - A rule that cannot be evaluated counts as matched, with the strictest of its own effect, [Ask] and the default. It
+//     never allows, and an exception that fails does not soften a default of block.
 //   - What a rule may cost is bounded: estimated at load against sizes that are enforced, or, where call.arguments are
 //     looped over, counted while it runs.
 //   - A decision depends on the facts only: no clock, no chance, no I/O.
@@ -109,7 +110,7 @@ type Decision struct {
 // A Match is a rule that matched.
 type Match struct {
 	Rule    string
-	Effect  Effect // of a rule that could not be evaluated, the stricter of its own and Ask
+	Effect  Effect // of a rule that could not be evaluated, the strictest of its own, Ask and the default
 	Message string
 }
 
@@ -135,7 +136,7 @@ func (p *Policy) Decide(f *Facts) Decision {
 		if err != nil {
 			problem := r.problem(p.name, err)
 			d.Problems = append(d.Problems, problem)
-			d.match(Match{r.Name, min(r.Effect, Ask), problem.Msg})
+			d.match(Match{r.Name, min(r.Effect, Ask, p.fallback), problem.Msg})
 		} else if matched {
 			d.match(Match{r.Name, r.Effect, expand(r.Message, f)})
 		}

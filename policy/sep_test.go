@@ -205,8 +205,8 @@ func claim(h contract.Hint) any {
 	return h == contract.Yes
 }
 
-// comparable is what each kind of fact is compared with in the property test.
-func comparable(t *rapid.T, fact string) any {
+// drawEquals is what each kind of fact is compared with in the property test.
+func drawEquals(t *rapid.T, fact string) any {
 	switch {
 	case strings.HasSuffix(fact, "Hint"):
 		return rapid.Bool().Draw(t, "bool")
@@ -251,7 +251,7 @@ func drawCondition(t *rapid.T, depth int) condition {
 	}
 	slices.Sort(names)
 	fact := rapid.SampledFrom(names).Draw(t, "fact")
-	return condition{Fact: fact, Equals: comparable(t, fact)}
+	return condition{Fact: fact, Equals: drawEquals(t, fact)}
 }
 
 func drawSet[T ~string](t *rapid.T, name string, from ...T) label.Set[T] {
