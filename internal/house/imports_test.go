@@ -1,0 +1,233 @@
+package house
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A row says what one package may import outside the standard library, and why. Tests are free to import more.
+type row struct {
+	pkg     string
+	ours    string // packages of this module, by their path in it
+	modules string // other modules, or the parts of them, that it may use
+	barred  string // packages of the standard library it may not use, beyond barredBelow
+	why     string
+}
+
+// The other modules by short names.
+const (
+	sdk   = "github.com/modelcontextprotocol/go-sdk"
+	cel   = "cel.dev/cel-go"
+	yaml  = "github.com/goccy/go-yaml"
+	jtext = "github.com/go-json-experiment/json/jsontext"
+	cobra = "github.com/spf13/cobra github.com/spf13/pflag"
+	check = "github.com/google/go-cmp pgregory.net/rapid"
+	world = "net net/http os os/exec" // what pure packages stay away from
+)
+
+// table is the import direction: arrows point down only. docs/architecture.md explains the floors.
+var table = []row{
+	{"label", "", "", world, "the lattice: standard library only, so that anyone can use it"},
+	{"contract", "label", "", world, "what a tool may do, said in labels' words"},
+	{"internal/rawjson", "", jtext, world, "the one place that scans JSON"},
+	{"internal/rpc", "internal/rawjson", "", "net net/http os os/exec", "messages and their framing over any stream"},
+	{"annotation", "label contract internal/rawjson", "", world,
+		"wire words to contracts and labels; no SDK, whose types drop unknown members"},
+	{"policy", "label contract", cel + " " + yaml, world, "rules to decisions, pure: same facts, same verdict"},
+	{"record", "label", "", "net net/http os/exec", "one event schema; who writes events knows the rest, not the schema"},
+	{"store", "label", "", world, "an interface and its reference in memory; a back end is a package of its own"},
+	{"store/storetest", "store label", check, world, "the acceptance test of stores, for back ends elsewhere too"},
+	{"session", "label store", "", world, "labels of agent sessions over any store"},
+	{"guard", "label contract annotation policy record session internal/rawjson", "", world,
+		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
+	{"mcpguard", "guard label contract annotation policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
+		"the guard in the SDK's clothes: middleware and connections"},
+
+	{"internal/upstream", "internal/rawjson internal/rpc", sdk, "",
+		"one upstream connection; transports come from the SDK, messages stay raw"},
+	{"internal/streamable", "internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},
+	{"internal/gateway/catalog", "annotation contract internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
+	{"internal/gateway/approve", "guard label contract policy record internal/rawjson", "", world,
+		"questions and answers; which transport asks is the gateway's business"},
+	{"internal/gateway", "guard label contract annotation policy record session internal/rawjson internal/rpc " +
+		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve", "", "os os/exec",
+		"hosts to servers; takes Options, never a configuration file"},
+	{"internal/config", "contract policy", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},
+	{"internal/importer", "internal/config internal/rawjson", jtext, "net/http os/exec",
+		"other hosts' files to ours; jsontext for the positions of mistakes"},
+	{"internal/demo/agent", "", sdk, "", "a client that obeys what it reads"},
+	{"internal/demo/servers", "label contract annotation internal/rawjson", sdk, "", "the servers of the demonstration"},
+	{"internal/demo", "label annotation internal/demo/agent internal/demo/servers", sdk, "",
+		"plays the scenarios against the real program, and reads labels off the wire as any host would"},
+	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand; the only floor that knows everything"},
+	{"internal/house", "", "", world, "rules about the tree"},
+
+	{"cmd/weir", "internal/cli", "", "net/http os/exec", "hands the process to cli and its exit status back"},
+	{"e2e", "", "", "", "other people's servers and clients against the program; nothing of ours from inside"},
+}
+
+// barredBelow are packages of the standard library that nothing but the listed packages may use.
+var barredBelow = map[string]struct{ but, why string }{
+	"unsafe":        {"", "nothing here is worth it"},
+	"plugin":        {"", "nothing here is worth it"},
+	"log":           {"", "log/slog, and only where a logger was handed in"},
+	"encoding/gob":  {"", "not a format for hostile input"},
+	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
+	"flag":          {"", "the command line belongs to internal/cli"},
+	"net/http":      {"internal/upstream internal/streamable internal/gateway internal/cli mcpguard internal/demo internal/demo/servers internal/demo/agent", "transports only"},
+	"os/exec":       {"internal/upstream internal/cli internal/demo internal/demo/agent", "processes have one owner"},
+	"os/signal":     {"internal/cli cmd/weir", "signals belong to the program"},
+	"html/template": {"internal/console", "pages are the console's"},
+}
+
+// never are pairs that stay apart even where a later edit of the table would let them meet, through any number of
+// other packages.
+var never = []struct{ from, to, why string }{
+	{"label", "*", "the lattice knows nothing of ours"},
+	{"policy", "annotation record guard internal", "a decision depends on facts alone"},
+	{"annotation", "policy record guard session", "vocabularies do not decide"},
+	{"record", "policy annotation guard session store", "events are plain data"},
+	{"guard", "internal/gateway internal/upstream internal/streamable internal/cli internal/config mcpguard",
+		"callers know the guard, not the other way round"},
+	{"internal/gateway", "internal/config internal/cli", "configuration sits at the top"},
+	{"internal/streamable", "guard internal/gateway internal/upstream", "a binding, not a product"},
+	{"internal/upstream", "guard internal/gateway internal/streamable", "a connection, not a product"},
+}
+
+// onlyFrom lists packages that only some may import.
+var onlyFrom = map[string]string{
+	"internal/config": "internal/cli internal/importer",
+	"internal/cli":    "cmd/weir",
+	"internal/demo":   "internal/cli",
+}
+
+func rowOf(pkg string) *row {
+	for i := range table {
+		if table[i].pkg == pkg {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
+// has tells whether a space-separated list names path or something above it.
+func has(list, path string) bool {
+	for entry := range strings.FieldsSeq(list) {
+		if entry == "*" || path == entry || strings.HasPrefix(path, entry+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestImports holds every package against its row.
+func TestImports(t *testing.T) {
+	tr := load(t)
+	for pkg := range tr.packages() {
+		if rowOf(pkg) == nil {
+			t.Errorf("package %s has no row in the table of internal/house/imports_test.go: say what it may import, and why", pkg)
+		}
+	}
+	for _, f := range tr.product() {
+		r := rowOf(f.dir)
+		if r == nil {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := r.refuses(target); why != "" {
+				t.Errorf("%s: %s imports %s: %s", tr.at(spec), f.dir, target, why)
+			}
+		}
+	}
+}
+
+// refuses says why the package of the row may not import target, or nothing.
+func (r *row) refuses(target string) string {
+	if own, ok := strings.CutPrefix(target, module+"/"); ok {
+		if from, ok := onlyFrom[own]; ok && !slices.Contains(strings.Fields(from), r.pkg) {
+			return "only " + from + " may"
+		}
+		if r.ours != "*" && !slices.Contains(strings.Fields(r.ours), own) {
+			return "not in its row (" + r.why + ")"
+		}
+		return ""
+	}
+	if first, _, _ := strings.Cut(target, "/"); strings.Contains(first, ".") {
+		if !has(r.modules, target) {
+			return "not among its modules (" + r.why + ")"
+		}
+		return ""
+	}
+	if slices.Contains(strings.Fields(r.barred), target) {
+		return "barred by its row (" + r.why + ")"
+	}
+	if rule, ok := barredBelow[target]; ok && !slices.Contains(strings.Fields(rule.but), r.pkg) {
+		return rule.why
+	}
+	return ""
+}
+
+// TestNever holds what must not meet, by the transitive closure of the real imports.
+func TestNever(t *testing.T) {
+	imports := map[string][]string{}
+	for _, f := range load(t).product() {
+		for _, spec := range f.ast.Imports {
+			if target, err := strconv.Unquote(spec.Path.Value); err == nil {
+				if own, ok := strings.CutPrefix(target, module+"/"); ok {
+					imports[f.dir] = append(imports[f.dir], own)
+				}
+			}
+		}
+	}
+	for _, rule := range never {
+		seen := map[string]bool{}
+		var visit func(pkg, way string)
+		visit = func(pkg, way string) {
+			for _, next := range imports[pkg] {
+				if seen[next] {
+					continue
+				}
+				seen[next] = true
+				if has(rule.to, next) && !(rule.to == "internal" && next == "internal/rawjson") {
+					t.Errorf("%s → %s: %s", way, next, rule.why)
+				}
+				visit(next, way+" → "+next)
+			}
+		}
+		visit(rule.from, rule.from)
+	}
+}
+
+// TestTable keeps the table itself honest: no row twice, no arrow up, every row in docs/architecture.md.
+func TestTable(t *testing.T) {
+	document, err := os.ReadFile(path.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, r := range table {
+		if seen[r.pkg] {
+			t.Errorf("%s has two rows", r.pkg)
+		}
+		for own := range strings.FieldsSeq(r.ours) {
+			if own != "*" && !seen[own] {
+				t.Errorf("%s may import %s, whose row comes later or nowhere: arrows point down only", r.pkg, own)
+			}
+		}
+		seen[r.pkg] = true
+		if r.why == "" {
+			t.Errorf("%s: a row needs a reason", r.pkg)
+		}
+		if !strings.Contains(string(document), "`"+r.pkg+"`") {
+			t.Errorf("docs/architecture.md does not mention `%s`", r.pkg)
+		}
+	}
+}
