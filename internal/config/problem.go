@@ -9,15 +9,18 @@ import (
 
 // A Problem is a mistake in a configuration file. It has the fields of policy.Problem.
 type Problem struct {
-	File string
-	Line int // from 1; 0 if the problem is of the whole file
-	Col  int // from 1, in characters
+	File string // "" if it is in no file
+	Line int    // from 1; 0 if the problem is of the whole file
+	Col  int    // from 1, in characters
 	Msg  string
 	Hint string // what to do about it; may be empty
 }
 
 // String returns "file:line:col: message", without the hint.
 func (p Problem) String() string {
+	if p.File == "" {
+		return p.Msg
+	}
 	if p.Line == 0 {
 		return fmt.Sprintf("%s: %s", p.File, p.Msg)
 	}

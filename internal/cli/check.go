@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// A problem is the JSON form of a problem or warning.
+type problem struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func newProblem(p config.Problem) problem { return problem{p.File, p.Line, p.Col, p.Msg, p.Hint} }
+
+// problemsOf returns the problems that an error stands for; none for nil.
+func problemsOf(err error, file string) []problem {
+	list := []problem{}
+	var inConfig config.Errors
+	var inPolicy policy.Errors
+	var f *failure
+	switch {
+	case err == nil:
+	case errors.As(err, &inConfig):
+		for _, p := range inConfig {
+			list = append(list, newProblem(p))
+		}
+	case errors.As(err, &inPolicy):
+		for _, p := range inPolicy {
+			list = append(list, newProblem(config.Problem(p)))
+		}
+	case errors.As(err, &f):
+		list = append(list, problem{File: file, Message: f.Error(), Hint: f.hint})
+	default:
+		list = append(list, problem{File: file, Message: err.Error()})
+	}
+	return list
+}
+
+// writeJSON writes v as indented JSON.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/demo"
+	"github.com/weir-mcp/weir/internal/demo/servers"
+)
+
+func newDemo(env *Env) *cobra.Command {
+	transport := choice{"stdio", []string{"stdio", "http"}}
+	protocol := choice{"2026-07-28", []string{"2025-11-25", "2026-07-28"}}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a hijacked agent, without weir and with it",
+		Long: `Play short stories with an agent that obeys every instruction it reads and with real MCP
+servers that are started for it, each story twice: without weir, and with weir in between.
+Nothing leaves this machine.
+
+The exit status is 0 if every attack succeeded without weir and was stopped by it, and every
+harmless call passed.`,
+		Example: `  weir demo
+  weir demo --transport http --protocol 2025-11-25
+  weir demo --json | jq .totals`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			exe, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("finding this program: %w", err)
+			}
+			opts := demo.Options{Protocol: protocol.value, Exe: exe, Guarded: throughWeir(exe, transport.value)}
+			return env.demo(cmd, opts, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	addChoice(cmd, &transport, "transport", "how the agent reaches weir")
+	addChoice(cmd, &protocol, "protocol", "the revision of MCP that the agent speaks")
+	cmd.AddCommand(newDemoServer(env))
+	return cmd
+}
+
+// throughWeir returns the way to the servers of a story through this program.
+func throughWeir(exe, transport string) demo.Connect {
+	argv := []string{exe, "run", "--config", "{config}", "--record", "none", "--log-level", "warn"}
+	if transport == "http" {
+		return demo.HTTPCommand(endpoint, append(argv, "--listen", "{address}")...)
+	}
+	return demo.Command(argv...)
+}
+
+func (e *Env) demo(cmd *cobra.Command, opts demo.Options, asJSON bool) error {
+	text := &demo.Text{Out: e.Stdout, Color: e.wantsColor()}
+	if !asJSON {
+		text.Intro()
+		opts.Observe = text.Story
+	}
+	report, err := demo.Run(cmd.Context(), opts)
+	if cmd.Context().Err() != nil {
+		return errors.New("interrupted")
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = report.WriteJSON(e.Stdout)
+	} else {
+		err = text.Totals(report)
+	}
+	if err == nil && !report.OK {
+		err = &failure{status: exitFailure} // the report says why
+	}
+	return err
+}
+
+// wantsColor reports whether standard output is a terminal whose user has not asked for plain text (no-color.org).
+func (e *Env) wantsColor() bool {
+	no, _ := e.getenv("NO_COLOR")
+	term, _ := e.getenv("TERM")
+	return no == "" && term != "dumb" && isTerminal(e.Stdout)
+}
+
+// newDemoServer is how the demo starts its servers.
+func newDemoServer(*Env) *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:     "server NAME",
+		Short:   "Run one MCP server of the demo, on stdio",
+		Long:    "Run one of the MCP servers of the demo on standard input and output: " + strings.Join(servers.Names(), ", ") + ".",
+		Example: "  weir demo server files --data ./files",
+		Hidden:  true,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(servers.Names(), args[0]) {
+				return &failure{exitUsage, fmt.Errorf("unknown server %q", args[0]), "use " + strings.Join(servers.Names(), ", ")}
+			}
+			if data == "" {
+				return usage(cmd, errors.New("--data is missing"))
+			}
+			err := servers.Run(cmd.Context(), args[0], servers.Options{Data: data})
+			if cmd.Context().Err() != nil {
+				return nil
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&data, "data", "", "keep the server's state in this `DIRECTORY`")
+	return cmd
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// A choice is the value of a flag that takes one of a few words.
+type choice struct {
+	value string
+	words []string
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string { return c.value }
+
+// Type implements pflag.Value: what help shows after the flag.
+func (c *choice) Type() string { return strings.Join(c.words, "|") }
+
+// Set implements pflag.Value.
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("use %s", strings.Join(c.words, ", "))
+	}
+	c.value = s
+	return nil
+}
+
+// addChoice adds a flag that takes one of a few words, and their completion.
+func addChoice(cmd *cobra.Command, c *choice, name, help string) {
+	cmd.Flags().Var(c, name, help)
+	complete := cobra.FixedCompletions(c.words, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+		panic(err) // the flag exists, and has no completion yet
+	}
+}
+
+// serveFlags are the flags of every command that serves a host. What is not given leaves the configuration as it is.
+type serveFlags struct {
+	policy string
+	record string
+	mode   choice
+	level  choice
+}
+
+func (f *serveFlags) add(cmd *cobra.Command) {
+	f.mode = choice{"", []string{"enforce", "warn", "audit"}}
+	f.level = choice{"info", []string{"debug", "info", "warn", "error"}}
+	cmd.Flags().StringVar(&f.policy, "policy", "", "decide by the policy in this `FILE` (default the built-in policy)")
+	cmd.Flags().StringVar(&f.record, "record", "", "append events to this `FILE`, or none (default events.jsonl in\nweir's state directory)")
+	addChoice(cmd, &f.mode, "mode", "how far decisions are carried out (default enforce)")
+	addChoice(cmd, &f.level, "log-level", "what to log on standard error")
+}
+
+// apply overrides the configuration by the flags that were given.
+func (f *serveFlags) apply(c *config.Config) error {
+	if f.policy != "" {
+		c.Policy = f.policy
+	}
+	if f.record != "" {
+		c.Record = f.record
+	}
+	if f.mode.value == "" {
+		return nil
+	}
+	var err error
+	c.Mode, err = policy.ParseMode(f.mode.value)
+	return err
+}
+
+// logger returns the logger that --log-level asks for.
+func (f *serveFlags) logger(env *Env) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.level.value)); err != nil {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: level}))
+}

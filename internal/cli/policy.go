@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/policy"
+)
+
+func newPolicy(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "policy",
+		Short:   "Check policies, or print the built-in one",
+		Long:    "Check policy files, or print the policy that is built in.",
+		Example: "  weir policy check policy.yaml\n  weir policy default > policy.yaml",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    needsSubcommand,
+	}
+	cmd.AddCommand(newPolicyCheck(env), newPolicyDefault(env))
+	return cmd
+}
+
+func newPolicyDefault(env *Env) *cobra.Command {
+	return &cobra.Command{
+		Use:     "default",
+		Short:   "Print the built-in policy",
+		Long:    "Print the policy that decides when no other is configured, as a file to begin one's own with.",
+		Example: "  weir policy default > policy.yaml",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := env.Stdout.Write(policy.DefaultSource())
+			return err
+		},
+	}
+}
+
+// A policyReport is what policy check finds out about one file.
+type policyReport struct {
+	File     string       `json:"file"`
+	OK       bool         `json:"ok"`
+	Default  string       `json:"default,omitempty"` // the effect when no rule matches
+	Digest   string       `json:"digest,omitempty"`  // "sha256:" and that of the file, hexadecimal
+	Rules    []ruleReport `json:"rules,omitempty"`
+	Problems []problem    `json:"problems"`
+}
+
+type ruleReport struct {
+	Name   string `json:"name"`
+	When   string `json:"when"`
+	Effect string `json:"effect"`
+	Cost   uint64 `json:"cost"`
+}
+
+func newPolicyCheck(env *Env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check FILE…",
+		Short: "Check policy files",
+		Long: `Load policy files as weir run does: every rule is parsed, its types are checked and its cost is
+bounded. Print a summary of each, or all of its problems. The exit status is 2 if there are any.`,
+		Example: "  weir policy check policy.yaml\n  weir policy check --json *.yaml",
+		Args:    needsArg("a file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			reports := []policyReport{}
+			ok := true
+			for _, path := range args {
+				r, err := checkPolicy(path)
+				ok = ok && r.OK
+				switch {
+				case asJSON:
+				case err != nil:
+					report(env.Stderr, err)
+				default:
+					if err := r.print(env); err != nil {
+						return err
+					}
+				}
+				reports = append(reports, r)
+			}
+			if asJSON {
+				if err := writeJSON(env.Stdout, map[string]any{"ok": ok, "files": reports}); err != nil {
+					return err
+				}
+			}
+			if !ok {
+				return &failure{status: exitUsage} // said above
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	return cmd
+}
+
+func checkPolicy(path string) (policyReport, error) {
+	p, err := loadPolicy(path)
+	r := policyReport{File: path, OK: err == nil, Problems: problemsOf(err, path)}
+	if err != nil {
+		return r, err
+	}
+	r.Default, r.Digest = p.Fallback().String(), "sha256:"+p.Digest()
+	for _, rule := range p.Rules() {
+		r.Rules = append(r.Rules, ruleReport{rule.Name, rule.When.String(), rule.Effect.String(), rule.Cost})
+	}
+	return r, nil
+}
+
+// print writes the summary for people.
+func (r policyReport) print(env *Env) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: ok, %d rules, otherwise %s\n", r.File, len(r.Rules), r.Default)
+	for _, rule := range r.Rules {
+		fmt.Fprintf(&b, "  %-6s %-5s %s\n", rule.When, rule.Effect, rule.Name)
+	}
+	_, err := env.Stdout.Write([]byte(b.String()))
+	return err
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/config"
+)
+
+func newRun(env *Env) *cobra.Command {
+	var flags serveFlags
+	var path, listen string
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Serve the servers of a configuration, on stdio or HTTP",
+		Long: `Serve one or many MCP servers as one, on standard input and output or over streamable
+HTTP. The configuration is a weir.yaml, or any JSON file with mcpServers; without --config
+it is ./weir.yaml, else ./.mcp.json. Flags override it.
+
+A server gets the variables that its configuration gives it and a few of weir's own, such as
+PATH and HOME.`,
+		Example: `  weir run
+  weir run --config weir.yaml --listen 127.0.0.1:8080
+  weir run --config .mcp.json --policy policy.yaml --mode audit`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log := flags.logger(env)
+			s, err := env.load(path, flags.policy)
+			if err != nil {
+				return err
+			}
+			if err := flags.apply(s.config); err != nil {
+				return usage(cmd, err)
+			}
+			if err := setListen(s.config, listen); err != nil {
+				return err
+			}
+			s.config.Warnings = append(s.config.Warnings, missing(s.config)...)
+			log.Info("starting", "config", s.path, "mode", s.config.Mode)
+			return env.serve(cmd.Context(), s, env.baseEnv(), log)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&path, "config", "", "read this `FILE` (default ./weir.yaml, else ./.mcp.json)")
+	cmd.Flags().StringVar(&listen, "listen", "", "serve HTTP at this `ADDRESS`, host:port, path "+endpoint+" (default stdio)")
+	return cmd
+}
+
+// setListen sets the address of --listen, "" leaving the configuration as it is.
+func setListen(c *config.Config, listen string) error {
+	if listen == "" {
+		return nil
+	}
+	addr, open, ok := config.ParseListen(listen)
+	if !ok {
+		return &failure{exitUsage, errors.New("--listen: bad address"), "write HOST:PORT, like 127.0.0.1:8080"}
+	}
+	if open {
+		c.Warnings = append(c.Warnings, config.Problem{
+			Msg:  "everyone who can reach " + addr + " can use every server: weir has no sign-in",
+			Hint: "listen on 127.0.0.1, or put a proxy that authenticates in front",
+		})
+	}
+	c.Listen = addr
+	return nil
+}

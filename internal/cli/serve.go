@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/streamable"
+	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/record"
+)
+
+// endpoint is the path of the MCP endpoint over HTTP.
+const endpoint = "/mcp"
+
+// linger is how long requests in flight may take to end when weir is told to stop.
+const linger = 5 * time.Second
+
+// serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration or on standard
+// input and output.
+func (e *Env) serve(ctx context.Context, s *setup, baseEnv []string, log *slog.Logger) (err error) {
+	for _, p := range s.config.Warnings {
+		log.Warn(p.String(), "hint", p.Hint)
+	}
+	recorder, closeRecord, err := e.openRecord(s.config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeRecord()) }()
+	g, err := gateway.New(gateway.Options{
+		Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
+		Version: version(), BaseEnv: baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	if s.config.Listen == "" {
+		err = g.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), &rpc.StreamOptions{MaxMessage: s.config.MaxMessage}))
+	} else {
+		err = serveHTTP(ctx, s.config.Listen, g.Handler(), log)
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to stop, and stopped
+	}
+	return err
+}
+
+// serveHTTP serves the endpoint until ctx ends.
+func serveHTTP(ctx context.Context, addr string, h http.Handler, log *slog.Logger) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle(endpoint, h)
+	server := streamable.NewServer(h) // h itself, which Shutdown then closes
+	server.Handler = mux
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
+		defer cancel()
+		if err := server.Shutdown(within); errors.Is(err, context.DeadlineExceeded) {
+			stopped <- server.Close()
+			return
+		}
+		stopped <- nil
+	})
+	log.Info("listening", "url", "http://"+listener.Addr().String()+endpoint)
+	err = server.Serve(listener)
+	if stop() { // it was not ctx that ended it
+		return err
+	}
+	return <-stopped
+}
+
+// upstreams returns what the gateway needs to know of the enabled servers.
+func upstreams(c *config.Config) []gateway.Server {
+	var out []gateway.Server
+	for _, s := range c.Servers {
+		if s.Disabled {
+			continue
+		}
+		spec := upstream.Spec{Name: s.Name, Dir: s.Dir, URL: s.URL, SSE: s.Transport == config.SSE, Headers: s.Headers}
+		if s.Command != "" {
+			spec.Command = append([]string{s.Command}, s.Args...)
+		}
+		for _, k := range slices.Sorted(maps.Keys(s.Env)) {
+			spec.Env = append(spec.Env, k+"="+s.Env[k])
+		}
+		out = append(out, gateway.Server{Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout})
+	}
+	return out
+}
+
+// missing returns the problems of servers whose command is not there. No problem quotes a command.
+func missing(c *config.Config) []config.Problem {
+	var problems []config.Problem
+	for _, s := range c.Servers {
+		if s.Disabled || s.Command == "" {
+			continue
+		}
+		if _, err := exec.LookPath(s.Command); err != nil && !errors.Is(err, exec.ErrDot) {
+			problems = append(problems, config.Problem{Msg: fmt.Sprintf("server %q: its command is not found", s.Name),
+				Hint: "install it, or write its path"})
+		}
+	}
+	return problems
+}
+
+// openRecord opens the record that the configuration asks for.
+func (e *Env) openRecord(c *config.Config) (record.Recorder, func() error, error) {
+	path := c.Record
+	switch path {
+	case config.NoRecord:
+		return record.Discard(), func() error { return nil }, nil
+	case "":
+		dir, err := e.stateDir()
+		if err != nil {
+			return nil, nil, err
+		}
+		path = filepath.Join(dir, "events.jsonl")
+	}
+	f, err := record.OpenFile(path)
+	if err != nil {
+		return nil, nil, &failure{exitUsage, fmt.Errorf("opening the record: %w", err), "name another file with --record, or none"}
+	}
+	return record.NewLines(f), f.Close, nil
+}
+
+// stateDir returns the directory where weir keeps what it must remember, as the XDG Base Directory Specification has it.
+func (e *Env) stateDir() (string, error) {
+	if dir, _ := e.getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "weir"), nil
+	}
+	if home, _ := e.getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "weir"), nil
+	}
+	return "", &failure{exitUsage, errors.New("no place for the record: neither XDG_STATE_HOME nor HOME is set"),
+		"name a file with --record, or none"}
+}
+
+// inherited are the variables that servers of weir run get from weir's own environment; all others could be the secrets of
+// another server.
+var inherited = []string{"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR",
+	"TZ", "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"}
+
+func (e *Env) baseEnv() []string {
+	return slices.DeleteFunc(slices.Clone(e.Environ), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return !slices.Contains(inherited, name) && !strings.HasPrefix(name, "LC_")
+	})
+}
+
+func readCloser(r io.Reader) io.ReadCloser {
+	if rc, ok := r.(io.ReadCloser); ok {
+		return rc
+	}
+	return io.NopCloser(r)
+}
+
+func writeCloser(w io.Writer) io.WriteCloser {
+	if wc, ok := w.(io.WriteCloser); ok {
+		return wc
+	}
+	return nopCloser{w}
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// wrapFlags are the flags of weir wrap.
+type wrapFlags struct {
+	serveFlags
+	trust, transport choice
+	name             string
+	headers          []string
+}
+
+func newWrap(env *Env) *cobra.Command {
+	var flags wrapFlags
+	cmd := &cobra.Command{
+		Use:   "wrap [flags] -- COMMAND [ARGUMENT…] | URL",
+		Short: "Serve one server, on stdio",
+		Long: `Serve one MCP server on standard input and output: a command, whose arguments are passed on
+as they are, or the URL of a streamable HTTP or SSE endpoint. In a host's configuration put
+"weir", "wrap" and "--" in front of the command that is there.
+
+The command gets the whole of weir's environment. ${NAME} in a header is replaced by the
+variable, so that no secret has to stand on a command line.`,
+		Example: `  weir wrap -- npx -y @modelcontextprotocol/server-filesystem .
+  weir wrap --trust known --policy policy.yaml -- ./my-server --verbose
+  weir wrap --header 'Authorization=Bearer ${TOKEN}' https://mcp.example/mcp`,
+		Args: needsArg("a command or a URL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := env.wrapped(&flags, args)
+			if err != nil {
+				return err
+			}
+			if err := flags.apply(s.config); err != nil {
+				return usage(cmd, err)
+			}
+			return env.serve(cmd.Context(), s, env.Environ, flags.logger(env))
+		},
+	}
+	flags.add(cmd)
+	flags.trust = choice{"untrusted", []string{"untrusted", "known", "trusted"}}
+	flags.transport = choice{"http", []string{"http", "sse"}}
+	addChoice(cmd, &flags.trust, "trust", "how far to trust what the server says of its tools")
+	addChoice(cmd, &flags.transport, "transport", "how to speak to a URL")
+	cmd.Flags().StringVar(&flags.name, "name", "", "call the server `NAME` (default from the command or URL)")
+	cmd.Flags().StringArrayVar(&flags.headers, "header", nil, "send this header, `NAME=VALUE`, with every request to a URL")
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+// wrapped returns the setup of the one server that the arguments name.
+func (e *Env) wrapped(flags *wrapFlags, args []string) (*setup, error) {
+	server, err := flags.server(args)
+	if err != nil {
+		return nil, err
+	}
+	draft := config.NewDraft("")
+	draft.Config.Servers = []config.Server{server}
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		return nil, err
+	}
+	s := &setup{policy: policy.Default()}
+	if s.config, err = draft.Finish(config.Options{Dir: dir, Lookup: e.getenv}); err != nil {
+		return nil, err
+	}
+	if problems := missing(s.config); len(problems) > 0 {
+		return nil, config.Errors(problems)
+	}
+	if flags.policy != "" {
+		err = s.loadPolicy(flags.policy)
+	}
+	return s, err
+}
+
+// server returns the server that the arguments name, as a draft has it: only in headers are variables expanded.
+func (f *wrapFlags) server(args []string) (config.Server, error) {
+	trust, err := contract.ParseTrust(f.trust.value)
+	if err != nil {
+		return config.Server{}, &failure{exitUsage, err, ""}
+	}
+	s := config.Server{Name: f.name, Trust: trust}
+	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
+		if len(args) > 1 {
+			return s, &failure{exitUsage, errors.New("arguments after a URL"), "give flags first, and nothing after the URL"}
+		}
+		s.URL, s.Transport = literal(args[0]), config.Transport(f.transport.value)
+	} else {
+		s.Command = literal(args[0])
+		for _, a := range args[1:] {
+			s.Args = append(s.Args, literal(a))
+		}
+	}
+	if s.Name == "" {
+		s.Name = nameOf(args)
+	}
+	s.Headers = map[string]string{}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, "=")
+		if !ok {
+			return s, &failure{exitUsage, errors.New("--header: a header without ="), "write --header NAME=VALUE"}
+		}
+		if _, twice := s.Headers[name]; twice {
+			return s, &failure{exitUsage, fmt.Errorf("--header: %.64q is given twice", name), "remove one of them"}
+		}
+		s.Headers[name] = value
+	}
+	return s, nil
+}
+
+// literal writes s so that nothing in it is expanded.
+func literal(s string) string { return strings.ReplaceAll(s, "${", "$${") }
+
+// launchers are programs that run what their arguments name.
+var launchers = []string{"bunx", "deno", "docker", "node", "npx", "pipx", "podman", "pnpx", "python", "python3", "uv", "uvx"}
+
+// nameOf makes a name for the server that the arguments start: the host of a URL; the base name of the program, or with a
+// launcher that of the first argument that could be one.
+func nameOf(args []string) string {
+	if u, err := url.Parse(args[0]); err == nil && u.Host != "" {
+		return fitName(u.Hostname())
+	}
+	name := args[0]
+	if slices.Contains(launchers, filepath.Base(name)) {
+		for _, a := range args[1:] {
+			if !strings.HasPrefix(a, "-") && a != "run" && a != "exec" {
+				name = a
+				break
+			}
+		}
+	}
+	name = filepath.Base(name)
+	if at := strings.LastIndexByte(name, '@'); at > 0 { // a version
+		name = name[:at]
+	}
+	return fitName(strings.TrimSuffix(name, filepath.Ext(name)))
+}
+
+// fitName makes a name that a server can have.
+func fitName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_':
+			return r
+		}
+		return '-'
+	}, s)
+	s = strings.Trim(s, "-_")
+	if s == "" {
+		return "server"
+	}
+	return s[:min(len(s), 64)]
+}
