@@ -3,6 +3,7 @@ package annotation
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -31,25 +32,32 @@ func edit(document []byte, path []string, write func(*editor)) ([]byte, error) {
 	if rawjson.Kind(document) != '{' {
 		return document, fmt.Errorf("document: %w", rawjson.ErrNotObject)
 	}
-	old, ok := rawjson.Get(document, path...)
-	if rawjson.Kind(old) != '{' {
-		old = []byte("{}")
-	}
-	out := &editor{raw: old}
-	write(out)
-	if out.err != nil || !out.changed {
-		return document, out.err
-	}
-	for end := 1; end < len(path) && !ok; end++ {
-		if around, found := rawjson.Get(document, path[:end]...); found && rawjson.Kind(around) != '{' {
-			return rawjson.Set(document, nest(path[end:], out.raw), path[:end]...)
+	change := func(old []byte) ([]byte, error) {
+		if rawjson.Kind(old) != '{' {
+			old = []byte("{}")
 		}
+		out := &editor{raw: old}
+		write(out)
+		if !out.changed {
+			return nil, out.err
+		}
+		return out.raw, out.err
 	}
-	return rawjson.Set(document, out.raw, path...)
+	written, err := rawjson.Edit(document, change, path...)
+	for end := len(path) - 1; end > 0 && errors.Is(err, rawjson.ErrNotObject); end-- {
+		written, err = rawjson.Edit(document, func([]byte) ([]byte, error) {
+			value, err := change(nil)
+			return nest(path[end:], value), err
+		}, path[:end]...)
+	}
+	return written, err
 }
 
-// nest returns the value inside of objects, one for each name.
+// nest returns the value inside of objects, one for each name; nil stays nil.
 func nest(path []string, value []byte) []byte {
+	if value == nil {
+		return nil
+	}
 	for _, name := range slices.Backward(path) {
 		value = slices.Concat([]byte{'{'}, rawjson.Quote(name), []byte{':'}, value, []byte{'}'})
 	}

@@ -15,22 +15,41 @@ var ErrNotObject = errors.New("not an object")
 // The error is [ErrNotObject], with the path, if a value on the way is there but is no object. The value is spliced in
 // as it is: it must be one JSON value.
 func Set(data, value []byte, path ...string) ([]byte, error) {
+	return Edit(data, func([]byte) ([]byte, error) { return value, nil }, path...)
+}
+
+// Edit is [Set] for a value that follows from the one before, in one scan: edit gets the value at the path, nil if there
+// is none, and returns the new one. If that is nil, or edit returns an error, Edit returns data itself.
+func Edit(data []byte, edit func(old []byte) ([]byte, error), path ...string) ([]byte, error) {
 	at, ok := root(data)
 	if !ok {
-		return nil, fmt.Errorf("document: %w", ErrNotObject)
+		return data, fmt.Errorf("document: %w", ErrNotObject)
 	}
+	old := at.of(data)
+	var lead []byte // what comes before a value that is added
 	for depth, name := range path {
 		s, found := find(data, at.start, name)
-		switch {
-		case found:
-			at = s.value
-		case s.closing < 0:
-			return nil, fmt.Errorf("%s: %w", where(path[:depth]), ErrNotObject)
-		case s.before < 0:
-			return splice(data, span{at.start + 1, at.start + 1}, addition(nil, path[depth:], value)), nil
-		default:
-			return splice(data, span{s.before, s.before}, addition([]byte{','}, path[depth:], value)), nil
+		if found {
+			at, old = s.value, s.value.of(data)
+			continue
 		}
+		switch {
+		case s.closing < 0:
+			return data, fmt.Errorf("%s: %w", where(path[:depth]), ErrNotObject)
+		case s.before < 0:
+			at = span{at.start + 1, at.start + 1}
+		default:
+			at, lead = span{s.before, s.before}, []byte{','}
+		}
+		old, path = nil, path[depth:]
+		break
+	}
+	value, err := edit(old)
+	if err != nil || value == nil {
+		return data, err
+	}
+	if old == nil {
+		value = addition(lead, path, value)
 	}
 	return splice(data, at, value), nil
 }

@@ -95,6 +95,33 @@ func TestGetFindsWhatIsThere(t *testing.T) {
 	})
 }
 
+func TestEdit(t *testing.T) {
+	for _, test := range []struct{ doc, path, old, want string }{
+		{`{"a":{"b": 1 }}`, `a b`, `1`, `{"a":{"b": 1! }}`},
+		{`{"a":{}}`, `a b`, ``, `{"a":{"b":!}}`},
+		{`{}`, `a b`, ``, `{"a":{"b":!}}`},
+		{` [] `, ``, `[]`, ` []! `},
+	} {
+		doc, path := []byte(test.doc), strings.Fields(test.path)
+		got, err := rawjson.Edit(doc, func(old []byte) ([]byte, error) {
+			if string(old) != test.old || (old == nil) != (test.old == "") {
+				t.Errorf("Edit(%s, %s) finds %q", test.doc, test.path, old)
+			}
+			return append(bytes.Clone(old), '!'), nil
+		}, path...)
+		if err != nil || string(got) != test.want {
+			t.Errorf("Edit(%s, %s) = %s, %v, want %s", test.doc, test.path, got, err, test.want)
+		}
+		if got, err = rawjson.Edit(doc, func([]byte) ([]byte, error) { return nil, nil }, path...); err != nil || &got[0] != &doc[0] {
+			t.Errorf("Edit(%s, %s) without a change = %s, %v", test.doc, test.path, got, err)
+		}
+		refused := errors.New("refused")
+		if _, err = rawjson.Edit(doc, func([]byte) ([]byte, error) { return []byte("1"), refused }, path...); err != refused {
+			t.Errorf("Edit(%s, %s) with an error: %v", test.doc, test.path, err)
+		}
+	}
+}
+
 // Set touches no other byte: what it gives is the document with one insertion, and taking that out again gives the
 // document back. Every member that is not on the path keeps its text, at every depth.
 func TestSetTouchesNoOtherByte(t *testing.T) {

@@ -4,7 +4,7 @@
 // that it does not mean to change. So documents stay raw. [Check] looks at the whole of a document once, when it comes
 // in, and refuses what parsers read differently: duplicate member names, bad UTF-8 (a lone surrogate escape included),
 // text after the value, and nesting deeper than [MaxDepth]. After that [Get], [Members] and [Elements] find values
-// without copying them, and [Set] and [Delete] splice:
+// without copying them, and [Set], [Edit] and [Delete] splice:
 //
 //	err := rawjson.Check(data)
 //	hint, ok := rawjson.Get(data, "_meta", "annotations", "openWorldHint")
