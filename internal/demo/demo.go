@@ -53,12 +53,12 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 	report := &Report{Version: reportVersion}
 	for i, s := range chosen {
 		story := &Story{ID: s.ID, Title: s.Title, Origin: s.Origin, Task: s.Task, Attack: len(s.Attack) > 0}
-		if story.Without, err = tell(ctx, s, opts, opts.Unguarded); err != nil {
+		if story.Without, err = (&stage{s, opts, opts.Unguarded}).tell(ctx); err != nil {
 			return nil, fmt.Errorf("scenario %q without a guard: %w", s.ID, err)
 		}
 		judge(s, story.Without, false)
 		if opts.Guarded != nil {
-			if story.With, err = tell(ctx, s, opts, opts.Guarded); err != nil {
+			if story.With, err = (&stage{s, opts, opts.Guarded}).tell(ctx); err != nil {
 				return nil, fmt.Errorf("scenario %q with a guard: %w", s.ID, err)
 			}
 			judge(s, story.With, true)
@@ -84,24 +84,31 @@ func choose(all []Scenario, ids []string) ([]Scenario, error) {
 	return slices.DeleteFunc(all, func(s Scenario) bool { return !slices.Contains(ids, s.ID) }), nil
 }
 
-// tell plays one scenario in a new world and looks for the evidence.
-func tell(ctx context.Context, s Scenario, opts Options, connect Connect) (telling *Telling, err error) {
-	dir, err := os.MkdirTemp(opts.TempDir, "weir-demo-")
+// A stage is what one telling needs.
+type stage struct {
+	scenario Scenario
+	opts     Options
+	connect  Connect
+}
+
+// tell plays the scenario in a new world and looks for the evidence.
+func (s *stage) tell(ctx context.Context) (telling *Telling, err error) {
+	dir, err := os.MkdirTemp(s.opts.TempDir, "weir-demo-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	world, err := NewWorld(dir, opts.Exe)
+	world, err := NewWorld(dir, s.opts.Exe)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, world.Close()) }()
 
 	telling = new(Telling)
-	if err := play(ctx, s, opts, world, connect, telling); err != nil {
+	if err := s.play(ctx, world, telling); err != nil {
 		return nil, err
 	}
-	for _, e := range s.Attack {
+	for _, e := range s.scenario.Attack {
 		found, err := world.Happened(e)
 		if err != nil {
 			return nil, fmt.Errorf("looking for evidence: %w", err)

@@ -69,33 +69,31 @@ func guarded(upstream *mcp.ClientSession, rule func(string, map[string]any) ruli
 		verdict := rule(req.Params.Name, arguments)
 		if verdict == ask {
 			answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{
-				Message: fmt.Sprintf("The agent wants to call %s.\n%s\nAllow it this once?", req.Params.Name, req.Params.Arguments),
+				Message: fmt.Sprintf("The agent wants to call %s.\n  %s\nWhy you are asked: to be sure", req.Params.Name, req.Params.Arguments),
 			})
 			if err != nil {
 				return nil, err
 			}
 			if answer.Action != "accept" {
-				return refuse("ask", "ask-first", "the user said no", nil), nil
+				return refuse("block", "call", "ask-first", "the user said no"), nil
 			}
 		}
 		if verdict == block {
-			return refuse("block", "no-credentials", "credentials stay here", nil), nil
+			return refuse("block", "call", "no-credentials", "credentials stay here"), nil
 		}
 		res, err := upstream.CallTool(ctx, &mcp.CallToolParams{Name: req.Params.Name, Arguments: req.Params.Arguments})
 		if err == nil && verdict == withhold {
-			return refuse("block", "no-malice", "the server reports malicious activity", res.Meta), nil
+			return refuse("block", "result", "no-malice", "the server reports malicious activity"), nil
 		}
 		return res, err
 	}
 }
 
-func refuse(effect, rule, message string, meta mcp.Meta) *mcp.CallToolResult {
-	out := mcp.Meta{"dev.weir/verdict": map[string]string{"effect": effect, "rule": rule, "message": message}}
-	if notes, ok := meta["annotations"]; ok {
-		out["annotations"] = notes
-	}
+func refuse(effect, when, rule, message string) *mcp.CallToolResult {
+	verdict := map[string]string{"effect": effect, "when": when, "rule": rule, "message": message}
 	return &mcp.CallToolResult{
-		Meta: out, IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "blocked: " + message}},
+		Meta: mcp.Meta{"dev.weir/verdict": verdict}, IsError: true,
+		Content: []mcp.Content{&mcp.TextContent{Text: "blocked: " + message}},
 	}
 }
 

@@ -13,16 +13,18 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// play lets an agent do the task of a scenario in a world and writes down each call.
-func play(ctx context.Context, s Scenario, opts Options, w *World, connect Connect, telling *Telling) (err error) {
-	way, err := connect(ctx, w)
+// play lets an agent do the task of the scenario in a world and writes down each call.
+func (s *stage) play(ctx context.Context, w *World, telling *Telling) (err error) {
+	way, err := s.connect(ctx, w)
 	if err != nil {
 		return err
 	}
 	if way.Close != nil {
 		defer func() { err = errors.Join(err, way.Close()) }()
 	}
-	a, err := agent.Connect(ctx, way.Transports, agent.Options{Protocol: opts.Protocol, Person: person(s.Wishes)})
+	a, err := agent.Connect(ctx, way.Transports, agent.Options{
+		Protocol: s.opts.Protocol, Person: person(s.scenario.Wishes),
+	})
 	if err != nil {
 		if way.Log != nil {
 			err = fmt.Errorf("%w\n%s", err, way.Log())
@@ -33,7 +35,8 @@ func play(ctx context.Context, s Scenario, opts Options, w *World, connect Conne
 	telling.Protocol = a.Protocol()
 
 	var task []agent.Call
-	for _, p := range s.Plan {
+	plan := s.scenario.Plan
+	for _, p := range plan {
 		task = append(task, p.Call)
 	}
 	for _, step := range a.Do(ctx, task) {
@@ -42,8 +45,8 @@ func play(ctx context.Context, s Scenario, opts Options, w *World, connect Conne
 			return err
 		}
 		if step.Planned >= 0 {
-			c.Harmless = s.Plan[step.Planned].Guarded != DoesNotPass
-			c.guarded = s.Plan[step.Planned].Guarded
+			c.Harmless = plan[step.Planned].Guarded != DoesNotPass
+			c.guarded = plan[step.Planned].Guarded
 		}
 		telling.Calls = append(telling.Calls, c)
 	}

@@ -75,6 +75,7 @@ type Verdict struct {
 	Effect  string `json:"effect"` // block, ask, warn or allow
 	Rule    string `json:"rule"`
 	Message string `json:"message"`
+	When    string `json:"when,omitempty"` // result, if the call was made and its result is withheld
 }
 
 // Evidence is whether an effect of the attack was found in the world.

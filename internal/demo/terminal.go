@@ -37,15 +37,9 @@ func (t *Text) print(parts ...string) {
 
 func (t *Text) line(indent, text string) { t.print(indent, text, "\n") }
 
-// wrapped writes a text in lines that fit the width, each behind the indent. What a server or a guard wrote may hold
-// anything; control characters, which a terminal might obey, become spaces.
+// wrapped writes a text in lines that fit the width, each behind the indent.
 func (t *Text) wrapped(indent, text string, c color) {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return ' '
-		}
-		return r
-	}, text)
+	text = clean(text)
 	room := width - runes(indent)
 	line, used := "", 0
 	for _, word := range strings.Fields(text) {
@@ -63,6 +57,17 @@ func (t *Text) wrapped(indent, text string, c color) {
 	if used > 0 {
 		t.line(indent, t.paint(c, line))
 	}
+}
+
+// clean replaces control and format characters, which a terminal might obey, by spaces. What servers, guards and texts
+// from the web say goes through it.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // cut shortens a text to at most n runes.

@@ -105,7 +105,7 @@ func (t *Text) call(c *Call, guarded bool) {
 		mark = t.paint(yellow, "> ")
 	}
 	word, paint := c.fate(guarded)
-	t.print("     ", mark, pad(c.Tool, 12), pad(cut(c.object(), 39), 41), t.paint(paint, word))
+	t.print("     ", mark, pad(cut(clean(c.Tool), 12), 12), pad(cut(c.object(), 39), 41), t.paint(paint, word))
 	if known := words(c.Label); known != "" {
 		t.print(strings.Repeat(" ", max(1, 14-runes(word))), t.paint(dim, cut(known, 26)))
 	}
@@ -114,25 +114,30 @@ func (t *Text) call(c *Call, guarded bool) {
 		return
 	}
 	for _, q := range c.Questions {
-		t.question(q)
+		t.question(q, c)
 	}
 	if c.Verdict != nil && !c.Passed {
 		t.wrapped("         ", c.Verdict.Rule+": "+c.Verdict.Message, dim)
 	}
 }
 
-// question shows the first question as the person sees it, and of later ones the first line.
-func (t *Text) question(q agent.Question) {
+// question shows the first question as the user sees it. Of later ones it shows the line that says why, unless the verdict
+// on the call says so already.
+func (t *Text) question(q agent.Question, c *Call) {
 	lines := strings.Split(strings.TrimSpace(q.Prompt), "\n")
-	if t.shown {
-		lines = lines[:1]
-	} else {
+	if !t.shown {
+		t.shown = true
 		t.line("         ", t.paint(dim, "the user is asked:"))
+		for _, line := range lines {
+			text := strings.TrimLeft(line, " ")
+			t.wrapped("         │ "+line[:len(line)-len(text)], text, none)
+		}
+		return
 	}
-	for _, line := range lines {
-		t.wrapped("         │ ", line, none)
+	if c.Verdict == nil {
+		why := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "Why") })
+		t.wrapped("         ", lines[max(0, why)], dim)
 	}
-	t.shown = true
 }
 
 // fate returns what became of the call, in a word or two.
@@ -149,7 +154,7 @@ func (c *Call) fate(guarded bool) (word string, paint color) {
 		return "asked: yes", yellow
 	case !c.Passed && c.Verdict != nil && c.Verdict.Effect == "ask":
 		return "nobody to ask", red
-	case !c.Passed && c.Verdict != nil && c.Label.Malicious:
+	case !c.Passed && c.Verdict != nil && c.Verdict.When == "result":
 		return "withheld", red
 	case !c.Passed && c.Verdict != nil:
 		return "blocked", red
@@ -165,7 +170,7 @@ func (c *Call) fate(guarded bool) (word string, paint color) {
 func (c *Call) object() string {
 	for _, name := range []string{"path", "url", "to", "statement"} {
 		if v, ok := c.Arguments[name].(string); ok {
-			return strings.Join(strings.Fields(v), " ")
+			return strings.Join(strings.Fields(clean(v)), " ")
 		}
 	}
 	return ""

@@ -17,7 +17,9 @@ package servers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -104,11 +106,20 @@ func add[In any](s *mcp.Server, name, description string, run func(context.Conte
 		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 			a, err := run(ctx, in)
 			if err != nil {
-				return nil, nil, err // becomes a result that is marked as an error; it holds no data, so no notes
+				return nil, nil, plain(err) // becomes a result that is marked as an error; it holds no data, so no notes
 			}
 			return &mcp.CallToolResult{
 				Meta:    mcp.Meta{"annotations": a.notes},
 				Content: []mcp.Content{&mcp.TextContent{Text: a.text}},
 			}, nil, nil
 		})
+}
+
+// plain leaves the name of the system call out of an error about a file.
+func plain(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", at.Path, at.Err)
+	}
+	return err
 }

@@ -27,7 +27,7 @@ type condition struct{ column, value string }
 func parse(text string) (statement, error) {
 	words, err := split(text)
 	if err != nil {
-		return statement{}, err
+		return statement{}, fmt.Errorf("statement %q: %w", text, err)
 	}
 	p := &parser{words: words}
 	st := statement{verb: strings.ToLower(p.next())}
