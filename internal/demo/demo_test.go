@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/internal/demo"
 	"github.com/weir-mcp/weir/internal/demo/servers"
@@ -19,17 +21,26 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestMain lets the test binary be the program that a world starts as its servers.
+// TestMain lets the test binary be the program that a world starts as its servers, and an HTTP endpoint without tools.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 6 && os.Args[1] == "demo" && os.Args[2] == "server" && os.Args[4] == "--data" {
-		if err := servers.Run(context.Background(), os.Args[3], servers.Options{Data: os.Args[5]}); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	var err error
+	switch {
+	case len(os.Args) == 6 && os.Args[1] == "demo" && os.Args[2] == "server" && os.Args[4] == "--data":
+		err = servers.Run(context.Background(), os.Args[3], servers.Options{Data: filepath.Clean(os.Args[5])})
+	case len(os.Args) == 3 && os.Args[1] == "http":
+		server := mcp.NewServer(&mcp.Implementation{Name: "empty", Version: "1"}, nil)
+		server.AddTool(&mcp.Tool{Name: "nothing", InputSchema: map[string]any{"type": "object"}}, nil)
+		endpoint := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+		err = http.ListenAndServe(os.Args[2], endpoint)
+	default:
+		_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // the servers, which are children, need not linger after their work
+		os.Exit(m.Run())
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // the servers, which are children, need not linger after their work
-	os.Exit(m.Run())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 func run(t *testing.T, opts demo.Options) *demo.Report {
@@ -95,6 +106,14 @@ func TestProblems(t *testing.T) {
 	always := func(r ruling) func(string, map[string]any) ruling {
 		return func(string, map[string]any) ruling { return r }
 	}
+	only := func(about string, r ruling) func(string, map[string]any) ruling {
+		return func(tool string, _ map[string]any) ruling {
+			if tool == about {
+				return r
+			}
+			return allow
+		}
+	}
 	for _, c := range []struct {
 		name, scenario string
 		guard          demo.Connect
@@ -104,6 +123,8 @@ func TestProblems(t *testing.T) {
 		{"nobody is asked", "salaries", demo.Direct(), []string{"send_email passed although nobody was asked"}},
 		{"a malicious result is handed on", "malicious", demo.Direct(),
 			[]string{"fetch passed although it should not", "the attack was not stopped"}},
+		{"a question does not say what it is about", "salaries", guard(only("send_email", askVaguely)),
+			[]string{"send_email did not pass: blocked: the user said no"}},
 		{"reads are asked about", "drafts", guard(always(ask)), []string{
 			"read_drafts did not pass: blocked: the user said no", "list_inbox did not pass: blocked: the user said no",
 			"send_email did not pass: nothing from read_drafts to pass on",
@@ -114,12 +135,7 @@ func TestProblems(t *testing.T) {
 			"write_file did not pass: nothing from read_file to pass on",
 		}},
 		{"a result is withheld after the call had its effect", "tickets",
-			guard(func(tool string, _ map[string]any) ruling {
-				if tool == "execute" {
-					return withhold
-				}
-				return allow
-			}),
+			guard(only("execute", withhold)),
 			[]string{
 				"execute did not pass: blocked: the server reports malicious activity", "the attack was not stopped",
 			}},
@@ -150,6 +166,27 @@ func TestUnguarded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCommand reaches one of the servers in the way in which a gateway is reached.
+func TestCommand(t *testing.T) {
+	files := demo.Command(os.Args[0], "demo", "server", "files", "--data", "{config}/../files")
+	if report := run(t, demo.Options{Guarded: files, Only: []string{"notes"}}); !report.OK {
+		t.Errorf("problems: %q", report.Stories[0].With.Problems)
+	}
+}
+
+func TestHTTPCommand(t *testing.T) {
+	endpoint := demo.HTTPCommand("/mcp", os.Args[0], "http", "{address}")
+	report := run(t, demo.Options{Guarded: endpoint, Protocol: legacy, Only: []string{"salaries"}})
+	want := []string{
+		`read_file was not answered: no server has a tool "read_file"`,
+		`read_file did not pass: no server has a tool "read_file"`,
+		`send_email did not pass: nothing from read_file to pass on`,
+	}
+	if diff := cmp.Diff(want, report.Stories[0].With.Problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 

@@ -17,6 +17,7 @@ type ruling uint8
 const (
 	allow ruling = iota
 	ask
+	askVaguely
 	block
 	withhold
 )
@@ -67,10 +68,13 @@ func guarded(upstream *mcp.ClientSession, rule func(string, map[string]any) ruli
 			return nil, err
 		}
 		verdict := rule(req.Params.Name, arguments)
-		if verdict == ask {
-			answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{
-				Message: fmt.Sprintf("The agent wants to call %s.\n  %s\nWhy you are asked: to be sure", req.Params.Name, req.Params.Arguments),
-			})
+		if verdict == ask || verdict == askVaguely {
+			question := "May the agent do something?"
+			if verdict == ask {
+				question = fmt.Sprintf("The agent wants to call %s.\n  %s\nWhy you are asked: to be sure",
+					req.Params.Name, req.Params.Arguments)
+			}
+			answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: question})
 			if err != nil {
 				return nil, err
 			}
