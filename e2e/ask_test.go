@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// askPolicy asks before anything is written and blocks what moves files.
+const askPolicy = `version: 1
+default: allow
+rules:
+  - name: ask-before-writing
+    when: call
+    if: tool.name == "write_file"
+    effect: ask
+    message: writing needs a person
+  - name: nothing-moves
+    when: call
+    if: tool.name == "move_file"
+    effect: block
+    message: files stay where they are
+`
+
+var asking = object{"elicitation": object{}}
+
+// TestAsk makes the policy ask, answers as a person would, and looks on disk at what came of it.
+func TestAsk(t *testing.T) {
+	needEnabled(t)
+	accept, decline, cancel := reply{Action: "accept", Fill: true}, reply{Action: "decline"}, reply{Action: "cancel"}
+	for _, c := range []struct {
+		name         string
+		capabilities object
+		answers      []reply
+		asked        int
+		written      string // content of the file after writing "one", then "two"
+	}{
+		{"accept both", asking, []reply{accept, accept}, 2, "two"},
+		{"accept the first", asking, []reply{accept, decline}, 2, "one"},
+		{"accept the second", asking, []reply{decline, accept}, 2, "two"},
+		{"decline", asking, []reply{decline, decline}, 2, ""},
+		{"cancel", asking, []reply{cancel, cancel}, 2, ""},
+		{"cannot be asked", nil, nil, 0, ""},
+	} {
+		for _, p := range peers {
+			for _, transport := range []string{"stdio", "HTTP"} {
+				t.Run(strings.Join([]string{c.name, p.name, transport}, "/"), func(t *testing.T) {
+					t.Parallel()
+					dir := files(t)
+					path := filepath.Join(dir, "order.txt")
+					server, policy := reference("filesystem", dir), writeFile(t, "ask.yaml", askPolicy)
+					var to target
+					if transport == "HTTP" {
+						to = listen(t, configure(t, map[string]target{"files": server}), "--policy", policy)
+					} else {
+						to = wrapped(t, server, "--name", "files", "--policy", policy)
+					}
+					r := drive(t, job{
+						SDK: p.sdk, Era: p.era, Transport: to, Capabilities: c.capabilities, Answers: c.answers,
+						Steps: []step{
+							call("write_file", object{"path": path, "content": "one"}),
+							call("write_file", object{"path": path, "content": "two"}),
+						},
+					})
+					checkAsked(t, r, c.asked, path)
+					checkAnswers(t, r, c.answers)
+					if got := content(t, path); got != c.written {
+						t.Errorf("the file holds %q, want %q", got, c.written)
+					}
+				})
+			}
+		}
+	}
+}
+
+// checkAsked wants so many questions, each of which says what it is about.
+func checkAsked(t *testing.T, r *report, asked int, mentions string) {
+	t.Helper()
+	if len(r.Asked) != asked {
+		t.Errorf("asked %d times, want %d\n%s", len(r.Asked), asked, r.stderr)
+	}
+	for _, question := range r.Asked {
+		text, _ := question["message"].(string)
+		for _, want := range []string{"write_file", "files", mentions, "writing needs a person"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the question does not mention %q:\n%s", want, text)
+			}
+		}
+	}
+}
+
+// checkAnswers wants each call refused unless its question was accepted.
+func checkAnswers(t *testing.T, r *report, answers []reply) {
+	t.Helper()
+	for i := range r.Steps {
+		accepted := i < len(answers) && answers[i].Action == "accept"
+		if m := r.answer(t, i); m.refused() == accepted {
+			t.Errorf("call %d, accepted %v: %v", i, accepted, m)
+		}
+	}
+}
+
+// content reads a file; one that does not exist is empty.
+func content(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestBlock has a call blocked in a way that its client understands, and the rest of the session going on.
+func TestBlock(t *testing.T) {
+	needEnabled(t)
+	for _, p := range peers {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			dir := files(t)
+			from, to := filepath.Join(dir, "notes.txt"), filepath.Join(dir, "moved.txt")
+			r := drive(t, job{
+				SDK: p.sdk, Era: p.era, Capabilities: asking,
+				Transport: wrapped(t, reference("filesystem", dir), "--policy", writeFile(t, "ask.yaml", askPolicy)),
+				Steps: []step{
+					call("move_file", object{"source": from, "destination": to}),
+					call("read_text_file", object{"path": from}),
+				},
+			})
+			if m := r.answer(t, 0); !m.refused() || !strings.Contains(m.text(), "files stay where they are") {
+				t.Errorf("move_file: %v", m)
+			}
+			if m := r.answer(t, 1); m.refused() || !strings.Contains(m.text(), "milk") {
+				t.Errorf("read_text_file: %v", m)
+			}
+			if content(t, to) != "" || content(t, from) == "" || len(r.Asked) > 0 {
+				t.Errorf("the file moved, or somebody was asked: %v", r.Asked)
+			}
+		})
+	}
+}
+
+// TestBuiltinPolicy runs the story the built-in policy is made for: what an untrusted server returned makes the session
+// untrusted, and the next thing that cannot be undone is asked about, though reading goes on freely.
+func TestBuiltinPolicy(t *testing.T) {
+	needEnabled(t)
+	for _, p := range peers {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			dir := files(t)
+			path := filepath.Join(dir, "notes.txt")
+			r := drive(t, job{
+				SDK: p.sdk, Era: p.era, Capabilities: asking, Answers: []reply{{Action: "decline"}},
+				Transport: wrapped(t, reference("filesystem", dir)),
+				Steps: []step{
+					call("read_text_file", object{"path": path}),
+					call("list_directory", object{"path": dir}),
+					call("write_file", object{"path": path, "content": "overwritten"}),
+					call("read_text_file", object{"path": path}),
+				},
+			})
+			if len(r.Asked) != 1 {
+				t.Errorf("asked %d times, want once: %v", len(r.Asked), r.Asked)
+			}
+			for i, refused := range []bool{false, false, true, false} {
+				if m := r.answer(t, i); m.refused() != refused {
+					t.Errorf("step %d: refused %v, want %v: %v", i, !refused, refused, m)
+				}
+			}
+			if got := content(t, path); !strings.HasPrefix(got, "milk") {
+				t.Errorf("the file holds %q", got)
+			}
+		})
+	}
+}
