@@ -196,12 +196,12 @@ func (m *Message) Append(dst []byte) []byte {
 	switch {
 	case !m.IsResponse():
 		dst = rawjson.AppendQuote(append(dst, `,"method":`...), m.Method)
-		if m.Params != nil {
+		if len(m.Params) > 0 {
 			dst = appendLine(append(dst, `,"params":`...), m.Params)
 		}
-	case m.Error != nil:
+	case len(m.Error) > 0:
 		dst = appendLine(append(dst, `,"error":`...), m.Error)
-	case m.Result != nil:
+	case len(m.Result) > 0:
 		dst = appendLine(append(dst, `,"result":`...), m.Result)
 	default:
 		dst = append(dst, `,"error":{"code":-32603,"message":"no result"}`...)

@@ -225,7 +225,8 @@ func (d *dialer) ask(ctx context.Context, method string, params json.RawMessage)
 // isUnreachable reports whether an HTTP request got no response.
 func isUnreachable(err error) bool {
 	var e *url.Error
-	return errors.As(err, &e)
+	var status *statusError
+	return errors.As(err, &e) && !errors.As(err, &status)
 }
 
 // refusesRevision reports whether a server's error to initialize means that it knows no handshake, or not that

@@ -41,6 +41,9 @@ func (e era) modern() bool { return isModern(e.protocol) }
 // dress returns params with the _meta members that the revision wants, and without those that it does not know. The
 // document is spliced once at most, since it may be large.
 func (e era) dress(params json.RawMessage) (json.RawMessage, error) {
+	if len(params) == 0 {
+		params = nil
+	}
 	if !e.modern() {
 		return e.undress(params)
 	}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/rpc"
 )
 
 // deleteWait bounds the request that ends a session.
@@ -99,7 +102,43 @@ func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &body{ReadCloser: resp.Body, left: o.limit, endless: isEventStream(resp), cancel: cancel}
+	if req.Method == http.MethodPost && resp.StatusCode >= 400 {
+		return refused(req, resp)
+	}
 	return resp, nil
+}
+
+// A statusError is a response that refuses one message without saying so in JSON-RPC.
+type statusError struct {
+	status string
+	text   string // the beginning of the body
+}
+
+func (e *statusError) Error() string {
+	if e.text == "" {
+		return e.status
+	}
+	return fmt.Sprintf("%s: %q", e.status, e.text)
+}
+
+// refused makes an error of a response whose status refuses the message that was posted, unless it tells more: a body
+// that is an answer, or a status that says that the session is gone. The SDK would end the connection for it, though
+// servers of the older revisions answer an unknown method so.
+func refused(req *http.Request, resp *http.Response) (*http.Response, error) {
+	if resp.StatusCode == http.StatusNotFound && req.Header.Get(headerSession) != "" {
+		return resp, nil
+	}
+	data, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", resp.Status, err)
+	}
+	if m, err := rpc.Parse(data); err == nil && m.IsResponse() && m.Error != nil {
+		resp.Body = io.NopCloser(bytes.NewReader(data))
+		return resp, nil
+	}
+	const most = 200
+	return nil, &statusError{resp.Status, strings.TrimSpace(string(data[:min(len(data), most)]))}
 }
 
 // sameOrigin reports whether two URLs have the same scheme, host and port.
