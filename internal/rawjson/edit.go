@@ -13,7 +13,7 @@ var ErrNotObject = errors.New("not an object")
 // Set returns a copy of data with the value at the path replaced, or added as the last member of its object, with the
 // objects on the way made as needed. All other bytes stay as they are. The empty path replaces the document's value.
 // The error is [ErrNotObject], with the path, if a value on the way is there but is no object. The value is spliced in
-// as it is: it must be one JSON value.
+// as it is: it must be one JSON value. Names on the path must be UTF-8.
 func Set(data, value []byte, path ...string) ([]byte, error) {
 	return Edit(data, func([]byte) ([]byte, error) { return value, nil }, path...)
 }
