@@ -47,10 +47,11 @@ func (a *answer) run(ctx context.Context, box *outbox) (last part, err error) {
 	silence := time.NewTicker(a.keepAlive)
 	defer silence.Stop()
 	for {
+		if ctx.Err() != nil {
+			return part{}, ctx.Err()
+		}
 		p, ok, over := box.next()
 		switch {
-		case ctx.Err() != nil:
-			return part{}, ctx.Err()
 		case ok && p.kind == response:
 			return p, a.finish(p)
 		case ok:
