@@ -96,7 +96,7 @@ var contractMembers = []string{
 }
 
 // labelled are the methods whose results carry a label.
-var labelled = []string{"tools/call", "resources/read", "prompts/get"}
+var labelled = []string{"tools/call", "resources/read", "prompts/get", "completion/complete"}
 
 // allows tells whether a change to the answer of method is one that Weir may make.
 func (l licence) allows(method string, c change) bool {

@@ -129,7 +129,6 @@ func everythingSteps() []step {
 		{Method: "prompts/list"},
 		{Method: "prompts/get", Params: object{"name": "simple-prompt"}},
 		{Method: "prompts/get", Params: object{"name": "args-prompt", "arguments": object{"city": "Rome"}}},
-		{Method: "prompts/get", Params: object{"name": "absent"}},
 		{Method: "completion/complete", Params: object{
 			"ref":      object{"type": "ref/prompt", "name": "completable-prompt"},
 			"argument": object{"name": "department", "value": "E"},
