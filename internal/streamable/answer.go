@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// writeTimeout is how long a client may take to accept one chunk of a response, and closeTimeout how long it may
-	// take for all that is left when the handler closes.
+	// writeTimeout is how long a client may take to accept one chunk of a response, and closeTimeout how long
+	// it may take for all that is left when the handler closes.
 	writeTimeout = 30 * time.Second
 	closeTimeout = 2 * time.Second
 	chunkSize    = 256 << 10
@@ -20,8 +20,8 @@ const (
 // errEnded says that an outbox was sealed before a response came.
 var errEnded = errors.New("stream ended")
 
-// An answer is one HTTP response: a single JSON message or a stream of events, as the first message decides. It belongs
-// to the goroutine of its HTTP request.
+// An answer is one HTTP response: a single JSON message or a stream of events, as the first message decides. It
+// belongs to the goroutine of its HTTP request.
 type answer struct {
 	w         http.ResponseWriter
 	rc        *http.ResponseController
@@ -147,7 +147,8 @@ func (a *answer) send(data []byte) error {
 	return nil
 }
 
-// deadline gives the client time to accept what is written next. Writers that know no deadlines are those of tests.
+// deadline gives the client time to accept what is written next. Writers that know no deadlines are those of
+// tests.
 func (a *answer) deadline(d time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

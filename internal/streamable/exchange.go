@@ -79,7 +79,8 @@ func (h *Handler) remove(x *exchange) {
 	h.running.Done()
 }
 
-// end stops the exchange. If the client still waits for a response, it is an error with that HTTP status and text.
+// end stops the exchange. If the client still waits for a response, it is an error with that HTTP status and
+// text.
 func (x *exchange) end(status int, text string) {
 	if x.msg.IsRequest() {
 		x.box.put(failure(x.msg.ID, status, text))

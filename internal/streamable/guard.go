@@ -20,8 +20,9 @@ import (
 // bodyTimeout is how long a request may take to arrive after its header.
 const bodyTimeout = 2 * time.Minute
 
-// guard keeps out web pages that have no business here: it checks Host and Origin, and answers for the origins that are
-// allowed (CORS). It sends what it must to w; a request that needs nothing more is refused with status 204.
+// guard keeps out web pages that have no business here: it checks Host and Origin, and answers for the origins
+// that are allowed (CORS). It sends what it must to w; a request that needs nothing more is refused with status
+// 204.
 func (h *Handler) guard(w http.ResponseWriter, r *http.Request) *refusal {
 	if !h.allowedHost(r) {
 		return forbidden("Host " + strconv.Quote(r.Host) + " is not served here")
@@ -47,8 +48,8 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) *refusal {
 	return &refusal{status: http.StatusNoContent}
 }
 
-// allowedHost reports whether the name that the client asked for may be this server's. A page whose name was rebound to a
-// loopback address still sends that name (DNS rebinding).
+// allowedHost reports whether the name that the client asked for may be this server's. A page whose name was
+// rebound to a loopback address still sends that name (DNS rebinding).
 func (h *Handler) allowedHost(r *http.Request) bool {
 	name := strings.ToLower(hostname(r.Host))
 	if slices.Contains(h.opts.AllowedHosts, name) || isLoopback(name) {
@@ -84,7 +85,8 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// sameHost reports whether origin is the host and port that r asks for. The scheme is left out: TLS may end before us.
+// sameHost reports whether origin is the host and port that r asks for. The scheme is left out: TLS may end
+// before us.
 func sameHost(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.User != nil || u.Path != "" {
@@ -133,6 +135,16 @@ func accepts(header http.Header, mediaType string) bool {
 	return false
 }
 
+// limitBody gives the body of r time to arrive. What is not read of it the server reads before it answers, so
+// the deadline is for refused requests too; body takes it back. A server's ReadTimeout would also end long
+// answers.
+func limitBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// Writers that know no deadlines are those of tests.
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
+}
+
 // body reads the body of r. Memory grows with what has arrived, not with what was announced.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	tooLarge := &refusal{
@@ -142,11 +154,6 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal
 	if r.ContentLength > h.opts.MaxBody {
 		return nil, tooLarge
 	}
-	// A server's ReadTimeout would also end long answers, so the deadline is set here and taken back. Writers that know
-	// no deadlines are those of tests.
-	rc := http.NewResponseController(w)
-	rc.SetReadDeadline(time.Now().Add(bodyTimeout))
-	defer rc.SetReadDeadline(time.Time{})
 	var buf bytes.Buffer
 	buf.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
 	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
@@ -158,6 +165,7 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, &refusal{status: http.StatusBadRequest, text: "body could not be read"}
 	}
+	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return buf.Bytes(), nil
 }
 

@@ -28,8 +28,8 @@ var legacy = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 func isModern(version string) bool { return version != "" && !slices.Contains(legacy, version) }
 
-// check holds the headers of a POST against its message and says which era it belongs to. (Streamable HTTP, Request
-// Metadata and Server Validation.)
+// check holds the headers of a POST against its message and says which era it belongs to. (Streamable HTTP,
+// Request Metadata and Server Validation.)
 func (h *Handler) check(header http.Header, m *rpc.Message) (modern bool, f *refusal) {
 	for _, name := range []string{versionHeader, sessionHeader, methodHeader, nameHeader} {
 		if len(header.Values(name)) > 1 {
@@ -82,8 +82,8 @@ func (h *Handler) supported(version string, id json.RawMessage) *refusal {
 	}
 }
 
-// mirrored checks Mcp-Method and Mcp-Name, which intermediaries may have acted on. Older revisions do not know them, but
-// whoever sends them must not lie.
+// mirrored checks Mcp-Method and Mcp-Name, which intermediaries may have acted on. Older revisions do not know
+// them, but whoever sends them must not lie.
 func (h *Handler) mirrored(header http.Header, m *rpc.Message, required bool) *refusal {
 	if m.IsResponse() {
 		return nil
@@ -133,7 +133,8 @@ func decodeValue(v string) (text string, ok bool) {
 	return string(data), err == nil
 }
 
-// mismatch is what the specification calls HeaderMismatch. Text from the body is cut: it is to be seen, not sent back whole.
+// mismatch is what the specification calls HeaderMismatch. Text from the body is cut: it is to be seen, not
+// sent back whole.
 func mismatch(m *rpc.Message, format string, args ...any) *refusal {
 	const most = 100
 	for i, arg := range args {

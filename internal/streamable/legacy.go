@@ -9,7 +9,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// noSession refuses a request that names no session of its principal. The text must be plain: see the package comment.
+// noSession refuses a request that names no session of its principal. The text must be plain: see the package
+// comment.
 func noSession() *refusal { return &refusal{status: http.StatusNotFound, text: "no such session"} }
 
 // open begins a session with its first message.

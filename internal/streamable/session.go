@@ -97,8 +97,8 @@ func (s *session) end() { s.endIf(func() bool { return true }) }
 // expire ends the session if it is idle. A request may have come since the timer ran out.
 func (s *session) expire() { s.endIf(func() bool { return s.active == 0 }) }
 
-// endIf ends the session if it has not ended and condition, which is called with the lock held, allows. Requests that
-// wait are answered with an error; a 404 is what tells a client to open another session.
+// endIf ends the session if it has not ended and condition, which is called with the lock held, allows.
+// Requests that wait are answered with an error; a 404 is what tells a client to open another session.
 func (s *session) endIf(condition func() bool) {
 	s.mu.Lock()
 	if s.ended || !condition() {

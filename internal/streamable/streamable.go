@@ -23,9 +23,10 @@ var (
 
 // Options configure a [Handler]. The zero value of every field but Serve is a default.
 type Options struct {
-	// Serve runs one connection, in a goroutine of its own: once for each session of the older revisions, once for
-	// each POST from 2026-07-28 on. It should return when Read reports io.EOF or ctx is done; ctx carries the values
-	// of the request that opened the connection. An error is logged; clients see only that there was one.
+	// Serve runs one connection, in a goroutine of its own: once for each session of the older revisions, once
+	// for each POST from 2026-07-28 on. It should return when Read reports io.EOF or ctx is done; ctx carries
+	// the values of the request that opened the connection. An error is logged; clients see only that there was
+	// one.
 	Serve func(ctx context.Context, info Info, conn rpc.Conn) error
 
 	MaxBody        int64         // of a request, in bytes; default 64 MiB
@@ -49,9 +50,10 @@ type Info struct {
 
 // A Handler serves one MCP endpoint. It is safe for concurrent use.
 //
-// On a connection to a loopback address, Host must be "localhost", a loopback address, or one of Options.AllowedHosts.
-// On any other, Host must be one of these if Options.AllowedHosts is not empty, and is not looked at if it is. Behind
-// a name that browsers can reach, set it: the Origin of a page whose name was rebound to this server looks like the server's.
+// On a connection to a loopback address, Host must be "localhost", a loopback address, or one of
+// Options.AllowedHosts. On any other, Host must be one of these if Options.AllowedHosts is not empty, and is
+// not looked at if it is. Behind a name that browsers can reach, set it: the Origin of a page whose name was
+// rebound to this server looks like the server's.
 type Handler struct {
 	opts Options
 
@@ -93,8 +95,8 @@ func New(opts Options) *Handler {
 	return h
 }
 
-// NewServer returns a server for h with the limits on time and size that suit long-lived streams: a slow header costs a
-// client its connection, a slow answer does not. If h is a [Handler], Shutdown closes it.
+// NewServer returns a server for h with the limits on time and size that suit long-lived streams: a slow header
+// costs a client its connection, a slow answer does not. If h is a [Handler], Shutdown closes it.
 func NewServer(h http.Handler) *http.Server {
 	srv := &http.Server{
 		Handler:           h,
@@ -121,7 +123,8 @@ func principal(ctx context.Context) string {
 	return p
 }
 
-// Close ends every connection and waits until all calls of Serve and all requests are over. New requests are refused.
+// Close ends every connection and waits until all calls of Serve and all requests are over. New requests are
+// refused.
 func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -141,6 +144,7 @@ func (h *Handler) Close() {
 // ServeHTTP answers one HTTP request; see the package comment.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	limitBody(w, r)
 	if f := h.guard(w, r); f != nil {
 		h.refuse(w, r, f)
 		return
