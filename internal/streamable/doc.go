@@ -66,7 +66,8 @@
 //	413  the body is longer than Options.MaxBody
 //	415  Content-Type is not application/json, or there is a Content-Encoding
 //	400  bad JSON, duplicate member names, bad UTF-8 (-32700), no JSON-RPC message, a batch (-32600)
-//	400  a revision that is not in Options.Versions (-32022), headers against body (-32020), an id in use (-32600)
+//	400  a revision that is not in Options.Versions (-32022), headers against body (-32020), no revision in _meta (-32602)
+//	400  no Mcp-Session-Id, an id that another request of the session still uses, a response from 2026-07-28 on (-32600)
 //	503  more than Options.MaxSessions sessions; the handler is closed
 //
 // Those with a code carry a JSON-RPC error, the others plain text: clients take a 404 with a JSON-RPC error for

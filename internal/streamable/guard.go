@@ -113,7 +113,10 @@ func acceptable(r *http.Request) *refusal {
 		return &refusal{status: http.StatusUnsupportedMediaType, text: "Content-Encoding is not supported"}
 	}
 	if !accepts(r.Header, "application/json") || !accepts(r.Header, "text/event-stream") {
-		return &refusal{status: http.StatusNotAcceptable, text: "Accept must admit application/json and text/event-stream"}
+		return &refusal{
+			status: http.StatusNotAcceptable,
+			text:   "Accept must admit application/json and text/event-stream",
+		}
 	}
 	return nil
 }
