@@ -42,12 +42,20 @@ func (g *glance) id() json.RawMessage {
 
 // look takes the next piece.
 func (g *glance) look(data []byte) {
-	for _, c := range data {
-		if g.inString {
-			g.inside(c)
-		} else {
-			g.outside(c)
+	for i := 0; i < len(data); i++ {
+		if !g.inString {
+			g.outside(data[i])
+			continue
 		}
+		if !g.escaped && (g.depth != 1 || len(g.token) > maxID) {
+			// Nothing in the string matters but its end.
+			n := bytes.IndexAny(data[i:], `"\\`)
+			if n < 0 {
+				return
+			}
+			i += n
+		}
+		g.inside(data[i])
 	}
 }
 

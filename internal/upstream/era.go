@@ -58,12 +58,12 @@ func (e era) dress(params json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, rpc.Errorf(rpc.InvalidParams, "_meta is not an object")
 	}
-	for name, value := range map[string]json.RawMessage{
-		metaClientInfo:   e.hello.ClientInfo,
-		metaCapabilities: e.hello.Capabilities,
-	} {
-		if _, ok := rawjson.Get(meta, name); !ok {
-			if meta, err = rawjson.Set(meta, value, name); err != nil {
+	for _, member := range []struct {
+		name  string
+		value json.RawMessage
+	}{{metaClientInfo, e.hello.ClientInfo}, {metaCapabilities, e.hello.Capabilities}} {
+		if _, ok := rawjson.Get(meta, member.name); !ok {
+			if meta, err = rawjson.Set(meta, member.value, member.name); err != nil {
 				return nil, err
 			}
 		}

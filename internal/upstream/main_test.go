@@ -29,13 +29,13 @@ func TestMain(m *testing.M) {
 }
 
 // child returns the spec of a child process that is a server of that kind.
-func child(t *testing.T, kind string) upstream.Spec {
+func child(t testing.TB, kind string) upstream.Spec {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return upstream.Spec{Name: kind, Command: []string{self}, Env: []string{serverKind + "=" + kind}}
+	return upstream.Spec{Name: kind, Command: []string{self}, Env: []string{serverKind + "=" + kind, "GORACE=atexit_sleep_ms=0"}}
 }
 
 // A watcher is a Handler that keeps what it gets.
@@ -102,7 +102,7 @@ func dial(t *testing.T, spec upstream.Spec, protocol string, w *watcher) *upstre
 
 func options(w *watcher) *upstream.Options {
 	return &upstream.Options{
-		Handler: w, Stderr: os.Stderr, MaxMessage: 16 << 20, Probe: 5 * time.Second, Grace: 200 * time.Millisecond,
+		Handler: w, Stderr: os.Stderr, MaxMessage: 4 << 20, Probe: 5 * time.Second, Grace: 200 * time.Millisecond,
 	}
 }
 

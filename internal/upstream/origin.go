@@ -134,7 +134,8 @@ func refused(req *http.Request, resp *http.Response) (*http.Response, error) {
 		return nil, fmt.Errorf("%s: %w", resp.Status, err)
 	}
 	if m, err := rpc.Parse(data); err == nil && m.IsResponse() && m.Error != nil {
-		resp.Body = io.NopCloser(bytes.NewReader(data))
+		// The SDK looks for an answer in the body for most statuses, but not for all.
+		resp.StatusCode, resp.Body = http.StatusBadRequest, io.NopCloser(bytes.NewReader(data))
 		return resp, nil
 	}
 	const most = 200

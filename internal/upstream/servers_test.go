@@ -159,7 +159,11 @@ func (h *hostile) do(line []byte) {
 	case "garbage":
 		h.line("Listening on port 80\n\n{\n[1,2]\n\"\xff\"\n{\"jsonrpc\":\"2.0\",\"method\":1}\n"+`{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
 	case "huge":
-		h.line(`{"result":{"a":"%s"},"jsonrpc":"2.0","id":%s}`, strings.Repeat("x", 100_000_000), id)
+		io.WriteString(h.out, `{"result":{"a":"`)
+		for range 100 {
+			io.WriteString(h.out, strings.Repeat("x", 1_000_000))
+		}
+		h.line(`"},"jsonrpc":"2.0","id":%s}`, id)
 	case "deep":
 		h.line(`{"jsonrpc":"2.0","id":%s,"result":%s1%s}`, id, strings.Repeat("[", 1_000_000), strings.Repeat("]", 1_000_000))
 	case "utf8":
