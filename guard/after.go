@@ -17,8 +17,8 @@ type Answer struct {
 	Error  json.RawMessage
 }
 
-// raw returns the one that is set.
-func (a Answer) raw() json.RawMessage {
+// Raw returns the one that is set.
+func (a Answer) Raw() json.RawMessage {
 	if a.Error != nil {
 		return a.Error
 	}
@@ -56,7 +56,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	}
 	facts := c.facts(policy.OnResult, state)
 	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(a.Result)
-	v, err := g.settle(ctx, c, facts, a.raw())
+	v, err := g.settle(ctx, c, facts, a.Raw())
 	if err != nil {
 		return withheld(err)
 	}
@@ -64,7 +64,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if !o.Allowed() {
 		return o
 	}
-	if _, err := g.raise(ctx, c, l); err != nil {
+	if _, err := g.raise(ctx, c, state.Label, l); err != nil {
 		return withheld(err)
 	}
 	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})

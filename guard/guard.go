@@ -137,13 +137,8 @@ func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
 			return session.State{}, err
 		}
 	}
-	if state.Label.Covers(claimed) {
-		return state, nil
-	}
-	if state.Label, err = g.raise(ctx, c, claimed); err != nil {
-		return session.State{}, err
-	}
-	return state, nil
+	state.Label, err = g.raise(ctx, c, state.Label, claimed)
+	return state, err
 }
 
 // open returns the state of the call's agent session. A session that is opened under a parent takes over its label.
@@ -152,7 +147,12 @@ func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
 	if err != nil {
 		return session.State{}, fmt.Errorf("opening agent session: %w", err)
 	}
-	return state, g.recordRises(ctx, c, rises)
+	for _, r := range rises {
+		if err := g.recordRise(ctx, c, r.Key, r.After.Without(r.Before)); err != nil {
+			return session.State{}, err
+		}
+	}
+	return state, nil
 }
 
 // upward returns the params to send to the server: without Weir's own _meta members, with the session's annotations.
@@ -215,28 +215,27 @@ func (g *Guard) redeem(ctx context.Context, binding string) (bool, error) {
 	return ok, nil
 }
 
-// raise joins l into the call's agent session and its ancestors, and records what rose.
-func (g *Guard) raise(ctx context.Context, c *Call, l label.Label) (label.Label, error) {
+// raise records that l joins into the call's agent session, and joins it there and into its ancestors. A label that is
+// already covered is neither recorded nor written.
+func (g *Guard) raise(ctx context.Context, c *Call, seen, l label.Label) (label.Label, error) {
+	if seen.Covers(l) {
+		return seen, nil
+	}
+	if err := g.recordRise(ctx, c, c.Session.Key, l.Without(seen)); err != nil {
+		return label.Label{}, err
+	}
 	change, err := g.opts.Sessions.Raise(ctx, c.Session.Key, l)
 	if err != nil {
 		return label.Label{}, fmt.Errorf("raising the agent session: %w", err)
 	}
-	rises := change.Ancestors
-	if change.Raised {
-		rises = append([]session.Rise{{Key: c.Session.Key, Before: change.Before, After: change.After}}, rises...)
-	}
-	return change.After, g.recordRises(ctx, c, rises)
+	return change.After, nil
 }
 
-func (g *Guard) recordRises(ctx context.Context, c *Call, rises []session.Rise) error {
-	for _, r := range rises {
-		e := g.event(record.Label, c)
-		e.Session = r.Key
-		added := r.After.Without(r.Before)
-		e.Label = &added
-		if err := g.opts.Record.Record(ctx, e); err != nil {
-			return fmt.Errorf("recording the label: %w", err)
-		}
+func (g *Guard) recordRise(ctx context.Context, c *Call, key string, added label.Label) error {
+	e := g.event(record.Label, c)
+	e.Session, e.Label = key, &added
+	if err := g.opts.Record.Record(ctx, e); err != nil {
+		return fmt.Errorf("recording the label: %w", err)
 	}
 	return nil
 }
@@ -253,7 +252,7 @@ func (g *Guard) Defect(ctx context.Context, c *Call, d annotation.Defect) error 
 
 func (g *Guard) event(kind record.Kind, c *Call) *record.Event {
 	e := record.New(kind, g.opts.Now())
-	e.Session, e.Principal, e.Call = c.Session.Key, c.Session.Principal, c.ID
+	e.Session, e.Parent, e.Principal, e.Call = c.Session.Key, c.Session.Parent, c.Session.Principal, c.ID
 	e.Server, e.Method, e.Name = c.Server, c.Method, c.Name
 	return e
 }

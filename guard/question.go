@@ -41,10 +41,7 @@ func (g *Guard) question(c *Call, f *policy.Facts, d policy.Decision, answer jso
 		q.Label = *f.Response
 		q.Origins = nil
 	}
-	seen, err := json.Marshal(f.Session.Label)
-	if err != nil {
-		panic(err) // a label is strings and booleans: there is nothing in it that cannot be encoded
-	}
+	seen := must(json.Marshal(f.Session.Label))
 	var b strings.Builder
 	for _, part := range []string{
 		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),

@@ -27,6 +27,7 @@ var (
 	silent     = contract.Contract{}
 	reader     = contract.Contract{ReadOnly: contract.Yes}
 	openReader = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes}
+	inbox      = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.Ephemeral)}
 	shutReader = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No}
 	drafts     = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.User)}
 	openDrafts = contract.Contract{Destructive: contract.No, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User)}
@@ -86,6 +87,7 @@ var defaultCases = []defaultCase{
 	{"a private session uses a silent tool", private, silent, unknown, some, policy.Ask, rules(leaveAsk)},
 	{"both, and a request to the open world", both, openReader, trusted, some, policy.Ask, rules(requestAsk)},
 	{"both, and a request by a reader that says no more", both, reader, known, some, policy.Ask, rules(requestAsk)},
+	{"both, and a request that goes no further", both, inbox, trusted, some, policy.Allow, nil},
 	{"both, and a request without arguments", both, openReader, trusted, `{ }`, policy.Allow, nil},
 	{"both, and a request with none", both, openReader, trusted, none, policy.Allow, nil},
 	{"both, and a read from a closed world", both, shutReader, trusted, some, policy.Allow, nil},

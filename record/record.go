@@ -35,7 +35,7 @@ type Kind string
 // The kinds of events.
 const (
 	Decision Kind = "decision" // policy decided on a call or a result
-	Label    Kind = "label"    // an agent session's label rose
+	Label    Kind = "label"    // a label joins into an agent session and its ancestors
 	Defect   Kind = "defect"   // a server broke its contract, a schema or the protocol
 	Approval Kind = "approval" // a person was asked, or answered
 	Upstream Kind = "upstream" // a connection to a server began, failed or ended
@@ -48,6 +48,7 @@ type Event struct {
 	Time      time.Time `json:"time"` // UTC, nanoseconds
 	Kind      Kind      `json:"kind"`
 	Session   string    `json:"session,omitempty"` // agent session key
+	Parent    string    `json:"parent,omitempty"`  // of the session it descends from: what joins into it joins there too
 	Principal string    `json:"principal,omitempty"`
 	Call      string    `json:"call,omitempty"` // ties the events of one call together
 	Server    string    `json:"server,omitempty"`

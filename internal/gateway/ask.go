@@ -35,7 +35,9 @@ func elicitation(q *guard.Question) (json.RawMessage, error) {
 // request with: a refusal, or in 2026-07-28 the question itself, which the host answers by sending the request again. An answer
 // of the server that the question is about is held until then.
 func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answer) *rpc.Message {
-	refuse := func(message string) *rpc.Message { return x.refused(policy.Ask, q.Rule, message) }
+	refuse := func(message string) *rpc.Message {
+		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: message})
+	}
 	if !x.who.canElicit() || (!x.who.modern() && x.f.takesNoRequests()) {
 		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation)")
 	}
@@ -65,9 +67,13 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 		return refuse(q.Message + "; the answer does not count: " + err.Error())
 	}
 	if said != approve.Accepted {
-		return refuse("a person was asked and did not accept (" + string(said) + "): " + q.Message)
+		return refuse(notAccepted(said, q))
 	}
 	return nil
+}
+
+func notAccepted(said approve.Answer, q *guard.Question) string {
+	return "a person was asked and did not accept (" + string(said) + "): " + q.Message
 }
 
 // inputRequired is the result by which 2026-07-28 asks a person.
@@ -100,7 +106,7 @@ func actionOf(response json.RawMessage) approve.Answer {
 // A resumption is a request that comes back with the answer to our question.
 type resumption struct {
 	question *guard.Question
-	accepted bool
+	said     approve.Answer
 	held     *guard.Answer // the server's answer that the question was about
 }
 
@@ -128,7 +134,7 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 	}
 	plain := *m
 	plain.Params = rawjson.Delete(rawjson.Delete(m.Params, "requestState"), "inputResponses")
-	r := &resumption{question: p.Question, accepted: said == approve.Accepted, held: p.Held}
+	r := &resumption{question: p.Question, said: said, held: p.Held}
 	if r.held != nil && !p.Question.Asks(plain.Method, plain.Params) {
 		return nil, m, rpc.Errorf(rpc.InvalidParams, "params.requestState belongs to another request")
 	}

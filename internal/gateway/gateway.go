@@ -13,7 +13,7 @@
 // Everything that carries data between an agent and a server goes through the guard: tools/call, resources/read,
 // prompts/get, completion/complete and methods that nobody here knows. What the gateway answers itself: the handshake of
 // either era, the merged lists, ping. A refused tool call is a result with isError, so that the model can act on the
-// reason; any other refused request is the JSON-RPC error [CodeRefused].
+// reason; any other refused request is the JSON-RPC error [guard.CodeRefused].
 package gateway
 
 import (

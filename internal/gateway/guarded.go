@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/policy"
@@ -17,6 +18,8 @@ type exchange struct {
 	m     *rpc.Message
 	who   *caller
 	route *route
+
+	warning *guard.Refusal // what the agent is told beside the answer; nil if nothing
 }
 
 // guarded takes a request that carries data to its server and the answer back, as far as the guard lets it.
@@ -29,9 +32,10 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
-	x := &exchange{f, m, who, r}
-	if resumed != nil && !resumed.accepted {
-		return x.refused(policy.Block, resumed.question.Rule, "a person declined: "+resumed.question.Message)
+	x := &exchange{f: f, m: m, who: who, route: r}
+	if resumed != nil && resumed.said != approve.Accepted {
+		q := resumed.question
+		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: notAccepted(resumed.said, q)})
 	}
 	if resumed != nil && resumed.held != nil {
 		return x.handOn(ctx, *resumed.held)
@@ -44,8 +48,9 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 		v = f.g.guard.Before(ctx, r.call)
 	}
 	if !v.Allowed() {
-		return x.refused(v.Effect, v.Rule, x.changedMeanwhile(v.Effect, v.Message))
+		return x.refused(afterAnswer(v.Refusal()))
 	}
+	x.warn(v.Refusal())
 	params, err := r.params(v.Params)
 	if err != nil {
 		return internalError(m, err)
@@ -68,23 +73,33 @@ func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
 	}
 	switch {
 	case !o.Allowed():
-		return x.refused(o.Effect, o.Rule, x.changedMeanwhile(o.Effect, o.Message))
+		return x.refused(afterAnswer(o.Refusal()))
 	case o.Answer.Error != nil:
 		return &rpc.Message{ID: x.m.ID, Error: o.Answer.Error}
 	}
 	result := forHost(o.Answer.Result, x.who, false)
-	if o.Effect == policy.Warn {
-		result = withVerdict(result, o.Effect, o.Rule, o.Message)
+	if x.warn(o.Refusal()); x.warning != nil {
+		var err error
+		if result, err = guard.WithVerdict(result, *x.warning); err != nil {
+			return internalError(x.m, err)
+		}
 	}
 	return rpc.Reply(x.m.ID, result)
 }
 
-// changedMeanwhile explains a question that is still open after it was answered: something it was bound to has changed.
-func (x *exchange) changedMeanwhile(e policy.Effect, message string) string {
-	if e == policy.Ask {
-		return "the session changed while a person was asked, so the answer no longer fits; call again: " + message
+// warn keeps what the agent is told beside the answer.
+func (x *exchange) warn(r guard.Refusal) {
+	if r.Effect == policy.Warn {
+		x.warning = &r
 	}
-	return message
+}
+
+// afterAnswer explains a question that is still open after a person accepted: something it was bound to has changed.
+func afterAnswer(r guard.Refusal) guard.Refusal {
+	if r.Effect == policy.Ask {
+		r.Message = "the session changed while a person was asked, so the answer no longer fits; call again: " + r.Message
+	}
+	return r
 }
 
 // params returns what to send, with the name by which the server knows the tool or prompt.

@@ -38,12 +38,15 @@ type host struct {
 // session, so the first of these counts: _meta["dev.weir/agent-session"]; the conversation or session id in baggage
 // (_meta.baggage, then the HTTP header); the HTTP header Weir-Agent-Session; Mcp-Session-Id; the stdio connection; else
 // the principal. Coarser is safe: it only joins more. Every key begins with the principal, so nobody reaches another's
-// session. Nothing that a model writes is looked at.
+// session. A session that its host names may name the session it descends from. Nothing that a model writes is looked at.
 func (h *host) sessionRef(params json.RawMessage) session.Ref {
 	ref := session.Ref{Principal: h.principal, Key: h.key("principal", "")}
 	switch {
 	case metaString(params, metaSession) != "":
 		ref.Key = h.key("agent", metaString(params, metaSession))
+		if parent := metaString(params, metaParent); parent != "" {
+			ref.Parent = h.key("agent", parent)
+		}
 	case conversation(metaString(params, "baggage")) != "":
 		ref.Key = h.key("conversation", conversation(metaString(params, "baggage")))
 	case conversation(h.header.Get("Baggage")) != "":
@@ -55,9 +58,6 @@ func (h *host) sessionRef(params json.RawMessage) session.Ref {
 	case h.process != "":
 		ref.Key = h.key("process", h.process)
 	}
-	if parent := metaString(params, metaParent); parent != "" {
-		ref.Parent = h.key("agent", parent)
-	}
 	return ref
 }
 
@@ -66,7 +66,7 @@ func (h *host) key(kind, value string) string {
 		sum := sha256.Sum256([]byte(value))
 		value = "sha256-" + hex.EncodeToString(sum[:])
 	}
-	return h.principal + "/" + kind + ":" + value
+	return url.PathEscape(h.principal) + "/" + kind + ":" + value
 }
 
 func metaString(params json.RawMessage, name string) string {

@@ -44,18 +44,18 @@ const (
 
 // Options configures a Book.
 type Options struct {
-	Timeout time.Duration    // zero: DefaultTimeout
-	Record  record.Recorder  // required
-	Now     func() time.Time // nil: time.Now
+	Timeout time.Duration   // zero: DefaultTimeout
+	Record  record.Recorder // required
 }
 
 // A Book holds open questions and unused acceptances. It is safe for concurrent use.
 type Book struct {
 	opts Options
 
-	mu       sync.Mutex
-	open     map[string]*Pending  // by id
-	accepted map[string]time.Time // by binding: when the acceptance expires
+	accepted guard.Accepted
+
+	mu   sync.Mutex
+	open map[string]*Pending // by id
 }
 
 // A Pending is an open question.
@@ -71,15 +71,12 @@ func NewBook(opts Options) *Book {
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultTimeout
 	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	return &Book{opts: opts, open: map[string]*Pending{}, accepted: map[string]time.Time{}}
+	return &Book{opts: opts, open: map[string]*Pending{}}
 }
 
 // Open enters a question, with the server's answer that it is about, if there is one.
 func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) (*Pending, error) {
-	now := b.opts.Now()
+	now := time.Now()
 	p := &Pending{ID: rand.Text(), Question: q, Held: held, Expires: now.Add(b.opts.Timeout)}
 	if err := b.write(ctx, p, "asked"); err != nil {
 		return nil, err
@@ -98,7 +95,7 @@ func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) 
 func (b *Book) Find(id, principal string) (*Pending, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.expire(b.opts.Now())
+	b.expire(time.Now())
 	return b.find(id, principal)
 }
 
@@ -116,7 +113,7 @@ func (b *Book) find(id, principal string) (*Pending, error) {
 // Answer closes the question with this id. Only Accepted lets the call happen, and only if it could be recorded.
 func (b *Book) Answer(ctx context.Context, id, principal string, a Answer) error {
 	b.mu.Lock()
-	b.expire(b.opts.Now())
+	b.expire(time.Now())
 	p, err := b.find(id, principal)
 	if err == nil {
 		delete(b.open, id)
@@ -128,20 +125,13 @@ func (b *Book) Answer(ctx context.Context, id, principal string, a Answer) error
 	if err := b.write(ctx, p, string(a)); err != nil || a != Accepted {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.accepted[p.Question.Binding] = p.Expires
+	b.accepted.Accept(p.Question.Binding, p.Expires)
 	return nil
 }
 
 // Redeem implements [guard.Approvals].
-func (b *Book) Redeem(_ context.Context, binding string) (bool, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.expire(b.opts.Now())
-	_, ok := b.accepted[binding]
-	delete(b.accepted, binding)
-	return ok, nil
+func (b *Book) Redeem(ctx context.Context, binding string) (bool, error) {
+	return b.accepted.Redeem(ctx, binding)
 }
 
 // expire forgets what is too old. The map of questions is small (maxOpen), so a walk is cheap beside what asks.
@@ -151,16 +141,11 @@ func (b *Book) expire(now time.Time) {
 			delete(b.open, id)
 		}
 	}
-	for binding, at := range b.accepted {
-		if !now.Before(at) {
-			delete(b.accepted, binding)
-		}
-	}
 }
 
 func (b *Book) write(ctx context.Context, p *Pending, effect string) error {
 	q := p.Question
-	e := record.New(record.Approval, b.opts.Now())
+	e := record.New(record.Approval, time.Now())
 	e.Session, e.Principal = q.Session.Key, q.Session.Principal
 	e.Server, e.Method, e.Name = q.Server, q.Method, q.Name
 	e.Phase, e.Rule, e.Effect, e.Binding = q.Phase.String(), q.Rule, effect, q.Binding

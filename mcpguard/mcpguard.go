@@ -1,0 +1,153 @@
+// Package mcpguard puts Weir's guard into programs that use the official Go SDK, without a gateway.
+//
+// A host wraps the transport to each of its servers. All of them share the agent session, so that what one server returned
+// counts when the next is called:
+//
+//	p, err := mcpguard.New(mcpguard.Options{Record: record.NewLines(file), Ask: askThePerson})
+//	session, err := client.Connect(ctx, p.Transport(mcpguard.Server{Name: "mail", Trust: contract.Trusted}, transport), nil)
+//
+// A server adds middleware that respects what clients say their agents have seen (SEP-1913, Server Responsibilities), and
+// labels its results:
+//
+//	server.AddReceivingMiddleware(p.Middleware("mail", contracts))
+//
+// Both go through guard.Before and guard.After and keep their promises: nothing is sent that was not decided and recorded,
+// nothing is handed on that was not labelled, and an error never becomes an allow. A refused tool call is a result with
+// isError, any other refused request the JSON-RPC error guard.CodeRefused.
+package mcpguard
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+)
+
+// approvalTime is how long a person's yes holds. The call is repeated at once, so it need not be long.
+const approvalTime = time.Minute
+
+// Options configures a Protector.
+type Options struct {
+	Policy   *policy.Policy    // nil: policy.Default()
+	Mode     policy.Mode       // zero: enforce
+	Sessions *session.Sessions // nil: in memory, for this Protector alone
+	Record   record.Recorder   // required; record.Discard() to keep nothing
+
+	// Session says which agent session a call belongs to. Nil: all calls belong to one session of this Protector.
+	Session func(ctx context.Context) session.Ref
+
+	// Ask puts a question to a person and reports whether it was accepted. It may take long; ctx ends with the call. Nil
+	// means that nobody can be asked, and so no.
+	Ask func(ctx context.Context, q *guard.Question) (bool, error)
+}
+
+// A Protector guards calls between one program and its MCP peers. It is safe for concurrent use.
+type Protector struct {
+	opts     Options
+	guard    *guard.Guard
+	accepted guard.Accepted
+}
+
+// New returns a Protector.
+func New(opts Options) (*Protector, error) {
+	if opts.Sessions == nil {
+		opts.Sessions = session.New(session.Options{})
+	}
+	if opts.Session == nil {
+		only := session.Ref{Key: "process:" + rand.Text(), Principal: "local"}
+		opts.Session = func(context.Context) session.Ref { return only }
+	}
+	p := &Protector{opts: opts}
+	g, err := guard.New(guard.Options{
+		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: &p.accepted,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.guard = g
+	return p, nil
+}
+
+// A Server is how the operator names and trusts a server.
+type Server struct {
+	Name  string
+	Trust contract.Trust
+}
+
+// keys are the methods that carry data between an agent and a server, and the member of their params that names what they
+// are about.
+var keys = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+// call describes a request to the guard. Params must be a JSON object that every parser reads alike.
+func (p *Protector) call(ctx context.Context, s Server, method string, params json.RawMessage) (*guard.Call, error) {
+	if err := annotation.Check(params); err != nil {
+		return nil, fmt.Errorf("params of %s: %w", method, err)
+	}
+	raw, _ := rawjson.Get(params, keys[method])
+	name, ok := rawjson.String(raw)
+	if !ok {
+		return nil, fmt.Errorf("params of %s: %s is missing or not a string", method, keys[method])
+	}
+	args, _ := rawjson.Get(params, "arguments")
+	if method == "resources/read" {
+		args = params
+	}
+	if rawjson.Kind(args) != '{' {
+		args = nil
+	}
+	return &guard.Call{
+		ID: rand.Text(), Session: p.opts.Session(ctx), Server: s.Name, Trust: s.Trust,
+		Method: method, Name: name, Params: params, Arguments: args,
+	}, nil
+}
+
+// A sender takes params to a server and brings its answer.
+type sender func(ctx context.Context, params json.RawMessage) (guard.Answer, error)
+
+// through takes a call to its server and the answer back, as far as the guard lets it; refused says that the answer is the
+// guard's own. The error is that of send.
+func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a guard.Answer, refused bool, err error) {
+	v := p.guard.Before(ctx, c)
+	if v.Effect == policy.Ask && p.ask(ctx, v.Question) {
+		v = p.guard.Before(ctx, c)
+	}
+	if !v.Allowed() {
+		return v.Refusal().Answer(c.Method), true, nil
+	}
+	if a, err = send(ctx, v.Params); err != nil {
+		return guard.Answer{}, false, err
+	}
+	if err := annotation.Check(a.Raw()); err != nil {
+		return guard.Answer{}, false, fmt.Errorf("answer of server %s: %w", c.Server, err)
+	}
+	o := p.guard.After(ctx, c, a)
+	if o.Effect == policy.Ask && p.ask(ctx, o.Question) {
+		o = p.guard.After(ctx, c, a)
+	}
+	if !o.Allowed() {
+		return o.Refusal().Answer(c.Method), true, nil
+	}
+	return o.Answer, false, nil
+}
+
+// ask puts a question and keeps a yes for the call that follows.
+func (p *Protector) ask(ctx context.Context, q *guard.Question) bool {
+	if p.opts.Ask == nil {
+		return false
+	}
+	ok, err := p.opts.Ask(ctx, q)
+	if err != nil || !ok {
+		return false
+	}
+	p.accepted.Accept(q.Binding, time.Now().Add(approvalTime))
+	return true
+}

@@ -1,0 +1,99 @@
+package mcpguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// Middleware is receiving middleware for a server: it decides each call by policy, on the contract of the tool and on what
+// the client says that its agent has seen, before the handler runs; and it labels what the handler returns. The contracts
+// are the server's own and so count as they are; a tool without one counts as the worst. Results get _meta.annotations.
+//
+// With the default Options.Session all clients share one session. A server of many clients should tell them apart.
+func (p *Protector) Middleware(name string, contracts map[string]contract.Contract) mcp.Middleware {
+	self := Server{Name: name, Trust: contract.Trusted}
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if keys[method] == "" {
+				return next(ctx, method, req)
+			}
+			return p.receive(ctx, self, contracts, received{next, method, req})
+		}
+	}
+}
+
+// received is a request on its way to its handler.
+type received struct {
+	next   mcp.MethodHandler
+	method string
+	req    mcp.Request
+}
+
+func (p *Protector) receive(ctx context.Context, self Server, contracts map[string]contract.Contract, r received) (mcp.Result, error) {
+	params, err := json.Marshal(r.req.GetParams())
+	if err != nil {
+		return nil, fmt.Errorf("encoding params: %w", err)
+	}
+	call, err := p.call(ctx, self, r.method, params)
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	}
+	call.Declared = contract.Contract{ReadOnly: contract.Yes}
+	if r.method == "tools/call" {
+		call.Declared = contracts[call.Name]
+	}
+	call.Effective = contract.Effective(call.Declared, call.Trust)
+	var result mcp.Result
+	a, refused, err := p.through(ctx, call, func(ctx context.Context, _ json.RawMessage) (answer guard.Answer, err error) {
+		result, answer, err = r.handle(ctx)
+		return answer, err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Error != nil:
+		return nil, wireError(a.Error)
+	case refused:
+		result = &mcp.CallToolResult{}
+		return result, json.Unmarshal(a.Result, result)
+	}
+	return result, label(result, a.Result)
+}
+
+// handle runs the handler. An error that has a wire form is an answer like any other.
+func (r received) handle(ctx context.Context) (mcp.Result, guard.Answer, error) {
+	result, err := r.next(ctx, r.method, r.req)
+	var wire *jsonrpc.Error
+	switch {
+	case errors.As(err, &wire):
+		raw, err := json.Marshal(wire)
+		return nil, guard.Answer{Error: raw}, err
+	case err != nil:
+		return nil, guard.Answer{}, err
+	}
+	raw, err := json.Marshal(result)
+	return result, guard.Answer{Result: raw}, err
+}
+
+// label gives the handler's result the _meta of the guard's answer.
+func label(result mcp.Result, answer json.RawMessage) error {
+	raw, ok := rawjson.Get(answer, "_meta")
+	if !ok {
+		return nil
+	}
+	meta := map[string]any{}
+	if err := json.Unmarshal(raw, &meta); err != nil {
+		return fmt.Errorf("decoding annotations: %w", err)
+	}
+	result.SetMeta(meta)
+	return nil
+}

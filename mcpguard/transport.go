@@ -1,0 +1,256 @@
+package mcpguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// Transport wraps a client's transport to a server. It works on raw messages below the SDK's typed structs, so that
+// annotations which those do not know are read, and survive. Tools show their effective contract; what they declare is
+// learned from the tools/list answers that pass, and a tool that was never listed counts as the worst.
+//
+// The SDK tells the agreed revision only to connections of its own. So over streamable HTTP a wrapped client of the
+// revisions before 2026-07-28 sends no MCP-Protocol-Version header and opens no standing stream.
+func (p *Protector) Transport(s Server, inner mcp.Transport) mcp.Transport {
+	return &transport{p, s, inner}
+}
+
+type transport struct {
+	p      *Protector
+	server Server
+	inner  mcp.Transport
+}
+
+// Connect implements [mcp.Transport].
+func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
+	inner, err := t.inner.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(context.Background())
+	c := &conn{
+		Connection: inner, p: t.p, server: t.server, life: life, end: end,
+		out: make(chan incoming), waiting: map[jsonrpc.ID]chan *jsonrpc.Response{},
+		lists: map[jsonrpc.ID]bool{}, declared: map[string]contract.Contract{},
+	}
+	c.work.Go(c.pump)
+	return c, nil
+}
+
+// A conn is a guarded connection to one server.
+type conn struct {
+	mcp.Connection
+	p      *Protector
+	server Server
+	life   context.Context // ends with the connection
+	end    context.CancelFunc
+	work   sync.WaitGroup
+	out    chan incoming
+
+	mu       sync.Mutex
+	waiting  map[jsonrpc.ID]chan *jsonrpc.Response // guarded calls that are with the server
+	lists    map[jsonrpc.ID]bool                   // tools/list requests that are with the server
+	declared map[string]contract.Contract          // by tool
+}
+
+// incoming is what Read returns.
+type incoming struct {
+	msg jsonrpc.Message
+	err error
+}
+
+// Read implements [mcp.Connection].
+func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case in := <-c.out:
+		return in.msg, in.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.life.Done():
+		return nil, mcp.ErrConnectionClosed
+	}
+}
+
+// Write implements [mcp.Connection]. A guarded request is decided in a goroutine, because a person may have to be asked.
+func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() {
+		return c.Connection.Write(ctx, msg)
+	}
+	if req.Method == "tools/list" {
+		c.mu.Lock()
+		c.lists[req.ID] = true
+		c.mu.Unlock()
+	}
+	if keys[req.Method] == "" {
+		return c.Connection.Write(ctx, msg)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.life.Err() != nil {
+		return mcp.ErrConnectionClosed
+	}
+	c.work.Go(func() { c.guarded(ctx, req) })
+	return nil
+}
+
+// Close implements [mcp.Connection]. It waits for the calls under way.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	c.end()
+	c.mu.Unlock()
+	err := c.Connection.Close()
+	c.work.Wait()
+	return err
+}
+
+// guarded takes one request through the guard and hands its answer to Read.
+func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	resp := &jsonrpc.Response{ID: req.ID}
+	a, err := c.exchange(ctx, req)
+	switch {
+	case err != nil:
+		resp.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	case a.Error != nil:
+		resp.Error = wireError(a.Error)
+	default:
+		resp.Result = a.Result
+	}
+	c.deliver(incoming{msg: resp})
+}
+
+func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
+	call, err := c.p.call(ctx, c.server, req.Method, req.Params)
+	if err != nil {
+		return guard.Answer{}, err
+	}
+	call.Declared = contract.Contract{ReadOnly: contract.Yes}
+	if req.Method == "tools/call" {
+		c.mu.Lock()
+		call.Declared = c.declared[call.Name]
+		c.mu.Unlock()
+	}
+	call.Effective = contract.Effective(call.Declared, call.Trust)
+	a, _, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
+		return c.send(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
+	})
+	return a, err
+}
+
+// send passes a request to the server and waits for its answer.
+func (c *conn) send(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
+	answer := make(chan *jsonrpc.Response, 1)
+	c.mu.Lock()
+	c.waiting[req.ID] = answer
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, req.ID)
+		c.mu.Unlock()
+	}()
+	if err := c.Connection.Write(ctx, req); err != nil {
+		return guard.Answer{}, err
+	}
+	select {
+	case resp := <-answer:
+		if resp.Error == nil {
+			return guard.Answer{Result: resp.Result}, nil
+		}
+		var wire *jsonrpc.Error
+		if !errors.As(resp.Error, &wire) {
+			return guard.Answer{}, resp.Error
+		}
+		raw, err := json.Marshal(wire)
+		return guard.Answer{Error: raw}, err
+	case <-ctx.Done():
+		return guard.Answer{}, ctx.Err()
+	}
+}
+
+// pump takes what the server sends: answers to guarded calls to whoever waits, everything else to Read.
+func (c *conn) pump() {
+	for {
+		msg, err := c.Connection.Read(c.life)
+		if err != nil {
+			c.deliver(incoming{err: err})
+			return
+		}
+		resp, ok := msg.(*jsonrpc.Response)
+		if !ok {
+			c.deliver(incoming{msg: msg})
+			continue
+		}
+		c.mu.Lock()
+		answer, list := c.waiting[resp.ID], c.lists[resp.ID]
+		delete(c.waiting, resp.ID)
+		delete(c.lists, resp.ID)
+		c.mu.Unlock()
+		if answer != nil {
+			answer <- resp
+			continue
+		}
+		if list && resp.Error == nil {
+			if resp.Result, err = c.learn(resp.Result); err != nil {
+				resp.Result, resp.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+			}
+		}
+		c.deliver(incoming{msg: resp})
+	}
+}
+
+func (c *conn) deliver(in incoming) {
+	select {
+	case c.out <- in:
+	case <-c.life.Done():
+	}
+}
+
+// learn reads what the listed tools declare, and shows what counts of it.
+func (c *conn) learn(result json.RawMessage) (json.RawMessage, error) {
+	if err := annotation.Check(result); err != nil {
+		return nil, fmt.Errorf("tools of server %s: %w", c.server.Name, err)
+	}
+	list, _ := rawjson.Get(result, "tools")
+	tools := []byte{'['}
+	for raw := range rawjson.Elements(list) {
+		declared, _ := annotation.ReadTool(raw)
+		nameText, _ := rawjson.Get(raw, "name")
+		if name, ok := rawjson.String(nameText); ok {
+			c.mu.Lock()
+			c.declared[name] = declared
+			c.mu.Unlock()
+		}
+		shown, err := annotation.WriteTool(raw, contract.Effective(declared, c.server.Trust))
+		if err != nil {
+			return nil, fmt.Errorf("tools of server %s: %w", c.server.Name, err)
+		}
+		if len(tools) > 1 {
+			tools = append(tools, ',')
+		}
+		tools = append(tools, shown...)
+	}
+	return rawjson.Set(result, append(tools, ']'), "tools")
+}
+
+// wireError decodes an error object. One that does not decode is an internal error, never none.
+func wireError(raw json.RawMessage) *jsonrpc.Error {
+	e := &jsonrpc.Error{}
+	if err := json.Unmarshal(raw, e); err != nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "unreadable error"}
+	}
+	return e
+}
