@@ -113,7 +113,7 @@ func (d *Draft) checkPolicy(err error) {
 			d.problems = append(d.problems, Problem(p))
 		}
 	default:
-		d.Fault(d.Place(Pointer("policy")), "the path is relative to this file", "policy: %v", err)
+		d.Fault(d.Place(Pointer("policy")), "the path is relative to this file", "%v", err)
 	}
 }
 

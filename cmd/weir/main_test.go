@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write the expected output into the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"weir": main})
+}
+
+// TestScripts runs testdata/*.txtar: one script a feature of the command line.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"freeport": freePort,
+			"post":     post,
+			"status":   status,
+			"mode":     mode,
+			"term":     term,
+		},
+	})
+}
+
+// freePort is "freeport VAR": it sets the variable to a port of the loopback address on which nothing listens.
+func freePort(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	ts.Check(l.Close())
+	ts.Setenv(args[0], port)
+}
+
+// status is "status CODE COMMAND ARGUMENT…": like exec, for a command that must end with the given status.
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if exit, ok := err.(*exec.ExitError); ok {
+		code = exit.String()[len("exit status "):]
+	} else {
+		ts.Check(err)
+	}
+	if code != args[0] {
+		ts.Fatalf("exit status %s, want %s", code, args[0])
+	}
+}
+
+// post is "post URL FILE": it sends the file as one JSON-RPC message and prints status and body. It waits for the server to
+// listen.
+func post(ts *testscript.TestScript, _ bool, args []string) {
+	body := ts.ReadFile(args[1])
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		req, err := http.NewRequest(http.MethodPost, args[0], strings.NewReader(body))
+		ts.Check(err)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil && time.Now().Before(deadline) {
+			continue
+		}
+		ts.Check(err)
+		answer, err := io.ReadAll(resp.Body)
+		ts.Check(err)
+		ts.Check(resp.Body.Close())
+		_, err = ts.Stdout().Write(bytes.Join([][]byte{[]byte(resp.Status), answer, nil}, []byte("\n")))
+		ts.Check(err)
+		return
+	}
+}
+
+// mode is "mode FILE BITS": it checks the permissions of a file, -rw-------.
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := info.Mode().String(); got != args[1] {
+		ts.Fatalf("%s has mode %s, want %s", args[0], got, args[1])
+	}
+}
+
+// term is "term": it sends SIGTERM to every command in the background.
+func term(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, cmd := range ts.BackgroundCmds() {
+		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	}
+}

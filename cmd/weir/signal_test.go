@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+	`"clientInfo":{"name":"test","version":"1"}}}` + "\n"
+
+// TestSignal stops weir between a host that does not hang up and a server that does not want to end.
+func TestSignal(t *testing.T) {
+	dir := t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	weir := filepath.Join(dir, "weir")
+	if err := os.Symlink(exe, weir); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		server  string
+		signals int
+		want    string // how weir ends
+	}{
+		{"once", `echo $$ > pid; exec "$0" demo server files --data .`, 1, "exit status 0"},
+		{"once, stubborn server", `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`, 1, "exit status 0"},
+		{"twice", `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`, 2, "signal: terminated"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			cmd := &exec.Cmd{
+				Path: weir, Args: []string{"weir", "wrap", "--record", "none", "--", "sh", "-c", c.server, weir},
+				Dir: data, Env: os.Environ(), Stderr: t.Output(),
+			}
+			start(t, cmd)
+			pid := readPID(t, filepath.Join(data, "pid"))
+			began := time.Now()
+			for range c.signals {
+				if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(300 * time.Millisecond)
+			}
+			if got := wait(cmd); got != c.want {
+				t.Errorf("weir ended with %s, want %s", got, c.want)
+			}
+			if took := time.Since(began); c.signals > 1 && took > 2*time.Second {
+				t.Errorf("took %v after the second signal", took)
+			}
+			if c.signals > 1 { // weir was killed and could not see to the server
+				syscall.Kill(-pid, syscall.SIGKILL)
+			}
+			if !gone(pid) {
+				t.Errorf("the server's process group %d is still there", pid)
+			}
+		})
+	}
+}
+
+// start starts weir and shakes hands through it with the server, keeping its standard input open.
+func start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close() })
+	if _, err := io.WriteString(in, initialize); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.Contains(line, `"result"`) {
+		t.Fatalf("got %q, %v", line, err)
+	}
+}
+
+func readPID(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// wait waits for the command and returns how it ended.
+func wait(cmd *exec.Cmd) string {
+	if err := cmd.Wait(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+// gone waits until a process group is gone: who was killed remains until init has noticed.
+func gone(group int) bool {
+	for range 100 {
+		if errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
+			return true
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return false
+}
