@@ -23,10 +23,11 @@ type Question struct {
 	Name      string
 	Contract  contract.Contract // what the call may do
 	Arguments json.RawMessage   // the call's params in canonical form
-	Rule      string            // why it is asked
+	Rule      string            // why it is asked: the rule that decided, and what it says
 	Message   string
-	Label     label.Label // what the session has seen; for a result, of the result
-	Origins   []Origin    // where that came from, oldest first
+	Also      []policy.Match // further rules that ask, in the order of the policy
+	Label     label.Label    // what the session has seen; for a result, of the result
+	Origins   []Origin       // where that came from, oldest first
 }
 
 // question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
@@ -36,6 +37,11 @@ func (g *Guard) question(c *Call, f *policy.Facts, d policy.Decision, answer jso
 		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
 		Contract: c.Effective, Arguments: canonical, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: g.origins.of(c.Session),
+	}
+	for _, m := range d.Matched {
+		if m.Effect == policy.Ask && m.Rule != d.Rule {
+			q.Also = append(q.Also, m)
+		}
 	}
 	if f.Response != nil {
 		q.Label = *f.Response

@@ -30,14 +30,34 @@ func Text(q *guard.Question) string {
 		fmt.Fprintf(&b, "Show the agent what %s of server %s returned?\n", Quoted(q.Name, maxName), q.Server)
 	} else {
 		fmt.Fprintf(&b, "Allow this call? %s\n", effects(q.Contract))
-		fmt.Fprintf(&b, "Tool: %s of server %s\n", Quoted(q.Name, maxName), q.Server)
+		fmt.Fprintf(&b, "%s: %s of server %s\n", thing(q.Method), Quoted(q.Name, maxName), q.Server)
 		writeArguments(&b, q)
 	}
 	fmt.Fprintf(&b, "Why you are asked: %s (rule %s)\n", q.Message, q.Rule)
+	for _, m := range q.Also {
+		fmt.Fprintf(&b, "Also: %s (rule %s)\n", m.Message, m.Rule)
+	}
 	writeOrigins(&b, "Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
 	writeOrigins(&b, "Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
-	b.WriteString("It is allowed once, for exactly these arguments. No answer means no.")
+	if q.Phase == policy.OnResult {
+		b.WriteString("It is shown once. No answer means no.")
+	} else {
+		b.WriteString("It is allowed once, for exactly these arguments. No answer means no.")
+	}
 	return b.String()
+}
+
+// thing names what a request is about.
+func thing(method string) string {
+	switch method {
+	case "tools/call":
+		return "Tool"
+	case "prompts/get":
+		return "Prompt"
+	case "resources/read":
+		return "Resource"
+	}
+	return "Method"
 }
 
 // effects says in words what a call may do.
@@ -64,18 +84,22 @@ func effects(c contract.Contract) string {
 
 func writeArguments(b *strings.Builder, q *guard.Question) {
 	args, ok := rawjson.Get(q.Arguments, "arguments")
-	if !ok || rawjson.Kind(args) != '{' {
-		fmt.Fprintf(b, "Arguments: none\n")
-		return
+	if !ok {
+		args = q.Arguments // of a method that has no member of that name
 	}
 	n := 0
-	b.WriteString("Arguments:\n")
 	for name, value := range rawjson.Members(args) {
-		if n++; n <= maxArguments {
+		if n++; n == 1 {
+			b.WriteString("Arguments:\n")
+		}
+		if n <= maxArguments {
 			fmt.Fprintf(b, "  %s = %s\n", Quoted(name, maxName), visible(string(value), maxValue))
 		}
 	}
-	if n > maxArguments {
+	switch {
+	case n == 0:
+		b.WriteString("Arguments: none\n")
+	case n > maxArguments:
 		fmt.Fprintf(b, "  and %d more\n", n-maxArguments)
 	}
 }
@@ -115,8 +139,8 @@ func Quoted(s string, limit int) string {
 // characters, line breaks, bidirectional and zero-width characters, unusual spaces, invalid UTF-8.
 func visible(s string, limit int) string {
 	if n := utf8.RuneCountInString(s); n > limit {
-		r := []rune(s)
-		s = string(r[:limit*2/3]) + fmt.Sprintf(" […%d characters…] ", n-limit) + string(r[n-limit/3:])
+		head, tail := limit*2/3, limit/3
+		s = firstRunes(s, head) + fmt.Sprintf(" […%d characters…] ", n-head-tail) + lastRunes(s, tail)
 	}
 	var b strings.Builder
 	for i, r := range s {
@@ -134,4 +158,22 @@ func visible(s string, limit int) string {
 		}
 	}
 	return b.String()
+}
+
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func lastRunes(s string, n int) string {
+	i := len(s)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	return s[i:]
 }
