@@ -30,6 +30,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command built with -race takes a second to exit
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

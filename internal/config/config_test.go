@@ -136,3 +136,20 @@ func golden(t *testing.T, file, got string) {
 		t.Error(diff)
 	}
 }
+
+// TestDocumentation loads the first example of docs/configuration.md.
+func TestDocumentation(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(doc), "```yaml\n")
+	example, _, ok := strings.Cut(example, "```")
+	if !ok {
+		t.Fatal("no example")
+	}
+	vars := lookup(map[string]string{"MAIL_TOKEN": "x", "SEARCH_TOKEN": "x"})
+	if _, err := config.Load("weir.yaml", []byte(example), config.Options{Lookup: vars}); err != nil {
+		t.Error(err)
+	}
+}
