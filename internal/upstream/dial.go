@@ -210,7 +210,7 @@ func (d *dialer) ask(ctx context.Context, method string, params json.RawMessage)
 		err = m.Failure()
 	}
 	if err == nil && rawjson.Kind(m.Result) != '{' {
-		d.conn.defect(BrokenContract, "%s: result is not an object", method)
+		d.conn.defect(BadHandshake, "%s: result is not an object", method)
 		err = errors.New("result is not an object")
 	}
 	switch {

@@ -44,7 +44,6 @@ func newOrigin(spec Spec, endpoint *url.URL, opts Options) *origin {
 	switch {
 	case opts.Client == nil:
 		o.own = &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
 			ForceAttemptHTTP2:   true,
 			TLSHandshakeTimeout: 10 * time.Second,
 			IdleConnTimeout:     90 * time.Second,

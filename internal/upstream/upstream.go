@@ -16,7 +16,8 @@
 // the endpoint's URL, whatever redirects or events say. A child process runs in a process group of its own, and Close
 // leaves no member of it alive.
 //
-// The package has no state of its own, reads no environment, and everything it starts ends in [Conn.Close].
+// The package has no state of its own and reads no environment, save that a program named without a slash is looked up
+// in the caller's PATH. Everything that it starts ends in [Conn.Close].
 package upstream
 
 import (
@@ -70,12 +71,12 @@ type Handler interface {
 
 // The reasons of [Handler.Defect].
 const (
-	Malformed      = "malformed message"               // not a message, or one that two parsers may read differently
-	UnknownAnswer  = "answer to an unknown request"    // no request with that id was ever made
-	SecondAnswer   = "second answer to a request"      // or an answer long after its request was given up
-	TooManyAtOnce  = "too many requests at once"       // the server asks more than it may before the first is answered
-	RepeatedID     = "request with an id in use"       // the server's earlier request with that id is not yet answered
-	BrokenContract = "answer that breaks the protocol" // a handshake answer that is not one
+	Malformed     = "malformed message"            // not a message, or one that two parsers may read differently
+	UnknownAnswer = "answer to an unknown request" // no request with that id was ever made
+	SecondAnswer  = "second answer to a request"   // or an answer long after its request was given up
+	TooManyAtOnce = "too many requests at once"    // the server asks more than it may before the first is answered
+	RepeatedID    = "request with an id in use"    // the server's earlier request with that id is not yet answered
+	BadHandshake  = "handshake without a result"   // what answers it is not an object
 )
 
 // Options adjust a connection. The zero Options are ready to use.
@@ -84,7 +85,7 @@ type Options struct {
 	Stderr     io.Writer     // receives a child's standard error, from a goroutine of the connection; nil discards it
 	MaxMessage int           // longest message that is read, in bytes; 0 is rpc.DefaultMaxMessage
 	BaseEnv    []string      // a child's environment, before Spec.Env; nil is empty
-	Client     *http.Client  // for HTTP; nil is one of the connection's own, which ignores nothing but follows no other origin
+	Client     *http.Client  // for HTTP; nil is one of the connection's own, without a proxy
 	Logger     *slog.Logger  // for what is odd but harmless; nil is none
 	Probe      time.Duration // how long a child may leave server/discover unanswered until it counts as legacy; 0 is 3 s
 	Grace      time.Duration // how long a child may take to exit before the next stronger signal; 0 is 2 s
