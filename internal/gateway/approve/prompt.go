@@ -88,19 +88,22 @@ func writeArguments(b *strings.Builder, q *guard.Question) {
 		args = q.Arguments // of a method that has no member of that name
 	}
 	n := 0
+	var rest []string
 	for name, value := range rawjson.Members(args) {
 		if n++; n == 1 {
 			b.WriteString("Arguments:\n")
 		}
 		if n <= maxArguments {
 			fmt.Fprintf(b, "  %s = %s\n", Quoted(name, maxName), visible(string(value), maxValue))
+		} else {
+			rest = append(rest, name)
 		}
 	}
-	switch {
-	case n == 0:
+	if n == 0 {
 		b.WriteString("Arguments: none\n")
-	case n > maxArguments:
-		fmt.Fprintf(b, "  and %d more\n", n-maxArguments)
+	}
+	if len(rest) > 0 {
+		fmt.Fprintf(b, "  and %d more whose values are not shown: %s\n", len(rest), Quoted(strings.Join(rest, " "), maxValue))
 	}
 }
 

@@ -135,22 +135,27 @@ func (e *Entry) contract(kind Kind) (defects []annotation.Defect) {
 // Reading returns what a resource or a prompt declares by being one: it is only read.
 func Reading() contract.Contract { return contract.Contract{ReadOnly: contract.Yes} }
 
-// nameApart prefixes the names that more than one server uses.
+// nameApart prefixes the names by which more than one server would be shown, until none is left: a server cannot take the
+// name that another's tool was given.
 func (l *List) nameApart() {
 	if !l.kind.rename {
 		return
 	}
-	owners := map[string]map[string]bool{}
-	for _, e := range l.entries {
-		if owners[e.Name] == nil {
-			owners[e.Name] = map[string]bool{}
+	for again := true; again; {
+		again = false
+		owner := map[string]string{}
+		shared := map[string]bool{}
+		for _, e := range l.entries {
+			if first, ok := owner[e.Shown]; ok && first != e.Server {
+				shared[e.Shown] = true
+			}
+			owner[e.Shown] = e.Server
 		}
-		owners[e.Name][e.Server] = true
-	}
-	for i := range l.entries {
-		e := &l.entries[i]
-		if len(owners[e.Name]) > 1 {
-			e.Shown = e.Server + "__" + e.Name
+		for i := range l.entries {
+			if e := &l.entries[i]; shared[e.Shown] && e.Shown == e.Name {
+				e.Shown = e.Server + "__" + e.Name
+				again = true
+			}
 		}
 	}
 }
