@@ -53,9 +53,9 @@ type Hello struct {
 	Capabilities json.RawMessage // likewise; nil is {}
 }
 
-// A Handler receives what a server sends by itself. Notification and Defect are called one after the other in the order
-// of arrival, before Dial returns too; what takes long there delays the answers to calls. No method may call
-// [Conn.Close], which waits for them.
+// A Handler receives what a server sends by itself. Notification and Defect are called in the order of arrival, from the
+// goroutine that reads, so what takes long there delays the answers to calls; all methods may be called before Dial
+// returns, and concurrently. None may call [Conn.Close], which waits for them.
 type Handler interface {
 	// Notification receives a notification, except those about cancelled requests.
 	Notification(m *rpc.Message)
