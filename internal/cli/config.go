@@ -79,18 +79,15 @@ variables and headers are not printed. The exit status is 2 if there are problem
 
 func newConfigReport(s *setup, err error, args []string) *configReport {
 	file := strings.Join(args, "")
+	if s != nil {
+		file = s.path
+	}
 	r := &configReport{File: file, OK: err == nil, Problems: problemsOf(err, file), Warnings: []problem{}}
 	if err != nil {
 		return r
 	}
 	c := s.config
-	r.File, r.Mode, r.Policy, r.Listen = s.path, c.Mode.String(), "built-in", "stdio"
-	if c.Policy != "" {
-		r.Policy = shorten(c.Policy)
-	}
-	if c.Listen != "" {
-		r.Listen = c.Listen
-	}
+	r.Mode, r.Policy, r.Listen = c.Mode.String(), policyName(c), listenName(c)
 	for _, s := range c.Servers {
 		r.Servers = append(r.Servers, serverReport{
 			Name: s.Name, Transport: string(s.Transport), Trust: s.Trust.String(), Disabled: s.Disabled,
@@ -101,6 +98,22 @@ func newConfigReport(s *setup, err error, args []string) *configReport {
 		r.Warnings = append(r.Warnings, newProblem(p))
 	}
 	return r
+}
+
+// policyName says which policy decides.
+func policyName(c *config.Config) string {
+	if c.Policy == "" {
+		return "built-in"
+	}
+	return shorten(c.Policy)
+}
+
+// listenName says where hosts are served.
+func listenName(c *config.Config) string {
+	if c.Listen == "" {
+		return "stdio"
+	}
+	return c.Listen
 }
 
 // print writes the summary for people, and the warnings to standard error.

@@ -37,7 +37,6 @@ PATH and HOME.`,
 				return err
 			}
 			s.config.Warnings = append(s.config.Warnings, missing(s.config)...)
-			log.Info("starting", "config", s.path, "mode", s.config.Mode)
 			return env.serve(cmd.Context(), s, env.baseEnv(), log)
 		},
 	}

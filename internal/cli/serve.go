@@ -33,14 +33,15 @@ const linger = 5 * time.Second
 // serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration or on standard
 // input and output.
 func (e *Env) serve(ctx context.Context, s *setup, baseEnv []string, log *slog.Logger) (err error) {
-	for _, p := range s.config.Warnings {
-		log.Warn(p.String(), "hint", p.Hint)
-	}
-	recorder, closeRecord, err := e.openRecord(s.config)
+	recorder, closeRecord, err := e.openRecord(s.config, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeRecord()) }()
+	log.Info("starting", "config", s.path, "mode", s.config.Mode, "policy", policyName(s.config), "on", listenName(s.config))
+	for _, p := range s.config.Warnings {
+		log.Warn(p.String(), "hint", p.Hint)
+	}
 	g, err := gateway.New(gateway.Options{
 		Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
 		Version: version(), BaseEnv: baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
@@ -123,10 +124,11 @@ func missing(c *config.Config) []config.Problem {
 }
 
 // openRecord opens the record that the configuration asks for.
-func (e *Env) openRecord(c *config.Config) (record.Recorder, func() error, error) {
+func (e *Env) openRecord(c *config.Config, log *slog.Logger) (record.Recorder, func() error, error) {
 	path := c.Record
 	switch path {
 	case config.NoRecord:
+		log.Warn("no record is kept")
 		return record.Discard(), func() error { return nil }, nil
 	case "":
 		dir, err := e.stateDir()
@@ -139,6 +141,7 @@ func (e *Env) openRecord(c *config.Config) (record.Recorder, func() error, error
 	if err != nil {
 		return nil, nil, &failure{exitUsage, fmt.Errorf("opening the record: %w", err), "name another file with --record, or none"}
 	}
+	log.Info("recording", "file", path)
 	return record.NewLines(f), f.Close, nil
 }
 

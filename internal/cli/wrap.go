@@ -72,7 +72,7 @@ func (e *Env) wrapped(flags *wrapFlags, args []string) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{policy: policy.Default()}
+	s := &setup{path: "weir wrap", policy: policy.Default()}
 	if s.config, err = draft.Finish(config.Options{Dir: dir, Lookup: e.getenv}); err != nil {
 		return nil, err
 	}

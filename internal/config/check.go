@@ -33,8 +33,14 @@ func checkServer(d *Draft, s *Server, opts Options, dir string) {
 	if sound("url") && s.URL != "" {
 		c.checkURL()
 	}
+	first := map[string]bool{}
 	for _, k := range slices.Sorted(maps.Keys(s.Headers)) {
 		c.checkHeader(k)
+		if lower := strings.ToLower(k); first[lower] && token(k) {
+			c.fault(c.at("headers", k), "remove one of them", "headers: %s is here twice: upper and lower case are the same", k)
+		} else {
+			first[lower] = true
+		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.Env)) {
 		if k == "" || strings.ContainsAny(k, "=\x00") {
@@ -61,7 +67,7 @@ func (c checker) checkShape() {
 	s := c.s
 	switch {
 	case s.Command == "" && s.URL == "":
-		there := c.d.has(Pointer("servers", s.Name, "command")) || c.d.has(Pointer("servers", s.Name, "url"))
+		there := c.d.Has(Pointer("servers", s.Name, "command")) || c.d.Has(Pointer("servers", s.Name, "url"))
 		if there && len(c.d.problems) > 0 {
 			return // it is there, and the reader has said what is wrong with it
 		}

@@ -58,8 +58,8 @@ func (d *Draft) Place(pointer string) Place {
 	}
 }
 
-// has reports whether the member is in the file.
-func (d *Draft) has(pointer string) bool {
+// Has reports whether Set was called for the member.
+func (d *Draft) Has(pointer string) bool {
 	_, ok := d.places[pointer]
 	return ok
 }

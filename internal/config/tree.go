@@ -59,7 +59,7 @@ func (r reader) object(m member, fields fields) {
 			continue
 		}
 		known := slices.Sorted(maps.Keys(fields))
-		if near := nearest(e.key, known); near != "" && !r.d.has(m.pointer+Pointer(near)) {
+		if near := nearest(e.key, known); near != "" && !r.d.Has(m.pointer+Pointer(near)) {
 			r.d.Set(m.pointer+Pointer(near), e.at) // there, if misspelt: not missing as well
 		}
 		r.d.Fault(e.at, suggest(e.key, known), "%sunknown field %.64q", within(m.name), e.key)

@@ -162,7 +162,11 @@ func (r reader) server(m member, name string) {
 			continue
 		}
 		if rawjson.Kind(value) != 'n' { // hosts write null for what is not there
-			r.d.Set(config.Pointer("servers", name, own), r.at(e))
+			pointer := config.Pointer("servers", name, own)
+			if r.d.Has(pointer) && own != "disabled" { // disabled and enabled may both be there: either disables
+				r.fault(e, "remove one of them", "says the same as another member of the server")
+			}
+			r.d.Set(pointer, r.at(e))
 			read(e)
 		}
 	}
