@@ -35,8 +35,9 @@ type links struct {
 
 // A link is the connection to one server. It is dialled when first needed, and again after the server has died.
 type link struct {
-	set    *links
-	server Server
+	set     *links
+	server  Server
+	defects throttle
 
 	mu     sync.Mutex // held while dialling: one attempt at a time
 	conn   *upstream.Conn

@@ -58,9 +58,16 @@ func (r relay) Request(ctx context.Context, m *rpc.Message) *rpc.Message {
 	return &rpc.Message{ID: m.ID, Result: answer.Result, Error: answer.Error, Rest: answer.Rest}
 }
 
-// Defect records that the server broke the protocol.
+// Defect records that the server broke the protocol, as long as it does not flood.
 func (r relay) Defect(reason, detail string) {
 	set := r.l.set
+	ok, last := r.l.defects.next(time.Now())
+	if !ok {
+		return
+	}
+	if last {
+		detail += "; more in the same minute are not written down"
+	}
 	if err := set.g.defect(context.Background(), r.l.server.Name, "", "", annotation.Defect{Where: reason, Reason: detail}); err != nil {
 		set.g.log.Error("recording", "error", err)
 	}
