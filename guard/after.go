@@ -72,7 +72,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		o.Answer = a
 		return o
 	}
-	if o.Answer.Result, err = annotation.WriteResult(a.Result, l); err != nil {
+	if o.Answer.Result, err = annotation.WriteResult(stripOwnMeta(a.Result), l); err != nil {
 		return withheld(err)
 	}
 	return o

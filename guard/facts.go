@@ -12,7 +12,7 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// ownMeta precedes the _meta members that hosts and Weir exchange. They are never sent to a server.
+// ownMeta precedes the _meta members that hosts and Weir exchange.
 const ownMeta = "dev.weir/"
 
 // URI returns the attribution of what the call returns: mcp://server/name, or for a resource mcp://server/ and its URI.
@@ -48,18 +48,18 @@ func canonicalArguments(params json.RawMessage) []byte {
 	return rawjson.Canonical(params)
 }
 
-// stripOwnMeta removes the members that are meant for Weir from params._meta.
-func stripOwnMeta(params json.RawMessage) (json.RawMessage, error) {
-	meta, ok := rawjson.Get(params, "_meta")
-	if !ok || rawjson.Kind(meta) != '{' {
-		return params, nil
+// stripOwnMeta removes the members of _meta that hosts and Weir exchange: no server is told them, and none can forge them.
+func stripOwnMeta(doc json.RawMessage) json.RawMessage {
+	meta, ok := rawjson.Get(doc, "_meta")
+	if !ok {
+		return doc
 	}
 	for name := range rawjson.Members(meta) {
 		if strings.HasPrefix(name, ownMeta) {
-			params = rawjson.Delete(params, "_meta", name)
+			doc = rawjson.Delete(doc, "_meta", name)
 		}
 	}
-	return params, nil
+	return doc
 }
 
 func digest(b []byte) string {

@@ -158,11 +158,7 @@ func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
 // upward returns the params to send to the server: without Weir's own _meta members, with the session's annotations.
 // Attribution names other servers' data, so only a trusted server is told (SEP-1913, Privacy Considerations).
 func upward(c *Call, s session.State) (json.RawMessage, error) {
-	params, err := stripOwnMeta(c.Params)
-	if err != nil {
-		return nil, err
-	}
-	return annotation.WriteRequest(params, s.Label, c.Trust == contract.Trusted)
+	return annotation.WriteRequest(stripOwnMeta(c.Params), s.Label, c.Trust == contract.Trusted)
 }
 
 // settle decides on the facts, redeems an approval where one is needed, and records the decision.

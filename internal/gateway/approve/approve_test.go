@@ -125,6 +125,28 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 	}
 }
 
+func TestAnswersThatWaitAreBounded(t *testing.T) {
+	b := approve.NewBook(approve.Options{Record: record.Discard()})
+	big := &guard.Answer{Result: make(json.RawMessage, 64<<20)}
+	var open []*approve.Pending
+	for range 4 {
+		p, err := b.Open(t.Context(), question(), big)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, p)
+	}
+	if _, err := b.Open(t.Context(), question(), big); !errors.Is(err, approve.ErrTooMany) {
+		t.Errorf("one more: %v", err)
+	}
+	if err := b.Answer(t.Context(), open[0].ID, "ann", approve.Declined); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Open(t.Context(), question(), big); err != nil {
+		t.Errorf("room was not given back: %v", err)
+	}
+}
+
 type full struct{ after int }
 
 func (f *full) Record(context.Context, *record.Event) error {

@@ -21,8 +21,12 @@ import (
 // DefaultTimeout is how long a question stays open.
 const DefaultTimeout = 5 * time.Minute
 
-// maxOpen bounds the questions that are open at one time. One more is refused, and so the call is.
-const maxOpen = 1000
+// Bounds of the questions that are open at one time, and of the answers of servers that wait with them. One more is
+// refused, and so the call is.
+const (
+	maxOpen = 1000
+	maxHeld = 256 << 20 // bytes
+)
 
 // Errors of answers that do not count.
 var (
@@ -56,6 +60,7 @@ type Book struct {
 
 	mu   sync.Mutex
 	open map[string]*Pending // by id
+	held int                 // bytes of the answers in open
 }
 
 // A Pending is an open question.
@@ -84,11 +89,26 @@ func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expire(now)
-	if len(b.open) >= maxOpen {
+	if len(b.open) >= maxOpen || b.held+p.size() > maxHeld {
 		return nil, ErrTooMany
 	}
 	b.open[p.ID] = p
+	b.held += p.size()
 	return p, nil
+}
+
+// size returns the bytes of the answer that waits with the question.
+func (p *Pending) size() int {
+	if p.Held == nil {
+		return 0
+	}
+	return len(p.Held.Raw())
+}
+
+// close takes a question off the book.
+func (b *Book) close(p *Pending) {
+	delete(b.open, p.ID)
+	b.held -= p.size()
 }
 
 // Find returns the open question with this id, if it is the principal's.
@@ -116,7 +136,7 @@ func (b *Book) Answer(ctx context.Context, id, principal string, a Answer) error
 	b.expire(time.Now())
 	p, err := b.find(id, principal)
 	if err == nil {
-		delete(b.open, id)
+		b.close(p)
 	}
 	b.mu.Unlock()
 	if err != nil {
@@ -136,9 +156,9 @@ func (b *Book) Redeem(ctx context.Context, binding string) (bool, error) {
 
 // expire forgets what is too old. The map of questions is small (maxOpen), so a walk is cheap beside what asks.
 func (b *Book) expire(now time.Time) {
-	for id, p := range b.open {
+	for _, p := range b.open {
 		if !now.Before(p.Expires) {
-			delete(b.open, id)
+			b.close(p)
 		}
 	}
 }
