@@ -141,11 +141,24 @@ func nameOf(args []string) string {
 			}
 		}
 	}
-	name = filepath.Base(name)
-	if at := strings.LastIndexByte(name, '@'); at > 0 { // a version
+	base := filepath.Base(name)
+	for dir := filepath.Dir(name); slices.Contains(places, stem(base)) && dir != "." && dir != "/"; dir = filepath.Dir(dir) {
+		if up := filepath.Base(dir); !slices.Contains(places, up) {
+			base = up
+		}
+	}
+	return fitName(stem(base))
+}
+
+// places are what files and directories of programs are called whatever the program is.
+var places = []string{"bin", "build", "cli", "dist", "index", "lib", "main", "src"}
+
+// stem returns the name of a file or package without its extension and version.
+func stem(name string) string {
+	if at := strings.LastIndexByte(name, '@'); at > 0 {
 		name = name[:at]
 	}
-	return fitName(strings.TrimSuffix(name, filepath.Ext(name)))
+	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 // fitName makes a name that a server can have.

@@ -14,6 +14,7 @@ func TestNameOf(t *testing.T) {
 		{"uvx mcp-server-fetch", "mcp-server-fetch"},
 		{"uv run server.py", "server"},
 		{"/usr/bin/node dist/index.js", "index"},
+		{"node /opt/mcp/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js /tmp", "server-filesystem"},
 		{"docker run -i --rm mcp/everything", "everything"},
 		{"npx", "npx"},
 		{"ünï", "n"},

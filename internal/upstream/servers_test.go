@@ -75,6 +75,7 @@ func sdkServer(versions []string) *mcp.Server {
 		return text("changed")
 	})
 	add("ask", func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
+		//lint:ignore SA1019 servers of the older revisions ask for roots
 		roots, err := req.Session.ListRoots(ctx, nil)
 		if err != nil {
 			return nil, nil, err
