@@ -67,8 +67,8 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// post is "post URL FILE": it sends the file as one JSON-RPC message and prints status and body. It waits for the server to
-// listen.
+// post is "post URL FILE": it sends the file as one JSON-RPC message and prints status and body. It waits for
+// the server to listen.
 func post(ts *testscript.TestScript, _ bool, args []string) {
 	body := ts.ReadFile(args[1])
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {

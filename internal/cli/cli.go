@@ -1,13 +1,15 @@
-// Package cli is the command line of weir: one file a subcommand. It is the only floor that knows everything below; it reads
-// flags and files, builds what they ask for, and runs it.
+// Package cli is the command line of weir: one file a subcommand. It is the only floor that knows everything
+// below; it reads flags and files, builds what they ask for, and runs it.
 //
-//	os.Exit(cli.Main(ctx, cli.Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}))
+//	status := cli.Main(ctx, cli.Env{
+//		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
+//	})
 //
 // Promises to whoever starts weir:
 //
 //   - Exit status 0 is success, 1 a failure while running, 2 a mistake in usage or configuration, with nothing started.
-//   - Standard output belongs to the answer: the protocol, JSON, or the text that was asked for. Logs, warnings and errors go to
-//     standard error. An error is a line "weir: error: …", followed by "weir: hint: …" where there is a remedy.
+//   - Standard output belongs to the answer: the protocol, JSON, or the text that was asked for. Logs, warnings and
+//     errors go to standard error. An error is a line "weir: error: …", followed by "weir: hint: …" where there is a remedy.
 //   - When ctx ends, servers are stopped and their processes are gone before Main returns.
 package cli
 
@@ -77,8 +79,8 @@ happens, asks a person where policy says so, and keeps a record.`,
 	return root
 }
 
-// finishCommand makes every complaint about arguments of a command, and of those below it, a usage error, and gives the
-// completions, which cobra adds, their examples.
+// finishCommand makes every complaint about arguments of a command, and of those below it, a usage error, and
+// gives the completions, which cobra adds, their examples.
 func finishCommand(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {

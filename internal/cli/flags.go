@@ -42,7 +42,8 @@ func addChoice(cmd *cobra.Command, c *choice, name, help string) {
 	}
 }
 
-// serveFlags are the flags of every command that serves a host. What is not given leaves the configuration as it is.
+// serveFlags are the flags of every command that serves a host. What is not given leaves the configuration as
+// it is.
 type serveFlags struct {
 	policy string
 	record string

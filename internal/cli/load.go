@@ -26,9 +26,9 @@ type setup struct {
 	policy *policy.Policy
 }
 
-// load reads the configuration at path, or if that is "" the one in the working directory, and its policy, or the one at
-// policyPath if that is not "". All problems of both are reported together, as [config.Errors]; then the setup, if there is
-// one, has no config.
+// load reads the configuration at path, or if that is "" the one in the working directory, and its policy, or
+// the one at policyPath if that is not "". All problems of both are reported together, as [config.Errors]; then
+// the setup, if there is one, has no config.
 func (e *Env) load(path, policyPath string) (*setup, error) {
 	if path == "" {
 		var err error

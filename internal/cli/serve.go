@@ -30,8 +30,8 @@ const endpoint = "/mcp"
 // linger is how long requests in flight may take to end when weir is told to stop.
 const linger = 5 * time.Second
 
-// serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration or on standard
-// input and output.
+// serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration
+// or on standard input and output.
 func (e *Env) serve(ctx context.Context, s *setup, baseEnv []string, log *slog.Logger) (err error) {
 	recorder, closeRecord, err := e.openRecord(s.config, log)
 	if err != nil {
@@ -51,7 +51,8 @@ func (e *Env) serve(ctx context.Context, s *setup, baseEnv []string, log *slog.L
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 	if s.config.Listen == "" {
-		err = g.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), &rpc.StreamOptions{MaxMessage: s.config.MaxMessage}))
+		limits := &rpc.StreamOptions{MaxMessage: s.config.MaxMessage}
+		err = g.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), limits))
 	} else {
 		err = serveHTTP(ctx, s.config.Listen, g.Handler(), log)
 	}
@@ -145,7 +146,8 @@ func (e *Env) openRecord(c *config.Config, log *slog.Logger) (record.Recorder, f
 	return record.NewLines(f), f.Close, nil
 }
 
-// stateDir returns the directory where weir keeps what it must remember, as the XDG Base Directory Specification has it.
+// stateDir returns the directory where weir keeps what it must remember, as the XDG Base Directory
+// Specification has it.
 func (e *Env) stateDir() (string, error) {
 	if dir, _ := e.getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "weir"), nil
@@ -157,10 +159,10 @@ func (e *Env) stateDir() (string, error) {
 		"name a file with --record, or none"}
 }
 
-// inherited are the variables that servers of weir run get from weir's own environment; all others could be the secrets of
-// another server.
-var inherited = []string{"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR",
-	"TZ", "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"}
+// inherited are the variables that servers of weir run get from weir's own environment; all others could be the
+// secrets of another server.
+var inherited = []string{"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "SSL_CERT_DIR",
+	"SSL_CERT_FILE", "TERM", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"}
 
 func (e *Env) baseEnv() []string {
 	return slices.DeleteFunc(slices.Clone(e.Environ), func(v string) bool {

@@ -126,8 +126,8 @@ func literal(s string) string { return strings.ReplaceAll(s, "${", "$${") }
 // launchers are programs that run what their arguments name.
 var launchers = []string{"bunx", "deno", "docker", "node", "npx", "pipx", "podman", "pnpx", "python", "python3", "uv", "uvx"}
 
-// nameOf makes a name for the server that the arguments start: the host of a URL; the base name of the program, or with a
-// launcher that of the first argument that could be one.
+// nameOf makes a name for the server that the arguments start: the host of a URL; the base name of the program,
+// or with a launcher that of the first argument that could be one.
 func nameOf(args []string) string {
 	if u, err := url.Parse(args[0]); err == nil && u.Host != "" {
 		return fitName(u.Hostname())

@@ -18,8 +18,8 @@ type checker struct {
 	s *Server
 }
 
-// checkServer checks s and makes it whole: the transport inferred, variables expanded, paths resolved. Of a disabled
-// server only the shape is looked at: its variables need not be set.
+// checkServer checks s and makes it whole: the transport inferred, variables expanded, paths resolved. Of a
+// disabled server only the shape is looked at: its variables need not be set.
 func checkServer(d *Draft, s *Server, opts Options, dir string) {
 	c := checker{d, s}
 	if !serverName.MatchString(s.Name) {
@@ -89,7 +89,8 @@ func (c checker) checkShape() {
 			s.Transport = Stdio
 		}
 		if s.Transport != Stdio {
-			c.fault(c.at("transport"), "use stdio, or a url instead of the command", "a command cannot be reached over %s", s.Transport)
+			c.fault(c.at("transport"), "use stdio, or a url instead of the command",
+				"a command cannot be reached over %s", s.Transport)
 		}
 		c.misplaced("headers", len(s.Headers), "url")
 	}
@@ -102,8 +103,8 @@ func (c checker) misplaced(member string, size int, other string) {
 	}
 }
 
-// expandAll expands the variables of every member that can have them. The function that it returns reports whether a
-// member, by its name, came out without a flaw.
+// expandAll expands the variables of every member that can have them. The function that it returns reports
+// whether a member, by its name, came out without a flaw.
 func (c checker) expandAll(lookup func(string) (string, bool)) (sound func(string) bool) {
 	flawed := map[string]bool{}
 	one := func(s *string, member ...string) {

@@ -1,4 +1,5 @@
-// Package config reads weir.yaml, the one file an operator writes: which servers there are, and how Weir treats them.
+// Package config reads weir.yaml, the one file an operator writes: which servers there are, and how Weir treats
+// them.
 //
 //	version: 1
 //	servers:
@@ -12,12 +13,12 @@
 //	    headers: {Authorization: "Bearer ${env:SEARCH_TOKEN}"}
 //	policy: policy.yaml
 //
-// [Load] decodes strictly and reports every problem at once, each with its place and a remedy: an unknown or repeated
-// field, a value of the wrong type, members that contradict each other, a variable that is not set. The values of
-// command, args, env, url and headers may be secrets and never appear in a problem.
+// [Load] decodes strictly and reports every problem at once, each with its place and a remedy: an unknown or
+// repeated field, a value of the wrong type, members that contradict each other, a variable that is not set.
+// The values of command, args, env, url and headers may be secrets and never appear in a problem.
 //
-// docs/configuration.md describes every member. Files of other hosts become the same [Config] through a [Draft]; see
-// package importer.
+// docs/configuration.md describes every member. Files of other hosts become the same [Config] through a
+// [Draft]; see package importer.
 //
 // A Config is plain data. Nothing here starts, connects or writes anything.
 package config
@@ -65,8 +66,8 @@ type Server struct {
 	Disabled  bool
 }
 
-// A Transport is how a server is reached. In a Server that was not checked yet "" stands for the one that follows from
-// the other members: Stdio with a command, HTTP with a URL.
+// A Transport is how a server is reached. In a Server that was not checked yet "" stands for the one that
+// follows from the other members: Stdio with a command, HTTP with a URL.
 type Transport string
 
 // The transports.

@@ -10,8 +10,8 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// A Draft is a configuration as it was read from a file of any format, with the place of each member. [Draft.Finish]
-// makes a [Config] of it. Readers fill it in through Set, Fault and Warn.
+// A Draft is a configuration as it was read from a file of any format, with the place of each member.
+// [Draft.Finish] makes a [Config] of it. Readers fill it in through Set, Fault and Warn.
 type Draft struct {
 	File   string // as it is named in problems
 	Config Config // as read: nothing expanded, resolved or checked
@@ -44,8 +44,8 @@ func Pointer(parts ...string) string {
 	return b.String()
 }
 
-// Set says where the member with the given pointer is written. Servers are at /servers/NAME and have their members by
-// the names of weir.yaml, whatever their file calls them.
+// Set says where the member with the given pointer is written. Servers are at /servers/NAME and have their
+// members by the names of weir.yaml, whatever their file calls them.
 func (d *Draft) Set(pointer string, at Place) { d.places[pointer] = at }
 
 // Place returns the place of the member, or of the nearest one around it.
@@ -74,8 +74,8 @@ func (d *Draft) Warn(at Place, hint, format string, args ...any) {
 	d.warnings = append(d.warnings, Problem{d.File, at.Line, at.Col, fmt.Sprintf(format, args...), hint})
 }
 
-// Finish expands variables, resolves paths and checks the whole. The error is [Errors] with every problem, those that
-// the reader found included; the draft must not be used afterwards.
+// Finish expands variables, resolves paths and checks the whole. The error is [Errors] with every problem,
+// those that the reader found included; the draft must not be used afterwards.
 func (d *Draft) Finish(opts Options) (*Config, error) {
 	c := &d.Config
 	dir := opts.Dir

@@ -13,9 +13,9 @@ var (
 	hostVariable = regexp.MustCompile(`^(?:userHome|workspaceFolder(?:Basename)?|pathSeparator|/|cwd|file\w*)$`)
 )
 
-// expand replaces ${NAME} and ${env:NAME} by the variable's value, and ${NAME:-default} by the default if the variable
-// is unset or empty; the default ends at the first brace. $${ stands for a plain ${. Every other $ is an ordinary character.
-// Flaws never quote more of s than the name of a variable.
+// expand replaces ${NAME} and ${env:NAME} by the variable's value, and ${NAME:-default} by the default if the
+// variable is unset or empty; the default ends at the first brace. $${ stands for a plain ${. Every other $ is
+// an ordinary character. Flaws never quote more of s than the name of a variable.
 func expand(s string, lookup func(string) (string, bool)) (string, []flaw) {
 	var b strings.Builder
 	var flaws []flaw

@@ -89,8 +89,8 @@ func (r reader) server(m member) {
 	})
 }
 
-// scalar returns the text of a string. What YAML reads as a number or a boolean is refused: 1.10 and 0x10 would not come
-// out as they were written.
+// scalar returns the text of a string. What YAML reads as a number or a boolean is refused: 1.10 and 0x10 would
+// not come out as they were written.
 func (r reader) scalar(m member, want string) (string, bool) {
 	switch n := m.value.(type) {
 	case *ast.StringNode:

@@ -9,8 +9,8 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 )
 
-// FuzzLoad checks that no file makes Load panic, that it gives either a sound configuration or problems with places inside
-// the file, and that no problem shows what a variable held.
+// FuzzLoad checks that no file makes Load panic, that it gives either a sound configuration or problems with
+// places inside the file, and that no problem shows what a variable held.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob("testdata/problems/*.yaml")
 	if err != nil {

@@ -33,8 +33,8 @@ func (c checker) checkURL() {
 	}
 }
 
-// checkHeader checks the header named k. No message quotes the name: who writes "Authorization: Bearer …" as one string
-// has put the secret there.
+// checkHeader checks the header named k. No message quotes the name: who writes "Authorization: Bearer …" as
+// one string has put the secret there.
 func (c checker) checkHeader(k string) {
 	at := c.at("headers", k)
 	switch {
@@ -54,8 +54,8 @@ func token(s string) bool {
 	})
 }
 
-// ParseListen checks an address to listen on, and returns it with 127.0.0.1 for a host that is left out: to listen on
-// every interface one has to say so. Open tells that others than this machine may connect.
+// ParseListen checks an address to listen on, and returns it with 127.0.0.1 for a host that is left out: to
+// listen on every interface one has to say so. Open tells that others than this machine may connect.
 func ParseListen(s string) (addr string, open, ok bool) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil || !validPort(port, false) || strings.ContainsAny(host, " /") {

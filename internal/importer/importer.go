@@ -1,16 +1,16 @@
-// Package importer reads the MCP configuration of other hosts: any JSON file in which servers are listed the way hosts list
-// them, so that Weir can stand in front of what is already set up.
+// Package importer reads the MCP configuration of other hosts: any JSON file in which servers are listed the
+// way hosts list them, so that Weir can stand in front of what is already set up.
 //
 //	{"mcpServers": {"mail": {"command": "npx", "args": ["-y", "@example/mail-server"]}}}
 //
-// The list is the member mcpServers (Claude Desktop, Claude Code, Cursor and most others), servers (VS Code, .vscode/mcp.json),
-// mcp.servers (VS Code settings) or context_servers (Zed). Comments and trailing commas are accepted, because editors
-// accept them in these files.
+// The list is the member mcpServers (Claude Desktop, Claude Code, Cursor and most others), servers (VS Code,
+// .vscode/mcp.json), mcp.servers (VS Code settings) or context_servers (Zed). Comments and trailing commas are
+// accepted, because editors accept them in these files.
 //
-// What is read here must be what the file's own host reads: duplicate members are refused, and so are values of the wrong type
-// in the members that Weir acts on, servers that are no command and no URL, and inputs that only an editor can ask for.
-// Members that Weir does not act on are ignored with a warning, because hosts keep much else in these files. A file of
-// another host cannot raise a server's trust: every server is untrusted.
+// What is read here must be what the file's own host reads: duplicate members are refused, and so are values of
+// the wrong type in the members that Weir acts on, servers that are no command and no URL, and inputs that only
+// an editor can ask for. Members that Weir does not act on are ignored with a warning, because hosts keep much
+// else in these files. A file of another host cannot raise a server's trust: every server is untrusted.
 //
 // Problems and warnings have the form of package config, whose rules on secrets hold here too.
 package importer
@@ -32,8 +32,8 @@ import (
 // lists are the places of the list of servers, the most common first.
 var lists = [][]string{{"mcpServers"}, {"servers"}, {"mcp", "servers"}, {"context_servers"}}
 
-// Detect reports whether the file at path is for Load rather than for config.Load: it is a JSON object with servers as hosts
-// list them, or it is named .json. A weir.yaml that is written in JSON has a version.
+// Detect reports whether the file at path is for Load rather than for config.Load: it is a JSON object with
+// servers as hosts list them, or it is named .json. A weir.yaml that is written in JSON has a version.
 func Detect(path string, src []byte) bool {
 	data := plain(src)
 	if rawjson.Check(data) == nil && rawjson.Kind(data) == '{' {
@@ -174,8 +174,8 @@ func (r reader) server(m member, name string) {
 	r.d.Config.Servers = append(r.d.Config.Servers, s)
 }
 
-// known returns the name that weir.yaml has for a member of a server, and what reads it; nil for a member without meaning
-// here.
+// known returns the name that weir.yaml has for a member of a server, and what reads it; nil for a member
+// without meaning here.
 func (r reader) known(s *config.Server, key string) (string, func(member)) {
 	switch key {
 	case "command":

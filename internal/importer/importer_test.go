@@ -99,7 +99,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// FuzzLoad checks that no file makes Load panic, and that it gives either sound servers or problems inside the file.
+// FuzzLoad checks that no file makes Load panic, and that it gives either sound servers or problems inside the
+// file.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {

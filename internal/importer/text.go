@@ -9,8 +9,8 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 )
 
-// plain returns src with the comments, the trailing commas and the byte order mark that editors accept replaced by spaces, so
-// that every other byte stays where it is. A text without them stays as it is.
+// plain returns src with the comments, the trailing commas and the byte order mark that editors accept replaced
+// by spaces, so that every other byte stays where it is. A text without them stays as it is.
 func plain(src []byte) []byte {
 	out := bytes.Clone(src)
 	if bytes.HasPrefix(out, []byte("\ufeff")) {
@@ -79,7 +79,8 @@ func blank(s []byte) {
 	}
 }
 
-// index returns the place of each member and element of a checked document by its JSON pointer: of a member that of its name.
+// index returns the place of each member and element of a checked document by its JSON pointer: of a member
+// that of its name.
 func index(data []byte) map[string]config.Place {
 	places := map[string]config.Place{}
 	at, from := config.Place{Line: 1, Col: 1}, 0
