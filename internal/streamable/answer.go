@@ -28,14 +28,17 @@ type answer struct {
 	keepAlive time.Duration
 	closing   context.Context // done when the handler closes
 	sessionID string          // sent along, unless the only message is an error
+	eager     bool            // the client would rather have a stream than one JSON message
 	streaming bool            // the header for a stream is out
 
 	mu    sync.Mutex
 	final bool // the write deadline stays as it is
 }
 
-func (h *Handler) answer(w http.ResponseWriter) *answer {
-	return &answer{w: w, rc: http.NewResponseController(w), keepAlive: h.opts.KeepAlive, closing: h.closing}
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *answer {
+	return &answer{
+		w: w, rc: http.NewResponseController(w), keepAlive: h.opts.KeepAlive, closing: h.closing, eager: prefersStream(r.Header),
+	}
 }
 
 // run sends what comes into box until a response was sent, and returns that response. It returns an error if the
@@ -79,7 +82,7 @@ func (a *answer) run(ctx context.Context, box *outbox) (last part, err error) {
 
 // finish sends the last message.
 func (a *answer) finish(p part) error {
-	if a.streaming {
+	if a.streaming || a.eager && !p.failed {
 		return a.event(p.data)
 	}
 	a.begin("application/json", p.failed)

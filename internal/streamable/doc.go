@@ -42,7 +42,8 @@
 //
 // A response that comes before anything else is sent as application/json; in the era of 2026-07-28 its HTTP
 // status is then 404 for error -32601, and 400 for -32602, -32020, -32021 and -32022. Everything else is sent
-// as text/event-stream, one event a message, one line an event:
+// as text/event-stream, one event a message, one line an event, and so is every result if the client's Accept
+// names that type first:
 //
 //	data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}
 //

@@ -53,7 +53,7 @@ func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, m *rpc.Messag
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	if _, err := h.answer(w).run(r.Context(), x.box); err != nil {
+	if _, err := h.answer(w, r).run(r.Context(), x.box); err != nil {
 		cancel()
 	}
 	x.Close()

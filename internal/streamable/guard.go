@@ -138,6 +138,14 @@ func accepts(header http.Header, mediaType string) bool {
 	return false
 }
 
+// prefersStream reports whether the Accept header names text/event-stream before application/json. Their order has no
+// meaning in HTTP; where the binding leaves the choice to the server, it decides.
+func prefersStream(header http.Header) bool {
+	line := strings.ToLower(strings.Join(header.Values("Accept"), ","))
+	stream, object := strings.Index(line, "text/event-stream"), strings.Index(line, "application/json")
+	return stream >= 0 && stream < object
+}
+
 // limitBody gives the body of r time to arrive. What is not read of it the server reads before it answers, so
 // the deadline is for refused requests too; body takes it back. A server's ReadTimeout would also end long
 // answers.

@@ -304,6 +304,22 @@ func TestFraming(t *testing.T) {
 	}
 }
 
+// TestStreamOnRequest gives a client that names the type first a stream for results, and errors as ever.
+func TestStreamOnRequest(t *testing.T) {
+	url, _ := start(t, newToy(), streamable.Options{})
+	const accept = "Accept: text/event-stream, application/json\n"
+	known := modern("tools/list", "{}")
+	known.header = accept + known.header
+	unknown := modern("no/such", "{}")
+	unknown.header = accept + unknown.header
+	if resp, body := known.do(t, url); resp.Header.Get("Content-Type") != "text/event-stream" || !strings.HasPrefix(body, "data: {") {
+		t.Errorf("a result: %s: %q", resp.Header.Get("Content-Type"), body)
+	}
+	if resp, body := unknown.do(t, url); resp.Header.Get("Content-Type") != "application/json" || resp.StatusCode != 404 {
+		t.Errorf("an error: %s: %q", resp.Status, body)
+	}
+}
+
 // The first request opens a stream, the second a 10 MiB answer on it.
 func TestLargeEvent(t *testing.T) {
 	url, _ := start(t, newToy(), streamable.Options{Serve: largeEvents(10 << 20)})

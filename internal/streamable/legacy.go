@@ -28,7 +28,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, m *rpc.Message) *
 		s.end()
 		return nil
 	}
-	a := h.answer(w)
+	a := h.answer(w, r)
 	a.sessionID = s.id
 	if last, err := a.run(r.Context(), box); err != nil || last.failed {
 		s.end() // the client has no use for it, or does not know its id
@@ -107,7 +107,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, s *session, m 
 	}
 	defer s.abandon(m.ID, box)
 	s.accept(r.Context(), m)          // if the session is over, box holds an error
-	h.answer(w).run(r.Context(), box) // if the client is gone, there is nothing to do
+	h.answer(w, r).run(r.Context(), box) // if the client is gone, there is nothing to do
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) *refusal {
 	if !accepts(r.Header, "text/event-stream") {
 		return &refusal{status: http.StatusNotAcceptable, text: "Accept must admit text/event-stream"}
 	}
-	a, box := h.answer(w), s.attach()
+	a, box := h.answer(w, r), s.attach()
 	// Proxies that speak HTTP/2 hold a header back until there is a body.
 	if a.comment("open") == nil {
 		a.run(r.Context(), box) // an error is an end
