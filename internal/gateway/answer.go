@@ -14,15 +14,21 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 	if meta, ok := rawjson.Get(m.Params, "_meta"); ok && rawjson.Kind(meta) != '{' {
 		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "params._meta is not an object"))
 	}
-	if m.Method == "initialize" {
+	who, rerr := modernCaller(m.Params)
+	switch {
+	case rerr != nil:
+		return rpc.ReplyError(m.ID, rerr)
+	case who != nil && ofOtherEra(m.Method, true):
+		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", who.version, m.Method))
+	case m.Method == "initialize":
 		return f.initialize(ctx, m)
-	}
-	if m.Method == "ping" {
+	case m.Method == "ping":
 		return rpc.Reply(m.ID, json.RawMessage(`{}`))
 	}
-	who, rerr := f.caller(m)
-	if rerr != nil {
-		return rpc.ReplyError(m.ID, rerr)
+	if who == nil {
+		if who, rerr = f.shaken(m.Method); rerr != nil {
+			return rpc.ReplyError(m.ID, rerr)
+		}
 	}
 	set, err := f.connected(who)
 	if err != nil {

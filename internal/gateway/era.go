@@ -64,8 +64,22 @@ func modernCaller(params json.RawMessage) (*caller, *rpc.Error) {
 	}
 	c := &caller{version: version}
 	c.info, _ = rawjson.Get(params, "_meta", metaClientInfo)
-	c.capabilities, _ = rawjson.Get(params, "_meta", metaCapabilities)
+	// "Servers MUST reject" a request without it, and need no clientInfo (2026-07-28, Request Metadata).
+	if c.capabilities, ok = rawjson.Get(params, "_meta", metaCapabilities); !ok || rawjson.Kind(c.capabilities) != '{' {
+		return nil, rpc.Errorf(rpc.InvalidParams, "_meta member %s is missing or not an object", metaCapabilities)
+	}
 	return c, nil
+}
+
+// ofOtherEra reports whether only the revisions of the other era know the method (2026-07-28, Changelog).
+func ofOtherEra(method string, isModern bool) bool {
+	switch method {
+	case "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		return isModern
+	case "server/discover", "subscriptions/listen":
+		return !isModern
+	}
+	return false
 }
 
 func unsupportedVersion(requested string) *rpc.Error {
@@ -73,14 +87,14 @@ func unsupportedVersion(requested string) *rpc.Error {
 	return &rpc.Error{Code: rpc.UnsupportedVersion, Message: "unsupported protocol version", Data: data}
 }
 
-// forHost fits a result to the revision that the host speaks: in 2026-07-28 every result has a type, and lists say how long
-// they may be cached.
-func forHost(result json.RawMessage, c *caller, list bool) json.RawMessage {
+// forHost fits a result to the revision that the host speaks: in 2026-07-28 every result has a type, and lists, resources
+// and the discovery say how long they may be cached (2026-07-28, Caching).
+func forHost(result json.RawMessage, c *caller, cacheable bool) json.RawMessage {
 	if !c.modern() || rawjson.Kind(result) != '{' {
 		return result
 	}
 	defaults := []struct{ name, value string }{{"resultType", `"complete"`}}
-	if list {
+	if cacheable {
 		defaults = append(defaults, struct{ name, value string }{"ttlMs", "0"}, struct{ name, value string }{"cacheScope", `"private"`})
 	}
 	for _, d := range defaults {

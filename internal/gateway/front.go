@@ -207,16 +207,15 @@ func (f *front) takesNoRequests() bool {
 	return f.era == nil
 }
 
-// caller returns what is known of the client that made a request.
-func (f *front) caller(m *rpc.Message) (*caller, *rpc.Error) {
-	c, rerr := modernCaller(m.Params)
-	if c != nil || rerr != nil {
-		return c, rerr
-	}
+// shaken returns what the handshake told of the client, for a request that does not say itself who makes it.
+func (f *front) shaken(method string) (*caller, *rpc.Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.era == nil {
 		return nil, &rpc.Error{Code: rpc.InvalidRequest, Message: "not initialized: begin with initialize, or name the revision in _meta"}
+	}
+	if ofOtherEra(method, false) {
+		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", f.era.version, method)
 	}
 	return f.era, nil
 }

@@ -77,7 +77,7 @@ func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
 	case o.Answer.Error != nil:
 		return &rpc.Message{ID: x.m.ID, Error: o.Answer.Error}
 	}
-	result := forHost(o.Answer.Result, x.who, false)
+	result := forHost(o.Answer.Result, x.who, x.m.Method == "resources/read" && !needsInput(o.Answer.Result))
 	if x.warn(o.Refusal()); x.warning != nil {
 		var err error
 		if result, err = guard.WithVerdict(result, *x.warning); err != nil {
@@ -85,6 +85,14 @@ func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
 		}
 	}
 	return rpc.Reply(x.m.ID, result)
+}
+
+// needsInput reports whether a result is not one yet: its server wants to know something first, and then to be asked
+// again (2026-07-28, Multi Round-Trip Requests).
+func needsInput(result json.RawMessage) bool {
+	raw, _ := rawjson.Get(result, "resultType")
+	kind, _ := rawjson.String(raw)
+	return kind == "input_required"
 }
 
 // warn keeps what the agent is told beside the answer.
