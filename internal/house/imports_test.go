@@ -65,6 +65,8 @@ var table = []row{
 		"plays the scenarios against the real program, and reads labels off the wire as any host would"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},
+	{"internal/bench", "internal/cli internal/rawjson internal/rpc", "", "",
+		"a program that measures: it plays client, relay and server, and runs the product whole"},
 
 	{"cmd/weir", "internal/cli", "", "net/http os/exec", "hands the process to cli and its exit status back"},
 	{"e2e", "", "", "", "other people's servers and clients against the program; nothing of ours from inside"},
@@ -77,10 +79,10 @@ var barredBelow = map[string]struct{ but, why string }{
 	"log":           {"", "log/slog, and only where a logger was handed in"},
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
-	"flag":          {"", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/streamable internal/gateway internal/cli mcpguard internal/demo internal/demo/servers internal/demo/agent", "transports only"},
-	"os/exec":       {"internal/upstream internal/cli internal/demo internal/demo/agent", "processes have one owner"},
-	"os/signal":     {"internal/cli cmd/weir", "signals belong to the program"},
+	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
+	"net/http":      {"internal/upstream internal/streamable internal/gateway internal/cli mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench", "transports only"},
+	"os/exec":       {"internal/upstream internal/cli internal/demo internal/demo/agent internal/bench", "processes have one owner"},
+	"os/signal":     {"internal/cli cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }
 
@@ -101,7 +103,7 @@ var never = []struct{ from, to, why string }{
 // onlyFrom lists packages that only some may import.
 var onlyFrom = map[string]string{
 	"internal/config": "internal/cli internal/importer",
-	"internal/cli":    "cmd/weir",
+	"internal/cli":    "cmd/weir internal/bench",
 	"internal/demo":   "internal/cli",
 }
 

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/weir-mcp/weir/internal/cli"
+)
+
+// roleArgument as the first argument makes the program play a role: the next is the prefix of profiles to leave, "" for none, then
+// comes the role and what it needs.
+const roleArgument = "role"
+
+// The roles.
+const (
+	roleServer     = "server"      // an MCP server on stdio
+	roleHTTPServer = "http-server" // an MCP server over HTTP; it says where on standard error
+	roleRelay      = "relay"       // COMMAND…: a bare relay of lines
+	roleHTTPRelay  = "http-relay"  // URL: a bare reverse proxy; it says where on standard error
+	roleWeir       = "weir"        // ARGUMENT…: Weir itself
+)
+
+// The descriptors on which a process in a role is asked how it is, by one byte, and answers with a line of JSON.
+const (
+	askFD    = 3
+	answerFD = 4
+)
+
+// play runs a role to its end and returns the exit status.
+func play(ctx context.Context, args []string) int {
+	if len(args) < 2 {
+		return complain(errors.New("a role needs a prefix for profiles and a name"))
+	}
+	stop, err := startProfile(args[0])
+	if err != nil {
+		return complain(err)
+	}
+	defer stop()
+	go observe()
+	role, rest := args[1], args[2:]
+	switch role {
+	case roleServer:
+		err = serveLines(os.Stdin, os.Stdout)
+	case roleHTTPServer:
+		err = serveHTTP(ctx, os.Stderr)
+	case roleRelay:
+		err = relayLines(rest, os.Stdin, os.Stdout)
+	case roleHTTPRelay:
+		err = relayHTTP(ctx, rest, os.Stderr)
+	case roleWeir:
+		return cli.Main(ctx, cli.Env{Args: rest, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()})
+	default:
+		err = fmt.Errorf("no role %q", role)
+	}
+	if err != nil {
+		return complain(err)
+	}
+	return 0
+}
+
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, "bench: error:", err)
+	return 1
+}
+
+// A usage is what a process has needed so far.
+type usage struct {
+	Peak    int64 `json:"peak"`    // bytes of memory that were resident at most; 0 if the system does not say
+	Mallocs int64 `json:"mallocs"` // allocations
+	Bytes   int64 `json:"bytes"`   // allocated
+}
+
+// observe answers how the process is until nobody asks any more.
+func observe() {
+	syscall.CloseOnExec(askFD)
+	syscall.CloseOnExec(answerFD)
+	ask, answer := os.NewFile(askFD, "ask"), os.NewFile(answerFD, "answer")
+	one := make([]byte, 1)
+	for {
+		if _, err := io.ReadFull(ask, one); err != nil {
+			return
+		}
+		if err := json.NewEncoder(answer).Encode(ownUsage()); err != nil {
+			return
+		}
+	}
+}
+
+func ownUsage() usage {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{Peak: peak(), Mallocs: int64(m.Mallocs), Bytes: int64(m.TotalAlloc)}
+}
+
+// peak reads the high-water mark of the process's resident memory (proc_pid_status(5), VmHWM).
+func peak() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// startProfile begins a CPU profile; stop ends it and leaves one of all allocations beside it.
+func startProfile(prefix string) (stop func(), err error) {
+	if prefix == "" {
+		return func() {}, nil
+	}
+	cpu, err := os.Create(prefix + ".cpu.pprof")
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(cpu); err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = cpu.Close()
+		if f, err := os.Create(prefix + ".allocs.pprof"); err == nil {
+			_ = pprof.Lookup("allocs").WriteTo(f, 0)
+			_ = f.Close()
+		}
+	}, nil
+}
