@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -28,6 +30,7 @@ func TestCheckAccepts(t *testing.T) {
 		nested(rawjson.MaxDepth, "[", "]"),
 		nested(rawjson.MaxDepth, `{"":`, "}"),
 		`"` + strings.Repeat("[", 2*rawjson.MaxDepth) + `"`,
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"\u006a":1}`,
 	} {
 		if err := rawjson.Check([]byte(doc)); err != nil {
 			t.Errorf("Check(%.60q) = %v", doc, err)
@@ -80,6 +83,7 @@ func TestCheckRefuses(t *testing.T) {
 		{`{"a\/b":1,"a/b":2}`, rawjson.DuplicateName, 10},
 		{"{\"\u00e9\":1,\"\\u00E9\":2}", rawjson.DuplicateName, 8},
 		{`{"":1,"":2}`, rawjson.DuplicateName, 6},
+		{`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"h":1}`, rawjson.DuplicateName, 55},
 		{`[{"x":[{"a":1,"b":2,"a":3}]}]`, rawjson.DuplicateName, 20},
 		{nested(rawjson.MaxDepth+1, "[", "]"), rawjson.TooDeep, rawjson.MaxDepth},
 		{nested(rawjson.MaxDepth+1, `{"":`, "}"), rawjson.TooDeep, 4 * rawjson.MaxDepth},
@@ -129,10 +133,11 @@ func TestCheckErrorsAreBounded(t *testing.T) {
 	}
 }
 
-// Check must never accept what encoding/json refuses; what it refuses for its syntax, encoding/json refuses too.
+// Check must never accept what encoding/json or jsontext refuses; what it refuses for its syntax, encoding/json refuses too.
 func FuzzCheck(f *testing.F) {
 	for _, doc := range []string{
-		`{"a":[1,2.5e3,true,null,"\u00e9\n"]}`, `{"a":1,"\u0061":2}`, "\"\xff\"", `"\ud800"`, `[[[[]]]]`, `{"a":}`, ` 0 `, `1 1`,
+		`{"a":[1,2.5e3,true,null,"\u00e9\n"]}`, `{"a":1,"\u0061":2}`, `"0123456\"0123456\\\ud83d\ude00é0123456789"`,
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"a":1}`, `[-0.5E-3,0]`, "\"\xff\"", `"\ud800"`, `[[[[]]]]`, `{"a":}`, ` 0 `, `1 1`,
 	} {
 		f.Add([]byte(doc))
 	}
@@ -142,6 +147,8 @@ func FuzzCheck(f *testing.F) {
 		switch {
 		case err == nil && !json.Valid(doc):
 			t.Fatal("accepted what encoding/json refuses")
+		case err == nil && !jsontext.Value(doc).IsValid():
+			t.Fatal("accepted what jsontext refuses")
 		case err == nil:
 			return
 		case !errors.As(err, &syntax):

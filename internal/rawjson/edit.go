@@ -21,12 +21,15 @@ func Set(data, value []byte, path ...string) ([]byte, error) {
 // Edit is [Set] for a value that follows from the one before, in one scan: edit gets the value at the path, nil if there
 // is none, and returns the new one. If that is nil, or edit returns an error, Edit returns data itself.
 func Edit(data []byte, edit func(old []byte) ([]byte, error), path ...string) ([]byte, error) {
-	at, ok := root(data)
-	if !ok {
-		return data, fmt.Errorf("document: %w", ErrNotObject)
+	at := span{start: skipSpace(data, 0)}
+	var old, lead []byte // lead is what comes before a value that is added
+	if len(path) == 0 {
+		var ok bool
+		if at, ok = root(data); !ok {
+			return data, fmt.Errorf("document: %w", ErrNotObject)
+		}
+		old = at.of(data)
 	}
-	old := at.of(data)
-	var lead []byte // what comes before a value that is added
 	for depth, name := range path {
 		s, found := find(data, at.start, name)
 		if found {

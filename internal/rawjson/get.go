@@ -40,18 +40,20 @@ func Elements(data []byte) iter.Seq[[]byte] {
 	}
 }
 
-// locate returns the place of the value at the path.
+// locate returns the place of the value at the path. It reads no further than that.
 func locate(data []byte, path []string) (at span, ok bool) {
-	at, ok = root(data)
+	if len(path) == 0 {
+		return root(data)
+	}
+	at.start = skipSpace(data, 0)
 	for _, name := range path {
+		s, ok := find(data, at.start, name)
 		if !ok {
 			return span{}, false
 		}
-		var s slot
-		s, ok = find(data, at.start, name)
 		at = s.value
 	}
-	return at, ok
+	return at, true
 }
 
 // A slot is where a member is, or would be added, in its object.
