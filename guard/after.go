@@ -97,9 +97,7 @@ func (c *Call) answerLabel(a Answer) (label.Label, []annotation.Defect) {
 	}
 	l := label.Label{Sources: from.Sources.Set(), Sensitivity: from.Returns.Set()}
 	l = label.Join(l, claim.Label).Normal()
-	if l.Untrusted || l.Private || l.Malicious || l.Sensitivity.Len() > 0 {
-		l.Attribution = l.Attribution.Union(label.SetOf(c.URI()))
-	}
+	l.Attribution = l.Attribution.Union(label.SetOf(c.URI()))
 	return l, defects
 }
 
