@@ -41,7 +41,8 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("at byte %d: %s", e.Of
 // members of the same unescaped name in any object, and no deeper than [MaxDepth]. The error is a [*SyntaxError]. It
 // costs one pass for a good document, and up to five for a bad one.
 func Check(data []byte) error {
-	if valid(data) {
+	c := checker{data: data}
+	if c.check() {
 		return nil
 	}
 	if at := tooDeep(data); at >= 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,6 +158,32 @@ func FuzzCheck(f *testing.F) {
 			t.Fatalf("offset %d of %d", syntax.Offset, len(doc))
 		case syntax.Fault == rawjson.BadSyntax && json.Valid(doc):
 			t.Fatalf("refused what encoding/json accepts: %v", err)
+		}
+	})
+}
+
+// CheckMembers is two functions in one, and must not differ from them.
+func FuzzCheckMembers(f *testing.F) {
+	for _, doc := range []string{`{"a":1,"\u0062":{"a":[1]}}`, ` { "a" : [ ] , "b" : { } } `, `[{"a":1}]`, `{"a":1,"a":2}`, `0`} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		members, err := rawjson.CheckMembers(doc)
+		if want := rawjson.Check(doc); (err == nil) != (want == nil) {
+			t.Fatalf("%v; Check: %v", err, want)
+		}
+		if err != nil {
+			return
+		}
+		var got, want []string
+		for name, value := range members {
+			got = append(got, name, string(value))
+		}
+		for name, value := range rawjson.Members(doc) {
+			want = append(want, name, string(value))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q; Members: %q", got, want)
 		}
 	})
 }

@@ -1,5 +1,7 @@
 package rawjson
 
+import "bytes"
+
 const space = " \t\r\n"
 
 // skipSpace returns the index of the first byte at or after i that is not white space.
@@ -10,11 +12,34 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
+// nearby is how many bytes of a string are looked at one by one before a search, which is faster but slower to start.
+const nearby = 16
+
 // skipString returns the index behind the string literal at i, or -1 if it has no end.
 func skipString(data []byte, i int) int {
-	for i++; i < len(data); i += 2 {
-		if i += quiet(data[i:]); i < len(data) && data[i] == '"' {
+	i++
+	for stop := min(i+nearby, len(data)); i < stop; i++ {
+		switch data[i] {
+		case '"':
 			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	for i < len(data) {
+		n := bytes.IndexByte(data[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		// A quote counts if the backslashes before it pair up. No backslash is walked over twice.
+		end := i + n
+		first := end
+		for first > i && data[first-1] == '\\' {
+			first--
+		}
+		i = end + 1
+		if (end-first)%2 == 0 {
+			return i
 		}
 	}
 	return -1

@@ -2,18 +2,37 @@ package rawjson
 
 import (
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// valid reports whether Check accepts the document, in one pass and, unless objects are large or names have escapes,
+// CheckMembers is [Check] and then, unless it refuses the document, [Members], in one pass over the document.
+func CheckMembers(data []byte) (iter.Seq2[string, []byte], error) {
+	c := checker{data: data, outer: make([]member, 0, 8)}
+	if !c.check() {
+		if err := Check(data); err != nil {
+			return nil, err
+		}
+		return Members(data), nil
+	}
+	return func(yield func(string, []byte) bool) {
+		for _, m := range c.outer {
+			// Names were unquoted before, so this can be.
+			if name, _ := unquote(m.name.of(data)); !yield(name, m.value.of(data)) {
+				return
+			}
+		}
+	}, nil
+}
+
+// check reports whether [Check] accepts the document, in one pass and, unless objects are large or names have escapes,
 // without allocating. Why a document is refused is for others to find out.
-func valid(data []byte) bool {
-	c := checker{data: data}
+func (c *checker) check() bool {
 	c.names = c.room[:0]
-	i := c.value(skipSpace(data, 0))
-	return i >= 0 && skipSpace(data, i) == len(data)
+	i := c.value(skipSpace(c.data, 0))
+	return i >= 0 && skipSpace(c.data, i) == len(c.data)
 }
 
 // fewNames is how many members of an object are compared with each other one by one; more are hashed.
@@ -26,6 +45,7 @@ type checker struct {
 	depth int
 	names []span // of the members of all objects that are open, the innermost last; without quotes
 	room  [32]span
+	outer []member // those of the outermost object, if that is the document; kept if not nil
 }
 
 // value checks any value.
@@ -97,13 +117,18 @@ func (c *checker) object(i int) int {
 		if end < 0 || !c.enter(span{i + 1, end - 1}, escaped, first, &many) {
 			return -1
 		}
+		m := member{name: span{i, end}}
 		if i = skipSpace(c.data, end); !c.at(i, ':') {
 			return -1
 		}
-		if i = c.value(skipSpace(c.data, i+1)); i < 0 {
+		m.value.start = skipSpace(c.data, i+1)
+		if m.value.end = c.value(m.value.start); m.value.end < 0 {
 			return -1
 		}
-		i = skipSpace(c.data, i)
+		if c.depth == 1 && c.outer != nil {
+			c.outer = append(c.outer, m)
+		}
+		i = skipSpace(c.data, m.value.end)
 		switch {
 		case c.at(i, ','):
 			i = skipSpace(c.data, i+1)
@@ -282,20 +307,6 @@ func plain(data []byte) int {
 		if b := data[i]; b < ' ' || b >= utf8.RuneSelf || b == '"' || b == '\\' {
 			return i
 		}
-	}
-	return i
-}
-
-// quiet counts the bytes at the beginning of data before the first quote or backslash.
-func quiet(data []byte) int {
-	i := 0
-	for ; i+8 <= len(data); i += 8 {
-		w := binary.LittleEndian.Uint64(data[i:])
-		if found := equal(w, '"') | equal(w, '\\'); found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for ; i < len(data) && data[i] != '"' && data[i] != '\\'; i++ {
 	}
 	return i
 }

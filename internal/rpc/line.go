@@ -20,6 +20,7 @@ type line struct {
 type lineReader struct {
 	in    *bufio.Reader
 	limit int
+	last  int   // length of the last line that did not fit the buffer
 	err   error // that ended the input
 }
 
@@ -56,19 +57,29 @@ func (l *lineReader) line() ([]byte, *BadMessage) {
 		if err != bufio.ErrBufferFull && data == nil {
 			return bytes.Clone(part), nil
 		}
-		data = append(grow(data, len(part), l.limit), part...)
+		data = append(l.grow(data, len(part)), part...)
 		if err != bufio.ErrBufferFull {
+			l.last = len(data)
 			return trimEnd(data), nil
 		}
 	}
 }
 
-// grow makes room for n more bytes. It doubles, so that a long line is copied about once, but never beyond the limit.
-func grow(data []byte, n, limit int) []byte {
+// longLine is the length from which on a line is expected to become as long as the last that was.
+const longLine = 1 << 20
+
+// grow makes room for n more bytes, but never beyond the limit. It doubles, so that a long line is copied about once. A
+// line that has become long gets the room that the last long one needed: they tend to come in series, and memory that
+// is outgrown stays in use until the next collection.
+func (l *lineReader) grow(data []byte, n int) []byte {
 	if cap(data)-len(data) >= n {
 		return data
 	}
-	grown := make([]byte, len(data), max(len(data)+n, min(2*cap(data), limit)))
+	size := 2 * max(cap(data), readBuffer)
+	if size > longLine {
+		size = max(size, l.last)
+	}
+	grown := make([]byte, len(data), max(len(data)+n, min(size, l.limit)))
 	copy(grown, data)
 	return grown
 }

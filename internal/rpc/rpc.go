@@ -94,7 +94,8 @@ func Parse(data []byte) (*Message, error) {
 }
 
 func parse(data []byte) (*Message, *Error) {
-	if err := rawjson.Check(data); err != nil {
+	members, err := rawjson.CheckMembers(data)
+	if err != nil {
 		return nil, Errorf(ParseError, "parse error %v", err)
 	}
 	switch rawjson.Kind(data) {
@@ -105,7 +106,7 @@ func parse(data []byte) (*Message, *Error) {
 		return nil, Errorf(InvalidRequest, "message is not an object")
 	}
 	m, version := new(Message), ""
-	for name, value := range rawjson.Members(data) {
+	for name, value := range members {
 		if e := m.set(name, value, &version); e != nil {
 			return nil, e
 		}
@@ -186,6 +187,12 @@ func validID(value []byte) bool {
 // that line breaks in the white space between their tokens are left out. They must be valid JSON. A response that has
 // no result, or an error beside it, goes out as an error.
 func (m *Message) Append(dst []byte) []byte {
+	dst, body := m.appendHead(dst)
+	return m.appendTail(appendLine(dst, body))
+}
+
+// appendHead appends what comes before the body, which is params, error or result.
+func (m *Message) appendHead(dst []byte) (_ []byte, body json.RawMessage) {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	switch {
 	case m.ID != nil:
@@ -197,15 +204,19 @@ func (m *Message) Append(dst []byte) []byte {
 	case !m.IsResponse():
 		dst = rawjson.AppendQuote(append(dst, `,"method":`...), m.Method)
 		if len(m.Params) > 0 {
-			dst = appendLine(append(dst, `,"params":`...), m.Params)
+			return append(dst, `,"params":`...), m.Params
 		}
+		return dst, nil
 	case len(m.Error) > 0:
-		dst = appendLine(append(dst, `,"error":`...), m.Error)
+		return append(dst, `,"error":`...), m.Error
 	case len(m.Result) > 0:
-		dst = appendLine(append(dst, `,"result":`...), m.Result)
-	default:
-		dst = append(dst, `,"error":{"code":-32603,"message":"no result"}`...)
+		return append(dst, `,"result":`...), m.Result
 	}
+	return append(dst, `,"error":{"code":-32603,"message":"no result"}`...), nil
+}
+
+// appendTail appends what comes after the body.
+func (m *Message) appendTail(dst []byte) []byte {
 	for name, value := range rawjson.Members(m.Rest) {
 		dst = append(rawjson.AppendQuote(append(dst, ','), name), ':')
 		dst = appendLine(dst, value)
@@ -220,7 +231,7 @@ func (m *Message) size() int {
 
 // appendLine appends a JSON value without its line breaks. A string holds none, so all are white space.
 func appendLine(dst, value []byte) []byte {
-	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
+	if isLine(value) {
 		return append(dst, value...)
 	}
 	for _, c := range value {
@@ -229,6 +240,11 @@ func appendLine(dst, value []byte) []byte {
 		}
 	}
 	return dst
+}
+
+// isLine reports whether there are no line breaks in a value.
+func isLine(value []byte) bool {
+	return bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0
 }
 
 // quoted returns hostile text as a bounded, printable Go string.

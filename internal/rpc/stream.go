@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
 // DefaultMaxMessage is the size limit of a message in bytes where none is set: 64 MiB.
 const DefaultMaxMessage = 64 << 20
 
-// keepBuffer is the largest write buffer that a stream keeps for its next message.
-const keepBuffer = 1 << 20
+const (
+	keepBuffer = 1 << 20   // the largest write buffer that a stream keeps for its next message
+	apart      = 512 << 10 // from here on, a message's body is not copied to be written with the rest
+)
 
 // StreamOptions adjust a Stream.
 type StreamOptions struct {
@@ -97,8 +100,8 @@ func (s *Stream) pump() {
 	}
 }
 
-// Write sends the message by one call of the writer's Write; messages of concurrent calls follow each other. Once that
-// call has begun it goes on when ctx ends, since half a line would spoil the stream, but Write returns ctx's error at
+// Write sends the message by one call of the writer's Write, or if it is long, by three; messages of concurrent calls
+// follow each other. Once that has begun it goes on when ctx ends, since half a line would spoil the stream, but Write returns ctx's error at
 // once. An error of the writer is returned by all later calls.
 func (s *Stream) Write(ctx context.Context, m *Message) error {
 	if err := ctx.Err(); err != nil {
@@ -130,18 +133,30 @@ func (s *Stream) write(m *Message) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	if size := m.size(); cap(s.buf) < size {
-		s.buf = make([]byte, 0, size)
-	}
-	s.buf = append(m.Append(s.buf[:0]), '\n')
-	_, err := s.w.Write(s.buf)
-	if err != nil {
+	if err := s.send(m); err != nil {
 		s.broken = fmt.Errorf("writing message: %w", err)
 	}
-	if cap(s.buf) > keepBuffer {
-		s.buf = nil
-	}
 	return s.broken
+}
+
+// send writes the message, a long body from where it is.
+func (s *Stream) send(m *Message) error {
+	head, body := m.appendHead(s.buf[:0])
+	if len(body) < apart || !isLine(body) {
+		line := append(m.appendTail(appendLine(slices.Grow(head, m.size()), body)), '\n')
+		if cap(line) <= keepBuffer {
+			s.buf = line
+		}
+		_, err := s.w.Write(line)
+		return err
+	}
+	s.buf = append(m.appendTail(head), '\n')
+	for _, part := range [][]byte{s.buf[:len(head)], body, s.buf[len(head):]} {
+		if _, err := s.w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close closes the reader and the writer, and returns the first error of that. It does not wait for a Read or Write of
