@@ -1,12 +1,14 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -48,14 +50,16 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if err != nil {
 		return withheld(err)
 	}
-	l, defects := c.answerLabel(a)
+	// What the guard reads of a result, which may be large: one scan for all questions.
+	said := rawjson.Pick(a.Result, "_meta", "isError")
+	l, defects := c.answerLabel(a, said)
 	for _, d := range defects {
 		if err := g.Defect(ctx, c, d); err != nil {
 			return withheld(err)
 		}
 	}
 	facts := c.facts(policy.OnResult, state)
-	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(a.Result)
+	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(said)
 	v, err := g.settle(ctx, c, facts, a.Raw())
 	if err != nil {
 		return withheld(err)
@@ -72,10 +76,24 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		o.Answer = a
 		return o
 	}
-	if o.Answer.Result, err = annotation.WriteResult(stripOwnMeta(a.Result), l); err != nil {
+	if o.Answer.Result, err = labelled(a.Result, said, l); err != nil {
 		return withheld(err)
 	}
 	return o
+}
+
+// labelled returns the result with the label, and without what no server may say. Its _meta is in said.
+func labelled(result, said json.RawMessage, l label.Label) (json.RawMessage, error) {
+	before, _ := rawjson.Get(said, "_meta")
+	said, err := annotation.WriteResult(stripOwnMeta(said), l)
+	if err != nil {
+		return nil, err
+	}
+	after, ok := rawjson.Get(said, "_meta")
+	if !ok || bytes.Equal(before, after) {
+		return result, nil
+	}
+	return rawjson.Set(result, after, "_meta")
 }
 
 func withheld(err error) Outcome {
@@ -83,12 +101,13 @@ func withheld(err error) Outcome {
 }
 
 // answerLabel joins what the contract says of the tool's answers with what the answer says of itself. What a trusted
-// server says of one result narrows what it declared for all of them; what any other server says only adds.
-func (c *Call) answerLabel(a Answer) (label.Label, []annotation.Defect) {
+// server says of one result narrows what it declared for all of them; what any other server says only adds. The result's
+// _meta is in said.
+func (c *Call) answerLabel(a Answer, said json.RawMessage) (label.Label, []annotation.Defect) {
 	var claim annotation.Claim
 	var defects []annotation.Defect
 	if a.Error == nil {
-		claim, defects = annotation.ReadResult(a.Result)
+		claim, defects = annotation.ReadResult(said)
 		defects = append(defects, c.violations(claim.Stated)...)
 	}
 	from := c.Effective

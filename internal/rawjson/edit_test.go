@@ -222,6 +222,22 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
+func TestPick(t *testing.T) {
+	for _, test := range []struct{ doc, want string }{
+		{`{}`, `{}`},
+		{`{"b":1}`, `{}`},
+		{`{"a":1,"b":2,"c":3}`, `{"a":1,"c":3}`},
+		{` { "c" : [ 1 ] , "\u0061" : { } } `, `{"c":[ 1 ],"\u0061":{ }}`},
+		{`{"b":{"a":1}}`, `{}`},
+		{`[1]`, `[1]`},
+		{``, ``},
+	} {
+		if got := rawjson.Pick([]byte(test.doc), "a", "c"); string(got) != test.want {
+			t.Errorf("Pick(%s) = %s, want %s", test.doc, got, test.want)
+		}
+	}
+}
+
 func BenchmarkGet(b *testing.B) {
 	for _, size := range sizes {
 		doc := document(size.bytes)
