@@ -160,7 +160,7 @@ func (h *httpConn) Write(ctx context.Context, m *rpc.Message) error {
 	if err != nil {
 		return err
 	}
-	bound, cancel := context.WithCancel(h.life)
+	bound, cancel := context.WithCancel(WithHeader(h.life, headerOf(ctx)))
 	id := string(m.ID)
 	detach := context.AfterFunc(ctx, func() {
 		cancel()

@@ -39,6 +39,19 @@ type origin struct {
 	protocol atomic.Pointer[string] // the agreed revision; nil before
 }
 
+type headerKey struct{}
+
+// WithHeader returns a context for [Conn.Call] that has the header sent with the HTTP request, where there is one. It
+// must not change afterwards, and its names are in canonical form.
+func WithHeader(ctx context.Context, header http.Header) context.Context {
+	return context.WithValue(ctx, headerKey{}, header)
+}
+
+func headerOf(ctx context.Context) http.Header {
+	header, _ := ctx.Value(headerKey{}).(http.Header)
+	return header
+}
+
 func newOrigin(spec Spec, endpoint *url.URL, opts Options) *origin {
 	o := &origin{endpoint: endpoint, headers: maps.Clone(spec.Headers), limit: int64(opts.MaxMessage)}
 	switch {
@@ -89,6 +102,9 @@ func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 		ctx, cancel = context.WithTimeout(ctx, deleteWait)
 	}
 	req = req.Clone(ctx)
+	for name, values := range headerOf(ctx) {
+		req.Header[name] = values
+	}
 	for name, value := range o.headers {
 		req.Header.Set(name, value)
 	}
