@@ -106,7 +106,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, s *session, m 
 		return invalid(m, rpc.InvalidRequest, "another request with this id is not answered yet")
 	}
 	defer s.abandon(m.ID, box)
-	s.accept(r.Context(), m)          // if the session is over, box holds an error
+	s.accept(r.Context(), m)             // if the session is over, box holds an error
 	h.answer(w, r).run(r.Context(), box) // if the client is gone, there is nothing to do
 	return nil
 }
