@@ -46,7 +46,9 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 	case catalog.Templates.Method:
 		return f.list(ctx, m, who, catalog.Templates)
 	case "logging/setLevel":
-		return f.broadcast(ctx, m, who, set)
+		return f.setLevel(ctx, m, who, set)
+	case "subscriptions/listen":
+		return f.listen(ctx, m, set)
 	}
 	return f.guarded(ctx, m, who, set)
 }
@@ -65,20 +67,6 @@ func (f *front) list(ctx context.Context, m *rpc.Message, who *caller, kind cata
 		return internalError(m, err)
 	}
 	return rpc.Reply(m.ID, forHost(l.Result(), who, true))
-}
-
-// broadcast sends a request that carries no agent's data to every server, and answers when all have.
-func (f *front) broadcast(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
-	for _, l := range set.all {
-		answer, err := l.call(ctx, f, m, m.Params)
-		switch {
-		case err != nil:
-			f.g.log.Warn("passing on "+m.Method, "error", err)
-		case answer.Error != nil && len(set.all) == 1:
-			return answer
-		}
-	}
-	return rpc.Reply(m.ID, forHost(json.RawMessage(`{}`), who, false))
 }
 
 func internalError(m *rpc.Message, err error) *rpc.Message {

@@ -51,7 +51,7 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + err.Error())
 	}
 	if x.who.modern() {
-		return x.inputRequired(p, params)
+		return x.inputRequired(p, params, held == nil)
 	}
 	ctx, cancel := context.WithDeadline(ctx, p.Expires)
 	defer cancel()
@@ -76,14 +76,23 @@ func notAccepted(said approve.Answer, q *guard.Question) string {
 	return "a person was asked and did not accept (" + string(said) + "): " + q.Message
 }
 
-// inputRequired is the result by which 2026-07-28 asks a person.
-func (x *exchange) inputRequired(p *approve.Pending, params json.RawMessage) *rpc.Message {
+// inputRequired is the result by which 2026-07-28 asks a person. What the host has answered to a server's question comes
+// back with the answer to ours, if the request has still to be sent.
+func (x *exchange) inputRequired(p *approve.Pending, params json.RawMessage, unsent bool) *rpc.Message {
+	state := statePrefix + p.ID
+	if unsent {
+		more, err := x.carry()
+		if err != nil {
+			return internalError(x.m, err)
+		}
+		state += more
+	}
 	result, err := json.Marshal(map[string]any{
 		"resultType": "input_required",
 		"inputRequests": map[string]any{
 			inputID: map[string]any{"method": "elicitation/create", "params": params},
 		},
-		"requestState": statePrefix + p.ID,
+		"requestState": state,
 	})
 	if err != nil {
 		return internalError(x.m, err)
@@ -122,6 +131,7 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 	if !ours {
 		return nil, m, nil
 	}
+	id, carried, _ := strings.Cut(id, ".")
 	principal := f.host.principal
 	p, err := f.g.book.Find(id, principal)
 	if err != nil {
@@ -134,6 +144,9 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 	}
 	plain := *m
 	plain.Params = rawjson.Delete(rawjson.Delete(m.Params, "requestState"), "inputResponses")
+	if rerr := f.carried(&plain, carried); rerr != nil {
+		return nil, m, rerr
+	}
 	r := &resumption{question: p.Question, said: said, held: p.Held}
 	if r.held != nil && !p.Question.Asks(plain.Method, plain.Params) {
 		return nil, m, rpc.Errorf(rpc.InvalidParams, "params.requestState belongs to another request")

@@ -23,6 +23,8 @@ const (
 	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+	metaLogLevel     = "io.modelcontextprotocol/logLevel"       // of a request that wants log messages
+	metaSubscription = "io.modelcontextprotocol/subscriptionId" // of a notification that was listened for
 )
 
 // A caller is what a request says of the client that made it: by its own _meta in 2026-07-28, by the handshake before.

@@ -22,9 +22,10 @@ const (
 
 // A front is one host connection.
 type front struct {
-	g    *Gateway
-	conn rpc.Conn
-	host host
+	g       *Gateway
+	conn    rpc.Conn
+	host    host
+	leaving chan struct{} // closed when no more is read from the host
 
 	mu       sync.Mutex
 	era      *caller // what the handshake agreed; nil before it and in 2026-07-28
@@ -37,10 +38,17 @@ type front struct {
 // serve runs one host connection: it reads until the host leaves or ctx ends, answers requests concurrently, and returns
 // when the last answer is out.
 func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
-	f := &front{g: g, conn: conn, host: h, inFlight: map[string]context.CancelCauseFunc{}, asked: map[string]chan *rpc.Message{}}
+	f := &front{
+		g: g, conn: conn, host: h, leaving: make(chan struct{}),
+		inFlight: map[string]context.CancelCauseFunc{}, asked: map[string]chan *rpc.Message{},
+	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	err := f.read(ctx, work, &wg)
+	if h.shared && ctx.Err() != nil {
+		f.cancelAll() // who hangs up cancels (2026-07-28, Streamable HTTP, Cancellation)
+	}
+	close(f.leaving)
 	drained := time.AfterFunc(drainTime, stop)
 	wg.Wait()
 	drained.Stop()
@@ -87,6 +95,15 @@ func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
 			continue
 		}
 		wg.Go(run)
+	}
+}
+
+// cancelAll ends every request in flight.
+func (f *front) cancelAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, cancel := range f.inFlight {
+		cancel(errCancelled)
 	}
 }
 
@@ -147,7 +164,7 @@ func (f *front) notified(ctx context.Context, m *rpc.Message) {
 		return
 	}
 	for _, l := range set.all {
-		if conn, err := l.connection(ctx); err == nil {
+		if conn, err := l.connection(ctx); err == nil && !(conn.Modern() && m.Method == "notifications/roots/list_changed") {
 			if err := conn.Notify(ctx, m.Method, m.Params); err != nil {
 				f.g.log.Warn("passing on a notification", "server", l.server.Name, "error", err)
 			}
@@ -223,9 +240,6 @@ func (f *front) shaken(method string) (*caller, *rpc.Error) {
 // connected returns the links of the connection, made for the caller if they do not exist yet.
 func (f *front) connected(c *caller) (*links, error) {
 	hello := upstream.Hello{Protocol: c.version, ClientInfo: c.info, Capabilities: c.capabilities}
-	if c.modern() {
-		hello.Capabilities = withoutRequests(c.capabilities)
-	}
 	if f.host.shared {
 		return f.g.sharedLinks(f.host.principal, hello)
 	}
@@ -235,13 +249,4 @@ func (f *front) connected(c *caller) (*links, error) {
 		f.links = newLinks(f.g, hello, f)
 	}
 	return f.links, nil
-}
-
-// withoutRequests removes the capabilities by which a client of an older revision invites requests from the server: they
-// could not be passed on to a host that speaks 2026-07-28.
-func withoutRequests(capabilities json.RawMessage) json.RawMessage {
-	for _, name := range []string{"elicitation", "sampling", "roots"} {
-		capabilities = rawjson.Delete(capabilities, name)
-	}
-	return capabilities
 }

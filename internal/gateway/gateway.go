@@ -19,17 +19,20 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -65,18 +68,23 @@ type Options struct {
 	Stderr     io.Writer         // where stdio servers' standard error goes; nil: nowhere
 	MaxMessage int               // bytes of one message; zero: the default of package rpc
 	Logger     *slog.Logger      // nil: none
+
+	// Names in the Host header and web origins that may connect over HTTP; see streamable.Options.
+	AllowedHosts, AllowedOrigins []string
 }
 
 // A Gateway serves hosts. Make one with [New] and end it with Close.
 type Gateway struct {
-	opts  Options
-	guard *guard.Guard
-	book  *approve.Book
-	log   *slog.Logger
-	http  *streamable.Handler
+	opts   Options
+	guard  *guard.Guard
+	book   *approve.Book
+	log    *slog.Logger
+	http   *streamable.Handler
+	holds  *holds
+	sealer *sealer
 
 	mu     sync.Mutex
-	shared map[string]*links // by principal
+	shared map[string]*links // by principal, and what its clients take
 	closed bool
 }
 
@@ -108,8 +116,13 @@ func New(opts Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	gw := &Gateway{opts: opts, guard: g, book: book, log: opts.Logger, shared: map[string]*links{}}
-	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: int64(opts.MaxMessage), Logger: opts.Logger})
+	sealer, err := newSealer()
+	if err != nil {
+		return nil, err
+	}
+	gw := &Gateway{holds: newHolds(opts.Approval), sealer: sealer, opts: opts, guard: g, book: book, log: opts.Logger, shared: map[string]*links{}}
+	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: int64(opts.MaxMessage), Logger: opts.Logger,
+		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
 	return gw, nil
 }
 
@@ -133,6 +146,7 @@ func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.
 // Close ends every connection and waits for the servers' processes.
 func (g *Gateway) Close() error {
 	g.http.Close()
+	g.holds.close()
 	g.mu.Lock()
 	g.closed = true
 	shared := g.shared
@@ -142,20 +156,37 @@ func (g *Gateway) Close() error {
 	for _, l := range shared {
 		errs = append(errs, l.close())
 	}
+	g.holds.running.Wait()
 	return errors.Join(errs...)
 }
 
-// sharedLinks returns the links that the requests of a principal share, and connects them for the first.
+// sharedLinks returns the links that the requests of a principal share. Servers of the older revisions are told once what
+// their client takes, so clients that differ in that share none.
 func (g *Gateway) sharedLinks(principal string, hello upstream.Hello) (*links, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, errors.New("the gateway is closed")
 	}
-	l, ok := g.shared[principal]
+	key := principal + " " + taken(hello.Capabilities)
+	l, ok := g.shared[key]
 	if !ok {
 		l = newLinks(g, hello, nil)
-		g.shared[principal] = l
+		g.shared[key] = l
 	}
 	return l, nil
+}
+
+// taken names the requests of servers that a client takes, in one of a few dozen ways.
+func taken(capabilities json.RawMessage) string {
+	var names []string
+	for _, path := range [][]string{
+		{"elicitation"}, {"elicitation", "form"}, {"elicitation", "url"},
+		{"sampling"}, {"sampling", "tools"}, {"sampling", "context"}, {"roots"},
+	} {
+		if _, ok := rawjson.Get(capabilities, path...); ok {
+			names = append(names, strings.Join(path, "."))
+		}
+	}
+	return strings.Join(names, " ")
 }

@@ -15,9 +15,13 @@ import (
 // An exchange is one request of an agent on its way through the guard.
 type exchange struct {
 	f     *front
+	sent  *rpc.Message // as the host sent it, but for our own question's answer
 	m     *rpc.Message
 	who   *caller
 	route *route
+	state *returnState // with which the host came back; nil if it did not
+
+	modernServer bool // whether the server that answered speaks 2026-07-28
 
 	warning *guard.Refusal // what the agent is told beside the answer; nil if nothing
 }
@@ -28,52 +32,124 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
-	r, rerr := f.route(ctx, m, set)
+	x := &exchange{f: f, sent: m, m: m, who: who}
+	if rerr := x.comeBack(); rerr != nil {
+		return rpc.ReplyError(m.ID, rerr)
+	}
+	if x.route, rerr = f.route(ctx, x.m, set); rerr == nil {
+		rerr = x.sameServer()
+	}
+	if rerr == nil {
+		rerr = x.checkHeaders()
+	}
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
-	x := &exchange{f: f, m: m, who: who, route: r}
 	if resumed != nil && resumed.said != approve.Accepted {
 		q := resumed.question
+		x.letGo()
 		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: notAccepted(resumed.said, q)})
 	}
 	if resumed != nil && resumed.held != nil {
 		return x.handOn(ctx, *resumed.held)
 	}
-	v := f.g.guard.Before(ctx, r.call)
-	if v.Effect == policy.Ask {
-		if refusal := x.ask(ctx, v.Question, nil); refusal != nil {
+	for round := range maxRounds {
+		answer, refusal := x.round(ctx)
+		switch {
+		case refusal != nil:
+			return refusal
+		case who.modern() || !needsInput(answer.Result):
+			return x.handOn(ctx, *answer)
+		}
+		if refusal := x.fulfil(ctx, *answer, round); refusal != nil {
 			return refusal
 		}
-		v = f.g.guard.Before(ctx, r.call)
+	}
+	return internalError(m, fmt.Errorf("server %s still asks for input after %d rounds", x.route.call.Server, maxRounds))
+}
+
+// round asks the guard, then the server. It returns the server's answer, or what to answer the host instead.
+func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
+	g := x.f.g
+	v := g.guard.Before(ctx, x.route.call)
+	if v.Effect == policy.Ask {
+		if refusal := x.ask(ctx, v.Question, nil); refusal != nil {
+			return nil, refusal
+		}
+		v = g.guard.Before(ctx, x.route.call)
 	}
 	if !v.Allowed() {
-		return x.refused(afterAnswer(v.Refusal()))
+		x.letGo()
+		return nil, x.refused(afterAnswer(v.Refusal()))
 	}
 	x.warn(v.Refusal())
-	params, err := r.params(v.Params)
+	params, err := x.route.params(v.Params)
 	if err != nil {
-		return internalError(m, err)
+		return nil, internalError(x.m, err)
 	}
-	answer, err := r.link.call(ctx, f, m, params)
+	answer, err := x.send(ctx, params)
+	if err == nil && x.who.modern() && x.modernServer && needsInput(answer.Result) {
+		answer.Result, err = x.wrap(answer.Result)
+	}
 	if err != nil {
-		return internalError(m, err)
+		return nil, internalError(x.m, err)
 	}
-	return x.handOn(ctx, guard.Answer{Result: answer.Result, Error: answer.Error})
+	return &guard.Answer{Result: answer.Result, Error: answer.Error}, nil
+}
+
+// send passes the request to its server, in the server's era.
+func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Message, error) {
+	if x.state != nil && x.state.Kind == stateHeld {
+		name, _ := rawjson.String(x.state.Value)
+		c, ok := x.f.g.holds.take(name)
+		if !ok {
+			return rpc.ReplyError(x.m.ID, rpc.Errorf(rpc.InvalidParams, "%v", errState)), nil
+		}
+		return x.goOn(ctx, c)
+	}
+	l := x.route.link
+	conn, err := l.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x.modernServer = conn.Modern()
+	if answer, ok := x.subscribe(ctx, conn); ok {
+		return answer, nil
+	}
+	if params, err = x.suit(ctx, conn, params); err != nil {
+		return nil, err
+	}
+	fl := newFlight(x.f, x.m, x.who)
+	fl.call = x.route.call
+	ctx = x.withHeaders(ctx, conn, params)
+	if x.holds(conn) {
+		return x.begin(ctx, fl, params)
+	}
+	return l.call(ctx, fl, x.m.Method, params)
+}
+
+// admit asks the guard, and if need be a person, whether the agent may see an answer. It returns what to answer the host
+// instead if not.
+func (x *exchange) admit(ctx context.Context, a guard.Answer) (guard.Outcome, *rpc.Message) {
+	o := x.f.g.guard.After(ctx, x.route.call, a)
+	if o.Effect == policy.Ask {
+		if refusal := x.ask(ctx, o.Question, &a); refusal != nil {
+			return o, refusal
+		}
+		o = x.f.g.guard.After(ctx, x.route.call, a)
+	}
+	if !o.Allowed() {
+		return o, x.refused(afterAnswer(o.Refusal()))
+	}
+	return o, nil
 }
 
 // handOn gives the agent an answer, as far as the guard lets it.
 func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
-	o := x.f.g.guard.After(ctx, x.route.call, a)
-	if o.Effect == policy.Ask {
-		if refusal := x.ask(ctx, o.Question, &a); refusal != nil {
-			return refusal
-		}
-		o = x.f.g.guard.After(ctx, x.route.call, a)
-	}
+	o, refusal := x.admit(ctx, a)
 	switch {
-	case !o.Allowed():
-		return x.refused(afterAnswer(o.Refusal()))
+	case refusal != nil:
+		return refusal
 	case o.Answer.Error != nil:
 		return &rpc.Message{ID: x.m.ID, Error: o.Answer.Error}
 	}

@@ -28,9 +28,10 @@ type links struct {
 	owner *front // who gets what servers ask and announce; nil if shared
 	all   []*link
 
-	mu     sync.Mutex
-	lists  map[string]*catalog.List // by list method
-	tokens progressTokens
+	mu        sync.Mutex
+	lists     map[string]*catalog.List // by list method
+	level     string                   // of log messages, as the host has set it; "" if it has not
+	listeners map[*listener]bool
 }
 
 // A link is the connection to one server. It is dialled when first needed, and again after the server has died.
@@ -38,16 +39,22 @@ type link struct {
 	set     *links
 	server  Server
 	defects throttle
+	flights flights
+	watches watches
 
 	mu     sync.Mutex // held while dialling: one attempt at a time
 	conn   *upstream.Conn
 	err    error // of the last attempt
 	next   time.Time
 	closed bool
+
+	levelMu sync.Mutex
+	levelOf *upstream.Conn // whose log level was set last
+	level   string
 }
 
 func newLinks(g *Gateway, hello upstream.Hello, owner *front) *links {
-	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}}
+	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, listeners: map[*listener]bool{}}
 	for _, s := range g.opts.Servers {
 		if s.Timeout <= 0 {
 			s.Timeout = DefaultTimeout
@@ -107,6 +114,7 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 	}
 	l.conn, l.err = conn, nil
 	l.note(ctx, "connected", nil)
+	l.rewatch(conn)
 	return conn, nil
 }
 
@@ -241,17 +249,19 @@ func capabilityOf(method string) string {
 	return "tools"
 }
 
-// call sends a host's request to the server and waits for the answer, for as long as the server's timeout allows.
-func (l *link) call(ctx context.Context, f *front, m *rpc.Message, params json.RawMessage) (*rpc.Message, error) {
+// call sends a request to the server and waits for the answer, for as long as the server's timeout allows. The time that
+// the host takes to answer the server's questions does not count.
+func (l *link) call(ctx context.Context, fl *flight, method string, params json.RawMessage) (*rpc.Message, error) {
 	conn, err := l.connection(ctx)
 	if err != nil {
 		return nil, err
 	}
-	params, done := l.set.tokens.track(f, m, params)
-	defer done()
-	ctx, cancel := context.WithTimeoutCause(ctx, l.server.Timeout, fmt.Errorf("no answer within %v", l.server.Timeout))
-	defer cancel()
-	answer, err := conn.Call(ctx, m.Method, params)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	fl.limit(l.server.Timeout, cancel)
+	params = l.flights.depart(fl, params)
+	defer l.flights.land(fl)
+	answer, err := conn.Call(ctx, method, params)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -269,6 +279,7 @@ func (set *links) close() error {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.closed = true
+			l.unwatch()
 			if l.conn != nil {
 				errs[i] = l.conn.Close()
 			}

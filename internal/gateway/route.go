@@ -16,7 +16,8 @@ import (
 type route struct {
 	link   *link
 	call   *guard.Call
-	rename string // params member that holds the name the host uses; empty if that is the server's own
+	tool   json.RawMessage // the tool as it is listed; nil for anything else
+	rename string          // params member that holds the name the host uses; empty if that is the server's own
 }
 
 // codeNotFound is what servers answer for a resource they do not have (2025-11-25, Resources, Error Handling).
@@ -150,6 +151,9 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 		ID: rand.Text(), Session: f.host.sessionRef(m.Params), Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
 	}}
+	if m.Method == "tools/call" {
+		r.tool = e.Raw
+	}
 	if e.Shown != e.Name {
 		r.rename = e.Name
 	}

@@ -1,0 +1,174 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// A flight is one request of a host on its way to a server and back. What a server sends meanwhile is matched with it:
+// progress by a token of the gateway's own; questions and log messages by being the only or the newest that fits, since
+// nothing in them says which request they belong to.
+type flight struct {
+	call  *guard.Call     // nil if no agent's data is on board
+	takes json.RawMessage // the host's capabilities
+	level string          // the least log level that the request asks for, "" for none (2026-07-28, Logging)
+	asks  chan *ask       // takes what the server asks of a host that takes no requests; nil if it takes them
+	over  chan struct{}   // closed when the server's answer is there, or will not come
+
+	number int64 // of the link's flights, and its progress token
+
+	mu        sync.Mutex
+	front     *front          // the host connection that waits for the answer
+	id        json.RawMessage // of the host's request
+	token     json.RawMessage // the host's own progress token; nil if it has none
+	patience  time.Duration
+	timer     *time.Timer // runs while the server has to do something
+	questions int         // that the host has to answer first
+}
+
+func newFlight(f *front, m *rpc.Message, who *caller) *flight {
+	fl := &flight{takes: who.capabilities, over: make(chan struct{})}
+	fl.board(f, m)
+	fl.level = metaString(m.Params, metaLogLevel)
+	return fl
+}
+
+// board says which request of which connection waits for the answer from now on.
+func (fl *flight) board(f *front, m *rpc.Message) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	fl.front, fl.id = f, m.ID
+	fl.token, _ = rawjson.Get(m.Params, "_meta", "progressToken")
+}
+
+// write sends a message to the host that waits, on the stream of its request.
+func (fl *flight) write(m *rpc.Message) {
+	fl.mu.Lock()
+	f, id := fl.front, fl.id
+	fl.mu.Unlock()
+	f.write(rpc.WithRelated(context.Background(), id), m)
+}
+
+// related returns ctx for what belongs to the host's request.
+func (fl *flight) related(ctx context.Context) context.Context {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return rpc.WithRelated(ctx, fl.id)
+}
+
+// limit has cancel called when the server has let patience pass without an answer.
+func (fl *flight) limit(patience time.Duration, cancel context.CancelCauseFunc) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	late := fmt.Errorf("no answer within %v", patience)
+	fl.patience, fl.timer = patience, time.AfterFunc(patience, func() { cancel(late) })
+}
+
+// wait stops the server's clock while the host answers a question, until done is called.
+func (fl *flight) wait() (done func()) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	fl.questions++
+	fl.timer.Stop()
+	return func() {
+		fl.mu.Lock()
+		defer fl.mu.Unlock()
+		if fl.questions--; fl.questions == 0 {
+			fl.timer.Reset(fl.patience)
+		}
+	}
+}
+
+// progress passes a notification on under the host's own token, if it has one.
+func (fl *flight) progress(m *rpc.Message) {
+	fl.mu.Lock()
+	token := fl.token
+	fl.mu.Unlock()
+	if token == nil {
+		return
+	}
+	if params, err := rawjson.Set(m.Params, token, "progressToken"); err == nil {
+		fl.write(rpc.NewNotification(m.Method, params))
+	}
+}
+
+// flights are the requests that wait for one server. The zero flights are ready to use.
+type flights struct {
+	mu   sync.Mutex
+	last int64
+	by   map[int64]*flight
+}
+
+// depart enters a flight and returns its params with a progress token of ours in place of the host's: hosts choose
+// theirs freely, and several may share a connection.
+func (fs *flights) depart(fl *flight, params json.RawMessage) json.RawMessage {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.last++
+	fl.number = fs.last
+	if fs.by == nil {
+		fs.by = map[int64]*flight{}
+	}
+	fs.by[fl.number] = fl
+	if _, ok := rawjson.Get(params, "_meta", "progressToken"); !ok {
+		return params
+	}
+	replaced, err := rawjson.Set(params, strconv.AppendInt(nil, fl.number, 10), "_meta", "progressToken")
+	if err != nil {
+		return params
+	}
+	return replaced
+}
+
+// land takes a flight off the books.
+func (fs *flights) land(fl *flight) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	delete(fs.by, fl.number)
+	fl.timer.Stop()
+	close(fl.over)
+}
+
+// withToken returns the flight that has the token; nil if there is none.
+func (fs *flights) withToken(params json.RawMessage) *flight {
+	raw, _ := rawjson.Get(params, "progressToken")
+	number, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return nil
+	}
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.by[number]
+}
+
+// among returns the flights that fit, oldest first.
+func (fs *flights) among(fits func(*flight) bool) []*flight {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	var found []*flight
+	for _, fl := range fs.by {
+		if fits(fl) {
+			found = append(found, fl)
+		}
+	}
+	slices.SortFunc(found, func(a, b *flight) int { return int(a.number - b.number) })
+	return found
+}
+
+// newest returns the flight that left last and carries an agent's data; nil if there is none.
+func (fs *flights) newest() *flight {
+	found := fs.among(func(fl *flight) bool { return fl.call != nil })
+	if len(found) == 0 {
+		return nil
+	}
+	return found[len(found)-1]
+}

@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/upstream"
+)
+
+// levels are the severities of log messages, least first (2025-11-25, Logging).
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// levelWait bounds the request that sets a server's log level.
+const levelWait = 5 * time.Second
+
+// logLevel returns the level that a host of an older revision has set, "" if it has set none.
+func (set *links) logLevel() string {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return set.level
+}
+
+// setLevel serves logging/setLevel: servers of the older revisions are told, the others by each request from now on.
+func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
+	raw, _ := rawjson.Get(m.Params, "level")
+	level, _ := rawjson.String(raw)
+	if slices.Contains(levels, level) {
+		set.mu.Lock()
+		set.level = level
+		set.mu.Unlock()
+	}
+	for _, l := range set.all {
+		conn, err := l.connection(ctx)
+		if err == nil && conn.Modern() {
+			continue
+		}
+		answer, err := l.call(ctx, newFlight(f, m, who), m.Method, m.Params)
+		switch {
+		case err != nil:
+			f.g.log.Warn("passing on "+m.Method, "error", err)
+		case answer.Error != nil && len(set.all) == 1:
+			return answer
+		}
+	}
+	return rpc.Reply(m.ID, json.RawMessage(`{}`))
+}
+
+// raiseLevel has a server of an older revision log as much as a request of 2026-07-28 asks for, if it does not yet.
+func (l *link) raiseLevel(ctx context.Context, conn *upstream.Conn, level string) {
+	if _, logs := rawjson.Get(conn.Welcome(), "capabilities", "logging"); !logs || !slices.Contains(levels, level) {
+		return
+	}
+	l.levelMu.Lock()
+	defer l.levelMu.Unlock()
+	if l.levelOf == conn && slices.Index(levels, l.level) <= slices.Index(levels, level) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, levelWait)
+	defer cancel()
+	params := json.RawMessage(`{"level":` + string(rawjson.Quote(level)) + `}`)
+	if m, err := conn.Call(ctx, "logging/setLevel", params); err != nil || m.Error != nil {
+		l.set.g.log.Debug("setting the log level", "server", l.server.Name, "error", err)
+		return
+	}
+	l.levelOf, l.level = conn, level
+}
+
+// logged passes a log message on. A host of an older revision gets all of them, on the stream of the request that they
+// most likely belong to. A request of 2026-07-28 gets them if it asked for that level and is the only one that did.
+func (l *link) logged(m *rpc.Message) {
+	if owner := l.set.owner; owner != nil && !owner.takesNoRequests() {
+		ctx := context.Background()
+		if fl := l.flights.newest(); fl != nil {
+			ctx = fl.related(ctx)
+		}
+		owner.write(ctx, m)
+		return
+	}
+	raw, _ := rawjson.Get(m.Params, "level")
+	level, _ := rawjson.String(raw)
+	severity := slices.Index(levels, level)
+	found := l.flights.among(func(fl *flight) bool {
+		least := slices.Index(levels, fl.level)
+		return least >= 0 && least <= severity
+	})
+	if len(found) == 1 {
+		found[0].write(m)
+	}
+}

@@ -1,0 +1,208 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/upstream"
+)
+
+const (
+	maxRounds  = 10                     // of one request, answered by a host of an older revision
+	roundPause = 200 * time.Millisecond // before a server that asks nothing is asked again, times the round
+)
+
+// comeBack opens the requestState with which a host of 2026-07-28 sends a request again, and puts the server's own in its
+// place. A state that is not ours, or of another request, is refused.
+func (x *exchange) comeBack() *rpc.Error {
+	raw, ok := rawjson.Get(x.m.Params, "requestState")
+	if !ok || !x.who.modern() {
+		return nil
+	}
+	text, _ := rawjson.String(raw)
+	state, err := x.f.g.sealer.open(x.binding(), text)
+	if err != nil {
+		return rpc.Errorf(rpc.InvalidParams, "%v", err)
+	}
+	x.state = &state
+	params := rawjson.Delete(x.m.Params, "requestState")
+	if state.Kind == stateServer {
+		if params, err = rawjson.Set(params, state.Value, "requestState"); err != nil {
+			return rpc.Errorf(rpc.InternalError, "%v", err)
+		}
+	}
+	back := *x.m
+	back.Params = params
+	x.m = &back
+	return nil
+}
+
+// sameServer reports whether the state goes back to the server that it came from.
+func (x *exchange) sameServer() *rpc.Error {
+	if x.state != nil && x.state.Server != x.route.call.Server {
+		return rpc.Errorf(rpc.InvalidParams, "%v", errState)
+	}
+	return nil
+}
+
+func (x *exchange) binding() []byte {
+	return stateBinding(x.f.host.principal, x.m.Method, x.m.Params)
+}
+
+// seal makes a requestState for this request and its server.
+func (x *exchange) seal(state returnState) (string, error) {
+	state.Server = x.route.call.Server
+	return x.f.g.sealer.seal(x.binding(), state)
+}
+
+// wrap seals the requestState in a result that requires input.
+func (x *exchange) wrap(result json.RawMessage) (json.RawMessage, error) {
+	raw, ok := rawjson.Get(result, "requestState")
+	if !ok {
+		return result, nil
+	}
+	state, err := x.seal(returnState{Kind: stateServer, Value: raw})
+	if err != nil {
+		return nil, err
+	}
+	return rawjson.Set(result, rawjson.Quote(state), "requestState")
+}
+
+// carry returns what to append to our own question's state, so that the host's answer to a server's earlier question is
+// not lost when ours comes in between; "" if there is none.
+func (x *exchange) carry() (string, error) {
+	kept := json.RawMessage(`{}`)
+	for _, name := range []string{"requestState", "inputResponses"} {
+		value, ok := rawjson.Get(x.sent.Params, name)
+		if !ok {
+			continue
+		}
+		var err error
+		if kept, err = rawjson.Set(kept, value, name); err != nil {
+			return "", err
+		}
+	}
+	if len(kept) == len(`{}`) {
+		return "", nil
+	}
+	sealed, err := x.f.g.sealer.seal(x.binding(), returnState{Kind: stateCarried, Value: kept})
+	return "." + sealed, err
+}
+
+// carried puts back what carry kept.
+func (f *front) carried(m *rpc.Message, sealed string) *rpc.Error {
+	if sealed == "" {
+		return nil
+	}
+	state, err := f.g.sealer.open(stateBinding(f.host.principal, m.Method, m.Params), sealed)
+	if err != nil || state.Kind != stateCarried {
+		return rpc.Errorf(rpc.InvalidParams, "%v", errState)
+	}
+	for name, value := range rawjson.Members(state.Value) {
+		if m.Params, err = rawjson.Set(m.Params, value, name); err != nil {
+			return rpc.Errorf(rpc.InternalError, "%v", err)
+		}
+	}
+	return nil
+}
+
+// fulfil asks a host of an older revision what the server wants to know, and makes the request anew with the answers. It
+// returns what to answer the host with if that does not work.
+func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *rpc.Message {
+	o, refusal := x.admit(ctx, answer)
+	if refusal != nil {
+		return refusal
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.f.g.holds.life)
+	defer cancel()
+	asked, _ := rawjson.Get(o.Answer.Result, "inputRequests")
+	responses := json.RawMessage(`{}`)
+	for name, request := range rawjson.Members(asked) {
+		response, err := x.answerFor(ctx, request)
+		if err == nil {
+			responses, err = rawjson.Set(responses, response, name)
+		}
+		if err != nil {
+			return internalError(x.m, fmt.Errorf("server %s asks for input: %w", x.route.call.Server, err))
+		}
+	}
+	if len(responses) == len(`{}`) {
+		select {
+		case <-time.After(time.Duration(round+1) * roundPause):
+		case <-ctx.Done():
+			return internalError(x.m, context.Cause(ctx))
+		}
+	}
+	state, _ := rawjson.Get(o.Answer.Result, "requestState")
+	if err := x.renew(responses, state); err != nil {
+		return internalError(x.m, err)
+	}
+	return nil
+}
+
+// answerFor asks the host one of a server's questions.
+func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (json.RawMessage, error) {
+	raw, _ := rawjson.Get(request, "method")
+	method, _ := rawjson.String(raw)
+	if !takesRequest(x.who.capabilities, method) {
+		return nil, fmt.Errorf("the host does not take %.100q", method)
+	}
+	params, _ := rawjson.Get(request, "params")
+	answer, err := x.f.request(ctx, method, params)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", method, err)
+	case answer.Error != nil:
+		return nil, fmt.Errorf("the host answers %s: %w", method, answer.Failure())
+	case rawjson.Kind(answer.Result) != '{':
+		return nil, fmt.Errorf("the host answers %s with no object", method)
+	}
+	return answer.Result, nil
+}
+
+// renew replaces what the last round added to the request.
+func (x *exchange) renew(responses, state json.RawMessage) error {
+	params, err := rawjson.Set(rawjson.Delete(x.m.Params, "requestState"), responses, "inputResponses")
+	if err == nil && state != nil {
+		params, err = rawjson.Set(params, state, "requestState")
+	}
+	if err != nil {
+		return err
+	}
+	again := *x.m
+	again.Params = params
+	x.m, x.route.call.Params = &again, params
+	return nil
+}
+
+// screen shows the guard what a server asks in the middle of a call, as part of what it answers to that call.
+func (g *Gateway) screen(ctx context.Context, fl *flight, m *rpc.Message) *rpc.Error {
+	if fl == nil || m.Params == nil {
+		return nil
+	}
+	if o := g.guard.After(ctx, fl.call, guard.Answer{Result: m.Params}); !o.Allowed() {
+		return rpc.Errorf(guard.CodeRefused, "%s may not be asked: %s", m.Method, o.Message)
+	}
+	return nil
+}
+
+// suit fits a request to the server's revision where the host speaks one of the other era: log levels are set for a
+// connection before 2026-07-28, and for each request since.
+func (x *exchange) suit(ctx context.Context, conn *upstream.Conn, params json.RawMessage) (json.RawMessage, error) {
+	l := x.route.link
+	switch {
+	case x.who.modern() && !conn.Modern():
+		l.raiseLevel(ctx, conn, metaString(params, metaLogLevel))
+		return rawjson.Delete(rawjson.Delete(params, "requestState"), "inputResponses"), nil
+	case !x.who.modern() && conn.Modern():
+		if level := l.set.logLevel(); level != "" {
+			return rawjson.Set(params, rawjson.Quote(level), "_meta", metaLogLevel)
+		}
+	}
+	return params, nil
+}
