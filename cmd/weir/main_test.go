@@ -67,8 +67,8 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// post is "post URL FILE": it sends the file as one JSON-RPC message and prints status and body. It waits for
-// the server to listen.
+// post is "post URL FILE [TOKENFILE]": it sends the file as one JSON-RPC message, with the bearer token in the other file,
+// and prints status and body. It waits for the server to listen.
 func post(ts *testscript.TestScript, _ bool, args []string) {
 	body := ts.ReadFile(args[1])
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -76,6 +76,9 @@ func post(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
+		if len(args) > 2 {
+			req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(args[2])))
+		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil && time.Now().Before(deadline) {
 			continue

@@ -94,7 +94,7 @@ func newConfigReport(s *setup, err error, args []string) *configReport {
 			Env: slices.Sorted(maps.Keys(s.Env)), Headers: slices.Sorted(maps.Keys(s.Headers)),
 		})
 	}
-	for _, p := range slices.Concat(c.Warnings, missing(c)) {
+	for _, p := range slices.Concat(c.Warnings, missing(c), c.ListenProblems()) {
 		r.Warnings = append(r.Warnings, newProblem(p))
 	}
 	return r

@@ -37,6 +37,7 @@ PATH and HOME.`,
 				return err
 			}
 			s.config.Warnings = append(s.config.Warnings, missing(s.config)...)
+			s.config.Warnings = append(s.config.Warnings, s.config.ListenProblems()...)
 			return env.serve(cmd.Context(), s, env.baseEnv(), log)
 		},
 	}
@@ -51,15 +52,9 @@ func setListen(c *config.Config, listen string) error {
 	if listen == "" {
 		return nil
 	}
-	addr, open, ok := config.ParseListen(listen)
+	addr, _, ok := config.ParseListen(listen)
 	if !ok {
 		return &failure{exitUsage, errors.New("--listen: bad address"), "write HOST:PORT, like 127.0.0.1:8080"}
-	}
-	if open {
-		c.Warnings = append(c.Warnings, config.Problem{
-			Msg:  "everyone who can reach " + addr + " can use every server: weir has no sign-in",
-			Hint: "listen on 127.0.0.1, or put a proxy that authenticates in front",
-		})
 	}
 	c.Listen = addr
 	return nil

@@ -7,28 +7,18 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rpc"
-	"github.com/weir-mcp/weir/internal/streamable"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
 )
-
-// endpoint is the path of the MCP endpoint over HTTP.
-const endpoint = "/mcp"
-
-// linger is how long requests in flight may take to end when weir is told to stop.
-const linger = 5 * time.Second
 
 // serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration
 // or on standard input and output.
@@ -45,6 +35,7 @@ func (e *Env) serve(ctx context.Context, s *setup, baseEnv []string, log *slog.L
 	g, err := gateway.New(gateway.Options{
 		Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
 		Version: version(), BaseEnv: baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
+		AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
 	if err != nil {
 		return err
@@ -54,40 +45,12 @@ func (e *Env) serve(ctx context.Context, s *setup, baseEnv []string, log *slog.L
 		limits := &rpc.StreamOptions{MaxMessage: s.config.MaxMessage}
 		err = g.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), limits))
 	} else {
-		err = serveHTTP(ctx, s.config.Listen, g.Handler(), log)
+		err = e.serveHTTP(ctx, s.config, g.Handler(), log)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // told to stop, and stopped
 	}
 	return err
-}
-
-// serveHTTP serves the endpoint until ctx ends.
-func serveHTTP(ctx context.Context, addr string, h http.Handler, log *slog.Logger) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return err
-	}
-	mux := http.NewServeMux()
-	mux.Handle(endpoint, h)
-	server := streamable.NewServer(h) // h itself, which Shutdown then closes
-	server.Handler = mux
-	stopped := make(chan error, 1)
-	stop := context.AfterFunc(ctx, func() {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
-		defer cancel()
-		if err := server.Shutdown(within); errors.Is(err, context.DeadlineExceeded) {
-			stopped <- server.Close()
-			return
-		}
-		stopped <- nil
-	})
-	log.Info("listening", "url", "http://"+listener.Addr().String()+endpoint)
-	err = server.Serve(listener)
-	if stop() { // it was not ctx that ended it
-		return err
-	}
-	return <-stopped
 }
 
 // upstreams returns what the gateway needs to know of the enabled servers.

@@ -44,8 +44,9 @@ type Config struct {
 	Servers    []Server // in the order of the file, disabled ones included; at least one is enabled
 	Policy     string   // path of the policy file; "" is the built-in policy
 	Mode       policy.Mode
-	Record     string        // path of the record; NoRecord, or "" for the default place
-	Listen     string        // host:port of the HTTP endpoint; "" serves stdio
+	Record     string // path of the record; NoRecord, or "" for the default place
+	Listen     string // host:port of the HTTP endpoint; "" serves stdio
+	HTTP       Listener
 	Approval   time.Duration // how long a question to a person stays open
 	MaxMessage int           // bytes of one message
 	Warnings   []Problem     // what is not wrong, but deserves a look

@@ -32,6 +32,11 @@ mode: warn
 policy: rules/policy.yaml
 record: /var/log/weir.jsonl
 listen: :8080
+http:
+  token: ${HTTP_TOKEN}
+  tls: {cert: cert.pem, key: /etc/ssl/key.pem}
+  hosts: [weir.example]
+  origins: ["https://app.example:8443"]
 approval: {timeout: 90s}
 limits: {message: 1MiB}
 servers:
@@ -55,7 +60,7 @@ servers:
     disabled: true
 `
 	got, err := config.Load("weir.yaml", []byte(src), config.Options{
-		Dir: "/etc/weir", Lookup: lookup(map[string]string{"TOKEN": "t0k", "TENANT": "acme"}),
+		Dir: "/etc/weir", Lookup: lookup(map[string]string{"TOKEN": "t0k", "TENANT": "acme", "HTTP_TOKEN": "0123456789abcdef"}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +68,10 @@ servers:
 	want := &config.Config{
 		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml", Record: "/var/log/weir.jsonl", Listen: "127.0.0.1:8080",
 		Approval: 90 * time.Second, MaxMessage: 1 << 20,
+		HTTP: config.Listener{
+			Token: "0123456789abcdef", Cert: "/etc/weir/cert.pem", Key: "/etc/ssl/key.pem",
+			Hosts: []string{"weir.example"}, Origins: []string{"https://app.example:8443"},
+		},
 		Servers: []config.Server{{
 			Name: "mail", Command: "/etc/weir/bin/mail", Args: []string{"--port", "80", "8080", "${PLAIN}", "cost: 5$"},
 			Env: map[string]string{"TOKEN": "t0k", "EMPTY": ""}, Dir: "/etc/weir/data", Transport: config.Stdio,

@@ -35,6 +35,7 @@ func (r reader) file(root ast.Node) {
 		"mode":     r.mode,
 		"record":   r.text(&c.Record),
 		"listen":   r.listen,
+		"http":     r.http,
 		"approval": func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
 		"limits":   func(m member) { r.object(m, fields{"message": r.size}) },
 	})
@@ -196,14 +197,10 @@ func (r reader) listen(m member) {
 	if !ok {
 		return
 	}
-	addr, open, ok := ParseListen(s)
+	addr, _, ok := ParseListen(s)
 	if !ok {
 		r.d.Fault(m.at, "write HOST:PORT, like 127.0.0.1:8080", "listen: bad address %.80q", s)
 		return
-	}
-	if open {
-		r.d.Warn(m.at, "listen on 127.0.0.1, or put a proxy that authenticates in front",
-			"listen: everyone who can reach %s can use every server: weir has no sign-in", addr)
 	}
 	r.d.Config.Listen = addr
 }

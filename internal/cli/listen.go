@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/streamable"
+)
+
+// endpoint is the path of the MCP endpoint over HTTP.
+const endpoint = "/mcp"
+
+// linger is how long requests in flight may take to end when weir is told to stop.
+const linger = 5 * time.Second
+
+// serveHTTP serves the handler at the address of the configuration until ctx ends.
+func (e *Env) serveHTTP(ctx context.Context, c *config.Config, h http.Handler, log *slog.Logger) error {
+	certificates, err := certificates(c.HTTP)
+	if err != nil {
+		return err
+	}
+	guarded, err := e.signedIn(c, h, log)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if certificates != nil {
+		scheme, listener = "https", tls.NewListener(listener, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS12})
+	}
+	mux := http.NewServeMux()
+	mux.Handle(endpoint, guarded)
+	server := streamable.NewServer(h) // h itself, which Shutdown then closes
+	server.Handler = mux
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
+		defer cancel()
+		if err := server.Shutdown(within); errors.Is(err, context.DeadlineExceeded) {
+			stopped <- server.Close()
+			return
+		}
+		stopped <- nil
+	})
+	log.Info("listening", "url", scheme+"://"+listener.Addr().String()+endpoint)
+	err = server.Serve(listener)
+	if stop() { // it was not ctx that ended it
+		return err
+	}
+	return <-stopped
+}
+
+// certificates loads what TLS needs; nil if it is not asked for.
+func certificates(l config.Listener) ([]tls.Certificate, error) {
+	if l.Cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(l.Cert, l.Key)
+	if err != nil {
+		return nil, &failure{exitUsage, fmt.Errorf("http.tls: %w", err), "name PEM files of a certificate chain and its key"}
+	}
+	return []tls.Certificate{pair}, nil
+}
+
+// signedIn puts the token in front of the handler: the one of the configuration; where others than this machine may connect
+// and none is configured, one that is made on first use and kept in the state directory.
+func (e *Env) signedIn(c *config.Config, h http.Handler, log *slog.Logger) (http.Handler, error) {
+	token := c.HTTP.Token
+	switch {
+	case token == config.NoToken, token == "" && !c.Open():
+		return h, nil
+	case token == "":
+		path, made, err := e.ownToken()
+		if err != nil {
+			return nil, err
+		}
+		log.Info("hosts sign in with a bearer token", "file", path)
+		token = made
+	}
+	return streamable.RequireToken(h, token), nil
+}
+
+// ownToken returns the token in the state directory, and where it is. It is made if it is not there: 130 random bits, in a
+// file for its owner only.
+func (e *Env) ownToken() (path, token string, err error) {
+	dir, err := e.stateDir()
+	if err != nil {
+		return "", "", err
+	}
+	path = filepath.Join(dir, "http-token")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", "", fmt.Errorf("making the state directory: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		data, err := os.ReadFile(path)
+		token = strings.TrimSpace(string(data))
+		if err == nil && token == "" {
+			err = errors.New("the file is empty")
+		}
+		if err != nil {
+			return "", "", &failure{exitFailure, fmt.Errorf("reading the token %s: %w", path, err), "remove the file to have a new one made, or set http.token"}
+		}
+		return path, token, nil
+	case err != nil:
+		return "", "", fmt.Errorf("making a token: %w", err)
+	}
+	token = rand.Text()
+	_, err = f.WriteString(token + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", "", fmt.Errorf("making a token: %w", err)
+	}
+	return path, token, nil
+}
