@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// readme is the project's front page; scripts run in directories of their own.
+var readme, _ = filepath.Abs("../../README.md")
 
 var update = flag.Bool("update", false, "write the expected output into the scripts")
 
@@ -39,6 +43,7 @@ func TestScripts(t *testing.T) {
 			"status":   status,
 			"mode":     mode,
 			"term":     term,
+			"readme":   inReadme,
 		},
 	})
 }
