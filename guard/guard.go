@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -54,7 +55,8 @@ type Options struct {
 
 // A Guard decides. Make one with [New].
 type Guard struct {
-	opts    Options
+	opts    Options // but for policy and mode, which are in rules
+	rules   atomic.Pointer[rules]
 	origins origins
 }
 
@@ -63,13 +65,12 @@ func New(opts Options) (*Guard, error) {
 	if opts.Sessions == nil || opts.Record == nil {
 		return nil, errors.New("a guard needs sessions and a record")
 	}
-	if opts.Policy == nil {
-		opts.Policy = policy.Default()
-	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Guard{opts: opts}, nil
+	g := &Guard{opts: opts}
+	g.Swap(opts.Policy, opts.Mode)
+	return g, nil
 }
 
 // A Call is something that an agent wants to do with a server: call a tool, read a resource, get a prompt.
@@ -163,8 +164,9 @@ func upward(c *Call, s session.State) (json.RawMessage, error) {
 
 // settle decides on the facts, redeems an approval where one is needed, and records the decision.
 func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer json.RawMessage) (Verdict, error) {
-	d := g.opts.Policy.Decide(f)
-	v := Verdict{Effect: g.opts.Mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}
+	by := g.rules.Load()
+	d := ruling{by.policy.Decide(f), by.policy.Digest()}
+	v := Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}
 	e := g.event(record.Decision, c)
 	e.Phase = f.Phase.String()
 	e.Rule, e.Message = d.Rule, d.Message

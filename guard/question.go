@@ -32,7 +32,7 @@ type Question struct {
 
 // question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
 // arguments, effective contract, session label and policy; for a result, to its exact bytes too.
-func (g *Guard) question(c *Call, f *policy.Facts, d policy.Decision, answer json.RawMessage, canonical []byte) *Question {
+func (g *Guard) question(c *Call, f *policy.Facts, d ruling, answer json.RawMessage, canonical []byte) *Question {
 	q := &Question{
 		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
 		Contract: c.Effective, Arguments: canonical, Rule: d.Rule, Message: d.Message,
@@ -51,7 +51,7 @@ func (g *Guard) question(c *Call, f *policy.Facts, d policy.Decision, answer jso
 	var b strings.Builder
 	for _, part := range []string{
 		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
-		c.Effective.String(), string(seen), g.opts.Policy.Digest(), f.Phase.String(), string(answer),
+		c.Effective.String(), string(seen), d.by, f.Phase.String(), string(answer),
 	} {
 		fmt.Fprintf(&b, "%d:%s", len(part), part)
 	}
