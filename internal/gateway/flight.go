@@ -24,6 +24,8 @@ type flight struct {
 	asks  chan *ask       // takes what the server asks of a host that takes no requests; nil if it takes them
 	over  chan struct{}   // closed when the server's answer is there, or will not come
 
+	dropped <-chan struct{} // closed when a host that takes no requests does not wait any more
+
 	number int64 // of the link's flights, and its progress token
 
 	mu        sync.Mutex
@@ -86,6 +88,13 @@ func (fl *flight) wait() (done func()) {
 			fl.timer.Reset(fl.patience)
 		}
 	}
+}
+
+// waits reports whether the host has a question to answer.
+func (fl *flight) waits() bool {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return fl.questions > 0
 }
 
 // progress passes a notification on under the host's own token, if it has one.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 // Bounds of the calls that are held at one time. One more question is refused, and its server told so.
 const (
 	maxHolds          = 1000
-	maxHoldsPrincipal = 64
+	maxHoldsPrincipal = 32
 )
 
 // capabilityFor maps the requests that servers make of hosts to the capability that allows them (2025-11-25, Lifecycle,
@@ -149,38 +150,64 @@ func (h *holds) close() {
 	}
 }
 
-// hold gives a request of the server to the call that it belongs to, and returns what the host answers. If several
-// calls are in flight it is any of the same agent session; between two sessions nothing is guessed.
-func (l *link) hold(ctx context.Context, m *rpc.Message) *rpc.Message {
-	found := l.flights.among(func(fl *flight) bool { return fl.asks != nil && takesRequest(fl.takes, m.Method) })
-	refuse := func(why string) *rpc.Message {
-		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "%s: %s", m.Method, why))
+// asked finds the flight that a server's question belongs to, and stops its clock until done is called. A call that waits
+// for its host already is not asked again as long as there is another. If several are left it is any of the same agent
+// session; between two sessions nothing is guessed.
+func (l *link) asked(method string) (fl *flight, done func(), err error) {
+	l.asking.Lock()
+	defer l.asking.Unlock()
+	found := l.flights.among(func(fl *flight) bool { return fl.asks != nil && takesRequest(fl.takes, method) })
+	if idle := slices.DeleteFunc(slices.Clone(found), (*flight).waits); len(idle) > 0 {
+		found = idle
 	}
 	if len(found) == 0 {
-		return refuse("no request is in flight whose client takes this")
+		return nil, nil, errors.New("no request is in flight whose client takes this")
 	}
 	for _, other := range found[1:] {
 		if other.call.Session != found[0].call.Session {
-			return refuse("several agent sessions have requests in flight, and nothing says which this belongs to")
+			return nil, nil, errors.New("several agent sessions have requests in flight, and nothing says which this belongs to")
 		}
 	}
-	fl := found[0]
-	defer fl.wait()()
+	return found[0], found[0].wait(), nil
+}
+
+// hold gives a request of the server to the call that it most likely belongs to, and returns what the host answers. If
+// that call ends before its host is asked, the request was another's.
+func (l *link) hold(ctx context.Context, m *rpc.Message) *rpc.Message {
 	a := &ask{m, make(chan *rpc.Message, 1)}
+	for {
+		reply, err := l.holdBy(ctx, a)
+		switch {
+		case err != nil:
+			return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "%s: %v", m.Method, err))
+		case reply != nil:
+			return reply
+		}
+	}
+}
+
+// holdBy tries one call. It returns neither an answer nor an error if that call is over.
+func (l *link) holdBy(ctx context.Context, a *ask) (*rpc.Message, error) {
+	fl, done, err := l.asked(a.m.Method)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	select {
 	case fl.asks <- a:
 	case <-fl.over:
-		return refuse("the request is over")
+		return nil, nil
 	case <-ctx.Done():
-		return refuse("cancelled")
+		return nil, context.Cause(ctx)
 	}
 	select {
 	case reply := <-a.reply:
-		return reply
-	case <-fl.over:
+		return reply, nil
+	case <-fl.dropped:
+		return nil, errNotBack
 	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	return refuse("the request is over")
 }
 
 // holds reports whether the server may ask in the middle of this request what only the host can answer later.
@@ -203,8 +230,8 @@ func (x *exchange) holds(conn *upstream.Conn) bool {
 
 // begin sends the request to a server that may ask, and returns its answer or first question.
 func (x *exchange) begin(ctx context.Context, fl *flight, params json.RawMessage) (*rpc.Message, error) {
-	fl.asks = make(chan *ask)
 	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	fl.asks, fl.dropped = make(chan *ask), call.Done()
 	c := &heldCall{fl: fl, principal: x.f.host.principal, cancel: cancel, answered: make(chan answered, 1)}
 	method := x.m.Method
 	err := x.f.g.holds.run(func() {

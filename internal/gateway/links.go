@@ -41,6 +41,7 @@ type link struct {
 	defects throttle
 	flights flights
 	watches watches
+	asking  sync.Mutex // held while a question of the server is matched with a flight
 
 	mu     sync.Mutex // held while dialling: one attempt at a time
 	conn   *upstream.Conn
