@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
@@ -17,16 +18,15 @@ import (
 
 const (
 	dialTimeout = 30 * time.Second // to start a server and agree on a revision
-	redialPause = time.Second      // after a failed attempt
 	maxPages    = 1000             // of one list; a server that has more is cut off, and that is a defect
 )
 
 // links are the connections that one host connection, or the shared requests of one principal, have to the servers.
 type links struct {
-	g     *Gateway
-	hello upstream.Hello
-	owner *front // who gets what servers ask and announce; nil if shared
-	all   []*link
+	g       *Gateway
+	hello   upstream.Hello
+	owner   *front // who gets what servers ask and announce; nil if shared
+	current atomic.Pointer[[]*link]
 
 	mu        sync.Mutex
 	lists     map[string]*catalog.List // by list method
@@ -37,7 +37,12 @@ type links struct {
 // A link is the connection to one server. It is dialled when first needed, and again after the server has died.
 type link struct {
 	set     *links
-	server  Server
+	server  Server // as it is reached; its trust and timeout are in terms
+	terms   atomic.Pointer[terms]
+	life    context.Context
+	end     context.CancelFunc // of life
+	gone    chan struct{}      // closed when the connection has ended for good
+	after   <-chan struct{}    // closed when it may be dialled; nil: at any time
 	defects throttle
 	flights flights
 	watches watches
@@ -45,8 +50,7 @@ type link struct {
 
 	mu     sync.Mutex // held while dialling: one attempt at a time
 	conn   *upstream.Conn
-	err    error // of the last attempt
-	next   time.Time
+	pause  backoff
 	closed bool
 
 	levelMu sync.Mutex
@@ -56,20 +60,16 @@ type link struct {
 
 func newLinks(g *Gateway, hello upstream.Hello, owner *front) *links {
 	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, listeners: map[*listener]bool{}}
-	for _, s := range g.opts.Servers {
-		if s.Timeout <= 0 {
-			s.Timeout = DefaultTimeout
-		}
-		set.all = append(set.all, &link{set: set, server: s})
-	}
+	g.roster.enter(set)
 	return set
 }
 
 // connect dials every server that is not connected, all at once. It fails only if no server can be reached.
 func (set *links) connect(ctx context.Context) error {
-	errs := make([]error, len(set.all))
+	all := set.all()
+	errs := make([]error, len(all))
 	var wg sync.WaitGroup
-	for i, l := range set.all {
+	for i, l := range all {
 		wg.Go(func() { _, errs[i] = l.connection(ctx) })
 	}
 	wg.Wait()
@@ -86,7 +86,7 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, fmt.Errorf("server %s: the gateway is closing", l.server.Name)
+		return nil, fmt.Errorf("server %s: %w", l.server.Name, errUnserved)
 	}
 	if l.conn != nil {
 		select {
@@ -99,21 +99,25 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 			return l.conn, nil
 		}
 	}
-	if l.err != nil && time.Now().Before(l.next) {
-		return nil, l.err
+	if err := l.pause.waiting(time.Now()); err != nil {
+		return nil, err
 	}
 	g := l.set.g
-	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
+	dialCtx, cancel := l.attempt(ctx)
 	defer cancel()
 	conn, err := upstream.Dial(dialCtx, l.server.Spec, l.set.hello, &upstream.Options{
 		Handler: relay{l}, Stderr: g.opts.Stderr, MaxMessage: g.opts.MaxMessage, BaseEnv: g.opts.BaseEnv, Logger: g.log,
 	})
-	if err != nil {
-		l.err, l.next = fmt.Errorf("server %s: %w", l.server.Name, err), time.Now().Add(redialPause)
-		l.note(ctx, "failed", err)
-		return nil, l.err
+	if ctx.Err() != nil && err != nil {
+		return nil, fmt.Errorf("server %s: %w", l.server.Name, context.Cause(ctx)) // who asked left; that says nothing of the server
 	}
-	l.conn, l.err = conn, nil
+	if err != nil {
+		err = fmt.Errorf("server %s: %w", l.server.Name, err)
+		l.pause.failed(time.Now(), err)
+		l.note(ctx, "failed", err)
+		return nil, err
+	}
+	l.conn, l.pause = conn, backoff{}
 	l.note(ctx, "connected", nil)
 	l.rewatch(conn)
 	return conn, nil
@@ -130,16 +134,6 @@ func (l *link) note(ctx context.Context, state string, err error) {
 	if err := l.set.g.opts.Record.Record(ctx, e); err != nil {
 		l.set.g.log.Error("recording", "error", err)
 	}
-}
-
-// find returns the link to the named server.
-func (set *links) find(server string) *link {
-	for _, l := range set.all {
-		if l.server.Name == server {
-			return l
-		}
-	}
-	return nil
 }
 
 // forget drops the cached list of a method, or all of them for "".
@@ -160,6 +154,7 @@ func (set *links) list(ctx context.Context, kind catalog.Kind, fresh bool) (*cat
 	if l != nil && !fresh {
 		return l, nil
 	}
+	servers := set.current.Load()
 	sources, err := set.fetch(ctx, kind)
 	if err != nil {
 		return nil, err
@@ -171,7 +166,9 @@ func (set *links) list(ctx context.Context, kind catalog.Kind, fresh bool) (*cat
 		}
 	}
 	set.mu.Lock()
-	set.lists[kind.Method] = l
+	if set.current.Load() == servers { // or it is a list of what was configured before
+		set.lists[kind.Method] = l
+	}
 	set.mu.Unlock()
 	return l, nil
 }
@@ -182,24 +179,25 @@ func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Sourc
 	if err := set.connect(ctx); err != nil {
 		return nil, err
 	}
-	sources := make([]catalog.Source, len(set.all))
-	errs := make([]error, len(set.all))
+	all := set.all()
+	sources := make([]catalog.Source, len(all))
+	errs := make([]error, len(all))
 	var wg sync.WaitGroup
-	for i, l := range set.all {
+	for i, l := range all {
 		wg.Go(func() { sources[i].Pages, errs[i] = l.pages(ctx, kind) })
 	}
 	wg.Wait()
 	var out []catalog.Source
-	for i, l := range set.all {
+	for i, l := range all {
 		if errs[i] != nil {
 			set.g.log.Warn("listing", "server", l.server.Name, "method", kind.Method, "error", errs[i])
-			if len(set.all) == 1 {
+			if len(all) == 1 {
 				return nil, errs[i]
 			}
 			continue
 		}
 		if sources[i].Pages != nil {
-			sources[i].Server, sources[i].Trust = l.server.Name, l.server.Trust
+			sources[i].Server, sources[i].Trust = l.server.Name, l.trust()
 			out = append(out, sources[i])
 		}
 	}
@@ -215,7 +213,7 @@ func (l *link) pages(ctx context.Context, kind catalog.Kind) ([]json.RawMessage,
 	if _, ok := rawjson.Get(conn.Welcome(), "capabilities", capabilityOf(kind.Method)); !ok {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.server.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
 	params := json.RawMessage(`{}`)
 	var pages []json.RawMessage
@@ -259,7 +257,7 @@ func (l *link) call(ctx context.Context, fl *flight, method string, params json.
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	fl.limit(l.server.Timeout, cancel)
+	fl.limit(l.timeout(), cancel)
 	params = l.flights.depart(fl, params)
 	defer l.flights.land(fl)
 	answer, err := conn.Call(ctx, method, params)
@@ -273,18 +271,12 @@ func (l *link) call(ctx context.Context, fl *flight, method string, params json.
 }
 
 func (set *links) close() error {
+	set.g.roster.leave(set)
 	var wg sync.WaitGroup
-	errs := make([]error, len(set.all))
-	for i, l := range set.all {
-		wg.Go(func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.closed = true
-			l.unwatch()
-			if l.conn != nil {
-				errs[i] = l.conn.Close()
-			}
-		})
+	all := set.all()
+	errs := make([]error, len(all))
+	for i, l := range all {
+		wg.Go(func() { errs[i] = l.close() })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
