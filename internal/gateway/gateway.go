@@ -10,6 +10,11 @@
 // what a server may ask of a host is agreed for each connection; the requests of 2026-07-28 over HTTP share theirs for each
 // principal.
 //
+// Host and server need not speak the same revision. A server's request to a host of 2026-07-28 is held (held.go) until the
+// host comes back with the answer; a result that requires input is fulfilled by asking a host of an older revision
+// (retry.go); subscriptions are made in the server's way and announced in the host's (watch.go, listen.go). The package's
+// tests go through all pairings; docs/protocol.md lists what passes, what is translated and what is refused.
+//
 // Everything that carries data between an agent and a server goes through the guard: tools/call, resources/read,
 // prompts/get, completion/complete and methods that nobody here knows. What the gateway answers itself: the handshake of
 // either era, the merged lists, ping. A refused tool call is a result with isError, so that the model can act on the
@@ -21,7 +26,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -73,7 +77,7 @@ type Options struct {
 	AllowedHosts, AllowedOrigins []string
 }
 
-// A Gateway serves hosts. Make one with [New] and end it with Close.
+// A Gateway serves hosts. Make one with [New], change it with Reload and end it with Close.
 type Gateway struct {
 	opts   Options
 	guard  *guard.Guard
@@ -82,6 +86,7 @@ type Gateway struct {
 	http   *streamable.Handler
 	holds  *holds
 	sealer *sealer
+	roster *roster
 
 	mu     sync.Mutex
 	shared map[string]*links // by principal, and what its clients take
@@ -90,15 +95,8 @@ type Gateway struct {
 
 // New returns a gateway. It connects to no server before a host does.
 func New(opts Options) (*Gateway, error) {
-	if len(opts.Servers) == 0 {
-		return nil, errors.New("a gateway needs at least one server")
-	}
-	seen := map[string]bool{}
-	for i, s := range opts.Servers {
-		if s.Name == "" || seen[s.Name] {
-			return nil, fmt.Errorf("server %d: the name %q is empty or taken", i+1, s.Name)
-		}
-		seen[s.Name] = true
+	if err := checkServers(opts.Servers); err != nil {
+		return nil, err
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -120,7 +118,7 @@ func New(opts Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	gw := &Gateway{holds: newHolds(opts.Approval), sealer: sealer, opts: opts, guard: g, book: book, log: opts.Logger, shared: map[string]*links{}}
+	gw := &Gateway{holds: newHolds(opts.Approval), sealer: sealer, opts: opts, roster: newRoster(opts.Servers), guard: g, book: book, log: opts.Logger, shared: map[string]*links{}}
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: int64(opts.MaxMessage), Logger: opts.Logger,
 		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
 	return gw, nil
@@ -145,6 +143,7 @@ func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.
 
 // Close ends every connection and waits for the servers' processes.
 func (g *Gateway) Close() error {
+	g.roster.close()
 	g.http.Close()
 	g.holds.close()
 	g.mu.Lock()
