@@ -1,5 +1,7 @@
 package gateway_test
 
+//lint:file-ignore SA1019 sampling, roots and logging are deprecated in 2026-07-28, and have to be bridged all the same
+
 import (
 	"bytes"
 	"context"
@@ -88,13 +90,14 @@ type asker struct {
 	http    http.Handler
 	mu      sync.Mutex
 	headers []string // Mcp-Param-Region of every POST
+	blocked chan any // what the tool block is doing
 }
 
 const regionSchema = `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`
 
 func newAsker() *asker {
 	nothing := func(context.Context, *mcp.SubscribeRequest) error { return nil }
-	a := &asker{Server: mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, &mcp.ServerOptions{
+	a := &asker{blocked: make(chan any, 2), Server: mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, &mcp.ServerOptions{
 		SubscribeHandler:   nothing,
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})}
@@ -106,6 +109,7 @@ func newAsker() *asker {
 	mcp.AddTool(a.Server, &mcp.Tool{Name: "log", Annotations: read}, a.log)
 	mcp.AddTool(a.Server, &mcp.Tool{Name: "region", Annotations: read, InputSchema: json.RawMessage(regionSchema)}, a.region)
 	mcp.AddTool(a.Server, &mcp.Tool{Name: "change", Annotations: read}, a.change)
+	mcp.AddTool(a.Server, &mcp.Tool{Name: "block", Annotations: read}, a.block)
 	a.AddResource(&mcp.Resource{URI: "test://watched", Name: "watched"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "test://watched", Text: "x"}}}, nil
 	})
@@ -223,6 +227,13 @@ func (a *asker) change(ctx context.Context, _ *mcp.CallToolRequest, _ any) (*mcp
 	return said("changed")
 }
 
+func (a *asker) block(ctx context.Context, _ *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
+	a.blocked <- "began"
+	<-ctx.Done()
+	a.blocked <- "cancelled"
+	return nil, nil, ctx.Err()
+}
+
 // helpful is a host that answers whatever a server asks.
 func helpful(action string) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
@@ -268,6 +279,26 @@ func TestServersMayAskInManyCallsAtOnce(t *testing.T) {
 			})
 		}
 		calls.Wait()
+	})
+}
+
+func TestCancellationInEveryPairing(t *testing.T) {
+	pairings(t, func(t *testing.T, p *pairing) {
+		s := p.connect(t, helpful("accept"))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan any, 1)
+		go func() {
+			_, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "block"})
+			ended <- err
+		}()
+		soon(t, p.server.blocked)
+		cancel()
+		if got := soon(t, p.server.blocked); got != "cancelled" {
+			t.Errorf("the server's call is %v", got)
+		}
+		if err := soon(t, ended); err == nil {
+			t.Error("the host's call succeeded")
+		}
 	})
 }
 
