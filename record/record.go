@@ -39,6 +39,7 @@ const (
 	Defect   Kind = "defect"   // a server broke its contract, a schema or the protocol
 	Approval Kind = "approval" // a person was asked, or answered
 	Upstream Kind = "upstream" // a connection to a server began, failed or ended
+	Reload   Kind = "reload"   // other servers, policy or mode count from now on
 )
 
 // An Event is one entry of the record. Members that do not apply to its kind are empty.
@@ -56,7 +57,7 @@ type Event struct {
 	Name      string    `json:"name,omitempty"`   // tool or prompt name, or resource URI
 
 	Phase     string       `json:"phase,omitempty"`     // decision: "call" or "result"
-	Effect    string       `json:"effect,omitempty"`    // decision: what was done; approval: its outcome; upstream: its state
+	Effect    string       `json:"effect,omitempty"`    // decision: what was done; approval: its outcome; upstream: its state; reload: the mode
 	Decided   string       `json:"decided,omitempty"`   // decision: what policy said, where the mode softened it
 	Rule      string       `json:"rule,omitempty"`      // decision: the rule that decided
 	Matched   []string     `json:"matched,omitempty"`   // decision: every rule that matched

@@ -163,7 +163,7 @@ func (f *front) notified(ctx context.Context, m *rpc.Message) {
 	if set == nil || f.host.shared {
 		return
 	}
-	for _, l := range set.all {
+	for _, l := range set.all() {
 		if conn, err := l.connection(ctx); err == nil && !(conn.Modern() && m.Method == "notifications/roots/list_changed") {
 			if err := conn.Notify(ctx, m.Method, m.Params); err != nil {
 				f.g.log.Warn("passing on a notification", "server", l.server.Name, "error", err)

@@ -119,14 +119,15 @@ type welcome struct {
 func (set *links) welcome(ctx context.Context) welcome {
 	w := welcome{capabilities: json.RawMessage(`{}`)}
 	var instructions []string
-	for _, l := range set.all {
+	all := set.all()
+	for _, l := range all {
 		conn, err := l.connection(ctx)
 		if err != nil {
 			continue
 		}
 		said := conn.Welcome()
 		text, _ := rawjson.Get(said, "instructions")
-		if len(set.all) == 1 {
+		if len(all) == 1 {
 			w.single, w.instructions = said, text
 			w.capabilities, _ = rawjson.Get(said, "capabilities")
 			if w.info, _ = rawjson.Get(said, "serverInfo"); w.info == nil {
@@ -140,6 +141,9 @@ func (set *links) welcome(ctx context.Context) welcome {
 		if capabilities, ok := rawjson.Get(said, "capabilities"); ok {
 			w.capabilities = mergeCapabilities(w.capabilities, capabilities)
 		}
+	}
+	if len(all) > 1 {
+		w.capabilities = announcing(w.capabilities)
 	}
 	if len(instructions) > 0 {
 		w.instructions = rawjson.Quote(strings.Join(instructions, "\n\n"))

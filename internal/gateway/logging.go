@@ -33,7 +33,8 @@ func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *
 		set.level = level
 		set.mu.Unlock()
 	}
-	for _, l := range set.all {
+	all := set.all()
+	for _, l := range all {
 		conn, err := l.connection(ctx)
 		if err == nil && conn.Modern() {
 			continue
@@ -42,7 +43,7 @@ func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *
 		switch {
 		case err != nil:
 			f.g.log.Warn("passing on "+m.Method, "error", err)
-		case answer.Error != nil && len(set.all) == 1:
+		case answer.Error != nil && len(all) == 1:
 			return answer
 		}
 	}

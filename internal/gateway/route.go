@@ -35,8 +35,8 @@ func (f *front) route(ctx context.Context, m *rpc.Message, set *links) (*route, 
 	case "completion/complete":
 		return f.byReference(ctx, m, set)
 	}
-	if len(set.all) == 1 {
-		return f.toOnly(m, set.all[0]), nil
+	if all := set.all(); len(all) == 1 {
+		return f.toOnly(m, all[0]), nil
 	}
 	return nil, rpc.Errorf(rpc.MethodNotFound, "method not found: %s", m.Method)
 }
@@ -112,7 +112,7 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, 
 	if only == nil {
 		return nil, rpc.Errorf(codeNotFound, "no server has the resource %q", uri)
 	}
-	e := catalog.Entry{Server: only.server.Name, Trust: only.server.Trust, Name: uri, Shown: uri, Declared: catalog.Reading()}
+	e := catalog.Entry{Server: only.server.Name, Trust: only.trust(), Name: uri, Shown: uri, Declared: catalog.Reading()}
 	e.Effective = contract.Effective(e.Declared, e.Trust)
 	return f.to(m, set, e, args), nil
 }
@@ -164,7 +164,7 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 // is assumed, and what its params hold counts as chosen by the agent.
 func (f *front) toOnly(m *rpc.Message, l *link) *route {
 	return &route{link: l, call: &guard.Call{
-		ID: rand.Text(), Session: f.host.sessionRef(m.Params), Server: l.server.Name, Trust: l.server.Trust,
+		ID: rand.Text(), Session: f.host.sessionRef(m.Params), Server: l.server.Name, Trust: l.trust(),
 		Method: m.Method, Name: m.Method, Params: m.Params, Arguments: rawjson.Delete(m.Params, "_meta"),
 		Effective: contract.Pessimistic(),
 	}}
@@ -173,7 +173,7 @@ func (f *front) toOnly(m *rpc.Message, l *link) *route {
 // onlyWith returns the link to the only connected server that has a capability; nil if there are none or several.
 func (set *links) onlyWith(ctx context.Context, capability string) *link {
 	var only *link
-	for _, l := range set.all {
+	for _, l := range set.all() {
 		conn, err := l.connection(ctx)
 		if err != nil {
 			continue

@@ -104,7 +104,7 @@ func (l *link) opens(conn *upstream.Conn, uri string) *watch {
 
 // ask makes a short request about a resource.
 func (l *link) ask(conn *upstream.Conn, method, uri string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), l.server.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), l.timeout())
 	defer cancel()
 	m, err := conn.Call(ctx, method, json.RawMessage(`{"uri":`+string(rawjson.Quote(uri))+`}`))
 	if err == nil && m.Error != nil {
@@ -187,7 +187,7 @@ func (l *link) acknowledged(params json.RawMessage) {
 // watching waits until the servers have acknowledged that they are listened to.
 func (set *links) watching(ctx context.Context) {
 	late := time.After(ackWait)
-	for _, l := range set.all {
+	for _, l := range set.all() {
 		l.watches.mu.Lock()
 		w := l.watches.lists
 		l.watches.mu.Unlock()
