@@ -43,6 +43,8 @@ func TestScripts(t *testing.T) {
 			"status":   status,
 			"mode":     mode,
 			"term":     term,
+			"hup":      hup,
+			"until":    until,
 			"readme":   inReadme,
 		},
 	})

@@ -20,6 +20,11 @@ type problem struct {
 
 func newProblem(p config.Problem) problem { return problem{p.File, p.Line, p.Col, p.Msg, p.Hint} }
 
+// String returns "file:line:column: message".
+func (p problem) String() string {
+	return config.Problem{File: p.File, Line: p.Line, Col: p.Column, Msg: p.Message}.String()
+}
+
 // problemsOf returns the problems that an error stands for; none for nil.
 func problemsOf(err error, file string) []problem {
 	list := []problem{}

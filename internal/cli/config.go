@@ -128,8 +128,7 @@ func (r *configReport) print(env *Env) error {
 		fmt.Fprintf(&b, "  %-5s %-9s %s%s\n", s.Transport, s.Trust, s.Name, state)
 	}
 	for _, w := range r.Warnings {
-		p := config.Problem{File: w.File, Line: w.Line, Col: w.Column, Msg: w.Message}
-		fmt.Fprintf(env.Stderr, "weir: warning: %s\n", p)
+		fmt.Fprintf(env.Stderr, "weir: warning: %s\n", w)
 		if w.Hint != "" {
 			fmt.Fprintf(env.Stderr, "weir: hint: %s\n", w.Hint)
 		}

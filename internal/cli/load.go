@@ -24,6 +24,7 @@ type setup struct {
 	path   string // of the configuration file
 	config *config.Config
 	policy *policy.Policy
+	files  []string // that were read, or looked for
 }
 
 // load reads the configuration at path, or if that is "" the one in the working directory, and its policy, or
@@ -44,7 +45,7 @@ func (e *Env) load(path, policyPath string) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{path: path, policy: policy.Default()}
+	s := &setup{path: path, policy: policy.Default(), files: []string{path}}
 	read := config.Load
 	if importer.Detect(path, src) {
 		read = importer.Load
@@ -87,6 +88,7 @@ func joinProblems(err, override error) error {
 
 // loadPolicy reads the policy file at path.
 func (s *setup) loadPolicy(path string) (err error) {
+	s.files = append(s.files, path)
 	s.policy, err = loadPolicy(path)
 	return err
 }

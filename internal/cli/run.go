@@ -19,26 +19,32 @@ HTTP. The configuration is a weir.yaml, or any JSON file with mcpServers; withou
 it is ./weir.yaml, else ./.mcp.json. Flags override it.
 
 A server gets the variables that its configuration gives it and a few of weir's own, such as
-PATH and HOME.`,
+PATH and HOME.
+
+When the configuration or the policy changes, and on SIGHUP, they are read again and taken
+over, if there is no mistake in them. Connections to servers that stay the same stay.`,
 		Example: `  weir run
   weir run --config weir.yaml --listen 127.0.0.1:8080
   weir run --config .mcp.json --policy policy.yaml --mode audit`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log := flags.logger(env)
-			s, err := env.load(path, flags.policy)
+			load := func() (*setup, error) {
+				s, err := env.load(path, flags.policy)
+				if err != nil {
+					return s, err
+				}
+				if err := flags.apply(s.config); err != nil {
+					return s, usage(cmd, err)
+				}
+				s.config.Warnings = append(s.config.Warnings, missing(s.config)...)
+				return s, setListen(s.config, listen)
+			}
+			s, err := load()
 			if err != nil {
 				return err
 			}
-			if err := flags.apply(s.config); err != nil {
-				return usage(cmd, err)
-			}
-			if err := setListen(s.config, listen); err != nil {
-				return err
-			}
-			s.config.Warnings = append(s.config.Warnings, missing(s.config)...)
-			s.config.Warnings = append(s.config.Warnings, s.config.ListenProblems()...)
-			return env.serve(cmd.Context(), s, env.baseEnv(), log)
+			path = s.path // it stays the same file
+			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.baseEnv(), reload: load, log: flags.logger(env)})
 		},
 	}
 	flags.add(cmd)

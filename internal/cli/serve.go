@@ -20,27 +20,40 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
+// A service is what a command serves, and how.
+type service struct {
+	*setup
+	baseEnv []string               // of servers
+	reload  func() (*setup, error) // loads the setup again; nil if it never changes
+	log     *slog.Logger
+}
+
 // serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration
 // or on standard input and output.
-func (e *Env) serve(ctx context.Context, s *setup, baseEnv []string, log *slog.Logger) (err error) {
+func (e *Env) serve(ctx context.Context, s *service) (err error) {
+	log := s.log
 	recorder, closeRecord, err := e.openRecord(s.config, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeRecord()) }()
 	log.Info("starting", "config", s.path, "mode", s.config.Mode, "policy", policyName(s.config), "on", listenName(s.config))
-	for _, p := range s.config.Warnings {
+	for _, p := range slices.Concat(s.config.Warnings, s.config.ListenProblems()) {
 		log.Warn(p.String(), "hint", p.Hint)
 	}
 	g, err := gateway.New(gateway.Options{
 		Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
-		Version: version(), BaseEnv: baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
+		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
 		AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
+	if s.reload != nil {
+		r := &reloader{load: s.reload, gateway: g, log: log, started: s.config, now: s.setup}
+		defer r.start(ctx)()
+	}
 	if s.config.Listen == "" {
 		limits := &rpc.StreamOptions{MaxMessage: s.config.MaxMessage}
 		err = g.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), limits))

@@ -46,7 +46,7 @@ variable, so that no secret has to stand on a command line.`,
 			if err := flags.apply(s.config); err != nil {
 				return usage(cmd, err)
 			}
-			return env.serve(cmd.Context(), s, env.Environ, flags.logger(env))
+			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.Environ, log: flags.logger(env)})
 		},
 	}
 	flags.add(cmd)

@@ -59,6 +59,7 @@ var table = []row{
 	{"internal/config", "contract policy", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},
 	{"internal/importer", "internal/config internal/rawjson", jtext, "net/http os/exec",
 		"other hosts' files to ours; jsontext for the positions of mistakes"},
+	{"internal/watch", "", "github.com/fsnotify/fsnotify", world, "tells when files change, and reads none"},
 	{"internal/demo/agent", "", sdk, "", "a client that obeys what it reads"},
 	{"internal/demo/servers", "label contract annotation internal/rawjson", sdk, "", "the servers of the demonstration"},
 	{"internal/demo", "label annotation internal/demo/agent internal/demo/servers", sdk, "",

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"reflect"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/watch"
+)
+
+// settle is how long the files must be left alone before they are read again: who writes them may not be done.
+const settle = 200 * time.Millisecond
+
+// A reloader keeps a gateway to what its configuration says, as that changes.
+type reloader struct {
+	load    func() (*setup, error) // all of it as at the start, flags included
+	gateway *gateway.Gateway
+	log     *slog.Logger
+	started *config.Config // of which some things hold until the end
+
+	mu    sync.Mutex
+	now   *setup    // what was taken over last
+	tried []string  // the files that were read since
+	last  reloading // zero if there was none
+}
+
+// A reloading is one attempt to take over a changed configuration.
+type reloading struct {
+	at       time.Time
+	taken    bool
+	problems []problem // why it was not taken over; else what takes effect at the next start only
+}
+
+// start has the configuration taken over when SIGHUP comes or the files change, until stop is called, which waits.
+func (r *reloader) start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	first := nextHangup(ctx)
+	watcher, err := watch.New(settle)
+	if err != nil {
+		r.log.Warn("the configuration is read again on SIGHUP only", "error", err)
+	}
+	r.watch(watcher)
+	var running sync.WaitGroup
+	running.Go(func() { r.run(ctx, watcher, first) })
+	return func() {
+		cancel()
+		running.Wait()
+		if watcher != nil {
+			watcher.Close()
+		}
+	}
+}
+
+// watch watches the files that the configuration is read from.
+func (r *reloader) watch(watcher *watch.Watcher) {
+	if watcher == nil {
+		return
+	}
+	r.mu.Lock()
+	files := slices.Concat(r.now.files, r.tried)
+	r.mu.Unlock()
+	if err := watcher.Set(files...); err != nil {
+		r.log.Warn("not every change of the configuration will be noticed", "error", err)
+	}
+}
+
+// A hangup is one SIGHUP that is waited for.
+type hangup struct {
+	came   <-chan struct{} // closed when it has come, or ctx has ended
+	forget func()          // ends the waiting
+}
+
+func nextHangup(ctx context.Context) hangup {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	return hangup{ctx.Done(), stop}
+}
+
+// run takes over the configuration each time that it should, until ctx ends.
+func (r *reloader) run(ctx context.Context, watcher *watch.Watcher, next hangup) {
+	defer func() { next.forget() }()
+	var changed <-chan struct{}
+	if watcher != nil {
+		changed = watcher.Changed()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.came:
+			// One more is waited for before this wait ends, or it would end weir.
+			last := next
+			next = nextHangup(ctx)
+			last.forget()
+			if ctx.Err() == nil {
+				r.reload(ctx, true)
+			}
+		case <-changed:
+			r.reload(ctx, false)
+		}
+		r.watch(watcher)
+	}
+}
+
+// reload takes over the configuration as it is now, if it is sound; else everything stays and the problems are logged. If
+// it was not asked for, files that say the same as before are passed over.
+func (r *reloader) reload(ctx context.Context, asked bool) {
+	r.mu.Lock()
+	before, failed := r.now, r.tried != nil
+	r.mu.Unlock()
+	s, err := r.load()
+	if err == nil && !asked && !failed && s.same(before) {
+		return
+	}
+	var d gateway.Difference
+	if err == nil {
+		d, err = r.gateway.Reload(ctx, gateway.Change{Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode})
+	}
+	if err != nil {
+		problems := problemsOf(err, before.path)
+		r.log.Error("the configuration is not taken over, the one before goes on", "config", before.path, "problems", len(problems))
+		for _, p := range problems {
+			r.log.Error(p.String(), "hint", p.Hint)
+		}
+		r.failed(s, reloading{time.Now(), false, problems})
+		return
+	}
+	late := fixed(r.started, s.config)
+	r.log.Info("configuration taken over", "config", s.path, "mode", s.config.Mode, "policy", policyName(s.config),
+		"added", d.Added, "removed", d.Removed, "replaced", d.Replaced, "adjusted", d.Adjusted)
+	for _, p := range append(late, s.config.Warnings...) {
+		r.log.Warn(p.String(), "hint", p.Hint)
+	}
+	done := reloading{at: time.Now(), taken: true}
+	for _, p := range late {
+		done.problems = append(done.problems, newProblem(p))
+	}
+	r.done(s, done)
+}
+
+func (r *reloader) done(s *setup, last reloading) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now, r.tried, r.last = s, nil, last
+}
+
+// failed notes that a setup, of which there may be nothing, was not taken over.
+func (r *reloader) failed(s *setup, last reloading) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last, r.tried = last, []string{r.now.path}
+	if s != nil {
+		r.tried = s.files
+	}
+}
+
+// fixed returns what of a new configuration takes effect at the next start only.
+func fixed(before, after *config.Config) (out []config.Problem) {
+	late := func(name string, changed bool) {
+		if changed {
+			out = append(out, config.Problem{
+				Msg:  fmt.Sprintf("%s has changed, which a running weir cannot take over", name),
+				Hint: "start weir again for it to take effect",
+			})
+		}
+	}
+	late("listen", before.Listen != after.Listen)
+	late("http", !reflect.DeepEqual(before.HTTP, after.HTTP))
+	late("record", before.Record != after.Record)
+	late("approval.timeout", before.Approval != after.Approval)
+	late("limits.message", before.MaxMessage != after.MaxMessage)
+	return out
+}
+
+// same reports whether another setup says the same.
+func (s *setup) same(other *setup) bool {
+	return s.policy.Digest() == other.policy.Digest() && reflect.DeepEqual(s.config, other.config)
+}
