@@ -62,16 +62,22 @@ func startProcess(spec Spec, opts Options) (*process, error) {
 		grace:  opts.Grace,
 		exited: make(chan struct{}),
 	}
-	go p.wait(stdout)
+	shellEnds, err := endWithUs(cmd.Process)
+	if err != nil {
+		opts.Logger.Debug("server may outlive a crash", "server", spec.Name, "error", err)
+		shellEnds = func() {}
+	}
+	go p.wait(stdout, shellEnds)
 	return p, nil
 }
 
-// wait reaps the child, kills what it left behind in its group, and then ends its output.
-func (p *process) wait(stdout io.Closer) {
+// wait reaps the child, kills what it left behind in its group, waits for the shell there, and then ends its output.
+func (p *process) wait(stdout io.Closer, shellEnds func()) {
 	_ = p.cmd.Wait()
 	// The group's id may be given to others only when the group is empty, and ids go round: this cannot hit a stranger
 	// unless all others are used up in between.
 	killGroup(p.cmd.Process)
+	shellEnds()
 	close(p.exited)
 	time.AfterFunc(drainWait, func() { _ = stdout.Close() })
 }
