@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +44,9 @@ const (
 
 // Main runs the command that env.Args names until it is done or ctx ends, and returns the exit status.
 func Main(ctx context.Context, env Env) int {
-	env.Stderr = &locked{w: env.Stderr}
+	stderr := newSpill(env.Stderr)
+	defer stderr.flush(lastWords)
+	env.Stderr = stderr
 	root := newRoot(&env)
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
@@ -209,16 +210,4 @@ func (e *Env) getenv(name string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// locked is a writer that several goroutines may use: logs and the standard error of servers come together in it.
-type locked struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
 }
