@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -22,20 +23,15 @@ var peers = []peer{
 	{name: "v2 finding out", sdk: "v2", era: "auto", modern: true},
 }
 
-// job makes the client ask a server everything its subject knows. Between a host of 2026-07-28 and a server that has to
-// ask the host before it may answer, there is no way to carry the question: such a server is told of no capability
-// that would invite one, so the direct client, too, has none.
+// job makes the client ask a server everything its subject knows.
 func (p peer) job(t *testing.T, s subject, to target) job {
-	if p.crossing(s) {
-		s.capabilities = nil
-	}
 	return job{SDK: p.sdk, Era: p.era, Transport: to, Capabilities: s.capabilities, Steps: s.steps(t)}
 }
 
 // direct is the job without Weir: where the server cannot speak the client's era, the old SDK stands in.
 func (p peer) direct(t *testing.T, s subject, to target) job {
 	if p.crossing(s) {
-		p, s.capabilities = peers[0], nil
+		p = peers[0]
 	}
 	return p.job(t, s, to)
 }
@@ -210,19 +206,28 @@ func TestServerAsks(t *testing.T) {
 		{"both old", library, peers[0], call("borrow", object{"title": "Emma"})},
 		{"both new", library, peers[2], call("borrow", object{"title": "Emma"})},
 		{"old client of the second generation", library, peers[1], call("borrow", object{"title": "Emma"})},
+		{"old server, new client: elicitation", everything, peers[2], call("trigger-elicitation-request", object{})},
+		{"old server, new client: roots", everything, peers[2], call("get-roots-list", object{})},
+		{"old server, new client: sampling", everything, peers[2],
+			call("trigger-sampling-request", object{"prompt": "hello", "maxTokens": 5})},
 	} {
 		for _, action := range []string{"accept", "decline", "cancel"} {
 			t.Run(c.name+"/"+action, func(t *testing.T) {
 				t.Parallel()
-				ask := func(to target) *report {
+				ask := func(p peer, to target) *report {
 					return drive(t, job{
-						SDK: c.peer.sdk, Era: c.peer.era, Transport: to, Capabilities: capabilities,
+						SDK: p.sdk, Era: p.era, Transport: to, Capabilities: capabilities,
 						Answers: []reply{{Action: action, Fill: action == "accept"}}, Steps: []step{c.call},
 					})
 				}
-				direct := ask(c.server())
-				through := ask(wrapped(t, c.server(), "--policy", openPolicy(t)))
-				checkSame(t, licence{}, []step{c.call}, direct, through)
+				crossing := strings.HasPrefix(c.name, "old server")
+				asker := c.peer
+				if crossing {
+					asker = peers[0] // the server knows no newer one
+				}
+				direct := ask(asker, c.server())
+				through := ask(c.peer, wrapped(t, c.server(), "--policy", openPolicy(t)))
+				checkSame(t, licence{crossing: crossing}, []step{c.call}, direct, through)
 				if len(direct.Asked) != len(through.Asked) {
 					t.Fatalf("asked %d times directly, %d times through Weir", len(direct.Asked), len(through.Asked))
 				}
