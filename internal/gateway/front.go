@@ -18,6 +18,7 @@ import (
 const (
 	maxInFlight = 1024             // requests of one host connection; further ones wait unread
 	drainTime   = 10 * time.Second // for the answers in flight after the host has left or the gateway ends
+	writeTime   = 2 * time.Second  // for the host to take the last of them
 )
 
 // A front is one host connection.
@@ -25,7 +26,8 @@ type front struct {
 	g       *Gateway
 	conn    rpc.Conn
 	host    host
-	leaving chan struct{} // closed when no more is read from the host
+	leaving chan struct{}   // closed when no more is read from the host
+	life    context.Context // ends when nothing may be written to it any more
 
 	mu       sync.Mutex
 	era      *caller // what the handshake agreed; nil before it and in 2026-07-28
@@ -42,16 +44,20 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 		g: g, conn: conn, host: h, leaving: make(chan struct{}),
 		inFlight: map[string]context.CancelCauseFunc{}, asked: map[string]chan *rpc.Message{},
 	}
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var end context.CancelFunc
+	f.life, end = context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	work, stop := context.WithCancel(f.life)
 	var wg sync.WaitGroup
 	err := f.read(ctx, work, &wg)
 	if h.shared && ctx.Err() != nil {
 		f.cancelAll() // who hangs up cancels (2026-07-28, Streamable HTTP, Cancellation)
 	}
 	close(f.leaving)
-	drained := time.AfterFunc(drainTime, stop)
+	drained, written := time.AfterFunc(drainTime, stop), time.AfterFunc(drainTime+writeTime, end)
 	wg.Wait()
 	drained.Stop()
+	written.Stop()
 	stop()
 	if f.links != nil && !h.shared {
 		err = errors.Join(err, f.links.close())
@@ -77,7 +83,7 @@ func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
 			f.deliver(m)
 			continue
 		case m.IsNotification():
-			f.notified(work, m)
+			f.notified(m)
 			continue
 		}
 		reqCtx, end, ok := f.begin(work, m)
@@ -85,9 +91,12 @@ func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
 			f.write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
 			continue
 		}
-		slots <- struct{}{}
 		run := func() {
-			defer func() { <-slots }()
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			case <-reqCtx.Done(): // respond says why
+			}
 			f.respond(reqCtx, m, end)
 		}
 		if m.Method == "initialize" {
@@ -143,7 +152,7 @@ func (f *front) respond(ctx context.Context, m *rpc.Message, end func()) {
 
 // notified takes a notification of the host: a cancellation ends its request; the end of the handshake is between the
 // host and the gateway; everything else goes to every server.
-func (f *front) notified(ctx context.Context, m *rpc.Message) {
+func (f *front) notified(m *rpc.Message) {
 	switch m.Method {
 	case "notifications/initialized":
 		return
@@ -164,16 +173,14 @@ func (f *front) notified(ctx context.Context, m *rpc.Message) {
 		return
 	}
 	for _, l := range set.all() {
-		if conn, err := l.connection(ctx); err == nil && !(conn.Modern() && m.Method == "notifications/roots/list_changed") {
-			if err := conn.Notify(ctx, m.Method, m.Params); err != nil {
-				f.g.log.Warn("passing on a notification", "server", l.server.Name, "error", err)
-			}
-		}
+		l.notify(m)
 	}
 }
 
-// write sends a message to the host. A host that is gone has nothing to be told.
+// write sends a message to the host, on the stream of the request that ctx belongs to. It waits for a host that does not
+// read, but not beyond the end of the connection. A host that is gone has nothing to be told.
 func (f *front) write(ctx context.Context, m *rpc.Message) {
+	ctx = rpc.WithRelated(f.life, rpc.Related(ctx))
 	if err := f.conn.Write(ctx, m); err != nil && !errors.Is(err, io.EOF) {
 		f.g.log.Debug("writing to the host", "error", err)
 	}

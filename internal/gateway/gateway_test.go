@@ -24,8 +24,12 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// TestMain makes the test binary a demonstration server when it is started as one.
+// TestMain makes the test binary a server of some kind when it is started as one.
 func TestMain(m *testing.M) {
+	if len(os.Args) >= 3 && os.Args[1] == "faulty" {
+		faulty(os.Args[2], strings.Join(os.Args[3:], ""))
+		return
+	}
 	if len(os.Args) == 3 && os.Args[1] == "scripted" {
 		scripted()
 		return

@@ -18,6 +18,7 @@ import (
 
 const (
 	dialTimeout = 30 * time.Second // to start a server and agree on a revision
+	listTimeout = 30 * time.Second // for a server's list, if its own timeout is not shorter: all servers' calls may wait for it
 	maxPages    = 1000             // of one list; a server that has more is cut off, and that is a defect
 )
 
@@ -27,6 +28,8 @@ type links struct {
 	hello   upstream.Hello
 	owner   *front // who gets what servers ask and announce; nil if shared
 	current atomic.Pointer[[]*link]
+
+	reading chan struct{} // holds a token while somebody reads a list that is not in the cache
 
 	mu        sync.Mutex
 	lists     map[string]*catalog.List // by list method
@@ -46,6 +49,7 @@ type link struct {
 	defects throttle
 	flights flights
 	watches watches
+	notices notices
 	asking  sync.Mutex // held while a question of the server is matched with a flight
 
 	mu     sync.Mutex // held while dialling: one attempt at a time
@@ -53,13 +57,15 @@ type link struct {
 	pause  backoff
 	closed bool
 
+	known map[string][]json.RawMessage // pages of its lists as it answered last, by method; with set.mu
+
 	levelMu sync.Mutex
 	levelOf *upstream.Conn // whose log level was set last
 	level   string
 }
 
 func newLinks(g *Gateway, hello upstream.Hello, owner *front) *links {
-	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, listeners: map[*listener]bool{}}
+	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1)}
 	g.roster.enter(set)
 	return set
 }
@@ -94,7 +100,6 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 			l.note(ctx, "ended", l.conn.Err())
 			l.conn.Close()
 			l.conn = nil
-			l.set.forget("")
 		default:
 			return l.conn, nil
 		}
@@ -118,6 +123,7 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 		return nil, err
 	}
 	l.conn, l.pause = conn, backoff{}
+	l.set.forget("") // what it offers may have changed
 	l.note(ctx, "connected", nil)
 	l.rewatch(conn)
 	return conn, nil
@@ -146,13 +152,28 @@ func (set *links) forget(method string) {
 	delete(set.lists, method)
 }
 
+// cached returns the merged list as it was read last; nil if it has to be read.
+func (set *links) cached(kind catalog.Kind) *catalog.List {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return set.lists[kind.Method]
+}
+
 // list returns the merged list, from the cache if fresh is false and it is there.
 func (set *links) list(ctx context.Context, kind catalog.Kind, fresh bool) (*catalog.List, error) {
-	set.mu.Lock()
-	l := set.lists[kind.Method]
-	set.mu.Unlock()
-	if l != nil && !fresh {
-		return l, nil
+	if !fresh {
+		if l := set.cached(kind); l != nil {
+			return l, nil
+		}
+		select {
+		case set.reading <- struct{}{}: // many calls may come at once, and one list will do for all
+			defer func() { <-set.reading }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if l := set.cached(kind); l != nil {
+			return l, nil
+		}
 	}
 	servers := set.current.Load()
 	sources, err := set.fetch(ctx, kind)
@@ -173,8 +194,8 @@ func (set *links) list(ctx context.Context, kind catalog.Kind, fresh bool) (*cat
 	return l, nil
 }
 
-// fetch asks every connected server that has the capability for all pages of its list. It fails if none can be reached; a
-// server that answers with an error is left out, and that is a defect.
+// fetch asks every connected server that has the capability for all pages of its list. It fails if none can be reached. Of
+// several servers, one that does not answer counts as offering what it did last: its calls can say what is wrong with it.
 func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Source, error) {
 	if err := set.connect(ctx); err != nil {
 		return nil, err
@@ -194,14 +215,28 @@ func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Sourc
 			if len(all) == 1 {
 				return nil, errs[i]
 			}
-			continue
 		}
+		sources[i].Pages = set.remember(l, kind, sources[i].Pages, errs[i])
 		if sources[i].Pages != nil {
 			sources[i].Server, sources[i].Trust = l.server.Name, l.trust()
 			out = append(out, sources[i])
 		}
 	}
 	return out, nil
+}
+
+// remember keeps the pages that a server answered, or returns the last ones if it did not.
+func (set *links) remember(l *link, kind catalog.Kind, pages []json.RawMessage, err error) []json.RawMessage {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if err != nil {
+		return l.known[kind.Method]
+	}
+	if l.known == nil {
+		l.known = map[string][]json.RawMessage{}
+	}
+	l.known[kind.Method] = pages
+	return pages
 }
 
 // pages returns every page of a server's list; none if the server does not offer it.
@@ -213,7 +248,7 @@ func (l *link) pages(ctx context.Context, kind catalog.Kind) ([]json.RawMessage,
 	if _, ok := rawjson.Get(conn.Welcome(), "capabilities", capabilityOf(kind.Method)); !ok {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.timeout())
+	ctx, cancel := context.WithTimeout(ctx, min(l.timeout(), listTimeout))
 	defer cancel()
 	params := json.RawMessage(`{}`)
 	var pages []json.RawMessage
