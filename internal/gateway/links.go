@@ -50,7 +50,9 @@ type link struct {
 	flights flights
 	watches watches
 	notices notices
-	asking  sync.Mutex // held while a question of the server is matched with a flight
+	meter   *meter
+	seen    atomic.Pointer[sight] // nil: nothing yet
+	asking  sync.Mutex            // held while a question of the server is matched with a flight
 
 	mu     sync.Mutex // held while dialling: one attempt at a time
 	conn   *upstream.Conn
@@ -97,7 +99,7 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 	if l.conn != nil {
 		select {
 		case <-l.conn.Done():
-			l.note(ctx, "ended", l.conn.Err())
+			l.note(ctx, Ended, l.conn.Err())
 			l.conn.Close()
 			l.conn = nil
 		default:
@@ -119,23 +121,24 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 	if err != nil {
 		err = fmt.Errorf("server %s: %w", l.server.Name, err)
 		l.pause.failed(time.Now(), err)
-		l.note(ctx, "failed", err)
+		l.note(ctx, Failed, err)
 		return nil, err
 	}
 	l.conn, l.pause = conn, backoff{}
 	l.set.forget("") // what it offers may have changed
-	l.note(ctx, "connected", nil)
+	l.note(ctx, Connected, nil)
 	l.rewatch(conn)
 	return conn, nil
 }
 
 // note records and logs what happened to the connection.
-func (l *link) note(ctx context.Context, state string, err error) {
+func (l *link) note(ctx context.Context, state State, err error) {
+	l.saw(state, err)
 	e := record.New(record.Upstream, time.Now())
-	e.Server, e.Effect = l.server.Name, state
+	e.Server, e.Effect = l.server.Name, string(state)
 	if err != nil {
 		e.Message = err.Error()
-		l.set.g.log.Warn("server "+state, "server", l.server.Name, "error", err)
+		l.set.g.log.Warn("server "+string(state), "server", l.server.Name, "error", err)
 	}
 	if err := l.set.g.opts.Record.Record(ctx, e); err != nil {
 		l.set.g.log.Error("recording", "error", err)
@@ -293,6 +296,7 @@ func (l *link) call(ctx context.Context, fl *flight, method string, params json.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	fl.limit(l.timeout(), cancel)
+	defer l.meter.begin()()
 	params = l.flights.depart(fl, params)
 	defer l.flights.land(fl)
 	answer, err := conn.Call(ctx, method, params)

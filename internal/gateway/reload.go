@@ -159,10 +159,11 @@ type roster struct {
 	mu      sync.Mutex
 	servers []Server
 	sets    map[*links]bool
+	meters  map[string]*meter // by server
 }
 
 func newRoster(servers []Server) *roster {
-	return &roster{servers: slices.Clone(servers), sets: map[*links]bool{}}
+	return &roster{servers: slices.Clone(servers), sets: map[*links]bool{}, meters: map[string]*meter{}}
 }
 
 func (r *roster) configured() []Server {
@@ -217,11 +218,12 @@ func (set *links) adopt(servers []Server) (ended []*link) {
 		switch {
 		case l == nil:
 			l = set.newLink(s)
+			l.meter = set.g.roster.meter(s.Name)
 		case !reflect.DeepEqual(l.server.Spec, s.Spec):
 			ended = append(ended, l)
 			old := l
 			l = set.newLink(s)
-			l.after = old.gone
+			l.meter, l.after = set.g.roster.meter(s.Name), old.gone
 		default:
 			l.agree(s)
 		}
@@ -252,7 +254,7 @@ type terms struct {
 }
 
 func (set *links) newLink(s Server) *link {
-	l := &link{set: set, server: s, gone: make(chan struct{})}
+	l := &link{set: set, server: s, meter: &meter{}, gone: make(chan struct{})}
 	l.life, l.end = context.WithCancel(context.Background())
 	l.agree(s)
 	return l
@@ -272,10 +274,12 @@ func (l *link) trust() contract.Trust { return l.terms.Load().trust }
 func (l *link) timeout() time.Duration { return l.terms.Load().timeout }
 
 // attempt returns the context of one attempt to reach the server, which ends with the link too. It waits until the
-// connection that this one replaces has ended: two processes of one server may want the same files.
+// connection that this one replaces has ended: two processes of one server may want the same files. The link's lock must be
+// held.
 func (l *link) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	stop := context.AfterFunc(l.life, cancel)
+	tried := l.trying()
 	if l.after != nil {
 		select {
 		case <-l.after:
@@ -283,6 +287,7 @@ func (l *link) attempt(ctx context.Context) (context.Context, context.CancelFunc
 		}
 	}
 	return ctx, func() {
+		tried()
 		stop()
 		cancel()
 	}
