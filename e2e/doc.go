@@ -11,6 +11,9 @@
 //	npm ci --prefix e2e/node
 //	go test ./e2e -e2e
 //
+// The tests of soak_test.go put it under load and among servers and hosts that die, flood and do not listen; these are
+// made for the purpose and need no Node.js.
+//
 // With -race the weir program is built with the race detector too. Nothing here leaves the loopback network, and
 // the run fails when a process that it started is still alive at its end.
 package e2e

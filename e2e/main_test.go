@@ -26,6 +26,12 @@ var world struct {
 }
 
 func TestMain(m *testing.M) {
+	if log := os.Getenv(faultyLog); log != "" {
+		if err := serveFaulty(log); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	flag.Parse()
 	if !*enabled {
 		os.Exit(m.Run())
