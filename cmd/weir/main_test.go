@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir+"/runtime")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command built with -race takes a second to exit
 			return nil
 		},

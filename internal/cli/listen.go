@@ -26,7 +26,8 @@ const endpoint = "/mcp"
 const linger = 5 * time.Second
 
 // serveHTTP serves the handler at the address of the configuration until ctx ends.
-func (e *Env) serveHTTP(ctx context.Context, c *config.Config, h http.Handler, log *slog.Logger) error {
+func (e *Env) serveHTTP(ctx context.Context, s *service, h http.Handler) error {
+	c, log := s.config, s.log
 	certificates, err := certificates(c.HTTP)
 	if err != nil {
 		return err
@@ -57,7 +58,9 @@ func (e *Env) serveHTTP(ctx context.Context, c *config.Config, h http.Handler, l
 		}
 		stopped <- nil
 	})
-	log.Info("listening", "url", scheme+"://"+listener.Addr().String()+endpoint)
+	url := scheme + "://" + listener.Addr().String() + endpoint
+	s.serves.Store(&url)
+	log.Info("listening", "url", url)
 	err = server.Serve(listener)
 	if stop() { // it was not ctx that ended it
 		return err

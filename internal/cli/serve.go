@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
@@ -26,6 +27,7 @@ type service struct {
 	baseEnv []string               // of servers
 	reload  func() (*setup, error) // loads the setup again; nil if it never changes
 	log     *slog.Logger
+	serves  atomic.Pointer[string] // where hosts are served; nil before they are
 }
 
 // serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration
@@ -50,15 +52,17 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
+	r := &reloader{load: s.reload, gateway: g, log: log, started: s.config, now: s.setup}
+	defer e.tellStatus(s, r, log)()
 	if s.reload != nil {
-		r := &reloader{load: s.reload, gateway: g, log: log, started: s.config, now: s.setup}
 		defer r.start(ctx)()
 	}
 	if s.config.Listen == "" {
+		s.serves.Store(new("stdio"))
 		limits := &rpc.StreamOptions{MaxMessage: s.config.MaxMessage}
 		err = g.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), limits))
 	} else {
-		err = e.serveHTTP(ctx, s.config, g.Handler(), log)
+		err = e.serveHTTP(ctx, s, g.Handler())
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // told to stop, and stopped

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/status"
+)
+
+func newStatus(env *Env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the weir processes that are running",
+		Long: `Show every weir run and weir wrap of this user: since when it runs, by which configuration,
+policy and mode, where it serves, how it stands with each of its servers, how many hosts,
+calls and open questions it has, and how the last reload of its configuration went.`,
+		Example: "  weir status\n  weir status --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := env.runDir()
+			if err != nil {
+				return err
+			}
+			all, err := status.List(cmd.Context(), dir)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(env.Stdout, map[string]any{"processes": append([]status.Process{}, all...)})
+			}
+			var b strings.Builder
+			for _, p := range all {
+				printProcess(&b, p, time.Now())
+			}
+			if len(all) == 0 {
+				b.WriteString("no weir is running\n")
+			}
+			_, err = io.WriteString(env.Stdout, b.String())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the processes as JSON")
+	return cmd
+}
+
+// runDir returns the directory where running processes can be asked: for as long as the user is logged in, as the XDG Base
+// Directory Specification has it, else in the state directory.
+func (e *Env) runDir() (string, error) {
+	if dir, _ := e.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "weir"), nil
+	}
+	dir, err := e.stateDir()
+	if err != nil {
+		return "", &failure{exitUsage, fmt.Errorf("no place where running processes could be found"),
+			"set XDG_RUNTIME_DIR, XDG_STATE_HOME or HOME"}
+	}
+	return filepath.Join(dir, "run"), nil
+}
+
+// A teller tells how a process does.
+type teller struct {
+	*service
+	*reloader
+	started time.Time
+}
+
+// tellStatus lets weir status ask how the service does, until stop is called. A service that cannot be asked serves all the same.
+func (e *Env) tellStatus(s *service, r *reloader, log *slog.Logger) (stop func()) {
+	dir, err := e.runDir()
+	if err != nil {
+		log.Debug("weir status will not find this process", "error", err)
+		return func() {}
+	}
+	t := teller{s, r, time.Now()}
+	l, err := status.Serve(dir, os.Getpid(), t.process)
+	if err != nil {
+		log.Warn("weir status will not find this process", "error", err)
+		return func() {}
+	}
+	return func() { l.Close() }
+}
+
+// process tells of the process as it is now.
+func (t teller) process() status.Process {
+	t.mu.Lock()
+	now, last := t.now, t.last
+	t.mu.Unlock()
+	g := t.gateway.Status()
+	p := status.Process{
+		Version: version(), Command: "weir run", Config: now.path, Started: t.started.UTC().Round(0), Policy: policyName(now.config),
+		Digest: g.Policy.Digest(), Mode: g.Mode.String(), Hosts: g.Hosts, Questions: g.Questions,
+	}
+	if abs, err := filepath.Abs(now.path); err == nil {
+		p.Config = abs
+	}
+	if t.service.reload == nil {
+		p.Command, p.Config = "weir wrap", ""
+	}
+	if at := t.serves.Load(); at != nil {
+		p.Serves = *at
+	}
+	for _, s := range now.config.Servers {
+		one := status.Server{Name: s.Name, Transport: string(s.Transport), Trust: s.Trust.String(), Disabled: s.Disabled}
+		if i := slices.IndexFunc(g.Servers, func(g gateway.ServerStatus) bool { return g.Name == s.Name }); i >= 0 {
+			fill(&one, g.Servers[i])
+		}
+		p.Calls, p.InFlight = p.Calls+one.Calls, p.InFlight+one.InFlight
+		p.Servers = append(p.Servers, one)
+	}
+	if !last.at.IsZero() {
+		p.Reload = &status.Reload{At: last.at.UTC().Round(0), Taken: last.taken}
+		for _, q := range last.problems {
+			place := config.Problem{File: q.File, Line: q.Line, Col: q.Column}.String()
+			p.Reload.Problems = append(p.Reload.Problems, status.Problem{Place: strings.TrimSuffix(place, ": "), Message: q.Message, Hint: q.Hint})
+		}
+	}
+	return p
+}
+
+// fill tells how the gateway stands with a server.
+func fill(s *status.Server, g gateway.ServerStatus) {
+	s.State, s.Connections, s.Protocols, s.PIDs = string(g.State), g.Connections, g.Protocols, g.PIDs
+	s.Calls, s.InFlight = g.Calls, g.InFlight
+	if g.State == gateway.Failed {
+		s.Retry = g.Retry.UTC().Round(0)
+	}
+	if g.Err != nil {
+		s.Error, s.ErrorAt = g.Err.Error(), g.ErrTime.UTC().Round(0)
+	}
+}
+
+// printProcess writes what a process tells, for people.
+func printProcess(w io.Writer, p status.Process, now time.Time) {
+	if p.Error != "" {
+		fmt.Fprintf(w, "%d  does not answer: %s\n", p.PID, plain(p.Error))
+		return
+	}
+	fmt.Fprintf(w, "%d  %s", p.PID, plain(p.Command))
+	if p.Config != "" {
+		fmt.Fprintf(w, " --config %s", plain(p.Config))
+	}
+	fmt.Fprintf(w, ", on %s, since %s\n", plain(p.Serves), moment(p.Started, now))
+	fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain(p.Mode), plain(p.Policy), plain(p.Digest))
+	fmt.Fprintf(w, "    hosts %d, calls %d, in flight %d, questions %d\n", p.Hosts, p.Calls, p.InFlight, p.Questions)
+	if r := p.Reload; r != nil {
+		what := "was taken over"
+		if !r.Taken {
+			what = "was not taken over, the one before goes on"
+		}
+		fmt.Fprintf(w, "    the configuration %s at %s\n", what, moment(r.At, now))
+		for _, q := range r.Problems {
+			place := ""
+			if q.Place != "" {
+				place = q.Place + ": "
+			}
+			fmt.Fprintf(w, "      %s\n", plain(place+q.Message))
+			if q.Hint != "" {
+				fmt.Fprintf(w, "      hint: %s\n", plain(q.Hint))
+			}
+		}
+	}
+	width := 0
+	for _, s := range p.Servers {
+		width = max(width, len(s.Name))
+	}
+	for _, s := range p.Servers {
+		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain(s.Name), plain(s.Transport), plain(s.Trust), plain(standing(s, now)))
+	}
+}
+
+// standing says how a process stands with a server.
+func standing(s status.Server, now time.Time) string {
+	if s.Disabled {
+		return "disabled"
+	}
+	var parts []string
+	switch gateway.State(s.State) {
+	case gateway.Idle:
+		parts = append(parts, "not needed yet")
+	case gateway.Failed:
+		if s.Retry.After(now) {
+			parts = append(parts, "cannot be reached, is not tried again before "+moment(s.Retry, now))
+		} else {
+			parts = append(parts, "cannot be reached, is tried again when it is needed")
+		}
+	case gateway.Ended:
+		parts = append(parts, "has ended, is connected to again when it is needed")
+	default:
+		parts = append(parts, s.State)
+	}
+	if s.Connections > 1 {
+		parts[0] += fmt.Sprintf(" %d times", s.Connections)
+	}
+	parts = append(parts, s.Protocols...)
+	for _, pid := range s.PIDs {
+		parts = append(parts, "pid "+strconv.Itoa(pid))
+	}
+	if s.Calls > 0 {
+		parts = append(parts, fmt.Sprintf("calls %d, in flight %d", s.Calls, s.InFlight))
+	}
+	if s.Error != "" {
+		parts = append(parts, "last error at "+moment(s.ErrorAt, now)+": "+s.Error)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// moment writes a time as the user's clock shows it, with the day if that is not today.
+func moment(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format(time.DateTime)
+}
+
+// plain keeps what a server wrote from steering the terminal.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+}

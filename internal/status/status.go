@@ -1,0 +1,237 @@
+// Package status is how a running weir tells of itself, and how others of the same user find it.
+//
+//	server, err := status.Serve(dir, os.Getpid(), tell)
+//	processes, err := status.List(ctx, dir)
+//
+// A process serves HTTP on a unix socket in a directory that only its user may enter, under the name PID.sock. GET
+// /status answers with a [Process] as JSON; there is nothing else to ask for, and nothing that changes anything. Never is it
+// served on a network.
+//
+//	{"v":1,"pid":4711,"version":"…","command":"weir run","started":"…","config":"weir.yaml","serves":"http://127.0.0.1:8080/mcp",
+//	 "policy":"built-in","digest":"…","mode":"enforce","hosts":1,"calls":12,"inFlight":1,"questions":0,"servers":[…]}
+//
+// Version: v is 1. Members may be added under the same version. Commands, variables, headers and URLs of servers are left
+// out. Errors may name a program or a URL, and may quote what a server wrote: they are hostile to whoever prints them.
+package status
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Version is the version of the schema.
+const Version = 1
+
+const (
+	suffix    = ".sock"
+	path      = "/status"
+	patience  = 2 * time.Second // with a process that is asked
+	maxAnswer = 16 << 20        // bytes
+)
+
+// A Process is what one process tells of itself.
+type Process struct {
+	V         int       `json:"v"`
+	PID       int       `json:"pid"`
+	Error     string    `json:"error,omitempty"` // why there is nothing but the pid; never sent
+	Version   string    `json:"version,omitempty"`
+	Command   string    `json:"command,omitempty"` // "weir run" or "weir wrap"
+	Started   time.Time `json:"started,omitzero"`
+	Config    string    `json:"config,omitempty"` // absolute path of the configuration; empty for weir wrap
+	Serves    string    `json:"serves,omitempty"` // "stdio", or the URL of the endpoint; empty before it listens
+	Policy    string    `json:"policy,omitempty"` // path, or "built-in"
+	Digest    string    `json:"digest,omitempty"` // of the policy, SHA-256 in hexadecimal digits
+	Mode      string    `json:"mode,omitempty"`
+	Hosts     int       `json:"hosts"`     // that are connected
+	Calls     int64     `json:"calls"`     // requests to servers since the start
+	InFlight  int64     `json:"inFlight"`  // of these
+	Questions int       `json:"questions"` // to people, that are open
+	Servers   []Server  `json:"servers"`   // in the order of the configuration
+	Reload    *Reload   `json:"reload,omitempty"`
+}
+
+// A Server is how a process stands with one server, over all connections to it.
+type Server struct {
+	Name        string    `json:"name"`
+	Transport   string    `json:"transport"` // "stdio", "http" or "sse"
+	Trust       string    `json:"trust"`
+	State       string    `json:"state"` // "idle", "ended", "failed", "connecting" or "connected"
+	Connections int       `json:"connections"`
+	Protocols   []string  `json:"protocols,omitempty"`
+	PIDs        []int     `json:"pids,omitempty"`
+	Calls       int64     `json:"calls"`
+	InFlight    int64     `json:"inFlight"`
+	Retry       time.Time `json:"retry,omitzero"`     // before when no further attempt is made
+	Error       string    `json:"error,omitempty"`    // the last one
+	ErrorAt     time.Time `json:"errorAt,omitzero"`   // when that was
+	Disabled    bool      `json:"disabled,omitempty"` // left out by the configuration
+}
+
+// A Reload is the last attempt to take over a changed configuration.
+type Reload struct {
+	At       time.Time `json:"at"`
+	Taken    bool      `json:"taken"`              // if not, the configuration before goes on
+	Problems []Problem `json:"problems,omitempty"` // why not; else what takes effect at the next start only
+}
+
+// A Problem is a mistake in a configuration.
+type Problem struct {
+	Place   string `json:"place,omitempty"` // "file:line:column"
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// A Listener serves the status of a process. Close ends it.
+type Listener struct {
+	http *http.Server
+	path string
+	done chan struct{}
+}
+
+// Serve answers who asks in dir, which is made for the user alone if it is not there, with what tell returns, until the
+// listener is closed. tell is called concurrently.
+func Serve(dir string, pid int, tell func() Process) (*Listener, error) {
+	if err := private(dir); err != nil {
+		return nil, fmt.Errorf("serving the status: %w", err)
+	}
+	l := &Listener{path: filepath.Join(dir, strconv.Itoa(pid)+suffix), done: make(chan struct{})}
+	// It gets its name when it listens: who finds a socket that does not answer takes it for a dead process's.
+	early := l.path + ".new"
+	_ = os.Remove(early)
+	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: early, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("serving the status: %w", err)
+	}
+	socket.SetUnlinkOnClose(false)
+	if err := errors.Join(os.Chmod(early, 0o600), os.Rename(early, l.path)); err != nil {
+		_ = socket.Close()
+		_ = os.Remove(early)
+		return nil, fmt.Errorf("serving the status: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+		p := tell()
+		p.V, p.PID = Version, pid
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(p) // who hung up need not be told
+	})
+	l.http = &http.Server{
+		Handler: mux, ReadTimeout: patience, WriteTimeout: 5 * patience, IdleTimeout: patience, MaxHeaderBytes: 4096,
+	}
+	go func() {
+		defer close(l.done)
+		_ = l.http.Serve(socket) // ends with Close
+	}()
+	return l, nil
+}
+
+// Close ends the serving, waits for it and removes the socket.
+func (l *Listener) Close() error {
+	err := errors.Join(os.Remove(l.path), l.http.Close())
+	<-l.done
+	return err
+}
+
+// private makes dir, or makes sure that nobody else may enter it.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory", dir)
+	case info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/':
+		return fmt.Errorf("others may enter %s: its mode is %v", dir, info.Mode().Perm())
+	}
+	return nil
+}
+
+// List asks every process that serves its status in dir, all at once, and returns what they tell, by pid. What a process that
+// was killed has left there is removed. A process that does not answer is told of with an Error. There need not be a dir.
+func List(ctx context.Context, dir string) ([]Process, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for processes: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	answers := make(chan *Process)
+	asked := 0
+	for _, e := range entries {
+		pid, err := strconv.Atoi(strings.TrimSuffix(e.Name(), suffix))
+		if err != nil || !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		asked++
+		go func() { answers <- ask(ctx, filepath.Join(dir, e.Name()), pid) }()
+	}
+	var all []Process
+	for range asked {
+		if p := <-answers; p != nil {
+			all = append(all, *p)
+		}
+	}
+	slices.SortFunc(all, func(a, b Process) int { return a.PID - b.PID })
+	return all, nil
+}
+
+// ask asks one process. It returns nil if that is no more.
+func ask(ctx context.Context, socket string, pid int) *Process {
+	p, err := get(ctx, socket)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		_ = os.Remove(socket) // the next one tries again
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return &Process{V: Version, PID: pid, Error: err.Error()}
+	}
+	p.PID = pid
+	return p
+}
+
+func get(ctx context.Context, socket string) (*Process, error) {
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://weir"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answers %s", resp.Status)
+	}
+	var p Process
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&p); err != nil {
+		return nil, fmt.Errorf("reading its answer: %w", err)
+	}
+	return &p, nil
+}
