@@ -134,7 +134,10 @@ func (t *talk) handle(ctx context.Context, m *rpc.Message) *rpc.Message {
 	}
 	switch m.Method {
 	case "initialize":
-		version, _ := rawjson.Get(m.Params, "protocolVersion")
+		version, ok := rawjson.Get(m.Params, "protocolVersion")
+		if !ok {
+			version = []byte(`"2025-11-25"`)
+		}
 		if string(version) == `"bad"` {
 			return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "bad version"))
 		}
