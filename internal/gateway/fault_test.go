@@ -5,14 +5,18 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -365,6 +369,61 @@ func TestHostLeaves(t *testing.T) {
 		w.send(tool(fmt.Sprint(i), "a", `{"do":"never answer"}`))
 	}
 	w.in.Close()
+}
+
+// Hosts of the newest revision cancel by hanging up.
+func TestHostsHangUp(t *testing.T) {
+	r := faultyRig(t, nil, "a")
+	srv := httptest.NewServer(r.g.Handler())
+	t.Cleanup(srv.Close)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
+	t.Cleanup(client.CloseIdleConnections)
+	post := func(ctx context.Context, arguments string) (string, error) {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":` + arguments + `,"_meta":{` +
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"h","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}}}`
+		req, err := http.NewRequestWithContext(ctx, "POST", srv.URL, strings.NewReader(body))
+		if err != nil {
+			return "", err
+		}
+		for k, v := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "a",
+		} {
+			req.Header.Set(k, v)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		answer, err := io.ReadAll(resp.Body)
+		return string(answer), err
+	}
+	if answer, err := post(t.Context(), `{}`); err != nil || !strings.Contains(answer, `"pid `) {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	files := openFiles()
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if answer, err := post(ctx, `{"do":"never answer"}`); err == nil {
+				t.Errorf("answered %s", answer)
+			}
+		})
+	}
+	wg.Wait()
+	if answer, err := post(t.Context(), `{}`); err != nil || !strings.Contains(answer, `"pid `) {
+		t.Errorf("afterwards: %s, %v", answer, err)
+	}
+	client.CloseIdleConnections()
+	for deadline := time.Now().Add(10 * time.Second); openFiles() > files; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d files are open, were %d", openFiles(), files)
+		}
+	}
 }
 
 // A host that floods with requests gets every answer, even if it begins to read only after it has written all; one that
