@@ -46,7 +46,9 @@ func TestScripts(t *testing.T) {
 			"term":     term,
 			"hup":      hup,
 			"until":    until,
-			"readme":   inReadme,
+
+			"eventually": eventually,
+			"readme":     inReadme,
 		},
 	})
 }

@@ -59,3 +59,15 @@ func request(ts *testscript.TestScript, url, body string) string {
 	ts.Check(err)
 	return string(answer)
 }
+
+// eventually is "eventually REGEXP COMMAND ARGUMENT…": it runs the command again and again until its output matches.
+func eventually(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile(args[0])
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("never matched %s", want)
+}

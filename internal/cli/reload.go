@@ -30,6 +30,8 @@ type reloader struct {
 	now   *setup    // what was taken over last
 	tried []string  // the files that were read since
 	last  reloading // zero if there was none
+
+	watched []string // the files that are watched
 }
 
 // A reloading is one attempt to take over a changed configuration.
@@ -59,17 +61,20 @@ func (r *reloader) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// watch watches the files that the configuration is read from.
-func (r *reloader) watch(watcher *watch.Watcher) {
-	if watcher == nil {
-		return
-	}
+// watch watches the files that the configuration is read from, and reports whether they are others than before.
+func (r *reloader) watch(watcher *watch.Watcher) bool {
 	r.mu.Lock()
-	files := slices.Concat(r.now.files, r.tried)
+	files := slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.now.files, r.tried))))
+	others := !slices.Equal(files, r.watched)
+	r.watched = files
 	r.mu.Unlock()
+	if watcher == nil || !others {
+		return false
+	}
 	if err := watcher.Set(files...); err != nil {
 		r.log.Warn("not every change of the configuration will be noticed", "error", err)
 	}
+	return true
 }
 
 // A hangup is one SIGHUP that is waited for.
@@ -105,7 +110,9 @@ func (r *reloader) run(ctx context.Context, watcher *watch.Watcher, next hangup)
 		case <-changed:
 			r.reload(ctx, false)
 		}
-		r.watch(watcher)
+		for r.watch(watcher) {
+			r.reload(ctx, false) // a file may have changed after it was read and before it was watched
+		}
 	}
 }
 
@@ -113,7 +120,7 @@ func (r *reloader) run(ctx context.Context, watcher *watch.Watcher, next hangup)
 // it was not asked for, files that say the same as before are passed over.
 func (r *reloader) reload(ctx context.Context, asked bool) {
 	r.mu.Lock()
-	before, failed := r.now, r.tried != nil
+	before, last, failed := r.now, r.last, r.tried != nil
 	r.mu.Unlock()
 	s, err := r.load()
 	if err == nil && !asked && !failed && s.same(before) {
@@ -125,6 +132,10 @@ func (r *reloader) reload(ctx context.Context, asked bool) {
 	}
 	if err != nil {
 		problems := problemsOf(err, before.path)
+		if !asked && failed && slices.Equal(problems, last.problems) {
+			r.failed(s, last)
+			return
+		}
 		r.log.Error("the configuration is not taken over, the one before goes on", "config", before.path, "problems", len(problems))
 		for _, p := range problems {
 			r.log.Error(p.String(), "hint", p.Hint)
