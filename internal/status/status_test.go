@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"os"
@@ -135,7 +136,9 @@ func TestOnlyForTheUser(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	dir := place(t)
 	defer serve(t, dir, 1, func() status.Process { return status.Process{} }).Close()
-	client := &http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", dir+"/1.sock") }}}
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", dir+"/1.sock")
+	}}}
 	defer client.CloseIdleConnections()
 	for _, c := range []struct {
 		method, path string
