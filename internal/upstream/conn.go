@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -29,6 +31,7 @@ type Conn struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the connection is closed or lost
 	tasks  sync.WaitGroup
+	untold map[int64]bool // calls that were given up, while the server is being told
 
 	mu      sync.Mutex
 	err     error // why done is closed
@@ -57,6 +60,7 @@ func newConn(t transport, opts Options) *Conn {
 		transport: t,
 		done:      make(chan struct{}),
 		calls:     make(map[int64]*call),
+		untold:    make(map[int64]bool),
 		serving:   make(map[string]context.CancelFunc),
 	}
 	c.life, c.cancel = context.WithCancel(context.Background())
@@ -144,12 +148,47 @@ func (c *Conn) lost(err error) error {
 
 // tellCancelled tells the server that nobody waits for the answer any more. It does not wait.
 func (c *Conn) tellCancelled(id int64, reason error) {
-	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%q}`, id, reason.Error())
+	c.mu.Lock()
+	c.untold[id] = true
+	c.mu.Unlock()
 	c.task(func() {
 		ctx, cancel := context.WithTimeout(c.life, cancelWait)
 		defer cancel()
-		_ = c.Notify(ctx, "notifications/cancelled", params)
+		_ = c.Notify(ctx, "notifications/cancelled", cancelled(id, reason))
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.untold, id)
 	})
+}
+
+func cancelled(id int64, reason error) json.RawMessage {
+	return fmt.Appendf(nil, `{"requestId":%d,"reason":%q}`, id, reason.Error())
+}
+
+// takeLeave tells the server that nobody waits for the calls that are open: some servers end a session only after the
+// last of its calls. It takes cancelWait at most. What is on its way already may go out twice.
+func (c *Conn) takeLeave() {
+	ctx, cancel := context.WithTimeout(c.life, cancelWait)
+	defer cancel()
+	for _, id := range c.open() {
+		if c.Notify(ctx, "notifications/cancelled", cancelled(id, ErrClosed)) != nil {
+			return
+		}
+	}
+}
+
+// open returns the calls that wait for an answer or of whose end the server was not told yet, but for the handshake, which
+// may not be cancelled.
+func (c *Conn) open() (ids []int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ids = slices.Collect(maps.Keys(c.untold))
+	for id, pending := range c.calls {
+		if pending.method != "initialize" && pending.method != "server/discover" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // task runs f in a goroutine that Close waits for, unless the connection has ended.
@@ -188,10 +227,11 @@ func (c *Conn) notify(ctx context.Context, method string, params json.RawMessage
 }
 
 // Close ends the connection, waits until all that belongs to it has ended, and returns an error if something would not.
-// Calls that wait for an answer get ErrClosed. A child process is asked to exit by the end of its input, then by
+// Calls that wait for an answer get ErrClosed, and the server is told that they are cancelled. A child process is asked to exit by the end of its input, then by
 // SIGTERM, then killed, with Options.Grace between; so Close may take a little more than three times that. Close waits
 // for the methods of the Handler.
 func (c *Conn) Close() error {
+	c.takeLeave()
 	c.end(ErrClosed)
 	err := c.transport.Close()
 	c.tasks.Wait()
