@@ -48,14 +48,15 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	f.life, end = context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	work, stop := context.WithCancel(f.life)
-	var wg sync.WaitGroup
-	err := f.read(ctx, work, &wg)
+	answering := newCrew()
+	err := f.read(ctx, work, answering)
 	if h.shared && ctx.Err() != nil {
 		f.cancelAll() // who hangs up cancels (2026-07-28, Streamable HTTP, Cancellation)
 	}
 	close(f.leaving)
 	drained, written := time.AfterFunc(drainTime, stop), time.AfterFunc(drainTime+writeTime, end)
-	wg.Wait()
+	answering.end()
+	answering.wg.Wait()
 	drained.Stop()
 	written.Stop()
 	stop()
@@ -65,8 +66,8 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	return err
 }
 
-// read takes messages until the connection ends. Answers to requests are written by goroutines that wg counts.
-func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
+// read takes messages until the connection ends. Requests are answered by the crew.
+func (f *front) read(ctx, work context.Context, answering *crew) error {
 	slots := make(chan struct{}, maxInFlight)
 	for {
 		m, err := f.conn.Read(ctx)
@@ -103,7 +104,7 @@ func (f *front) read(ctx, work context.Context, wg *sync.WaitGroup) error {
 			run() // nothing may overtake the handshake
 			continue
 		}
-		wg.Go(run)
+		answering.run(run)
 	}
 }
 

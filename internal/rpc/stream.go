@@ -23,11 +23,11 @@ type StreamOptions struct {
 
 // A Stream is a Conn over a reader and a writer, one message a line.
 type Stream struct {
-	r     io.ReadCloser
-	w     io.WriteCloser
-	limit int
+	r  io.ReadCloser
+	w  io.WriteCloser
+	in *lineReader
 
-	reading sync.Once
+	pumping bool // in belongs to pump, which sends to lines; until then it belongs to Read
 	lines   chan line
 
 	closing  sync.Once
@@ -44,48 +44,70 @@ var _ Conn = (*Stream)(nil)
 // NewStream returns a connection over r and w, which it owns. Lines may end in CRLF; blank ones are skipped; the last
 // may lack its end. A line beyond the limit is skipped without being held in memory and gives a [BadMessage].
 //
-// The first Read starts a goroutine that ends when r gives an error, or after Close as soon as a pending r.Read returns.
+// A Read with a context that may end has a goroutine read ahead, which ends when r gives an error, or after Close as soon as
+// a pending r.Read returns. A Read with one that never ends reads r itself, as long as no other kind of Read came before,
+// which saves a change of goroutines for each message; then Close makes it return only if closing r makes r.Read return.
 func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
-	s := &Stream{r: r, w: w, limit: DefaultMaxMessage}
+	limit := DefaultMaxMessage
 	if opts != nil && opts.MaxMessage > 0 {
-		s.limit = opts.MaxMessage
+		limit = opts.MaxMessage
 	}
-	s.lines = make(chan line)
-	s.closed = make(chan struct{})
-	s.writing = make(chan struct{}, 1)
-	return s
+	return &Stream{
+		r: r, w: w, in: newLineReader(r, limit), lines: make(chan line),
+		closed: make(chan struct{}), writing: make(chan struct{}, 1),
+	}
 }
 
 // Read returns the next message, as [Conn] has it. What it returns when ctx ends is not lost but left for the next Read.
 // After Close it returns io.EOF.
 func (s *Stream) Read(ctx context.Context) (*Message, error) {
-	s.reading.Do(func() { go s.pump() })
+	l, err := s.next(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.err != nil:
+		return nil, l.err
+	}
+	m, e := parse(l.data)
+	if e != nil {
+		return nil, NewBadMessage(e, l.data)
+	}
+	return m, nil
+}
+
+// next returns the next line, or an error that has nothing to do with what is read.
+func (s *Stream) next(ctx context.Context) (line, error) {
+	if ctx.Done() == nil && !s.pumping {
+		l := s.in.next()
+		select {
+		case <-s.closed:
+			return line{}, io.EOF
+		default:
+			return l, nil
+		}
+	}
+	if !s.pumping {
+		s.pumping = true
+		go s.pump()
+	}
 	select {
 	case <-s.closed:
-		return nil, io.EOF
+		return line{}, io.EOF
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return line{}, ctx.Err()
 	case l, ok := <-s.lines:
-		switch {
-		case !ok:
-			return nil, io.EOF
-		case l.err != nil:
-			return nil, l.err
+		if !ok {
+			return line{}, io.EOF
 		}
-		m, e := parse(l.data)
-		if e != nil {
-			return nil, NewBadMessage(e, l.data)
-		}
-		return m, nil
+		return l, nil
 	}
 }
 
 // pump hands lines to Read, reading one ahead, until the reader ends or the stream is closed.
 func (s *Stream) pump() {
 	defer close(s.lines)
-	in := newLineReader(s.r, s.limit)
 	for {
-		l := in.next()
+		l := s.in.next()
 		if l.err == io.EOF {
 			return
 		}

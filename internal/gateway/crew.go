@@ -1,0 +1,44 @@
+package gateway
+
+import "sync"
+
+// maxIdle is how many goroutines of a crew wait for work that may never come.
+const maxIdle = 32
+
+// A crew runs functions in goroutines of its own and uses these again: the stack of a fresh one has to grow for every
+// request anew. The zero crew is not ready; make one with newCrew.
+type crew struct {
+	work chan func()
+	idle chan struct{} // holds a token for each goroutine that waits
+	wg   sync.WaitGroup
+}
+
+func newCrew() *crew {
+	return &crew{work: make(chan func()), idle: make(chan struct{}, maxIdle)}
+}
+
+// run has f run, at once.
+func (c *crew) run(f func()) {
+	select {
+	case c.work <- f:
+	default:
+		c.wg.Go(func() { c.serve(f) })
+	}
+}
+
+// serve runs f and then what comes, unless enough others wait for that.
+func (c *crew) serve(f func()) {
+	for ok := true; ok; {
+		f()
+		select {
+		case c.idle <- struct{}{}:
+		default:
+			return
+		}
+		f, ok = <-c.work
+		<-c.idle
+	}
+}
+
+// end lets the goroutines go; run must not be called any more. It does not wait for them: c.wg does.
+func (c *crew) end() { close(c.work) }
