@@ -1,9 +1,7 @@
 package record
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,10 +11,10 @@ import (
 
 // Lines writes events as JSON Lines: one event, one line, one Write.
 type Lines struct {
-	mu  sync.Mutex
-	w   io.Writer
-	buf bytes.Buffer
-	err error
+	mu      sync.Mutex
+	w       io.Writer
+	encoder encoder
+	err     error
 }
 
 // NewLines returns a recorder that writes to w. After a failed or short write it refuses every later event, because a line
@@ -30,13 +28,11 @@ func (l *Lines) Record(_ context.Context, e *Event) error {
 	if l.err != nil {
 		return l.err
 	}
-	l.buf.Reset()
-	enc := json.NewEncoder(&l.buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
+	line, err := l.encoder.encode(e)
+	if err != nil {
 		return fmt.Errorf("encoding event: %w", err)
 	}
-	if _, err := l.w.Write(l.buf.Bytes()); err != nil {
+	if _, err := l.w.Write(line); err != nil {
 		l.err = fmt.Errorf("writing the record: %w", err)
 		return l.err
 	}

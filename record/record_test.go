@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -63,6 +65,47 @@ func TestEventEncoding(t *testing.T) {
 		`"server":"mail","method":"tools/call","name":"send_email","phase":"call","effect":"ask","rule":"r"}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("the wire form changed (-want +got):\n%s", diff)
+	}
+}
+
+// What Lines writes is what encoding/json makes of the event, every member of it.
+func TestLinesWritesJSON(t *testing.T) {
+	one := &label.Label{Untrusted: true, Attribution: label.SetOf("mcp://a/b", "\"\u2028<")}
+	full := &record.Event{
+		V: 1, ID: "a", Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Kind: record.Defect, Session: "s", Parent: "p", Principal: "q",
+		Call: "c", Server: "d", Method: "e", Name: "n\x00\xff<é>\u2029", Phase: "f", Effect: "g", Decided: "h", Rule: "i",
+		Matched: []string{"j", "\n"}, Message: `k"\`, Where: "l", Arguments: "m", Binding: "o", Label: one,
+	}
+	for i, v := 0, reflect.ValueOf(*full); i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Errorf("the event of this test has no %s", v.Type().Field(i).Name)
+		}
+	}
+	var got, want bytes.Buffer
+	lines, enc := record.NewLines(&got), json.NewEncoder(&want)
+	enc.SetEscapeHTML(false)
+	for _, e := range []*record.Event{
+		full, {}, {Label: one}, {Label: &label.Label{}}, {Label: &label.Label{Readers: label.OnlyReaders("x")}}, {Label: one}, full,
+	} {
+		if err := errors.Join(lines.Record(t.Context(), e), enc.Encode(e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want.String(), got.String()); diff != "" {
+		t.Errorf("-encoding/json +Lines:\n%s", diff)
+	}
+}
+
+func BenchmarkLines(b *testing.B) {
+	lines := record.NewLines(io.Discard)
+	l := &label.Label{Untrusted: true, Sources: label.SetOf(label.UntrustedPublic), Attribution: label.SetOf("mcp://a/b", "mcp://a/c")}
+	b.ReportAllocs()
+	for b.Loop() {
+		e := record.New(record.Decision, time.Now())
+		e.Session, e.Server, e.Method, e.Name, e.Phase, e.Effect, e.Label = "local/process:x", "a", "tools/call", "b", "call", "allow", l
+		if err := lines.Record(b.Context(), e); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
