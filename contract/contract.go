@@ -1,7 +1,7 @@
 // Package contract models what a tool may do: what it changes, where its inputs may go, where its outputs come from.
 //
-// A [Contract] gathers the classic MCP hints and SEP-1913's inputMetadata and returnMetadata. Each value is
-// either declared or unknown, and unknown is never safe: [Contract.Assume] replaces it with what the classic
+// A [Contract] gathers the classic MCP hints, SEP-1913's inputMetadata and returnMetadata, and the hints of the
+// proposals beside it. Each value is either declared or unknown, and unknown is never safe: [Contract.Assume] replaces it with what the classic
 // hints imply, or else with the worst. Set-valued members are *possible* sets (SEP-1913, Annotation Types: an array
 // in tools/list means "one of these"), so a larger set is a weaker promise.
 //
@@ -53,6 +53,14 @@ func (h Hint) or(d Hint) Hint {
 	return h
 }
 
+// unless returns h, or Unknown if h is the given claim.
+func (h Hint) unless(claim Hint) Hint {
+	if h == claim {
+		return Unknown
+	}
+	return h
+}
+
 // Values is a set of possible values, or unknown. The zero Values is unknown.
 type Values[T ~string] struct {
 	set   label.Set[T]
@@ -93,6 +101,14 @@ func (v Values[T]) or(d Values[T]) Values[T] {
 	return d
 }
 
+// with adds to known values.
+func (v Values[T]) with(more ...T) Values[T] {
+	if v.known {
+		v.set = v.set.Union(label.SetOf(more...))
+	}
+	return v
+}
+
 // A Destination is where input data may be stored or transmitted (SEP-1913, Destination).
 type Destination string
 
@@ -123,6 +139,11 @@ type Contract struct {
 	OpenWorld   Hint // reaches an open world of external entities
 	Malicious   Hint // may report malicious activity
 
+	RequiresReview Hint // a person should look at each call before it is made (action-metadata)
+	Trusted        Hint // safe and reliable (SEP-1487); a server says this of itself, so see [Effective]
+	Output         Output
+	Operation      Operation
+
 	Destinations Values[Destination]
 	Accepts      Values[label.Class] // sensitivity of the inputs it may take
 	Outcomes     Values[Outcome]
@@ -146,11 +167,17 @@ func Pessimistic() Contract {
 // Join returns the contract of a tool that may behave as a or as b.
 func Join(a, b Contract) Contract {
 	return Contract{
-		ReadOnly:     a.ReadOnly.widen(b.ReadOnly, No),
-		Destructive:  a.Destructive.widen(b.Destructive, Yes),
-		Idempotent:   a.Idempotent.widen(b.Idempotent, No),
-		OpenWorld:    a.OpenWorld.widen(b.OpenWorld, Yes),
-		Malicious:    a.Malicious.widen(b.Malicious, Yes),
+		ReadOnly:    a.ReadOnly.widen(b.ReadOnly, No),
+		Destructive: a.Destructive.widen(b.Destructive, Yes),
+		Idempotent:  a.Idempotent.widen(b.Idempotent, No),
+		OpenWorld:   a.OpenWorld.widen(b.OpenWorld, Yes),
+		Malicious:   a.Malicious.widen(b.Malicious, Yes),
+
+		RequiresReview: a.RequiresReview.widen(b.RequiresReview, Yes),
+		Trusted:        a.Trusted.widen(b.Trusted, No),
+		Output:         a.Output.join(b.Output),
+		Operation:      a.Operation.join(b.Operation),
+
 		Destinations: a.Destinations.widen(b.Destinations),
 		Accepts:      a.Accepts.widen(b.Accepts),
 		Outcomes:     a.Outcomes.widen(b.Outcomes),
@@ -164,20 +191,28 @@ func Join(a, b Contract) Contract {
 func (c Contract) Equal(o Contract) bool {
 	return c.ReadOnly == o.ReadOnly && c.Destructive == o.Destructive && c.Idempotent == o.Idempotent &&
 		c.OpenWorld == o.OpenWorld && c.Malicious == o.Malicious &&
+		c.RequiresReview == o.RequiresReview && c.Trusted == o.Trusted && c.Output == o.Output && c.Operation == o.Operation &&
 		c.Destinations.Equal(o.Destinations) && c.Accepts.Equal(o.Accepts) && c.Outcomes.Equal(o.Outcomes) &&
 		c.Sources.Equal(o.Sources) && c.Returns.Equal(o.Returns) && c.Attribution.Equal(o.Attribution)
 }
 
 // Assume fills what the contract does not declare. First with what its other members imply: a read-only tool
-// destroys nothing and its outcome is benign; a change that is not destructive is consequential; a closed world is
-// not public. Then with [Pessimistic]. Sensitivity and, in a closed world, the source stay unknown: nothing implies them.
+// destroys nothing and its outcome is benign; a change that is not destructive, or that can be undone, is consequential;
+// a closed world is not public. Then with [Pessimistic]. Sensitivity and, in a closed world, the source stay unknown:
+// nothing implies them.
+//
+// Hints that warn add to what other members declare: a change that cannot be undone is irreversible, output that is unfit
+// for a prompt is from untrusted sources, and secrets are credentials. A set that is unknown stays unknown, which is worse.
 func (c Contract) Assume() Contract {
 	if c.ReadOnly == Yes {
 		c.Destructive = c.Destructive.or(No)
 		c.Outcomes = c.Outcomes.or(Possible(Benign))
 	}
-	if c.Destructive == No {
+	if c.Destructive == No && c.Operation.Reversible != No || c.Operation.Reversible == Yes {
 		c.Outcomes = c.Outcomes.or(Possible(Consequential))
+	}
+	if c.Operation.Reversible == No && c.ReadOnly != Yes {
+		c.Outcomes = c.Outcomes.with(Irreversible)
 	}
 	worst := Pessimistic()
 	if c.OpenWorld == No {
@@ -191,5 +226,9 @@ func (c Contract) Assume() Contract {
 	c.Destinations = c.Destinations.or(worst.Destinations)
 	c.Outcomes = c.Outcomes.or(worst.Outcomes)
 	c.Sources = c.Sources.or(worst.Sources)
+	if c.Output.Unsafe == Yes {
+		c.Sources = c.Sources.with(label.UntrustedPublic)
+	}
+	c.Returns = c.Returns.with(c.Output.classes().Slice()...)
 	return c
 }

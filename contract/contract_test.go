@@ -47,6 +47,28 @@ func TestAssumeFills(t *testing.T) {
 		{name: "the empty set is declared", in: contract.Contract{Destinations: contract.Possible[contract.Destination]()}, want: contract.Contract{
 			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes,
 			Destinations: contract.Possible[contract.Destination](), Outcomes: irreversible, Sources: untrusted}},
+		{name: "not destructive, but for good", in: contract.Contract{Destructive: no, Operation: contract.Operation{Reversible: no}}, want: contract.Contract{
+			ReadOnly: no, Destructive: no, Idempotent: no, OpenWorld: yes, Operation: contract.Operation{Reversible: no},
+			Destinations: public, Outcomes: irreversible, Sources: untrusted}},
+		{name: "can be undone", in: contract.Contract{Operation: contract.Operation{Reversible: yes}}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes, Operation: contract.Operation{Reversible: yes},
+			Destinations: public, Outcomes: consequential, Sources: untrusted}},
+		{name: "benign, but for good", in: contract.Contract{Outcomes: benign, Operation: contract.Operation{Reversible: no}}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes, Operation: contract.Operation{Reversible: no},
+			Destinations: public, Outcomes: contract.Possible(contract.Benign, contract.Irreversible), Sources: untrusted}},
+		{name: "reading cannot be undone, nor need it", in: contract.Contract{ReadOnly: yes, Operation: contract.Operation{Reversible: no}}, want: contract.Contract{
+			ReadOnly: yes, Destructive: no, Idempotent: no, OpenWorld: yes, Operation: contract.Operation{Reversible: no},
+			Destinations: public, Outcomes: benign, Sources: untrusted}},
+		{name: "unsafe output beside its sources", in: contract.Contract{Sources: contract.Possible(label.System), Output: contract.Output{Unsafe: yes}}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes, Output: contract.Output{Unsafe: yes},
+			Destinations: public, Outcomes: irreversible, Sources: contract.Possible(label.System, label.UntrustedPublic)}},
+		{name: "secrets beside what it returns", in: contract.Contract{Returns: contract.Possible(label.User), Output: contract.Output{Secret: yes, Sensitive: yes}}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes, Output: contract.Output{Secret: yes, Sensitive: yes},
+			Destinations: public, Outcomes: irreversible, Sources: untrusted,
+			Returns: contract.Possible(label.User, label.Credentials, label.Unspecified)}},
+		{name: "secrets, and nothing said of the rest", in: contract.Contract{Output: contract.Output{Secret: yes}}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes, Output: contract.Output{Secret: yes},
+			Destinations: public, Outcomes: irreversible, Sources: untrusted}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,6 +106,7 @@ func TestEffective(t *testing.T) {
 	closedKnown.Sources = untrusted
 	closedUntrusted := contract.Pessimistic()
 	closedUntrusted.Destinations = contract.Possible(contract.Internal, contract.Public)
+	vouched := contract.Contract{Trusted: yes, RequiresReview: yes, Operation: contract.Operation{Reversible: yes, Privileged: yes}}
 	tests := []struct {
 		name     string
 		declared contract.Contract
@@ -93,6 +116,13 @@ func TestEffective(t *testing.T) {
 		{"harmless, trusted", harmless, contract.Trusted, harmless},
 		{"harmless, known", harmless, contract.Known, known},
 		{"harmless, untrusted", harmless, contract.Untrusted, raised},
+		{"vouched for, trusted", vouched, contract.Trusted, vouched.Assume()},
+		{"vouched for, known", vouched, contract.Known, contract.Effective(contract.Contract{RequiresReview: yes, Operation: vouched.Operation}, contract.Known)},
+		{"vouched for, untrusted", vouched, contract.Untrusted, func() contract.Contract {
+			worst := contract.Pessimistic()
+			worst.Outcomes, worst.RequiresReview, worst.Operation.Privileged = contract.Possible(contract.Consequential, contract.Irreversible), yes, yes
+			return worst
+		}()},
 		{"silent, trusted", contract.Contract{}, contract.Trusted, contract.Pessimistic()},
 		{"silent, known", contract.Contract{}, contract.Known, contract.Pessimistic()},
 		{"silent, untrusted", contract.Contract{}, contract.Untrusted, contract.Pessimistic()},
@@ -125,6 +155,14 @@ func TestNarrows(t *testing.T) {
 		{"idempotent stays", contract.Contract{Idempotent: yes}, contract.Contract{Idempotent: no}, []string{"idempotentHint"}},
 		{"closed stays", contract.Contract{OpenWorld: no}, contract.Contract{OpenWorld: yes}, []string{"openWorldHint"}},
 		{"benign stays", contract.Contract{Malicious: no}, contract.Contract{Malicious: yes}, []string{"maliciousActivityHint"}},
+		{"review stays", contract.Contract{RequiresReview: no}, contract.Contract{RequiresReview: yes}, []string{"requiresReview"}},
+		{"trusted stays", contract.Contract{Trusted: yes}, contract.Contract{Trusted: no}, []string{"trustedHint"}},
+		{"data", contract.Contract{Output: contract.Output{Unsafe: no, Secret: no, Private: no, Sensitive: no}},
+			contract.Contract{Output: contract.Output{Unsafe: yes, Secret: yes, Private: yes, Sensitive: yes}},
+			[]string{"secretHint", "privateHint", "sensitiveDataHint"}},
+		{"operation", contract.Contract{Operation: contract.Operation{AIProcessing: no, Slow: no, Costly: no, Privileged: no, Reversible: yes}},
+			contract.Contract{Operation: contract.Operation{AIProcessing: yes, Slow: yes, Costly: yes, Privileged: yes, Reversible: no}},
+			[]string{"aiProcessingHint", "slowExecutionHint", "resourceIntensiveHint", "privilegedAccessHint", "reversibleHint"}},
 		{"subset", contract.Contract{Destinations: both}, contract.Contract{Destinations: public}, nil},
 		{"superset", contract.Contract{Destinations: public}, contract.Contract{Destinations: both}, []string{"inputMetadata.destination"}},
 		{"set not repeated", contract.Contract{Destinations: public}, contract.Contract{}, nil},

@@ -31,27 +31,32 @@ func (t Trust) String() string { return [...]string{"untrusted", "known", "trust
 
 // Effective returns the contract to decide by: what the tool declares, as far as its server is trusted, with the rest
 // assumed (see [Contract.Assume]). Claims of a server that is not trusted may only raise, so they are joined with
-// [Pessimistic]; of a known server that holds for the claims about its data: the sources and the sensitivity.
+// [Pessimistic]; of a known server that holds for the claims about its data: the sources and the sensitivity. That a
+// tool is to be trusted counts from a trusted server only.
 func Effective(declared Contract, trust Trust) Contract {
 	c := declared.Assume()
-	switch trust {
-	case Trusted:
+	if trust == Trusted {
 		return c
-	case Known:
+	}
+	c.Trusted = c.Trusted.unless(Yes)
+	if trust == Known {
 		c.Sources = Possible(label.UntrustedPublic).widen(c.Sources).or(Possible(label.UntrustedPublic))
 		return c
 	}
 	worst := Pessimistic()
 	joined := Join(c, worst)
 	joined.Sources = joined.Sources.or(worst.Sources)
-	joined.Malicious = c.Malicious
+	joined.Malicious, joined.RequiresReview, joined.Trusted = c.Malicious, c.RequiresReview, c.Trusted
+	joined.Output, joined.Operation = c.Output, c.Operation
+	joined.Operation.Reversible = c.Operation.Reversible.unless(Yes)
 	joined.Accepts, joined.Returns = c.Accepts, c.Returns
 	return joined
 }
 
 // Narrows reports whether r, the contract resolved for one call, stays inside what c declares. What does not is a
 // contract violation: hints that a declaration bounds (readOnlyHint: true, destructiveHint: false, idempotentHint:
-// true, openWorldHint: false; SEP-1862) must keep their value, and sets must be subsets. The names of the members that
+// true, openWorldHint: false; SEP-1862, and what the other proposals have like them) must keep their value, and sets must
+// be subsets. Of unsafeOutputHint no value promises anything, so none is violated. The names of the members that
 // violate c are returned; none means that r narrows c.
 func (c Contract) Narrows(r Contract) (violations []string) {
 	hint := func(name string, declared, resolved, safe Hint) {
@@ -64,6 +69,16 @@ func (c Contract) Narrows(r Contract) (violations []string) {
 	hint("idempotentHint", c.Idempotent, r.Idempotent, Yes)
 	hint("openWorldHint", c.OpenWorld, r.OpenWorld, No)
 	hint("maliciousActivityHint", c.Malicious, r.Malicious, No)
+	hint("requiresReview", c.RequiresReview, r.RequiresReview, No)
+	hint("trustedHint", c.Trusted, r.Trusted, Yes)
+	hint("secretHint", c.Output.Secret, r.Output.Secret, No)
+	hint("privateHint", c.Output.Private, r.Output.Private, No)
+	hint("sensitiveDataHint", c.Output.Sensitive, r.Output.Sensitive, No)
+	hint("aiProcessingHint", c.Operation.AIProcessing, r.Operation.AIProcessing, No)
+	hint("slowExecutionHint", c.Operation.Slow, r.Operation.Slow, No)
+	hint("resourceIntensiveHint", c.Operation.Costly, r.Operation.Costly, No)
+	hint("privilegedAccessHint", c.Operation.Privileged, r.Operation.Privileged, No)
+	hint("reversibleHint", c.Operation.Reversible, r.Operation.Reversible, Yes)
 	set := func(name string, ok bool) {
 		if !ok {
 			violations = append(violations, name)

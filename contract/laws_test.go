@@ -14,11 +14,23 @@ import (
 func draw(t *rapid.T, name string) contract.Contract {
 	hint := rapid.SampledFrom([]contract.Hint{contract.Unknown, contract.No, contract.Yes})
 	return contract.Contract{
-		ReadOnly:     hint.Draw(t, name+".readOnly"),
-		Destructive:  hint.Draw(t, name+".destructive"),
-		Idempotent:   hint.Draw(t, name+".idempotent"),
-		OpenWorld:    hint.Draw(t, name+".openWorld"),
-		Malicious:    hint.Draw(t, name+".malicious"),
+		ReadOnly:    hint.Draw(t, name+".readOnly"),
+		Destructive: hint.Draw(t, name+".destructive"),
+		Idempotent:  hint.Draw(t, name+".idempotent"),
+		OpenWorld:   hint.Draw(t, name+".openWorld"),
+		Malicious:   hint.Draw(t, name+".malicious"),
+
+		RequiresReview: hint.Draw(t, name+".requiresReview"),
+		Trusted:        hint.Draw(t, name+".trusted"),
+		Output: contract.Output{
+			Unsafe: hint.Draw(t, name+".unsafe"), Secret: hint.Draw(t, name+".secret"),
+			Private: hint.Draw(t, name+".private"), Sensitive: hint.Draw(t, name+".sensitive"),
+		},
+		Operation: contract.Operation{
+			AIProcessing: hint.Draw(t, name+".ai"), Slow: hint.Draw(t, name+".slow"), Costly: hint.Draw(t, name+".costly"),
+			Privileged: hint.Draw(t, name+".privileged"), Reversible: hint.Draw(t, name+".reversible"),
+		},
+
 		Destinations: drawValues(t, name+".destination", contract.Ephemeral, contract.User, contract.Internal, contract.Public),
 		Accepts:      drawValues(t, name+".accepts", label.User, label.PII, label.Credentials),
 		Outcomes:     drawValues(t, name+".outcomes", contract.Benign, contract.Consequential, contract.Irreversible),
@@ -53,6 +65,17 @@ func dangerOf(c contract.Contract) danger {
 		"idempotent":  hint(c.Idempotent, contract.Yes),
 		"openWorld":   hint(c.OpenWorld, contract.No),
 		"malicious":   hint(c.Malicious, contract.No),
+		"review":      hint(c.RequiresReview, contract.No),
+		"trusted":     hint(c.Trusted, contract.Yes),
+		"unsafe":      hint(c.Output.Unsafe, contract.No),
+		"secret":      hint(c.Output.Secret, contract.No),
+		"private":     hint(c.Output.Private, contract.No),
+		"sensitive":   hint(c.Output.Sensitive, contract.No),
+		"ai":          hint(c.Operation.AIProcessing, contract.No),
+		"slow":        hint(c.Operation.Slow, contract.No),
+		"costly":      hint(c.Operation.Costly, contract.No),
+		"privileged":  hint(c.Operation.Privileged, contract.No),
+		"reversible":  hint(c.Operation.Reversible, contract.Yes),
 		"destination": values(c.Destinations),
 		"accepts":     values(c.Accepts),
 		"outcomes":    values(c.Outcomes),
@@ -120,8 +143,16 @@ func TestAssume(t *testing.T) {
 		c := draw(t, "c")
 		a := c.Assume()
 		same(t, "idempotent", a.Assume(), a)
-		if !dangerOf(a).within(dangerOf(c), "destination", "accepts", "outcomes", "source", "returns") {
-			t.Fatalf("a declared member changed:\n%v\n%v", c, a)
+		sets := []string{"destination", "accepts", "outcomes", "source", "returns"}
+		quiet := c // the hints that warn may add to what is declared, nothing else
+		quiet.Output, quiet.Operation = contract.Output{}, contract.Operation{}
+		if !dangerOf(quiet.Assume()).within(dangerOf(c), sets...) {
+			t.Fatalf("a declared member changed:\n%v\n%v", c, quiet.Assume())
+		}
+		for name, declared := range dangerOf(c) {
+			if !slices.Contains(declared, "anything") && !slices.Contains(declared, "perhaps") && !(danger{name: declared}).within(dangerOf(a)) {
+				t.Fatalf("%s: what %v declares is lost in %v", name, c, a)
+			}
 		}
 		for name, h := range map[string][2]contract.Hint{
 			"readOnly": {c.ReadOnly, a.ReadOnly}, "destructive": {c.Destructive, a.Destructive},
@@ -141,6 +172,25 @@ func TestAssume(t *testing.T) {
 	})
 }
 
+// What a tool returns is labelled with all that its contract calls possible, and a warning is never lost on the way.
+func TestLabel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := draw(t, "c")
+		if l := c.Label(); !l.Equal(l.Normal()) || !c.Assume().Label().Covers(l) {
+			t.Fatalf("%v gives %+v, and assumed %+v", c, l, c.Assume().Label())
+		}
+		for trust := contract.Untrusted; trust <= contract.Trusted; trust++ {
+			e := contract.Effective(c, trust)
+			if !e.Label().Covers(c.Label()) {
+				t.Fatalf("%v of a server that is %v is %v, which loses a label", c, trust, e)
+			}
+			if e.Trusted == contract.Yes && trust != contract.Trusted {
+				t.Fatalf("a server that is %v vouches for its own tool: %v", trust, e)
+			}
+		}
+	})
+}
+
 func known[T ~string](v contract.Values[T]) bool {
 	_, ok := v.Known()
 	return ok
@@ -148,9 +198,11 @@ func known[T ~string](v contract.Values[T]) bool {
 
 func TestUntrustedServersMayOnlyRaise(t *testing.T) {
 	worst := dangerOf(contract.Pessimistic())
-	delete(worst, "malicious") // these three are no promises: Pessimistic is silent about them
-	delete(worst, "accepts")
-	delete(worst, "returns")
+	for name := range worst { // the others are no promises: Pessimistic is silent about them
+		if !slices.Contains([]string{"readOnly", "destructive", "idempotent", "openWorld", "destination", "outcomes", "source"}, name) {
+			delete(worst, name)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		c := draw(t, "c")
 		e := contract.Effective(c, contract.Untrusted)

@@ -18,6 +18,12 @@ func (v Values[T]) String() string {
 func (c Contract) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "readOnly=%v destructive=%v idempotent=%v openWorld=%v malicious=%v", c.ReadOnly, c.Destructive, c.Idempotent, c.OpenWorld, c.Malicious)
+	fmt.Fprintf(&b, " requiresReview=%v trusted=%v", c.RequiresReview, c.Trusted)
+	o := c.Output
+	fmt.Fprintf(&b, " unsafeOutput=%v secret=%v private=%v sensitive=%v", o.Unsafe, o.Secret, o.Private, o.Sensitive)
+	op := c.Operation
+	fmt.Fprintf(&b, " aiProcessing=%v slow=%v costly=%v privileged=%v reversible=%v",
+		op.AIProcessing, op.Slow, op.Costly, op.Privileged, op.Reversible)
 	fmt.Fprintf(&b, " destination=%s accepts=%s outcomes=%s", c.Destinations.quoted(), c.Accepts.quoted(), c.Outcomes.quoted())
 	fmt.Fprintf(&b, " source=%s returns=%s attribution=%q", c.Sources.quoted(), c.Returns.quoted(), c.Attribution.Slice())
 	return b.String()

@@ -114,8 +114,7 @@ func (c *Call) answerLabel(a Answer, said json.RawMessage) (label.Label, []annot
 	if c.Trust == contract.Trusted {
 		from = narrowed(c, claim.Stated)
 	}
-	l := label.Label{Sources: from.Sources.Set(), Sensitivity: from.Returns.Set()}
-	l = label.Join(l, claim.Label).Normal()
+	l := label.Join(from.Label(), claim.Label).Normal()
 	l.Attribution = l.Attribution.Union(label.SetOf(c.URI()))
 	return l, defects
 }

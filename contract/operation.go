@@ -1,0 +1,66 @@
+package contract
+
+import "github.com/weir-mcp/weir/label"
+
+// An Operation is how a tool works, in the hints of SEP-1984. The zero Operation declares nothing. SEP-1984's
+// sensitiveDataHint is about data: see [Output].
+type Operation struct {
+	AIProcessing Hint // hands what it is given to a model
+	Slow         Hint // takes long
+	Costly       Hint // uses much of what costs
+	Privileged   Hint // acts with elevated rights
+	Reversible   Hint // what it does can be undone
+}
+
+// join returns the operation of a tool that may work as either.
+func (o Operation) join(p Operation) Operation {
+	return Operation{
+		AIProcessing: o.AIProcessing.widen(p.AIProcessing, Yes),
+		Slow:         o.Slow.widen(p.Slow, Yes),
+		Costly:       o.Costly.widen(p.Costly, Yes),
+		Privileged:   o.Privileged.widen(p.Privileged, Yes),
+		Reversible:   o.Reversible.widen(p.Reversible, No),
+	}
+}
+
+// An Output is what single hints say of the data that a tool returns. Each warns if it is Yes; No and Unknown promise
+// nothing that a decision could lean on. The zero Output declares nothing.
+type Output struct {
+	Unsafe    Hint // unfit for a prompt (SEP-1561)
+	Secret    Hint // may hold credentials (SEP-1560)
+	Private   Hint // may be private (first draft of SEP-1913)
+	Sensitive Hint // may be sensitive, in a way that is not named (SEP-1984, first draft of SEP-1913)
+}
+
+// join returns what is said of the data of a tool that may return either.
+func (o Output) join(p Output) Output {
+	return Output{
+		Unsafe:    o.Unsafe.widen(p.Unsafe, Yes),
+		Secret:    o.Secret.widen(p.Secret, Yes),
+		Private:   o.Private.widen(p.Private, Yes),
+		Sensitive: o.Sensitive.widen(p.Sensitive, Yes),
+	}
+}
+
+// classes returns the sensitivity that the hints warn of.
+func (o Output) classes() label.Set[label.Class] {
+	var classes []label.Class
+	if o.Secret == Yes {
+		classes = append(classes, label.Credentials)
+	}
+	if o.Sensitive == Yes {
+		classes = append(classes, label.Unspecified)
+	}
+	return label.SetOf(classes...)
+}
+
+// Label returns the label of what the tool returns, as far as the contract goes: the join of all that it calls possible.
+// It is normal (see [label.Label.Normal]). What is unknown adds nothing; [Contract.Assume] comes first.
+func (c Contract) Label() label.Label {
+	return label.Label{
+		Untrusted:   c.Output.Unsafe == Yes,
+		Private:     c.Output.Private == Yes,
+		Sources:     c.Sources.Set(),
+		Sensitivity: c.Returns.Set().Union(c.Output.classes()),
+	}.Normal()
+}
