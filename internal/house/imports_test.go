@@ -47,6 +47,9 @@ var table = []row{
 	{"mcpguard", "guard label contract annotation policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 
+	{"mcptool", "label contract annotation internal/rawjson", sdk + " github.com/google/jsonschema-go", world,
+		"annotated tools for authors of servers, without the rest of Weir"},
+
 	{"internal/upstream", "internal/rawjson internal/rpc", sdk, "",
 		"one upstream connection; transports come from the SDK, messages stay raw"},
 	{"internal/streamable", "internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},

@@ -1,0 +1,159 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+)
+
+// A Call is one call of an annotated tool. Its methods may be used concurrently.
+type Call struct {
+	Request *mcp.CallToolRequest
+	Seen    label.Label // what the client says that its agent has seen; a claim of the client's, which only ever raises
+
+	mu       sync.Mutex
+	returned label.Label
+}
+
+// Returns says that data with this label is part of the result. Labels are joined: saying more never takes anything back.
+func (c *Call) Returns(l label.Label) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.returned = label.Join(c.returned, l.Normal())
+}
+
+// Text returns a result of one block of text with this label.
+func (c *Call) Text(text string, l label.Label) *mcp.CallToolResult {
+	c.Returns(l)
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// Block returns the content block after saying that data with this label is part of the result.
+func (c *Call) Block(block mcp.Content, l label.Label) mcp.Content {
+	c.Returns(l)
+	return block
+}
+
+func (c *Call) label() label.Label {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.returned
+}
+
+// newCall reads what the client says that its agent has seen. Arguments that two parsers could read differently are
+// refused, since Admit and the user decide on one reading. An annotation that its schema does not allow is refused:
+// what cannot be read might have said anything.
+func newCall(req *mcp.CallToolRequest) (*Call, error) {
+	if req.Params.Arguments != nil {
+		if err := annotation.Check(req.Params.Arguments); err != nil {
+			return nil, invalid("params.arguments: %v", err)
+		}
+	}
+	raw, err := json.Marshal(struct {
+		Meta mcp.Meta `json:"_meta,omitempty"`
+	}{req.Params.Meta})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the metadata: %w", err)
+	}
+	seen, defects := annotation.ReadRequest(raw)
+	if len(defects) > 0 {
+		return nil, invalid("params.%v", defects[0])
+	}
+	return &Call{Request: req, Seen: seen}, nil
+}
+
+// A tool is a handler with its declaration.
+type tool[In, Out any] struct {
+	of *Tools
+	d  Declaration[In]
+	h  Handler[In, Out]
+}
+
+// run admits a call and has it handled. What the call returned is annotated further up, so that errors are too.
+func (t tool[In, Out]) run(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+	var none Out
+	c := callOf(ctx)
+	c.Request = req
+	if t.d.Admit == nil {
+		return t.h(ctx, c, in)
+	}
+	switch decision := t.d.Admit(c.Seen, in); decision.verdict {
+	case allow:
+		return t.h(ctx, c, in)
+	case ask:
+		question, err := t.of.asks.ask(req, decision.text)
+		if question != nil || err != nil {
+			return question, none, err
+		}
+		return t.h(ctx, c, in)
+	default:
+		return nil, none, refused(decision.text)
+	}
+}
+
+func refused(reason string) error { return errors.New("refused: " + reason) }
+
+type callKey struct{}
+
+// callOf returns the Call that receive put there.
+func callOf(ctx context.Context) *Call { return ctx.Value(callKey{}).(*Call) }
+
+// call has a call of an annotated tool handled and annotates what comes back.
+func (t *Tools) call(ctx context.Context, next mcp.MethodHandler, req *mcp.CallToolRequest) (mcp.Result, error) {
+	d, ok := t.declared(req.Params.Name)
+	if !ok {
+		return next(ctx, methodCall, req)
+	}
+	c, err := newCall(req)
+	if err != nil {
+		return nil, err
+	}
+	result, err := next(context.WithValue(ctx, callKey{}, c), methodCall, req)
+	if r, ok := result.(*mcp.CallToolResult); ok && err == nil && r.InputRequests == nil {
+		err = c.annotate(r, d.contract)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// annotate writes the label of all that the call returned into its result, after checking it against the contract.
+func (c *Call) annotate(result *mcp.CallToolResult, declared contract.Contract) error {
+	if _, ok := result.Meta["annotations"]; ok {
+		return errors.New("the tool wrote annotations by hand; use Call.Returns")
+	}
+	raw, err := annotation.WriteResult([]byte(`{}`), c.label())
+	if err != nil {
+		return fmt.Errorf("annotating the result: %w", err)
+	}
+	claim, defects := annotation.ReadResult(raw)
+	if len(defects) > 0 {
+		return fmt.Errorf("annotating the result: %v", defects[0])
+	}
+	if outside := declared.Narrows(claim.Stated); len(outside) > 0 {
+		return fmt.Errorf("the result is outside of what the tool declares: %s", strings.Join(outside, ", "))
+	}
+	var said struct {
+		Meta mcp.Meta `json:"_meta"`
+	}
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return fmt.Errorf("annotating the result: %w", err)
+	}
+	for name, value := range said.Meta {
+		if result.Meta == nil {
+			result.Meta = mcp.Meta{}
+		}
+		result.Meta[name] = value
+	}
+	return nil
+}

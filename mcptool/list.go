@@ -1,0 +1,97 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/annotation"
+)
+
+// extension is the id of the tool resolution extension, and the member of a tool's _meta that marks it resolvable.
+const extension = "io.modelcontextprotocol/tool-resolution"
+
+const methodCall = "tools/call"
+
+// receive is receiving middleware: it shows the contracts in tools/list, and the labels in results of tools/call.
+func (t *Tools) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if call, ok := req.(*mcp.CallToolRequest); ok && method == methodCall {
+			return t.call(ctx, next, call)
+		}
+		result, err := next(ctx, method, req)
+		if l, ok := result.(*mcp.ListToolsResult); ok && err == nil {
+			return &annotatedList{l, t}, nil
+		}
+		return result, err
+	}
+}
+
+// declared returns the declaration of a tool, if it has one.
+func (t *Tools) declared(name string) (declared, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	d, ok := t.by[name]
+	return d, ok
+}
+
+// annotatedList is a result of tools/list that is encoded with the contracts, for which the SDK's type has no room.
+type annotatedList struct {
+	*mcp.ListToolsResult
+	tools *Tools
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (l *annotatedList) MarshalJSON() ([]byte, error) {
+	entries := make([]json.RawMessage, len(l.Tools))
+	for i, tool := range l.Tools {
+		raw, err := json.Marshal(tool)
+		if err != nil {
+			return nil, fmt.Errorf("encoding tool %q: %w", tool.Name, err)
+		}
+		if entries[i], err = l.tools.annotated(tool.Name, raw); err != nil {
+			return nil, err
+		}
+	}
+	bare := *l.ListToolsResult
+	bare.Tools = []*mcp.Tool{}
+	raw, err := json.Marshal(&bare)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the list: %w", err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, fmt.Errorf("encoding the list: %w", err)
+	}
+	if members["tools"], err = json.Marshal(entries); err != nil {
+		return nil, fmt.Errorf("encoding the list: %w", err)
+	}
+	return json.Marshal(members)
+}
+
+// annotated returns the encoded tool with its contract, if it has one here.
+func (t *Tools) annotated(name string, raw json.RawMessage) (json.RawMessage, error) {
+	d, ok := t.declared(name)
+	if !ok {
+		return raw, nil
+	}
+	out, err := annotation.WriteTool(raw, d.contract)
+	if err != nil {
+		return nil, fmt.Errorf("annotating tool %q: %w", name, err)
+	}
+	return out, nil
+}
+
+// marked returns the tool with the mark of a resolvable one.
+func marked(tool *mcp.Tool) *mcp.Tool {
+	own := *tool
+	own.Meta = maps.Clone(own.Meta)
+	if own.Meta == nil {
+		own.Meta = mcp.Meta{}
+	}
+	own.Meta[extension] = map[string]any{"resolvable": true}
+	return &own
+}

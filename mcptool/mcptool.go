@@ -1,0 +1,124 @@
+// Package mcptool makes tools of servers written with the official Go SDK say what they do and what they return, in the
+// words of SEP-1913 (Trust and Sensitivity Annotations).
+//
+// A tool is declared with its contract, added like any other, and labels what it returns:
+//
+//	tools, err := mcptool.New(server, mcptool.Options{})
+//	err = mcptool.Add(tools, &mcp.Tool{Name: "read_file"}, mcptool.Declaration[Path]{
+//		Contract: contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No, …},
+//	}, func(ctx context.Context, c *mcptool.Call, in Path) (*mcp.CallToolResult, any, error) {
+//		return c.Text(content, label.Label{Private: true, Attribution: label.SetOf("file://" + in.Path)}), nil, nil
+//	})
+//
+// What the package does for them:
+//
+//   - tools/list shows each contract in Tool.annotations (SEP-1913, Extended Tool Annotations). The SDK's own type has no
+//     members for it and would drop them.
+//   - A result carries in _meta.annotations the join of the labels of everything in it, so no block is forgotten (SEP-1913,
+//     Response Annotations Scope). A result outside of what the tool declared is an error, found by the author's first test
+//     and not by a client in the field.
+//   - [Call.Seen] is what the client says that its agent has seen before (SEP-1913, Tool Call Request Extension), and
+//     [Declaration.Admit] decides on it before the tool runs: allow, refuse, or ask the user, over the protocol of either era.
+//   - A declaration with Resolve is served by tools/resolve, in the core form and in that of the extension
+//     io.modelcontextprotocol/tool-resolution to clients that have it.
+//
+// Nothing here needs the rest of Weir to run. A server's policy of its own, with rules and a record, is package mcpguard.
+// Everything is safe for concurrent use.
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+)
+
+// KeySize is the length of Options.Key in bytes.
+const KeySize = 32
+
+// DefaultPatience is how long the user has to answer where Options.Patience is not set.
+const DefaultPatience = 5 * time.Minute
+
+// Options configures Tools.
+type Options struct {
+	// Key protects the state that a client brings back with the user's answer (2026-07-28, Multi Round-Trip Requests). Nil
+	// is a random one, good for a server of one process; processes that answer for each other share one of KeySize bytes.
+	Key      []byte
+	Patience time.Duration    // how long the user has to answer; 0 is DefaultPatience
+	Now      func() time.Time // nil: time.Now
+}
+
+// Tools are the annotated tools of one server.
+type Tools struct {
+	server *mcp.Server
+	asks   *asks
+
+	mu sync.RWMutex
+	by map[string]declared
+}
+
+// declared is a tool's declaration without the type of its input.
+type declared struct {
+	contract contract.Contract
+	resolve  func(arguments json.RawMessage) (contract.Contract, error) // nil if the tool is not resolvable
+}
+
+// New prepares a server for annotated tools. Call it once for each server, before it serves.
+func New(server *mcp.Server, opts Options) (*Tools, error) {
+	a, err := newAsks(opts)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tools{server: server, asks: a, by: map[string]declared{}}
+	server.AddReceivingMiddleware(t.receive)
+	if err := mcp.AddReceivingCustomMethod(server, methodResolve, t.resolve); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// A Declaration is what an author says of a tool.
+type Declaration[In any] struct {
+	// Contract is what the tool may do with any arguments: its sets are possible values (SEP-1913, Annotation Types).
+	Contract contract.Contract
+
+	// Resolve takes Contract, which it gets as declared, and returns it narrowed to a call with these arguments. It must
+	// not have effects. Nil: the tool is not resolvable.
+	Resolve func(in In, declared contract.Contract) (contract.Contract, error)
+
+	// Admit decides whether a call may run, given what the agent has seen before. Nil: every call may. The zero Decision
+	// refuses.
+	Admit func(seen label.Label, in In) Decision
+}
+
+// A Handler is a tool, as [mcp.ToolHandlerFor] but for the Call, by which it says what is in its result. It must not
+// write annotations into the result by hand.
+type Handler[In, Out any] func(ctx context.Context, c *Call, in In) (*mcp.CallToolResult, Out, error)
+
+// Add adds a tool to the server, as [mcp.AddTool] does. The hints of the tool's own Annotations must be unset: they come
+// from the contract.
+func Add[In, Out any](t *Tools, definition *mcp.Tool, d Declaration[In], h Handler[In, Out]) error {
+	if a := definition.Annotations; a != nil && (a.ReadOnlyHint || a.IdempotentHint || a.DestructiveHint != nil || a.OpenWorldHint != nil) {
+		return fmt.Errorf("tool %q: its hints are the contract's to set", definition.Name)
+	}
+	of := declared{contract: d.Contract}
+	if d.Resolve != nil {
+		schema, err := inputSchema[In](definition)
+		if err != nil {
+			return fmt.Errorf("tool %q: %w", definition.Name, err)
+		}
+		of.resolve = resolver(schema, d)
+		definition = marked(definition)
+	}
+	t.mu.Lock()
+	t.by[definition.Name] = of
+	t.mu.Unlock()
+	mcp.AddTool(t.server, definition, tool[In, Out]{t, d, h}.run)
+	return nil
+}

@@ -1,0 +1,141 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+)
+
+// methodResolve is the request that narrows a tool's contract to arguments (SEP-1862).
+const methodResolve = "tools/resolve"
+
+type resolveParams struct {
+	mcp.ParamsBase
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// resolved is the answer in one of its two forms: of the core ({tool}) or of the extension (the other members).
+type resolved struct {
+	mcp.ResultBase
+	Tool        *resolvedTool   `json:"tool,omitempty"`
+	ResultType  string          `json:"resultType,omitempty"`
+	Name        string          `json:"name,omitempty"`
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+}
+
+type resolvedTool struct {
+	Name        string          `json:"name"`
+	Annotations json.RawMessage `json:"annotations"`
+}
+
+// resolve answers tools/resolve.
+func (t *Tools) resolve(_ context.Context, ss *mcp.ServerSession, p *resolveParams) (*resolved, error) {
+	if p == nil {
+		return nil, invalid("params are missing")
+	}
+	d, ok := t.declared(p.Name)
+	if !ok || d.resolve == nil {
+		return nil, invalid("no resolvable tool has the name %.100q", p.Name)
+	}
+	c, err := d.resolve(p.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	annotations, err := encoded(c)
+	if err != nil {
+		return nil, err
+	}
+	if hello := ss.InitializeParams(); hello != nil && hello.Capabilities != nil {
+		if _, ok := hello.Capabilities.Extensions[extension]; ok {
+			return &resolved{ResultType: "complete", Name: p.Name, Annotations: annotations}, nil
+		}
+	}
+	return &resolved{Tool: &resolvedTool{p.Name, annotations}}, nil
+}
+
+// encoded returns the annotations of the contract. All four classic hints are there, as the extension has it.
+func encoded(c contract.Contract) (json.RawMessage, error) {
+	for _, h := range []*contract.Hint{&c.ReadOnly, &c.Destructive, &c.Idempotent, &c.OpenWorld} {
+		if *h == contract.Unknown {
+			full := c.Assume()
+			c.ReadOnly, c.Destructive, c.Idempotent, c.OpenWorld = full.ReadOnly, full.Destructive, full.Idempotent, full.OpenWorld
+			break
+		}
+	}
+	tool, err := annotation.WriteTool([]byte(`{}`), c)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the contract: %w", err)
+	}
+	var said struct {
+		Annotations json.RawMessage `json:"annotations"`
+	}
+	if err := json.Unmarshal(tool, &said); err != nil {
+		return nil, fmt.Errorf("encoding the contract: %w", err)
+	}
+	return said.Annotations, nil
+}
+
+func invalid(format string, args ...any) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// inputSchema returns the schema that arguments have to fit: the tool's own, or that of In.
+func inputSchema[In any](tool *mcp.Tool) (*jsonschema.Resolved, error) {
+	var schema *jsonschema.Schema
+	switch own := tool.InputSchema.(type) {
+	case nil:
+		var err error
+		if schema, err = jsonschema.ForType(reflect.TypeFor[In](), &jsonschema.ForOptions{}); err != nil {
+			return nil, fmt.Errorf("inferring the input schema: %w", err)
+		}
+	case *jsonschema.Schema:
+		schema = own
+	default:
+		raw, err := json.Marshal(own)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the input schema: %w", err)
+		}
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			return nil, fmt.Errorf("reading the input schema: %w", err)
+		}
+	}
+	return schema.Resolve(nil)
+}
+
+// resolver returns a function that narrows the declaration's contract to raw arguments.
+func resolver[In any](schema *jsonschema.Resolved, d Declaration[In]) func(json.RawMessage) (contract.Contract, error) {
+	return func(arguments json.RawMessage) (contract.Contract, error) {
+		if arguments == nil {
+			arguments = json.RawMessage(`{}`)
+		}
+		var value map[string]any
+		if err := json.Unmarshal(arguments, &value); err != nil {
+			return contract.Contract{}, invalid("arguments: %v", err)
+		}
+		if err := schema.Validate(value); err != nil {
+			return contract.Contract{}, invalid("arguments: %v", err)
+		}
+		var in In
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return contract.Contract{}, invalid("arguments: %v", err)
+		}
+		c, err := d.Resolve(in, d.Contract)
+		if err != nil {
+			return contract.Contract{}, fmt.Errorf("resolving: %w", err)
+		}
+		if outside := d.Contract.Narrows(c); len(outside) > 0 {
+			return contract.Contract{}, fmt.Errorf("resolving: outside of what the tool declares: %s", strings.Join(outside, ", "))
+		}
+		return c, nil
+	}
+}
