@@ -1,20 +1,15 @@
 package policy
 
 import (
+	"bytes"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/expression"
 	"github.com/weir-mcp/weir/label"
-)
-
-// The sizes that the cost of a rule is estimated with. They are enforced: a fact that is larger cannot be read, and a
-// rule that reads it counts as matched.
-const (
-	maxText      = 2 << 10  // bytes of a name, an id or an element of a set
-	maxTexts     = 4 << 10  // elements of a set
-	maxArguments = 64 << 10 // bytes of call.arguments
 )
 
 // An activation is the facts of one decision in CEL's terms. Each value is made when a rule first reads it and kept for
@@ -46,8 +41,10 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	if i, ok := factIndex[name]; ok {
 		return a.value(i), true
 	}
-	if i, ok := presenceIndex(name); ok {
-		return types.Bool(facts[i].has(a)), true
+	if present, ok := expression.Present(name); ok {
+		if i, ok := factIndex[present]; ok && facts[i].has != nil {
+			return types.Bool(facts[i].has(a)), true
+		}
 	}
 	return nil, false
 }
@@ -70,16 +67,6 @@ func (a *activation) value(i int) ref.Val {
 	return v
 }
 
-// presenceIndex finds the fact of which name is the presence.
-func presenceIndex(name string) (int, bool) {
-	const open, closing = "has(", ")"
-	if len(name) <= len(open)+len(closing) || name[:len(open)] != open {
-		return 0, false
-	}
-	i, ok := factIndex[name[len(open):len(name)-len(closing)]]
-	return i, ok
-}
-
 func (a *activation) session() *label.Label  { return &a.facts.Session.Label }
 func (a *activation) response() *label.Label { return a.facts.Response }
 
@@ -90,23 +77,36 @@ func (a *activation) plainRead() bool {
 
 // boundedText returns the text, or an error if it is longer than rules may read.
 func boundedText(s string) ref.Val {
-	if len(s) > maxText {
-		return types.NewErr("a text of %d bytes is longer than the %d that rules may read", len(s), maxText)
+	if len(s) > expression.MaxText {
+		return types.NewErr("a text of %d bytes is longer than the %d that rules may read", len(s), expression.MaxText)
 	}
 	return types.String(s)
 }
 
 // list returns the set as a sorted list, or an error if it is larger than rules may read.
 func list[T ~string](set label.Set[T]) ref.Val {
-	if set.Len() > maxTexts {
-		return types.NewErr("a set of %d elements is larger than the %d that rules may read", set.Len(), maxTexts)
+	if set.Len() > expression.MaxTexts {
+		return types.NewErr("a set of %d elements is larger than the %d that rules may read", set.Len(), expression.MaxTexts)
 	}
 	items := make([]string, 0, set.Len())
 	for item := range set.All() {
-		if len(item) > maxText {
-			return types.NewErr("an element of %d bytes is longer than the %d that rules may read", len(item), maxText)
+		if len(item) > expression.MaxText {
+			return types.NewErr("an element of %d bytes is longer than the %d that rules may read", len(item), expression.MaxText)
 		}
 		items = append(items, string(item))
 	}
 	return types.NewStringList(types.DefaultTypeAdapter, items)
+}
+
+// hasMembers reports whether data is anything but nothing, null or an object without members.
+func hasMembers(data []byte) bool {
+	const space = " \t\r\n"
+	if len(data) == 0 {
+		return false
+	}
+	inside, isObject := bytes.CutPrefix(bytes.Trim(data, space), []byte("{"))
+	if !isObject {
+		return string(inside) != "null"
+	}
+	return string(bytes.TrimLeft(inside, space)) != "}"
 }

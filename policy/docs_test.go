@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"cel.dev/cel-go/cel"
+
+	"github.com/weir-mcp/weir/internal/expression"
 )
 
 // TestManual holds docs/policy.md to the code: every fact with its type, every built-in rule, every limit.
@@ -30,7 +32,7 @@ func TestManual(t *testing.T) {
 	for _, r := range Default().Rules() {
 		want = append(want, "### "+r.Name+"\n")
 	}
-	for _, limit := range []int{maxText, maxTexts, maxArguments >> 10, maxRules, maxCost} {
+	for _, limit := range []int{expression.MaxText, expression.MaxTexts, expression.MaxArguments >> 10, maxRules, expression.MaxCost} {
 		want = append(want, thousands(limit))
 	}
 	for _, w := range want {

@@ -2,7 +2,8 @@ package policy
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/weir-mcp/weir/internal/spelling"
 )
 
 // An Effect is what a rule, and in the end a policy, says about a call or a result. Effects are ordered by
@@ -112,14 +113,5 @@ func parseName[T ~uint8](what string, names []string, s string) (T, error) {
 			return T(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown %s %q: use %s", what, s, orList(names))
-}
-
-// orList writes "a, b or c".
-func orList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return 0, fmt.Errorf("unknown %s %q: use %s", what, s, spelling.OrList(names))
 }

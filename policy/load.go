@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -13,6 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/weir-mcp/weir/internal/document"
+	"github.com/weir-mcp/weir/internal/expression"
+	"github.com/weir-mcp/weir/internal/spelling"
 )
 
 // Limits of a policy file.
@@ -40,64 +43,62 @@ func Default() *Policy {
 // Load reads a policy in YAML, or in the JSON form of SEP-1913 (Policy Layer). The name stands in messages. If anything is
 // wrong with the file, the error is an [Errors] that holds every problem, and there is no policy.
 func Load(name string, src []byte) (*Policy, error) {
-	c, err := theCompiler()
+	c, err := language()
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{document: document{name: name}, compiler: c}
+	l := &loader{Document: document.Document{Name: name, Empty: "begin with version: 1 and a list of rules"}, compiler: c}
 	p := l.load(src)
-	if len(l.problems) > 0 {
-		slices.SortStableFunc(l.problems, func(a, b Problem) int {
-			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
-		})
-		return nil, l.problems
+	if len(l.Problems) > 0 {
+		l.Problems.Sort()
+		return nil, errorsOf(l.Problems)
 	}
 	return p, nil
 }
 
 // A loader builds a policy from one file.
 type loader struct {
-	document
-	compiler *compiler
+	document.Document
+	compiler *expression.Compiler
 	seen     map[string]int // line by rule name
 }
 
 func (l *loader) load(src []byte) *Policy {
 	switch {
 	case len(src) > maxSource:
-		l.complain(mark{}, "", "the file has %d bytes, more than the %d that a policy may", len(src), maxSource)
+		l.Complain(document.Mark{}, "", "the file has %d bytes, more than the %d that a policy may", len(src), maxSource)
 		return nil
 	case !utf8.Valid(src):
-		l.complain(mark{}, "save the file as UTF-8", "the file is not valid UTF-8")
+		l.Complain(document.Mark{}, "save the file as UTF-8", "the file is not valid UTF-8")
 		return nil
 	}
-	root := l.parse(src)
+	root := l.Parse(src)
 	if root == nil {
 		return nil
 	}
-	m, ok := l.members(root, "policy", []string{"version", "default", "rules"})
+	m, ok := l.Members(root, "policy", []string{"version", "default", "rules"})
 	if !ok {
 		return nil
 	}
 	digest := sha256.Sum256(src)
-	p := &Policy{name: l.name, digest: hex.EncodeToString(digest[:]), fallback: Allow}
+	p := &Policy{name: l.Name, digest: hex.EncodeToString(digest[:]), fallback: Allow}
 	if d, ok := m["default"]; ok {
-		p.fallback = l.effect(l.text(d), effectNames[:])
+		p.fallback = l.effect(l.Text(d), effectNames[:])
 	}
 	l.rules(p, m)
 	return p
 }
 
 // rules reads the list of rules and, because it depends on their form, the version.
-func (l *loader) rules(p *Policy, m map[string]member) {
+func (l *loader) rules(p *Policy, m map[string]document.Member) {
 	list, ok := m["rules"]
 	if !ok {
-		l.complain(mark{1, 1}, "add rules: and a list of rules; [] for none", "the policy has no rules")
+		l.Complain(document.Mark{Line: 1, Col: 1}, "add rules: and a list of rules; [] for none", "the policy has no rules")
 		return
 	}
-	elements := l.elements(list.value, "rules")
+	elements := l.Elements(list.Value, "rules")
 	if len(elements) > maxRules {
-		l.complain(list.at, "", "%d rules, more than the %d that a policy may have", len(elements), maxRules)
+		l.Complain(list.At, "", "%d rules, more than the %d that a policy may have", len(elements), maxRules)
 		return
 	}
 	l.seen = make(map[string]int, len(elements))
@@ -111,29 +112,29 @@ func (l *loader) rules(p *Policy, m map[string]member) {
 }
 
 // version checks the version, which only a file in the SEP's own form need not have.
-func (l *loader) version(m map[string]member, sepOnly bool) {
+func (l *loader) version(m map[string]document.Member, sepOnly bool) {
 	v, ok := m["version"]
 	if !ok {
 		if !sepOnly {
-			l.complain(mark{1, 1}, "add version: 1", "the policy has no version")
+			l.Complain(document.Mark{Line: 1, Col: 1}, "add version: 1", "the policy has no version")
 		}
 		return
 	}
-	if n, ok := v.value.(*ast.IntegerNode); !ok || fmt.Sprint(n.Value) != "1" {
-		l.complain(at(v.value), "write version: 1", "unknown version")
+	if n, ok := v.Value.(*ast.IntegerNode); !ok || fmt.Sprint(n.Value) != "1" {
+		l.Complain(document.At(v.Value), "write version: 1", "unknown version")
 	}
 }
 
 // rule reads one rule: ours has if, the SEP's has conditions.
 func (l *loader) rule(n ast.Node) (r rule, isSEP bool) {
-	m, ok := l.members(n, "rule", []string{"name", "when", "if", "effect", "message", "conditions"})
+	m, ok := l.Members(n, "rule", []string{"name", "when", "if", "effect", "message", "conditions"})
 	if !ok {
 		return rule{}, false
 	}
 	_, isSEP = m["conditions"]
 	_, hasIf := m["if"]
 	if isSEP && hasIf {
-		l.complain(m["conditions"].at, "keep one of them", "the rule has both if and conditions")
+		l.Complain(m["conditions"].At, "keep one of them", "the rule has both if and conditions")
 		return rule{}, isSEP
 	}
 	required := []string{"name", "when", "if", "effect"}
@@ -142,58 +143,58 @@ func (l *loader) rule(n ast.Node) (r rule, isSEP bool) {
 	}
 	for _, name := range required {
 		if _, ok := m[name]; !ok {
-			l.complain(at(n), "add "+name+": …", "the rule has no %s", name)
+			l.Complain(document.At(n), "add "+name+": …", "the rule has no %s", name)
 		}
 	}
-	r.Line = at(n).line
+	r.Line = document.At(n).Line
 	l.ruleName(&r, m)
 	if e, ok := m["effect"]; ok {
 		allowed := effectNames[:]
 		if isSEP {
 			allowed = sepEffects
 		}
-		r.Effect = l.effect(l.text(e), allowed)
+		r.Effect = l.effect(l.Text(e), allowed)
 	}
 	l.ruleMessage(&r, m)
 	l.condition(&r, m)
 	return r, isSEP
 }
 
-func (l *loader) ruleName(r *rule, m map[string]member) {
+func (l *loader) ruleName(r *rule, m map[string]document.Member) {
 	if _, ok := m["name"]; !ok {
 		return
 	}
-	s := l.text(m["name"])
-	if !s.present() {
+	s := l.Text(m["name"])
+	if !s.Present() {
 		return
 	}
-	r.Name = s.value
+	r.Name = s.Value
 	if r.Name == "" || len(r.Name) > maxName || strings.ContainsFunc(r.Name, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		l.complain(s.at, "use a short word, such as ask-before-publishing", "the name is empty, not printable or longer than %d bytes", maxName)
+		l.Complain(s.At, "use a short word, such as ask-before-publishing", "the name is empty, not printable or longer than %d bytes", maxName)
 	}
 	if line, seen := l.seen[r.Name]; seen {
-		l.complain(s.at, "give each rule a name of its own", "a second rule with the name %q; the first is in line %d", r.Name, line)
+		l.Complain(s.At, "give each rule a name of its own", "a second rule with the name %q; the first is in line %d", r.Name, line)
 	}
-	l.seen[r.Name] = s.at.line
+	l.seen[r.Name] = s.At.Line
 }
 
 // sepEffects are the effects of the SEP's form; escalate is ask.
 var sepEffects = []string{"block", "escalate"}
 
-func (l *loader) effect(s scalar, allowed []string) Effect {
-	if !s.present() {
+func (l *loader) effect(s document.Scalar, allowed []string) Effect {
+	if !s.Present() {
 		return Block
 	}
-	if !slices.Contains(allowed, s.value) {
-		l.complain(s.at, didYouMean(s.value, allowed), "unknown effect %q", s.value)
+	if !slices.Contains(allowed, s.Value) {
+		l.Complain(s.At, spelling.DidYouMean(s.Value, allowed), "unknown effect %q", s.Value)
 		return Block
 	}
-	if s.value == "escalate" {
+	if s.Value == "escalate" {
 		return Ask
 	}
-	e, err := ParseEffect(s.value)
+	e, err := ParseEffect(s.Value)
 	if err != nil {
-		l.complain(s.at, "", "%v", err)
+		l.Complain(s.At, "", "%v", err)
 	}
 	return e
 }
@@ -201,75 +202,81 @@ func (l *loader) effect(s scalar, allowed []string) Effect {
 // placeholder is what a message may hold.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_.]+\}`)
 
-func (l *loader) ruleMessage(r *rule, m map[string]member) {
+func (l *loader) ruleMessage(r *rule, m map[string]document.Member) {
 	if _, ok := m["message"]; !ok {
 		r.Message = fmt.Sprintf("the policy rule %q says %s", r.Name, r.Effect)
 		return
 	}
-	s := l.text(m["message"])
-	r.Message = strings.TrimSpace(s.value)
+	s := l.Text(m["message"])
+	r.Message = strings.TrimSpace(s.Value)
 	for _, name := range placeholder.FindAllString(r.Message, -1) {
 		if name != "{tool}" && name != "{server}" {
-			l.complain(s.at, "use {tool} or {server}", "unknown placeholder %s", name)
+			l.Complain(s.At, "use {tool} or {server}", "unknown placeholder %s", name)
 		}
 	}
 }
 
 // condition reads and compiles when and if, or conditions.
-func (l *loader) condition(r *rule, m map[string]member) {
+func (l *loader) condition(r *rule, m map[string]document.Member) {
 	when, whenOK := l.when(m)
 	x, ok := l.compileRule(r, m)
 	if !ok {
 		return
 	}
+	result := readsResult(x)
 	r.When = when
-	if _, said := m["when"]; !said && x.result {
+	if _, said := m["when"]; !said && result {
 		r.When = OnResult
 	}
-	if whenOK && x.result && r.When == OnCall {
-		l.complain(r.conditionAt, "write when: result", "the rule is for calls but reads a fact of the result")
+	if whenOK && result && r.When == OnCall {
+		l.Complain(r.conditionAt, "write when: result", "the rule is for calls but reads a fact of the result")
 	}
-	r.Cost, r.Limited, r.program = x.cost, x.limited, x.program
+	r.Cost, r.Limited, r.condition = x.Cost, x.Limited, x
 }
 
-func (l *loader) when(m map[string]member) (Phase, bool) {
+func (l *loader) when(m map[string]document.Member) (Phase, bool) {
 	if _, ok := m["when"]; !ok {
 		_, isSEP := m["conditions"]
 		return OnCall, isSEP
 	}
-	s := l.text(m["when"])
-	if !s.present() {
+	s := l.Text(m["when"])
+	if !s.Present() {
 		return OnCall, false
 	}
-	phase, err := ParsePhase(s.value)
+	phase, err := ParsePhase(s.Value)
 	if err != nil {
-		l.complain(s.at, didYouMean(s.value, phaseNames[:]), "unknown moment %q", s.value)
+		l.Complain(s.At, spelling.DidYouMean(s.Value, phaseNames[:]), "unknown moment %q", s.Value)
 	}
 	return phase, err == nil
 }
 
-func (l *loader) compileRule(r *rule, m map[string]member) (expression, bool) {
-	var s scalar
+func (l *loader) compileRule(r *rule, m map[string]document.Member) (*expression.Condition, bool) {
+	var s document.Scalar
 	if c, ok := m["conditions"]; ok {
-		text, ok := l.conditions(c.value)
+		text, ok := l.conditions(c.Value)
 		if !ok {
-			return expression{}, false
+			return nil, false
 		}
-		s = scalar{value: text, at: at(c.value)}
+		s = document.Scalar{Value: text, At: document.At(c.Value)}
 	} else if c, ok := m["if"]; ok {
-		s = l.text(c)
+		s = l.Text(c)
 	}
-	if !s.present() {
-		return expression{}, false
+	if !s.Present() {
+		return nil, false
 	}
-	r.If, r.conditionAt = strings.TrimSpace(s.value), s.at
-	x, wrong := l.compiler.compile(s.value)
+	r.If, r.conditionAt = strings.TrimSpace(s.Value), s.At
+	x, wrong := l.compiler.Compile(s.Value)
 	for _, w := range wrong {
-		place := s.at
-		if s.start != (mark{}) {
-			place = l.locate(s, w.line, w.col)
+		place := s.At
+		if s.Start != (document.Mark{}) {
+			place = l.Locate(s, w.Line, w.Col)
 		}
-		l.complain(place, w.hint, "%s", w.msg)
+		l.Complain(place, w.Hint, "%s", w.Msg)
 	}
 	return x, len(wrong) == 0
+}
+
+// readsResult reports whether the condition reads a fact that is known only once there is a result.
+func readsResult(x *expression.Condition) bool {
+	return slices.ContainsFunc(facts, func(f fact) bool { return f.result && x.Reads(f.name) })
 }

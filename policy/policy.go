@@ -35,9 +35,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/interpreter"
+	"github.com/weir-mcp/weir/internal/document"
+	"github.com/weir-mcp/weir/internal/expression"
 )
 
 // A Policy is a set of compiled rules. The zero Policy, and nil, block everything.
@@ -64,8 +63,8 @@ type Rule struct {
 // A rule is a Rule that can be evaluated.
 type rule struct {
 	Rule
-	conditionAt mark
-	program     cel.Program
+	conditionAt document.Mark
+	condition   *expression.Condition
 }
 
 func (p *Policy) add(r rule) {
@@ -125,14 +124,14 @@ func (p *Policy) Decide(f *Facts) Decision {
 		return d
 	}
 	facts := newActivation(f)
-	frame, err := interpreter.NewExecutionFrame(facts)
+	frame, err := expression.NewFrame(facts)
 	if err != nil {
 		return Decision{Problems: []Problem{{File: p.name, Msg: err.Error()}}}
 	}
 	defer frame.Close()
 	for i := range rules {
 		r := &rules[i]
-		matched, err := r.matches(facts, frame)
+		matched, err := frame.Holds(r.condition)
 		if err != nil {
 			problem := r.problem(p.name, err)
 			d.Problems = append(d.Problems, problem)
@@ -144,27 +143,10 @@ func (p *Policy) Decide(f *Facts) Decision {
 	return d
 }
 
-// matches evaluates the condition. Rules share one frame; one that counts its cost needs its own.
-func (r *rule) matches(facts *activation, frame *interpreter.ExecutionFrame) (bool, error) {
-	var vars any = frame
-	if r.Limited {
-		vars = facts
-	}
-	out, _, err := r.program.Eval(vars)
-	if err != nil {
-		return false, err
-	}
-	b, ok := out.(types.Bool)
-	if !ok {
-		return false, fmt.Errorf("the condition gives %v, not a bool", out.Type())
-	}
-	return bool(b), nil
-}
-
 // problem says that the rule could not be evaluated.
 func (r *rule) problem(file string, err error) Problem {
 	return Problem{
-		File: file, Line: r.conditionAt.line, Col: r.conditionAt.col,
+		File: file, Line: r.conditionAt.Line, Col: r.conditionAt.Col,
 		Msg:  fmt.Sprintf("rule %q cannot be evaluated and counts as matched: %v", r.Name, err),
 		Hint: "test with has(…) for what may be missing",
 	}

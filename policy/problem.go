@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/weir-mcp/weir/internal/document"
 
 // A Problem is a mistake in a policy file, or a rule that could not be evaluated.
 type Problem struct {
@@ -15,28 +12,24 @@ type Problem struct {
 }
 
 // String returns "file:line:col: message", without the hint.
-func (p Problem) String() string {
-	if p.Line == 0 {
-		return fmt.Sprintf("%s: %s", p.File, p.Msg)
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Msg)
-}
+func (p Problem) String() string { return document.Problem(p).String() }
 
 // Errors is every problem of a policy file, in the order of the file. [Load] returns it.
 type Errors []Problem
 
 // Error returns one line a problem, each followed by a line "hint: …" if it has one.
 func (e Errors) Error() string {
-	var b strings.Builder
+	problems := make(document.Problems, len(e))
 	for i, p := range e {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(p.String())
-		if p.Hint != "" {
-			b.WriteString("\n  hint: ")
-			b.WriteString(p.Hint)
-		}
+		problems[i] = document.Problem(p)
 	}
-	return b.String()
+	return problems.String()
+}
+
+func errorsOf(problems document.Problems) Errors {
+	e := make(Errors, len(problems))
+	for i, p := range problems {
+		e[i] = Problem(p)
+	}
+	return e
 }

@@ -8,14 +8,17 @@ import (
 	"cel.dev/cel-go/cel"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/weir-mcp/weir/internal/document"
+	"github.com/weir-mcp/weir/internal/expression"
+	"github.com/weir-mcp/weir/internal/spelling"
 	"github.com/weir-mcp/weir/label"
 )
 
 // conditions translates the conditions of SEP-1913's example policies (Policy Layer) into an expression: and, or and not
 // over { fact, equals }. A fact that is a set equals a value that it may be, as an array in an annotation means
 // "one of these"; a fact that is not known equals nothing.
-func (d *document) conditions(n ast.Node) (string, bool) {
-	m, ok := d.members(n, "condition", []string{"and", "or", "not", "fact", "equals"})
+func (l *loader) conditions(n ast.Node) (string, bool) {
+	m, ok := l.Members(n, "condition", []string{"and", "or", "not", "fact", "equals"})
 	if !ok {
 		return "", false
 	}
@@ -23,32 +26,32 @@ func (d *document) conditions(n ast.Node) (string, bool) {
 	_, isEquals := m["equals"]
 	switch {
 	case isFact && isEquals && len(m) == 2:
-		return d.comparison(m["fact"], m["equals"])
+		return l.comparison(m["fact"], m["equals"])
 	case len(m) != 1 || isFact || isEquals:
-		d.complain(at(n), "write { fact, equals }, { and: [...] }, { or: [...] } or { not: {...} }",
+		l.Complain(document.At(n), "write { fact, equals }, { and: [...] }, { or: [...] } or { not: {...} }",
 			"a condition is one of and, or, not, or fact with equals")
 		return "", false
 	}
 	if not, ok := m["not"]; ok {
-		inner, ok := d.conditions(not.value)
+		inner, ok := l.conditions(not.Value)
 		return "!(" + inner + ")", ok
 	}
 	if and, ok := m["and"]; ok {
-		return d.junction(and, " && ")
+		return l.junction(and, " && ")
 	}
-	return d.junction(m["or"], " || ")
+	return l.junction(m["or"], " || ")
 }
 
 // junction translates the list of and or or.
-func (d *document) junction(m member, operator string) (string, bool) {
-	if _, isList := m.value.(*ast.SequenceNode); isList && len(m.value.(*ast.SequenceNode).Values) == 0 {
-		d.complain(at(m.value), "name at least one condition", "%s has no conditions", m.name)
+func (l *loader) junction(m document.Member, operator string) (string, bool) {
+	if _, isList := m.Value.(*ast.SequenceNode); isList && len(m.Value.(*ast.SequenceNode).Values) == 0 {
+		l.Complain(document.At(m.Value), "name at least one condition", "%s has no conditions", m.Name)
 		return "", false
 	}
-	elements := d.elements(m.value, m.name)
+	elements := l.Elements(m.Value, m.Name)
 	terms := make([]string, 0, len(elements))
 	for _, e := range elements {
-		if term, ok := d.conditions(e); ok {
+		if term, ok := l.conditions(e); ok {
 			terms = append(terms, term)
 		}
 	}
@@ -56,18 +59,18 @@ func (d *document) junction(m member, operator string) (string, bool) {
 }
 
 // comparison translates { fact, equals }.
-func (d *document) comparison(name, value member) (string, bool) {
-	s := d.text(name)
-	if !s.present() {
+func (l *loader) comparison(name, value document.Member) (string, bool) {
+	s := l.Text(name)
+	if !s.Present() {
 		return "", false
 	}
-	i, ok := factIndex[s.value]
+	i, ok := factIndex[s.Value]
 	if !ok {
-		d.complain(s.at, factHint(s.value), "unknown fact %s", s.value)
+		l.Complain(s.At, l.compiler.Hint(s.Value), "unknown fact %s", s.Value)
 		return "", false
 	}
 	f := &facts[i]
-	test, ok := d.equals(f, value)
+	test, ok := l.equals(f, value)
 	if ok && f.has != nil {
 		test = "(has(" + f.name + ") && " + test + ")"
 	}
@@ -75,8 +78,8 @@ func (d *document) comparison(name, value member) (string, bool) {
 }
 
 // equals translates the comparison of a fact that is known with a value.
-func (d *document) equals(f *fact, m member) (string, bool) {
-	switch n := m.value.(type) {
+func (l *loader) equals(f *fact, m document.Member) (string, bool) {
+	switch n := m.Value.(type) {
 	case *ast.BoolNode:
 		if f.typ.IsExactType(cel.BoolType) {
 			return fmt.Sprintf("%s == %t", f.name, n.Value), true
@@ -86,31 +89,31 @@ func (d *document) equals(f *fact, m member) (string, bool) {
 			return fmt.Sprintf("%s == %d", f.name, v), true
 		}
 	case *ast.StringNode:
-		return d.equalsText(f, n)
+		return l.equalsText(f, n)
 	case *ast.MappingNode, *ast.MappingValueNode:
 		if f.values != nil && f.ofClasses() {
-			return d.equalsRegulated(f, n)
+			return l.equalsRegulated(f, n)
 		}
 	case *ast.SequenceNode:
-		d.complain(at(n), "write one condition a value, inside or", "equals takes one value, not a list")
+		l.Complain(document.At(n), "write one condition a value, inside or", "equals takes one value, not a list")
 		return "", false
 	}
-	d.complain(at(m.value), remedy(f), "%s is never %s", f.name, kindOf(m.value))
+	l.Complain(document.At(m.Value), remedy(f), "%s is never %s", f.name, document.Kind(m.Value))
 	return "", false
 }
 
-func (d *document) equalsText(f *fact, n *ast.StringNode) (string, bool) {
+func (l *loader) equalsText(f *fact, n *ast.StringNode) (string, bool) {
 	isSet := f.typ.IsExactType(textList)
 	switch {
 	case !isSet && !f.typ.IsExactType(cel.StringType):
-		d.complain(at(n), remedy(f), "%s is never a text", f.name)
+		l.Complain(document.At(n), remedy(f), "%s is never a text", f.name)
 		return "", false
 	case isSet && f.ofClasses() && n.Value == "none":
 		return "size(" + f.name + ") == 0", true
 	case isSet && f.ofClasses() && n.Value == string(label.Regulated):
 		return fmt.Sprintf("%s.exists(c, c == %q || c.startsWith(%q))", f.name, n.Value, regulated), true
 	case !f.allows(n.Value):
-		d.complain(at(n), didYouMean(n.Value, f.values), "%s is never %q", f.name, n.Value)
+		l.Complain(document.At(n), spelling.DidYouMean(n.Value, f.values), "%s is never %q", f.name, n.Value)
 		return "", false
 	case isSet:
 		return quote(n.Value) + " in " + f.name, true
@@ -119,28 +122,28 @@ func (d *document) equalsText(f *fact, n *ast.StringNode) (string, bool) {
 }
 
 // equalsRegulated translates { regulated: { scopes: [...] } }.
-func (d *document) equalsRegulated(f *fact, n ast.Node) (string, bool) {
-	outer, ok := d.members(n, "equals", []string{"regulated"})
+func (l *loader) equalsRegulated(f *fact, n ast.Node) (string, bool) {
+	outer, ok := l.Members(n, "equals", []string{"regulated"})
 	if !ok || len(outer) == 0 {
 		return "", false
 	}
-	inner, ok := d.members(outer["regulated"].value, "regulated", []string{"scopes"})
+	inner, ok := l.Members(outer["regulated"].Value, "regulated", []string{"scopes"})
 	if !ok {
 		return "", false
 	}
 	scopes, ok := inner["scopes"]
 	if !ok {
-		d.complain(outer["regulated"].at, "name at least one scope, such as GDPR", "regulated without scopes")
+		l.Complain(outer["regulated"].At, "name at least one scope, such as GDPR", "regulated without scopes")
 		return "", false
 	}
 	var terms []string
-	for _, e := range d.elements(scopes.value, "scopes") {
-		if s := d.text(member{name: "scope", value: e}); s.present() {
-			terms = append(terms, quote(string(label.RegulatedBy(s.value)))+" in "+f.name)
+	for _, e := range l.Elements(scopes.Value, "scopes") {
+		if s := l.Text(document.Member{Name: "scope", Value: e}); s.Present() {
+			terms = append(terms, quote(string(label.RegulatedBy(s.Value)))+" in "+f.name)
 		}
 	}
 	if len(terms) == 0 {
-		d.complain(at(scopes.value), "name at least one scope, such as GDPR", "regulated without scopes")
+		l.Complain(document.At(scopes.Value), "name at least one scope, such as GDPR", "regulated without scopes")
 		return "", false
 	}
 	return "(" + strings.Join(terms, " || ") + ")", true
@@ -148,10 +151,10 @@ func (d *document) equalsRegulated(f *fact, n ast.Node) (string, bool) {
 
 func remedy(f *fact) string {
 	switch {
-	case f.name == argumentsName:
+	case f.name == expression.Arguments:
 		return "look at arguments in a rule with if:"
 	case f.values != nil:
-		return "use " + orList(f.values)
+		return "use " + spelling.OrList(f.values)
 	case f.typ.IsExactType(cel.BoolType):
 		return "use true or false"
 	case f.typ.IsExactType(cel.IntType):

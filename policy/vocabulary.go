@@ -3,12 +3,15 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/expression"
+	"github.com/weir-mcp/weir/internal/spelling"
 	"github.com/weir-mcp/weir/label"
 )
 
@@ -23,8 +26,36 @@ type fact struct {
 	values []string               // what it, or an element of it, may be; nil if anything
 }
 
-// presence is the name of the variable that has(fact) reads. No rule can spell it.
-func (f *fact) presence() string { return "has(" + f.name + ")" }
+// variable returns what the rule language has to know of the fact.
+func (f *fact) variable() expression.Variable {
+	v := expression.Variable{Name: f.name, Type: f.typ, Optional: f.has != nil}
+	if f.values == nil {
+		return v
+	}
+	if !f.ofClasses() {
+		v.Elements = len(f.values)
+	}
+	v.Never = func(value string) (string, bool) { return f.hint(value), !f.allows(value) }
+	return v
+}
+
+// hint is the remedy for a value that the fact never is.
+func (f *fact) hint(value string) string {
+	if f.ofClasses() && value == "none" {
+		return "none is the empty set: write size(" + f.name + ") == 0"
+	}
+	return spelling.DidYouMean(value, f.values)
+}
+
+// language returns the compiler of the vocabulary: it does not change, and it takes longer to make than a policy takes to
+// load.
+var language = sync.OnceValues(func() (*expression.Compiler, error) {
+	variables := make([]expression.Variable, len(facts))
+	for i := range facts {
+		variables[i] = facts[i].variable()
+	}
+	return expression.New(variables)
+})
 
 // textList is the type of facts that are sets; the values come sorted.
 var textList = cel.ListType(cel.StringType)
@@ -152,8 +183,8 @@ func callFacts() []fact {
 		text("call.name", nil, func(a *activation) string { return a.facts.Tool.Name }),
 		boolean("call.plainRead", (*activation).plainRead),
 		boolean("call.hasArguments", func(a *activation) bool { return hasMembers(a.facts.Arguments) }),
-		{name: argumentsName, typ: cel.MapType(cel.StringType, cel.DynType),
-			get: func(a *activation) ref.Val { return decodeArguments(a.facts.Arguments) }},
+		{name: expression.Arguments, typ: cel.MapType(cel.StringType, cel.DynType),
+			get: func(a *activation) ref.Val { return expression.DecodeArguments(a.facts.Arguments) }},
 	}
 }
 
@@ -220,13 +251,4 @@ func (f *fact) allows(value string) bool {
 // ofClasses reports whether the fact is a set of sensitivity classes.
 func (f *fact) ofClasses() bool {
 	return len(f.values) == len(classNames) && &f.values[0] == &classNames[0]
-}
-
-// factNames returns all names, for suggestions.
-func factNames() []string {
-	names := make([]string, len(facts))
-	for i := range facts {
-		names[i] = facts[i].name
-	}
-	return names
 }

@@ -1,10 +1,12 @@
-package policy
+// Package spelling finds what a misspelt word was meant to be, for hints beside complaints: [Nearest] gives the one candidate
+// that is near enough, [DidYouMean] a whole hint. Both are pure, and their work is bounded by the lengths of the words.
+package spelling
 
 import "strings"
 
-// nearest returns the candidate that a misspelt or shortened word most likely means, or "" if none is near: at most one
+// Nearest returns the candidate that a misspelt or shortened word most likely means, or "" if none is near: at most one
 // letter in five is wrong, or the end of the candidate is missing, or what stands before its last dots.
-func nearest(word string, candidates []string) string {
+func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", 1+max(1, len(word)/5)
 	for _, c := range candidates {
 		d := distance(strings.ToLower(word), strings.ToLower(c))
@@ -18,12 +20,12 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// didYouMean returns a hint that names the nearest candidate, or all of them if none is near.
-func didYouMean(word string, candidates []string) string {
-	if c := nearest(word, candidates); c != "" {
+// DidYouMean returns a hint that names the nearest candidate, or all of them if none is near.
+func DidYouMean(word string, candidates []string) string {
+	if c := Nearest(word, candidates); c != "" {
 		return "did you mean " + c + "?"
 	}
-	return "use " + orList(candidates)
+	return "use " + OrList(candidates)
 }
 
 // distance is the Damerau-Levenshtein distance of adjacent transpositions, over bytes. Words longer than any name here
@@ -52,4 +54,13 @@ func distance(a, b string) int {
 		before, row, next = row, next, before
 	}
 	return row[len(b)]
+}
+
+// OrList writes "a, b or c".
+func OrList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

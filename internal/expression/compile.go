@@ -1,9 +1,8 @@
-package policy
+package expression
 
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -19,31 +18,26 @@ const (
 	maxRegexp     = 1000
 )
 
-// A compiler turns expressions into programs.
-type compiler struct{ env *cel.Env }
-
-// An expression is a compiled condition.
-type expression struct {
-	program cel.Program
-	cost    uint64 // what it costs at most, in CEL's units; maxCost if it is limited
-	limited bool   // the cost has no useful bound at load, so it is counted at run time
-	result  bool   // it reads a fact that is known only once there is a result
+// A Compiler turns texts into conditions over one vocabulary. Making one takes longer than compiling many texts.
+type Compiler struct {
+	env       *cel.Env
+	variables []Variable
+	index     map[string]int // by name
 }
 
-// A complaint is a mistake in an expression, at a line (from 1) and column (from 0) of its text; line 0 if it is
-// of the whole expression.
-type complaint struct {
-	line, col int
-	msg, hint string
+// A Complaint is a mistake in a condition, at a line (from 1) and column (from 0) of its text; line 0 if it is of the
+// whole text.
+type Complaint struct {
+	Line, Col int
+	Msg, Hint string
 }
 
-// theCompiler returns the one compiler: it does not change, and it takes longer to make than a policy takes to load.
-var theCompiler = sync.OnceValues(newCompiler)
-
-func newCompiler() (*compiler, error) {
+// New returns the compiler of a vocabulary.
+func New(variables []Variable) (*Compiler, error) {
+	c := &Compiler{variables: variables, index: make(map[string]int, len(variables))}
 	opts := []cel.EnvOption{
 		cel.ClearMacros(),
-		cel.Macros(hasMacro(), cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro,
+		cel.Macros(c.hasMacro(), cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro,
 			cel.MapMacro, cel.MapFilterMacro, cel.FilterMacro),
 		cel.CrossTypeNumericComparisons(true),
 		cel.ParserRecursionLimit(maxNesting),
@@ -52,32 +46,39 @@ func newCompiler() (*compiler, error) {
 		cel.RegexProgramSizeLimit(maxRegexp),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateComprehensionNestingLimit(maxLoops)),
 	}
-	for i := range facts {
-		opts = append(opts, cel.Variable(facts[i].name, facts[i].typ))
-		if facts[i].has != nil {
-			opts = append(opts, cel.Variable(facts[i].presence(), cel.BoolType))
+	opts = append(opts, helperOptions()...)
+	for i, v := range variables {
+		c.index[v.Name] = i
+		opts = append(opts, cel.Variable(v.Name, v.Type))
+		if v.Optional {
+			opts = append(opts, cel.Variable(Presence(v.Name), cel.BoolType))
 		}
 	}
 	env, err := cel.NewEnv(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the expression language: %w", err)
 	}
-	return &compiler{env}, nil
+	c.env = env
+	return c, nil
 }
 
-// hasMacro is CEL's has, which also takes facts: has(tool.declared.readOnlyHint) is whether the server said it.
-func hasMacro() cel.Macro {
+// hasMacro is CEL's has, which also takes variables: has(tool.declared.readOnlyHint) is whether the server said it.
+func (c *Compiler) hasMacro() cel.Macro {
 	return cel.GlobalMacro("has", 1, func(eh cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 		if root, path, ok := selection(args[0]); ok {
-			if i, ok := factIndex[strings.Join(append([]string{root}, path...), ".")]; ok {
-				if facts[i].has == nil {
+			if i, ok := c.index[dotted(root, path)]; ok {
+				if !c.variables[i].Optional {
 					return eh.NewLiteral(types.True), nil
 				}
-				return eh.NewIdent(facts[i].presence()), nil
+				return eh.NewIdent(Presence(c.variables[i].Name)), nil
 			}
 		}
 		return cel.HasMacro.Expander()(eh, target, args)
 	})
+}
+
+func dotted(root string, path []string) string {
+	return strings.Join(append([]string{root}, path...), ".")
 }
 
 // selection takes a.b.c apart: its root and its path.
@@ -93,51 +94,51 @@ func selection(e ast.Expr) (root string, path []string, ok bool) {
 	return "", nil, false
 }
 
-// compile returns the expression, or what is wrong with it.
-func (c *compiler) compile(text string) (expression, []complaint) {
+// Compile returns the condition, or what is wrong with it.
+func (c *Compiler) Compile(text string) (*Condition, []Complaint) {
 	parsed, issues := c.env.Parse(text)
 	if issues.Err() != nil {
-		return expression{}, complaints(issues)
+		return nil, complaints(issues)
 	}
-	names := checkNames(parsed.NativeRep())
+	names := c.checkNames(parsed.NativeRep())
 	if len(names.complaints) > 0 {
-		return expression{}, names.complaints
+		return nil, names.complaints
 	}
 	checked, issues := c.env.Check(parsed)
 	if issues.Err() != nil {
-		return expression{}, complaints(issues)
+		return nil, complaints(issues)
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) {
-		return expression{}, []complaint{{
-			msg:  fmt.Sprintf("the expression is of type %s, not bool", cel.FormatCELType(t)),
-			hint: "compare it with something, for example == true",
+		return nil, []Complaint{{
+			Msg:  fmt.Sprintf("the expression is of type %s, not bool", cel.FormatCELType(t)),
+			Hint: "compare it with something, for example == true",
 		}}
 	}
-	x := expression{result: names.result}
-	if bad := c.bound(&x, checked, names.arguments); bad != nil {
-		return expression{}, []complaint{*bad}
+	x := &Condition{reads: names.reads}
+	if bad := c.bound(x, checked); bad != nil {
+		return nil, []Complaint{*bad}
 	}
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	if x.limited {
-		options = append(options, cel.CostTracking(nil), cel.CostLimit(maxCost))
+	if x.Limited {
+		options = append(options, cel.CostTracking(actualCost{}), cel.CostLimit(MaxCost))
 	}
 	program, err := c.env.Program(checked, options...)
 	if err != nil {
-		return expression{}, []complaint{{msg: err.Error()}}
+		return nil, []Complaint{{Msg: err.Error()}}
 	}
 	x.program = program
 	return x, nil
 }
 
 // complaints translates what CEL reports.
-func complaints(issues *cel.Issues) []complaint {
-	var all []complaint
+func complaints(issues *cel.Issues) []Complaint {
+	var all []Complaint
 	for _, e := range issues.Errors() {
 		msg := strings.TrimSuffix(e.Message, " (in container '')")
 		msg, _, _ = strings.Cut(strings.Replace(msg, "Syntax error: ", "syntax error: ", 1), " expecting {")
-		c := complaint{msg: msg, hint: hintFor(msg)}
+		c := Complaint{Msg: msg, Hint: hintFor(msg)}
 		if line := e.Location.Line(); line > 0 {
-			c.line, c.col = line, max(e.Location.Column(), 0)
+			c.Line, c.Col = line, max(e.Location.Column(), 0)
 		}
 		all = append(all, c)
 	}
@@ -156,7 +157,7 @@ func hintFor(msg string) string {
 	case msg == "invalid matches argument":
 		return "the pattern is a regular expression in the syntax of RE2"
 	case strings.HasPrefix(msg, "undeclared reference to"):
-		return "the functions are those of CEL's standard library"
+		return "the functions are those of CEL's standard library and " + strings.Join(helperNames(), ", ")
 	case strings.HasPrefix(msg, "found no matching overload for '_==_'") && strings.Contains(msg, "list(string)"):
 		return `whether a set holds a value is written "value" in set`
 	}

@@ -1,4 +1,4 @@
-package policy
+package expression
 
 import (
 	"fmt"
@@ -9,28 +9,30 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/weir-mcp/weir/internal/spelling"
 )
 
-// A names is a walk over a parsed expression that looks at the names in it: CEL would call a misspelt fact an undeclared
+// A names is a walk over a parsed expression that looks at the names in it: CEL would call a misspelt variable an undeclared
 // reference to its first word, and would take a misspelt value for one that never occurs.
 type names struct {
+	vocabulary *Compiler
 	source     *ast.SourceInfo
 	bound      []string // loop variables in scope
-	complaints []complaint
-	result     bool // a fact is read that is known only once there is a result
-	arguments  bool // call.arguments is read
+	complaints []Complaint
+	reads      map[string]bool // the variables that are read
 }
 
-func checkNames(parsed *ast.AST) *names {
-	n := &names{source: parsed.SourceInfo()}
+func (c *Compiler) checkNames(parsed *ast.AST) *names {
+	n := &names{vocabulary: c, source: parsed.SourceInfo(), reads: map[string]bool{}}
 	n.expr(parsed.Expr())
 	return n
 }
 
 func (n *names) complain(e ast.Expr, hint, format string, args ...any) {
 	at := n.source.GetStartLocation(e.ID())
-	n.complaints = append(n.complaints, complaint{
-		line: max(at.Line(), 0), col: max(at.Column(), 0), msg: fmt.Sprintf(format, args...), hint: hint,
+	n.complaints = append(n.complaints, Complaint{
+		Line: max(at.Line(), 0), Col: max(at.Column(), 0), Msg: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }
 
@@ -59,7 +61,11 @@ func (n *names) expr(e ast.Expr) {
 func (n *names) loop(e ast.Expr, c ast.ComprehensionExpr) {
 	n.expr(c.IterRange())
 	n.expr(c.AccuInit())
-	if slices.ContainsFunc(facts, func(f fact) bool { return strings.HasPrefix(f.name, c.IterVar()+".") }) {
+	if isHelperGroup(c.IterVar()) {
+		n.complain(e, "choose another name", "the loop variable %s hides the functions %s.*", c.IterVar(), c.IterVar())
+		return
+	}
+	if slices.ContainsFunc(n.vocabulary.variables, func(v Variable) bool { return strings.HasPrefix(v.Name, c.IterVar()+".") }) {
 		n.complain(e, "choose another name", "the loop variable %s hides the facts %s.*", c.IterVar(), c.IterVar())
 		return
 	}
@@ -74,7 +80,7 @@ func (n *names) loop(e ast.Expr, c ast.ComprehensionExpr) {
 }
 
 func (n *names) call(e ast.Expr, call ast.CallExpr) {
-	if call.IsMemberFunction() {
+	if call.IsMemberFunction() && !n.helper(e, call) {
 		n.expr(call.Target())
 	}
 	for _, arg := range call.Args() {
@@ -95,6 +101,19 @@ func (n *names) call(e ast.Expr, call ast.CallExpr) {
 	}
 }
 
+// helper reports whether the call is of a helper function, such as path.under, or of one that does not exist.
+func (n *names) helper(e ast.Expr, call ast.CallExpr) bool {
+	target := call.Target()
+	if target.Kind() != ast.IdentKind || !isHelperGroup(target.AsIdent()) || slices.Contains(n.bound, target.AsIdent()) {
+		return false
+	}
+	name := target.AsIdent() + "." + call.FunctionName()
+	if !slices.Contains(helperNames(), name) {
+		n.complain(target, spelling.DidYouMean(name, helperNames()), "unknown function %s", name)
+	}
+	return true
+}
+
 // selection checks a fact, or a member of call.arguments or of a loop variable.
 func (n *names) selection(e ast.Expr) {
 	root, path, ok := selection(e)
@@ -108,12 +127,11 @@ func (n *names) selection(e ast.Expr) {
 	words := append([]string{root}, path...)
 	for length := len(words); length > 0; length-- {
 		name := strings.Join(words[:length], ".")
-		if i, ok := factIndex[name]; ok {
-			n.result = n.result || facts[i].result
-			n.arguments = n.arguments || name == argumentsName
-			return
+		if present, ok := Present(name); ok {
+			name = present
 		}
-		if _, ok := presenceIndex(name); ok {
+		if _, ok := n.vocabulary.index[name]; ok {
+			n.reads[name] = true
 			return
 		}
 	}
@@ -123,7 +141,7 @@ func (n *names) selection(e ast.Expr) {
 	for e.Kind() == ast.SelectKind {
 		e = e.AsSelect().Operand() // the place of a selection is its last dot; that of the fact is its first letter
 	}
-	n.complain(e, factHint(strings.Join(words, ".")), "unknown fact %s", strings.Join(words, "."))
+	n.complain(e, n.vocabulary.Hint(strings.Join(words, ".")), "unknown fact %s", strings.Join(words, "."))
 }
 
 // isType reports whether the name is one that type(x) is compared with.
@@ -141,12 +159,14 @@ func (n *names) values(factExpr, value ast.Expr) {
 	if !ok || slices.Contains(n.bound, root) {
 		return
 	}
-	i, ok := factIndex[strings.Join(append([]string{root}, path...), ".")]
-	if !ok {
+	i, ok := n.vocabulary.index[dotted(root, path)]
+	if !ok || n.vocabulary.variables[i].Never == nil {
 		return
 	}
-	if s, ok := literal(value); ok && !facts[i].allows(s) {
-		n.complain(value, valueHint(&facts[i], s), "%s is never %q", facts[i].name, s)
+	if s, ok := literal(value); ok {
+		if hint, never := n.vocabulary.variables[i].Never(s); never {
+			n.complain(value, hint, "%s is never %q", n.vocabulary.variables[i].Name, s)
+		}
 	}
 }
 
@@ -158,36 +178,50 @@ func literal(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-func valueHint(f *fact, value string) string {
-	if f.ofClasses() && value == "none" {
-		return "none is the empty set: write size(" + f.name + ") == 0"
-	}
-	return didYouMean(value, f.values)
-}
-
-// factHint says what a name that is no fact may mean.
-func factHint(name string) string {
+// Hint says what a name that is no variable may mean.
+func (c *Compiler) Hint(name string) string {
 	var members []string
-	for i := range facts {
-		if rest, ok := strings.CutPrefix(facts[i].name, name+"."); ok {
+	for i := range c.variables {
+		if rest, ok := strings.CutPrefix(c.variables[i].Name, name+"."); ok {
 			members = append(members, rest)
 		}
 	}
 	if len(members) > 0 {
 		return "it is a group of facts: add one of " + strings.Join(members, ", ")
 	}
-	if best := nearest(name, factNames()); best != "" {
+	if best := spelling.Nearest(name, c.names()); best != "" {
 		return "did you mean " + best + "?"
 	}
 	group := name
 	for {
 		cut := strings.LastIndexByte(group, '.')
 		if cut < 0 {
-			return "facts begin with request., tool., response., session., server. or call."
+			return "facts begin with " + spelling.OrList(c.groups())
 		}
 		group = group[:cut]
-		if hint := factHint(group); strings.HasPrefix(hint, "it is a group") {
+		if hint := c.Hint(group); strings.HasPrefix(hint, "it is a group") {
 			return strings.Replace(hint, "it is a group of facts: add one of", "the facts of "+group+" are", 1)
 		}
 	}
+}
+
+// names returns the names of all variables.
+func (c *Compiler) names() []string {
+	names := make([]string, len(c.variables))
+	for i := range c.variables {
+		names[i] = c.variables[i].Name
+	}
+	return names
+}
+
+// groups returns the first words of the variables, each with its dot, in their order.
+func (c *Compiler) groups() []string {
+	var groups []string
+	for i := range c.variables {
+		first, _, _ := strings.Cut(c.variables[i].Name, ".")
+		if !slices.Contains(groups, first+".") {
+			groups = append(groups, first+".")
+		}
+	}
+	return groups
 }

@@ -1,4 +1,4 @@
-package policy
+package expression
 
 import (
 	"bytes"
@@ -14,26 +14,11 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// argumentsName is the one fact whose shape is not known at load.
-const argumentsName = "call.arguments"
-
-// hasMembers reports whether data is anything but nothing, null or an object without members.
-func hasMembers(data []byte) bool {
-	const space = " \t\r\n"
-	if len(data) == 0 {
-		return false
-	}
-	inside, isObject := bytes.CutPrefix(bytes.Trim(data, space), []byte("{"))
-	if !isObject {
-		return string(inside) != "null"
-	}
-	return string(bytes.TrimLeft(inside, space)) != "}"
-}
-
-// decodeArguments returns the object in data as a map, or an error value.
-func decodeArguments(data []byte) ref.Val {
-	if len(data) > maxArguments {
-		return types.NewErr("arguments of %d bytes are more than the %d that rules may read", len(data), maxArguments)
+// DecodeArguments returns the object in data as a map, or an error value. No data is the empty object. Member names must be
+// unique; the caller has checked that.
+func DecodeArguments(data []byte) ref.Val {
+	if len(data) > MaxArguments {
+		return types.NewErr("arguments of %d bytes are more than the %d that rules may read", len(data), MaxArguments)
 	}
 	if len(data) == 0 {
 		return &object{Mapper: types.NewStringInterfaceMap(types.DefaultTypeAdapter, nil)}

@@ -1,0 +1,51 @@
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is a mistake in a file. The packages that read files have the same type under their own name.
+type Problem struct {
+	File string
+	Line int // from 1; 0 if the problem is of the whole file
+	Col  int // from 1, in characters
+	Msg  string
+	Hint string // what to do about it; may be empty
+}
+
+// String returns "file:line:col: message", without the hint.
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return fmt.Sprintf("%s: %s", p.File, p.Msg)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Msg)
+}
+
+// Problems is every problem of a file.
+type Problems []Problem
+
+// Sort puts the problems into the order of the file.
+func (p Problems) Sort() {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+}
+
+// String returns one line a problem, each followed by a line "hint: …" if it has one.
+func (p Problems) String() string {
+	var b strings.Builder
+	for i, one := range p {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(one.String())
+		if one.Hint != "" {
+			b.WriteString("\n  hint: ")
+			b.WriteString(one.Hint)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,114 @@
+package expression
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+)
+
+// MaxCost is what one condition may cost, in CEL's units: looking at a value is about one, at ten characters about one. It
+// allows a loop over the largest set with a string function on each element, and takes about a tenth of a second at worst.
+const MaxCost = 1_000_000
+
+// bound sets the cost of x, or says that it is too high. The sizes of all variables are limited and so, at load, is the cost
+// of a condition. Only the shape of call.arguments is unknown: a loop over them is estimated as if every element were as
+// large as all of them, which says nothing, so what such a condition costs is counted while it runs.
+func (c *Compiler) bound(x *Condition, checked *cel.Ast) *Complaint {
+	estimate, err := c.env.EstimateCost(checked, sizes{c})
+	if err != nil {
+		return &Complaint{Msg: fmt.Sprintf("its cost cannot be estimated: %v", err)}
+	}
+	x.Cost = estimate.Max
+	switch {
+	case estimate.Max <= MaxCost:
+		return nil
+	case x.Reads(Arguments) && estimate.Min <= MaxCost:
+		x.Cost, x.Limited = MaxCost, true
+		return nil
+	}
+	return &Complaint{
+		Msg:  fmt.Sprintf("the rule may cost %s, more than the %s that one rule may", amount(estimate.Max), amount(MaxCost)),
+		Hint: "use one loop where there are two, and startsWith, endsWith or contains where there is matches",
+	}
+}
+
+func amount(n uint64) string {
+	if n == math.MaxUint64 {
+		return "without bound"
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+// sizes tells CEL how large variables may be, and what the helper functions cost.
+type sizes struct{ vocabulary *Compiler }
+
+// EstimateSize returns the size of a variable or of what is inside it, and nil for anything else.
+func (s sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
+	path := node.Path()
+	if len(path) == 0 {
+		return nil
+	}
+	name := strings.TrimPrefix(path[0], ".")
+	if name == Arguments {
+		return upTo(MaxArguments)
+	}
+	i, ok := s.vocabulary.index[name]
+	if !ok {
+		return nil
+	}
+	v := &s.vocabulary.variables[i]
+	switch {
+	case len(path) > 1 || v.Type.Kind() != types.ListKind:
+		return upTo(MaxText)
+	case v.Elements > 0:
+		return upTo(uint64(v.Elements))
+	}
+	return upTo(MaxTexts)
+}
+
+// EstimateCallCost returns what a helper function costs, and nil for CEL's own functions: CEL knows.
+func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
+	if !isHelper(function) {
+		return nil
+	}
+	var all uint64
+	for _, a := range args {
+		size := uint64(MaxArguments)
+		if known := a.ComputedSize(); known != nil {
+			size = known.Max
+		}
+		all += min(size, MaxArguments)
+	}
+	return &cost.CallEstimate{
+		CostEstimate: cost.CostEstimate{Min: 1, Max: 1 + all/bytesPerUnit},
+		ResultSize:   upTo(all),
+	}
+}
+
+// bytesPerUnit is how much of a text a helper function looks at for one unit of cost, as CEL's own text functions do.
+const bytesPerUnit = 10
+
+// actualCost counts what the helper functions cost while a condition runs.
+type actualCost struct{}
+
+// CallCost returns nil for CEL's own functions: CEL knows.
+func (actualCost) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
+	if !isHelper(function) {
+		return nil
+	}
+	units := uint64(1)
+	for _, a := range args {
+		if s, ok := a.(types.String); ok {
+			units += uint64(len(s)) / bytesPerUnit
+		}
+	}
+	return &units
+}
+
+func upTo(n uint64) *cost.SizeEstimate { return &cost.SizeEstimate{Max: n} }

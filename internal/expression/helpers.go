@@ -1,0 +1,90 @@
+package expression
+
+import (
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+)
+
+// A helper is a function of one or two texts that conditions may call by a name with a dot. It has an answer for every text.
+type helper struct {
+	name string
+	one  func(string) ref.Val         // nil if it takes two
+	two  func(string, string) ref.Val // nil if it takes one
+	typ  *cel.Type                    // of the answer
+}
+
+func text(f func(string) string) func(string) ref.Val {
+	return func(s string) ref.Val { return types.String(f(s)) }
+}
+
+func truth(f func(string) bool) func(string) ref.Val {
+	return func(s string) ref.Val { return types.Bool(f(s)) }
+}
+
+func truthOfTwo(f func(string, string) bool) func(string, string) ref.Val {
+	return func(a, b string) ref.Val { return types.Bool(f(a, b)) }
+}
+
+// helpers are all helper functions, by name.
+var helpers = []helper{
+	{name: "email.domain", one: text(EmailDomain), typ: cel.StringType},
+	{name: "host.within", two: truthOfTwo(HostWithin), typ: cel.BoolType},
+	{name: "path.ext", one: text(PathExt), typ: cel.StringType},
+	{name: "path.under", two: truthOfTwo(PathUnder), typ: cel.BoolType},
+	{name: "shell.command", one: text(ShellCommand), typ: cel.StringType},
+	{name: "sql.readOnly", one: truth(SQLReadOnly), typ: cel.BoolType},
+	{name: "sql.verb", one: text(SQLVerb), typ: cel.StringType},
+	{name: "url.host", one: text(URLHost), typ: cel.StringType},
+	{name: "url.path", one: text(URLPath), typ: cel.StringType},
+	{name: "url.scheme", one: text(URLScheme), typ: cel.StringType},
+}
+
+func helperNames() []string {
+	names := make([]string, len(helpers))
+	for i := range helpers {
+		names[i] = helpers[i].name
+	}
+	return names
+}
+
+func isHelper(name string) bool {
+	return slices.ContainsFunc(helpers, func(h helper) bool { return h.name == name })
+}
+
+// isHelperGroup reports whether the word is what stands before the dot of a helper's name.
+func isHelperGroup(word string) bool {
+	return slices.ContainsFunc(helpers, func(h helper) bool { return strings.HasPrefix(h.name, word+".") })
+}
+
+// helperOptions declares the helpers to CEL.
+func helperOptions() []cel.EnvOption {
+	options := make([]cel.EnvOption, len(helpers))
+	for i, h := range helpers {
+		overload := strings.ReplaceAll(h.name, ".", "_")
+		if h.one != nil {
+			options[i] = cel.Function(h.name, cel.Overload(overload, []*cel.Type{cel.StringType}, h.typ,
+				cel.UnaryBinding(func(v ref.Val) ref.Val {
+					s, ok := v.(types.String)
+					if !ok {
+						return types.MaybeNoSuchOverloadErr(v)
+					}
+					return h.one(string(s))
+				})))
+			continue
+		}
+		options[i] = cel.Function(h.name, cel.Overload(overload, []*cel.Type{cel.StringType, cel.StringType}, h.typ,
+			cel.BinaryBinding(func(v, w ref.Val) ref.Val {
+				a, ok := v.(types.String)
+				b, also := w.(types.String)
+				if !ok || !also {
+					return types.NewErr("no such overload: %s(%s, %s)", h.name, v.Type().TypeName(), w.Type().TypeName())
+				}
+				return h.two(string(a), string(b))
+			})))
+	}
+	return options
+}
