@@ -24,6 +24,7 @@ const (
 	cel   = "cel.dev/cel-go"
 	yaml  = "github.com/goccy/go-yaml"
 	jtext = "github.com/go-json-experiment/json/jsontext"
+	sumdb = "golang.org/x/mod/sumdb/note golang.org/x/mod/sumdb/tlog"
 	cobra = "github.com/spf13/cobra github.com/spf13/pflag"
 	check = "github.com/google/go-cmp pgregory.net/rapid"
 	world = "net net/http os os/exec" // what pure packages stay away from
@@ -44,6 +45,8 @@ var table = []row{
 	{"record", "label", "", "net net/http os/exec", "one event schema; who writes events knows the rest, not the schema"},
 	{"store", "label", "", world, "an interface and its reference in memory; a back end is a package of its own"},
 	{"store/storetest", "store label", check, world, "the acceptance test of stores, for back ends elsewhere too"},
+	{"audit", "", sumdb, "net net/http os/exec", "a log of opaque entries; knows nothing of ours, so that anyone can use it"},
+	{"audit/audittest", "audit", check, world, "the acceptance test of what keeps a log"},
 	{"session", "label store", "", world, "labels of agent sessions over any store"},
 	{"guard", "label contract annotation policy record session internal/rawjson", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
@@ -98,6 +101,7 @@ var barredBelow = map[string]struct{ but, why string }{
 // other packages.
 var never = []struct{ from, to, why string }{
 	{"label", "*", "the lattice knows nothing of ours"},
+	{"audit", "*", "a log of opaque entries knows nothing of what they say"},
 	{"policy", "annotation record guard internal", "a decision depends on facts alone"},
 	{"annotation", "policy record guard session", "vocabularies do not decide"},
 	{"record", "policy annotation guard session store", "events are plain data"},

@@ -1,0 +1,159 @@
+// Package audit keeps a log that nobody can change unseen: an append-only sequence of opaque entries under a Merkle
+// tree, with signed checkpoints.
+//
+//	key, err := audit.OpenKey("audit.key", "example.com/weir")  // made on first use
+//	log, err := audit.Open(ctx, audit.NewMemory(), key)
+//	first, err := log.Storage().Append(ctx, []audit.Entry{{Chain: "session 1", Kind: "decision", Body: body}})
+//	note, err := log.Checkpoint(ctx)                             // signed; hand it to somebody else
+//	report, err := audit.Verify(ctx, log.Storage(), key.Verifier())
+//
+// # The log
+//
+// Entries have one order. An entry's number is its place in it, from 0. What the tree hashes is not the entry but its
+// leaf, 97 bytes:
+//
+//	 0  version, 1
+//	 1  the entry's number, 8 bytes, big endian
+//	 9  its chain: 16 random bytes that stand for the chain's name
+//	25  its position in the chain, 8 bytes, big endian, from 0
+//	33  the record hash of the chain's leaf before, or 32 zero bytes
+//	65  the digest of the entry: SHA-256 of a salt of 16 random bytes and the entry's fields
+//
+// So the entries of one chain, say of one agent session, hang together by themselves, and an entry can be erased, with
+// its salt, while its leaf and every proof stay: what is left says nothing about what was there.
+//
+// The fields are digested as the time in microseconds since 1970 (8 bytes, big endian), then chain, kind, subject,
+// outcome and body, each after its length (4 bytes, big endian).
+//
+// The tree is that of RFC 6962, as package [golang.org/x/mod/sumdb/tlog] has it. Checkpoints are in the format
+// c2sp.org/tlog-checkpoint, signed as c2sp.org/signed-note with Ed25519; [Log.Export] writes c2sp.org/tlog-tiles.
+//
+// # What it promises
+//
+// [Verify] finds each changed bit, each entry that was removed, added or moved, and a log that ends before its last
+// checkpoint, and says where. Who holds both the storage and the key can rewrite everything from the start: only
+// checkpoints that left the machine show that. Entries after the last checkpoint are held by their chains and by the
+// storage's own head alone, so sign often.
+//
+// A [Storage] appends in one transaction, which may hold other things too: see [Sequence]. The package starts no
+// goroutine. Its types may be used concurrently.
+package audit
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Errors that callers tell apart.
+var (
+	ErrInvalid = errors.New("invalid entry")
+	ErrKey     = errors.New("the log is signed with another key")
+	ErrRange   = errors.New("no such place in the log")
+	ErrDamaged = errors.New("the log is damaged")
+)
+
+// Bounds of an entry, in bytes.
+const (
+	MaxBody = 16 << 20
+	MaxWord = 8 << 10 // chain, kind, subject, outcome
+)
+
+// An Entry is something to keep. Only the log's order and its time are the log's business; the rest is opaque. Chain,
+// Kind, Subject and Outcome can be searched for.
+type Entry struct {
+	Time    time.Time // UTC, microseconds
+	Chain   string    // what it belongs to; its entries are linked
+	Kind    string
+	Subject string
+	Outcome string
+	Body    []byte
+}
+
+// A Row is an entry as it is kept. An erased one has neither Salt nor Entry.
+type Row struct {
+	Seq  int64 // its number
+	Leaf []byte
+	Salt []byte
+	Entry
+}
+
+// Erased reports whether only the leaf is left.
+func (r *Row) Erased() bool { return len(r.Salt) == 0 }
+
+// A Query selects rows. Each zero member selects all.
+type Query struct {
+	From, To int64     // numbers, from From up to but without To; To 0 is the end
+	Before   time.Time // earlier than
+	Chain    string
+	Kind     string
+	Subject  string
+	Outcome  string
+	Newest   bool // the newest first
+	Limit    int
+}
+
+// A Node is the hash of a full subtree of the tree whose height is a multiple of 8: the hash with the number N at
+// level 8·Level. Level is at least 1: leaves are hashed anew when they are needed.
+type Node struct {
+	Level int
+	N     int64
+	Hash  tlog.Hash
+}
+
+// A Checkpoint is a signed statement of what a log holds. Note is in the format c2sp.org/tlog-checkpoint.
+type Checkpoint struct {
+	Size int64
+	Note []byte
+}
+
+// A Storage keeps a log. Each operation is atomic; an error means that it had no effect. What was acknowledged is
+// durable and is seen by every operation that starts later, in every process.
+type Storage interface {
+	// Append adds the entries in this order and returns the number of the first. It uses [Sequence].
+	Append(ctx context.Context, entries []Entry) (first int64, err error)
+
+	// Head returns where the log ends.
+	Head(ctx context.Context) (Head, error)
+
+	// Rows iterates over the rows that the query selects, in order. An error ends the iteration.
+	Rows(ctx context.Context, q Query) iter.Seq2[Row, error]
+
+	// Nodes returns the nodes of a level, of at least 1, from the number from up to but without to, in order.
+	Nodes(ctx context.Context, level int, from, to int64) ([]Node, error)
+}
+
+// Signed is what a Storage keeps of checkpoints.
+type Signed interface {
+	// Sign calls sign with the log's head and its last checkpoint, which has Size 0 if there is none, and keeps what sign
+	// returns beside the head's size. It replaces an older checkpoint of that size. If sign returns nil it keeps nothing.
+	Sign(ctx context.Context, sign func(Head, Checkpoint) ([]byte, error)) error
+
+	// Checkpoints iterates over the checkpoints with at least the given size, in order.
+	Checkpoints(ctx context.Context, from int64) iter.Seq2[Checkpoint, error]
+}
+
+// Linked is what a Storage keeps of chains.
+type Linked interface {
+	// Links iterates over the ends of all chains, by the chains' ids.
+	Links(ctx context.Context) iter.Seq2[Link, error]
+}
+
+// Erasable is a Storage that can erase.
+type Erasable interface {
+	// Erase erases the rows that the query selects, and appends the entry that tells of it. The names of chains of which
+	// nothing is left are replaced by their ids in hexadecimal. It returns the number of rows that it erased; if there are
+	// none it appends nothing. Newest and Limit do not count.
+	Erase(ctx context.Context, q Query, note func(n int64) Entry) (int64, error)
+}
+
+// Store is all that a [Log] needs of its storage.
+type Store interface {
+	Storage
+	Signed
+	Linked
+	Erasable
+}

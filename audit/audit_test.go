@@ -1,0 +1,304 @@
+package audit_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/weir-mcp/weir/audit"
+)
+
+func newLog(tb testing.TB, n int) *audit.Log {
+	tb.Helper()
+	key, err := audit.NewKey("example.com/weir")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l, err := audit.Open(tb.Context(), audit.NewMemory(), key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	fill(tb, l, n)
+	return l
+}
+
+func fill(tb testing.TB, l *audit.Log, n int) {
+	tb.Helper()
+	entries := make([]audit.Entry, n)
+	for i := range entries {
+		entries[i] = audit.Entry{
+			Time: time.Unix(int64(i), 0), Chain: fmt.Sprint("s", i%50), Kind: "decision", Subject: "mail/send_email", Outcome: "allow",
+			Body: fmt.Appendf(nil, `{"v":1,"id":"%032d","kind":"decision","server":"mail","name":"send_email","effect":"allow"}`, i),
+		}
+	}
+	if _, err := l.Storage().Append(tb.Context(), entries); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// exported is a static log as another program finds it.
+type exported map[string][]byte
+
+func (e exported) Height() int                     { return 8 }
+func (e exported) SaveTiles([]tlog.Tile, [][]byte) {}
+func (e exported) ReadTiles(tiles []tlog.Tile) (out [][]byte, err error) {
+	for _, t := range tiles {
+		path := fmt.Sprintf("tile/%d/%03d", t.L, t.N)
+		if t.W < 256 {
+			path += fmt.Sprintf(".p/%d", t.W)
+		}
+		data, ok := e[path]
+		if !ok {
+			return nil, fmt.Errorf("no %s", path)
+		}
+		out = append(out, data)
+	}
+	return out, nil
+}
+
+// Another implementation reads the checkpoint and the tiles, and finds every leaf in the tree.
+func TestExportIsAcceptedByOthers(t *testing.T) {
+	for _, size := range []int{1, 255, 256, 257, 1000, 66_000} {
+		l := newLog(t, size)
+		files := exported{}
+		if err := l.Export(t.Context(), func(path string, data []byte) error {
+			if files[path] != nil {
+				t.Errorf("%s is written twice", path)
+			}
+			files[path] = data
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		verifier, err := note.NewVerifier(l.Key().Verifier())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := note.Open(files["checkpoint"], note.VerifierList(verifier))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var origin, root string
+		var said int64
+		if _, err := fmt.Sscanf(n.Text, "%s\n%d\n%s\n", &origin, &said, &root); err != nil || origin != "example.com/weir" || said != int64(size) {
+			t.Fatalf("the checkpoint says %q: %v", n.Text, err)
+		}
+		hash, err := tlog.ParseHash(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := tlog.TileHashReader(tlog.Tree{N: said, Hash: hash}, files)
+		for seq := int64(0); seq < said; seq += max(1, said/97) {
+			bundle := fmt.Sprintf("tile/entries/%03d", seq/256)
+			if w := said - seq/256*256; w < 256 {
+				bundle += fmt.Sprintf(".p/%d", w)
+			}
+			leaves, err := audit.ParseBundle(files[bundle])
+			if err != nil {
+				t.Fatalf("%s: %v", bundle, err)
+			}
+			leaf := leaves[seq%256]
+			proof, err := tlog.ProveRecord(said, seq, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tlog.CheckRecord(proof, said, hash, seq, tlog.RecordHash(leaf.Append(nil))); err != nil {
+				t.Fatalf("entry %d of %d: %v", seq, size, err)
+			}
+		}
+	}
+}
+
+func TestConsistency(t *testing.T) {
+	l := newLog(t, 0)
+	heads := []audit.Head{{}}
+	for range 20 {
+		fill(t, l, 37)
+		head, err := l.Storage().Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		heads = append(heads, head)
+	}
+	for i, old := range heads[1:] {
+		for _, now := range heads[i+1:] {
+			proof, err := l.Consistency(t.Context(), old.Size, now.Size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tlog.CheckTree(proof, now.Size, now.Root(), old.Size, old.Root()); err != nil {
+				t.Errorf("%d in %d: %v", old.Size, now.Size, err)
+			}
+		}
+	}
+	for _, bad := range [][2]int64{{0, 1}, {5, 4}, {1, 20*37 + 1}} {
+		if _, err := l.Consistency(t.Context(), bad[0], bad[1]); !errors.Is(err, audit.ErrRange) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+func TestExtendsRefusesAnotherHistory(t *testing.T) {
+	key, err := audit.NewKey("example.com/weir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes [2][]byte
+	var logs [2]*audit.Log
+	for i := range logs {
+		if logs[i], err = audit.Open(t.Context(), audit.NewMemory(), key); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, logs[i], 100+i)
+		if notes[i], err = logs[i].Checkpoint(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, l := range logs {
+		if err := l.Extends(t.Context(), notes[i], key.Verifier()); err != nil {
+			t.Error(err)
+		}
+		if err := l.Extends(t.Context(), notes[1-i], key.Verifier()); !errors.Is(err, audit.ErrDamaged) {
+			t.Errorf("the checkpoint of another log: %v", err)
+		}
+	}
+}
+
+func TestKeyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "audit.key")
+	keys := make([]*audit.Key, 8)
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() {
+			var err error
+			if keys[i], err = audit.OpenKey(path, fmt.Sprint("origin/", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, k := range keys {
+		if k.Verifier() != keys[0].Verifier() || k.Origin() != keys[0].Origin() {
+			t.Errorf("two processes have two keys: %q, %q", k.Verifier(), keys[0].Verifier())
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".key-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := audit.OpenKey(path, "o"); err == nil {
+		t.Error("a key that others may read was used")
+	}
+	if err := errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("PRIVATE+KEY+x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := audit.OpenKey(path, "o"); err == nil {
+		t.Error("a torn key was used")
+	}
+}
+
+// Two processes share a key file: what one rotates, the other finds, at whatever point the first one ended.
+func TestRotationAcrossProcesses(t *testing.T) {
+	path, st := filepath.Join(t.TempDir(), "audit.key"), audit.NewMemory()
+	open := func() *audit.Log {
+		k, err := audit.OpenKey(path, "example.com/weir")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := audit.Open(t.Context(), st, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	a, b := open(), open()
+	fill(t, a, 3)
+	if _, err := a.Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Rotate(t.Context(), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, b, 3)
+	if _, err := b.Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// As if the process had ended between handing over and putting the new key in place.
+	if err := errors.Join(os.Rename(path, path+".next"), os.WriteFile(path, before, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c := open()
+	if c.Key().Verifier() != a.Key().Verifier() {
+		t.Error("the old key signs")
+	}
+	r, err := audit.Verify(t.Context(), st, c.Key().Verifier())
+	if err != nil || !r.OK() || r.Signed != 7 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	l := newLog(b, 100_000)
+	e := []audit.Entry{{Time: time.Unix(0, 0), Chain: "s", Kind: "decision", Body: make([]byte, 400)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := l.Storage().Append(b.Context(), e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCheckpoint(b *testing.B) {
+	l := newLog(b, 100_000)
+	for b.Loop() {
+		fill(b, l, 1)
+		if _, err := l.Checkpoint(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkProve(b *testing.B) {
+	l := newLog(b, 100_000)
+	for b.Loop() {
+		p, err := l.Prove(b.Context(), 54_321)
+		if err == nil {
+			err = p.Check(l.Key().Verifier())
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			l := newLog(b, n)
+			if _, err := l.Checkpoint(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if r, err := audit.Verify(b.Context(), l.Storage(), l.Key().Verifier()); err != nil || !r.OK() {
+					b.Fatal(r, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// A Key signs a log's checkpoints. Its name is the log's origin.
+type Key struct {
+	path     string // "" if it is not kept in a file
+	text     string // the signer's key, as package note encodes it
+	signer   note.Signer
+	verifier string
+}
+
+// NewKey makes a key that is kept nowhere. The origin names the log: a URL without its scheme is customary; it has neither
+// spaces nor plus signs.
+func NewKey(origin string) (*Key, error) {
+	text, _, err := note.GenerateKey(rand.Reader, origin)
+	if err != nil {
+		return nil, fmt.Errorf("making a key for %q: %w", origin, err)
+	}
+	return parseKey(text)
+}
+
+// OpenKey returns the key in the file at path. If there is no file, it makes a key for the origin and keeps it there, readable
+// by its owner only; of several processes that do so at once, all get the same key. The origin does not count for a key
+// that is there. A file that others may read is refused.
+func OpenKey(path, origin string) (*Key, error) {
+	k, err := readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return k, err
+	}
+	if k, err = NewKey(origin); err != nil {
+		return nil, err
+	}
+	if err := writeKey(path, k, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("writing the key: %w", err)
+	}
+	return readKey(path)
+}
+
+func readKey(path string) (*Key, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("reading the key: others may read %s: its mode is %#o, not 0600", path, info.Mode().Perm())
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key: %w", err)
+	}
+	k, err := parseKey(strings.TrimSuffix(string(b), "\n"))
+	if err != nil {
+		return nil, fmt.Errorf("reading the key %s: %w", path, err)
+	}
+	k.path = path
+	return k, nil
+}
+
+// writeKey brings a whole file to path by place, which is os.Link or os.Rename.
+func writeKey(path string, k *Key, place func(from, to string) error) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".key-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(k.text + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := place(f.Name(), path); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// parseKey reads a signer's key: PRIVATE+KEY+name+hash+base64 of the algorithm and the seed.
+func parseKey(text string) (*Key, error) {
+	signer, err := note.NewSigner(text)
+	if err != nil {
+		return nil, errors.New("it is not a signer's key") // the text is secret
+	}
+	_, last, _ := strings.Cut(strings.TrimPrefix(text, "PRIVATE+KEY+"+signer.Name()), "+")
+	_, encoded, _ := strings.Cut(last, "+")
+	seed, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(seed) != 1+ed25519.SeedSize {
+		return nil, errors.New("it is not a signer's key")
+	}
+	public := ed25519.NewKeyFromSeed(seed[1:]).Public().(ed25519.PublicKey)
+	verifier, err := note.NewEd25519VerifierKey(signer.Name(), public)
+	if err != nil {
+		return nil, err
+	}
+	return &Key{text: text, signer: signer, verifier: verifier}, nil
+}
+
+// Origin returns the name of the log that the key signs.
+func (k *Key) Origin() string { return k.signer.Name() }
+
+// Verifier returns the public key, as package note encodes it: what others verify the log with.
+func (k *Key) Verifier() string { return k.verifier }

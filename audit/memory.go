@@ -1,0 +1,199 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Memory is the reference [Store]: it keeps a log in memory, as long as the process lives.
+type Memory struct {
+	mu          sync.RWMutex
+	head        Head
+	rows        []Row
+	nodes       map[int][]Node // by level
+	links       map[string]*Link
+	checkpoints []Checkpoint
+}
+
+// NewMemory returns an empty log.
+func NewMemory() *Memory { return &Memory{nodes: map[int][]Node{}, links: map[string]*Link{}} }
+
+// Append implements [Storage].
+func (m *Memory) Append(ctx context.Context, entries []Entry) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.append(entries)
+}
+
+func (m *Memory) append(entries []Entry) (int64, error) {
+	first := m.head.Size
+	b, err := Sequence(m.head, m.links, entries)
+	if err != nil {
+		return 0, err
+	}
+	for i := range b.Rows {
+		b.Rows[i].Body = slices.Clone(b.Rows[i].Body)
+	}
+	m.head, m.rows = b.Head, append(m.rows, b.Rows...)
+	for _, n := range b.Nodes {
+		m.nodes[n.Level] = append(m.nodes[n.Level], n)
+	}
+	return first, nil
+}
+
+// Head implements [Storage].
+func (m *Memory) Head(ctx context.Context) (Head, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return Head{m.head.Size, slices.Clone(m.head.Edge)}, ctx.Err()
+}
+
+// Rows implements [Storage]. It yields the rows as they were when the iteration began.
+func (m *Memory) Rows(ctx context.Context, q Query) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		m.mu.RLock()
+		n := int64(len(m.rows))
+		to := n
+		if q.To > 0 {
+			to = min(q.To, n)
+		}
+		rows := slices.Clone(m.rows[min(max(q.From, 0), to):to])
+		m.mu.RUnlock()
+		rows = slices.DeleteFunc(rows, func(r Row) bool { return !q.selects(&r) })
+		if q.Newest {
+			slices.Reverse(rows)
+		}
+		for i, r := range rows {
+			if err := ctx.Err(); err != nil {
+				yield(Row{}, err)
+				return
+			}
+			if (q.Limit > 0 && i >= q.Limit) || !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (q *Query) selects(r *Row) bool {
+	is := func(want, got string) bool { return want == "" || want == got }
+	return (q.Before.IsZero() || (!r.Erased() && r.Time.Before(q.Before))) &&
+		is(q.Chain, r.Chain) && is(q.Kind, r.Kind) && is(q.Subject, r.Subject) && is(q.Outcome, r.Outcome)
+}
+
+// Nodes implements [Storage].
+func (m *Memory) Nodes(ctx context.Context, level int, from, to int64) ([]Node, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	all := m.nodes[level]
+	n := int64(len(all))
+	return slices.Clone(all[min(max(from, 0), n):min(max(to, 0), n)]), ctx.Err()
+}
+
+// Sign implements [Signed].
+func (m *Memory) Sign(ctx context.Context, sign func(Head, Checkpoint) ([]byte, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var last Checkpoint
+	if n := len(m.checkpoints); n > 0 {
+		last = m.checkpoints[n-1]
+	}
+	note, err := sign(m.head, last)
+	if err != nil || note == nil {
+		return err
+	}
+	if last.Note != nil && last.Size == m.head.Size {
+		m.checkpoints = m.checkpoints[:len(m.checkpoints)-1]
+	}
+	m.checkpoints = append(m.checkpoints, Checkpoint{m.head.Size, note})
+	return nil
+}
+
+// Checkpoints implements [Signed].
+func (m *Memory) Checkpoints(ctx context.Context, from int64) iter.Seq2[Checkpoint, error] {
+	m.mu.RLock()
+	all := slices.Clone(m.checkpoints)
+	m.mu.RUnlock()
+	return func(yield func(Checkpoint, error) bool) {
+		for _, c := range all {
+			if c.Size >= from && !yield(c, ctx.Err()) {
+				return
+			}
+		}
+	}
+}
+
+// Links implements [Linked].
+func (m *Memory) Links(ctx context.Context) iter.Seq2[Link, error] {
+	m.mu.RLock()
+	all := make([]Link, 0, len(m.links))
+	for l := range maps.Values(m.links) {
+		all = append(all, *l)
+	}
+	m.mu.RUnlock()
+	slices.SortFunc(all, func(a, b Link) int { return cmp.Compare(string(a.ID[:]), string(b.ID[:])) })
+	return func(yield func(Link, error) bool) {
+		for _, l := range all {
+			if !yield(l, ctx.Err()) {
+				return
+			}
+		}
+	}
+}
+
+// Erase implements [Erasable].
+func (m *Memory) Erase(ctx context.Context, q Query, note func(int64) Entry) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var erased []int
+	for i := range m.rows {
+		r := &m.rows[i]
+		if r.Seq >= q.From && (q.To == 0 || r.Seq < q.To) && !r.Erased() && q.selects(r) {
+			erased = append(erased, i)
+		}
+	}
+	if erased == nil {
+		return 0, nil
+	}
+	n := int64(len(erased))
+	e := note(n)
+	if err := e.Check(); err != nil {
+		return 0, err
+	}
+	for _, i := range erased {
+		m.rows[i] = Row{Seq: m.rows[i].Seq, Leaf: m.rows[i].Leaf}
+	}
+	m.forget()
+	_, err := m.append([]Entry{e})
+	return n, err
+}
+
+// forget replaces the names of chains of which nothing is left.
+func (m *Memory) forget() {
+	named := map[string]bool{}
+	for i := range m.rows {
+		if !m.rows[i].Erased() {
+			named[m.rows[i].Chain] = true
+		}
+	}
+	for name, link := range maps.Clone(m.links) {
+		if !named[name] {
+			delete(m.links, name)
+			link.Name = link.ID.String()
+			m.links[link.Name] = link
+		}
+	}
+}
