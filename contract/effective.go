@@ -1,10 +1,6 @@
 package contract
 
-import (
-	"fmt"
-
-	"github.com/weir-mcp/weir/label"
-)
+import "fmt"
 
 // Trust is how far the operator trusts a server's claims about its own tools. The zero Trust is Untrusted.
 type Trust uint8
@@ -33,25 +29,7 @@ func (t Trust) String() string { return [...]string{"untrusted", "known", "trust
 // assumed (see [Contract.Assume]). Claims of a server that is not trusted may only raise, so they are joined with
 // [Pessimistic]; of a known server that holds for the claims about its data: the sources and the sensitivity. That a
 // tool is to be trusted counts from a trusted server only.
-func Effective(declared Contract, trust Trust) Contract {
-	c := declared.Assume()
-	if trust == Trusted {
-		return c
-	}
-	c.Trusted = c.Trusted.unless(Yes)
-	if trust == Known {
-		c.Sources = Possible(label.UntrustedPublic).widen(c.Sources).or(Possible(label.UntrustedPublic))
-		return c
-	}
-	worst := Pessimistic()
-	joined := Join(c, worst)
-	joined.Sources = joined.Sources.or(worst.Sources)
-	joined.Malicious, joined.RequiresReview, joined.Trusted = c.Malicious, c.RequiresReview, c.Trusted
-	joined.Output, joined.Operation = c.Output, c.Operation
-	joined.Operation.Reversible = c.Operation.Reversible.unless(Yes)
-	joined.Accepts, joined.Returns = c.Accepts, c.Returns
-	return joined
-}
+func Effective(declared Contract, trust Trust) Contract { return Overlaid(Contract{}, declared, trust) }
 
 // Narrows reports whether r, the contract resolved for one call, stays inside what c declares. What does not is a
 // contract violation: hints that a declaration bounds (readOnlyHint: true, destructiveHint: false, idempotentHint:

@@ -1,0 +1,201 @@
+package overlay
+
+import (
+	"fmt"
+	"net/url"
+	stdpath "path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// Limits of what is taken out of the arguments of one call.
+const (
+	maxValues    = 1024 // of one role
+	maxResources = 64   // of one template
+)
+
+// An Argument is one value among the arguments of a call.
+type Argument struct {
+	Path string `json:"path"` // as "to[0].address"
+	Text string `json:"text"` // a string's text; of any other scalar, its JSON
+}
+
+// Roles are the parts that the arguments of a call play.
+type Roles struct {
+	Known        bool       // whether anything is said; if not, every argument may be anything
+	Destinations []Argument // where something goes
+	Contents     []Argument // what goes there
+	Cut          bool       // there were more values than are looked at
+}
+
+// Roles returns the parts that the arguments, a JSON object without duplicate names or nil, play in a call.
+func (t *Tool) Roles(arguments []byte) Roles {
+	if t == nil {
+		return Roles{}
+	}
+	i := slices.IndexFunc(t.layers, func(d *definition) bool { return d.roles })
+	if i < 0 {
+		return Roles{}
+	}
+	r := Roles{Known: true}
+	r.Destinations = collect(arguments, t.layers[i].destination, &r.Cut)
+	r.Contents = collect(arguments, t.layers[i].content, &r.Cut)
+	return r
+}
+
+// collect returns the scalars that the paths lead to; of an object or a list, all in it.
+func collect(arguments []byte, paths []path, cut *bool) []Argument {
+	var all []Argument
+	var take func(way string, value []byte) bool
+	take = func(way string, value []byte) bool {
+		switch rawjson.Kind(value) {
+		case '{':
+			for name, inner := range rawjson.Members(value) {
+				if !take(way+"."+name, inner) {
+					return false
+				}
+			}
+			return true
+		case '[':
+			i := 0
+			for inner := range rawjson.Elements(value) {
+				if !take(way+"["+strconv.Itoa(i)+"]", inner) {
+					return false
+				}
+				i++
+			}
+			return true
+		case 'n', 0:
+			return true
+		}
+		if len(all) == maxValues {
+			*cut = true
+			return false
+		}
+		all = append(all, Argument{way, scalarText(value)})
+		return true
+	}
+	for _, p := range paths {
+		if !p.walk(arguments, "", take) {
+			break
+		}
+	}
+	return all
+}
+
+// scalarText returns the text of a string, and the JSON of any other scalar.
+func scalarText(value []byte) string {
+	if s, ok := rawjson.String(value); ok {
+		return s
+	}
+	return string(value)
+}
+
+// Resources are what a call reads and writes, as URIs.
+type Resources struct {
+	Known  bool // whether anything is said
+	Reads  []string
+	Writes []string
+}
+
+// Resources returns what a call with the arguments, a JSON object without duplicate names or nil, reads and writes. Where an
+// argument is missing the URI has its place in braces, as in file://{path}: it could be any.
+func (t *Tool) Resources(arguments []byte) Resources {
+	if t == nil {
+		return Resources{}
+	}
+	i := slices.IndexFunc(t.layers, func(d *definition) bool { return d.resource })
+	if i < 0 {
+		return Resources{}
+	}
+	d := t.layers[i]
+	return Resources{Known: true, Reads: expand(d.reads, arguments), Writes: expand(d.writes, arguments)}
+}
+
+// A template is a URI with the places of arguments in it.
+type template []part
+
+// A part is a literal, or an argument.
+type part struct {
+	text     string // the literal; of an argument, its path as it is written
+	argument path   // nil: a literal
+}
+
+func parseTemplate(s string) (template, error) {
+	var t template
+	for s != "" {
+		literal, rest, found := strings.Cut(s, "{")
+		if strings.Contains(literal, "}") {
+			return nil, fmt.Errorf("a } without its {")
+		}
+		if literal != "" {
+			t = append(t, part{text: literal})
+		}
+		if !found {
+			break
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return nil, fmt.Errorf("a { without its }")
+		}
+		p, err := parsePath(name, false)
+		if err != nil {
+			return nil, fmt.Errorf("{%s}: %w", name, err)
+		}
+		t = append(t, part{text: name, argument: p})
+		s = after
+	}
+	return t, nil
+}
+
+// expand returns the URIs of the templates: one for each combination of the values that the arguments have.
+func expand(templates []template, arguments []byte) []string {
+	var all []string
+	for _, t := range templates {
+		uris := []string{""}
+		for _, p := range t {
+			choices := []string{p.text}
+			if p.argument != nil {
+				choices = p.values(arguments, len(t) == 1)
+			}
+			var longer []string
+			for _, uri := range uris {
+				for _, choice := range choices {
+					if len(longer) < maxResources {
+						longer = append(longer, uri+choice)
+					}
+				}
+			}
+			uris = longer
+		}
+		all = append(all, uris...)
+	}
+	return all
+}
+
+// values returns what stands for an argument in a URI; whole is whether the argument is the URI.
+func (p part) values(arguments []byte, whole bool) []string {
+	var cut bool
+	var texts []string
+	for _, v := range collect(arguments, []path{p.argument}, &cut) {
+		if !whole {
+			v.Text = escape(v.Text)
+		}
+		texts = append(texts, v.Text)
+	}
+	if texts == nil || cut || len(texts) > maxResources {
+		return []string{"{" + p.text + "}"}
+	}
+	return texts
+}
+
+// escape writes a text as a part of a URI: slashes stay and dots between them are resolved, so that one file has one URI.
+func escape(s string) string {
+	if slices.ContainsFunc(strings.Split(s, "/"), func(name string) bool { return name == "." || name == ".." }) {
+		s = stdpath.Clean(s)
+	}
+	return (&url.URL{Path: s}).EscapedPath()
+}

@@ -1,0 +1,118 @@
+package overlay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/document"
+	"github.com/weir-mcp/weir/internal/spelling"
+	"github.com/weir-mcp/weir/label"
+)
+
+func destinations() []contract.Destination {
+	return []contract.Destination{contract.Ephemeral, contract.System, contract.User, contract.Internal, contract.Public}
+}
+
+func outcomes() []contract.Outcome {
+	return []contract.Outcome{contract.Benign, contract.Consequential, contract.Irreversible}
+}
+
+func sources() []label.Source {
+	return []label.Source{label.UntrustedPublic, label.TrustedPublic, label.Internal, label.UserSource, label.System}
+}
+
+func classes() []label.Class {
+	return []label.Class{label.User, label.PII, label.Financial, label.Credentials, label.Regulated, label.Unspecified}
+}
+
+// contractMembers are what a contract may state.
+var contractMembers = []string{"readOnly", "destructive", "idempotent", "openWorld", "requiresReview",
+	"destinations", "accepts", "outcomes", "sources", "returns"}
+
+// contract reads what is stated; the rest stays unknown.
+func (l *loader) contract(member document.Member) (c contract.Contract) {
+	before := len(l.Problems)
+	m, ok := l.Members(member.Value, "contract", contractMembers)
+	if !ok {
+		return c
+	}
+	if len(m) == 0 && len(l.Problems) == before {
+		l.Complain(document.At(member.Value), "state what is true of the tool", "the contract says nothing")
+	}
+	for name, to := range map[string]*contract.Hint{
+		"readOnly": &c.ReadOnly, "destructive": &c.Destructive, "idempotent": &c.Idempotent, "openWorld": &c.OpenWorld,
+		"requiresReview": &c.RequiresReview,
+	} {
+		if field, ok := m[name]; ok {
+			if v, ok := l.Bool(field); ok {
+				*to = contract.HintOf(v)
+			}
+		}
+	}
+	c.Destinations = possible(l, m, "destinations", destinations())
+	c.Outcomes = possible(l, m, "outcomes", outcomes())
+	c.Sources = possible(l, m, "sources", sources())
+	for name, to := range map[string]*contract.Values[label.Class]{"accepts": &c.Accepts, "returns": &c.Returns} {
+		if field, ok := m[name]; ok {
+			*to = contract.Possible(l.classes(field)...)
+		}
+	}
+	if c.ReadOnly == contract.Yes && c.Destructive == contract.Yes {
+		l.Complain(member.At, "one of them is wrong", "a contract that is both readOnly and destructive")
+	}
+	return c
+}
+
+// possible reads a list of which one value at least is possible.
+func possible[T ~string](l *loader, m map[string]document.Member, name string, known []T) contract.Values[T] {
+	field, ok := m[name]
+	if !ok {
+		return contract.Values[T]{}
+	}
+	if list, ok := field.Value.(*ast.SequenceNode); ok && len(list.Values) == 0 {
+		l.Complain(document.At(field.Value), "leave it out if it is not known", "%s is empty, but a call has at least one", name)
+		return contract.Values[T]{}
+	}
+	return contract.Possible(words(l, field, known)...)
+}
+
+// words reads a list of words that are known.
+func words[T ~string](l *loader, field document.Member, known []T) []T {
+	var values []T
+	for _, s := range l.Texts(field) {
+		if !slices.Contains(known, T(s.Value)) {
+			l.Complain(s.At, spelling.DidYouMean(s.Value, texts(known)), "unknown value %q in %s", s.Value, field.Name)
+			continue
+		}
+		values = append(values, T(s.Value))
+	}
+	return values
+}
+
+func texts[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// classes reads a list of sensitivity classes; the empty list is none.
+func (l *loader) classes(field document.Member) []label.Class {
+	var all []label.Class
+	for _, s := range l.Texts(field) {
+		_, scoped := label.Class(s.Value).Scope()
+		switch {
+		case s.Value == "none":
+			l.Complain(s.At, "write [] for none", "none is the empty list")
+		case scoped && !strings.ContainsAny(s.Value, "\r\n"), slices.Contains(classes(), label.Class(s.Value)):
+			all = append(all, label.Class(s.Value))
+		default:
+			l.Complain(s.At, spelling.DidYouMean(s.Value, texts(classes())), "unknown value %q in %s", s.Value, field.Name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,194 @@
+package overlay
+
+import (
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/expression"
+)
+
+// A definition is what one entry says of the tools, resources or prompts that a pattern names.
+type definition struct {
+	pattern string
+	line    int
+	entry   *entry
+
+	base        contract.Contract
+	refinements []refinement
+	destination []path
+	content     []path
+	roles       bool // destination or content is stated
+	reads       []template
+	writes      []template
+	resource    bool // reads or writes is stated
+	results     []rule
+}
+
+// A refinement replaces members of the contract where a condition holds.
+type refinement struct {
+	condition *expression.Condition
+	contract  contract.Contract
+	why       string
+	text      string // of the condition
+	line      int
+}
+
+// definitions are those of one entry, in the order of the file.
+type definitions []*definition
+
+// find returns the definition that fits the name best: the exact one, else the glob with the longest literal part, of
+// equals the first.
+func (all definitions) find(name string) *definition {
+	var best *definition
+	for _, d := range all {
+		switch {
+		case d.pattern == name:
+			return d
+		case !isGlob(d.pattern) || !glob(d.pattern, name):
+		case best == nil || literal(d.pattern) > literal(best.pattern):
+			best = d
+		}
+	}
+	return best
+}
+
+// literal returns how much of a pattern is no star.
+func literal(pattern string) int { return len(pattern) - strings.Count(pattern, "*") }
+
+// A Tool is what is said of one tool, resource or prompt, by one entry or several: the first that speaks of a member has it.
+// Nil says nothing.
+type Tool struct {
+	layers []*definition
+	static contract.Contract
+}
+
+func newTool(layers []*definition) *Tool {
+	t := &Tool{layers: layers}
+	for _, d := range layers {
+		possible := d.base
+		for _, r := range d.refinements {
+			possible = contract.Join(possible, r.contract.Over(d.base))
+		}
+		t.static = t.static.Over(possible)
+	}
+	return t
+}
+
+// Static returns what is said of the tool whatever its arguments are: the join of all that they can make of it.
+func (t *Tool) Static() contract.Contract {
+	if t == nil {
+		return contract.Contract{}
+	}
+	return t.static
+}
+
+// A Note is why a contract is as it is: a refinement that was applied, or one whose condition could not be evaluated, in which
+// case it could only raise.
+type Note struct {
+	Entry  string // the entry's name
+	File   string
+	Line   int    // of the refinement
+	Why    string // in the writer's words; else the condition
+	Failed string // why the condition could not be evaluated; "" if it holds
+}
+
+// String returns it in one line.
+func (n Note) String() string {
+	s := fmt.Sprintf("%s (%s:%d)", n.Why, n.File, n.Line)
+	if n.Failed != "" {
+		s += ": " + n.Failed
+	}
+	return s
+}
+
+// Refine returns what is said of the tool when it is called with the arguments, a JSON object without duplicate names or nil.
+func (t *Tool) Refine(arguments []byte) (contract.Contract, []Note) {
+	if t == nil || !t.refines() {
+		return t.Static(), nil
+	}
+	frame, err := expression.NewFrame(&values{source: arguments})
+	if err != nil {
+		return t.static, nil
+	}
+	defer frame.Close()
+	var said contract.Contract
+	var notes []Note
+	for _, d := range t.layers {
+		c := d.base
+		for _, r := range d.refinements {
+			refined := r.contract.Over(c)
+			holds, err := frame.Holds(r.condition)
+			switch {
+			case err != nil:
+				c = contract.Join(c, refined)
+				notes = append(notes, d.note(r, err.Error()))
+			case holds:
+				c = refined
+				notes = append(notes, d.note(r, ""))
+			}
+		}
+		said = said.Over(c)
+	}
+	return said, notes
+}
+
+func (t *Tool) refines() bool {
+	for _, d := range t.layers {
+		if len(d.refinements) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *definition) note(r refinement, failed string) Note {
+	why := r.why
+	if why == "" {
+		why = r.text
+	}
+	return Note{Entry: d.entry.Name, File: d.entry.File, Line: r.line, Why: why, Failed: failed}
+}
+
+// A Said is one entry that speaks of a tool.
+type Said struct {
+	Entry    Entry
+	Pattern  string // of the definition
+	Line     int    // of the definition
+	Contract contract.Contract
+}
+
+// Said returns who says what, in the order in which it counts, whatever the arguments are.
+func (t *Tool) Said() []Said {
+	if t == nil {
+		return nil
+	}
+	all := make([]Said, len(t.layers))
+	for i, d := range t.layers {
+		all[i] = Said{d.entry.Entry, d.pattern, d.line, newTool([]*definition{d}).static}
+	}
+	return all
+}
+
+// values are the variables of conditions. The arguments are decoded when a condition first reads them.
+type values struct {
+	source []byte
+	parsed ref.Val
+}
+
+// ResolveName returns the arguments.
+func (v *values) ResolveName(name string) (any, bool) {
+	if name != expression.Arguments {
+		return nil, false
+	}
+	if v.parsed == nil {
+		v.parsed = expression.DecodeArguments(v.source)
+	}
+	return v.parsed, true
+}
+
+// Parent returns nil: there is nothing outside.
+func (*values) Parent() cel.Activation { return nil }
