@@ -29,6 +29,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +58,13 @@ type Server struct {
 	Spec    upstream.Spec
 	Trust   contract.Trust
 	Timeout time.Duration // for each call; zero: DefaultTimeout
+}
+
+// same reports whether two servers are reached and treated in the same way.
+func (s Server) same(other Server) bool {
+	like := s
+	like.Spec = other.Spec
+	return s.Spec.Same(other.Spec) && reflect.DeepEqual(like, other)
 }
 
 // Options configures a Gateway.

@@ -58,6 +58,7 @@ type link struct {
 	conn   *upstream.Conn
 	pause  backoff
 	closed bool
+	shut   bool // somebody has to log in
 
 	known map[string][]json.RawMessage // pages of its lists as it answered last, by method; with set.mu
 
@@ -120,11 +121,15 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 	}
 	if err != nil {
 		err = fmt.Errorf("server %s: %w", l.server.Name, err)
+		if errors.Is(err, upstream.ErrLogin) {
+			l.needsLogin(ctx, err) // which may happen at any time, so the next attempt need not wait
+			return nil, err
+		}
 		l.pause.failed(time.Now(), err)
 		l.note(ctx, Failed, err)
 		return nil, err
 	}
-	l.conn, l.pause = conn, backoff{}
+	l.conn, l.pause, l.shut = conn, backoff{}, false
 	l.set.forget("") // what it offers may have changed
 	l.note(ctx, Connected, nil)
 	l.rewatch(conn)
@@ -143,6 +148,16 @@ func (l *link) note(ctx context.Context, state State, err error) {
 	if err := l.set.g.opts.Record.Record(ctx, e); err != nil {
 		l.set.g.log.Error("recording", "error", err)
 	}
+}
+
+// needsLogin notes that somebody has to log in. Until it is connected to the record and the log are told once.
+func (l *link) needsLogin(ctx context.Context, err error) {
+	if l.shut {
+		l.saw(NeedsLogin, err)
+		return
+	}
+	l.shut = true
+	l.note(ctx, NeedsLogin, err)
 }
 
 // forget drops the cached list of a method, or all of them for "".

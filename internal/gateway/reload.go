@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -61,7 +60,7 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 		return Difference{}, fmt.Errorf("recording the change: %w", err)
 	}
 	g.guard.Swap(c.Policy, c.Mode)
-	if slices.EqualFunc(before, c.Servers, func(a, b Server) bool { return reflect.DeepEqual(a, b) }) {
+	if slices.EqualFunc(before, c.Servers, Server.same) {
 		return d, nil
 	}
 	sets, ended := g.roster.change(c.Servers)
@@ -123,9 +122,9 @@ func differ(before, after []Server) (d Difference) {
 		switch {
 		case i < 0:
 			d.Added = append(d.Added, s.Name)
-		case !reflect.DeepEqual(before[i].Spec, s.Spec):
+		case !before[i].Spec.Same(s.Spec):
 			d.Replaced = append(d.Replaced, s.Name)
-		case !reflect.DeepEqual(before[i], s):
+		case !before[i].same(s):
 			d.Adjusted = append(d.Adjusted, s.Name)
 		}
 	}
@@ -219,7 +218,7 @@ func (set *links) adopt(servers []Server) (ended []*link) {
 		case l == nil:
 			l = set.newLink(s)
 			l.meter = set.g.roster.meter(s.Name)
-		case !reflect.DeepEqual(l.server.Spec, s.Spec):
+		case !l.server.Spec.Same(s.Spec):
 			ended = append(ended, l)
 			old := l
 			l = set.newLink(s)

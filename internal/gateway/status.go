@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -16,15 +17,16 @@ type State string
 
 // The states. Of several connections to one server the one that is furthest counts.
 const (
-	Idle       State = "idle"       // not needed yet
-	Ended      State = "ended"      // there was a connection, and the next request makes another
-	Failed     State = "failed"     // the last attempt came to nothing; the first request after Retry makes another
-	Connecting State = "connecting" // an attempt is being made
+	Idle       State = "idle"        // not needed yet
+	Ended      State = "ended"       // there was a connection, and the next request makes another
+	Failed     State = "failed"      // the last attempt came to nothing; the first request after Retry makes another
+	NeedsLogin State = "needs login" // nobody has logged in, or no longer; the next request looks again
+	Connecting State = "connecting"  // an attempt is being made
 	Connected  State = "connected"
 )
 
 // states orders the states by how far they are.
-var states = []State{Idle, Ended, Failed, Connecting, Connected}
+var states = []State{Idle, Ended, Failed, NeedsLogin, Connecting, Connected}
 
 // A Status is how a gateway does at one moment.
 type Status struct {
@@ -86,6 +88,9 @@ func (s *ServerStatus) add(seen *sight) {
 		select {
 		case <-seen.conn.Done():
 			state = Ended
+			if err := seen.conn.Err(); errors.Is(err, upstream.ErrLogin) {
+				state, s.Err, s.ErrTime = NeedsLogin, err, time.Now()
+			}
 		default:
 			s.Connections++
 			s.Protocols = append(s.Protocols, seen.conn.Protocol())

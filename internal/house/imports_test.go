@@ -61,6 +61,9 @@ var table = []row{
 
 	{"internal/upstream", "internal/rawjson internal/rpc", sdk, "",
 		"one upstream connection; transports come from the SDK, messages stay raw"},
+	{"internal/oauth", "internal/upstream", sdk + " golang.org/x/oauth2 github.com/gofrs/flock github.com/zalando/go-keyring", "os/exec",
+		"tokens of servers; says what a connection wants to know of them, and knows no gateway"},
+	{"internal/oauth/oauthtest", "", "", "os os/exec", "an authorization server for tests, here and of the command line"},
 	{"internal/streamable", "internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},
 	{"internal/gateway/catalog", "annotation contract internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
 	{"internal/gateway/approve", "guard label contract policy record internal/rawjson", "", world,
@@ -94,7 +97,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/streamable internal/gateway internal/cli internal/status mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench", "transports only"},
+	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/cli internal/status mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench", "transports only"},
 	"os/exec":       {"internal/upstream internal/cli internal/demo internal/demo/agent internal/bench", "processes have one owner"},
 	"os/signal":     {"internal/cli cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
@@ -113,7 +116,8 @@ var never = []struct{ from, to, why string }{
 		"callers know the guard, not the other way round"},
 	{"internal/gateway", "internal/config internal/cli", "configuration sits at the top"},
 	{"internal/streamable", "guard internal/gateway internal/upstream", "a binding, not a product"},
-	{"internal/upstream", "guard internal/gateway internal/streamable", "a connection, not a product"},
+	{"internal/oauth", "guard internal/gateway internal/streamable", "tokens, not a product"},
+	{"internal/upstream", "guard internal/gateway internal/streamable internal/oauth", "a connection, not a product"},
 }
 
 // pure are the internal packages that are no part of the product, but tools of the packages that are public.

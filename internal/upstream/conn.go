@@ -131,6 +131,8 @@ func (c *Conn) call(ctx context.Context, method string, params json.RawMessage, 
 		return nil, ctx.Err()
 	case err == nil || errors.Is(err, ErrClosed):
 		return nil, c.lost(err)
+	case errors.Is(err, ErrLogin):
+		c.end(fmt.Errorf("%w: %w", ErrClosed, err)) // nothing can be said over it before somebody has logged in
 	}
 	return nil, fmt.Errorf("calling %s: %w", method, err)
 }

@@ -216,7 +216,7 @@ func (d *dialer) ask(ctx context.Context, method string, params json.RawMessage)
 	switch {
 	case err == nil:
 		return m.Result, nil
-	case ctx.Err() == nil && !isUnreachable(err) && (method == "server/discover" || refusesRevision(err)):
+	case ctx.Err() == nil && !isUnreachable(err) && !errors.Is(err, ErrLogin) && (method == "server/discover" || refusesRevision(err)):
 		return nil, fmt.Errorf("%s: %w: %w", method, errNext, err)
 	}
 	return nil, fmt.Errorf("%s: %w", method, err)

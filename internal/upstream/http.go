@@ -208,6 +208,9 @@ func (h *httpConn) writeError(ctx context.Context, m jsonrpc.Message, err error)
 		h.hand(received{message, err})
 		return nil
 	}
+	if said := authFailure(err); said != nil {
+		return said
+	}
 	return fmt.Errorf("posting message: %w", err)
 }
 

@@ -28,13 +28,14 @@ const (
 
 // An origin is the [http.RoundTripper] through which all HTTP requests of a connection go. It lets none go anywhere but
 // to the origin of the endpoint, so that neither a redirect nor the endpoint event of the HTTP+SSE transport can send
-// calls, or the headers that the operator configured, to somebody else. It adds those headers and the agreed revision,
-// and bounds bodies.
+// calls, or the headers that the operator configured, to somebody else. It adds those headers, the agreed revision
+// and the token of the Authorizer, and bounds bodies.
 type origin struct {
 	base     http.RoundTripper
 	own      *http.Transport // base, if it is ours to close
 	endpoint *url.URL
 	headers  map[string]string
+	auth     Authorizer // nil: none
 	limit    int64
 	protocol atomic.Pointer[string] // the agreed revision; nil before
 }
@@ -53,7 +54,7 @@ func headerOf(ctx context.Context) http.Header {
 }
 
 func newOrigin(spec Spec, endpoint *url.URL, opts Options) *origin {
-	o := &origin{endpoint: endpoint, headers: maps.Clone(spec.Headers), limit: int64(opts.MaxMessage)}
+	o := &origin{endpoint: endpoint, headers: maps.Clone(spec.Headers), auth: spec.Auth, limit: int64(opts.MaxMessage)}
 	switch {
 	case opts.Client == nil:
 		o.own = &http.Transport{
@@ -91,9 +92,7 @@ func (o *origin) close() {
 // RoundTrip sends a request of the connection.
 func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !sameOrigin(req.URL, o.endpoint) {
-		if req.Body != nil {
-			_ = req.Body.Close()
-		}
+		discard(req)
 		return nil, fmt.Errorf("server sends us to another origin, %s://%s", req.URL.Scheme, req.URL.Host)
 	}
 	cancel := context.CancelFunc(func() {})
@@ -111,7 +110,7 @@ func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	if protocol := o.protocol.Load(); protocol != nil && (req.Header.Get(headerProtocol) == "" || !isModern(*protocol)) {
 		req.Header.Set(headerProtocol, *protocol)
 	}
-	resp, err := o.base.RoundTrip(req)
+	resp, err := o.authorized(req)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -154,7 +153,8 @@ func refused(req *http.Request, resp *http.Response) (*http.Response, error) {
 		return resp, nil
 	}
 	const most = 200
-	return nil, &statusError{resp.Status, strings.TrimSpace(string(data[:min(len(data), most)]))}
+	text := withoutToken(string(data), resp.Request)
+	return nil, &statusError{resp.Status, strings.TrimSpace(text[:min(len(text), most)])}
 }
 
 // sameOrigin reports whether two URLs have the same scheme, host and port.

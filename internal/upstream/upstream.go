@@ -44,6 +44,7 @@ type Spec struct {
 	URL     string            // an http or https endpoint
 	SSE     bool              // URL speaks the HTTP+SSE transport of revision 2024-11-05
 	Headers map[string]string // sent with every HTTP request
+	Auth    Authorizer        // gets the tokens that URL asks for; nil: a server that asks for some answers 401
 }
 
 // A Hello is what the server is told of the client.
