@@ -36,6 +36,9 @@ import (
 // RuleInternal is the rule that a verdict names when no policy rule but an error of Weir's own denied the call.
 const RuleInternal = "weir:error"
 
+// RuleHeld is the rule that a verdict names when the definition of the tool is not the one that was accepted.
+const RuleHeld = "weir:held"
+
 // Approvals remembers what persons have accepted.
 type Approvals interface {
 	// Redeem reports whether a person has accepted exactly what binding stands for, and uses the acceptance up. A
@@ -89,6 +92,8 @@ type Call struct {
 
 	Declared  contract.Contract // what the server says of the tool
 	Effective contract.Contract // what counts: contract.Effective(Declared, Trust)
+
+	Held string // why the call must not go, whatever policy says of it; "" if nothing holds it
 }
 
 // A Verdict is what may happen to a call.
@@ -110,6 +115,9 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		return denied(err)
 	}
 	facts := c.facts(policy.OnCall, seen)
+	if c.Held != "" {
+		return g.hold(ctx, c, facts)
+	}
 	v, err := g.settle(ctx, c, facts, nil)
 	if err != nil {
 		return denied(err)
@@ -200,6 +208,18 @@ func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer jso
 		}
 	}
 	return v, nil
+}
+
+// hold denies a call that no policy is asked about, and records that.
+func (g *Guard) hold(ctx context.Context, c *Call, f *policy.Facts) Verdict {
+	v := Verdict{Effect: policy.Block, Rule: RuleHeld, Message: c.Held}
+	e := g.event(record.Decision, c)
+	e.Phase, e.Effect, e.Rule, e.Message = f.Phase.String(), v.Effect.String(), v.Rule, v.Message
+	e.Label, e.Arguments = &f.Session.Label, digest(canonicalArguments(c.Params))
+	if err := g.opts.Record.Record(ctx, e); err != nil {
+		return denied(fmt.Errorf("recording the decision: %w", err))
+	}
+	return v
 }
 
 func (g *Guard) redeem(ctx context.Context, binding string) (bool, error) {

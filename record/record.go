@@ -39,6 +39,7 @@ const (
 	Defect   Kind = "defect"   // a server broke its contract, a schema or the protocol
 	Approval Kind = "approval" // a person was asked, or answered
 	Upstream Kind = "upstream" // a connection to a server began, failed or ended
+	Pin      Kind = "pin"      // the definition of a tool was seen for the first time, and counts as accepted from now on
 	Reload   Kind = "reload"   // other servers, policy or mode count from now on
 )
 

@@ -140,7 +140,7 @@ func (w *way) openHTTP(ctx context.Context, dir, profile string) error {
 // weirFlags are what the two ways through Weir differ in.
 func weirFlags(name, dir string) []string {
 	if name == weirOff {
-		return []string{"--mode", "audit", "--record", "none"}
+		return []string{"--mode", "audit", "--record", "none", "--pins", "none"}
 	}
 	return []string{"--record", filepath.Join(dir, "events.jsonl")}
 }

@@ -47,6 +47,7 @@ func addChoice(cmd *cobra.Command, c *choice, name, help string) {
 type serveFlags struct {
 	policy string
 	record string
+	pins   string
 	mode   choice
 	level  choice
 }
@@ -56,6 +57,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	f.level = choice{"info", []string{"debug", "info", "warn", "error"}}
 	cmd.Flags().StringVar(&f.policy, "policy", "", "decide by the policy in this `FILE` (default the built-in policy)")
 	cmd.Flags().StringVar(&f.record, "record", "", "append events to this `FILE`, or none (default events.jsonl in\nweir's state directory)")
+	cmd.Flags().StringVar(&f.pins, "pins", "", "keep what tools look like in this `FILE`, or none (default weir.lock beside\nweir.yaml, else in weir's state directory)")
 	addChoice(cmd, &f.mode, "mode", "how far decisions are carried out (default enforce)")
 	addChoice(cmd, &f.level, "log-level", "what to log on standard error")
 }
@@ -67,6 +69,13 @@ func (f *serveFlags) apply(c *config.Config) error {
 	}
 	if f.record != "" {
 		c.Record = f.record
+	}
+	switch f.pins {
+	case "":
+	case config.NoRecord:
+		c.Pins.Off = true
+	default:
+		c.Pins = config.Pins{File: f.pins, Review: c.Pins.Review}
 	}
 	if f.mode.value == "" {
 		return nil

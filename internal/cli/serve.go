@@ -39,6 +39,10 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeRecord()) }()
+	locked, err := e.openPins(s.config)
+	if err != nil {
+		return err
+	}
 	log.Info("starting", "config", s.path, "mode", s.config.Mode, "policy", policyName(s.config), "on", listenName(s.config))
 	for _, p := range slices.Concat(s.config.Warnings, s.config.ListenProblems()) {
 		log.Warn(p.String(), "hint", p.Hint)
@@ -46,7 +50,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	g, err := gateway.New(gateway.Options{
 		Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
-		AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
+		Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
 	if err != nil {
 		return err

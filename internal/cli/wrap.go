@@ -15,16 +15,26 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// wrapFlags are the flags of weir wrap.
-type wrapFlags struct {
-	serveFlags
+// serverFlags are the flags that say more of a server that the arguments of a command name.
+type serverFlags struct {
 	trust, transport choice
 	name             string
 	headers          []string
 }
 
+func (f *serverFlags) add(cmd *cobra.Command) {
+	f.trust = choice{"untrusted", []string{"untrusted", "known", "trusted"}}
+	f.transport = choice{"http", []string{"http", "sse"}}
+	addChoice(cmd, &f.trust, "trust", "how far to trust what the server says of its tools")
+	addChoice(cmd, &f.transport, "transport", "how to speak to a URL")
+	cmd.Flags().StringVar(&f.name, "name", "", "call the server `NAME` (default from the command or URL)")
+	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "send this header, `NAME=VALUE`, with every request to a URL")
+	cmd.Flags().SetInterspersed(false)
+}
+
 func newWrap(env *Env) *cobra.Command {
-	var flags wrapFlags
+	var flags serveFlags
+	var named serverFlags
 	cmd := &cobra.Command{
 		Use:   "wrap [flags] -- COMMAND [ARGUMENT…] | URL",
 		Short: "Serve one server, on stdio",
@@ -39,7 +49,7 @@ variable, so that no secret has to stand on a command line.`,
   weir wrap --header 'Authorization=Bearer ${TOKEN}' https://mcp.example/mcp`,
 		Args: needsArg("a command or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := env.wrapped(&flags, args)
+			s, err := env.wrapped(&named, flags.policy, args)
 			if err != nil {
 				return err
 			}
@@ -50,19 +60,13 @@ variable, so that no secret has to stand on a command line.`,
 		},
 	}
 	flags.add(cmd)
-	flags.trust = choice{"untrusted", []string{"untrusted", "known", "trusted"}}
-	flags.transport = choice{"http", []string{"http", "sse"}}
-	addChoice(cmd, &flags.trust, "trust", "how far to trust what the server says of its tools")
-	addChoice(cmd, &flags.transport, "transport", "how to speak to a URL")
-	cmd.Flags().StringVar(&flags.name, "name", "", "call the server `NAME` (default from the command or URL)")
-	cmd.Flags().StringArrayVar(&flags.headers, "header", nil, "send this header, `NAME=VALUE`, with every request to a URL")
-	cmd.Flags().SetInterspersed(false)
+	named.add(cmd)
 	return cmd
 }
 
-// wrapped returns the setup of the one server that the arguments name.
-func (e *Env) wrapped(flags *wrapFlags, args []string) (*setup, error) {
-	server, err := flags.server(args)
+// wrapped returns the setup of the one server that the arguments name, with the policy at a path, "" for the built-in one.
+func (e *Env) wrapped(named *serverFlags, policyPath string, args []string) (*setup, error) {
+	server, err := named.server(args)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +83,14 @@ func (e *Env) wrapped(flags *wrapFlags, args []string) (*setup, error) {
 	if problems := missing(s.config); len(problems) > 0 {
 		return nil, config.Errors(problems)
 	}
-	if flags.policy != "" {
-		err = s.loadPolicy(flags.policy)
+	if policyPath != "" {
+		err = s.loadPolicy(policyPath)
 	}
 	return s, err
 }
 
 // server returns the server that the arguments name, as a draft has it: only in headers are variables expanded.
-func (f *wrapFlags) server(args []string) (config.Server, error) {
+func (f *serverFlags) server(args []string) (config.Server, error) {
 	trust, err := contract.ParseTrust(f.trust.value)
 	if err != nil {
 		return config.Server{}, &failure{exitUsage, err, ""}

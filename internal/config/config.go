@@ -49,6 +49,7 @@ type Config struct {
 	HTTP       Listener
 	Approval   time.Duration // how long a question to a person stays open
 	MaxMessage int           // bytes of one message
+	Pins       Pins          // how definitions of tools are pinned
 	Warnings   []Problem     // what is not wrong, but deserves a look
 }
 
@@ -66,6 +67,16 @@ type Server struct {
 	Timeout   time.Duration // of one call; 0 is the gateway's default
 	Disabled  bool
 }
+
+// Pins is how definitions of tools are pinned. The zero Pins pins each when it is first seen.
+type Pins struct {
+	File   string // path of weir.lock; "" for a place in Weir's state directory
+	Review bool   // a tool that was never seen before has to be accepted too
+	Off    bool   // nothing is pinned
+}
+
+// LockName is the name of the file of pins that belongs to a weir.yaml, in the same directory.
+const LockName = "weir.lock"
 
 // A Transport is how a server is reached. In a Server that was not checked yet "" stands for the one that
 // follows from the other members: Stdio with a command, HTTP with a URL.
@@ -88,6 +99,7 @@ type Options struct {
 // Load reads the weir.yaml that was found at path. The error is [Errors]: every problem of the file, in its order.
 func Load(path string, src []byte, opts Options) (*Config, error) {
 	d := NewDraft(path)
+	d.Config.Pins.File = LockName
 	readYAML(d, src)
 	return d.Finish(opts)
 }

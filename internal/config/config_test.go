@@ -38,6 +38,7 @@ http:
   hosts: [weir.example]
   origins: ["https://app.example:8443"]
 approval: {timeout: 90s}
+pins: {file: locks/weir.lock, mode: review}
 limits: {message: 1MiB}
 servers:
   mail:
@@ -67,7 +68,7 @@ servers:
 	}
 	want := &config.Config{
 		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml", Record: "/var/log/weir.jsonl", Listen: "127.0.0.1:8080",
-		Approval: 90 * time.Second, MaxMessage: 1 << 20,
+		Approval: 90 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
 		HTTP: config.Listener{
 			Token: "0123456789abcdef", Cert: "/etc/weir/cert.pem", Key: "/etc/ssl/key.pem",
 			Hosts: []string{"weir.example"}, Origins: []string{"https://app.example:8443"},
@@ -98,7 +99,7 @@ func TestDefaults(t *testing.T) {
 	want := &config.Config{
 		Servers: []config.Server{{Name: "a", Command: "a", Transport: config.Stdio}},
 		Policy:  filepath.Join("conf", "p.yaml"), Record: config.NoRecord,
-		Approval: 5 * time.Minute, MaxMessage: 64 << 20,
+		Approval: 5 * time.Minute, MaxMessage: 64 << 20, Pins: config.Pins{File: filepath.Join("conf", "weir.lock")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

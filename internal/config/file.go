@@ -38,6 +38,7 @@ func (r reader) file(root ast.Node) {
 		"http":     r.http,
 		"approval": func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
 		"limits":   func(m member) { r.object(m, fields{"message": r.size}) },
+		"pins":     func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.pinMode}) },
 	})
 	if _, ok := root.(*ast.MappingNode); !ok {
 		return
@@ -159,6 +160,18 @@ func (r reader) mode(m member) {
 	r.word(m, []string{"enforce", "warn", "audit"}, func(s string) (err error) {
 		r.d.Config.Mode, err = policy.ParseMode(s)
 		return err
+	})
+}
+
+// pinMode reads pins.mode.
+func (r reader) pinMode(m member) {
+	p := &r.d.Config.Pins
+	r.word(m, []string{"first-use", "review", "off"}, func(s string) error {
+		switch p.Review, p.Off = s == "review", s == "off"; s {
+		case "first-use", "review", "off":
+			return nil
+		}
+		return fmt.Errorf("unknown mode %q", s)
 	})
 }
 

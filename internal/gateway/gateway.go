@@ -80,6 +80,7 @@ type Options struct {
 	Stderr     io.Writer         // where stdio servers' standard error goes; nil: nowhere
 	MaxMessage int               // bytes of one message; zero: the default of package rpc
 	Logger     *slog.Logger      // nil: none
+	Pins       Pins              // nil: definitions of tools may change
 
 	// Names in the Host header and web origins that may connect over HTTP; see streamable.Options.
 	AllowedHosts, AllowedOrigins []string

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
-	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
@@ -19,7 +18,6 @@ import (
 const (
 	dialTimeout = 30 * time.Second // to start a server and agree on a revision
 	listTimeout = 30 * time.Second // for a server's list, if its own timeout is not shorter: all servers' calls may wait for it
-	maxPages    = 1000             // of one list; a server that has more is cut off, and that is a defect
 )
 
 // links are the connections that one host connection, or the shared requests of one principal, have to the servers.
@@ -235,10 +233,16 @@ func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Sourc
 			}
 		}
 		sources[i].Pages = set.remember(l, kind, sources[i].Pages, errs[i])
-		if sources[i].Pages != nil {
-			sources[i].Server, sources[i].Trust = l.server.Name, l.trust()
-			out = append(out, sources[i])
+		if sources[i].Pages == nil {
+			continue
 		}
+		sources[i].Server, sources[i].Trust = l.server.Name, l.trust()
+		if kind.Method == catalog.Tools.Method {
+			if err := set.g.pin(ctx, &sources[i]); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, sources[i])
 	}
 	return out, nil
 }
@@ -263,31 +267,13 @@ func (l *link) pages(ctx context.Context, kind catalog.Kind) ([]json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := rawjson.Get(conn.Welcome(), "capabilities", capabilityOf(kind.Method)); !ok {
-		return nil, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, min(l.timeout(), listTimeout))
 	defer cancel()
-	params := json.RawMessage(`{}`)
-	var pages []json.RawMessage
-	for len(pages) < maxPages {
-		m, err := conn.Call(ctx, kind.Method, params)
-		if err != nil {
-			return nil, fmt.Errorf("server %s: %s: %w", l.server.Name, kind.Method, err)
-		}
-		if m.Error != nil {
-			return nil, fmt.Errorf("server %s: %s: %s", l.server.Name, kind.Method, m.Error)
-		}
-		pages = append(pages, m.Result)
-		cursor, ok := rawjson.Get(m.Result, "nextCursor")
-		if !ok || rawjson.Kind(cursor) != '"' {
-			return pages, nil
-		}
-		if params, err = rawjson.Set([]byte(`{}`), cursor, "cursor"); err != nil {
-			return nil, err
-		}
+	pages, err := conn.List(ctx, kind.Method, capabilityOf(kind.Method))
+	if err != nil {
+		return nil, fmt.Errorf("server %s: %w", l.server.Name, err)
 	}
-	return nil, fmt.Errorf("server %s: %s has more than %d pages", l.server.Name, kind.Method, maxPages)
+	return pages, nil
 }
 
 // capabilityOf returns the server capability that a method belongs to.

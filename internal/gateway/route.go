@@ -150,6 +150,7 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 	r := &route{link: set.find(e.Server), call: &guard.Call{
 		ID: rand.Text(), Session: f.host.sessionRef(m.Params), Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
+		Held: e.Held,
 	}}
 	if m.Method == "tools/call" {
 		r.tool = e.Raw

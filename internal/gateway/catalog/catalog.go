@@ -41,6 +41,13 @@ type Source struct {
 	Server string
 	Trust  contract.Trust
 	Pages  []json.RawMessage
+	Held   map[string]Held // tools whose definition nobody has accepted, by name
+}
+
+// Held says that a tool's definition is not what was accepted.
+type Held struct {
+	Accepted json.RawMessage // the tool as it was accepted; nil if it never was
+	Why      string          // for people
 }
 
 // An Entry is one tool, resource, template or prompt.
@@ -52,6 +59,7 @@ type Entry struct {
 	Raw       json.RawMessage // as the host sees it
 	Declared  contract.Contract
 	Effective contract.Contract
+	Held      string // why it must not be called although it is shown; "" if it may
 }
 
 // A Defect is something in a server's list that is not as it should be.
@@ -105,6 +113,13 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 			continue
 		}
 		e := Entry{Server: s.Server, Trust: s.Trust, Name: name, Shown: name, Raw: raw}
+		if h, held := s.Held[name]; held && l.kind.Method == Tools.Method {
+			report(name, l.kind.Member+"[]", h.Why)
+			if h.Accepted == nil {
+				continue
+			}
+			e.Raw, e.Held = h.Accepted, h.Why
+		}
 		found := e.contract(l.kind)
 		for _, d := range found {
 			defects = append(defects, Defect{s.Server, name, d})
