@@ -89,7 +89,10 @@ func ask(ctx context.Context, spec upstream.Spec, opts Options) (l Listing) {
 	}
 	defer func() { l.Err = errors.Join(l.Err, conn.Close()) }()
 	l.Protocol = conn.Protocol()
-	l.Info, _ = rawjson.Get(conn.Welcome(), "serverInfo")
+	var ok bool
+	if l.Info, ok = rawjson.Get(conn.Welcome(), "serverInfo"); !ok { // 2026-07-28 has it in the metadata
+		l.Info, _ = rawjson.Get(conn.Welcome(), "_meta", "io.modelcontextprotocol/serverInfo")
+	}
 	for _, list := range []struct {
 		method, capability, member string
 		into                       *[]json.RawMessage
