@@ -2,12 +2,30 @@
 // splices them back in.
 //
 // Servers in the field speak several vocabularies. Each has a file here, a dialect, and all of them are read into one
-// model: a [contract.Contract] of a tool, a [label.Label] of data. Two are known:
+// model: a [contract.Contract] of a tool, a [label.Label] of data. In the annotations of a tool and the _meta.annotations of
+// results and requests:
 //
-//	mcp       Tool.annotations of MCP: title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint
-//	sep-1913  Trust and Sensitivity Annotations: maliciousActivityHint, attribution, inputMetadata, returnMetadata
-//	          beside those; openWorldHint, maliciousActivityHint and attribution in _meta.annotations of results;
-//	          openWorldHint and attribution in _meta.annotations of requests
+//	mcp               the hints of MCP: title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint
+//	sep-1913          Trust and Sensitivity Annotations: maliciousActivityHint, attribution, inputMetadata, returnMetadata;
+//	                  of results openWorldHint, maliciousActivityHint, attribution; of requests openWorldHint, attribution
+//	sep-1913-2025-11  its first draft: privateHint, sensitiveHint
+//	sep-2061          inputMetadata and returnMetadata in PascalCase
+//	sep-1487          trustedHint
+//	sep-1560          secretHint
+//	sep-1561          unsafeOutputHint
+//	sep-1984          aiProcessingHint, slowExecutionHint, resourceIntensiveHint, sensitiveDataHint,
+//	                  privilegedAccessHint, reversibleHint
+//
+// In the _meta of tools, results, content blocks and requests:
+//
+//	trust-annotations  io.modelcontextprotocol/trust-annotations of results and content blocks, with evidence
+//	action-metadata    io.modelcontextprotocol/action-metadata of tools
+//	ifc                ifc of results, as GitHub's server writes it
+//	ifc-readers        com.github.ifc/labels of results and requests, as the FIDES gateway writes it
+//	organization       members such as com.example/label, whose words an operator maps to classes: see [NewReader]
+//
+// All are read, and a [Writer] says which are written. What is carried only, such as the requires of SEP-1385, [Notes]
+// lists.
 //
 // For example, this tool (SEP-1913, Action Metadata Examples) sends its input to the public, accepts personal and user
 // data, and cannot be undone; of the classic hints it says nothing:
@@ -55,6 +73,8 @@ type Claim struct {
 	// Stated is what the server said, member by member, in the form of a contract resolved for this one call. Outside of
 	// what the tool declares it is a contract violation: see [contract.Contract.Narrows].
 	Stated contract.Contract
+	// Evidence are the records that trust-annotations refer to.
+	Evidence []Evidence
 }
 
 // Check reports whether every parser reads the document alike: exactly one JSON value, in valid UTF-8, without
@@ -64,20 +84,30 @@ func Check(document []byte) error { return rawjson.Check(document) }
 
 // A dialect is one vocabulary. A nil function means that it has no words for that.
 type dialect struct {
-	// These read what the dialect knows from an object of annotations and join it into what others have read.
-	readTool    func(in *object, c *contract.Contract)
-	readResult  func(in *object, c *Claim)
-	readRequest func(in *object, l *label.Label)
+	id string
+	// members are the names under which it finds what it reads, in any of the places.
+	members []string
 
-	// These write a contract or a label into an object of annotations, as far as the dialect has words for it. The
-	// last two never lower what the object claims.
-	writeTool    func(out *editor, c contract.Contract)
-	writeResult  func(out *editor, l label.Label)
-	writeRequest func(out *editor, l label.Label)
+	// These read what the dialect knows and join it into what others have read.
+	readTool    func(in places, c *contract.Contract)
+	readResult  func(in places, c *Claim)
+	readBlock   func(in places, c *Claim)
+	readRequest func(in places, l *label.Label)
+
+	// These write a contract into a tool, and a label into the _meta of a result or a request, as far as the dialect has
+	// words for it. The last two never lower what is claimed there.
+	writeTool    func(tool *editor, c contract.Contract)
+	writeResult  func(meta *editor, l label.Label)
+	writeRequest func(meta *editor, l label.Label)
 }
 
 // dialects returns all dialects, in the order in which they are written.
-func dialects() []dialect { return []dialect{mcp(), sep1913()} }
+func dialects() []dialect {
+	return []dialect{
+		mcp(), sep1913(), sep1913Draft(), sep2061(), sep1487(), sep1560(), sep1561(), sep1984(),
+		trustAnnotations(), actionMetadata(), ifc(), ifcReaders(), organization(),
+	}
+}
 
 // Where the annotations are: in a tool, and in a result or a request's params.
 const (
@@ -86,71 +116,18 @@ const (
 )
 
 // ReadTool returns what a tool declares: document is a Tool of a tools/list result.
-func ReadTool(tool []byte) (contract.Contract, []Defect) {
-	var found defects
-	in := document(tool, &found)
-	c := readContract(in)
-	return c, found.list
-}
-
-func readContract(tool *object) contract.Contract {
-	var c contract.Contract
-	if in := tool.object(annotations); in != nil {
-		for _, d := range dialects() {
-			if d.readTool != nil {
-				d.readTool(in, &c)
-			}
-		}
-	}
-	return c
-}
+func ReadTool(tool []byte) (contract.Contract, []Defect) { return Reader{}.ReadTool(tool) }
 
 // ReadResolved returns the contract of a tool resolved for the arguments of one call: document is the result of
 // tools/resolve, either {tool: {name, annotations}} as SEP-1913 quotes it (Integration with Tool Resolution) or {name,
 // annotations} as the extension io.modelcontextprotocol/tool-resolution has it. A result in both forms is a defect and
 // says as much as both together.
-func ReadResolved(result []byte) (contract.Contract, []Defect) {
-	var found defects
-	in := document(result, &found)
-	nested, flat := in.has("tool"), in.has(annotations)
-	switch {
-	case nested && flat:
-		found.add("", "has both tool and annotations")
-		return contract.Join(readContract(in.object("tool")), readContract(in)), found.list
-	case nested:
-		return readContract(in.object("tool")), found.list
-	case !flat && in != nil:
-		found.add("", "has neither tool nor annotations")
-	}
-	return readContract(in), found.list
-}
+func ReadResolved(result []byte) (contract.Contract, []Defect) { return Reader{}.ReadResolved(result) }
 
-// ReadResult returns what a server claims of a result, for the whole response (SEP-1913, Response Annotations Scope).
-func ReadResult(result []byte) (Claim, []Defect) {
-	var found defects
-	var c Claim
-	if in := document(result, &found).object(meta).object(annotations); in != nil {
-		for _, d := range dialects() {
-			if d.readResult != nil {
-				d.readResult(in, &c)
-			}
-		}
-	}
-	c.Label = c.Label.Normal()
-	return c, found.list
-}
+// ReadResult returns what a server claims of a result, for the whole response (SEP-1913, Response Annotations Scope). What
+// a content block claims of itself is joined in.
+func ReadResult(result []byte) (Claim, []Defect) { return Reader{}.ReadResult(result) }
 
 // ReadRequest returns what a client says of the data that the agent saw before a request (SEP-1913, Tool Call Request
 // Extension): document is the request's params.
-func ReadRequest(params []byte) (label.Label, []Defect) {
-	var found defects
-	var l label.Label
-	if in := document(params, &found).object(meta).object(annotations); in != nil {
-		for _, d := range dialects() {
-			if d.readRequest != nil {
-				d.readRequest(in, &l)
-			}
-		}
-	}
-	return l.Normal(), found.list
-}
+func ReadRequest(params []byte) (label.Label, []Defect) { return Reader{}.ReadRequest(params) }

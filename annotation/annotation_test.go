@@ -310,7 +310,7 @@ func TestReadResult(t *testing.T) {
 		{`{"sensitivity":"high"}`, label.Label{}, contract.Contract{}, []string{"sensitivity"}},
 		{`{"inputMetadata":{"destination":"public","sensitivity":"pii","outcomes":"irreversible"}}`, label.Label{},
 			contract.Contract{Destinations: to(contract.Public), Accepts: sensitive(label.PII), Outcomes: does(contract.Irreversible)}, nil},
-		{`{"readOnlyHint":7,"privateHint":"?"}`, label.Label{}, contract.Contract{}, nil},
+		{`{"readOnlyHint":7,"vendorHint":"?"}`, label.Label{}, contract.Contract{}, nil},
 	} {
 		got, defects := annotation.ReadResult([]byte(`{"content":[],"_meta":{"annotations":` + test.annotations + `}}`))
 		if diff := cmp.Diff(annotation.Claim{Label: test.label, Stated: test.stated}, got); diff != "" {

@@ -3,7 +3,6 @@ package annotation
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -26,42 +25,47 @@ type text struct {
 }
 
 // edit returns the document with the object at the path changed by write, or the document itself if that changes
-// nothing. The object and those around it are made if they are absent. A value in their place that is no object is a
-// defect that nobody could read an annotation from, and gives way.
-func edit(document []byte, path []string, write func(*editor)) ([]byte, error) {
+// nothing. The object is made if it is absent. A value in its place that is no object is a defect that nobody could read
+// an annotation from, and gives way.
+func edit(document []byte, write func(*editor), path ...string) ([]byte, error) {
 	if rawjson.Kind(document) != '{' {
 		return document, fmt.Errorf("document: %w", rawjson.ErrNotObject)
 	}
-	change := func(old []byte) ([]byte, error) {
-		if rawjson.Kind(old) != '{' {
-			old = []byte("{}")
-		}
-		out := &editor{raw: old}
+	return rawjson.Edit(document, func(old []byte) ([]byte, error) {
+		out := editorOf(old)
 		write(out)
 		if !out.changed {
 			return nil, out.err
 		}
 		return out.raw, out.err
-	}
-	written, err := rawjson.Edit(document, change, path...)
-	for end := len(path) - 1; end > 0 && errors.Is(err, rawjson.ErrNotObject); end-- {
-		written, err = rawjson.Edit(document, func([]byte) ([]byte, error) {
-			value, err := change(nil)
-			return nest(path[end:], value), err
-		}, path[:end]...)
-	}
-	return written, err
+	}, path...)
 }
 
-// nest returns the value inside of objects, one for each name; nil stays nil.
-func nest(path []string, value []byte) []byte {
-	if value == nil {
-		return nil
+// editorOf returns an editor of an object; of an empty one if it is none.
+func editorOf(raw []byte) *editor {
+	if rawjson.Kind(raw) != '{' {
+		raw = []byte("{}")
 	}
-	for _, name := range slices.Backward(path) {
-		value = slices.Concat([]byte{'{'}, rawjson.Quote(name), []byte{':'}, value, []byte{'}'})
+	return &editor{raw: raw}
+}
+
+// in changes the object that a member is, as [edit] does.
+func (e *editor) in(name string, write func(*editor)) {
+	if e.err != nil {
+		return
 	}
-	return value
+	old, _ := rawjson.Get(e.raw, name)
+	inner := editorOf(old)
+	write(inner)
+	if e.err = inner.err; e.err == nil && inner.changed {
+		e.set(name, inner.raw)
+	}
+}
+
+// has reports whether there is a member that is an object.
+func (e *editor) has(name string) bool {
+	value, ok := rawjson.Get(e.raw, name)
+	return ok && rawjson.Kind(value) == '{'
 }
 
 // read returns the object as it is now for reading. Its defects were reported when the document was read.
@@ -148,6 +152,32 @@ func (e *editor) members(name string, old, now []text) {
 	}
 	if e.err = cmp.Or(e.err, inner.err); inner.changed {
 		e.set(name, inner.raw)
+	}
+}
+
+// known writes a member whose text is known and no longer the old one.
+func (e *editor) known(name string, old, now []byte) {
+	if now != nil && !bytes.Equal(old, now) {
+		e.set(name, now)
+	}
+}
+
+// word writes a member that is a string.
+func (e *editor) word(name, value string) {
+	if raw, _ := rawjson.Get(e.raw, name); rawjson.Kind(raw) == '"' {
+		if old, ok := rawjson.String(raw); ok && old == value {
+			return
+		}
+	}
+	e.set(name, rawjson.Quote(value))
+}
+
+// drop removes members.
+func (e *editor) drop(names ...string) {
+	for _, name := range names {
+		if less := rawjson.Delete(e.raw, name); len(less) != len(e.raw) {
+			e.raw, e.changed = less, true
+		}
 	}
 }
 

@@ -41,9 +41,12 @@ func few(t *testing.T, defects []annotation.Defect) {
 	}
 }
 
-// Writing back what was read changes no byte.
+// What was read is written so that it reads the same, in the dialects that are written, and writing it again changes no
+// byte.
 func FuzzReadTool(f *testing.F) {
-	seed(f, `{"annotations":{"readOnlyHint":true,"attribution":["a"],"inputMetadata":{"destination":["user"],"sensitivity":{"regulated":{"scopes":[""]}}}}}`)
+	seed(f, `{"_meta":{"io.modelcontextprotocol/action-metadata":{"outcome":"x","inputMetadata":{"destination":["external"],"sensitivity":"pii"}}}}`,
+		`{"annotations":{"inputMetadata":{"Destination":"User","Sensitivity":"PII","Outcomes":["Benign"]},"secretHint":true,"sensitiveHint":"low"}}`,
+		`{"annotations":{"readOnlyHint":true,"attribution":["a"],"inputMetadata":{"destination":["user"],"sensitivity":{"regulated":{"scopes":[""]}}}}}`)
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		c, defects := annotation.ReadTool(doc)
 		few(t, defects)
@@ -52,8 +55,13 @@ func FuzzReadTool(f *testing.F) {
 			return
 		}
 		written, err := annotation.WriteTool(doc, c)
-		if err == nil && !bytes.Equal(written, doc) {
-			t.Fatalf("%q was written back as %q", doc, written)
+		if err == nil {
+			if again, _ := annotation.ReadTool(written); again.String() != c.String() {
+				t.Fatalf("%q was written back as %q, which reads as %v, not %v", doc, written, again, c)
+			}
+			if again, err := annotation.WriteTool(written, c); err != nil || !bytes.Equal(again, written) {
+				t.Fatalf("%q was written again as %q, %v", written, again, err)
+			}
 		}
 		effective := contract.Effective(c, contract.Untrusted)
 		if written, err = annotation.WriteTool(doc, effective); err != nil {
@@ -82,6 +90,8 @@ func FuzzReadResolved(f *testing.F) {
 // A result that got a label claims at least that and what it claimed before, and getting it again changes no byte.
 func FuzzReadResult(f *testing.F) {
 	seed(f, `{"_meta":{"annotations":{"openWorldHint":false,"returnMetadata":{"source":"system","sensitivity":["none","pii"]},"sensitivity":"user"}}}`)
+	f.Add([]byte(`{"content":[{"_meta":{"io.modelcontextprotocol/trust-annotations":{"sensitive":true}},"resource":{"_meta":1}}],"_meta":{"ifc":{"integrity":"untrusted"}}}`))
+	f.Add([]byte(`{"_meta":{"com.github.ifc/labels":{"$":{"integrity":"trusted","confidentiality":["a"]},"$.b":{"confidentiality":["public"]}}}}`))
 	more := label.Label{Untrusted: true, Attribution: label.SetOf("mcp://weir"), Sources: label.SetOf(label.Internal),
 		Sensitivity: label.SetOf(label.Credentials, label.RegulatedBy("GDPR"))}.Normal()
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -89,6 +99,12 @@ func FuzzReadResult(f *testing.F) {
 		few(t, defects)
 		if !claim.Label.Equal(claim.Label.Normal()) {
 			t.Fatalf("the label is not normal: %+v", claim.Label)
+		}
+		if annotation.Check(doc) == nil {
+			outlined, _ := annotation.ReadResult(annotation.Outline(doc))
+			if !outlined.Label.Equal(claim.Label) || len(outlined.Evidence) != len(claim.Evidence) {
+				t.Fatalf("%q claims %+v, and its outline %+v", doc, claim, outlined)
+			}
 		}
 		written, err := annotation.WriteResult(doc, more)
 		if err != nil || annotation.Check(doc) != nil {
@@ -164,6 +180,15 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkReadResult(b *testing.B) {
 	benchmark(b, func(b *testing.B, doc []byte) {
 		if claim, _ := annotation.ReadResult(doc); !claim.Label.Untrusted {
+			b.Fatal("not read")
+		}
+	})
+}
+
+// Reading by the outline is what the guard does.
+func BenchmarkOutline(b *testing.B) {
+	benchmark(b, func(b *testing.B, doc []byte) {
+		if claim, _ := annotation.ReadResult(annotation.Outline(doc)); !claim.Label.Untrusted {
 			b.Fatal("not read")
 		}
 	})

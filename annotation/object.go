@@ -29,6 +29,21 @@ type object struct {
 	raw   []byte
 	where string // its path from the document
 	found *defects
+
+	indexed bool // whether only the members in the index are asked for
+	members []text
+}
+
+// index finds the members of the given names in one scan. No others may be asked for afterwards.
+func (o *object) index(names []string) {
+	if o == nil {
+		return
+	}
+	o.indexed, o.members = true, nil
+	rawjson.Select(o.raw, names, func(name string, value []byte) bool {
+		o.members = append(o.members, text{name, value})
+		return true
+	})
 }
 
 // add reports what is at a path.
@@ -46,7 +61,7 @@ func asObject(raw []byte, where string, found *defects) *object {
 		found.add(where, isNot(raw, "an object"))
 		return nil
 	}
-	return &object{raw, where, found}
+	return &object{raw: raw, where: where, found: found}
 }
 
 // get returns a member.
@@ -54,7 +69,15 @@ func (o *object) get(name string) (value []byte, ok bool) {
 	if o == nil {
 		return nil, false
 	}
-	return rawjson.Get(o.raw, name)
+	if !o.indexed {
+		return rawjson.Get(o.raw, name)
+	}
+	for _, m := range o.members {
+		if m.name == name {
+			return m.value, true
+		}
+	}
+	return nil, false
 }
 
 // has reports whether there is a member of that name.

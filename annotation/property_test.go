@@ -65,7 +65,7 @@ func anything(t *rapid.T, depth int) string {
 
 // unknown draws members that no dialect knows.
 func unknown(t *rapid.T, depth int) []string {
-	names := some(t, 0, "x", "y", `\u007a`, "vendor/x", "openworldhint", "Annotations", `\"`, "", "privateHint")
+	names := some(t, 0, "x", "y", `\u007a`, "vendor/x", "openworldhint", "Annotations", `\"`, "", "vendorHint")
 	var out []string
 	for _, name := range names {
 		out = append(out, fmt.Sprintf(`"%s" : %s`, name, anything(t, depth)))

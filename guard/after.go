@@ -51,7 +51,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		return withheld(err)
 	}
 	// What the guard reads of a result, which may be large: one scan for all questions.
-	said := rawjson.Pick(a.Result, "_meta", "isError")
+	said := json.RawMessage(annotation.Outline(a.Result))
 	l, defects := c.answerLabel(a, said)
 	for _, d := range defects {
 		if err := g.Defect(ctx, c, d); err != nil {

@@ -25,6 +25,7 @@ const (
 	yaml  = "github.com/goccy/go-yaml"
 	jtext = "github.com/go-json-experiment/json/jsontext"
 	sumdb = "golang.org/x/mod/sumdb/note golang.org/x/mod/sumdb/tlog"
+	cborm = "github.com/fxamacker/cbor/v2"
 	cobra = "github.com/spf13/cobra github.com/spf13/pflag"
 	check = "github.com/google/go-cmp pgregory.net/rapid"
 	world = "net net/http os os/exec" // what pure packages stay away from
@@ -36,7 +37,7 @@ var table = []row{
 	{"contract", "label", "", world, "what a tool may do, said in labels' words"},
 	{"internal/rawjson", "", jtext, world, "the one place that scans JSON"},
 	{"internal/rpc", "internal/rawjson", "", "net net/http os os/exec", "messages and their framing over any stream"},
-	{"annotation", "label contract internal/rawjson", "", world,
+	{"annotation", "label contract internal/rawjson", cborm, world,
 		"wire words to contracts and labels; no SDK, whose types drop unknown members"},
 	{"internal/spelling", "", "", world, "what a misspelt word was meant to be"},
 	{"internal/document", "internal/spelling", yaml, world, "strict YAML with the place of every mistake, for formats of ours"},

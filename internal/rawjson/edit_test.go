@@ -222,6 +222,34 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
+func TestSelect(t *testing.T) {
+	for _, test := range []struct{ doc, want string }{
+		{`{}`, ``},
+		{`{"b":1}`, ``},
+		{`{"a":1,"b":2,"c":3}`, `a=1;c=3;`},
+		{` { "c" : [ 1 ] , "\u0061" : { } } `, `c=[ 1 ];a={ };`},
+		{`{"b":{"a":1},"a\u0000":2,"\u00zz":3}`, ``},
+		{`{"a":1,"b`, `a=1;`},
+		{`[1]`, ``},
+		{``, ``},
+	} {
+		got := ""
+		rawjson.Select([]byte(test.doc), []string{"c", "a"}, func(name string, value []byte) bool {
+			got += name + "=" + string(value) + ";"
+			return true
+		})
+		if got != test.want {
+			t.Errorf("Select(%s) gives %s, want %s", test.doc, got, test.want)
+		}
+	}
+	rawjson.Select([]byte(`{"a":1,"c":2}`), []string{"c", "a"}, func(name string, _ []byte) bool {
+		if name != "a" {
+			t.Errorf("Select went on to %s", name)
+		}
+		return false
+	})
+}
+
 func TestPick(t *testing.T) {
 	for _, test := range []struct{ doc, want string }{
 		{`{}`, `{}`},

@@ -49,6 +49,33 @@ func Pick(data []byte, names ...string) []byte {
 	return append(picked, '}')
 }
 
+// Select calls yield for those members of an object that have one of the names, in their order, until it returns false. It
+// takes one scan, whatever the number of names. For anything but an object it does nothing.
+func Select(data []byte, names []string, yield func(name string, value []byte) bool) {
+	members(data, skipSpace(data, 0), func(m member) bool {
+		name, ok := oneOf(m.name.of(data), names)
+		return !ok || yield(name, m.value.of(data))
+	})
+}
+
+// oneOf returns the one of the names that the string literal reads.
+func oneOf(literal []byte, names []string) (name string, ok bool) {
+	body := literal[1 : len(literal)-1]
+	if bytes.IndexByte(body, '\\') >= 0 {
+		text, ok := unquote(literal)
+		if !ok {
+			return "", false
+		}
+		body = []byte(text)
+	}
+	for _, name := range names {
+		if string(body) == name {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // Elements iterates over the elements of an array. It yields nothing for anything else.
 func Elements(data []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {

@@ -1,0 +1,165 @@
+package annotation
+
+import (
+	"slices"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+)
+
+// A Reader reads all dialects. The zero Reader is ready to use; [NewReader] makes one that knows an organisation's words.
+type Reader struct {
+	meanings Meanings
+	names    []string // vocabulary and the names in meanings; nil means vocabulary
+}
+
+// Meanings say what the labels of an organisation mean: by the name of the member, in reverse-DNS form such as
+// com.example/label, and its value, the sensitivity classes. A value that has no meaning, of a member that has, is
+// sensitive in an unspecified way.
+type Meanings map[string]map[string][]label.Class
+
+// NewReader returns a Reader that knows the meanings.
+func NewReader(meanings Meanings) Reader {
+	r := Reader{meanings: Meanings{}, names: slices.Clone(vocabulary)}
+	for name, values := range meanings {
+		r.names = append(r.names, name)
+		r.meanings[name] = make(map[string][]label.Class, len(values))
+		for value, classes := range values {
+			r.meanings[name][value] = slices.Clone(classes)
+		}
+	}
+	return r
+}
+
+// known are all dialects, and vocabulary the names of all members that they find in the places where they read. Neither
+// changes.
+var (
+	known      = dialects()
+	vocabulary = names(known)
+)
+
+func names(of []dialect) []string {
+	all := []string{annotations, meta}
+	for _, d := range of {
+		all = append(all, d.members...)
+	}
+	slices.Sort(all)
+	return slices.Clip(slices.Compact(all))
+}
+
+// places are the objects of one document in which dialects have members; nil where there is none.
+type places struct {
+	annotations *object
+	meta        *object
+	meanings    Meanings
+}
+
+// tool returns the places of a tool.
+func (r Reader) tool(tool *object) places {
+	tool.index([]string{annotations, meta})
+	in := places{tool.object(annotations), tool.object(meta), r.meanings}
+	in.annotations.index(r.known())
+	in.meta.index(r.known())
+	return in
+}
+
+// data returns the places of a result or of a request's params.
+func (r Reader) data(document *object) places {
+	in := places{meta: document.object(meta), meanings: r.meanings}
+	in.meta.index(r.known())
+	in.annotations = in.meta.object(annotations)
+	in.annotations.index(r.known())
+	return in
+}
+
+func (r Reader) known() []string {
+	if r.names == nil {
+		return vocabulary
+	}
+	return r.names
+}
+
+// ReadTool is [ReadTool].
+func (r Reader) ReadTool(tool []byte) (contract.Contract, []Defect) {
+	var found defects
+	return r.contract(document(tool, &found)), found.list
+}
+
+func (r Reader) contract(tool *object) contract.Contract {
+	var c contract.Contract
+	in := r.tool(tool)
+	if in.annotations == nil && in.meta == nil {
+		return c
+	}
+	for _, d := range known {
+		if d.readTool != nil {
+			d.readTool(in, &c)
+		}
+	}
+	return c
+}
+
+// ReadResolved is [ReadResolved].
+func (r Reader) ReadResolved(result []byte) (contract.Contract, []Defect) {
+	var found defects
+	in := document(result, &found)
+	nested, flat := in.has("tool"), in.has(annotations)
+	switch {
+	case nested && flat:
+		found.add("", "has both tool and annotations")
+		return contract.Join(r.contract(in.object("tool")), r.contract(in)), found.list
+	case nested:
+		return r.contract(in.object("tool")), found.list
+	case !flat && in != nil:
+		found.add("", "has neither tool nor annotations")
+	}
+	return r.contract(in), found.list
+}
+
+// ReadResult is [ReadResult].
+func (r Reader) ReadResult(result []byte) (Claim, []Defect) {
+	var found defects
+	var c Claim
+	whole := document(result, &found)
+	whole.index(resultMembers)
+	if in := r.data(whole); in.meta != nil {
+		for _, d := range known {
+			if d.readResult != nil {
+				d.readResult(in, &c)
+			}
+		}
+	}
+	for block := range blocks(whole) {
+		r.readBlock(block, &c)
+	}
+	c.Label = c.Label.Normal()
+	return c, found.list
+}
+
+func (r Reader) readBlock(block *object, c *Claim) {
+	in := places{meta: block.object(meta), meanings: r.meanings}
+	if in.meta == nil {
+		return
+	}
+	in.meta.index(r.known())
+	for _, d := range known {
+		if d.readBlock != nil {
+			d.readBlock(in, c)
+		}
+	}
+}
+
+// ReadRequest is [ReadRequest].
+func (r Reader) ReadRequest(params []byte) (label.Label, []Defect) {
+	var found defects
+	var l label.Label
+	whole := document(params, &found)
+	if in := r.data(whole); in.meta != nil {
+		for _, d := range known {
+			if d.readRequest != nil {
+				d.readRequest(in, &l)
+			}
+		}
+	}
+	return l.Normal(), found.list
+}

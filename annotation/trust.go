@@ -1,0 +1,58 @@
+package annotation
+
+import (
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+)
+
+// trustAnnotations is the experimental extension io.modelcontextprotocol/trust-annotations, in the _meta of results and of
+// content blocks: sensitive, untrusted and evidenceRef. What is absent claims nothing, and so does what is false: a block
+// may strengthen what its result claims and never weaken it.
+func trustAnnotations() dialect {
+	return dialect{
+		id: "trust-annotations", members: []string{trustKey},
+		readResult: readTrust, readBlock: readTrust, writeResult: writeTrust,
+	}
+}
+
+const (
+	trustKey    = "io.modelcontextprotocol/trust-annotations"
+	sensitive   = "sensitive"
+	untrusted   = "untrusted"
+	evidenceRef = "evidenceRef"
+)
+
+// maxEvidence is how many references to evidence are read of one result.
+const maxEvidence = 32
+
+func readTrust(in places, c *Claim) {
+	said := in.meta.object(trustKey)
+	if said == nil {
+		return
+	}
+	var l label.Label
+	l.Untrusted = said.hint(untrusted) == contract.Yes
+	if said.hint(sensitive) == contract.Yes {
+		l.Sensitivity = label.SetOf(label.Unspecified)
+	}
+	c.Label = label.Join(c.Label, l)
+	ref := said.object(evidenceRef)
+	if ref == nil {
+		return
+	}
+	if len(c.Evidence) == maxEvidence {
+		ref.found.add(ref.where, "is beyond the first 32 of this result")
+		return
+	}
+	if e, ok := readEvidence(ref); ok {
+		c.Evidence = append(c.Evidence, e)
+	}
+}
+
+// writeTrust writes what the label asserts. Data is sensitive as soon as not everyone may see it.
+func writeTrust(meta *editor, l label.Label) {
+	meta.in(trustKey, func(out *editor) {
+		out.raise(untrusted, l.Untrusted)
+		out.raise(sensitive, l.Private)
+	})
+}
