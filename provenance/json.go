@@ -1,0 +1,80 @@
+package provenance
+
+import (
+	"bytes"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// AddJSON adds the texts, numbers and member names of a JSON document that came from the source. A text that is itself a
+// JSON object or array, as servers put into text blocks, is added as such. The document has passed rawjson.Check; of
+// any other, what can be read is added.
+func (x *Index) AddJSON(s Source, doc []byte) {
+	s = sound(s)
+	w := x.data.open(s)
+	var hidden [][]byte
+	leaves(doc, true, func(text []byte) {
+		w.write(string(text))
+		w.write(betweenLeaves)
+		decodings(text, func(plain []byte) { hidden = append(hidden, plain) })
+	})
+	for _, plain := range hidden {
+		w.write(string(plain))
+		w.write(betweenLeaves)
+	}
+	w.close()
+}
+
+// betweenLeaves separates the texts of one document.
+const betweenLeaves = "\x00"
+
+// leaves calls yield with every text, number and member name of a document, texts unescaped.
+func leaves(doc []byte, nested bool, yield func([]byte)) {
+	for i := 0; i < len(doc); {
+		switch c := doc[i]; {
+		case c == '"':
+			end := stringEnd(doc, i)
+			leaf(doc[i:end], nested, yield)
+			i = end
+		case c == '-' || '0' <= c && c <= '9':
+			end := i + 1
+			for end < len(doc) && bytes.IndexByte([]byte("+-.eE0123456789"), doc[end]) >= 0 {
+				end++
+			}
+			yield(doc[i:end])
+			i = end
+		default:
+			i++
+		}
+	}
+}
+
+// leaf reads one text.
+func leaf(literal []byte, nested bool, yield func([]byte)) {
+	text := literal[1 : len(literal)-min(1, len(literal)-1)]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		s, ok := rawjson.String(literal)
+		if !ok {
+			return
+		}
+		text = []byte(s)
+	}
+	if inner := bytes.TrimSpace(text); nested && len(inner) > 1 && (inner[0] == '{' || inner[0] == '[') && rawjson.Check(inner) == nil {
+		leaves(inner, false, yield)
+		return
+	}
+	yield(text)
+}
+
+// stringEnd returns the end of the string that begins at i, or of the document.
+func stringEnd(doc []byte, i int) int {
+	for i++; i < len(doc); i++ {
+		switch doc[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(doc)
+}

@@ -1,0 +1,278 @@
+package provenance
+
+import (
+	"sort"
+	"unicode/utf8"
+)
+
+// A shelf holds texts one after the other, with a table of the places where words begin. It holds at most room bytes of
+// text: when it is full the oldest quarter goes.
+type shelf struct {
+	room    int
+	base    int // where text begins, in bytes since the shelf was new
+	text    []byte
+	sources []placed // in the order of their texts
+	table   table
+	lost    bool // something was forgotten
+}
+
+// A placed source has its text from start on, in bytes since the shelf was new, up to where the next one begins.
+type placed struct {
+	Source
+	start int
+}
+
+// farthest is where a shelf begins anew, since the table has 32 bits for a place.
+const farthest = 1<<32 - 1<<28
+
+func newShelf(room int) shelf {
+	return shelf{room: room, table: table{most: room / bucketSize}}
+}
+
+func (s *shelf) size() int {
+	return cap(s.text) + len(s.table.buckets)*bucketSize + cap(s.sources)*sourceSize
+}
+
+// sourceSize is what a source takes, without its URI.
+const sourceSize = 40
+
+// between is what separates texts: it ends every word and stands in no value.
+const between = 0
+
+// add puts a text on the shelf, in parts if it is large.
+func (s *shelf) add(src Source, text string) {
+	w := s.open(src)
+	w.write(text)
+	w.close()
+}
+
+// open begins a new text.
+func (s *shelf) open(src Source) *writer {
+	if n := len(s.sources); n == 0 || s.sources[n-1].Source != src {
+		if n >= maxSources {
+			s.drop(s.sources[n/4].start - s.base)
+		}
+		s.sources = append(s.sources, placed{src, s.base + len(s.text)})
+	}
+	return &writer{s: s, kind: src.Kinds, from: len(s.text)}
+}
+
+// drop forgets the first n bytes of the text, and the sources that they were of.
+func (s *shelf) drop(n int) {
+	if n <= 0 {
+		return
+	}
+	s.text = s.text[:copy(s.text, s.text[n:])]
+	s.base += n
+	s.lost = true
+	first := s.at(s.base)
+	s.sources = s.sources[:copy(s.sources, s.sources[max(first, 0):])]
+}
+
+// at returns the index of the source that has the place, and -1 if there is none.
+func (s *shelf) at(place int) int {
+	return sort.Search(len(s.sources), func(i int) bool { return s.sources[i].start > place }) - 1
+}
+
+// reach returns what is left of the text that has the place, and its source.
+func (s *shelf) reach(place int) ([]byte, placed, bool) {
+	i := s.at(place)
+	if place < s.base || i < 0 || place >= s.base+len(s.text) {
+		return nil, placed{}, false
+	}
+	end := s.base + len(s.text)
+	if i+1 < len(s.sources) {
+		end = s.sources[i+1].start
+	}
+	return s.text[max(s.sources[i].start-s.base, 0) : end-s.base], s.sources[i], true
+}
+
+// A writer adds one text to a shelf.
+type writer struct {
+	s    *shelf
+	kind Kinds
+	from int // where the text begins that is not yet in the table, in s.text
+}
+
+// part is how much text is written before the table takes it in.
+const part = 1 << 16
+
+func (w *writer) write(text string) {
+	s := w.s
+	for len(text) > 0 {
+		n := min(len(text), part, s.room/4)
+		if len(s.text)+n > s.room {
+			w.makeRoom()
+		}
+		s.text = append(s.text, text[:n]...)
+		text = text[n:]
+		if len(s.text)-w.from >= part {
+			w.from += s.table.index(s.text, w.from, entry{s.base, w.kind, false})
+		}
+	}
+}
+
+// makeRoom has the table take in what is written, and drops the oldest quarter.
+func (w *writer) makeRoom() {
+	s := w.s
+	w.from += s.table.index(s.text, w.from, entry{s.base, w.kind, false})
+	quarter := min(s.room/4, w.from)
+	s.drop(quarter)
+	w.from -= quarter
+	if s.base > farthest {
+		s.text, s.sources = s.text[:0], append(s.sources[:0], placed{s.sources[len(s.sources)-1].Source, 0})
+		s.base, w.from = 0, 0
+		s.table = table{most: s.table.most}
+	}
+}
+
+// close ends the text.
+func (w *writer) close() {
+	s := w.s
+	s.text = append(s.text, between)
+	s.table.index(s.text, w.from, entry{s.base, w.kind, true})
+	s.lost = s.lost || s.table.lost
+	w.from = len(s.text)
+}
+
+// An entry says how text gets into the table.
+type entry struct {
+	base int   // the place of the beginning of the text
+	kind Kinds // of its source
+	last bool  // the text is at its end: every word of it is whole
+}
+
+// long is the most normalised bytes of a word between two entries.
+const long = gram
+
+// index puts the beginnings of words from the given one on into the table, and returns how many bytes are done with. What
+// is left begins a word that may go on.
+func (t *table) index(text []byte, from int, e entry) int {
+	r := reader{table: t, entry: e, wordRaw: -1}
+	defer r.flush()
+	var buf [utf8.UTFMax]byte
+	i := from
+	for i < len(text) {
+		if f := fold[text[i]]; f > special {
+			r.begin(i, false)
+			r.push(f)
+			i++
+			continue
+		} else if f == separates {
+			r.finish()
+			i++
+			continue
+		}
+		if !e.last && len(text)-i < longestReference {
+			break // an escape or a character may be cut
+		}
+		g := next(text, i)
+		switch {
+		case g.skip:
+		case g.r == 0:
+			r.finish()
+		default:
+			r.begin(i, g.alone)
+			for _, c := range buf[:utf8.EncodeRune(buf[:], g.r)] {
+				r.push(c)
+			}
+			if g.alone {
+				r.finish()
+			}
+		}
+		i += g.width
+	}
+	if e.last {
+		r.finish()
+		r.rest()
+		return len(text) - from
+	}
+	return r.done(i) - from
+}
+
+// A reader goes over text and puts the beginnings of words into a table.
+type reader struct {
+	table *table
+	entry entry
+
+	last    uint64 // the last eight normalised bytes
+	n       int    // normalised bytes so far
+	wordRaw int    // where the word began in the text; -1 outside of words
+	wordN   int    // normalised bytes before the word
+	stop    int    // normalised bytes before the last entry
+
+	waiting [gram + 1]beginning // of entries that have not seen all their bytes, a ring
+	head    int
+	tail    int
+
+	batch [64]place // of entries to be made
+	full  int       // how many of batch
+}
+
+// A place is where an entry points to, in bytes since the shelf was new.
+type place struct{ hash, at uint32 }
+
+// put makes an entry for the text at raw. Entries are made in batches: the table is larger than a processor's cache, and
+// the memory for many can be waited for at once.
+func (r *reader) put(hash uint32, raw int) {
+	r.batch[r.full] = place{hash, uint32(r.entry.base + raw)}
+	if r.full++; r.full == len(r.batch) {
+		r.flush()
+	}
+}
+
+func (r *reader) flush() {
+	r.table.take(r.batch[:r.full], r.entry.kind)
+	r.full = 0
+}
+
+// A beginning is where an entry will point to.
+type beginning struct{ raw, n int }
+
+// begin notes that a normalised character follows that begins at i.
+func (r *reader) begin(i int, alone bool) {
+	switch {
+	case alone:
+		r.finish()
+		r.wordRaw, r.wordN = i, r.n
+	case r.wordRaw < 0:
+		r.wordRaw, r.wordN = i, r.n
+	case r.n-r.stop < long:
+		return
+	}
+	r.stop = r.n
+	r.waiting[r.tail%len(r.waiting)] = beginning{i, r.n}
+	r.tail++
+}
+
+// push takes a normalised byte.
+func (r *reader) push(c byte) {
+	r.last = r.last<<8 | uint64(c)
+	r.n++
+	for r.head < r.tail && r.n-r.waiting[r.head%len(r.waiting)].n >= gram {
+		r.put(hashGram(r.last), r.waiting[r.head%len(r.waiting)].raw)
+		r.head++
+	}
+}
+
+// finish ends a word.
+func (r *reader) finish() {
+	if r.wordRaw >= 0 && r.n-r.wordN < gram && r.n-r.wordN >= shortestWord {
+		r.put(hashWord(r.last, r.n-r.wordN), r.wordRaw)
+	}
+	r.wordRaw = -1
+}
+
+// rest makes entries of the beginnings that less than eight bytes follow: by the words alone.
+func (r *reader) rest() { r.head = r.tail }
+
+// done returns up to where all beginnings are in the table.
+func (r *reader) done(at int) int {
+	if r.head < r.tail {
+		at = min(at, r.waiting[r.head%len(r.waiting)].raw)
+	}
+	if r.wordRaw >= 0 && r.n-r.wordN < gram {
+		at = min(at, r.wordRaw)
+	}
+	return at
+}

@@ -1,0 +1,175 @@
+package provenance
+
+import "unicode/utf8"
+
+// Trace says where a value came from.
+func (x *Index) Trace(text string) Trace {
+	cut := len(text) > maxValue
+	if cut {
+		text = text[:maxValue]
+	}
+	v := newValue([]byte(text))
+	t := x.tile(v, Exact)
+	decodings(v.text, func(plain []byte) {
+		hidden := x.tile(newValue(plain), Decoded)
+		if raised := hidden.From & (Private | Untrusted); raised != 0 {
+			t.From |= raised
+			t.Whole = false
+			t.Matches = append(t.Matches, hidden.Matches...)
+		}
+	})
+	if cut {
+		t.From, t.Whole = t.From|Novel, false
+	}
+	t.Matches = t.Matches[:min(len(t.Matches), maxMatches)]
+	return t
+}
+
+func newValue(text []byte) *value { return &value{text, normal(text)} }
+
+// tile covers the value with the longest pieces, from left to right.
+func (x *Index) tile(v *value, how How) Trace {
+	var t Trace
+	places := make([]int, 0, 2*slots)
+	for i := 0; i < len(v.norm); {
+		if !v.looksAt(i) {
+			i++
+			continue
+		}
+		p := x.best(v, i, places)
+		if !v.counts(p) {
+			if v.begins[i] && !v.neutral(i) {
+				t.From |= Novel
+			}
+			i++
+			continue
+		}
+		t.From |= p.kinds
+		t.Whole = p.start == 0 && p.end == len(v.norm) && v.isAll(p)
+		if len(t.Matches) < maxMatches {
+			t.Matches = append(t.Matches, p.match(how))
+		}
+		i = p.end
+	}
+	if t.From == 0 && len(v.norm) > 0 {
+		t.From = Novel // nothing but function words says nothing
+	}
+	return t
+}
+
+func (p *piece) match(how How) Match {
+	if p.loose {
+		how = max(how, Normalised)
+	}
+	return Match{Source: p.source, Start: p.from, End: p.to, At: p.at, How: how}
+}
+
+// isAll reports whether the piece is the value, but for white space around it.
+func (v *value) isAll(p piece) bool {
+	return skipWhite(v.text, 0) == p.from && skipWhite(v.text, p.to) == len(v.text)
+}
+
+// looksAt reports whether a piece may begin at i.
+func (v *value) looksAt(i int) bool {
+	if v.begins[i] {
+		return true
+	}
+	for k := i; k < i+standsOut; k++ {
+		if k >= len(v.ends) || (v.ends[k] && k < i+standsOut-1) {
+			return false
+		}
+	}
+	return utf8.RuneStart(v.norm[i])
+}
+
+// counts reports whether a piece is long enough to say anything; see the package comment.
+func (v *value) counts(p piece) bool {
+	if p.end == 0 {
+		return false
+	}
+	n, words, digits, letters := p.end-p.start, 0, 0, 0
+	for i := p.start; i < p.end; i++ {
+		if v.ends[i] {
+			words++
+		}
+		if c := v.norm[i]; '0' <= c && c <= '9' {
+			digits++
+		} else {
+			letters++
+		}
+	}
+	if n == len(v.norm) && words == 1 && letters >= 3 && !common[string(v.norm)] {
+		return true
+	}
+	return (words >= 2 && n >= 6 && letters >= 3) || (words >= 1 && n >= 8) || (n >= 4 && digits > 0) || n >= standsOut
+}
+
+// neutral reports whether the word at i is one that stands in every text.
+func (v *value) neutral(i int) bool { return common[string(v.norm[i:v.wordEnd(i)])] }
+
+// best returns the longest piece that begins at i. Of pieces of one length the one that the user wrote comes first, then one
+// of a trusted source: who else says the same does not make it theirs.
+func (x *Index) best(v *value, i int, places []int) (best piece) {
+	if v.begins[i] {
+		best = x.user.longest(v, i)
+	}
+	places = x.data.find(v, i, places[:0])
+	for _, place := range places {
+		if p := x.data.piece(v, i, place); p.end > best.end || (p.end == best.end && p.end > 0 && rank(p.kinds) < rank(best.kinds)) {
+			best = p
+		}
+	}
+	return best
+}
+
+// rank orders pieces of one length.
+func rank(k Kinds) int {
+	for i, kind := range []Kinds{User, Trusted, Trusted | Private, Untrusted, Untrusted | Private, Private | Novel} {
+		if k == kind {
+			return i
+		}
+	}
+	return int(User | Trusted | Private | Untrusted | Novel)
+}
+
+// find appends the places where a piece may begin that begins at i in the value.
+func (s *shelf) find(v *value, i int, places []int) []int {
+	if len(v.norm)-i >= gram {
+		places = s.table.find(hashGram(packed(v.norm[i:i+gram])), places)
+	}
+	if !v.begins[i] {
+		return places
+	}
+	if end := v.wordEnd(i); end-i < gram && end-i >= shortestWord {
+		places = s.table.find(hashWord(packed(v.norm[i:end]), end-i), places)
+	}
+	return places
+}
+
+func packed(b []byte) (n uint64) {
+	for _, c := range b {
+		n = n<<8 | uint64(c)
+	}
+	return n
+}
+
+// piece compares the value at i with the text at the place.
+func (s *shelf) piece(v *value, i, place int) piece {
+	text, src, ok := s.reach(place)
+	if !ok {
+		return piece{}
+	}
+	at := place - max(src.start, s.base)
+	p := v.similar(i, text, at)
+	p.source, p.kinds = src.Source, src.Kinds
+	if src.Kinds&Trusted == 0 {
+		p.loose = p.end == 0 || v.verbatim(i, text, at).end < p.end
+	} else if exact := v.verbatim(i, text, at); exact.end >= p.end && exact.end > 0 {
+		exact.source, exact.kinds = src.Source, src.Kinds
+		p = exact
+	} else {
+		p.kinds = src.Kinds&Private | Novel
+	}
+	p.at += max(0, s.base-src.start) // how much of the source was forgotten
+	return p
+}
