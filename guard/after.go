@@ -35,13 +35,15 @@ type Outcome struct {
 	Answer   Answer      // what to hand on, a result with its _meta.annotations; empty unless the agent may see it
 	Label    label.Label // the label of the answer
 	Question *Question   // set if Effect is Ask
+	Redeemed string      // as in a Verdict
 }
 
 // Allowed reports whether the agent may see the answer.
 func (o Outcome) Allowed() bool { return o.Effect == policy.Allow || o.Effect == policy.Warn }
 
 // After labels the answer to a call that Before allowed, decides whether the agent may see it, and, if so,
-// raises the agent session by its label. A withheld answer does not enter the agent's context, so it raises nothing.
+// raises the agent session by its label. For an [Call.Inquiry] the answer is the question's params: what a server asks
+// enters the context of a person or a model just as what it returns. A withheld answer does not enter the agent's context, so it raises nothing.
 func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if (a.Result == nil) == (a.Error == nil) {
 		return withheld(errors.New("a server answered with neither or both of result and error"))
@@ -53,6 +55,9 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	// What the guard reads of a result, which may be large: one scan for all questions.
 	said := json.RawMessage(annotation.Outline(a.Result))
 	l, defects := c.answerLabel(a, said)
+	if c.isSilent() {
+		l = label.Label{}
+	}
 	for _, d := range defects {
 		if err := g.Defect(ctx, c, d); err != nil {
 			return withheld(err)
@@ -64,7 +69,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if err != nil {
 		return withheld(err)
 	}
-	o := Outcome{Effect: v.Effect, Rule: v.Rule, Message: v.Message, Label: l, Question: v.Question}
+	o := Outcome{Effect: v.Effect, Rule: v.Rule, Message: v.Message, Label: l, Question: v.Question, Redeemed: v.Redeemed}
 	if !o.Allowed() {
 		return o
 	}

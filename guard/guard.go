@@ -94,6 +94,13 @@ type Call struct {
 	Effective contract.Contract // what counts: contract.Effective(Declared, Trust)
 
 	Held string // why the call must not go, whatever policy says of it; "" if nothing holds it
+
+	// Further says that the request goes on with a call that went out before, and adds nothing but answers to its
+	// server's questions: see [Guard.Onward].
+	Further bool
+
+	asked  bool  // it is a question of the server, see Inquiry
+	within *Call // in which the server asked; nil if that is not known
 }
 
 // A Verdict is what may happen to a call.
@@ -103,6 +110,7 @@ type Verdict struct {
 	Message  string          // for people and for the agent
 	Params   json.RawMessage // what to send: the params with the session's annotations; nil unless the call may go
 	Question *Question       // set if Effect is Ask
+	Redeemed string          // the binding of the acceptance that was used up; empty if none was
 }
 
 // Allowed reports whether the call may go.
@@ -110,6 +118,9 @@ func (v Verdict) Allowed() bool { return v.Effect == policy.Allow || v.Effect ==
 
 // Before decides whether the call may happen.
 func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
+	if IsInquiry(c.Method) && !c.asked {
+		return denied(errBackwards)
+	}
 	seen, err := g.enter(ctx, c)
 	if err != nil {
 		return denied(err)
@@ -123,6 +134,12 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		return denied(err)
 	}
 	if !v.Allowed() {
+		return v
+	}
+	if c.asked {
+		if v.Params, err = g.reply(ctx, c, seen); err != nil {
+			return denied(err)
+		}
 		return v
 	}
 	if v.Params, err = upward(c, seen); err != nil {
@@ -187,12 +204,8 @@ func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer jso
 	if v.Effect == policy.Ask {
 		v.Question = g.question(c, f, d, answer, canonical)
 		e.Binding = v.Question.Binding
-		ok, err := g.redeem(ctx, v.Question.Binding)
-		if err != nil {
+		if err := g.redeem(ctx, c, &v, d.by); err != nil {
 			return Verdict{}, err
-		}
-		if ok {
-			v.Effect, v.Question = policy.Allow, nil
 		}
 	}
 	e.Effect = v.Effect.String()
@@ -220,17 +233,6 @@ func (g *Guard) hold(ctx context.Context, c *Call, f *policy.Facts) Verdict {
 		return denied(fmt.Errorf("recording the decision: %w", err))
 	}
 	return v
-}
-
-func (g *Guard) redeem(ctx context.Context, binding string) (bool, error) {
-	if g.opts.Approvals == nil {
-		return false, nil
-	}
-	ok, err := g.opts.Approvals.Redeem(ctx, binding)
-	if err != nil {
-		return false, fmt.Errorf("redeeming an approval: %w", err)
-	}
-	return ok, nil
 }
 
 // raise records that l joins into the call's agent session, and joins it there and into its ancestors. A label that is

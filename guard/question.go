@@ -28,6 +28,10 @@ type Question struct {
 	Also      []policy.Match // further rules that ask, in the order of the policy
 	Label     label.Label    // what the session has seen; for a result, of the result
 	Origins   []Origin       // where that came from, oldest first
+
+	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
+	outerMethod    string
+	outerArguments []byte
 }
 
 // question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
@@ -47,19 +51,31 @@ func (g *Guard) question(c *Call, f *policy.Facts, d ruling, answer json.RawMess
 		q.Label = *f.Response
 		q.Origins = nil
 	}
+	if c.within != nil {
+		q.outerMethod, q.outerArguments = c.within.Method, canonicalArguments(c.within.Params)
+	}
 	seen := must(json.Marshal(f.Session.Label))
-	var b strings.Builder
-	for _, part := range []string{
+	q.Binding = bind(
 		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
 		c.Effective.String(), string(seen), d.by, f.Phase.String(), string(answer),
-	} {
-		fmt.Fprintf(&b, "%d:%s", len(part), part)
-	}
-	q.Binding = digest([]byte(b.String()))
+	)
 	return q
 }
 
-// Asks reports whether the question is about a request with this method and, but for metadata, these params.
+// bind returns a digest of parts that no other list of parts has.
+func bind(parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		fmt.Fprintf(&b, "%d:%s", len(part), part)
+	}
+	return digest([]byte(b.String()))
+}
+
+// Asks reports whether the question is about a request with this method and, but for metadata, these params, or about what
+// its server asks in the middle of it.
 func (q *Question) Asks(method string, params json.RawMessage) bool {
+	if q.outerMethod != "" {
+		return q.outerMethod == method && bytes.Equal(q.outerArguments, canonicalArguments(params))
+	}
 	return q.Method == method && bytes.Equal(q.Arguments, canonicalArguments(params))
 }

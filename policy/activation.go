@@ -75,6 +75,12 @@ func (a *activation) plainRead() bool {
 	return a.annotations.ReadOnly == contract.Yes || a.facts.Tool.Declared.ReadOnly == contract.Yes
 }
 
+// byAgent reports whether the agent chose what goes out. What a person types for a server, and the folders that the host has
+// open, are answers that no agent wrote.
+func (a *activation) byAgent() bool {
+	return a.facts.Method != "elicitation/create" && a.facts.Method != "roots/list"
+}
+
 // boundedText returns the text, or an error if it is longer than rules may read.
 func boundedText(s string) ref.Val {
 	if len(s) > expression.MaxText {

@@ -108,6 +108,37 @@ var defaultCases = []defaultCase{
 	{"after something malicious, a silent tool", malicious, silent, unknown, some, policy.Ask, rules(badAsk)},
 }
 
+// answerCases are the answers to questions of servers that the built-in policy decides. Their contracts are what is left of a
+// tool's where it is answered: see guard.Call.Inquiry.
+var answerCases = []struct {
+	name    string
+	method  string
+	session label.Label
+	tool    contract.Contract
+	effect  policy.Effect
+	rules   []string
+}{
+	{"a clean session's model answers", sampling, clean, silent, policy.Allow, nil},
+	{"an untrusted session's model answers", sampling, untrusted, mailer, policy.Allow, nil},
+	{"a private session's model answers", sampling, private, silent, policy.Ask, rules(leaveAsk)},
+	{"a private session's model answers a closed world", sampling, both, drafts, policy.Allow, nil},
+	{"a model that has seen credentials answers", sampling, credentials, silent, policy.Ask, rules(credAsk, leaveAsk)},
+	{"a model that has seen credentials answers what says public", sampling, credentials, poster, policy.Block, rules(credBlock, leaveAsk)},
+	{"a model that has seen something malicious answers", sampling, malicious, silent, policy.Ask, rules(badAsk)},
+	{"a person answers in an untrusted session", elicitation, untrusted, silent, policy.Allow, nil},
+	{"a person answers in a private session", elicitation, both, mailer, policy.Allow, nil},
+	{"a person answers in a session with credentials", elicitation, credentials, silent, policy.Allow, nil},
+	{"a person answers what says public", elicitation, credentials, poster, policy.Allow, nil},
+	{"a person answers after something malicious", elicitation, malicious, silent, policy.Allow, nil},
+	{"a host tells its folders", roots, label.Join(both, malicious), mailer, policy.Allow, nil},
+}
+
+const (
+	sampling    = "sampling/createMessage"
+	elicitation = "elicitation/create"
+	roots       = "roots/list"
+)
+
 // resultCases are the results that the built-in policy decides.
 var resultCases = []struct {
 	name   string
@@ -147,6 +178,14 @@ func checkDefault(p *policy.Policy) (wrong []string) {
 			Arguments: []byte(c.args),
 		}, c.effect, c.rules)
 	}
+	for _, c := range answerCases {
+		check(c.name, &policy.Facts{
+			Method:    c.method,
+			Tool:      policy.ToolFacts{Name: c.method, Declared: c.tool, Annotations: contract.Effective(c.tool, trusted)},
+			Session:   policy.SessionFacts{Label: c.session},
+			Arguments: []byte(some),
+		}, c.effect, c.rules)
+	}
 	overlaid := contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No}.Assume()
 	check("both, and a read that the operator knows to be closed", &policy.Facts{
 		Tool:    policy.ToolFacts{Declared: openReader, Annotations: overlaid},
@@ -168,7 +207,7 @@ func TestDefault(t *testing.T) {
 // TestDefaultMutants takes each rule away, and replaces each term of each condition by true and by false: every such change
 // must be seen by a case, so that no part of the policy is there without a reason.
 func TestDefaultMutants(t *testing.T) {
-	term := regexp.MustCompile(`"\w+" in [\w.]+|has\([\w.]+\)|[a-z]+\.[\w.]+`)
+	term := regexp.MustCompile(`"\w+" in [\w.]+|has\([\w.]+\)|[a-z]+\.[\w.]+( != "[\w/]+")?`)
 	original := policy.Default().Rules()
 	if wrong := checkDefault(load(t, render(original))); len(wrong) > 0 {
 		t.Fatalf("rendering changes the policy: %v", wrong)

@@ -8,7 +8,7 @@ import (
 // Facts is everything that a policy may look at. The caller fills it and must not change it during [Policy.Decide].
 type Facts struct {
 	Phase   Phase
-	Method  string // "tools/call", "resources/read" or "prompts/get"
+	Method  string // "tools/call", "resources/read", "prompts/get", or that of a question that the server asks
 	Tool    ToolFacts
 	Server  ServerFacts
 	Session SessionFacts

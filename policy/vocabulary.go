@@ -67,7 +67,9 @@ var (
 	sourceNames      = []string{"untrustedPublic", "trustedPublic", "internal", "user", "system"}
 	classNames       = []string{"user", "pii", "financial", "credentials", "regulated", "unspecified"}
 	trustNames       = []string{"untrusted", "known", "trusted"}
-	methodNames      = []string{"tools/call", "resources/read", "prompts/get"}
+	methodNames      = []string{
+		"tools/call", "resources/read", "prompts/get", "elicitation/create", "sampling/createMessage", "roots/list",
+	}
 )
 
 // regulated starts the name of a class of regulated data whose regime is named.
@@ -181,6 +183,7 @@ func callFacts() []fact {
 	return []fact{
 		text("call.method", methodNames, func(a *activation) string { return a.facts.Method }),
 		text("call.name", nil, func(a *activation) string { return a.facts.Tool.Name }),
+		boolean("call.byAgent", (*activation).byAgent),
 		boolean("call.plainRead", (*activation).plainRead),
 		boolean("call.hasArguments", func(a *activation) bool { return hasMembers(a.facts.Arguments) }),
 		{name: expression.Arguments, typ: cel.MapType(cel.StringType, cel.DynType),

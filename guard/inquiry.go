@@ -1,0 +1,111 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/session"
+)
+
+// The requests that servers make of hosts: for what a person types, for what the host's model writes, and for the
+// folders that the host has open (2025-11-25, Elicitation, Sampling, Roots; the same methods in 2026-07-28, Multi Round-Trip
+// Requests).
+const (
+	Elicitation = "elicitation/create"
+	Sampling    = "sampling/createMessage"
+	Roots       = "roots/list"
+)
+
+// errBackwards says that a request came from the wrong side: rules may take its method for proof that a server asked.
+var errBackwards = errors.New("only servers make this request")
+
+// IsInquiry reports whether only servers make requests with this method.
+func IsInquiry(method string) bool {
+	return method == Elicitation || method == Sampling || method == Roots
+}
+
+// Inquiry returns the call that stands for a question which the server asks in the middle of c. [Guard.After] decides
+// whether the host may be asked, with the question's params as the result; [Guard.Before] of its [Call.Reply] whether the
+// answer may go to the server. Its contract is that of c, except that to be given an answer is never only to read.
+func (c *Call) Inquiry(method string, params json.RawMessage) *Call {
+	q := *c
+	q.asked, q.within = true, c
+	q.Method, q.Name, q.Params, q.Arguments = method, method, params, rawjson.Delete(params, "_meta")
+	q.Declared.ReadOnly, q.Effective.ReadOnly = contract.Unknown, contract.No
+	return &q
+}
+
+// Reply returns the call that stands for the host's answer to an inquiry. For a form, its arguments are what was typed.
+func (c *Call) Reply(answer json.RawMessage) *Call {
+	r := *c
+	r.Params, r.Arguments = answer, rawjson.Delete(answer, "_meta")
+	if c.Method != Elicitation {
+		return &r
+	}
+	content, _ := rawjson.Get(answer, "content")
+	rest := rawjson.Delete(rawjson.Delete(r.Arguments, "action"), "content")
+	switch {
+	case rawjson.Kind(answer) != '{', hasMembers(rest), content != nil && rawjson.Kind(content) != '{' && rawjson.Kind(content) != 'n':
+		// Not the answer that the specification knows, so all of it counts.
+	case hasMembers(content):
+		r.Arguments = content
+	default:
+		r.Arguments = nil // declined, or there was nothing to type
+	}
+	return &r
+}
+
+// carries returns the label of what a reply brings into the session: what a person types is the person's own. What the
+// model writes is made of what the session holds already, and folders name no data.
+func (c *Call) carries() label.Label {
+	if c.Method != Elicitation || c.Arguments == nil {
+		return label.Label{}
+	}
+	typed := label.Label{Sources: label.SetOf(label.UserSource), Sensitivity: label.SetOf(label.User)}.Normal()
+	typed.Attribution = label.SetOf(c.URI())
+	return typed
+}
+
+// reply raises the session by what a reply carries, since results of its server may repeat it, and returns what to send.
+func (g *Guard) reply(ctx context.Context, c *Call, seen session.State) (json.RawMessage, error) {
+	l := c.carries()
+	if _, err := g.raise(ctx, c, seen.Label, l); err != nil {
+		return nil, err
+	}
+	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})
+	return stripOwnMeta(c.Params), nil
+}
+
+// isSilent reports whether an inquiry says nothing that a person or a model could read.
+func (c *Call) isSilent() bool {
+	return c.asked && (c.Arguments == nil || rawjson.Kind(c.Arguments) == '{' && !hasMembers(c.Arguments))
+}
+
+// ReplyMethod tells by its form which kind of question an answer is for, where nobody remembers the question. What is
+// neither what a person typed nor a list of folders counts as the model's.
+func ReplyMethod(answer json.RawMessage) string {
+	var names []string
+	for name := range rawjson.Members(rawjson.Delete(answer, "_meta")) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	switch {
+	case slices.Equal(names, []string{"action"}), slices.Equal(names, []string{"action", "content"}):
+		return Elicitation
+	case slices.Equal(names, []string{"roots"}):
+		return Roots
+	}
+	return Sampling
+}
+
+func hasMembers(object json.RawMessage) bool {
+	for range rawjson.Members(object) {
+		return true
+	}
+	return false
+}
