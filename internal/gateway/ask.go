@@ -51,6 +51,9 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + err.Error())
 	}
 	if x.who.modern() {
+		for _, binding := range x.redeemed {
+			book.Restore(binding, p.Expires) // the host sends all of it again
+		}
 		return x.inputRequired(p, params, held == nil)
 	}
 	ctx, cancel := context.WithDeadline(ctx, p.Expires)

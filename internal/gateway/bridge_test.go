@@ -103,11 +103,11 @@ func helpful(action string) *mcp.ClientOptions {
 func TestServersMayAskInEveryPairing(t *testing.T) {
 	pairings(t, func(t *testing.T, p *pairing) {
 		s := p.connect(t, helpful("accept"))
-		for tool, want := range map[string]string{
-			"form": "accept ann", "model": "model paris", "roots": "0 roots", "twice": "done twice",
+		for _, c := range []struct{ tool, want string }{
+			{"model", "model paris"}, {"roots", "0 roots"}, {"form", "accept ann"}, {"twice", "done twice"},
 		} {
-			if res, text := callTool(t, s, tool, nil); text != want || res.IsError {
-				t.Errorf("%s: %q, want %q", tool, text, want)
+			if res, text := callTool(t, s, c.tool, nil); text != c.want || res.IsError {
+				t.Errorf("%s: %q, want %q", c.tool, text, c.want)
 			}
 		}
 	})

@@ -28,6 +28,7 @@ type front struct {
 	host    host
 	leaving chan struct{}   // closed when no more is read from the host
 	life    context.Context // ends when nothing may be written to it any more
+	agents  agents
 
 	mu       sync.Mutex
 	era      *caller // what the handshake agreed; nil before it and in 2026-07-28

@@ -23,7 +23,8 @@ type exchange struct {
 
 	modernServer bool // whether the server that answered speaks 2026-07-28
 
-	warning *guard.Refusal // what the agent is told beside the answer; nil if nothing
+	warning  *guard.Refusal // what the agent is told beside the answer; nil if nothing
+	redeemed []string       // acceptances that were used up for what has not happened yet
 }
 
 // guarded takes a request that carries data to its server and the answer back, as far as the guard lets it.
@@ -45,49 +46,54 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
+	_, answers := rawjson.Get(x.m.Params, "inputResponses")
+	x.route.call.Further = answers || x.state != nil
 	if resumed != nil && resumed.said != approve.Accepted {
 		q := resumed.question
 		x.letGo()
+		if resumed.held != nil {
+			x.abandon(*resumed.held, &rpc.Message{})
+		}
 		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: notAccepted(resumed.said, q)})
 	}
 	if resumed != nil && resumed.held != nil {
 		return x.handOn(ctx, *resumed.held)
 	}
+	if refusal := x.permitAnswers(ctx); refusal != nil {
+		return refusal
+	}
+	return x.rounds(ctx)
+}
+
+// rounds sends the request until its server answers without a question that a host of an older revision has to be asked.
+func (x *exchange) rounds(ctx context.Context) *rpc.Message {
 	for round := range maxRounds {
 		answer, refusal := x.round(ctx)
 		switch {
 		case refusal != nil:
 			return refusal
-		case who.modern() || !needsInput(answer.Result):
+		case x.who.modern() || !needsInput(answer.Result):
 			return x.handOn(ctx, *answer)
 		}
 		if refusal := x.fulfil(ctx, *answer, round); refusal != nil {
 			return refusal
 		}
 	}
-	return internalError(m, fmt.Errorf("server %s still asks for input after %d rounds", x.route.call.Server, maxRounds))
+	return internalError(x.m, fmt.Errorf("server %s still asks for input after %d rounds", x.route.call.Server, maxRounds))
 }
 
 // round asks the guard, then the server. It returns the server's answer, or what to answer the host instead.
 func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
-	g := x.f.g
-	v := g.guard.Before(ctx, x.route.call)
-	if v.Effect == policy.Ask {
-		if refusal := x.ask(ctx, v.Question, nil); refusal != nil {
-			return nil, refusal
-		}
-		v = g.guard.Before(ctx, x.route.call)
+	v, refusal := x.permit(ctx, x.route.call)
+	if refusal != nil {
+		return nil, refusal
 	}
-	if !v.Allowed() {
-		x.letGo()
-		return nil, x.refused(afterAnswer(v.Refusal()))
-	}
-	x.warn(v.Refusal())
 	params, err := x.route.params(v.Params)
 	if err != nil {
 		return nil, internalError(x.m, err)
 	}
 	answer, err := x.send(ctx, params)
+	x.redeemed = nil
 	if err == nil && x.who.modern() && x.modernServer && needsInput(answer.Result) {
 		answer.Result, err = x.wrap(answer.Result)
 	}
@@ -128,33 +134,18 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	return l.call(ctx, fl, x.m.Method, params)
 }
 
-// admit asks the guard, and if need be a person, whether the agent may see an answer. It returns what to answer the host
-// instead if not.
-func (x *exchange) admit(ctx context.Context, a guard.Answer) (guard.Outcome, *rpc.Message) {
-	o := x.f.g.guard.After(ctx, x.route.call, a)
-	if o.Effect == policy.Ask {
-		if refusal := x.ask(ctx, o.Question, &a); refusal != nil {
-			return o, refusal
-		}
-		o = x.f.g.guard.After(ctx, x.route.call, a)
-	}
-	if !o.Allowed() {
-		return o, x.refused(afterAnswer(o.Refusal()))
-	}
-	return o, nil
-}
-
 // handOn gives the agent an answer, as far as the guard lets it.
 func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
-	o, refusal := x.admit(ctx, a)
+	o, refusal := x.screen(ctx, a)
 	switch {
 	case refusal != nil:
+		x.abandon(a, refusal)
 		return refusal
 	case o.Answer.Error != nil:
 		return &rpc.Message{ID: x.m.ID, Error: o.Answer.Error}
 	}
 	result := forHost(o.Answer.Result, x.who, x.m.Method == "resources/read" && !needsInput(o.Answer.Result))
-	if x.warn(o.Refusal()); x.warning != nil {
+	if x.warning != nil {
 		var err error
 		if result, err = guard.WithVerdict(result, *x.warning); err != nil {
 			return internalError(x.m, err)

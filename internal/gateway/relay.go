@@ -44,18 +44,7 @@ func (r relay) Request(ctx context.Context, m *rpc.Message) *rpc.Message {
 	if f == nil || f.takesNoRequests() {
 		return r.l.hold(ctx, m)
 	}
-	if fl := r.l.flights.newest(); fl != nil {
-		if rerr := r.l.set.g.screen(ctx, fl, m); rerr != nil {
-			return rpc.ReplyError(m.ID, rerr)
-		}
-		defer fl.wait()()
-		ctx = fl.related(ctx)
-	}
-	answer, err := f.request(ctx, m.Method, m.Params)
-	if err != nil {
-		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InternalError, Message: err.Error()})
-	}
-	return &rpc.Message{ID: m.ID, Result: answer.Result, Error: answer.Error, Rest: answer.Rest}
+	return r.l.inquire(ctx, f, m)
 }
 
 // Defect records that the server broke the protocol, as long as it does not flood.

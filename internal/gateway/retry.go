@@ -114,7 +114,7 @@ func (f *front) carried(m *rpc.Message, sealed string) *rpc.Error {
 // fulfil asks a host of an older revision what the server wants to know, and makes the request anew with the answers. It
 // returns what to answer the host with if that does not work.
 func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *rpc.Message {
-	o, refusal := x.admit(ctx, answer)
+	o, refusal := x.screen(ctx, answer)
 	if refusal != nil {
 		return refusal
 	}
@@ -123,7 +123,10 @@ func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *
 	asked, _ := rawjson.Get(o.Answer.Result, "inputRequests")
 	responses := json.RawMessage(`{}`)
 	for name, request := range rawjson.Members(asked) {
-		response, err := x.answerFor(ctx, request)
+		response, refusal, err := x.answerFor(ctx, request)
+		if refusal != nil {
+			return refusal
+		}
 		if err == nil {
 			responses, err = rawjson.Set(responses, response, name)
 		}
@@ -145,24 +148,22 @@ func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *
 	return nil
 }
 
-// answerFor asks the host one of a server's questions.
-func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (json.RawMessage, error) {
-	raw, _ := rawjson.Get(request, "method")
-	method, _ := rawjson.String(raw)
+// answerFor asks the host one of a server's questions. It returns the answer, or what to answer the request with instead.
+func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (_ json.RawMessage, refusal *rpc.Message, err error) {
+	method, params := inputRequest(request)
 	if !takesRequest(x.who.capabilities, method) {
-		return nil, fmt.Errorf("the host does not take %.100q", method)
+		return nil, nil, fmt.Errorf("the host does not take %.100q", method)
 	}
-	params, _ := rawjson.Get(request, "params")
-	answer, err := x.f.request(ctx, method, params)
+	answer, refusal := x.inquire(ctx, method, params)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", method, err)
+	case refusal != nil:
+		return nil, refusal, nil
 	case answer.Error != nil:
-		return nil, fmt.Errorf("the host answers %s: %w", method, answer.Failure())
+		return nil, nil, fmt.Errorf("the host answers %s: %w", method, answer.Failure())
 	case rawjson.Kind(answer.Result) != '{':
-		return nil, fmt.Errorf("the host answers %s with no object", method)
+		return nil, nil, fmt.Errorf("the host answers %s with no object", method)
 	}
-	return answer.Result, nil
+	return answer.Result, nil, nil
 }
 
 // renew replaces what the last round added to the request.
@@ -176,18 +177,7 @@ func (x *exchange) renew(responses, state json.RawMessage) error {
 	}
 	again := *x.m
 	again.Params = params
-	x.m, x.route.call.Params = &again, params
-	return nil
-}
-
-// screen shows the guard what a server asks in the middle of a call, as part of what it answers to that call.
-func (g *Gateway) screen(ctx context.Context, fl *flight, m *rpc.Message) *rpc.Error {
-	if fl == nil || m.Params == nil {
-		return nil
-	}
-	if o := g.guard.After(ctx, fl.call, guard.Answer{Result: m.Params}); !o.Allowed() {
-		return rpc.Errorf(guard.CodeRefused, "%s may not be asked: %s", m.Method, o.Message)
-	}
+	x.m, x.route.call.Params, x.route.call.Further = &again, params, true
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/policy"
 )
 
 // A retry is a host of 2026-07-28 that answers questions by hand.
@@ -115,30 +114,46 @@ func TestHeldCallsAreBounded(t *testing.T) {
 	}
 }
 
-// TestApprovalComesInBetween has a policy ask about the call, and its server ask too: neither answer may be lost.
+// TestApprovalComesInBetween has a policy ask about the call, and its server ask too: the person is asked once for the call
+// with all its rounds, and again for the next call, which is the same but for that it is another.
 func TestApprovalComesInBetween(t *testing.T) {
-	rules, err := policy.Load("p.yaml", []byte(`version: 1
-default: allow
+	rules := mustLoad(t, `version: 1
 rules:
   - {name: always-ask, when: call, if: "call.name == 'form'", effect: ask, message: sure?}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	eachServer(t, func(t *testing.T, p *pairing) {
 		r := &retry{wire: p.wire(t)}
 		const yes = `"inputResponses":{"dev.weir/approval":{"action":"accept"}}`
-		state, _ := r.state(r.call("form", ""))
-		state, question := r.state(r.call("form", state+","+yes))
-		if question == "dev.weir/approval" {
-			t.Fatal("asked again before the server was")
-		}
-		state, approval := r.state(r.call("form", state+","+accept(question)))
-		if approval != "dev.weir/approval" {
-			t.Fatalf("the second round was not asked about: %s", approval)
-		}
-		if answer := r.call("form", state+","+yes); !strings.Contains(answer, "accept ann") {
-			t.Errorf("in the end: %s", answer)
+		for range 2 {
+			state, approval := r.state(r.call("form", ""))
+			if approval != "dev.weir/approval" {
+				t.Fatalf("the call was not asked about, but %q", approval)
+			}
+			state, question := r.state(r.call("form", state+","+yes))
+			if question == "dev.weir/approval" {
+				t.Fatal("asked again before the server was")
+			}
+			if answer := r.call("form", state+","+accept(question)); !strings.Contains(answer, "accept ann") {
+				t.Errorf("the second round: %s", answer)
+			}
 		}
 	}, func(o *gateway.Options) { o.Policy = rules })
+}
+
+// TestRoundsAreLetThroughOnce has a host use up the round that its server asked for, and then try another.
+func TestRoundsAreLetThroughOnce(t *testing.T) {
+	rules := mustLoad(t, `version: 1
+rules:
+  - {name: always-ask, when: call, if: "call.name == 'form'", effect: ask, message: sure?}
+`)
+	p := newPairing(t, newEra, newEra, "stdio", func(o *gateway.Options) { o.Policy = rules })
+	r := &retry{wire: p.wire(t)}
+	state, _ := r.state(r.call("form", ""))
+	state, question := r.state(r.call("form", state+`,"inputResponses":{"dev.weir/approval":{"action":"accept"}}`))
+	if answer := r.call("form", state+","+accept(question)); !strings.Contains(answer, "accept ann") {
+		t.Fatalf("the second round: %s", answer)
+	}
+	if _, again := r.state(r.call("form", state+","+accept(question))); again != "dev.weir/approval" {
+		t.Errorf("a third round went out unasked: %s", again)
+	}
 }

@@ -35,7 +35,7 @@ func (f *front) route(ctx context.Context, m *rpc.Message, set *links) (*route, 
 	case "completion/complete":
 		return f.byReference(ctx, m, set)
 	}
-	if all := set.all(); len(all) == 1 {
+	if all := set.all(); len(all) == 1 && !guard.IsInquiry(m.Method) {
 		return f.toOnly(m, all[0]), nil
 	}
 	return nil, rpc.Errorf(rpc.MethodNotFound, "method not found: %s", m.Method)
@@ -148,7 +148,7 @@ func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*r
 // to makes the route to a list's entry.
 func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMessage) *route {
 	r := &route{link: set.find(e.Server), call: &guard.Call{
-		ID: rand.Text(), Session: f.host.sessionRef(m.Params), Server: e.Server, Trust: e.Trust,
+		ID: rand.Text(), Session: f.agent(m.Params), Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
 		Held: e.Held,
 	}}
@@ -165,7 +165,7 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 // is assumed, and what its params hold counts as chosen by the agent.
 func (f *front) toOnly(m *rpc.Message, l *link) *route {
 	return &route{link: l, call: &guard.Call{
-		ID: rand.Text(), Session: f.host.sessionRef(m.Params), Server: l.server.Name, Trust: l.trust(),
+		ID: rand.Text(), Session: f.agent(m.Params), Server: l.server.Name, Trust: l.trust(),
 		Method: m.Method, Name: m.Method, Params: m.Params, Arguments: rawjson.Delete(m.Params, "_meta"),
 		Effective: contract.Pessimistic(),
 	}}

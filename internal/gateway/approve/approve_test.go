@@ -193,7 +193,12 @@ func TestPrompts(t *testing.T) {
 	for range 10 {
 		many.Origins = append(many.Origins, origins...)
 	}
-	for name, q := range map[string]*guard.Question{"plain": plain, "result": result, "forged": forged, "many": many} {
+	answer, inquiry := question(), question()
+	answer.Method, answer.Name = guard.Sampling, guard.Sampling
+	answer.Arguments = json.RawMessage(`{"content":{"text":"paris","type":"text"},"role":"assistant"}`)
+	inquiry.Method, inquiry.Name, inquiry.Phase = guard.Elicitation, guard.Elicitation, policy.OnResult
+	inquiry.Arguments = json.RawMessage(`{"message":"your password?","mode":"form"}`)
+	for name, q := range map[string]*guard.Question{"answer": answer, "inquiry": inquiry, "plain": plain, "result": result, "forged": forged, "many": many} {
 		got := approve.Text(q)
 		path := filepath.Join("testdata", name+".txt")
 		if *update {

@@ -57,6 +57,7 @@ type Book struct {
 	opts Options
 
 	accepted guard.Accepted
+	onward   onward
 
 	mu   sync.Mutex
 	open map[string]*Pending // by id
@@ -147,11 +148,6 @@ func (b *Book) Answer(ctx context.Context, id, principal string, a Answer) error
 	}
 	b.accepted.Accept(p.Question.Binding, p.Expires)
 	return nil
-}
-
-// Redeem implements [guard.Approvals].
-func (b *Book) Redeem(ctx context.Context, binding string) (bool, error) {
-	return b.accepted.Redeem(ctx, binding)
 }
 
 // expire forgets what is too old. The map of questions is small (maxOpen), so a walk is cheap beside what asks.

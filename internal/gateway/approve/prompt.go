@@ -26,25 +26,51 @@ const (
 // could hide or reorder text is made visible; nothing of it comes first.
 func Text(q *guard.Question) string {
 	var b strings.Builder
-	if q.Phase == policy.OnResult {
-		fmt.Fprintf(&b, "Show the agent what %s of server %s returned?\n", Quoted(q.Name, maxName), q.Server)
-	} else {
-		fmt.Fprintf(&b, "Allow this call? %s\n", effects(q.Contract))
-		fmt.Fprintf(&b, "%s: %s of server %s\n", thing(q.Method), Quoted(q.Name, maxName), q.Server)
-		writeArguments(&b, q)
-	}
+	writeSubject(&b, q)
 	fmt.Fprintf(&b, "Why you are asked: %s (rule %s)\n", q.Message, q.Rule)
 	for _, m := range q.Also {
 		fmt.Fprintf(&b, "Also: %s (rule %s)\n", m.Message, m.Rule)
 	}
 	writeOrigins(&b, "Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
 	writeOrigins(&b, "Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
-	if q.Phase == policy.OnResult {
-		b.WriteString("It is shown once. No answer means no.")
-	} else {
+	switch {
+	case q.Phase != policy.OnResult:
 		b.WriteString("It is allowed once, for exactly these arguments. No answer means no.")
+	case guard.IsInquiry(q.Method):
+		b.WriteString("It is asked once. No answer means no.")
+	default:
+		b.WriteString("It is shown once. No answer means no.")
 	}
 	return b.String()
+}
+
+// writeSubject says what would happen, with what.
+func writeSubject(b *strings.Builder, q *guard.Question) {
+	switch asked := guard.IsInquiry(q.Method); {
+	case asked && q.Phase == policy.OnResult:
+		fmt.Fprintf(b, "Let server %s ask this? It wants %s.\n", q.Server, wanted(q.Method))
+		writeArguments(b, q)
+	case asked:
+		fmt.Fprintf(b, "Let server %s have this answer? It is %s. %s\n", q.Server, wanted(q.Method), effects(q.Contract))
+		writeArguments(b, q)
+	case q.Phase == policy.OnResult:
+		fmt.Fprintf(b, "Show the agent what %s of server %s returned?\n", Quoted(q.Name, maxName), q.Server)
+	default:
+		fmt.Fprintf(b, "Allow this call? %s\n", effects(q.Contract))
+		fmt.Fprintf(b, "%s: %s of server %s\n", thing(q.Method), Quoted(q.Name, maxName), q.Server)
+		writeArguments(b, q)
+	}
+}
+
+// wanted says what a server asks for.
+func wanted(method string) string {
+	switch method {
+	case guard.Elicitation:
+		return "what a person types"
+	case guard.Roots:
+		return "the folders that the host has open"
+	}
+	return "what the host's model writes"
 }
 
 // thing names what a request is about.

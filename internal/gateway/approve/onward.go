@@ -1,0 +1,61 @@
+package approve
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// maxOnward bounds the calls that may go on unasked. Of more, the oldest are asked about again.
+const maxOnward = 4096
+
+// An onward holds the bindings of calls that wait for their next round, each for a time and for one use. The zero onward is
+// ready to use.
+type onward struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+	order []string // bindings as they were added, oldest first; one that was used up may still be in it
+}
+
+func (o *onward) add(binding string, until time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.until == nil {
+		o.until = map[string]time.Time{}
+	}
+	if len(o.order) == maxOnward {
+		delete(o.until, o.order[0])
+		o.order = o.order[1:]
+	}
+	o.until[binding] = until
+	o.order = append(o.order, binding)
+}
+
+func (o *onward) take(binding string, now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	until, ok := o.until[binding]
+	delete(o.until, binding)
+	return ok && now.Before(until)
+}
+
+// GoesOn lets the call that an onward binding of the guard stands for go on once within a time: its server has answered it
+// with a question.
+func (b *Book) GoesOn(binding string, life time.Duration) {
+	b.onward.add(binding, time.Now().Add(life))
+}
+
+// Restore gives back an acceptance that was redeemed for what has not happened, because a further question came up.
+func (b *Book) Restore(binding string, until time.Time) {
+	if binding != "" {
+		b.accepted.Accept(binding, until)
+	}
+}
+
+// Redeem implements [guard.Approvals].
+func (b *Book) Redeem(ctx context.Context, binding string) (bool, error) {
+	if b.onward.take(binding, time.Now()) {
+		return true, nil
+	}
+	return b.accepted.Redeem(ctx, binding)
+}

@@ -1,0 +1,259 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+)
+
+// Servers ask as well: of a host of an older revision in requests of their own, of one of 2026-07-28 in results. Both ways
+// the guard sees the question before the host does, and the answer before the server does.
+
+// An agents remembers which agent sessions the requests of one connection belonged to, since what a server asks outside of
+// any call belongs to one of them. The zero agents is ready to use.
+type agents struct {
+	first   atomic.Pointer[session.Ref]
+	several atomic.Bool
+}
+
+// agent returns the agent session of a request with these params.
+func (f *front) agent(params json.RawMessage) session.Ref {
+	ref := f.host.sessionRef(params)
+	first := f.agents.first.Load()
+	if first == nil {
+		only := ref
+		f.agents.first.CompareAndSwap(nil, &only)
+		first = f.agents.first.Load()
+	}
+	if *first != ref {
+		f.agents.several.Store(true)
+	}
+	return ref
+}
+
+// only returns the agent session that all requests so far belonged to; if there were none, the connection's own.
+func (f *front) only() (session.Ref, bool) {
+	if first := f.agents.first.Load(); first != nil {
+		return *first, !f.agents.several.Load()
+	}
+	return f.host.sessionRef(nil), true
+}
+
+var errWhose = errors.New("several agent sessions could be meant, and nothing says which")
+
+// whose finds what a server's question to a host of an older revision belongs to: the newest call in flight, as long as
+// all of them are of one agent session, else the connection.
+func (l *link) whose(f *front) (*flight, *guard.Call, error) {
+	found := l.flights.among(func(fl *flight) bool { return fl.call != nil })
+	for _, other := range found {
+		if other.call.Session != found[0].call.Session {
+			return nil, nil, errWhose
+		}
+	}
+	if len(found) > 0 {
+		newest := found[len(found)-1]
+		return newest, newest.call, nil
+	}
+	ref, ok := f.only()
+	if !ok {
+		return nil, nil, errWhose
+	}
+	return nil, &guard.Call{
+		ID: rand.Text(), Session: ref, Server: l.server.Name, Trust: l.trust(), Effective: contract.Pessimistic(),
+	}, nil
+}
+
+// inquire puts a question of the server to a host of an older revision, as far as the guard lets it, and returns the
+// host's answer, as far as the guard lets that. What a refusal is for is the operator's matter and not the server's.
+func (l *link) inquire(ctx context.Context, f *front, m *rpc.Message) *rpc.Message {
+	fl, call, err := l.whose(f)
+	if err != nil {
+		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "%s: %v", m.Method, err))
+	}
+	if fl != nil {
+		defer fl.wait()()
+		ctx = fl.related(ctx)
+	}
+	who, rerr := f.shaken(m.Method)
+	if rerr != nil {
+		return rpc.ReplyError(m.ID, rerr)
+	}
+	x := &exchange{f: f, sent: m, m: m, who: who, route: &route{link: l, call: call}}
+	answer, refusal := x.inquire(ctx, m.Method, m.Params)
+	if refusal != nil {
+		l.set.g.log.Warn("refused what a server asks", "server", l.server.Name, "method", m.Method, "error", refusal.Failure())
+		return rpc.ReplyError(m.ID, rpc.Errorf(guard.CodeRefused, "blocked by weir: %s may not be asked or answered here", m.Method))
+	}
+	answer.ID = m.ID
+	return answer
+}
+
+// inquire shows the guard a question of the server, asks a host of an older revision, and shows the guard the answer. It
+// returns the host's answer, a result or an error of its own, or what to answer the request with instead.
+func (x *exchange) inquire(ctx context.Context, method string, params json.RawMessage) (answer, refusal *rpc.Message) {
+	inquiry := x.route.call.Inquiry(method, params)
+	if params, refusal = x.admitInquiry(ctx, inquiry, nil); refusal != nil {
+		return nil, refusal
+	}
+	answer, err := x.f.request(ctx, method, params)
+	if err != nil {
+		return nil, internalError(x.m, err)
+	}
+	if answer.Error != nil {
+		return answer, nil
+	}
+	v, refusal := x.permit(ctx, inquiry.Reply(answer.Result))
+	if refusal != nil {
+		return nil, refusal
+	}
+	return &rpc.Message{Result: v.Params, Rest: answer.Rest}, nil
+}
+
+// admitInquiry asks the guard, and if need be a person, whether the host may be asked, and returns the question's params as
+// the host gets them. Whole is the answer of the server that the question is part of; nil if it came as a request.
+func (x *exchange) admitInquiry(ctx context.Context, inquiry *guard.Call, whole *guard.Answer) (json.RawMessage, *rpc.Message) {
+	asked := guard.Answer{Result: inquiry.Params}
+	if inquiry.Params == nil {
+		asked.Result = json.RawMessage(`{}`)
+	}
+	if whole == nil {
+		whole = &asked
+	}
+	o, refusal := x.admit(ctx, inquiry, asked, whole)
+	if refusal != nil || inquiry.Params == nil {
+		return nil, refusal
+	}
+	return o.Answer.Result, nil
+}
+
+// screen asks the guard, and if need be a person, whether the agent may see an answer of the server, with every question
+// in it.
+func (x *exchange) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *rpc.Message) {
+	o, refusal := x.admit(ctx, x.route.call, a, &a)
+	if refusal != nil {
+		return o, refusal
+	}
+	if needsInput(a.Result) {
+		x.f.g.book.GoesOn(x.f.g.guard.Onward(x.route.call), stateLife)
+		if !x.who.modern() {
+			return o, nil // its questions are put one by one
+		}
+	}
+	asked, _ := rawjson.Get(o.Answer.Result, "inputRequests")
+	for _, request := range rawjson.Members(asked) {
+		method, params := inputRequest(request)
+		if _, refusal = x.admitInquiry(ctx, x.route.call.Inquiry(method, params), &a); refusal != nil {
+			return o, refusal
+		}
+	}
+	return o, nil
+}
+
+// abandon ends the call that a question of its server holds open, if the host is not asked.
+func (x *exchange) abandon(a guard.Answer, refusal *rpc.Message) {
+	raw, _ := rawjson.Get(a.Result, "requestState")
+	sealed, _ := rawjson.String(raw)
+	state, err := x.f.g.sealer.open(x.binding(), sealed)
+	if err != nil || state.Kind != stateHeld || needsInput(refusal.Result) {
+		return
+	}
+	x.state = &state
+	x.letGo()
+}
+
+// inputRequest reads one of the questions in a result (2026-07-28, Multi Round-Trip Requests).
+func inputRequest(request json.RawMessage) (method string, params json.RawMessage) {
+	raw, _ := rawjson.Get(request, "method")
+	method, _ = rawjson.String(raw)
+	params, _ = rawjson.Get(request, "params")
+	return method, params
+}
+
+// An inputResponse is one of the answers with which a host of 2026-07-28 sends a request again.
+type inputResponse struct {
+	name, method string
+	answer       json.RawMessage
+}
+
+// inputResponses returns the answers in params. What a person typed comes first: it raises the session, which a person who
+// is asked about another answer has to know.
+func inputResponses(params json.RawMessage) (all []inputResponse) {
+	responses, _ := rawjson.Get(params, "inputResponses")
+	for name, answer := range rawjson.Members(responses) {
+		all = append(all, inputResponse{name, guard.ReplyMethod(answer), answer})
+	}
+	slices.SortStableFunc(all, func(a, b inputResponse) int { return strings.Compare(a.method, b.method) })
+	return all
+}
+
+// permitAnswers asks the guard, and if need be a person, whether the answers with which the host came back may go to the
+// server. It returns what to answer the host with if not.
+func (x *exchange) permitAnswers(ctx context.Context) *rpc.Message {
+	for _, r := range inputResponses(x.m.Params) {
+		v, refusal := x.permit(ctx, x.route.call.Inquiry(r.method, nil).Reply(r.answer))
+		if refusal != nil {
+			return refusal
+		}
+		if string(v.Params) == string(r.answer) {
+			continue
+		}
+		params, err := rawjson.Set(x.m.Params, v.Params, "inputResponses", r.name)
+		if err != nil {
+			return internalError(x.m, err)
+		}
+		plain := *x.m
+		plain.Params = params
+		x.m, x.route.call.Params = &plain, params
+	}
+	return nil
+}
+
+// permit asks the guard, and if need be a person, whether something may go to the server. It returns what to answer the
+// host with if not.
+func (x *exchange) permit(ctx context.Context, call *guard.Call) (guard.Verdict, *rpc.Message) {
+	g := x.f.g.guard
+	v := g.Before(ctx, call)
+	if v.Effect == policy.Ask {
+		if refusal := x.ask(ctx, v.Question, nil); refusal != nil {
+			return v, refusal
+		}
+		v = g.Before(ctx, call)
+	}
+	if !v.Allowed() {
+		x.letGo()
+		return v, x.refused(afterAnswer(v.Refusal()))
+	}
+	x.redeemed = append(x.redeemed, v.Redeemed)
+	x.warn(v.Refusal())
+	return v, nil
+}
+
+// admit asks the guard, and if need be a person, whether the agent or the host may see what a server says in a call. Whole
+// is the answer that it is part of, which is held meanwhile. It returns what to answer the host with if not.
+func (x *exchange) admit(ctx context.Context, call *guard.Call, a guard.Answer, whole *guard.Answer) (guard.Outcome, *rpc.Message) {
+	g := x.f.g.guard
+	o := g.After(ctx, call, a)
+	if o.Effect == policy.Ask {
+		if refusal := x.ask(ctx, o.Question, whole); refusal != nil {
+			return o, refusal
+		}
+		o = g.After(ctx, call, a)
+	}
+	if !o.Allowed() {
+		return o, x.refused(afterAnswer(o.Refusal()))
+	}
+	x.redeemed = append(x.redeemed, o.Redeemed)
+	x.warn(o.Refusal())
+	return o, nil
+}
