@@ -173,3 +173,36 @@ func TestBuiltinPolicy(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswersOfHosts has a server of nobody's trust ask for a form and then for the host's model. The form goes through, and
+// makes the session private; so the built-in policy has a person decide about the next call, which is not one that only reads, and
+// whether the model's answer may follow.
+func TestAnswersOfHosts(t *testing.T) {
+	needEnabled(t)
+	form, sample := call("trigger-elicitation-request", object{}), call("trigger-sampling-request", object{"prompt": "hello", "maxTokens": 5})
+	for _, p := range peers {
+		for action, sampled := range map[string]bool{"accept": true, "decline": false} {
+			t.Run(p.name+"/"+action, func(t *testing.T) {
+				t.Parallel()
+				r := drive(t, job{
+					SDK: p.sdk, Era: p.era, Transport: wrapped(t, reference("everything"), "--name", "all"),
+					Capabilities: object{"elicitation": object{}, "sampling": object{}, "roots": object{}},
+					Answers:      []reply{{Action: "accept", Fill: true}, {Action: "accept"}, {Action: action}},
+					Steps:        []step{form, sample},
+				})
+				if m := r.answer(t, 0); m.refused() {
+					t.Errorf("the form: %v", m)
+				}
+				if m := r.answer(t, 1); strings.Contains(m.text(), "sampled") != sampled || m.refused() == sampled {
+					t.Errorf("the model's answer: %v", m)
+				}
+				if len(r.Asked) != 3 {
+					t.Fatalf("asked %d times: %v\n%s", len(r.Asked), r.Asked, r.stderr)
+				}
+				if text, _ := r.Asked[2]["message"].(string); !strings.Contains(text, "Let server all have this answer?") {
+					t.Errorf("asked %q", text)
+				}
+			})
+		}
+	}
+}

@@ -32,7 +32,7 @@ type Outcome struct {
 	Effect   policy.Effect // the zero value is Block: the agent may not see the answer
 	Rule     string
 	Message  string
-	Answer   Answer      // what to hand on, a result with its _meta.annotations; empty unless the agent may see it
+	Answer   Answer      // what to hand on, a result of a call with its _meta.annotations; empty unless the agent may see it
 	Label    label.Label // the label of the answer
 	Question *Question   // set if Effect is Ask
 	Redeemed string      // as in a Verdict
@@ -77,8 +77,12 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		return withheld(err)
 	}
 	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})
-	if a.Error != nil {
+	switch {
+	case a.Error != nil:
 		o.Answer = a
+		return o
+	case c.asked: // hosts know no label there
+		o.Answer.Result = stripOwnMeta(a.Result)
 		return o
 	}
 	if o.Answer.Result, err = labelled(a.Result, said, l); err != nil {

@@ -85,7 +85,7 @@ func TestQuestionsOfServers(t *testing.T) {
 		{"of an internal tool", guard.Elicitation, `{"message":"who?"}`, readSalaries, false, true},
 		{"without a word", guard.Roots, ``, fetchPage, false, false},
 		{"with nothing but metadata", guard.Roots, `{"_meta":{"progressToken":1}}`, fetchPage, false, false},
-			} {
+	} {
 		f := newFixture(t, nil)
 		inquiry := call("ask", c.declared, `{}`).Inquiry(c.method, raw(c.params))
 		asked := raw(c.params)
