@@ -18,8 +18,8 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
-	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/pins"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/survey"
 )
 
@@ -177,9 +177,9 @@ func (v *pinsView) reports() []pinReport {
 func (v *pinsView) print(w io.Writer) error {
 	var b strings.Builder
 	for _, r := range v.reports() {
-		fmt.Fprintf(&b, "%s %s: %s\n", approve.Quoted(r.Server, maxName), approve.Quoted(r.Tool, maxName), r.State)
+		fmt.Fprintf(&b, "%s %s: %s\n", plain.Quote(r.Server, maxName), plain.Quote(r.Tool, maxName), r.State)
 		for _, d := range r.Changes {
-			fmt.Fprintf(&b, "  %s\n", approve.Quoted(d.Member, maxName))
+			fmt.Fprintf(&b, "  %s\n", plain.Quote(d.Member, maxName))
 			writeLines(&b, "    - ", d.Before)
 			writeLines(&b, "    + ", d.After)
 		}
@@ -201,7 +201,7 @@ func writeLines(b *strings.Builder, mark, text string) {
 		return
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintf(b, "%s%s\n", mark, approve.Quoted(line, maxLine))
+		fmt.Fprintf(b, "%s%s\n", mark, plain.Quote(line, maxLine))
 	}
 }
 

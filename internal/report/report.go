@@ -14,7 +14,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/weir-mcp/weir/internal/plain"
 )
 
 // A Severity is how much a finding matters. The zero Severity is Error, so that what was not thought about is not overlooked.
@@ -130,34 +131,13 @@ func writeText(w io.Writer, f Findings) error {
 			where = fmt.Sprintf("%s:%d", one.File, one.Line)
 		}
 		if where != "" {
-			where = Visible(where) + ": "
+			where = plain.Text(where, 0) + ": "
 		}
-		fmt.Fprintf(&b, "%s: %s%s (%s)\n", one.Severity, where, Visible(one.Message), one.Rule)
+		fmt.Fprintf(&b, "%s: %s%s (%s)\n", one.Severity, where, plain.Text(one.Message, 0), one.Rule)
 		if one.Hint != "" {
-			fmt.Fprintf(&b, "  hint: %s\n", Visible(one.Hint))
+			fmt.Fprintf(&b, "  hint: %s\n", plain.Text(one.Hint, 0))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Visible returns text with everything made visible that does not print as itself: control, bidirectional and zero-width
-// characters, line breaks, invalid UTF-8.
-func Visible(s string) string {
-	clean := func(r rune) bool {
-		return r == ' ' || unicode.IsPrint(r) && r != unicode.ReplacementChar &&
-			!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && !unicode.Is(unicode.Variation_Selector, r)
-	}
-	if !strings.ContainsFunc(s, func(r rune) bool { return !clean(r) }) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if clean(r) {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		}
-	}
-	return b.String()
 }

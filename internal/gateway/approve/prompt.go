@@ -3,11 +3,10 @@ package approve
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -54,10 +53,10 @@ func writeSubject(b *strings.Builder, q *guard.Question) {
 		fmt.Fprintf(b, "Let server %s have this answer? It is %s. %s\n", q.Server, wanted(q.Method), effects(q.Contract))
 		writeArguments(b, q)
 	case q.Phase == policy.OnResult:
-		fmt.Fprintf(b, "Show the agent what %s of server %s returned?\n", Quoted(q.Name, maxName), q.Server)
+		fmt.Fprintf(b, "Show the agent what %s of server %s returned?\n", plain.Quote(q.Name, maxName), q.Server)
 	default:
 		fmt.Fprintf(b, "Allow this call? %s\n", effects(q.Contract))
-		fmt.Fprintf(b, "%s: %s of server %s\n", thing(q.Method), Quoted(q.Name, maxName), q.Server)
+		fmt.Fprintf(b, "%s: %s of server %s\n", thing(q.Method), plain.Quote(q.Name, maxName), q.Server)
 		writeArguments(b, q)
 	}
 }
@@ -120,7 +119,7 @@ func writeArguments(b *strings.Builder, q *guard.Question) {
 			b.WriteString("Arguments:\n")
 		}
 		if n <= maxArguments {
-			fmt.Fprintf(b, "  %s = %s\n", Quoted(name, maxName), visible(string(value), maxValue))
+			fmt.Fprintf(b, "  %s = %s\n", plain.Quote(name, maxName), plain.Text(string(value), maxValue))
 		} else {
 			rest = append(rest, name)
 		}
@@ -129,7 +128,7 @@ func writeArguments(b *strings.Builder, q *guard.Question) {
 		b.WriteString("Arguments: none\n")
 	}
 	if len(rest) > 0 {
-		fmt.Fprintf(b, "  and %d more whose values are not shown: %s\n", len(rest), Quoted(strings.Join(rest, " "), maxValue))
+		fmt.Fprintf(b, "  and %d more whose values are not shown: %s\n", len(rest), plain.Quote(strings.Join(rest, " "), maxValue))
 	}
 }
 
@@ -146,9 +145,9 @@ func writeOrigins(b *strings.Builder, title string, origins []guard.Origin, whic
 		if n == 1 {
 			sep = title + ": "
 		}
-		b.WriteString(sep + visible(o.URI, maxName))
+		b.WriteString(sep + plain.Text(o.URI, maxName))
 		if classes := o.Label.Sensitivity; classes.Len() > 0 {
-			fmt.Fprintf(b, " (%s)", visible(classes.String(), maxName))
+			fmt.Fprintf(b, " (%s)", plain.Text(classes.String(), maxName))
 		}
 	}
 	if n > maxOrigins {
@@ -157,52 +156,4 @@ func writeOrigins(b *strings.Builder, title string, origins []guard.Origin, whic
 	if n > 0 {
 		b.WriteByte('\n')
 	}
-}
-
-// Quoted renders text that somebody else wrote, in quotation marks, in at most limit characters and a little.
-func Quoted(s string, limit int) string {
-	return `"` + strings.ReplaceAll(visible(s, limit), `"`, `\"`) + `"`
-}
-
-// visible cuts s in the middle to about limit characters, and replaces what does not print as itself: control
-// characters, line breaks, bidirectional and zero-width characters, unusual spaces, invalid UTF-8.
-func visible(s string, limit int) string {
-	if n := utf8.RuneCountInString(s); n > limit {
-		head, tail := limit*2/3, limit/3
-		s = firstRunes(s, head) + fmt.Sprintf(" […%d characters…] ", n-head-tail) + lastRunes(s, tail)
-	}
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == utf8.RuneError:
-			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
-				fmt.Fprintf(&b, `\x%02x`, s[i])
-				continue
-			}
-			b.WriteRune(r)
-		case r == ' ' || (unicode.IsPrint(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && !unicode.Is(unicode.Variation_Selector, r)):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		}
-	}
-	return b.String()
-}
-
-func firstRunes(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-func lastRunes(s string, n int) string {
-	i := len(s)
-	for ; n > 0 && i > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(s[:i])
-		i -= size
-	}
-	return s[i:]
 }

@@ -1,0 +1,70 @@
+// Package plain shows text that somebody else wrote, so that it can neither hide anything nor pass for what it is not: every
+// character that does not print as itself becomes visible, and what is too long is cut in the middle.
+package plain
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text returns s in about limit characters, or all of it if limit is 0, with what does not print as itself replaced: control
+// characters, line breaks, bidirectional and zero-width characters and unusual spaces by \u{hex}, bytes that are not UTF-8
+// by \xhex. The result is one line.
+func Text(s string, limit int) string {
+	if n := utf8.RuneCountInString(s); limit > 0 && n > limit {
+		head, tail := limit*2/3, limit/3
+		s = firstRunes(s, head) + fmt.Sprintf(" […%d characters…] ", n-head-tail) + lastRunes(s, tail)
+	}
+	if isPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		if _, size := utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		} else if printsAsItself(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	return b.String()
+}
+
+// Quote returns s as Text does, in quotation marks.
+func Quote(s string, limit int) string {
+	return `"` + strings.ReplaceAll(Text(s, limit), `"`, `\"`) + `"`
+}
+
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func printsAsItself(r rune) bool {
+	return r == ' ' || unicode.IsPrint(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && !unicode.Is(unicode.Variation_Selector, r)
+}
+
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func lastRunes(s string, n int) string {
+	i := len(s)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	return s[i:]
+}

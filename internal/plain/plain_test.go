@@ -1,0 +1,48 @@
+package plain_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/internal/plain"
+)
+
+func TestText(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"plain", 0, "plain"},
+		{"größer 漢字 🙂", 0, "größer 漢字 🙂"},
+		{"a\nb\x1b[31m", 0, `a\u{a}b\u{1b}[31m`},
+		{"pay\u202egnp", 0, `pay\u{202e}gnp`},
+		{"a\u200bb\ufeff\U000e0041", 0, `a\u{200b}b\u{feff}\u{e0041}`},
+		{"no\u00a0break", 0, `no\u{a0}break`},
+		{"\xff\ufffd", 0, `\xff` + "\ufffd"},
+		{"abcdefghij", 6, "abcd […4 characters…] ij"},
+		{"abcdef", 6, "abcdef"},
+	} {
+		if got := plain.Text(c.in, c.limit); got != c.want {
+			t.Errorf("Text(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
+		}
+	}
+	if got := plain.Quote(`say "hi"`, 0); got != `"say \"hi\""` {
+		t.Errorf("Quote: %s", got)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("a\u202eb\xff\x00\u200d", 3)
+	f.Fuzz(func(t *testing.T, s string, limit int) {
+		got := plain.Text(s, limit)
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) {
+			t.Errorf("Text(%q) = %q hides something", s, got)
+		}
+		if limit > 0 && limit < 1<<20 && len(got) > 10*limit+64 {
+			t.Errorf("Text(%q, %d) has %d bytes", s, limit, len(got))
+		}
+	})
+}
