@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/status"
 )
 
@@ -145,15 +145,15 @@ func fill(s *status.Server, g gateway.ServerStatus) {
 // printProcess writes what a process tells, for people.
 func printProcess(w io.Writer, p status.Process, now time.Time) {
 	if p.Error != "" {
-		fmt.Fprintf(w, "%d  does not answer: %s\n", p.PID, plain(p.Error))
+		fmt.Fprintf(w, "%d  does not answer: %s\n", p.PID, plain.Text(p.Error, 0))
 		return
 	}
-	fmt.Fprintf(w, "%d  %s", p.PID, plain(p.Command))
+	fmt.Fprintf(w, "%d  %s", p.PID, plain.Text(p.Command, 0))
 	if p.Config != "" {
-		fmt.Fprintf(w, " --config %s", plain(p.Config))
+		fmt.Fprintf(w, " --config %s", plain.Text(p.Config, 0))
 	}
-	fmt.Fprintf(w, ", on %s, since %s\n", plain(p.Serves), moment(p.Started, now))
-	fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain(p.Mode), plain(p.Policy), plain(p.Digest))
+	fmt.Fprintf(w, ", on %s, since %s\n", plain.Text(p.Serves, 0), moment(p.Started, now))
+	fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, 0), plain.Text(p.Policy, 0), plain.Text(p.Digest, 0))
 	fmt.Fprintf(w, "    hosts %d, calls %d, in flight %d, questions %d\n", p.Hosts, p.Calls, p.InFlight, p.Questions)
 	if r := p.Reload; r != nil {
 		what := "was taken over"
@@ -166,9 +166,9 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 			if q.Place != "" {
 				place = q.Place + ": "
 			}
-			fmt.Fprintf(w, "      %s\n", plain(place+q.Message))
+			fmt.Fprintf(w, "      %s\n", plain.Text(place+q.Message, 0))
 			if q.Hint != "" {
-				fmt.Fprintf(w, "      hint: %s\n", plain(q.Hint))
+				fmt.Fprintf(w, "      hint: %s\n", plain.Text(q.Hint, 0))
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 		width = max(width, len(s.Name))
 	}
 	for _, s := range p.Servers {
-		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain(s.Name), plain(s.Transport), plain(s.Trust), plain(standing(s, now)))
+		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain.Text(s.Name, 0), plain.Text(s.Transport, 0), plain.Text(s.Trust, 0), plain.Text(standing(s, now), 0))
 	}
 }
 
@@ -224,14 +224,4 @@ func moment(at, now time.Time) string {
 		return at.Format(time.TimeOnly)
 	}
 	return at.Format(time.DateTime)
-}
-
-// plain keeps what a server wrote from steering the terminal.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s)
 }
