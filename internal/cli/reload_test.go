@@ -56,11 +56,11 @@ func TestPrintProcess(t *testing.T) {
 	} {
 		printProcess(&b, p, now)
 	}
-	const want = `1  does not answer: timeout [2J
+	const want = `1  does not answer: timeout\u{1b}[2J
 2  weir wrap, on stdio, since 2026-11-20 12:00:00
     mode audit, policy built-in (000000000000)
     hosts 1, calls 3, in flight 1, questions 2
-    a     http  known      cannot be reached, is not tried again before 12:00:01, last error at 12:00:00: no such ]0;host
+    a     http  known      cannot be reached, is not tried again before 12:00:01, last error at 12:00:00: no\u{a}such\u{1b}]0;host
     long  stdio trusted    connected 2 times, 2025-11-25, pid 7, pid 8
     b     sse   untrusted  has ended, is connected to again when it is needed
 `
