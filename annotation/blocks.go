@@ -92,9 +92,38 @@ func appendOutline(out, block []byte, depth int) []byte {
 	return append(out, '}')
 }
 
-// mayHoldMeta reports whether some name in the text may read "_meta". It spares large content a closer look.
+// mayHoldMeta reports whether some name in the text may read "_meta", be it with escapes. It spares large content a closer
+// look.
 func mayHoldMeta(text []byte) bool {
-	return bytes.Contains(text, []byte(`_meta"`)) || bytes.Contains(text, []byte(`\u`))
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(text[i:], '_')
+		if n < 0 {
+			break
+		}
+		if i += n; mayRead(text[i+1:], `meta"`) {
+			return true
+		}
+	}
+	for i := 0; i < len(text); i += 2 { // an escape is a backslash and at least one more byte
+		n := bytes.IndexByte(text[i:], '\\')
+		if n < 0 {
+			break
+		}
+		if i += n; len(text) > i+5 && string(text[i+1:i+5]) == "u005" && text[i+5]|0x20 == 'f' { // an underscore
+			return true
+		}
+	}
+	return false
+}
+
+// mayRead reports whether the text starts with word, or with a part of it and an escape.
+func mayRead(text []byte, word string) bool {
+	for i := range len(word) {
+		if i >= len(text) || text[i] != word[i] {
+			return i < len(text) && text[i] == '\\'
+		}
+	}
+	return true
 }
 
 // blocks iterates over the blocks of a result that may have a _meta: content, contents of resources, messages of
