@@ -35,7 +35,7 @@ func Notes(document []byte) []Note {
 			return true
 		}
 		for inner, raw := range rawjson.Members(value) {
-			if name == meta && inner == securitySchemes || isNote(inner) {
+			if name == meta && inner == securitySchemes || IsLabelName(inner) {
 				add(name, inner, raw)
 			}
 		}
@@ -46,8 +46,9 @@ func Notes(document []byte) []Note {
 
 const securitySchemes = "securitySchemes"
 
-// isNote reports whether a member is a label of an organisation, and not one that MCP, Weir or a dialect has taken.
-func isNote(name string) bool {
+// IsLabelName reports whether a member may be a label of an organisation: a name in reverse-DNS form that neither MCP nor Weir
+// nor a dialect has taken.
+func IsLabelName(name string) bool {
 	return isReverseDNS(name) && !slices.Contains(vocabulary, name) &&
 		!strings.HasPrefix(name, "io.modelcontextprotocol/") && !strings.HasPrefix(name, "dev.weir/")
 }

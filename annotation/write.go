@@ -16,6 +16,14 @@ type Writer struct {
 	ids    []string
 }
 
+// Words are what one party between hosts and servers reads and writes. The zero Words reads every dialect and writes as the
+// zero [Writer] does.
+type Words struct {
+	Reader    Reader
+	ToHosts   Writer // tools and results
+	ToServers Writer // requests
+}
+
 // Dialects returns the ids of the dialects that can be written.
 func Dialects() []string {
 	var ids []string

@@ -54,7 +54,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	}
 	// What the guard reads of a result, which may be large: one scan for all questions.
 	said := json.RawMessage(annotation.Outline(a.Result))
-	l, defects := c.answerLabel(a, said)
+	l, defects := c.answerLabel(g.opts.Words.Reader, a, said)
 	if c.isSilent() {
 		l = label.Label{}
 	}
@@ -85,16 +85,16 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		o.Answer.Result = stripOwnMeta(a.Result)
 		return o
 	}
-	if o.Answer.Result, err = labelled(a.Result, said, l); err != nil {
+	if o.Answer.Result, err = g.labelled(a.Result, said, l); err != nil {
 		return withheld(err)
 	}
 	return o
 }
 
 // labelled returns the result with the label, and without what no server may say. Its _meta is in said.
-func labelled(result, said json.RawMessage, l label.Label) (json.RawMessage, error) {
+func (g *Guard) labelled(result, said json.RawMessage, l label.Label) (json.RawMessage, error) {
 	before, _ := rawjson.Get(said, "_meta")
-	said, err := annotation.WriteResult(stripOwnMeta(said), l)
+	said, err := g.opts.Words.ToHosts.WriteResult(stripOwnMeta(said), l)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +112,11 @@ func withheld(err error) Outcome {
 // answerLabel joins what the contract says of the tool's answers with what the answer says of itself. What a trusted
 // server says of one result narrows what it declared for all of them; what any other server says only adds. The result's
 // _meta is in said.
-func (c *Call) answerLabel(a Answer, said json.RawMessage) (label.Label, []annotation.Defect) {
+func (c *Call) answerLabel(reader annotation.Reader, a Answer, said json.RawMessage) (label.Label, []annotation.Defect) {
 	var claim annotation.Claim
 	var defects []annotation.Defect
 	if a.Error == nil {
-		claim, defects = annotation.ReadResult(said)
+		claim, defects = reader.ReadResult(said)
 		defects = append(defects, c.violations(claim.Stated)...)
 	}
 	from := c.Effective

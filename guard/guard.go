@@ -54,6 +54,7 @@ type Options struct {
 	Record    record.Recorder   // required; record.Discard() to keep nothing
 	Approvals Approvals         // nil: nothing is ever approved
 	Now       func() time.Time  // nil: time.Now
+	Words     annotation.Words  // what is read of calls and results, and written to them
 }
 
 // A Guard decides. Make one with [New].
@@ -142,7 +143,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		}
 		return v
 	}
-	if v.Params, err = upward(c, seen); err != nil {
+	if v.Params, err = g.upward(c, seen); err != nil {
 		return denied(err)
 	}
 	if _, err := g.opts.Sessions.Count(ctx, c.Session.Key); err != nil {
@@ -157,7 +158,7 @@ func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
 	if err != nil {
 		return session.State{}, err
 	}
-	claimed, defects := annotation.ReadRequest(c.Params)
+	claimed, defects := g.opts.Words.Reader.ReadRequest(c.Params)
 	for _, d := range defects {
 		if err := g.Defect(ctx, c, d); err != nil {
 			return session.State{}, err
@@ -183,8 +184,8 @@ func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
 
 // upward returns the params to send to the server: without Weir's own _meta members, with the session's annotations.
 // Attribution names other servers' data, so only a trusted server is told (SEP-1913, Privacy Considerations).
-func upward(c *Call, s session.State) (json.RawMessage, error) {
-	return annotation.WriteRequest(stripOwnMeta(c.Params), s.Label, c.Trust == contract.Trusted)
+func (g *Guard) upward(c *Call, s session.State) (json.RawMessage, error) {
+	return g.opts.Words.ToServers.WriteRequest(stripOwnMeta(c.Params), s.Label, c.Trust == contract.Trusted)
 }
 
 // settle decides on the facts, redeems an approval where one is needed, and records the decision.

@@ -185,6 +185,7 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("listen", before.Listen != after.Listen)
 	late("http", !reflect.DeepEqual(before.HTTP, after.HTTP))
 	late("record", before.Record != after.Record)
+	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
 	late("pins", before.Pins != after.Pins)
 	late("approval.timeout", before.Approval != after.Approval)
 	late("limits.message", before.MaxMessage != after.MaxMessage)

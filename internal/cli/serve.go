@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -47,10 +48,14 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	for _, p := range slices.Concat(s.config.Warnings, s.config.ListenProblems()) {
 		log.Warn(p.String(), "hint", p.Hint)
 	}
+	words, err := wordsOf(s.config.Words)
+	if err != nil {
+		return err
+	}
 	g, err := gateway.New(gateway.Options{
 		Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
-		Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
+		Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
 	if err != nil {
 		return err
@@ -72,6 +77,22 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 		return nil // told to stop, and stopped
 	}
 	return err
+}
+
+// wordsOf returns what is read of annotations and written.
+func wordsOf(w config.Words) (words annotation.Words, err error) {
+	words.Reader = annotation.NewReader(w.Labels)
+	if w.ToHosts != nil {
+		if words.ToHosts, err = annotation.NewWriter(w.ToHosts...); err != nil {
+			return words, fmt.Errorf("annotations.to_hosts: %w", err)
+		}
+	}
+	if w.ToServers != nil {
+		if words.ToServers, err = annotation.NewWriter(w.ToServers...); err != nil {
+			return words, fmt.Errorf("annotations.to_servers: %w", err)
+		}
+	}
+	return words, nil
 }
 
 // upstreams returns what the gateway needs to know of the enabled servers.

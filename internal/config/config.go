@@ -26,6 +26,7 @@ package config
 import (
 	"time"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -50,6 +51,7 @@ type Config struct {
 	Approval   time.Duration // how long a question to a person stays open
 	MaxMessage int           // bytes of one message
 	Pins       Pins          // how definitions of tools are pinned
+	Words      Words         // which annotations are written, and what labels of organisations mean
 	Warnings   []Problem     // what is not wrong, but deserves a look
 }
 
@@ -73,6 +75,14 @@ type Pins struct {
 	File   string // path of weir.lock; "" for a place in Weir's state directory
 	Review bool   // a tool that was never seen before has to be accepted too
 	Off    bool   // nothing is pinned
+}
+
+// Words is which dialects of annotations are written, by their ids, and what labels of organisations mean. A nil list is the
+// default, an empty one writes nothing.
+type Words struct {
+	ToHosts   []string
+	ToServers []string
+	Labels    annotation.Meanings
 }
 
 // LockName is the name of the file of pins that belongs to a weir.yaml, in the same directory.

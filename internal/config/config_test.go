@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/policy"
@@ -59,6 +60,11 @@ servers:
   off:
     command: ${NEVER_SET}
     disabled: true
+annotations:
+  to_hosts: [mcp, sep-1913, trust-annotations]
+  to_servers: []
+  labels:
+    com.example/label: {confidential: [pii, "regulated:GDPR"], "true": [credentials], public: []}
 `
 	got, err := config.Load("weir.yaml", []byte(src), config.Options{
 		Dir: "/etc/weir", Lookup: lookup(map[string]string{"TOKEN": "t0k", "TENANT": "acme", "HTTP_TOKEN": "0123456789abcdef"}),
@@ -69,6 +75,8 @@ servers:
 	want := &config.Config{
 		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml", Record: "/var/log/weir.jsonl", Listen: "127.0.0.1:8080",
 		Approval: 90 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
+		Words: config.Words{ToHosts: []string{"mcp", "sep-1913", "trust-annotations"}, ToServers: []string{}, Labels: annotation.Meanings{
+			"com.example/label": {"confidential": {"pii", "regulated:GDPR"}, "true": {"credentials"}, "public": {}}}},
 		HTTP: config.Listener{
 			Token: "0123456789abcdef", Cert: "/etc/weir/cert.pem", Key: "/etc/ssl/key.pem",
 			Hosts: []string{"weir.example"}, Origins: []string{"https://app.example:8443"},

@@ -29,16 +29,17 @@ func (r reader) file(root ast.Node) {
 		return func(m member) { seen[m.key] = true; read(m) }
 	}
 	r.object(member{value: root, at: placeOf(root)}, fields{
-		"version":  note(r.version),
-		"servers":  note(r.servers),
-		"policy":   r.text(&c.Policy),
-		"mode":     r.mode,
-		"record":   r.text(&c.Record),
-		"listen":   r.listen,
-		"http":     r.http,
-		"approval": func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
-		"limits":   func(m member) { r.object(m, fields{"message": r.size}) },
-		"pins":     func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.pinMode}) },
+		"version":     note(r.version),
+		"servers":     note(r.servers),
+		"policy":      r.text(&c.Policy),
+		"mode":        r.mode,
+		"record":      r.text(&c.Record),
+		"listen":      r.listen,
+		"http":        r.http,
+		"approval":    func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
+		"annotations": r.annotations,
+		"limits":      func(m member) { r.object(m, fields{"message": r.size}) },
+		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.pinMode}) },
 	})
 	if _, ok := root.(*ast.MappingNode); !ok {
 		return

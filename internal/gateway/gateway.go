@@ -34,6 +34,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
@@ -81,6 +82,7 @@ type Options struct {
 	MaxMessage int               // bytes of one message; zero: the default of package rpc
 	Logger     *slog.Logger      // nil: none
 	Pins       Pins              // nil: definitions of tools may change
+	Words      annotation.Words  // what is read of servers and hosts, and written to them
 
 	// Names in the Host header and web origins that may connect over HTTP; see streamable.Options.
 	AllowedHosts, AllowedOrigins []string
@@ -118,7 +120,7 @@ func New(opts Options) (*Gateway, error) {
 	}
 	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record})
 	g, err := guard.New(guard.Options{
-		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book,
+		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
 	})
 	if err != nil {
 		return nil, err

@@ -236,7 +236,7 @@ func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Sourc
 		if sources[i].Pages == nil {
 			continue
 		}
-		sources[i].Server, sources[i].Trust = l.server.Name, l.trust()
+		sources[i].Server, sources[i].Trust, sources[i].Words = l.server.Name, l.trust(), set.g.opts.Words
 		if kind.Method == catalog.Tools.Method {
 			if err := set.g.pin(ctx, &sources[i]); err != nil {
 				return nil, err

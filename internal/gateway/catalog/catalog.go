@@ -41,6 +41,7 @@ type Source struct {
 	Server string
 	Trust  contract.Trust
 	Pages  []json.RawMessage
+	Words  annotation.Words // what is read of its tools, and written to hosts
 	Held   map[string]Held // tools whose definition nobody has accepted, by name
 }
 
@@ -120,7 +121,7 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 			}
 			e.Raw, e.Held = h.Accepted, h.Why
 		}
-		found := e.contract(l.kind)
+		found := e.contract(l.kind, s.Words)
 		for _, d := range found {
 			defects = append(defects, Defect{s.Server, name, d})
 		}
@@ -131,15 +132,15 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 
 // contract reads what the entry declares, and shows what counts of it. To read a resource or to get a prompt changes
 // nothing, by protocol.
-func (e *Entry) contract(kind Kind) (defects []annotation.Defect) {
+func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotation.Defect) {
 	if kind.Method != Tools.Method {
 		e.Declared = Reading()
 		e.Effective = contract.Effective(e.Declared, e.Trust)
 		return nil
 	}
-	e.Declared, defects = annotation.ReadTool(e.Raw)
+	e.Declared, defects = words.Reader.ReadTool(e.Raw)
 	e.Effective = contract.Effective(e.Declared, e.Trust)
-	shown, err := annotation.WriteTool(e.Raw, e.Effective)
+	shown, err := words.ToHosts.WriteTool(e.Raw, e.Effective)
 	if err != nil {
 		return append(defects, annotation.Defect{Where: "annotations", Reason: err.Error()})
 	}

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/label"
+)
+
+// annotations reads which dialects are written, and what labels of organisations mean.
+func (r reader) annotations(m member) {
+	w := &r.d.Config.Words
+	r.object(m, fields{
+		"to_hosts":   r.dialects(&w.ToHosts),
+		"to_servers": r.dialects(&w.ToServers),
+		"labels":     r.labels,
+	})
+}
+
+func (r reader) dialects(p *[]string) func(member) {
+	return func(m member) {
+		*p = []string{}
+		r.words(m, annotation.Dialects(), func(s string) { *p = append(*p, s) })
+		if _, err := annotation.NewWriter(*p...); err != nil { // all of them are known
+			r.d.Fault(m.at, "leave one of them out", "%s: %v", m.name, err)
+		}
+	}
+}
+
+// words reads a list of words, each one of those known.
+func (r reader) words(m member, known []string, add func(string)) {
+	list, ok := m.value.(*ast.SequenceNode)
+	if !ok {
+		r.wrong(m, "a list, [a, b]")
+		return
+	}
+	for _, v := range list.Values {
+		r.word(member{name: m.name, at: placeOf(v), value: v}, known, func(s string) error {
+			if !slices.Contains(known, s) {
+				return fmt.Errorf("unknown word %q", s)
+			}
+			add(s)
+			return nil
+		})
+	}
+}
+
+// labels reads the meanings of an organisation's labels: member, value, classes.
+func (r reader) labels(m member) {
+	labels, _ := r.entries(m)
+	meanings := annotation.Meanings{}
+	for _, l := range labels {
+		if !annotation.IsLabelName(l.key) {
+			r.d.Fault(l.at, "write a name of your own, as com.example/label", "%s: %.64q is no name of an organisation's label", m.name, l.key)
+			continue
+		}
+		meanings[l.key] = map[string][]label.Class{}
+		values, _ := r.entries(l)
+		for _, v := range values {
+			v.name = m.name
+			meanings[l.key][v.key] = r.classes(v)
+		}
+	}
+	r.d.Config.Words.Labels = meanings
+}
+
+// classes reads a list of sensitivity classes.
+func (r reader) classes(m member) []label.Class {
+	known := []string{"user", "pii", "financial", "credentials", "regulated", "unspecified"}
+	classes := []label.Class{}
+	list, ok := m.value.(*ast.SequenceNode)
+	if !ok {
+		r.wrong(m, "a list, [pii, financial]")
+		return classes
+	}
+	for _, v := range list.Values {
+		e := member{name: m.name, at: placeOf(v), value: v}
+		r.word(e, append(known, "regulated:SCOPE"), func(s string) error {
+			scope, scoped := strings.CutPrefix(s, "regulated:")
+			if !slices.Contains(known, s) && (!scoped || scope == "") {
+				return fmt.Errorf("unknown class %q", s)
+			}
+			classes = append(classes, label.Class(s))
+			return nil
+		})
+	}
+	return classes
+}
