@@ -23,7 +23,7 @@ var readme, _ = filepath.Abs("../../README.md")
 var update = flag.Bool("update", false, "write the expected output into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"weir": main})
+	testscript.Main(m, map[string]func(){"weir": main, "browser": browser})
 }
 
 // TestScripts runs testdata/*.txtar: one script a feature of the command line.
@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"freeport": freePort,
+			"oauth":    startOAuth,
 			"post":     post,
 			"status":   status,
 			"mode":     mode,

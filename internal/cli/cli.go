@@ -70,7 +70,7 @@ happens, asks a person where policy says so, and keeps a record.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newRun(env), newWrap(env), newDemo(env), newStatus(env), newPins(env), newPolicy(env), newConfig(env), newVersion(env))
+	root.AddCommand(newRun(env), newWrap(env), newDemo(env), newLogin(env), newLogout(env), newStatus(env), newPins(env), newPolicy(env), newConfig(env), newVersion(env))
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })

@@ -23,6 +23,7 @@ const settle = 200 * time.Millisecond
 type reloader struct {
 	load    func() (*setup, error) // all of it as at the start, flags included
 	gateway *gateway.Gateway
+	keys    *keychain
 	log     *slog.Logger
 	started *config.Config // of which some things hold until the end
 
@@ -128,7 +129,7 @@ func (r *reloader) reload(ctx context.Context, asked bool) {
 	}
 	var d gateway.Difference
 	if err == nil {
-		d, err = r.gateway.Reload(ctx, gateway.Change{Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode})
+		d, err = r.gateway.Reload(ctx, gateway.Change{Servers: r.keys.upstreams(s.config), Policy: s.policy, Mode: s.config.Mode})
 	}
 	if err != nil {
 		problems := problemsOf(err, before.path)

@@ -52,8 +52,9 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	if err != nil {
 		return err
 	}
+	keys := e.keychain(s.setup)
 	g, err := gateway.New(gateway.Options{
-		Servers: upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
+		Servers: keys.upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
 		Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
@@ -61,7 +62,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	r := &reloader{load: s.reload, gateway: g, log: log, started: s.config, now: s.setup}
+	r := &reloader{load: s.reload, gateway: g, log: log, started: s.config, keys: keys, now: s.setup}
 	defer e.tellStatus(s, r, log)()
 	if s.reload != nil {
 		defer r.start(ctx)()
@@ -96,18 +97,18 @@ func wordsOf(w config.Words) (words annotation.Words, err error) {
 }
 
 // upstreams returns what the gateway needs to know of the enabled servers.
-func upstreams(c *config.Config) []gateway.Server {
+func (k *keychain) upstreams(c *config.Config) []gateway.Server {
 	var out []gateway.Server
 	for _, s := range c.Servers {
 		if s.Disabled {
 			continue
 		}
-		spec := upstream.Spec{Name: s.Name, Dir: s.Dir, URL: s.URL, SSE: s.Transport == config.SSE, Headers: s.Headers}
+		spec := upstream.Spec{Name: s.Name, Dir: s.Dir, URL: s.URL, SSE: s.Transport == config.SSE, Headers: s.Headers, Auth: k.auth(s)}
 		if s.Command != "" {
 			spec.Command = append([]string{s.Command}, s.Args...)
 		}
-		for _, k := range slices.Sorted(maps.Keys(s.Env)) {
-			spec.Env = append(spec.Env, k+"="+s.Env[k])
+		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+			spec.Env = append(spec.Env, name+"="+s.Env[name])
 		}
 		out = append(out, gateway.Server{Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout})
 	}

@@ -196,6 +196,8 @@ func standing(s status.Server, now time.Time) string {
 		} else {
 			parts = append(parts, "cannot be reached, is tried again when it is needed")
 		}
+	case gateway.NeedsLogin:
+		parts = append(parts, "needs login")
 	case gateway.Ended:
 		parts = append(parts, "has ended, is connected to again when it is needed")
 	default:

@@ -40,7 +40,7 @@ func (f *targetFlags) target(e *Env, args []string) (*target, error) {
 // survey asks the servers what they offer, and says on a terminal how far it is.
 func (e *Env) survey(ctx context.Context, t *target) []survey.Listing {
 	var specs []upstream.Spec
-	for _, s := range upstreams(t.config) {
+	for _, s := range e.keychain(t.setup).upstreams(t.config) {
 		specs = append(specs, s.Spec)
 	}
 	opts := survey.Options{BaseEnv: t.baseEnv, MaxMessage: t.config.MaxMessage}

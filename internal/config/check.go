@@ -33,6 +33,9 @@ func checkServer(d *Draft, s *Server, opts Options, dir string) {
 	if sound("url") && s.URL != "" {
 		c.checkURL()
 	}
+	if sound("auth") {
+		c.checkAuth()
+	}
 	first := map[string]bool{}
 	for _, k := range slices.Sorted(maps.Keys(s.Headers)) {
 		c.checkHeader(k)
@@ -93,6 +96,9 @@ func (c checker) checkShape() {
 				"a command cannot be reached over %s", s.Transport)
 		}
 		c.misplaced("headers", len(s.Headers), "url")
+		if at := Pointer("servers", s.Name, "auth"); c.d.Has(at) {
+			c.misplaced("auth", 1, "url")
+		}
 	}
 }
 
@@ -128,6 +134,9 @@ func (c checker) expandAll(lookup func(string) (string, bool)) (sound func(strin
 	one(&c.s.Command, "command")
 	one(&c.s.Dir, "cwd")
 	one(&c.s.URL, "url")
+	one(&c.s.Auth.ClientID, "auth", "client_id")
+	one(&c.s.Auth.ClientSecret, "auth", "client_secret")
+	one(&c.s.Auth.Issuer, "auth", "issuer")
 	for i := range c.s.Args {
 		one(&c.s.Args[i], "args", strconv.Itoa(i))
 	}

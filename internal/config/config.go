@@ -15,7 +15,7 @@
 //
 // [Load] decodes strictly and reports every problem at once, each with its place and a remedy: an unknown or
 // repeated field, a value of the wrong type, members that contradict each other, a variable that is not set.
-// The values of command, args, env, url and headers may be secrets and never appear in a problem.
+// The values of command, args, env, url, headers and auth may be secrets and never appear in a problem.
 //
 // docs/configuration.md describes every member. Files of other hosts become the same [Config] through a
 // [Draft]; see package importer.
@@ -65,6 +65,7 @@ type Server struct {
 	URL       string
 	Transport Transport
 	Headers   map[string]string // sent with every HTTP request
+	Auth      Auth              // of a URL
 	Trust     contract.Trust
 	Timeout   time.Duration // of one call; 0 is the gateway's default
 	Disabled  bool

@@ -53,6 +53,18 @@ servers:
     url: https://search.example/${TENANT}/mcp
     headers:
       Authorization: Bearer ${TOKEN}
+    auth: {flow: none}
+  wiki:
+    url: https://wiki.example/mcp
+    auth:
+      flow: client-credentials
+      client_id: weir-${TENANT}
+      client_secret: ${TOKEN}
+      issuer: https://login.example
+      scopes: [read, write]
+  notes:
+    url: https://notes.example/mcp
+    auth: {client_id: abc, redirect_port: 8765}
   old:
     url: http://127.0.0.1:9000/sse
     transport: sse
@@ -87,7 +99,14 @@ annotations:
 			Trust: contract.Known, Timeout: 90 * time.Second,
 		}, {
 			Name: "search", URL: "https://search.example/acme/mcp", Transport: config.HTTP,
-			Headers: map[string]string{"Authorization": "Bearer t0k"},
+			Headers: map[string]string{"Authorization": "Bearer t0k"}, Auth: config.Auth{Flow: config.NoFlow},
+		}, {
+			Name: "wiki", URL: "https://wiki.example/mcp", Transport: config.HTTP, Auth: config.Auth{
+				Flow: config.ClientCredentials, ClientID: "weir-acme", ClientSecret: "t0k", Issuer: "https://login.example",
+				Scopes: []string{"read", "write"},
+			},
+		}, {
+			Name: "notes", URL: "https://notes.example/mcp", Transport: config.HTTP, Auth: config.Auth{ClientID: "abc", RedirectPort: 8765},
 		}, {
 			Name: "old", URL: "http://127.0.0.1:9000/sse", Transport: config.SSE, Trust: contract.Trusted,
 		}, {

@@ -86,6 +86,7 @@ func (r reader) server(m member) {
 		"url":       r.text(&s.URL),
 		"transport": r.transport(&s.Transport),
 		"headers":   r.textMap(&s.Headers),
+		"auth":      r.auth(&s.Auth),
 		"trust":     r.trust(&s.Trust),
 		"timeout":   r.duration(&s.Timeout),
 		"disabled":  r.boolean(&s.Disabled),

@@ -28,7 +28,7 @@ func (c checker) checkURL() {
 		c.fault(at, "send an Authorization header instead", "url: a user or password inside the URL")
 	case u.Fragment != "":
 		c.fault(at, "remove what follows #", "url: a fragment, which is never sent")
-	case u.Scheme == "http" && len(c.s.Headers) > 0 && !loopback(u.Hostname()):
+	case u.Scheme == "http" && len(c.s.Headers) > 0 && !Loopback(u.Hostname()):
 		c.d.Warn(at, "use https", "server %q: its headers cross the network unencrypted", c.s.Name)
 	}
 }
@@ -64,7 +64,7 @@ func ParseListen(s string) (addr string, open, ok bool) {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	return net.JoinHostPort(host, port), !loopback(host), true
+	return net.JoinHostPort(host, port), !Loopback(host), true
 }
 
 func validPort(s string, ok bool) bool {
@@ -72,7 +72,8 @@ func validPort(s string, ok bool) bool {
 	return ok || err == nil && n <= 65535
 }
 
-func loopback(host string) bool {
+// Loopback reports whether a host name or address is this machine's own, by its looks.
+func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }

@@ -58,8 +58,8 @@ func (g *Grant) valid(now time.Time) bool {
 // Usable reports whether requests can be made without a person: there is an access token, or a way to renew it.
 func (g *Grant) Usable(now time.Time) bool { return g.valid(now) || g.Secret.Refresh != "" }
 
-// fits reports whether the grant is one for the server as it is configured now.
-func (g *Grant) fits(s Server) bool {
+// Fits reports whether the grant is one for the server as it is configured now.
+func (g *Grant) Fits(s Server) bool {
 	return g.Server == canonical(s.URL) && (s.Issuer == "" || sameIssuer(g.Issuer, s.Issuer)) &&
 		(s.ClientID == "" || isMetadataURL(s.ClientID) || s.ClientID == g.ClientID)
 }

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -42,7 +41,7 @@ func identify(ctx context.Context, client *http.Client, s Server, a *authority, 
 	case s.ClientID != "" && !document:
 		return &identity{id: s.ClientID, secret: s.ClientSecret, method: secretMethod(a, s.ClientSecret)}, nil
 	case a.RegistrationEndpoint == "":
-		return nil, errors.New("the authorization server registers no clients: one has to be configured")
+		return nil, ErrNoClient
 	}
 	registered, err := oauthex.RegisterClient(ctx, a.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
 		RedirectURIs:            []string{redirect},

@@ -17,6 +17,9 @@ import (
 // ErrNotAsked says that a server lets everybody in, as far as one can tell.
 var ErrNotAsked = errors.New("the server asks for no login")
 
+// ErrNoClient says that the authorization server wants a client that is registered there by hand.
+var ErrNoClient = errors.New("the authorization server registers no clients: one has to be configured")
+
 // LoginOptions say how a person logs in.
 type LoginOptions struct {
 	Vault  *Vault                                      // where the grant is kept
@@ -59,7 +62,7 @@ func replace(ctx context.Context, v *Vault, g *Grant) error {
 // obtain gets a grant.
 func obtain(ctx context.Context, s Server, opts *LoginOptions) (*Grant, error) {
 	l := &login{server: s, opts: opts, client: newClient(ctx, s)}
-	if before, err := opts.Vault.Look(s.URL); err == nil && before != nil && before.fits(s) {
+	if before, err := opts.Vault.Look(s.URL); err == nil && before != nil && before.Fits(s) {
 		l.before = before
 	}
 	status, c, err := l.probe(ctx)

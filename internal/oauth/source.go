@@ -113,7 +113,7 @@ func (s *Source) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if g != nil && !g.fits(s.server) {
+	if g != nil && !g.Fits(s.server) {
 		g = nil // it was given to another client, or by another issuer than the configured one
 	}
 	s.grant, s.seen = g, now
