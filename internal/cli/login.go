@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/oauth"
+	"github.com/weir-mcp/weir/internal/plain"
 )
 
 // loginWait is how long a person may take to log in.
@@ -134,7 +135,7 @@ func (e *Env) login(ctx context.Context, flags *loginFlags, name string) error {
 	if g.Place == oauth.File {
 		place = vault.Dir
 	}
-	_, err = fmt.Fprintf(e.Stdout, "logged in to %s at %s, the tokens are in %s\n", s.Name, plain(g.Issuer), place)
+	_, err = fmt.Fprintf(e.Stdout, "logged in to %s at %s, the tokens are in %s\n", s.Name, plain.Text(g.Issuer, 0), place)
 	return err
 }
 

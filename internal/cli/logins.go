@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/oauth"
+	"github.com/weir-mcp/weir/internal/plain"
 )
 
 // A loginReport is how things stand with the login to one server.
@@ -54,7 +55,7 @@ func (e *Env) listLogins(ctx context.Context, flags *loginFlags) error {
 	}
 	var b strings.Builder
 	for _, r := range reports {
-		fmt.Fprintf(&b, "%-*s  %s\n", width, r.Name, plain(r.text(time.Now())))
+		fmt.Fprintf(&b, "%-*s  %s\n", width, r.Name, plain.Text(r.text(time.Now()), 0))
 	}
 	if len(reports) == 0 {
 		b.WriteString("no server has a url\n")
