@@ -33,6 +33,9 @@ var (
 	openDrafts = contract.Contract{Destructive: contract.No, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User)}
 	eraser     = contract.Contract{OpenWorld: contract.No, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Irreversible)}
 	poster     = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Public)}
+	wary       = contract.Contract{RequiresReview: contract.Yes}
+	waryReader = contract.Contract{RequiresReview: contract.Yes, ReadOnly: contract.Yes}
+	carefree   = contract.Contract{RequiresReview: contract.No}
 	mailer     = contract.Contract{Outcomes: contract.Possible(contract.Irreversible), Destinations: contract.Possible(contract.Internal, contract.Public)}
 )
 
@@ -43,6 +46,7 @@ const (
 	leaveAsk   = "ask-before-private-data-leaves"
 	requestAsk = "ask-before-private-data-leaves-in-a-request"
 	badAsk     = "ask-after-malicious"
+	reviewAsk  = "ask-when-review-is-required"
 	badBlock   = "withhold-malicious-result"
 )
 
@@ -105,6 +109,11 @@ var defaultCases = []defaultCase{
 	{"credentials that nobody called private, and a silent tool", bareSecret, silent, trusted, some, policy.Ask, rules(credAsk)},
 	{"after something malicious, a read", malicious, reader, unknown, some, policy.Allow, nil},
 	{"after something malicious, a draft", malicious, drafts, trusted, some, policy.Ask, rules(badAsk)},
+	{"a clean session calls what wants review", clean, wary, trusted, some, policy.Ask, rules(reviewAsk)},
+	{"a clean session calls what wants review, at a server nobody vouches for", clean, wary, unknown, some, policy.Ask, rules(reviewAsk)},
+	{"a clean session reads what wants review", clean, waryReader, known, none, policy.Ask, rules(reviewAsk)},
+	{"a private session calls what wants review", private, wary, trusted, some, policy.Ask, rules(leaveAsk, reviewAsk)},
+	{"a clean session calls what wants no review", clean, carefree, unknown, some, policy.Allow, nil},
 	{"after something malicious, a silent tool", malicious, silent, unknown, some, policy.Ask, rules(badAsk)},
 }
 
@@ -130,6 +139,8 @@ var answerCases = []struct {
 	{"a person answers in a session with credentials", elicitation, credentials, silent, policy.Allow, nil},
 	{"a person answers what says public", elicitation, credentials, poster, policy.Allow, nil},
 	{"a person answers after something malicious", elicitation, malicious, silent, policy.Allow, nil},
+	{"a person answers what wants review", elicitation, clean, wary, policy.Allow, nil},
+	{"a model answers what wants review", sampling, clean, wary, policy.Ask, rules(reviewAsk)},
 	{"a host tells its folders", roots, label.Join(both, malicious), mailer, policy.Allow, nil},
 }
 

@@ -107,9 +107,9 @@ func requestFacts() []fact {
 	}
 }
 
-// contractFacts are the members of a contract (SEP-1913, Extended Tool Annotations).
+// contractFacts are the members of a contract (SEP-1913, Extended Tool Annotations, and the proposals beside it).
 func contractFacts(prefix string, of func(*activation) *contract.Contract) []fact {
-	return []fact{
+	all := []fact{
 		hint(prefix+".readOnlyHint", func(a *activation) contract.Hint { return of(a).ReadOnly }),
 		hint(prefix+".destructiveHint", func(a *activation) contract.Hint { return of(a).Destructive }),
 		hint(prefix+".idempotentHint", func(a *activation) contract.Hint { return of(a).Idempotent }),
@@ -127,6 +127,10 @@ func contractFacts(prefix string, of func(*activation) *contract.Contract) []fac
 		possible(prefix+".returnMetadata.sensitivity", classNames,
 			func(a *activation) contract.Values[label.Class] { return of(a).Returns }),
 	}
+	for _, m := range hintMembers {
+		all = append(all, hint(prefix+"."+m.name, func(a *activation) contract.Hint { return m.of(of(a)) }))
+	}
+	return all
 }
 
 func toolFacts() []fact {
@@ -213,29 +217,6 @@ func possible[T ~string](name string, values []string, get func(*activation) con
 	return fact{name: name, typ: textList, values: values,
 		get: func(a *activation) ref.Val { return list(get(a).Set()) },
 		has: func(a *activation) bool { _, known := get(a).Known(); return known }}
-}
-
-// declarable is what tool.declares may hold.
-var declarable = []string{
-	"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "maliciousActivityHint", "attribution",
-	"inputMetadata.destination", "inputMetadata.sensitivity", "inputMetadata.outcomes",
-	"returnMetadata.source", "returnMetadata.sensitivity",
-}
-
-// declares returns the members that the contract speaks of, in the names of SEP-1913.
-func declares(c *contract.Contract) label.Set[string] {
-	said := []bool{
-		c.ReadOnly != contract.Unknown, c.Destructive != contract.Unknown, c.Idempotent != contract.Unknown,
-		c.OpenWorld != contract.Unknown, c.Malicious != contract.Unknown, c.Attribution.Len() > 0,
-		known(c.Destinations), known(c.Accepts), known(c.Outcomes), known(c.Sources), known(c.Returns),
-	}
-	var names []string
-	for i, name := range declarable {
-		if said[i] {
-			names = append(names, name)
-		}
-	}
-	return label.SetOf(names...)
 }
 
 func known[T ~string](v contract.Values[T]) bool {
