@@ -2,38 +2,35 @@ package contract
 
 import "github.com/weir-mcp/weir/label"
 
+// hints returns the hints of a contract, to read or to change, in the order of risky.
+func (c *Contract) hints() []*Hint {
+	return []*Hint{
+		&c.ReadOnly, &c.Destructive, &c.Idempotent, &c.OpenWorld, &c.Malicious, &c.RequiresReview, &c.Trusted,
+		&c.Output.Unsafe, &c.Output.Secret, &c.Output.Private, &c.Output.Sensitive,
+		&c.Operation.AIProcessing, &c.Operation.Slow, &c.Operation.Costly, &c.Operation.Privileged, &c.Operation.Reversible,
+	}
+}
+
+// risky are the dangerous claims of the hints.
+var risky = []Hint{
+	No, Yes, No, Yes, Yes, Yes, No,
+	Yes, Yes, Yes, Yes,
+	Yes, Yes, Yes, Yes, No,
+}
+
 // Over returns what c says, and where it is silent, what below says. Attribution is the union of both.
 func (c Contract) Over(below Contract) Contract {
-	return Contract{
-		ReadOnly:    c.ReadOnly.or(below.ReadOnly),
-		Destructive: c.Destructive.or(below.Destructive),
-		Idempotent:  c.Idempotent.or(below.Idempotent),
-		OpenWorld:   c.OpenWorld.or(below.OpenWorld),
-		Malicious:   c.Malicious.or(below.Malicious),
-
-		RequiresReview: c.RequiresReview.or(below.RequiresReview),
-		Trusted:        c.Trusted.or(below.Trusted),
-		Output: Output{
-			Unsafe:    c.Output.Unsafe.or(below.Output.Unsafe),
-			Secret:    c.Output.Secret.or(below.Output.Secret),
-			Private:   c.Output.Private.or(below.Output.Private),
-			Sensitive: c.Output.Sensitive.or(below.Output.Sensitive),
-		},
-		Operation: Operation{
-			AIProcessing: c.Operation.AIProcessing.or(below.Operation.AIProcessing),
-			Slow:         c.Operation.Slow.or(below.Operation.Slow),
-			Costly:       c.Operation.Costly.or(below.Operation.Costly),
-			Privileged:   c.Operation.Privileged.or(below.Operation.Privileged),
-			Reversible:   c.Operation.Reversible.or(below.Operation.Reversible),
-		},
-
-		Destinations: c.Destinations.or(below.Destinations),
-		Accepts:      c.Accepts.or(below.Accepts),
-		Outcomes:     c.Outcomes.or(below.Outcomes),
-		Sources:      c.Sources.or(below.Sources),
-		Returns:      c.Returns.or(below.Returns),
-		Attribution:  c.Attribution.Union(below.Attribution),
+	hints := c.hints()
+	for i, h := range below.hints() {
+		*hints[i] = hints[i].or(*h)
 	}
+	c.Destinations = c.Destinations.or(below.Destinations)
+	c.Accepts = c.Accepts.or(below.Accepts)
+	c.Outcomes = c.Outcomes.or(below.Outcomes)
+	c.Sources = c.Sources.or(below.Sources)
+	c.Returns = c.Returns.or(below.Returns)
+	c.Attribution = c.Attribution.Union(below.Attribution)
+	return c
 }
 
 // Overlaid returns the contract to decide by where the operator has a word too: the overlay where it speaks, and else what
@@ -58,4 +55,71 @@ func Overlaid(overlay, declared Contract, trust Trust) Contract {
 	joined.Operation.Reversible = overlay.Operation.Reversible.or(c.Operation.Reversible.unless(Yes))
 	joined.Accepts, joined.Returns = c.Accepts, c.Returns
 	return joined
+}
+
+// ForCall returns the contract to decide one call by, and what is said of it: by the operator's overlay for the call's
+// arguments where that speaks, else by the server. The resolution is what the server says of this very call (SEP-1862).
+//
+// A resolution that a trusted server gives within the bounds that the tool declares narrows them; of a known server that does not
+// hold for what it says about data. Any other resolution lowers nothing. What a resolution says beyond the
+// declaration raises everything, the overlay too: it knows the arguments.
+func ForCall(overlay, declared, resolution Contract, trust Trust) (said, effective Contract) {
+	claims := declared
+	if trust != Untrusted && len(declared.Narrows(resolution)) == 0 {
+		claims = resolution.Over(declared)
+		if trust == Known {
+			claims.Sources, claims.Returns, claims.Output = declared.Sources, declared.Returns, declared.Output
+		}
+	}
+	more := resolution.beyond(declared)
+	return overlay.Over(claims).raise(more), Overlaid(overlay, claims, trust).raise(more)
+}
+
+// beyond returns what c says and o does not say as well.
+func (c Contract) beyond(o Contract) Contract {
+	hints, known := c.hints(), o.hints()
+	for i, h := range hints {
+		if *h == *known[i] {
+			*h = Unknown
+		}
+	}
+	c.Destinations = c.Destinations.beyond(o.Destinations)
+	c.Accepts = c.Accepts.beyond(o.Accepts)
+	c.Outcomes = c.Outcomes.beyond(o.Outcomes)
+	c.Sources = c.Sources.beyond(o.Sources)
+	c.Returns = c.Returns.beyond(o.Returns)
+	return c
+}
+
+func (v Values[T]) beyond(o Values[T]) Values[T] {
+	if v.Equal(o) {
+		return Values[T]{}
+	}
+	return v
+}
+
+// raise returns c with the dangerous claims of more: the hints that warn, and all that its sets call possible.
+func (c Contract) raise(more Contract) Contract {
+	hints := c.hints()
+	for i, h := range more.hints() {
+		if *h == risky[i] {
+			*hints[i] = *h
+		}
+	}
+	c.Destinations = c.Destinations.raise(more.Destinations)
+	c.Accepts = c.Accepts.raise(more.Accepts)
+	c.Outcomes = c.Outcomes.raise(more.Outcomes)
+	c.Sources = c.Sources.raise(more.Sources)
+	c.Returns = c.Returns.raise(more.Returns)
+	c.Attribution = c.Attribution.Union(more.Attribution)
+	return c
+}
+
+// raise returns v with the values of more. Where v is unknown and more names values, these are better than nothing: the
+// label of a result is made of what is known.
+func (v Values[T]) raise(more Values[T]) Values[T] {
+	if !v.known && more.set.Len() > 0 {
+		return more
+	}
+	return v.with(more.set.Slice()...)
 }
