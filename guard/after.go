@@ -48,6 +48,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if (a.Result == nil) == (a.Error == nil) {
 		return withheld(errors.New("a server answered with neither or both of result and error"))
 	}
+	c = c.forArguments()
 	state, err := g.open(ctx, c)
 	if err != nil {
 		return withheld(err)
@@ -123,15 +124,22 @@ func (c *Call) answerLabel(reader annotation.Reader, a Answer, said json.RawMess
 	if c.Trust == contract.Trusted {
 		from = narrowed(c, claim.Stated)
 	}
-	l := label.Join(from.Label(), claim.Label).Normal()
+	l := label.Join(label.Join(from.Label(), claim.Label), c.ruled(a.Result)).Normal()
 	l.Attribution = l.Attribution.Union(label.SetOf(c.URI()))
 	return l, defects
 }
 
 // narrowed replaces the possible sets of a trusted server's contract by what it says of this one result, as far as that
-// stays inside what it declared.
+// stays inside what it declared and the operator does not speak of them.
 func narrowed(c *Call, said contract.Contract) contract.Contract {
 	from := c.Effective
+	operator := c.Overlay.Static()
+	if _, ok := operator.Sources.Known(); ok {
+		said.Sources, said.OpenWorld = contract.Values[label.Source]{}, contract.Unknown
+	}
+	if _, ok := operator.Returns.Known(); ok {
+		said.Returns = contract.Values[label.Class]{}
+	}
 	if _, ok := said.Sources.Known(); ok && said.Sources.Within(c.Declared.Sources) {
 		from.Sources = said.Sources
 	} else if _, declared := c.Declared.Sources.Known(); !declared && said.OpenWorld == contract.No {

@@ -26,13 +26,16 @@ func (c *Call) facts(phase policy.Phase, s session.State) *policy.Facts {
 	if args == nil {
 		args = json.RawMessage("{}")
 	}
+	roles, resources := c.parts()
 	return &policy.Facts{
 		Phase:     phase,
 		Method:    c.Method,
-		Tool:      policy.ToolFacts{Name: c.Name, Annotations: c.Effective, Declared: c.Declared},
+		Tool:      policy.ToolFacts{Name: c.Name, Annotations: c.Effective, Declared: c.whatIsSaid()},
 		Server:    policy.ServerFacts{Name: c.Server, Trust: c.Trust},
 		Session:   policy.SessionFacts{ID: s.Key, Parent: s.Parent, Label: s.Label, Calls: int(s.Calls)},
 		Arguments: args,
+		Roles:     roles,
+		Resources: resources,
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -92,7 +93,10 @@ type Call struct {
 	Arguments json.RawMessage
 
 	Declared  contract.Contract // what the server says of the tool
-	Effective contract.Contract // what counts: contract.Effective(Declared, Trust)
+	Effective contract.Contract // what counts whatever the arguments are: contract.Overlaid(Overlay.Static(), Declared, Trust)
+
+	Overlay  *overlay.Tool      // what the operator says of the tool; nil: nothing
+	Resolved *contract.Contract // what the server says of this very call: see [Guard.Resolved]; nil: nothing
 
 	Held string // why the call must not go, whatever policy says of it; "" if nothing holds it
 
@@ -102,6 +106,8 @@ type Call struct {
 
 	asked  bool  // it is a question of the server, see Inquiry
 	within *Call // in which the server asked; nil if that is not known
+
+	said *contract.Contract // by operator and server for the arguments; nil: what the server declares
 }
 
 // A Verdict is what may happen to a call.
@@ -122,6 +128,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return denied(errBackwards)
 	}
+	c = c.forArguments()
 	seen, err := g.enter(ctx, c)
 	if err != nil {
 		return denied(err)

@@ -33,7 +33,9 @@ func IsInquiry(method string) bool {
 // whether the host may be asked, with the question's params as the result; [Guard.Before] of its [Call.Reply] whether the
 // answer may go to the server. Its contract is that of c, except that to be given an answer is never only to read.
 func (c *Call) Inquiry(method string, params json.RawMessage) *Call {
-	q := *c
+	q := *c.forArguments()
+	q.Declared = q.whatIsSaid()
+	q.Overlay, q.Resolved, q.said = nil, nil, nil // which speak of the arguments of c, not of the answer
 	q.asked, q.within = true, c
 	q.Method, q.Name, q.Params, q.Arguments = method, method, params, rawjson.Delete(params, "_meta")
 	q.Declared.ReadOnly, q.Effective.ReadOnly = contract.Unknown, contract.No

@@ -92,6 +92,7 @@ func (l *loader) load(src []byte) *Set {
 	l.lines = make(map[string]int, len(elements))
 	for _, n := range elements {
 		if e := l.entry(n); e != nil {
+			e.digest = s.digest
 			s.entries = append(s.entries, e)
 		}
 	}

@@ -87,6 +87,7 @@ type Entry struct {
 // An entry is an Entry that can be applied.
 type entry struct {
 	Entry
+	digest    string // of its file
 	matches   []match
 	tools     definitions
 	resources definitions
@@ -174,6 +175,16 @@ func Stack(overlays ...*Overlay) *Overlay {
 		return nil
 	}
 	return &Overlay{all}
+}
+
+// Equal reports whether both say the same: whether they are the same entries of files with the same content.
+func (o *Overlay) Equal(p *Overlay) bool {
+	if o == nil || p == nil {
+		return o == p
+	}
+	return slices.EqualFunc(o.entries, p.entries, func(a, b *entry) bool {
+		return a.digest == b.digest && a.Name == b.Name && a.File == b.File
+	})
 }
 
 // Entries returns what applies, in its order.

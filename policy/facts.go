@@ -17,9 +17,32 @@ type Facts struct {
 	// has checked that. It is decoded at most once for a decision, and only if a rule reads it.
 	Arguments []byte
 
+	Roles     Roles     // what the arguments are for
+	Resources Resources // what the call reads and writes
+
 	// Response is the label of this result. It is nil on a call.
 	Response      *label.Label
 	ResponseError bool // the result says that the call went wrong
+}
+
+// An Argument is one value among the arguments of a call.
+type Argument struct {
+	Path string `json:"path"` // as "to[0].address"
+	Text string `json:"text"` // a string's text; of any other scalar, its JSON
+}
+
+// Roles are the parts that the arguments of a call play. The zero Roles say nothing: every argument may be anything.
+type Roles struct {
+	Known        bool
+	Destinations []Argument // where something goes
+	Contents     []Argument // what goes there
+	Cut          bool       // there were more than these
+}
+
+// Resources are what a call reads and writes, as URIs. The zero Resources say nothing: it may be anything.
+type Resources struct {
+	Known         bool
+	Reads, Writes []string
 }
 
 // ToolFacts is what is known of the tool, or of the resource or prompt that is read.
@@ -30,7 +53,8 @@ type ToolFacts struct {
 	// (see [contract.Contract.Assume]), so the zero contract is the worst.
 	Annotations contract.Contract
 
-	Declared contract.Contract // what the server says, whether or not it is trusted
+	// Declared is what is said of the tool: by the operator, and else by the server, whether or not it is trusted.
+	Declared contract.Contract
 }
 
 // ServerFacts is what is known of the server.

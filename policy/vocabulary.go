@@ -24,11 +24,12 @@ type fact struct {
 	has    func(*activation) bool // whether it is known; nil if it always is
 	result bool                   // known only once there is a result
 	values []string               // what it, or an element of it, may be; nil if anything
+	most   int                    // elements of a set; 0: no fewer than any set has
 }
 
 // variable returns what the rule language has to know of the fact.
 func (f *fact) variable() expression.Variable {
-	v := expression.Variable{Name: f.name, Type: f.typ, Optional: f.has != nil}
+	v := expression.Variable{Name: f.name, Type: f.typ, Optional: f.has != nil, Elements: f.most}
 	if f.values == nil {
 		return v
 	}
@@ -190,9 +191,42 @@ func callFacts() []fact {
 		boolean("call.byAgent", (*activation).byAgent),
 		boolean("call.plainRead", (*activation).plainRead),
 		boolean("call.hasArguments", func(a *activation) bool { return hasMembers(a.facts.Arguments) }),
+		stated("call.destinations", func(a *activation) ([]string, bool) {
+			r := &a.facts.Roles
+			return textsOf(r.Destinations), r.Known && !r.Cut
+		}),
+		stated("call.reads", func(a *activation) ([]string, bool) { return a.facts.Resources.Reads, a.facts.Resources.Known }),
+		stated("call.writes", func(a *activation) ([]string, bool) { return a.facts.Resources.Writes, a.facts.Resources.Known }),
 		{name: expression.Arguments, typ: cel.MapType(cel.StringType, cel.DynType),
 			get: func(a *activation) ref.Val { return expression.DecodeArguments(a.facts.Arguments) }},
 	}
+}
+
+// maxStated is how many elements rules may read of what an overlay makes known, so that they can loop over it.
+const maxStated = 256
+
+// stated is a set that only an overlay makes known. While it is not known it cannot be read: nothing would look like none.
+func stated(name string, of func(*activation) ([]string, bool)) fact {
+	return fact{name: name, typ: textList, most: maxStated,
+		get: func(a *activation) ref.Val {
+			items, known := of(a)
+			switch {
+			case !known:
+				return types.NewErr("%s is not known: no overlay says it of this tool", name)
+			case len(items) > maxStated:
+				return types.NewErr("%s has %d elements, more than the %d that rules may read", name, len(items), maxStated)
+			}
+			return list(label.SetOf(items...))
+		},
+		has: func(a *activation) bool { _, known := of(a); return known }}
+}
+
+func textsOf(arguments []Argument) []string {
+	out := make([]string, len(arguments))
+	for i, a := range arguments {
+		out[i] = a.Text
+	}
+	return out
 }
 
 func boolean(name string, get func(*activation) bool) fact {

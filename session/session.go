@@ -25,6 +25,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/weir-mcp/weir/label"
@@ -74,6 +75,32 @@ func New(opts Options) *Sessions {
 // [store.ErrParent] if it cannot have that parent, [store.ErrFull], or an error of the store itself.
 func (s *Sessions) Open(ctx context.Context, ref Ref) (State, []Rise, error) {
 	return s.store.Open(ctx, ref, s.limits)
+}
+
+// Peek returns the state that Open would return, and changes nothing. Errors are [store.ErrInvalid], [store.ErrPrincipal], or
+// an error of the store itself.
+func (s *Sessions) Peek(ctx context.Context, ref Ref) (State, error) {
+	if err := ref.Check(); err != nil {
+		return State{}, err
+	}
+	state, err := s.store.Get(ctx, ref.Key)
+	if errors.Is(err, store.ErrNotFound) {
+		state, err = State{Key: ref.Key, Principal: ref.Principal}, nil
+	}
+	switch {
+	case err != nil:
+		return State{}, err
+	case state.Principal != ref.Principal:
+		return State{}, store.ErrPrincipal
+	case ref.Parent == "" || state.Parent == ref.Parent:
+		return state, nil
+	}
+	parent, err := s.Peek(ctx, Ref{Key: ref.Parent, Principal: ref.Principal})
+	if err != nil {
+		return State{}, err
+	}
+	state.Parent, state.Label = ref.Parent, s.limits.Join(state.Label, parent.Label)
+	return state, nil
 }
 
 // Snapshot returns the state of a session. The error is [store.ErrNotFound] if it was never opened.

@@ -42,6 +42,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
 	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -49,6 +50,9 @@ import (
 
 // DefaultTimeout is how long a server may take to answer a call.
 const DefaultTimeout = 5 * time.Minute
+
+// DefaultResolve is how long a server may take to resolve the contract of a call.
+const DefaultResolve = 2 * time.Second
 
 // LocalPrincipal is whose agents use a gateway that authenticates nobody: the user who runs it.
 const LocalPrincipal = "local"
@@ -59,13 +63,16 @@ type Server struct {
 	Spec    upstream.Spec
 	Trust   contract.Trust
 	Timeout time.Duration // for each call; zero: DefaultTimeout
+
+	Overlay *overlay.Overlay // what the operator says of its tools, resources and prompts; nil: nothing
+	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
 }
 
 // same reports whether two servers are reached and treated in the same way.
 func (s Server) same(other Server) bool {
 	like := s
-	like.Spec = other.Spec
-	return s.Spec.Same(other.Spec) && reflect.DeepEqual(like, other)
+	like.Spec, like.Overlay = other.Spec, other.Overlay
+	return s.Spec.Same(other.Spec) && s.Overlay.Equal(other.Overlay) && reflect.DeepEqual(like, other)
 }
 
 // Options configures a Gateway.

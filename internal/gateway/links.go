@@ -237,6 +237,7 @@ func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Sourc
 			continue
 		}
 		sources[i].Server, sources[i].Trust, sources[i].Words = l.server.Name, l.trust(), set.g.opts.Words
+		sources[i].Overlay = l.overlay()
 		if kind.Method == catalog.Tools.Method {
 			if err := set.g.pin(ctx, &sources[i]); err != nil {
 				return nil, err

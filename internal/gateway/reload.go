@@ -13,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 )
@@ -29,7 +30,7 @@ type Difference struct {
 	Added    []string
 	Removed  []string
 	Replaced []string // reached in another way than before
-	Adjusted []string // reached as before, with another trust or timeout
+	Adjusted []string // reached as before, with another trust, timeout or overlay
 }
 
 // Reload takes over a change, whole or, on an error, not at all. It returns when the connections that it ends have ended.
@@ -250,6 +251,8 @@ func (set *links) all() []*link {
 type terms struct {
 	trust   contract.Trust
 	timeout time.Duration
+	overlay *overlay.Overlay
+	resolve time.Duration
 }
 
 func (set *links) newLink(s Server) *link {
@@ -264,10 +267,16 @@ func (l *link) agree(s Server) {
 	if s.Timeout <= 0 {
 		s.Timeout = DefaultTimeout
 	}
-	l.terms.Store(&terms{s.Trust, s.Timeout})
+	if s.Resolve == 0 {
+		s.Resolve = DefaultResolve
+	}
+	l.terms.Store(&terms{s.Trust, s.Timeout, s.Overlay, s.Resolve})
 }
 
 func (l *link) trust() contract.Trust { return l.terms.Load().trust }
+
+// overlay is what the operator says of the server; nil if nothing.
+func (l *link) overlay() *overlay.Overlay { return l.terms.Load().overlay }
 
 // timeout is how long the server may take to answer.
 func (l *link) timeout() time.Duration { return l.terms.Load().timeout }

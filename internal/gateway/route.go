@@ -105,16 +105,14 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, 
 		return nil, rpc.Errorf(rpc.InternalError, "%v", err)
 	}
 	if e, ok := templates.Match(uri); ok {
-		e.Name = uri
-		return f.to(m, set, e, args), nil
+		return f.to(m, set, e.At(uri, set.find(e.Server).overlay()), args), nil
 	}
 	only := set.onlyWith(ctx, "resources")
 	if only == nil {
 		return nil, rpc.Errorf(codeNotFound, "no server has the resource %q", uri)
 	}
-	e := catalog.Entry{Server: only.server.Name, Trust: only.trust(), Name: uri, Shown: uri, Declared: catalog.Reading()}
-	e.Effective = contract.Effective(e.Declared, e.Trust)
-	return f.to(m, set, e, args), nil
+	e := catalog.Entry{Server: only.server.Name, Trust: only.trust()}
+	return f.to(m, set, e.At(uri, only.overlay()), args), nil
 }
 
 // byReference finds the server of the prompt or template that a completion is for.
@@ -150,7 +148,7 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 	r := &route{link: set.find(e.Server), call: &guard.Call{
 		ID: rand.Text(), Session: f.agent(m.Params), Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
-		Held: e.Held,
+		Held: e.Held, Overlay: e.Overlay,
 	}}
 	if m.Method == "tools/call" {
 		r.tool = e.Raw

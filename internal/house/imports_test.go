@@ -53,7 +53,7 @@ var table = []row{
 	{"audit", "", sumdb, "net net/http os/exec", "a log of opaque entries; knows nothing of ours, so that anyone can use it"},
 	{"audit/audittest", "audit", check, world, "the acceptance test of what keeps a log"},
 	{"session", "label store", "", world, "labels of agent sessions over any store"},
-	{"guard", "label contract annotation policy record session internal/rawjson", "", world,
+	{"guard", "label contract annotation policy overlay record session internal/rawjson", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
 	{"mcpguard", "guard label contract annotation policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
@@ -72,10 +72,10 @@ var table = []row{
 	{"detect", "", "golang.org/x/text", world, "what should not be in text"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
-	{"internal/gateway/catalog", "annotation contract internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
+	{"internal/gateway/catalog", "annotation contract overlay internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
 	{"internal/gateway/approve", "guard label contract policy record internal/rawjson internal/plain", "", world,
 		"questions and answers; which transport asks is the gateway's business"},
-	{"internal/gateway", "guard label contract annotation policy record session internal/rawjson internal/rpc " +
+	{"internal/gateway", "guard label contract annotation policy overlay record session internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/config", "annotation contract label policy", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},

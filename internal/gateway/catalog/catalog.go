@@ -18,6 +18,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/overlay"
 )
 
 // A Kind is one of the lists that servers offer.
@@ -38,11 +39,12 @@ var (
 
 // A Source is what one server answered: the raw results of its list method, page by page, free of duplicate names.
 type Source struct {
-	Server string
-	Trust  contract.Trust
-	Pages  []json.RawMessage
-	Words  annotation.Words // what is read of its tools, and written to hosts
-	Held   map[string]Held // tools whose definition nobody has accepted, by name
+	Server  string
+	Trust   contract.Trust
+	Overlay *overlay.Overlay // what the operator says of the server; nil: nothing
+	Pages   []json.RawMessage
+	Words   annotation.Words // what is read of its tools, and written to hosts
+	Held    map[string]Held  // tools whose definition nobody has accepted, by name
 }
 
 // Held says that a tool's definition is not what was accepted.
@@ -58,9 +60,10 @@ type Entry struct {
 	Name      string          // on its server
 	Shown     string          // to the host
 	Raw       json.RawMessage // as the host sees it
+	Overlay   *overlay.Tool   // what the operator says of it; nil: nothing
 	Declared  contract.Contract
-	Effective contract.Contract
-	Held      string // why it must not be called although it is shown; "" if it may
+	Effective contract.Contract // whatever the arguments are
+	Held      string            // why it must not be called although it is shown; "" if it may
 }
 
 // A Defect is something in a server's list that is not as it should be.
@@ -121,6 +124,7 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 			}
 			e.Raw, e.Held = h.Accepted, h.Why
 		}
+		e.Overlay = said(s.Overlay, l.kind, name)
 		found := e.contract(l.kind, s.Words)
 		for _, d := range found {
 			defects = append(defects, Defect{s.Server, name, d})
@@ -130,22 +134,46 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 	return defects
 }
 
+// said returns what the operator says of an entry. Of a template it says nothing: the URIs that it makes are told apart when
+// one is read.
+func said(o *overlay.Overlay, kind Kind, name string) *overlay.Tool {
+	switch kind.Method {
+	case Tools.Method:
+		return o.Tool(name)
+	case Prompts.Method:
+		return o.Prompt(name)
+	case Resources.Method:
+		return o.Resource(name)
+	}
+	return nil
+}
+
 // contract reads what the entry declares, and shows what counts of it. To read a resource or to get a prompt changes
-// nothing, by protocol.
+// nothing, by protocol. A declaration that is worse than what the operator says changes nothing, and is a defect.
 func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotation.Defect) {
 	if kind.Method != Tools.Method {
 		e.Declared = Reading()
-		e.Effective = contract.Effective(e.Declared, e.Trust)
+		e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust)
 		return nil
 	}
 	e.Declared, defects = words.Reader.ReadTool(e.Raw)
-	e.Effective = contract.Effective(e.Declared, e.Trust)
+	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust)
+	for _, member := range e.Overlay.Static().Narrows(e.Declared) {
+		defects = append(defects, annotation.Defect{Where: "annotations." + member, Reason: "the tool declares worse than the overlay says of it"})
+	}
 	shown, err := words.ToHosts.WriteTool(e.Raw, e.Effective)
 	if err != nil {
 		return append(defects, annotation.Defect{Where: "annotations", Reason: err.Error()})
 	}
 	e.Raw = shown
 	return defects
+}
+
+// At returns the entry of a template or a server for the resource at a URI.
+func (e Entry) At(uri string, o *overlay.Overlay) Entry {
+	e.Name, e.Shown, e.Declared, e.Overlay = uri, uri, Reading(), o.Resource(uri)
+	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust)
+	return e
 }
 
 // Reading returns what a resource or a prompt declares by being one: it is only read.

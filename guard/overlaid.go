@@ -1,0 +1,124 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// forArguments returns the call with the contract that counts for its arguments, if anything is said beyond Effective.
+func (c *Call) forArguments() *Call {
+	if c.Overlay == nil && c.Resolved == nil {
+		return c
+	}
+	said, _ := c.Overlay.Refine(c.Arguments)
+	var resolved contract.Contract
+	if c.Resolved != nil {
+		resolved = *c.Resolved
+	}
+	narrow := *c
+	said, narrow.Effective = contract.ForCall(said, c.Declared, resolved, c.Trust)
+	narrow.said = &said
+	return &narrow
+}
+
+// Resolved takes what the server says of this very call: the contract that its tools/resolve gave for the arguments. What is
+// outside of the tool's declaration is recorded as a defect, and raises only.
+func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contract) error {
+	for _, member := range c.Declared.Narrows(resolution) {
+		d := annotation.Defect{Where: "tools/resolve annotations." + member, Reason: "the resolution is outside of what the tool declares"}
+		if err := g.Defect(ctx, c, d); err != nil {
+			return err
+		}
+	}
+	c.Resolved = &resolution
+	return nil
+}
+
+// MayAsk reports whether the call's server may be shown the call's arguments before the call is decided, so that it can
+// resolve the contract: whether policy would let the agent read with this tool. Nothing is counted, raised or recorded.
+func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
+	reading := *c
+	reading.Resolved, reading.Method = nil, MethodResolve
+	question := reading.forArguments()
+	said := question.whatIsSaid()
+	said.ReadOnly, question.Effective.ReadOnly = contract.Yes, contract.Yes
+	question.said = &said
+	v, err := g.peek(ctx, question)
+	return v.Allowed(), err
+}
+
+// MethodResolve is the request that narrows a tool's contract to arguments (SEP-1862).
+const MethodResolve = "tools/resolve"
+
+// A Resolution is what a call would be.
+type Resolution struct {
+	Contract contract.Contract // what counts for its arguments
+	Verdict  Verdict           // what would be decided, without question and params
+}
+
+// Resolve is Before without effects: it says what the call would be and what would be decided of it at the moment. Nothing is
+// counted, raised, recorded or redeemed.
+func (g *Guard) Resolve(ctx context.Context, c *Call) (Resolution, error) {
+	narrow := c.forArguments()
+	v, err := g.peek(ctx, narrow)
+	if err != nil {
+		return Resolution{}, err
+	}
+	return Resolution{narrow.Effective, v}, nil
+}
+
+// peek returns what would be decided of a call whose contract is settled.
+func (g *Guard) peek(ctx context.Context, c *Call) (Verdict, error) {
+	if c.Held != "" {
+		return Verdict{Effect: policy.Block, Rule: RuleHeld, Message: c.Held}, nil
+	}
+	state, err := g.opts.Sessions.Peek(ctx, c.Session)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("reading the agent session: %w", err)
+	}
+	claimed, _ := annotation.ReadRequest(c.Params)
+	state.Label = label.Join(state.Label, claimed)
+	by := g.rules.Load()
+	d := by.policy.Decide(c.facts(policy.OnCall, state))
+	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}, nil
+}
+
+// whatIsSaid returns what operator and server say of the call.
+func (c *Call) whatIsSaid() contract.Contract {
+	if c.said != nil {
+		return *c.said
+	}
+	return c.Declared
+}
+
+// ruled returns what the operator's rules for results make of one. They cannot read a question of the server, so there they
+// count as matched.
+func (c *Call) ruled(result json.RawMessage) label.Label {
+	if c.within != nil {
+		return c.within.Overlay.Label(nil)
+	}
+	return c.Overlay.Label(result)
+}
+
+// parts returns what the operator says that the arguments are for.
+func (c *Call) parts() (policy.Roles, policy.Resources) {
+	roles, resources := c.Overlay.Roles(c.Arguments), c.Overlay.Resources(c.Arguments)
+	return policy.Roles{
+		Known: roles.Known, Cut: roles.Cut, Destinations: arguments(roles.Destinations), Contents: arguments(roles.Contents),
+	}, policy.Resources{Known: resources.Known, Reads: resources.Reads, Writes: resources.Writes}
+}
+
+func arguments(all []overlay.Argument) []policy.Argument {
+	out := make([]policy.Argument, len(all))
+	for i, a := range all {
+		out[i] = policy.Argument(a)
+	}
+	return out
+}

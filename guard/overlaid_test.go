@@ -1,0 +1,219 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+)
+
+const mailOverlay = `
+version: 1
+overlays:
+  - name: mail
+    match: [{server: mail}]
+    tools:
+      send:
+        contract: {readOnly: false, destructive: false, openWorld: true, destinations: [public], outcomes: [irreversible], sources: [system], returns: []}
+        when:
+          - if: host.within(email.domain(call.arguments.to), "corp.example")
+            contract: {destinations: [internal], outcomes: [consequential], openWorld: false}
+        arguments: {destination: [to], content: [body]}
+        resource: {writes: ["mailto:{to}"]}
+      read:
+        contract: {readOnly: true, openWorld: true, sources: [system], returns: []}
+        results:
+          - path: $.messages[*].private
+            label: {private: true, sensitivity: [pii]}
+`
+
+// overlaid returns a call of a tool that its server says nothing of, but the operator does.
+func overlaid(t *testing.T, name, arguments string) *guard.Call {
+	t.Helper()
+	set, err := overlay.Load("mail.yaml", []byte(mailOverlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := set.For(overlay.Server{Name: "mail"}).Tool(name)
+	return &guard.Call{
+		ID: "1", Session: session.Ref{Key: "s", Principal: "ann"}, Server: "mail", Method: "tools/call", Name: name,
+		Params: json.RawMessage(`{"arguments":` + arguments + `}`), Arguments: json.RawMessage(arguments),
+		Overlay: said, Effective: contract.Overlaid(said.Static(), contract.Contract{}, contract.Untrusted),
+	}
+}
+
+// raised returns a guard in whose only session something has been read.
+func raised(t *testing.T, rules string, l label.Label) (*guard.Guard, *session.Sessions) {
+	t.Helper()
+	p := policy.Default()
+	if rules != "" {
+		var err error
+		if p, err = policy.Load("p.yaml", []byte(rules)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sessions := session.New(session.Options{})
+	g, err := guard.New(guard.Options{Policy: p, Sessions: sessions, Record: record.Discard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := sessions.Open(t.Context(), session.Ref{Key: "s", Principal: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sessions.Raise(t.Context(), "s", l); err != nil {
+		t.Fatal(err)
+	}
+	return g, sessions
+}
+
+func TestOverlayDecidesByArguments(t *testing.T) {
+	g, _ := raised(t, "", label.Label{Private: true, Untrusted: true})
+	for _, c := range []struct {
+		arguments string
+		want      policy.Effect
+	}{
+		{`{"to":"bob@corp.example"}`, policy.Allow},
+		{`{"to":"bob@mail.corp.example"}`, policy.Allow},
+		{`{"to":"bob@evil.example"}`, policy.Ask},
+		{`{"to":"bob@notcorp.example"}`, policy.Ask},
+		{`{"to":["bob@corp.example"]}`, policy.Ask}, // no text: the condition cannot be evaluated, and lowers nothing
+		{`{}`, policy.Ask},
+	} {
+		if v := g.Before(t.Context(), overlaid(t, "send", c.arguments)); v.Effect != c.want {
+			t.Errorf("%s: %v %s, want %v", c.arguments, v.Effect, v.Message, c.want)
+		}
+	}
+}
+
+func TestResolveIsBeforeWithoutEffects(t *testing.T) {
+	g, sessions := raised(t, "", label.Label{Private: true, Untrusted: true})
+	for _, arguments := range []string{`{"to":"bob@corp.example"}`, `{"to":"bob@evil.example"}`} {
+		c := overlaid(t, "send", arguments)
+		before, err := sessions.Snapshot(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := g.Resolve(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := sessions.Snapshot(t.Context(), "s")
+		if err != nil || after.Calls != before.Calls || !after.Label.Equal(before.Label) || !after.Seen.Equal(before.Seen) {
+			t.Errorf("%s: the session is %+v after %+v, %v", arguments, after, before, err)
+		}
+		if v := g.Before(t.Context(), c); v.Effect != r.Verdict.Effect || v.Rule != r.Verdict.Rule {
+			t.Errorf("%s: Resolve says %v by %s, Before %v by %s", arguments, r.Verdict.Effect, r.Verdict.Rule, v.Effect, v.Rule)
+		}
+		if narrow := !r.Contract.Destinations.Has(contract.Public); narrow != (arguments == `{"to":"bob@corp.example"}`) {
+			t.Errorf("%s: %v", arguments, r.Contract)
+		}
+	}
+}
+
+func TestRoles(t *testing.T) {
+	g, _ := raised(t, `
+version: 1
+rules:
+  - name: outside
+    when: call
+    if: call.destinations.exists(d, !host.within(email.domain(d), "corp.example")) || !("mailto:a@corp.example" in call.writes)
+    effect: block
+`, label.Label{})
+	for arguments, want := range map[string]policy.Effect{
+		`{"to":"a@corp.example"}`:                         policy.Allow,
+		`{"to":["a@corp.example","b@corp.example"]}`:      policy.Allow,
+		`{"to":["a@corp.example","b@elsewhere.example"]}`: policy.Block,
+	} {
+		if v := g.Before(t.Context(), overlaid(t, "send", arguments)); v.Effect != want {
+			t.Errorf("%s: %v %s", arguments, v.Effect, v.Message)
+		}
+	}
+	// Nobody says what the arguments of this one are for.
+	if v := g.Before(t.Context(), overlaid(t, "read", `{}`)); v.Effect != policy.Block {
+		t.Errorf("what is not known counts as harmless: %v", v.Effect)
+	}
+}
+
+func TestResultRules(t *testing.T) {
+	for result, private := range map[string]bool{
+		`{"structuredContent":{"messages":[{"private":false}]},"content":[]}`:                                            false,
+		`{"structuredContent":{"messages":[{"private":false},{"private":true}]}}`:                                        true,
+		`{"content":[{"type":"text","text":"{\"messages\":[{\"private\":true}]}"}]}`:                                     true,
+		`{"content":[{"type":"text","text":"{\"messages\":[]}"}]}`:                                                       false,
+		`{"content":[{"type":"text","text":"all that there is"}]}`:                                                       true,
+		`{"structuredContent":{"messages":[]},"content":[{"type":"text","text":"{\"messages\":[{\"private\":true}]}"}]}`: true,
+	} {
+		g, sessions := raised(t, "", label.Label{})
+		c := overlaid(t, "read", `{}`)
+		o := g.After(t.Context(), c, guard.Answer{Result: json.RawMessage(result)})
+		state, err := sessions.Snapshot(t.Context(), "s")
+		if err != nil || !o.Allowed() || state.Label.Private != private || o.Label.Sensitivity.Has(label.PII) != private {
+			t.Errorf("%s: %v %+v %v", result, o.Effect, state.Label, err)
+		}
+	}
+}
+
+func TestOverlayOutranksTheResultOfATrustedServer(t *testing.T) {
+	g, _ := raised(t, "", label.Label{})
+	set, err := overlay.Load("o.yaml", []byte(
+		"version: 1\noverlays: [{name: a, match: [{server: a}], tools: {t: {contract: {sources: [untrustedPublic], returns: [pii]}}}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := overlaid(t, "read", `{}`)
+	c.Overlay, c.Trust = set.For(overlay.Server{Name: "a"}).Tool("t"), contract.Trusted
+	c.Declared = contract.Contract{Sources: contract.Possible(label.UntrustedPublic, label.System), Returns: contract.Possible(label.PII)}
+	o := g.After(t.Context(), c, guard.Answer{Result: json.RawMessage(
+		`{"content":[],"_meta":{"annotations":{"openWorldHint":false,"returnMetadata":{"source":"system","sensitivity":"none"}}}}`)})
+	if !o.Label.Untrusted || !o.Label.Sensitivity.Has(label.PII) {
+		t.Errorf("the server's word lowers the operator's: %+v", o.Label)
+	}
+}
+
+func TestResolved(t *testing.T) {
+	recorded := &events{}
+	g, err := guard.New(guard.Options{Sessions: session.New(session.Options{}), Record: recorded})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := overlaid(t, "send", `{"to":"bob@corp.example"}`)
+	c.Declared = contract.Contract{Destructive: contract.No, Outcomes: contract.Possible(contract.Consequential)}
+	worse := contract.Contract{Outcomes: contract.Possible(contract.Irreversible)}
+	if err := g.Resolved(t.Context(), c, worse); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"defect"}, recorded.kinds()); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+	r, err := g.Resolve(t.Context(), c)
+	if err != nil || !r.Contract.Outcomes.Has(contract.Irreversible) {
+		t.Errorf("what the server says of this very call is lost: %v, %v", r.Contract, err)
+	}
+}
+
+func TestMayAsk(t *testing.T) {
+	secret := label.Label{Private: true, Untrusted: true}
+	g, _ := raised(t, "", secret)
+	open := &guard.Call{
+		ID: "1", Session: session.Ref{Key: "s", Principal: "ann"}, Server: "web", Method: "tools/call", Name: "post",
+		Params: json.RawMessage(`{}`), Arguments: json.RawMessage(`{"q":"secret"}`), Effective: contract.Pessimistic(),
+	}
+	if ok, err := g.MayAsk(t.Context(), open); err != nil || ok {
+		t.Errorf("an open world is shown arguments of a session with private data: %v %v", ok, err)
+	}
+	if ok, err := g.MayAsk(t.Context(), overlaid(t, "send", `{"to":"bob@corp.example"}`)); err != nil || !ok {
+		t.Errorf("a closed world is not asked: %v %v", ok, err)
+	}
+	open.Held = "changed"
+	if ok, err := g.MayAsk(t.Context(), open); err != nil || ok {
+		t.Errorf("a server whose tool is held is asked: %v %v", ok, err)
+	}
+}
