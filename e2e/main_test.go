@@ -32,6 +32,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if file := os.Getenv(hostedClient); file != "" {
+		if err := serveHosted(file); err != nil {
+			fmt.Fprintf(os.Stderr, "e2e: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	flag.Parse()
 	if !*enabled {
 		os.Exit(m.Run())

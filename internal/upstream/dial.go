@@ -153,30 +153,56 @@ func (d *dialer) discoverAgain(ctx context.Context) (*agreement, error) {
 	return d.discover(ctx)
 }
 
-// discover asks which revisions the server speaks (revision 2026-07-28, server/discover).
+// discover asks which revisions the server speaks (revision 2026-07-28, server/discover). A server that refuses the
+// revision of the question says which others it takes, and is asked once more in one of them (SEP-2575).
 func (d *dialer) discover(ctx context.Context) (*agreement, error) {
-	params, err := era{newest, d.hello}.dress(nil)
-	if err != nil {
-		return nil, err
+	result, err := d.discoverIn(ctx, newest)
+	var refused *rpc.Error
+	if errors.As(err, &refused) && refused.Code == rpc.UnsupportedVersion {
+		raw, _ := rawjson.Get(refused.Data, "supported")
+		if version := firstModern(texts(raw)); version != "" {
+			result, err = d.discoverIn(ctx, version)
+		}
 	}
-	result, err := d.ask(ctx, "server/discover", params)
 	if err != nil {
 		return nil, err
 	}
 	raw, _ := rawjson.Get(result, "supportedVersions")
-	var offered []string
-	for version := range rawjson.Elements(raw) {
-		if s, ok := rawjson.String(version); ok {
-			offered = append(offered, s)
-		}
-	}
-	for _, version := range modernRevisions {
-		if slices.Contains(offered, version) {
-			d.conn.transport.settle(version)
-			return &agreement{version, result}, nil
-		}
+	offered := texts(raw)
+	if version := firstModern(offered); version != "" {
+		d.conn.transport.settle(version)
+		return &agreement{version, result}, nil
 	}
 	return nil, fmt.Errorf("server/discover: %w: server offers %.32q", errNext, offered[:min(len(offered), 8)])
+}
+
+// discoverIn asks in one revision.
+func (d *dialer) discoverIn(ctx context.Context, version string) (json.RawMessage, error) {
+	params, err := era{version, d.hello}.dress(nil)
+	if err != nil {
+		return nil, err
+	}
+	return d.ask(ctx, "server/discover", params)
+}
+
+// texts returns the strings in a list.
+func texts(list json.RawMessage) (out []string) {
+	for value := range rawjson.Elements(list) {
+		if s, ok := rawjson.String(value); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// firstModern returns the newest revision of the later era that is among those offered; "" if none is.
+func firstModern(offered []string) string {
+	for _, version := range modernRevisions {
+		if slices.Contains(offered, version) {
+			return version
+		}
+	}
+	return ""
 }
 
 // initialize shakes hands (revision 2025-11-25, Lifecycle).
