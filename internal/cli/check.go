@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -30,6 +31,7 @@ func problemsOf(err error, file string) []problem {
 	list := []problem{}
 	var inConfig config.Errors
 	var inPolicy policy.Errors
+	var inOverlay overlay.Errors
 	var f *failure
 	switch {
 	case err == nil:
@@ -39,6 +41,10 @@ func problemsOf(err error, file string) []problem {
 		}
 	case errors.As(err, &inPolicy):
 		for _, p := range inPolicy {
+			list = append(list, newProblem(config.Problem(p)))
+		}
+	case errors.As(err, &inOverlay):
+		for _, p := range inOverlay {
 			list = append(list, newProblem(config.Problem(p)))
 		}
 	case errors.As(err, &f):

@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -70,7 +71,7 @@ happens, asks a person where policy says so, and keeps a record.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newRun(env), newWrap(env), newDemo(env), newLogin(env), newLogout(env), newStatus(env), newPins(env), newPolicy(env), newConfig(env), newVersion(env))
+	root.AddCommand(newRun(env), newWrap(env), newDemo(env), newLogin(env), newLogout(env), newStatus(env), newPins(env), newPolicy(env), newOverlay(env), newConfig(env), newVersion(env))
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
@@ -171,6 +172,7 @@ func report(w io.Writer, err error) int {
 	var f *failure
 	var problems config.Errors
 	var rules policy.Errors
+	var overlays overlay.Errors
 	switch {
 	case err == nil:
 		return exitOK
@@ -181,6 +183,11 @@ func report(w io.Writer, err error) int {
 		return exitUsage
 	case errors.As(err, &rules):
 		for _, p := range rules {
+			printError(w, p.String(), p.Hint)
+		}
+		return exitUsage
+	case errors.As(err, &overlays):
+		for _, p := range overlays {
 			printError(w, p.String(), p.Hint)
 		}
 		return exitUsage

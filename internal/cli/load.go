@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/importer"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -24,7 +25,9 @@ type setup struct {
 	path   string // of the configuration file
 	config *config.Config
 	policy *policy.Policy
-	files  []string // that were read, or looked for
+	own    *overlay.Set // the operator's overlays; nil if there are none
+	known  *overlay.Set // the catalogue
+	files  []string     // that were read, or looked for
 }
 
 // load reads the configuration at path, or if that is "" the one in the working directory, and its policy, or
@@ -45,7 +48,10 @@ func (e *Env) load(path, policyPath string) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{path: path, policy: policy.Default(), files: []string{path}}
+	s, err := newSetup(path, path)
+	if err != nil {
+		return nil, err
+	}
 	read := config.Load
 	if importer.Detect(path, src) {
 		read = importer.Load
@@ -63,6 +69,7 @@ func (e *Env) load(path, policyPath string) (*setup, error) {
 			}
 			return s.loadPolicy(path)
 		},
+		Overlay: s.loadOverlay, Catalogue: entryNames(s.known),
 	})
 	if override != nil {
 		return nil, joinProblems(err, override)

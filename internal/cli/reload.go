@@ -129,7 +129,7 @@ func (r *reloader) reload(ctx context.Context, asked bool) {
 	}
 	var d gateway.Difference
 	if err == nil {
-		d, err = r.gateway.Reload(ctx, gateway.Change{Servers: r.keys.upstreams(s.config), Policy: s.policy, Mode: s.config.Mode})
+		d, err = r.gateway.Reload(ctx, gateway.Change{Servers: s.overlaid(r.keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode})
 	}
 	if err != nil {
 		problems := problemsOf(err, before.path)
@@ -195,5 +195,5 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 
 // same reports whether another setup says the same.
 func (s *setup) same(other *setup) bool {
-	return s.policy.Digest() == other.policy.Digest() && reflect.DeepEqual(s.config, other.config)
+	return s.policy.Digest() == other.policy.Digest() && s.own.Digest() == other.own.Digest() && reflect.DeepEqual(s.config, other.config)
 }

@@ -54,7 +54,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	}
 	keys := e.keychain(s.setup)
 	g, err := gateway.New(gateway.Options{
-		Servers: keys.upstreams(s.config), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
+		Servers: s.overlaid(keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
 		Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
@@ -110,7 +110,7 @@ func (k *keychain) upstreams(c *config.Config) []gateway.Server {
 		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 			spec.Env = append(spec.Env, name+"="+s.Env[name])
 		}
-		out = append(out, gateway.Server{Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout})
+		out = append(out, gateway.Server{Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve})
 	}
 	return out
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/config"
-	"github.com/weir-mcp/weir/policy"
 )
 
 // serverFlags are the flags that say more of a server that the arguments of a command name.
@@ -76,7 +75,10 @@ func (e *Env) wrapped(named *serverFlags, policyPath string, args []string) (*se
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{path: "weir wrap", policy: policy.Default()}
+	s, err := newSetup("weir wrap")
+	if err != nil {
+		return nil, err
+	}
 	if s.config, err = draft.Finish(config.Options{Dir: dir, Lookup: e.getenv}); err != nil {
 		return nil, err
 	}

@@ -42,17 +42,19 @@ const NoRecord = "none"
 
 // A Config is a configuration that passed every check, with defaults set, variables expanded and paths resolved.
 type Config struct {
-	Servers    []Server // in the order of the file, disabled ones included; at least one is enabled
-	Policy     string   // path of the policy file; "" is the built-in policy
-	Mode       policy.Mode
-	Record     string // path of the record; NoRecord, or "" for the default place
-	Listen     string // host:port of the HTTP endpoint; "" serves stdio
-	HTTP       Listener
-	Approval   time.Duration // how long a question to a person stays open
-	MaxMessage int           // bytes of one message
-	Pins       Pins          // how definitions of tools are pinned
-	Words      Words         // which annotations are written, and what labels of organisations mean
-	Warnings   []Problem     // what is not wrong, but deserves a look
+	Servers     []Server // in the order of the file, disabled ones included; at least one is enabled
+	Policy      string   // path of the policy file; "" is the built-in policy
+	Overlays    []string // paths of the operator's overlay files, the first counts most
+	NoCatalogue bool     // whether the catalogue's overlays do not apply
+	Mode        policy.Mode
+	Record      string // path of the record; NoRecord, or "" for the default place
+	Listen      string // host:port of the HTTP endpoint; "" serves stdio
+	HTTP        Listener
+	Approval    time.Duration // how long a question to a person stays open
+	MaxMessage  int           // bytes of one message
+	Pins        Pins          // how definitions of tools are pinned
+	Words       Words         // which annotations are written, and what labels of organisations mean
+	Warnings    []Problem     // what is not wrong, but deserves a look
 }
 
 // A Server is one upstream MCP server: a command or a URL.
@@ -68,6 +70,8 @@ type Server struct {
 	Auth      Auth              // of a URL
 	Trust     contract.Trust
 	Timeout   time.Duration // of one call; 0 is the gateway's default
+	Catalogue string        // the entry of the catalogue that applies; "" is those that match, NoCatalogue none
+	Resolve   time.Duration // for it to resolve the contract of a call; 0 is the gateway's default, negative: it is not asked
 	Disabled  bool
 }
 
@@ -89,6 +93,9 @@ type Words struct {
 // LockName is the name of the file of pins that belongs to a weir.yaml, in the same directory.
 const LockName = "weir.lock"
 
+// NoCatalogue is the value of Server.Catalogue that asks for no entry.
+const NoCatalogue = "none"
+
 // A Transport is how a server is reached. In a Server that was not checked yet "" stands for the one that
 // follows from the other members: Stdio with a command, HTTP with a URL.
 type Transport string
@@ -105,6 +112,9 @@ type Options struct {
 	Dir    string                           // what relative paths are relative to; "": the directory of the file
 	Lookup func(name string) (string, bool) // the environment that ${NAME} reads; nil: no variable is set
 	Policy func(path string) error          // checks the policy file, policy.Errors are reported one by one; nil: no check
+
+	Overlay   func(path string) error // checks an overlay file, overlay.Errors are reported one by one; nil: no check
+	Catalogue []string                // the names of the catalogue's entries; nil: no check
 }
 
 // Load reads the weir.yaml that was found at path. The error is [Errors]: every problem of the file, in its order.

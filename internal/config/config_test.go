@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -69,9 +70,15 @@ servers:
     url: http://127.0.0.1:9000/sse
     transport: sse
     trust: trusted
+    catalogue: files
+    resolve: 3s
   off:
     command: ${NEVER_SET}
+    catalogue: false
+    resolve: false
     disabled: true
+overlays: [rules/own.yaml, /etc/shared.yaml]
+catalogue: false
 annotations:
   to_hosts: [mcp, sep-1913, trust-annotations]
   to_servers: []
@@ -85,7 +92,8 @@ annotations:
 		t.Fatal(err)
 	}
 	want := &config.Config{
-		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml", Record: "/var/log/weir.jsonl", Listen: "127.0.0.1:8080",
+		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
+		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Listen: "127.0.0.1:8080",
 		Approval: 90 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
 		Words: config.Words{ToHosts: []string{"mcp", "sep-1913", "trust-annotations"}, ToServers: []string{}, Labels: annotation.Meanings{
 			"com.example/label": {"confidential": {"pii", "regulated:GDPR"}, "true": {"credentials"}, "public": {}}}},
@@ -108,9 +116,9 @@ annotations:
 		}, {
 			Name: "notes", URL: "https://notes.example/mcp", Transport: config.HTTP, Auth: config.Auth{ClientID: "abc", RedirectPort: 8765},
 		}, {
-			Name: "old", URL: "http://127.0.0.1:9000/sse", Transport: config.SSE, Trust: contract.Trusted,
+			Name: "old", URL: "http://127.0.0.1:9000/sse", Transport: config.SSE, Trust: contract.Trusted, Catalogue: "files", Resolve: 3 * time.Second,
 		}, {
-			Name: "off", Command: "${NEVER_SET}", Transport: config.Stdio, Disabled: true,
+			Name: "off", Command: "${NEVER_SET}", Transport: config.Stdio, Disabled: true, Catalogue: config.NoCatalogue, Resolve: -1,
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -188,5 +196,30 @@ func TestDocumentation(t *testing.T) {
 	vars := lookup(map[string]string{"MAIL_TOKEN": "x", "SEARCH_TOKEN": "x"})
 	if _, err := config.Load("weir.yaml", []byte(example), config.Options{Lookup: vars}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestOverlays(t *testing.T) {
+	const src = "version: 1\noverlays: [a.yaml, b.yaml, c.yaml]\nservers:\n  m: {command: m, catalogue: filesystm}\n"
+	_, err := config.Load("weir.yaml", []byte(src), config.Options{
+		Catalogue: []string{"filesystem", "memory"},
+		Overlay: func(path string) error {
+			switch path {
+			case "a.yaml":
+				return nil
+			case "b.yaml":
+				return overlay.Errors{{File: path, Line: 3, Col: 1, Msg: "bad", Hint: "do better"}}
+			}
+			return errors.New("no such file")
+		},
+	})
+	const want = `weir.yaml:2:28: no such file
+  hint: the path is relative to this file
+weir.yaml:4:19: server "m": the catalogue has no entry "filesystm"
+  hint: did you mean "filesystem"?
+b.yaml:3:1: bad
+  hint: do better`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v", err)
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -96,6 +98,7 @@ func (d *Draft) Finish(opts Options) (*Config, error) {
 	if c.Policy != "" && opts.Policy != nil {
 		d.checkPolicy(opts.Policy(c.Policy))
 	}
+	d.checkOverlays(opts, dir)
 	if len(d.problems) > 0 {
 		d.problems.sort(d.File)
 		return nil, d.problems
@@ -115,6 +118,38 @@ func (d *Draft) checkPolicy(err error) {
 		}
 	default:
 		d.Fault(d.Place(Pointer("policy")), "the path is relative to this file", "%v", err)
+	}
+}
+
+// checkOverlays resolves the paths of overlay files and checks what they and the servers say of the catalogue.
+func (d *Draft) checkOverlays(opts Options, dir string) {
+	c := &d.Config
+	for i, path := range c.Overlays {
+		c.Overlays[i] = resolve(dir, path)
+		if path == "" || opts.Overlay == nil {
+			continue
+		}
+		err := opts.Overlay(c.Overlays[i])
+		var problems overlay.Errors
+		switch {
+		case err == nil:
+		case errors.As(err, &problems):
+			for _, p := range problems {
+				d.problems = append(d.problems, Problem(p))
+			}
+		default:
+			d.Fault(d.Place(Pointer("overlays", strconv.Itoa(i))), "the path is relative to this file", "%v", err)
+		}
+	}
+	for _, s := range c.Servers {
+		named := s.Catalogue != "" && s.Catalogue != NoCatalogue
+		if named && opts.Catalogue != nil && !slices.Contains(opts.Catalogue, s.Catalogue) {
+			hint := "weir overlay list names the entries"
+			if near := nearest(s.Catalogue, opts.Catalogue); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+			d.Fault(d.Place(Pointer("servers", s.Name, "catalogue")), hint, "server %.80q: the catalogue has no entry %.80q", s.Name, s.Catalogue)
+		}
 	}
 }
 

@@ -32,6 +32,8 @@ func (r reader) file(root ast.Node) {
 		"version":     note(r.version),
 		"servers":     note(r.servers),
 		"policy":      r.text(&c.Policy),
+		"overlays":    r.texts(&c.Overlays),
+		"catalogue":   func(m member) { on := true; r.boolean(&on)(m); c.NoCatalogue = !on },
 		"mode":        r.mode,
 		"record":      r.text(&c.Record),
 		"listen":      r.listen,
@@ -89,6 +91,8 @@ func (r reader) server(m member) {
 		"auth":      r.auth(&s.Auth),
 		"trust":     r.trust(&s.Trust),
 		"timeout":   r.duration(&s.Timeout),
+		"catalogue": r.entry(&s.Catalogue),
+		"resolve":   r.patience(&s.Resolve),
 		"disabled":  r.boolean(&s.Disabled),
 	})
 }
@@ -155,6 +159,32 @@ func (r reader) boolean(p *bool) func(member) {
 			return
 		}
 		*p = n.Value
+	}
+}
+
+// entry reads the name of an entry, or false for none.
+func (r reader) entry(p *string) func(member) {
+	return func(m member) {
+		if n, ok := m.value.(*ast.BoolNode); ok {
+			if *p = ""; !n.Value {
+				*p = NoCatalogue
+			}
+			return
+		}
+		r.text(p)(m)
+	}
+}
+
+// patience reads a duration, or false for not at all.
+func (r reader) patience(p *time.Duration) func(member) {
+	return func(m member) {
+		if n, ok := m.value.(*ast.BoolNode); ok {
+			if *p = 0; !n.Value {
+				*p = -1
+			}
+			return
+		}
+		r.duration(p)(m)
 	}
 }
 

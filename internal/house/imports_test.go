@@ -78,7 +78,7 @@ var table = []row{
 	{"internal/gateway", "guard label contract annotation policy overlay record session internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
-	{"internal/config", "annotation contract label policy", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},
+	{"internal/config", "annotation contract label overlay policy", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},
 	{"internal/importer", "internal/config internal/rawjson", jtext, "net/http os/exec",
 		"other hosts' files to ours; jsontext for the positions of mistakes"},
 	{"internal/survey", "internal/rawjson internal/upstream", "", "os os/exec", "asks servers what they offer"},

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/overlay/catalogue"
+)
+
+func newOverlay(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "overlay",
+		Short:   "Check overlays, or list the built-in ones",
+		Long:    "Check overlay files, which say what tools do, or list the catalogue of those that are built in.",
+		Example: "  weir overlay check overlays.yaml\n  weir overlay list",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    needsSubcommand,
+	}
+	cmd.AddCommand(newOverlayCheck(env), newOverlayList(env))
+	return cmd
+}
+
+// An overlayReport is what overlay check finds out about one file.
+type overlayReport struct {
+	File     string        `json:"file"`
+	OK       bool          `json:"ok"`
+	Digest   string        `json:"digest,omitempty"` // "sha256:" and that of the file, hexadecimal
+	Overlays []entryReport `json:"overlays,omitempty"`
+	Problems []problem     `json:"problems"`
+}
+
+type entryReport struct {
+	Name      string   `json:"name"`
+	Title     string   `json:"title,omitempty"`
+	Source    string   `json:"source,omitempty"`
+	Date      string   `json:"date,omitempty"`
+	Checked   string   `json:"checked,omitempty"`
+	Unchecked string   `json:"unchecked,omitempty"`
+	Tools     []string `json:"tools"` // those with an exact name
+}
+
+func entryReports(s *overlay.Set) []entryReport {
+	var all []entryReport
+	for _, e := range s.Entries() {
+		tools := s.Named(e.Name).Names()
+		if tools == nil {
+			tools = []string{}
+		}
+		all = append(all, entryReport{e.Name, e.Title, e.Source, e.Date, e.Checked, e.Unchecked, tools})
+	}
+	return all
+}
+
+func newOverlayCheck(env *Env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check FILE…",
+		Short: "Check overlay files",
+		Long: `Load overlay files as weir run does: every name and value is checked, and the types and cost of
+every condition. Print a summary of each, or all of its problems. The exit status is 2 if there are any.`,
+		Example: "  weir overlay check overlays.yaml\n  weir overlay check --json *.yaml",
+		Args:    needsArg("a file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			reports := []overlayReport{}
+			ok := true
+			for _, path := range args {
+				r, err := checkOverlay(path)
+				ok = ok && r.OK
+				switch {
+				case asJSON:
+				case err != nil:
+					report(env.Stderr, err)
+				default:
+					if _, err := fmt.Fprintf(env.Stdout, "%s: ok\n%s", r.File, listed(r.Overlays)); err != nil {
+						return err
+					}
+				}
+				reports = append(reports, r)
+			}
+			if asJSON {
+				if err := writeJSON(env.Stdout, map[string]any{"ok": ok, "files": reports}); err != nil {
+					return err
+				}
+			}
+			if !ok {
+				return &failure{status: exitUsage} // said above
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	return cmd
+}
+
+func checkOverlay(path string) (overlayReport, error) {
+	s, err := loadOverlay(path)
+	r := overlayReport{File: path, OK: err == nil, Problems: problemsOf(err, path)}
+	if err != nil {
+		return r, err
+	}
+	r.Digest, r.Overlays = "sha256:"+s.Digest(), entryReports(s)
+	return r, nil
+}
+
+// listed writes a line for each entry.
+func listed(entries []entryReport) string {
+	var b strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&b, "  %-20s %3d tools  %s\n", e.Name, len(e.Tools), e.Title)
+	}
+	return b.String()
+}
+
+func newOverlayList(env *Env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the built-in overlays",
+		Long: `List the entries of the catalogue: the servers that weir knows without being told. With --json each
+says where its facts come from, when they were looked up, and what they were checked against.`,
+		Example: "  weir overlay list",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			known, err := catalogue.Load()
+			if err != nil {
+				return fmt.Errorf("loading the catalogue: %w", err)
+			}
+			if asJSON {
+				return writeJSON(env.Stdout, map[string]any{"overlays": entryReports(known)})
+			}
+			_, err = fmt.Fprint(env.Stdout, listed(entryReports(known)))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON")
+	return cmd
+}
