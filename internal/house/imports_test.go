@@ -42,6 +42,7 @@ var table = []row{
 	{"internal/spelling", "", "", world, "what a misspelt word was meant to be"},
 	{"internal/document", "internal/spelling", yaml, world, "strict YAML with the place of every mistake, for formats of ours"},
 	{"internal/expression", "internal/spelling", cel, world, "conditions in CEL over a closed vocabulary, and their helper functions"},
+	{"conformance", "", "", world, "vectors as data, for any implementation; its tests know ours"},
 	{"policy", "label contract internal/spelling internal/document internal/expression", cel + " " + yaml, world, "rules to decisions, pure: same facts, same verdict"},
 	{"overlay", "label contract internal/rawjson internal/spelling internal/document internal/expression",
 		cel + " " + yaml, world, "what operators say of tools: files to contracts, pure"},

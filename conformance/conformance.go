@@ -1,0 +1,110 @@
+// Package conformance holds what every implementation of the annotation vocabularies of MCP should agree on, as data: for
+// each member of each dialect, documents that are valid, borderline and invalid, with what they say; and what is written
+// where. The README beside it describes the format for implementations in other languages.
+//
+//	files, err := conformance.Files()
+//	for _, file := range files {
+//		for _, v := range file.Read {
+//			// read v.Document as v.Place, and compare with v.Contract or v.Label, and with v.Defects
+//		}
+//	}
+//
+// The vectors are embedded. The package depends on no implementation, and its own tests hold Weir to it.
+package conformance
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+)
+
+//go:embed vectors/*.json schema/*.json
+var data embed.FS
+
+// A File is the vectors of one dialect.
+type File struct {
+	Dialect string `json:"dialect"` // its id; "emails" is of two dialects
+	Source  string `json:"source"`  // what says so
+
+	// Meanings are, for labels of an organisation, the sensitivity classes by the name of the member and its value.
+	Meanings map[string]map[string][]string `json:"meanings"`
+
+	Read  []Read  `json:"read"`
+	Write []Write `json:"write"`
+}
+
+// A Read is a document and what it says.
+type Read struct {
+	Name     string          `json:"name"`
+	Kind     string          `json:"kind"`  // valid, borderline or invalid
+	Place    string          `json:"place"` // tool, resolved, result or request
+	Document json.RawMessage `json:"document"`
+
+	Contract Contract   `json:"contract"` // what a tool, or a resolved tool, declares
+	Label    *Label     `json:"label"`    // what a result or a request says
+	Stated   Contract   `json:"stated"`   // what a result says in the words of a contract; nil where it is not compared
+	Evidence []Evidence `json:"evidence"`
+	Defects  []string   `json:"defects"` // paths of what the dialect does not allow, sorted
+	Same     string     `json:"same"`    // vectors with the same word say the same in different spellings
+}
+
+// A Write is a document, what is to be written into it, and what becomes of it.
+type Write struct {
+	Name     string          `json:"name"`
+	Kind     string          `json:"kind"`
+	Place    string          `json:"place"` // tool, result or request
+	Document json.RawMessage `json:"document"`
+	Contract Contract        `json:"contract"` // for a tool
+	Label    *Label          `json:"label"`    // for a result or a request
+	Want     json.RawMessage `json:"want"`
+}
+
+// A Contract is what a tool may do: by the name of the member a boolean or an array of strings. A member that is absent is
+// unknown.
+type Contract map[string]any
+
+// A Label is what is known of data. Zero members claim nothing.
+type Label struct {
+	Untrusted   bool      `json:"untrusted,omitempty"`
+	Private     bool      `json:"private,omitempty"`
+	Malicious   bool      `json:"malicious,omitempty"`
+	Sensitivity []string  `json:"sensitivity,omitempty"`
+	Sources     []string  `json:"sources,omitempty"`
+	Readers     *[]string `json:"readers,omitempty"` // nil: everyone; empty: nobody
+	Attribution []string  `json:"attribution,omitempty"`
+}
+
+// Evidence is a reference to a record.
+type Evidence struct {
+	Type             string `json:"type"`
+	Digest           string `json:"digest"`
+	Canonicalization string `json:"canonicalization"`
+	Schema           string `json:"schema"`
+	Ref              string `json:"ref"`
+}
+
+// Files returns all vectors, in the order of their files' names.
+func Files() ([]File, error) {
+	names, err := fs.Glob(data, "vectors/*.json")
+	if err != nil {
+		return nil, fmt.Errorf("listing vectors: %w", err)
+	}
+	files := make([]File, len(names))
+	for i, name := range names {
+		text, err := data.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading vectors: %w", err)
+		}
+		if err := json.Unmarshal(text, &files[i]); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+	}
+	return files, nil
+}
+
+// Schema returns the JSON Schema of the annotations of a tool in a dialect, and false if there is none.
+func Schema(dialect string) (schema []byte, ok bool) {
+	schema, err := data.ReadFile("schema/" + dialect + ".schema.json")
+	return schema, err == nil
+}
