@@ -150,10 +150,17 @@ type Erasable interface {
 	Erase(ctx context.Context, q Query, note func(n int64) Entry) (int64, error)
 }
 
+// Steady is a Storage that can be read while it grows.
+type Steady interface {
+	// Snapshot calls read with the log as it is at one time, for reading only, and returns its error.
+	Snapshot(ctx context.Context, read func(Store) error) error
+}
+
 // Store is all that a [Log] needs of its storage.
 type Store interface {
 	Storage
 	Signed
 	Linked
 	Erasable
+	Steady
 }

@@ -133,6 +133,30 @@ func (m *Memory) Checkpoints(ctx context.Context, from int64) iter.Seq2[Checkpoi
 	}
 }
 
+// Snapshot implements [Steady]. What read gets is a copy.
+func (m *Memory) Snapshot(ctx context.Context, read func(Store) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return read(m.clone())
+}
+
+func (m *Memory) clone() *Memory {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	c := NewMemory()
+	c.head = Head{m.head.Size, slices.Clone(m.head.Edge)}
+	c.rows, c.checkpoints = slices.Clone(m.rows), slices.Clone(m.checkpoints)
+	for level, nodes := range m.nodes {
+		c.nodes[level] = slices.Clone(nodes)
+	}
+	for name, link := range m.links {
+		l := *link
+		c.links[name] = &l
+	}
+	return c
+}
+
 // Links implements [Linked].
 func (m *Memory) Links(ctx context.Context) iter.Seq2[Link, error] {
 	m.mu.RLock()

@@ -50,21 +50,13 @@ func filled(tb testing.TB, n int, checkpoints ...int) (*Log, *Memory) {
 
 // copyOf returns a log that can be changed without changing m.
 func copyOf(m *Memory) *Memory {
-	c := NewMemory()
-	c.head = Head{m.head.Size, slices.Clone(m.head.Edge)}
-	for _, r := range m.rows {
+	c := m.clone()
+	for i := range c.rows {
+		r := &c.rows[i]
 		r.Leaf, r.Salt, r.Body = slices.Clone(r.Leaf), slices.Clone(r.Salt), slices.Clone(r.Body)
-		c.rows = append(c.rows, r)
 	}
-	for level, nodes := range m.nodes {
-		c.nodes[level] = slices.Clone(nodes)
-	}
-	for name, link := range m.links {
-		l := *link
-		c.links[name] = &l
-	}
-	for _, cp := range m.checkpoints {
-		c.checkpoints = append(c.checkpoints, Checkpoint{cp.Size, slices.Clone(cp.Note)})
+	for i := range c.checkpoints {
+		c.checkpoints[i].Note = slices.Clone(c.checkpoints[i].Note)
 	}
 	return c
 }

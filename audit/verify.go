@@ -41,20 +41,31 @@ func (r *Report) find(entry int64, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{entry, fmt.Sprintf(format, args...)})
 }
 
-// Verify reads the whole log and checks all of it: each entry against its leaf, each chain, the tree, and each checkpoint. The
+// Verify reads the whole log, as it is at one time, and checks all of it: each entry against its leaf, each chain, the tree, and each checkpoint. The
 // verifier is the public key that signs now, or one that signed before. An error means that it could not read the log.
 func Verify(ctx context.Context, st Store, verifier string) (*Report, error) {
-	v := &verification{st: st, Report: &Report{}, chains: map[ID]*chain{}}
+	var v *verification
+	err := st.Snapshot(ctx, func(st Store) error {
+		v = &verification{st: st, Report: &Report{}, chains: map[ID]*chain{}}
+		return v.run(ctx, verifier)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("verifying: %w", err)
+	}
+	return v.Report, nil
+}
+
+func (v *verification) run(ctx context.Context, verifier string) error {
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return v.readCheckpoints(ctx, verifier) },
 		v.readRows, v.checkNodes, v.checkLinks, v.checkHead,
 	} {
 		if err := step(ctx); err != nil {
-			return nil, fmt.Errorf("verifying: %w", err)
+			return err
 		}
 	}
 	v.Chains = len(v.chains)
-	return v.Report, nil
+	return nil
 }
 
 // A verification is one run of Verify.

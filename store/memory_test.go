@@ -11,7 +11,7 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
+	storetest.RunBackend(t, func(t *testing.T, now func() time.Time) store.Backend {
 		return store.NewMemory(&store.MemoryOptions{Now: now})
 	})
 }

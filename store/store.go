@@ -39,7 +39,7 @@ var (
 	ErrNotFound  = errors.New("no such session")
 	ErrPrincipal = errors.New("session belongs to another principal")
 	ErrParent    = errors.New("session cannot have this parent") // it has another, a cycle, or a chain over MaxDepth
-	ErrInvalid   = errors.New("invalid session reference")
+	ErrInvalid   = errors.New("invalid reference")
 	ErrFull      = errors.New("too many sessions")
 )
 
@@ -70,17 +70,28 @@ type Ref struct {
 
 // Check returns an error that is [ErrInvalid] if the reference is not one that a Store accepts. Back ends call it first.
 func (r Ref) Check() error {
-	for _, f := range []struct{ name, value string }{
-		{"key", r.Key}, {"parent", r.Parent}, {"principal", r.Principal},
-	} {
-		switch {
-		case f.value == "" && f.name != "parent":
-			return fmt.Errorf("%w: %s is empty", ErrInvalid, f.name)
-		case len(f.value) > MaxKey:
-			return fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalid, f.name, MaxKey)
-		case !utf8.ValidString(f.value) || strings.ContainsRune(f.value, 0):
-			return fmt.Errorf("%w: %s is not text", ErrInvalid, f.name)
+	for _, f := range []text{{"key", r.Key, true}, {"parent", r.Parent, false}, {"principal", r.Principal, true}} {
+		if err := f.check(); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// A text is a member that a Store can keep: UTF-8 without NUL, not too long.
+type text struct {
+	name, value string
+	required    bool
+}
+
+func (t text) check() error {
+	switch {
+	case t.value == "" && t.required:
+		return fmt.Errorf("%w: %s is empty", ErrInvalid, t.name)
+	case len(t.value) > MaxKey:
+		return fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalid, t.name, MaxKey)
+	case !utf8.ValidString(t.value) || strings.ContainsRune(t.value, 0):
+		return fmt.Errorf("%w: %s is not text", ErrInvalid, t.name)
 	}
 	return nil
 }

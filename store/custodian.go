@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-mcp/weir/label"
+)
+
+// A Custodian does what a [Store] never does: it lowers labels and removes sessions. Only a person may have that done, or the
+// rule of how long things are kept; nothing that comes over MCP reaches it.
+type Custodian interface {
+	// Lower takes what drop says out of the label of the session and of all its descendants, which would raise it again
+	// otherwise. Its ancestors keep theirs. It returns the sessions that changed, before and after, the session first.
+	// The error is ErrNotFound if there is no such session.
+	Lower(ctx context.Context, key string, drop label.Label) ([]Rise, error)
+
+	// End removes the session and all its descendants, and returns their keys, the session first. Whoever opens it again
+	// begins anew. The error is ErrNotFound if there is none.
+	End(ctx context.Context, key string) ([]string, error)
+
+	// Expire removes the sessions that were last seen before the time and have no descendant that was seen later, the
+	// questions that expired before now, and the taints that did. It returns how many of each.
+	Expire(ctx context.Context, seen time.Time) (Expired, error)
+}
+
+// Expired is what [Custodian.Expire] removed.
+type Expired struct{ Sessions, Questions, Taints int64 }
+
+// A Backend is all that Weir keeps.
+type Backend interface {
+	Store
+	Approvals
+	Pins
+	Taints
+	Custodian
+}

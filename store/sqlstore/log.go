@@ -1,0 +1,298 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/weir-mcp/weir/audit"
+)
+
+var _ audit.Store = (*Log)(nil)
+
+// A Log is the log in a database.
+type Log struct {
+	db    *DB
+	reads *statements
+	fixed bool // a snapshot
+}
+
+// Log returns the log in the database.
+func (d *DB) Log() *Log { return &Log{db: d, reads: &d.reads} }
+
+// errSnapshot is the error of a write to a snapshot.
+var errSnapshot = errors.New("a snapshot is for reading")
+
+// do runs an op on the log.
+func (l *Log) do(ctx context.Context, o *op) error {
+	if l.fixed {
+		return errSnapshot
+	}
+	return l.db.writer.do(ctx, o)
+}
+
+// Snapshot implements [audit.Steady], by a transaction that reads.
+func (l *Log) Snapshot(ctx context.Context, read func(audit.Store) error) error {
+	if l.fixed {
+		return read(l)
+	}
+	c, err := l.db.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, l.db.dialect.snapshot); err != nil {
+		return err
+	}
+	reads := &statements{db: c, prepared: map[string]*sql.Stmt{}}
+	err = read(&Log{db: l.db, reads: reads, fixed: true})
+	_, end := c.ExecContext(context.WithoutCancel(ctx), "rollback")
+	return errors.Join(err, reads.close(), end)
+}
+
+// Defer appends the entries within [Options].Linger. The error is why earlier ones could not be written.
+func (d *DB) Defer(ctx context.Context, entries ...audit.Entry) error {
+	if err := check(entries); err != nil {
+		return err
+	}
+	return d.writer.later(ctx, &op{entries: entries})
+}
+
+// Flush writes what was deferred.
+func (d *DB) Flush(ctx context.Context) error { return d.writer.flush(ctx) }
+
+// Append implements [audit.Storage].
+func (l *Log) Append(ctx context.Context, entries []audit.Entry) (int64, error) {
+	if err := check(entries); err != nil {
+		return 0, err
+	}
+	o := &op{entries: entries}
+	err := l.do(ctx, o)
+	return o.first, err
+}
+
+// Head implements [audit.Storage].
+func (l *Log) Head(ctx context.Context) (h audit.Head, err error) {
+	err = l.reads.query(ctx, readState, func(rows *sql.Rows) error {
+		var size, sessions int64
+		var edge []byte
+		if err := rows.Scan(&size, &edge, &sessions); err != nil {
+			return err
+		}
+		h, err = audit.MakeHead(size, edge)
+		return err
+	})
+	return h, err
+}
+
+const rowColumns = `seq, leaf, salt, time, chain, kind, subject, outcome, body`
+
+// rowPage is how many rows a query reads.
+const rowPage = 500
+
+func scanRow(rows *sql.Rows) (r audit.Row, err error) {
+	var us int64
+	err = rows.Scan(&r.Seq, &r.Leaf, &r.Salt, &us, &r.Chain, &r.Kind, &r.Subject, &r.Outcome, &r.Body)
+	r.Time = fromMicros(us)
+	if len(r.Salt) == 0 {
+		r.Salt = nil
+	}
+	return r, err
+}
+
+// A condition collects what rows have to be, and the arguments of that.
+type condition struct {
+	text []string
+	args []any
+}
+
+func (c *condition) add(text string, arg any) {
+	c.args = append(c.args, arg)
+	c.text = append(c.text, strings.Replace(text, "?", "$"+strconv.Itoa(len(c.args)), 1))
+}
+
+func (c *condition) where() string {
+	if len(c.text) == 0 {
+		return ""
+	}
+	return " where " + strings.Join(c.text, " and ")
+}
+
+// conditionOf returns what a query selects, but for its order and limit.
+func conditionOf(q audit.Query) *condition {
+	c := &condition{}
+	if q.From > 0 {
+		c.add("seq >= ?", q.From)
+	}
+	if q.To > 0 {
+		c.add("seq < ?", q.To)
+	}
+	if !q.Before.IsZero() {
+		c.add("length(salt) > 0 and time < ?", micros(q.Before))
+	}
+	for _, word := range [...]struct{ column, value string }{
+		{"chain", q.Chain}, {"kind", q.Kind}, {"subject", q.Subject}, {"outcome", q.Outcome},
+	} {
+		if word.value != "" {
+			c.add(word.column+" = ?", word.value)
+		}
+	}
+	return c
+}
+
+// Rows implements [audit.Storage].
+func (l *Log) Rows(ctx context.Context, q audit.Query) iter.Seq2[audit.Row, error] {
+	type place struct {
+		next int64 // the bound of the next page: the number it begins at, or ends before if the newest come first
+		left int
+	}
+	start := place{q.From, q.Limit}
+	if q.Newest {
+		start.next = q.To
+	}
+	return pages(ctx, rowPage, start, func(at place) ([]audit.Row, place, error) {
+		if q.Limit > 0 && at.left == 0 || at.next < 0 {
+			return nil, at, nil
+		}
+		bounded, order := q, "asc"
+		if q.Newest {
+			bounded.To, order = at.next, "desc"
+		} else {
+			bounded.From = at.next
+		}
+		limit := rowPage
+		if q.Limit > 0 {
+			limit = min(limit, at.left)
+		}
+		c := conditionOf(bounded)
+		text := fmt.Sprintf("select %s from entry%s order by seq %s limit %d", rowColumns, c.where(), order, limit)
+		page := make([]audit.Row, 0, limit)
+		err := l.reads.query(ctx, text, func(rows *sql.Rows) error {
+			r, err := scanRow(rows)
+			page = append(page, r)
+			return err
+		}, c.args...)
+		if n := len(page); n > 0 {
+			at.left -= n
+			at.next = page[n-1].Seq + 1
+			if q.Newest {
+				if at.next = page[n-1].Seq; at.next == 0 {
+					at.next = -1
+				}
+			}
+		}
+		return page, at, err
+	})
+}
+
+const readNodes = `select level, n, hash from node where level = $1 and n >= $2 and n < $3 order by n`
+
+// Nodes implements [audit.Storage].
+func (l *Log) Nodes(ctx context.Context, level int, from, to int64) ([]audit.Node, error) {
+	var nodes []audit.Node
+	err := l.reads.query(ctx, readNodes, func(rows *sql.Rows) error {
+		var n audit.Node
+		var hash []byte
+		if err := rows.Scan(&n.Level, &n.N, &hash); err != nil {
+			return err
+		}
+		if len(hash) != tlog.HashSize {
+			return fmt.Errorf("%w: hash %d at level %d", audit.ErrDamaged, n.N, level)
+		}
+		copy(n.Hash[:], hash)
+		nodes = append(nodes, n)
+		return nil
+	}, level, from, to)
+	return nodes, err
+}
+
+const (
+	lastCheckpoint  = `select size, note from checkpoint order by size desc limit 1`
+	writeCheckpoint = `insert into checkpoint (size, note) values ($1, $2) on conflict (size) do update set note = excluded.note`
+	listCheckpoints = `select size, note from checkpoint where size >= $1 order by size limit 500`
+)
+
+// Sign implements [audit.Signed].
+func (l *Log) Sign(ctx context.Context, sign func(audit.Head, audit.Checkpoint) ([]byte, error)) error {
+	return l.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) error {
+		var last audit.Checkpoint
+		scan := func(rows *sql.Rows) error { return rows.Scan(&last.Size, &last.Note) }
+		if err := u.read(ctx, lastCheckpoint, scan); err != nil {
+			return err
+		}
+		note, err := sign(u.head, last)
+		if err != nil || note == nil {
+			return err
+		}
+		_, err = u.change(ctx, writeCheckpoint, u.head.Size, note)
+		return err
+	}})
+}
+
+// Checkpoints implements [audit.Signed].
+func (l *Log) Checkpoints(ctx context.Context, from int64) iter.Seq2[audit.Checkpoint, error] {
+	return pages(ctx, rowPage, from, func(at int64) ([]audit.Checkpoint, int64, error) {
+		var page []audit.Checkpoint
+		err := l.reads.query(ctx, listCheckpoints, func(rows *sql.Rows) error {
+			var c audit.Checkpoint
+			err := rows.Scan(&c.Size, &c.Note)
+			page, at = append(page, c), c.Size+1
+			return err
+		}, at)
+		return page, at, err
+	})
+}
+
+const listChains = `select name, id, next, last from chain where id > $1 order by id limit 500`
+
+// Links implements [audit.Linked].
+func (l *Log) Links(ctx context.Context) iter.Seq2[audit.Link, error] {
+	return pages(ctx, rowPage, "", func(at string) ([]audit.Link, string, error) {
+		var page []audit.Link
+		err := l.reads.query(ctx, listChains, func(rows *sql.Rows) error {
+			link, err := scanLink(rows)
+			page, at = append(page, link), link.ID.String()
+			return err
+		}, at)
+		return page, at, err
+	})
+}
+
+const (
+	eraseRows    = `update entry set salt = '', time = 0, chain = '', kind = '', subject = '', outcome = '', body = ''`
+	forgetChains = `update chain set name = id where name <> id and not exists
+	(select 1 from entry where entry.chain = chain.name and length(entry.salt) > 0)`
+)
+
+// Erase implements [audit.Erasable].
+func (l *Log) Erase(ctx context.Context, q audit.Query, note func(int64) audit.Entry) (erased int64, err error) {
+	o := &op{alone: true}
+	o.run = func(ctx context.Context, u *unit) error {
+		o.entries = nil
+		c := conditionOf(q)
+		c.text = append(c.text, "length(salt) > 0")
+		n, err := u.change(ctx, eraseRows+c.where(), c.args...)
+		if err != nil || n == 0 {
+			return err
+		}
+		erased = n
+		if _, err := u.change(ctx, forgetChains); err != nil {
+			return err
+		}
+		o.entries = []audit.Entry{note(n)}
+		if u.failed = check(o.entries); u.failed != nil {
+			return u.failed
+		}
+		return nil
+	}
+	if err := l.do(ctx, o); err != nil {
+		return 0, err
+	}
+	return erased, nil
+}

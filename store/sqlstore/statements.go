@@ -1,0 +1,140 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A preparer prepares statements: a pool of connections or one of them.
+type preparer interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+// statements keeps the prepared statements of a preparer by their text. It may be used concurrently.
+type statements struct {
+	db       preparer
+	mu       sync.RWMutex
+	prepared map[string]*sql.Stmt
+}
+
+func (s *statements) get(ctx context.Context, text string) (*sql.Stmt, error) {
+	s.mu.RLock()
+	stmt := s.prepared[text]
+	s.mu.RUnlock()
+	if stmt != nil {
+		return stmt, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt := s.prepared[text]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := s.db.PrepareContext(ctx, text)
+	if err == nil {
+		s.prepared[text] = stmt
+	}
+	return stmt, err
+}
+
+func (s *statements) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all error
+	for text, stmt := range s.prepared {
+		all = errors.Join(all, stmt.Close())
+		delete(s.prepared, text)
+	}
+	return all
+}
+
+// query calls scan for each row.
+func (s *statements) query(ctx context.Context, text string, scan func(*sql.Rows) error, args ...any) error {
+	stmt, err := s.get(ctx, text)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// exec returns how many rows the statement changed.
+func (s *statements) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	stmt, err := s.get(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// sizes are how many rows or names one statement takes, so that few texts have to be prepared.
+var sizes = [...]int{64, 16, 4, 1}
+
+// insert writes the rows of cols values each, many at a time. The text has %s where the values go.
+func (s *statements) insert(ctx context.Context, text string, cols int, values []any) error {
+	for _, size := range sizes {
+		for len(values) >= size*cols {
+			if _, err := s.exec(ctx, strings.Replace(text, "%s", places(size, cols), 1), values[:size*cols]...); err != nil {
+				return err
+			}
+			values = values[size*cols:]
+		}
+	}
+	return nil
+}
+
+// among runs a query for names, many at a time. The text has %s where the names go, in parentheses.
+func (s *statements) among(ctx context.Context, text string, names []string, scan func(*sql.Rows) error) error {
+	for len(names) > 0 {
+		size := sizes[0]
+		for _, smaller := range sizes[1:] {
+			if len(names) <= smaller {
+				size = smaller
+			}
+		}
+		args := make([]any, size)
+		for i := range args {
+			args[i] = names[min(i, len(names)-1)] // the last again where there are fewer
+		}
+		if err := s.query(ctx, strings.Replace(text, "%s", places(1, size), 1), scan, args...); err != nil {
+			return err
+		}
+		names = names[min(size, len(names)):]
+	}
+	return nil
+}
+
+// places returns the placeholders of rows: ($1, $2), ($3, $4).
+func places(rows, cols int) string {
+	var b strings.Builder
+	for i := range rows * cols {
+		switch {
+		case i == 0:
+			b.WriteByte('(')
+		case i%cols == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(i + 1))
+	}
+	b.WriteByte(')')
+	return b.String()
+}

@@ -1,0 +1,286 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/store"
+)
+
+// A unit is one write transaction: what it has read, and what it is going to write.
+type unit struct {
+	*statements
+	db       *DB
+	draft    *store.Draft
+	head     audit.Head
+	sessions int64
+	batch    *audit.Batch // what was appended; nil if nothing
+	wrote    bool         // anything
+	failed   error        // the first error of a statement: the transaction is lost
+}
+
+func newUnit(db *DB, s *statements) *unit {
+	u := &unit{statements: s, db: db, draft: store.NewDraft()}
+	u.draft.Now = db.clock()
+	return u
+}
+
+const (
+	readState  = `select size, edge, sessions from state where id = 1`
+	writeState = `update state set size = $1, edge = $2, sessions = $3 where id = 1`
+)
+
+// all does the ops and writes what comes of them.
+func (u *unit) all(ctx context.Context, ops []*op) error {
+	if err := u.begin(ctx, ops); err != nil {
+		return err
+	}
+	var entries []audit.Entry
+	for _, o := range ops {
+		o.err, o.first = nil, u.head.Size+int64(len(entries))
+		if o.run != nil {
+			o.err = o.run(ctx, u)
+		}
+		if u.failed != nil {
+			return u.failed
+		}
+		if o.err == nil {
+			entries = append(entries, o.entries...)
+		}
+	}
+	return u.end(ctx, entries)
+}
+
+// begin takes the lock of the writers and reads what the ops need.
+func (u *unit) begin(ctx context.Context, ops []*op) error {
+	var size int64
+	var edge []byte
+	err := u.statements.query(ctx, readState+u.db.dialect.lock, func(rows *sql.Rows) error {
+		return rows.Scan(&size, &edge, &u.sessions)
+	})
+	if err != nil {
+		return err
+	}
+	if u.head, err = audit.MakeHead(size, edge); err != nil {
+		return err
+	}
+	u.draft.Room = u.db.opts.MaxSessions - int(u.sessions)
+	named := map[string]bool{}
+	var keys []string
+	for _, o := range ops {
+		for _, key := range o.sessions {
+			if key != "" && !named[key] {
+				named[key] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	if err := u.among(ctx, readLineage, keys, u.put); err != nil {
+		return err
+	}
+	u.draft.Track()
+	return nil
+}
+
+// end writes the sessions that changed, the entries and the state.
+func (u *unit) end(ctx context.Context, entries []audit.Entry) error {
+	changed, created := u.draft.Changed()
+	if len(changed) > 0 {
+		if err := u.writeSessions(ctx, changed); err != nil {
+			return err
+		}
+	}
+	if len(entries) > 0 {
+		if err := u.append(ctx, entries); err != nil {
+			return err
+		}
+	}
+	if created == 0 && u.batch == nil {
+		return nil
+	}
+	u.wrote = true
+	u.sessions += int64(created)
+	return u.writeState(ctx)
+}
+
+func (u *unit) writeState(ctx context.Context) error {
+	_, err := u.statements.exec(ctx, writeState, u.head.Size, u.head.EdgeBytes(), u.sessions)
+	return err
+}
+
+// change runs a statement of an op's own, and returns how many rows it changed.
+func (u *unit) change(ctx context.Context, text string, args ...any) (int64, error) {
+	n, err := u.statements.exec(ctx, text, args...)
+	if err != nil && u.failed == nil {
+		u.failed = err
+	}
+	u.wrote = u.wrote || n > 0
+	return n, err
+}
+
+// read runs a query of an op's own.
+func (u *unit) read(ctx context.Context, text string, scan func(*sql.Rows) error, args ...any) error {
+	err := u.statements.query(ctx, text, scan, args...)
+	if err != nil && u.failed == nil {
+		u.failed = err
+	}
+	return err
+}
+
+const sessionColumns = `s.key, s.parent, s.principal, s.label, s.calls, s.created, s.seen, s.height`
+
+// readLineage reads sessions and all their ancestors.
+const readLineage = `
+with recursive lineage (key, parent) as (
+	select key, parent from session where key in %s
+	union
+	select a.key, a.parent from session a join lineage l on a.key = l.parent
+)
+select ` + sessionColumns + ` from session s join lineage l on s.key = l.key`
+
+// put puts a session that was read into the draft.
+func (u *unit) put(rows *sql.Rows) error {
+	r, err := scanSession(rows)
+	if err == nil {
+		u.draft.Put(r)
+	}
+	return err
+}
+
+func scanSession(rows *sql.Rows) (store.Row, error) {
+	var r store.Row
+	var text []byte
+	var created, seen int64
+	err := rows.Scan(&r.Key, &r.Parent, &r.Principal, &text, &r.Calls, &created, &seen, &r.Height)
+	if err != nil {
+		return r, err
+	}
+	r.Created, r.Seen = fromMicros(created), fromMicros(seen)
+	if r.Label, err = parseLabel(text); err != nil {
+		return r, fmt.Errorf("session %q: %w", r.Key, err)
+	}
+	return r, nil
+}
+
+func parseLabel(text []byte) (l label.Label, err error) {
+	if string(text) == "{}" {
+		return l, nil
+	}
+	if err := json.Unmarshal(text, &l); err != nil {
+		return label.Label{}, fmt.Errorf("reading a label: %w", err)
+	}
+	return l, nil
+}
+
+func formatLabel(l label.Label) (string, error) {
+	b, err := json.Marshal(l)
+	return string(b), err
+}
+
+const writeSessions = `
+insert into session (key, parent, principal, label, calls, created, seen, height) values %s
+on conflict (key) do update set parent = excluded.parent, label = excluded.label, calls = excluded.calls,
+	seen = excluded.seen, height = excluded.height`
+
+func (u *unit) writeSessions(ctx context.Context, changed []*store.Row) error {
+	values := make([]any, 0, len(changed)*8)
+	for _, r := range changed {
+		text, err := formatLabel(r.Label)
+		if err != nil {
+			return err
+		}
+		values = append(values, r.Key, r.Parent, r.Principal, text, r.Calls, micros(r.Created), micros(r.Seen), r.Height)
+	}
+	u.wrote = true
+	return u.insert(ctx, writeSessions, 8, values)
+}
+
+const (
+	readChains  = `select name, id, next, last from chain where name in %s`
+	writeChains = `insert into chain (name, id, next, last) values %s on conflict (name) do update set next = excluded.next, last = excluded.last`
+	writeRows   = `insert into entry (seq, leaf, salt, time, chain, kind, subject, outcome, body) values %s`
+	writeNodes  = `insert into node (level, n, hash) values %s`
+)
+
+// append gives the entries their places and writes them.
+func (u *unit) append(ctx context.Context, entries []audit.Entry) error {
+	links, err := u.links(ctx, entries)
+	if err != nil {
+		return err
+	}
+	if u.batch, err = audit.Sequence(u.head, links, entries); err != nil {
+		return err
+	}
+	u.head = u.batch.Head
+	rows := make([]any, 0, len(u.batch.Rows)*9)
+	for i := range u.batch.Rows {
+		r := &u.batch.Rows[i]
+		rows = append(rows, r.Seq, r.Leaf, r.Salt, micros(r.Time), r.Chain, r.Kind, r.Subject, r.Outcome, notNil(r.Body))
+	}
+	if err := u.insert(ctx, writeRows, 9, rows); err != nil {
+		return err
+	}
+	var nodes []any
+	for _, n := range u.batch.Nodes {
+		nodes = append(nodes, n.Level, n.N, n.Hash[:])
+	}
+	if err := u.insert(ctx, writeNodes, 3, nodes); err != nil {
+		return err
+	}
+	ends := make([]any, 0, len(u.batch.Links)*4)
+	for _, l := range u.batch.Links {
+		ends = append(ends, l.Name, l.ID.String(), l.Next, l.Last[:])
+	}
+	return u.insert(ctx, writeChains, 4, ends)
+}
+
+// links reads the ends of the entries' chains.
+func (u *unit) links(ctx context.Context, entries []audit.Entry) (map[string]*audit.Link, error) {
+	links, named := map[string]*audit.Link{}, map[string]bool{}
+	var names []string
+	for _, e := range entries {
+		if !named[e.Chain] {
+			named[e.Chain] = true
+			names = append(names, e.Chain)
+		}
+	}
+	err := u.among(ctx, readChains, names, func(rows *sql.Rows) error {
+		l, err := scanLink(rows)
+		links[l.Name] = &l
+		return err
+	})
+	return links, err
+}
+
+func scanLink(rows *sql.Rows) (l audit.Link, err error) {
+	var id string
+	var last []byte
+	if err := rows.Scan(&l.Name, &id, &l.Next, &last); err != nil {
+		return l, err
+	}
+	raw, err := hex.DecodeString(id)
+	if err != nil || len(raw) != len(l.ID) || len(last) != tlog.HashSize {
+		return l, fmt.Errorf("%w: the end of the chain %.60q", audit.ErrDamaged, l.Name)
+	}
+	copy(l.ID[:], raw)
+	copy(l.Last[:], last)
+	return l, nil
+}
+
+func notNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// now returns the time of the transaction.
+func (u *unit) now() time.Time { return u.draft.Now }

@@ -1,0 +1,349 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/audit"
+)
+
+// An op is something to do in a write transaction, beside others.
+type op struct {
+	sessions []string                                 // to have in the draft, with their ancestors
+	run      func(ctx context.Context, u *unit) error // nil: nothing but the entries. It checks first: with an error it has changed nothing
+	entries  []audit.Entry                            // to append if run succeeds; each was checked
+	alone    bool                                     // in a transaction of its own, because what it does is not in the draft
+
+	first int64 // afterwards: the number of the first of the entries
+	err   error // afterwards
+	done  chan struct{}
+}
+
+// A writer does ops in the order in which they come, those that wait at one time in one transaction. Who has to wait is
+// the one who commits for all.
+type writer struct {
+	db   *DB
+	turn chan struct{} // held by who commits
+
+	mu       sync.Mutex
+	waiting  []*op
+	deferred []*op // nobody waits for them
+	stuck    error // why the deferred ones could not be written
+	timer    *time.Timer
+	closed   bool
+
+	conn       *sql.Conn // belongs to who has the turn
+	statements *statements
+}
+
+// maxDeferred is how many ops are deferred at most; the next one waits.
+const maxDeferred = 4096
+
+// maxGroup is how many ops one transaction takes.
+const maxGroup = 512
+
+func newWriter(d *DB) *writer {
+	w := &writer{db: d, turn: make(chan struct{}, 1)}
+	w.timer = time.AfterFunc(time.Hour, w.flushDeferred)
+	w.timer.Stop()
+	return w
+}
+
+// do runs the op and returns when it is durable, or had no effect.
+func (w *writer) do(ctx context.Context, o *op) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	o.done = make(chan struct{})
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return ErrClosed
+	}
+	w.waiting = append(w.waiting, o)
+	w.mu.Unlock()
+	select {
+	case <-o.done:
+		return o.err
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		if w.withdraw(o) {
+			return ctx.Err()
+		}
+		<-o.done
+		return o.err
+	}
+	defer func() { <-w.turn }()
+	for {
+		select {
+		case <-o.done:
+			return o.err
+		default:
+			w.commitNext(context.WithoutCancel(ctx))
+		}
+	}
+}
+
+// withdraw takes back an op that nobody has begun.
+func (w *writer) withdraw(o *op) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, other := range w.waiting {
+		if other == o {
+			w.waiting = append(w.waiting[:i:i], w.waiting[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// later runs the op within the time that deferred writes may wait. The error is why earlier ones could not be written.
+func (w *writer) later(ctx context.Context, o *op) error {
+	w.mu.Lock()
+	switch {
+	case w.closed:
+		w.mu.Unlock()
+		return ErrClosed
+	case w.stuck != nil:
+		err := w.stuck
+		w.mu.Unlock()
+		return fmt.Errorf("earlier writes are not on disk: %w", err)
+	case len(w.deferred) >= maxDeferred:
+		w.mu.Unlock()
+		return w.do(ctx, o)
+	}
+	w.deferred = append(w.deferred, o)
+	if len(w.deferred) == 1 {
+		w.timer.Reset(w.db.opts.Linger)
+	}
+	w.mu.Unlock()
+	return nil
+}
+
+// flushDeferred is what the timer calls. As long as writing fails, it comes back.
+func (w *writer) flushDeferred() {
+	w.turn <- struct{}{}
+	defer func() { <-w.turn }()
+	w.commitNext(context.Background())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.deferred) > 0 && !w.closed {
+		w.timer.Reset(w.db.opts.Linger)
+	}
+}
+
+// flush writes everything that was deferred.
+func (w *writer) flush(ctx context.Context) error {
+	err := w.do(ctx, &op{})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return errors.Join(err, w.stuck)
+}
+
+func (w *writer) close() error {
+	err := w.flush(context.Background())
+	if errors.Is(err, ErrClosed) {
+		return nil
+	}
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.timer.Stop()
+	w.turn <- struct{}{}
+	w.commitNext(context.Background()) // whoever came meanwhile
+	w.disconnect()
+	return err
+}
+
+// next takes the ops of the next transaction: the deferred ones first.
+func (w *writer) next() (ops []*op, deferred int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	deferred = len(w.deferred)
+	ops = w.deferred
+	w.deferred = nil
+	taken := 0
+	for _, o := range w.waiting {
+		if len(ops) >= maxGroup+deferred || (o.alone && len(ops) > 0) {
+			break
+		}
+		ops = append(ops, o)
+		if taken++; o.alone {
+			break
+		}
+	}
+	w.waiting = w.waiting[taken:]
+	return ops, deferred
+}
+
+// commitNext does the next transaction. It is called by who has the turn.
+func (w *writer) commitNext(ctx context.Context) {
+	ops, deferred := w.next()
+	if len(ops) == 0 {
+		return
+	}
+	err := w.commit(ctx, ops)
+	switch {
+	case err == nil:
+		w.keep(nil, nil)
+	case errors.Is(err, errUncertain) || (len(ops) == 1 && deferred == 0):
+		w.keep(ops[:deferred:deferred], err)
+		for _, o := range ops[deferred:] {
+			o.err = fmt.Errorf("writing: %w", err)
+		}
+	default:
+		w.apart(ctx, ops, deferred)
+	}
+	for _, o := range ops[deferred:] {
+		close(o.done)
+	}
+}
+
+// apart does each op in a transaction of its own, since one of them may be to blame. Those that nobody waits for stay together:
+// they may be many.
+func (w *writer) apart(ctx context.Context, ops []*op, deferred int) {
+	if deferred > 0 {
+		early := ops[:deferred:deferred]
+		if err := w.commit(ctx, early); err != nil {
+			w.keep(early, err)
+		} else {
+			w.keep(nil, nil)
+		}
+	}
+	for _, o := range ops[deferred:] {
+		if err := w.commit(ctx, []*op{o}); err != nil {
+			o.err = fmt.Errorf("writing: %w", err)
+		}
+	}
+}
+
+// keep keeps deferred ops for the next time, and why.
+func (w *writer) keep(ops []*op, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deferred = append(ops, w.deferred...)
+	if w.stuck = nil; len(ops) > 0 {
+		w.stuck = err
+		w.timer.Reset(w.db.opts.Linger)
+	}
+}
+
+// commit does the ops in one transaction, and tries again where that may help. An op's own error is in the op; with an error of
+// the transaction, none of them had an effect, unless it is errUncertain.
+func (w *writer) commit(ctx context.Context, ops []*op) error {
+	for attempt := 0; ; attempt++ {
+		err := w.try(ctx, ops)
+		if err == nil || errors.Is(err, errUncertain) {
+			return err
+		}
+		lost := w.db.dialect.lost(err)
+		if lost {
+			w.disconnect()
+		}
+		if attempt == maxAttempts || !(lost || w.db.dialect.conflict(err)) {
+			return err
+		}
+		pause(attempt)
+	}
+}
+
+// errUncertain is the kind of error of a commit whose outcome is not known.
+var errUncertain = errors.New("the database did not say whether it committed")
+
+// try does one transaction.
+func (w *writer) try(ctx context.Context, ops []*op) error {
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	if _, err := w.statements.exec(ctx, w.db.dialect.begin); err != nil {
+		w.disconnect() // it may be too old to be of use
+		return err
+	}
+	u := newUnit(w.db, w.statements)
+	err := u.all(ctx, ops)
+	if err == nil && u.wrote {
+		if _, err = w.statements.exec(ctx, "commit"); err == nil {
+			return nil
+		}
+		if w.db.dialect.lost(err) {
+			return w.settle(ctx, u, err)
+		}
+	}
+	if _, rollback := w.statements.exec(ctx, "rollback"); rollback != nil {
+		w.disconnect()
+	}
+	return err
+}
+
+// settle finds out whether a transaction was committed whose connection was lost over it: what it appended tells, once no
+// transaction holds the lock any more. If it was not, it returns an error that is worth another attempt.
+func (w *writer) settle(ctx context.Context, u *unit, err error) error {
+	w.disconnect()
+	if u.batch == nil {
+		return fmt.Errorf("%w: %w", errUncertain, err)
+	}
+	for attempt := range maxAttempts {
+		pause(attempt)
+		landed, asked := w.landed(ctx, &u.batch.Rows[0])
+		w.disconnect()
+		switch {
+		case asked == nil && landed:
+			return nil
+		case asked == nil:
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", errUncertain, err)
+}
+
+// landed reports whether the row is in the log.
+func (w *writer) landed(ctx context.Context, row *audit.Row) (landed bool, err error) {
+	if err := w.connect(ctx); err != nil {
+		return false, err
+	}
+	if _, err := w.statements.exec(ctx, w.db.dialect.begin); err != nil {
+		return false, err
+	}
+	skip := func(*sql.Rows) error { return nil }
+	if err := w.statements.query(ctx, readState+w.db.dialect.lock, skip); err != nil {
+		return false, err
+	}
+	err = w.statements.query(ctx, readLeaf, func(rows *sql.Rows) error {
+		var leaf []byte
+		err := rows.Scan(&leaf)
+		landed = bytes.Equal(leaf, row.Leaf)
+		return err
+	}, row.Seq)
+	return landed, err
+}
+
+const readLeaf = `select leaf from entry where seq = $1`
+
+func (w *writer) connect(ctx context.Context) error {
+	if w.conn != nil {
+		return nil
+	}
+	c, err := w.db.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	w.conn, w.statements = c, &statements{db: c, prepared: map[string]*sql.Stmt{}}
+	return nil
+}
+
+// disconnect drops the connection for good.
+func (w *writer) disconnect() {
+	if w.conn == nil {
+		return
+	}
+	_ = w.statements.close()
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = w.conn.Close()
+	w.conn, w.statements = nil, nil
+}
