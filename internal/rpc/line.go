@@ -3,6 +3,7 @@ package rpc
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -14,55 +15,89 @@ type line struct {
 	data []byte // without its end; nobody else's
 	err  error  // a *BadMessage, or the reader's error, io.EOF included
 	end  bool   // nothing follows
+	late bool   // err is a timeout of a reader with deadlines
 }
 
 // A lineReader splits its input into lines of bounded length.
 type lineReader struct {
 	in    *bufio.Reader
 	limit int
-	last  int   // length of the last line that did not fit the buffer
-	err   error // that ended the input
+	last  int     // length of the last line that did not fit the buffer
+	long  []byte  // the beginning of a line that does not fit the buffer, as far as it has been read
+	over  *excess // likewise, of one that is too long; nil if it is not
+	err   error   // that ended the input
+}
+
+// An excess is what is kept of a line that is too long.
+type excess struct {
+	saw    *glance
+	prefix []byte
 }
 
 func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(r, readBuffer), limit: limit}
 }
 
-// next returns the next line that is not blank.
+// ready reports whether a line can be returned without reading.
+func (l *lineReader) ready() bool {
+	buffered, _ := l.in.Peek(l.in.Buffered())
+	return bytes.IndexByte(buffered, '\n') >= 0
+}
+
+// next returns the next line that is not blank, or the timeout of a reader with deadlines: then it goes on where it was.
 func (l *lineReader) next() line {
 	for l.err == nil {
-		data, bad := l.line()
+		part, err := l.in.ReadSlice('\n')
 		switch {
-		case bad != nil:
-			return line{err: bad}
-		case len(bytes.Trim(data, " \t\r")) > 0:
-			return line{data: data}
+		case err == bufio.ErrBufferFull:
+			l.add(part)
+			continue
+		case err != nil && isTimeout(err):
+			l.add(part)
+			return line{err: err, late: true}
+		}
+		l.err = err
+		if found := l.end(trimEnd(part)); found.err != nil || len(bytes.Trim(found.data, " \t\r")) > 0 {
+			return found
 		}
 	}
 	return line{err: l.err, end: true}
 }
 
-// line reads to the end of the line, or of the input.
-func (l *lineReader) line() ([]byte, *BadMessage) {
-	var data []byte
-	for {
-		part, err := l.in.ReadSlice('\n')
-		if err != bufio.ErrBufferFull {
-			l.err = err
-			part = trimEnd(part)
-		}
-		if len(data)+len(part) > l.limit {
-			return nil, l.skip(data, part, err == bufio.ErrBufferFull)
-		}
-		if err != bufio.ErrBufferFull && data == nil {
-			return bytes.Clone(part), nil
-		}
-		data = append(l.grow(data, len(part)), part...)
-		if err != bufio.ErrBufferFull {
-			l.last = len(data)
-			return trimEnd(data), nil
-		}
+// add takes a part of a line that is not its end.
+func (l *lineReader) add(part []byte) {
+	switch {
+	case len(part) == 0:
+	case l.over != nil:
+		l.over.saw.look(part)
+	case len(l.long)+len(part) <= l.limit:
+		l.long = append(l.grow(l.long, len(part)), part...)
+	default:
+		l.exceed(part)
 	}
+}
+
+// end takes the last part of a line.
+func (l *lineReader) end(part []byte) line {
+	if l.long == nil && l.over == nil && len(part) <= l.limit {
+		return line{data: bytes.Clone(part)}
+	}
+	l.add(part)
+	data, over := trimEnd(l.long), l.over
+	l.long, l.over = nil, nil
+	if over != nil {
+		return line{err: over.saw.bad(Errorf(InvalidRequest, "message is longer than %d bytes", l.limit), over.prefix)}
+	}
+	l.last = len(data)
+	return line{data: data}
+}
+
+// exceed lets go of a line that has become too long but for what tells whose it is.
+func (l *lineReader) exceed(part []byte) {
+	l.over = &excess{glanceAt(l.long), bytes.Clone(l.long[:min(len(l.long), rawPrefix)])}
+	l.over.prefix = append(l.over.prefix, part[:min(len(part), rawPrefix)]...)
+	l.over.saw.look(part)
+	l.long = nil
 }
 
 // longLine is the length from which on a line is expected to become as long as the last that was.
@@ -84,24 +119,13 @@ func (l *lineReader) grow(data []byte, n int) []byte {
 	return grown
 }
 
-// skip reads on to the end of a line that is too long, of which it is given the beginning, and what came after that.
-func (l *lineReader) skip(data, part []byte, more bool) *BadMessage {
-	prefix := append(bytes.Clone(data[:min(len(data), rawPrefix)]), part[:min(len(part), rawPrefix)]...)
-	saw := glanceAt(data)
-	saw.look(part)
-	data = nil
-	for more {
-		part, err := l.in.ReadSlice('\n')
-		saw.look(part)
-		if more = err == bufio.ErrBufferFull; !more {
-			l.err = err
-		}
-	}
-	return saw.bad(Errorf(InvalidRequest, "message is longer than %d bytes", l.limit), prefix)
-}
-
 // trimEnd cuts the end of a line off, LF or CRLF.
 func trimEnd(line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	return bytes.TrimSuffix(line, []byte{'\r'})
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
 }

@@ -2,19 +2,13 @@ package rpc
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"slices"
 	"sync"
+	"time"
 )
 
 // DefaultMaxMessage is the size limit of a message in bytes where none is set: 64 MiB.
 const DefaultMaxMessage = 64 << 20
-
-const (
-	keepBuffer = 1 << 20   // the largest write buffer that a stream keeps for its next message
-	apart      = 512 << 10 // from here on, a message's body is not copied to be written with the rest
-)
 
 // StreamOptions adjust a Stream.
 type StreamOptions struct {
@@ -23,9 +17,10 @@ type StreamOptions struct {
 
 // A Stream is a Conn over a reader and a writer, one message a line.
 type Stream struct {
-	r  io.ReadCloser
-	w  io.WriteCloser
-	in *lineReader
+	r    io.ReadCloser
+	out  outlet
+	in   *lineReader
+	wake waker // ends a pending r.Read; nil if r has no deadlines
 
 	pumping bool // in belongs to pump, which sends to lines; until then it belongs to Read
 	lines   chan line
@@ -33,29 +28,33 @@ type Stream struct {
 	closing  sync.Once
 	closed   chan struct{}
 	closeErr error
-
-	writing chan struct{} // holds a token while a message is being written
-	buf     []byte        // belongs to whoever put the token there
-	broken  error         // likewise: the error that left a line unfinished
 }
+
+// A waker is a reader whose pending Read can be made to return.
+type waker interface{ SetReadDeadline(t time.Time) error }
 
 var _ Conn = (*Stream)(nil)
 
 // NewStream returns a connection over r and w, which it owns. Lines may end in CRLF; blank ones are skipped; the last
 // may lack its end. A line beyond the limit is skipped without being held in memory and gives a [BadMessage].
 //
-// A Read with a context that may end has a goroutine read ahead, which ends when r gives an error, or after Close as soon as
-// a pending r.Read returns. A Read with one that never ends reads r itself, as long as no other kind of Read came before,
-// which saves a change of goroutines for each message; then Close makes it return only if closing r makes r.Read return.
+// If r has deadlines, as pipes and sockets of package os and net have, or if no context given to Read ever ends, Read reads
+// r itself, which saves a change of goroutines for each message. Else it has a goroutine read ahead, which ends when r gives
+// an error, or after Close as soon as a pending r.Read returns. Close makes a pending Read return; one whose context never ends and
+// whose r has no deadlines, only if closing r makes r.Read return.
+//
+// If w has deadlines and is a [syscall.Conn], what can be written without waiting is written by whoever has it to write.
 func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
 	limit := DefaultMaxMessage
 	if opts != nil && opts.MaxMessage > 0 {
 		limit = opts.MaxMessage
 	}
-	return &Stream{
-		r: r, w: w, in: newLineReader(r, limit), lines: make(chan line),
-		closed: make(chan struct{}), writing: make(chan struct{}, 1),
+	s := &Stream{r: r, in: newLineReader(r, limit), lines: make(chan line), closed: make(chan struct{})}
+	s.out = outlet{w: w, direct: newDirect(w), turn: make(chan struct{}, 1), closed: s.closed}
+	if d, ok := r.(waker); ok && d.SetReadDeadline(time.Time{}) == nil {
+		s.wake = d
 	}
+	return s
 }
 
 // Read returns the next message, as [Conn] has it. What it returns when ctx ends is not lost but left for the next Read.
@@ -77,14 +76,8 @@ func (s *Stream) Read(ctx context.Context) (*Message, error) {
 
 // next returns the next line, or an error that has nothing to do with what is read.
 func (s *Stream) next(ctx context.Context) (line, error) {
-	if ctx.Done() == nil && !s.pumping {
-		l := s.in.next()
-		select {
-		case <-s.closed:
-			return line{}, io.EOF
-		default:
-			return l, nil
-		}
+	if !s.pumping && (s.wake != nil || ctx.Done() == nil) {
+		return s.inPlace(ctx)
 	}
 	if !s.pumping {
 		s.pumping = true
@@ -100,6 +93,30 @@ func (s *Stream) next(ctx context.Context) (line, error) {
 			return line{}, io.EOF
 		}
 		return l, nil
+	}
+}
+
+// inPlace reads the next line in the caller's goroutine.
+func (s *Stream) inPlace(ctx context.Context) (line, error) {
+	if ctx.Done() != nil && !s.in.ready() {
+		past := time.Unix(1, 0)
+		defer context.AfterFunc(ctx, func() { _ = s.wake.SetReadDeadline(past) })()
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return line{}, err
+		}
+		l := s.in.next()
+		select {
+		case <-s.closed:
+			return line{}, io.EOF
+		default:
+		}
+		if !l.late {
+			return l, nil
+		}
+		// This context has ended, or the last one did so late.
+		_ = s.wake.SetReadDeadline(time.Time{})
 	}
 }
 
@@ -122,72 +139,13 @@ func (s *Stream) pump() {
 	}
 }
 
-// Write sends the message by one call of the writer's Write, or if it is long, by three; messages of concurrent calls
-// follow each other. Once that has begun it goes on when ctx ends, since half a line would spoil the stream, but Write returns ctx's error at
-// once. An error of the writer is returned by all later calls.
-func (s *Stream) Write(ctx context.Context, m *Message) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case s.writing <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.closed:
-		return io.ErrClosedPipe
-	}
-	if ctx.Done() == nil {
-		return s.write(m)
-	}
-	done := make(chan error, 1)
-	go func() { done <- s.write(m) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// write sends the message and takes the token away.
-func (s *Stream) write(m *Message) error {
-	defer func() { <-s.writing }()
-	if s.broken != nil {
-		return s.broken
-	}
-	if err := s.send(m); err != nil {
-		s.broken = fmt.Errorf("writing message: %w", err)
-	}
-	return s.broken
-}
-
-// send writes the message, a long body from where it is.
-func (s *Stream) send(m *Message) error {
-	head, body := m.appendHead(s.buf[:0])
-	if len(body) < apart || !isLine(body) {
-		line := append(m.appendTail(appendLine(slices.Grow(head, m.size()), body)), '\n')
-		if cap(line) <= keepBuffer {
-			s.buf = line
-		}
-		_, err := s.w.Write(line)
-		return err
-	}
-	s.buf = append(m.appendTail(head), '\n')
-	for _, part := range [][]byte{s.buf[:len(head)], body, s.buf[len(head):]} {
-		if _, err := s.w.Write(part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Close closes the reader and the writer, and returns the first error of that. It does not wait for a Read or Write of
 // theirs that does not notice.
 func (s *Stream) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
 		s.closeErr = s.r.Close()
-		if err := s.w.Close(); s.closeErr == nil {
+		if err := s.out.w.Close(); s.closeErr == nil {
 			s.closeErr = err
 		}
 	})

@@ -45,7 +45,8 @@ type Conn struct {
 // A call waits for its answer.
 type call struct {
 	method string
-	answer chan answer // gets one
+	done   func(answer) // gets one
+	stop   func() bool  // of the watch over the context of Start; nil for Call
 }
 
 type answer struct {
@@ -105,14 +106,15 @@ func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) 
 
 // call sends params as they are. The handshake may not be cancelled (revision 2025-11-25, Cancellation).
 func (c *Conn) call(ctx context.Context, method string, params json.RawMessage, cancellable bool) (*rpc.Message, error) {
-	id, pending, err := c.register(method)
+	came := make(chan answer, 1)
+	id, err := c.register(&call{method: method, done: func(a answer) { came <- a }})
 	if err != nil {
 		return nil, err
 	}
 	err = c.transport.Write(ctx, rpc.NewRequest(formatID(id), method, params))
 	if err == nil {
 		select {
-		case a := <-pending.answer:
+		case a := <-came:
 			return a.message, a.err
 		case <-ctx.Done():
 		case <-c.done:
@@ -120,21 +122,26 @@ func (c *Conn) call(ctx context.Context, method string, params json.RawMessage, 
 	}
 	if !c.giveUp(id) {
 		// The answer came at the same time.
-		a := <-pending.answer
+		a := <-came
 		return a.message, a.err
 	}
+	if ctx.Err() != nil && cancellable {
+		c.tellCancelled(id, ctx.Err())
+	}
+	return nil, c.unanswered(ctx, method, err)
+}
+
+// unanswered returns why a call has no answer; err is that of writing it.
+func (c *Conn) unanswered(ctx context.Context, method string, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		if cancellable {
-			c.tellCancelled(id, ctx.Err())
-		}
-		return nil, ctx.Err()
+		return ctx.Err()
 	case err == nil || errors.Is(err, ErrClosed):
-		return nil, c.lost(err)
+		return c.lost(err)
 	case errors.Is(err, ErrLogin):
 		c.end(fmt.Errorf("%w: %w", ErrClosed, err)) // nothing can be said over it before somebody has logged in
 	}
-	return nil, fmt.Errorf("calling %s: %w", method, err)
+	return fmt.Errorf("calling %s: %w", method, err)
 }
 
 // lost ends the connection, whose transport can write no more, and returns why it ended. The reading side knows the
@@ -248,21 +255,28 @@ func (c *Conn) end(reason error) {
 		c.err = reason
 		c.cancel()
 		close(c.done)
-		c.tasks.Go(func() { _ = c.transport.Close() })
+		c.tasks.Go(func() {
+			c.orphan(reason)
+			_ = c.transport.Close()
+		})
 	}
 }
 
 // register makes a call known, so that its answer finds it.
-func (c *Conn) register(method string) (int64, *call, error) {
+func (c *Conn) register(pending *call) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.enter(pending)
+}
+
+// enter is register for who holds the lock.
+func (c *Conn) enter(pending *call) (int64, error) {
 	if c.err != nil {
-		return 0, nil, c.err
+		return 0, c.err
 	}
 	c.last++
-	pending := &call{method, make(chan answer, 1)}
 	c.calls[c.last] = pending
-	return c.last, pending, nil
+	return c.last, nil
 }
 
 // giveUp forgets a call that has no answer yet. It returns false if it has one.
@@ -280,9 +294,29 @@ func (c *Conn) giveUp(id int64) bool {
 // settle gives the call with that id its answer, once. It returns the reason why it cannot: a reason for Defect, or ""
 // if the call was given up.
 func (c *Conn) settle(id json.RawMessage, a answer) (ok bool, reason string) {
+	pending, reason := c.take(id)
+	if pending == nil {
+		return false, reason
+	}
+	if a.err != nil {
+		a.err = fmt.Errorf("calling %s: %w", pending.method, a.err)
+	}
+	pending.settle(a)
+	return true, ""
+}
+
+func (p *call) settle(a answer) {
+	if p.stop != nil {
+		p.stop()
+	}
+	p.done(a)
+}
+
+// take removes the call that an answer is for. It returns the reason if there is none, as settle does.
+func (c *Conn) take(id json.RawMessage) (*call, string) {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	if err != nil {
-		return false, UnknownAnswer
+		return nil, UnknownAnswer
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -290,42 +324,13 @@ func (c *Conn) settle(id json.RawMessage, a answer) (ok bool, reason string) {
 	switch {
 	case ok:
 		delete(c.calls, n)
-		if a.err != nil {
-			a.err = fmt.Errorf("calling %s: %w", pending.method, a.err)
-		}
-		pending.answer <- a
-		return true, ""
+		return pending, ""
 	case n <= 0 || n > c.last:
-		return false, UnknownAnswer
+		return nil, UnknownAnswer
 	case c.given.take(n):
-		return false, ""
+		return nil, ""
 	}
-	return false, SecondAnswer
+	return nil, SecondAnswer
 }
 
 func formatID(id int64) json.RawMessage { return strconv.AppendInt(nil, id, 10) }
-
-// A givenUp is the set of the last calls that were given up.
-type givenUp struct {
-	ids   map[int64]struct{}
-	order []int64
-}
-
-func (g *givenUp) add(id int64) {
-	if g.ids == nil {
-		g.ids = make(map[int64]struct{})
-	}
-	if len(g.order) == rememberCalls {
-		delete(g.ids, g.order[0])
-		g.order = g.order[1:]
-	}
-	g.ids[id] = struct{}{}
-	g.order = append(g.order, id)
-}
-
-// take removes the id and reports whether it was there.
-func (g *givenUp) take(id int64) bool {
-	_, ok := g.ids[id]
-	delete(g.ids, id)
-	return ok
-}
