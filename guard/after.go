@@ -1,14 +1,12 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
-	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -86,24 +84,10 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		o.Answer.Result = stripOwnMeta(a.Result)
 		return o
 	}
-	if o.Answer.Result, err = g.labelled(a.Result, said, l); err != nil {
+	if o.Answer.Result, err = g.labelled(c, a.Result, said, l); err != nil {
 		return withheld(err)
 	}
 	return o
-}
-
-// labelled returns the result with the label, and without what no server may say. Its _meta is in said.
-func (g *Guard) labelled(result, said json.RawMessage, l label.Label) (json.RawMessage, error) {
-	before, _ := rawjson.Get(said, "_meta")
-	said, err := g.opts.Words.ToHosts.WriteResult(stripOwnMeta(said), l)
-	if err != nil {
-		return nil, err
-	}
-	after, ok := rawjson.Get(said, "_meta")
-	if !ok || bytes.Equal(before, after) {
-		return result, nil
-	}
-	return rawjson.Set(result, after, "_meta")
 }
 
 func withheld(err error) Outcome {

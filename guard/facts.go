@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -51,6 +52,22 @@ func canonicalArguments(params json.RawMessage) []byte {
 	return rawjson.Canonical(params)
 }
 
+// A canonical is the canonical form of a call's params.
+type canonical struct {
+	of     json.RawMessage // the params
+	text   []byte
+	digest string
+}
+
+// canonicalParams returns the canonical form of the call's params as they are now.
+func (c *Call) canonicalParams() *canonical {
+	if c.canonical != nil && bytes.Equal(c.canonical.of, c.Params) {
+		return c.canonical
+	}
+	text := canonicalArguments(c.Params)
+	return &canonical{c.Params, text, digest(text)}
+}
+
 // stripOwnMeta removes the members of _meta that hosts and Weir exchange: no server is told them, and none can forge them.
 func stripOwnMeta(doc json.RawMessage) json.RawMessage {
 	meta, ok := rawjson.Get(doc, "_meta")
@@ -66,8 +83,11 @@ func stripOwnMeta(doc json.RawMessage) json.RawMessage {
 }
 
 func digest(b []byte) string {
+	const name = "sha256:"
 	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	var text [len(name) + 2*sha256.Size]byte
+	hex.Encode(text[copy(text[:], name):], sum[:])
+	return string(text[:])
 }
 
 func isToolError(result json.RawMessage) bool {

@@ -63,6 +63,7 @@ type Guard struct {
 	opts    Options // but for policy and mode, which are in rules
 	rules   atomic.Pointer[rules]
 	origins origins
+	written memos // annotations of requests, by agent session, and of results, by where they come from
 }
 
 // New returns a guard.
@@ -108,6 +109,8 @@ type Call struct {
 	within *Call // in which the server asked; nil if that is not known
 
 	said *contract.Contract // by operator and server for the arguments; nil: what the server declares
+
+	canonical *canonical // form of Params, as Before saw them; nil if it did not
 }
 
 // A Verdict is what may happen to a call.
@@ -123,11 +126,13 @@ type Verdict struct {
 // Allowed reports whether the call may go.
 func (v Verdict) Allowed() bool { return v.Effect == policy.Allow || v.Effect == policy.Warn }
 
-// Before decides whether the call may happen.
+// Before decides whether the call may happen. It keeps what it has found out about the params in c, which must not be in use
+// elsewhere.
 func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return denied(errBackwards)
 	}
+	c.canonical = c.canonicalParams()
 	c = c.forArguments()
 	seen, err := g.enter(ctx, c)
 	if err != nil {
@@ -189,12 +194,6 @@ func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
 	return state, nil
 }
 
-// upward returns the params to send to the server: without Weir's own _meta members, with the session's annotations.
-// Attribution names other servers' data, so only a trusted server is told (SEP-1913, Privacy Considerations).
-func (g *Guard) upward(c *Call, s session.State) (json.RawMessage, error) {
-	return g.opts.Words.ToServers.WriteRequest(stripOwnMeta(c.Params), s.Label, c.Trust == contract.Trusted)
-}
-
 // settle decides on the facts, redeems an approval where one is needed, and records the decision.
 func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer json.RawMessage) (Verdict, error) {
 	by := g.rules.Load()
@@ -207,10 +206,10 @@ func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer jso
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}
-	canonical := canonicalArguments(c.Params)
-	e.Arguments = digest(canonical)
+	canonical := c.canonicalParams()
+	e.Arguments = canonical.digest
 	if v.Effect == policy.Ask {
-		v.Question = g.question(c, f, d, answer, canonical)
+		v.Question = g.question(c, f, d, answer, canonical.text)
 		e.Binding = v.Question.Binding
 		if err := g.redeem(ctx, c, &v, d.by); err != nil {
 			return Verdict{}, err
@@ -236,7 +235,7 @@ func (g *Guard) hold(ctx context.Context, c *Call, f *policy.Facts) Verdict {
 	v := Verdict{Effect: policy.Block, Rule: RuleHeld, Message: c.Held}
 	e := g.event(record.Decision, c)
 	e.Phase, e.Effect, e.Rule, e.Message = f.Phase.String(), v.Effect.String(), v.Rule, v.Message
-	e.Label, e.Arguments = &f.Session.Label, digest(canonicalArguments(c.Params))
+	e.Label, e.Arguments = &f.Session.Label, c.canonicalParams().digest
 	if err := g.opts.Record.Record(ctx, e); err != nil {
 		return denied(fmt.Errorf("recording the decision: %w", err))
 	}

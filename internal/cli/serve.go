@@ -178,6 +178,9 @@ func (e *Env) baseEnv() []string {
 }
 
 func readCloser(r io.Reader) io.ReadCloser {
+	if f, ok := r.(*os.File); ok {
+		return pollable(f, os.O_RDONLY)
+	}
 	if rc, ok := r.(io.ReadCloser); ok {
 		return rc
 	}
@@ -185,6 +188,9 @@ func readCloser(r io.Reader) io.ReadCloser {
 }
 
 func writeCloser(w io.Writer) io.WriteCloser {
+	if f, ok := w.(*os.File); ok {
+		return pollable(f, os.O_WRONLY)
+	}
 	if wc, ok := w.(io.WriteCloser); ok {
 		return wc
 	}

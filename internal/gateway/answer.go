@@ -11,15 +11,10 @@ import (
 
 // answer answers one request of the host; the caller sets the id.
 func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
-	if meta, ok := rawjson.Get(m.Params, "_meta"); ok && rawjson.Kind(meta) != '{' {
-		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "params._meta is not an object"))
-	}
-	who, rerr := modernCaller(m.Params)
+	who, rerr := declared(m)
 	switch {
 	case rerr != nil:
 		return rpc.ReplyError(m.ID, rerr)
-	case who != nil && ofOtherEra(m.Method, true):
-		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", who.version, m.Method))
 	case m.Method == "initialize":
 		return f.initialize(ctx, m)
 	case m.Method == "ping":
@@ -51,6 +46,27 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 		return f.listen(ctx, m, set)
 	}
 	return f.guarded(ctx, m, who, set)
+}
+
+// declared returns what a request says of the client that makes it; nil if it does not.
+func declared(m *rpc.Message) (*caller, *rpc.Error) {
+	if meta, ok := rawjson.Get(m.Params, "_meta"); ok && rawjson.Kind(meta) != '{' {
+		return nil, rpc.Errorf(rpc.InvalidParams, "params._meta is not an object")
+	}
+	who, rerr := modernCaller(m.Params)
+	if who != nil && ofOtherEra(m.Method, true) {
+		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", who.version, m.Method)
+	}
+	return who, rerr
+}
+
+// caller returns the client that makes a request, which says so itself or did in the handshake.
+func (f *front) caller(m *rpc.Message) (*caller, *rpc.Error) {
+	who, rerr := declared(m)
+	if rerr != nil || who != nil {
+		return who, rerr
+	}
+	return f.shaken(m.Method)
 }
 
 // list answers a list method with the merged list, fresh from the servers, in one page.

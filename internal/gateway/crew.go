@@ -10,14 +10,15 @@ const maxIdle = 32
 type crew struct {
 	work chan func()
 	idle chan struct{} // holds a token for each goroutine that waits
+	over chan struct{} // closed by end
 	wg   sync.WaitGroup
 }
 
 func newCrew() *crew {
-	return &crew{work: make(chan func()), idle: make(chan struct{}, maxIdle)}
+	return &crew{work: make(chan func()), idle: make(chan struct{}, maxIdle), over: make(chan struct{})}
 }
 
-// run has f run, at once.
+// run has f run, at once. After end only functions of the crew, and who holds it, may call it.
 func (c *crew) run(f func()) {
 	select {
 	case c.work <- f:
@@ -28,17 +29,21 @@ func (c *crew) run(f func()) {
 
 // serve runs f and then what comes, unless enough others wait for that.
 func (c *crew) serve(f func()) {
-	for ok := true; ok; {
+	for f != nil {
 		f()
 		select {
 		case c.idle <- struct{}{}:
 		default:
 			return
 		}
-		f, ok = <-c.work
+		select {
+		case f = <-c.work:
+		case <-c.over:
+			f = nil
+		}
 		<-c.idle
 	}
 }
 
-// end lets the goroutines go; run must not be called any more. It does not wait for them: c.wg does.
-func (c *crew) end() { close(c.work) }
+// end lets the goroutines go that have nothing to do. It does not wait for the others: c.wg does.
+func (c *crew) end() { close(c.over) }

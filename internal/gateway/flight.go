@@ -26,15 +26,17 @@ type flight struct {
 
 	dropped <-chan struct{} // closed when a host that takes no requests does not wait any more
 
-	number int64 // of the link's flights, and its progress token
+	fleet    *flights // of which it is one
+	number   int64    // of the fleet, and its progress token
+	patience time.Duration
+	cancel   context.CancelCauseFunc // for who is out of patience
 
 	mu        sync.Mutex
 	front     *front          // the host connection that waits for the answer
 	id        json.RawMessage // of the host's request
 	token     json.RawMessage // the host's own progress token; nil if it has none
-	patience  time.Duration
-	timer     *time.Timer // runs while the server has to do something
-	questions int         // that the host has to answer first
+	due       time.Time       // when patience with the server ends
+	questions int             // that the host has to answer first: until then it does not end
 }
 
 func newFlight(f *front, m *rpc.Message, who *caller) *flight {
@@ -67,12 +69,11 @@ func (fl *flight) related(ctx context.Context) context.Context {
 	return rpc.WithRelated(ctx, fl.id)
 }
 
-// limit has cancel called when the server has let patience pass without an answer.
-func (fl *flight) limit(patience time.Duration, cancel context.CancelCauseFunc) {
+// left returns how much patience is left with the server at a time; false if it does not matter.
+func (fl *flight) left(now time.Time) (time.Duration, bool) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	late := fmt.Errorf("no answer within %v", patience)
-	fl.patience, fl.timer = patience, time.AfterFunc(patience, func() { cancel(late) })
+	return fl.due.Sub(now), fl.questions == 0
 }
 
 // wait stops the server's clock while the host answers a question, until done is called.
@@ -80,13 +81,14 @@ func (fl *flight) wait() (done func()) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	fl.questions++
-	fl.timer.Stop()
 	return func() {
 		fl.mu.Lock()
-		defer fl.mu.Unlock()
-		if fl.questions--; fl.questions == 0 {
-			fl.timer.Reset(fl.patience)
-		}
+		fl.questions--
+		fl.due = time.Now().Add(fl.patience)
+		fl.mu.Unlock()
+		fl.fleet.mu.Lock()
+		defer fl.fleet.mu.Unlock()
+		fl.fleet.lookAfter(fl.patience)
 	}
 }
 
@@ -115,11 +117,15 @@ type flights struct {
 	mu   sync.Mutex
 	last int64
 	by   map[int64]*flight
+
+	look  *time.Timer // calls expire; one for all, since there are many flights and few are late
+	looks time.Time   // when it does; zero if it does not run
 }
 
-// depart enters a flight and returns its params with a progress token of ours in place of the host's: hosts choose
-// theirs freely, and several may share a connection.
-func (fs *flights) depart(fl *flight, params json.RawMessage) json.RawMessage {
+// depart enters a flight, cancelled when its server has let patience pass without an answer, and returns its params with a
+// progress token of ours in place of the host's: hosts choose theirs freely, and several may share a connection.
+func (fs *flights) depart(fl *flight, params json.RawMessage, patience time.Duration, cancel context.CancelCauseFunc) json.RawMessage {
+	fl.fleet, fl.patience, fl.cancel, fl.due = fs, patience, cancel, time.Now().Add(patience)
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	fs.last++
@@ -128,6 +134,7 @@ func (fs *flights) depart(fl *flight, params json.RawMessage) json.RawMessage {
 		fs.by = map[int64]*flight{}
 	}
 	fs.by[fl.number] = fl
+	fs.lookAfter(patience)
 	if _, ok := rawjson.Get(params, "_meta", "progressToken"); !ok {
 		return params
 	}
@@ -138,12 +145,42 @@ func (fs *flights) depart(fl *flight, params json.RawMessage) json.RawMessage {
 	return replaced
 }
 
+// lookAfter has expire called in that time at the latest. The lock must be held.
+func (fs *flights) lookAfter(d time.Duration) {
+	at := time.Now().Add(d)
+	switch {
+	case fs.look == nil:
+		fs.look = time.AfterFunc(d, fs.expire)
+	case fs.looks.IsZero() || at.Before(fs.looks):
+		fs.look.Reset(d)
+	default:
+		return
+	}
+	fs.looks = at
+}
+
+// expire cancels the flights whose servers took too long.
+func (fs *flights) expire() {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	now := time.Now()
+	fs.looks = time.Time{}
+	for _, fl := range fs.by {
+		switch left, matters := fl.left(now); {
+		case !matters:
+		case left <= 0:
+			fl.cancel(fmt.Errorf("no answer within %v", fl.patience))
+		default:
+			fs.lookAfter(left)
+		}
+	}
+}
+
 // land takes a flight off the books.
 func (fs *flights) land(fl *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	delete(fs.by, fl.number)
-	fl.timer.Stop()
 	close(fl.over)
 }
 

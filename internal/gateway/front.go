@@ -26,6 +26,9 @@ type front struct {
 	g       *Gateway
 	conn    rpc.Conn
 	host    host
+	offer   offerer         // conn, if it can send without waiting; else nil
+	crew    *crew           // answers requests that may have to wait
+	slots   chan struct{}   // holds a token for each request that is being answered
 	leaving chan struct{}   // closed when no more is read from the host
 	life    context.Context // ends when nothing may be written to it any more
 	agents  agents
@@ -33,8 +36,8 @@ type front struct {
 	mu       sync.Mutex
 	era      *caller // what the handshake agreed; nil before it and in 2026-07-28
 	links    *links
-	inFlight map[string]context.CancelCauseFunc // by the host's request id
-	asked    map[string]chan *rpc.Message       // by our request id
+	inFlight map[string]*pending          // by the host's request id
+	asked    map[string]chan *rpc.Message // by our request id
 	lastID   int64
 }
 
@@ -42,22 +45,22 @@ type front struct {
 // when the last answer is out.
 func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	f := &front{
-		g: g, conn: conn, host: h, leaving: make(chan struct{}),
-		inFlight: map[string]context.CancelCauseFunc{}, asked: map[string]chan *rpc.Message{},
+		g: g, conn: conn, host: h.named(), crew: newCrew(), slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
+		inFlight: map[string]*pending{}, asked: map[string]chan *rpc.Message{},
 	}
+	f.offer, _ = conn.(offerer)
 	var end context.CancelFunc
 	f.life, end = context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	work, stop := context.WithCancel(f.life)
-	answering := newCrew()
-	err := f.read(ctx, work, answering)
+	err := f.read(ctx, work)
 	if h.shared && ctx.Err() != nil {
 		f.cancelAll() // who hangs up cancels (2026-07-28, Streamable HTTP, Cancellation)
 	}
 	close(f.leaving)
 	drained, written := time.AfterFunc(drainTime, stop), time.AfterFunc(drainTime+writeTime, end)
-	answering.end()
-	answering.wg.Wait()
+	f.crew.end()
+	f.crew.wg.Wait()
 	drained.Stop()
 	written.Stop()
 	stop()
@@ -67,45 +70,50 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	return err
 }
 
-// read takes messages until the connection ends. Requests are answered by the crew.
-func (f *front) read(ctx, work context.Context, answering *crew) error {
-	slots := make(chan struct{}, maxInFlight)
+// read takes messages until the connection ends. Requests are answered by the crew, but for those that wait for nobody
+// here.
+func (f *front) read(ctx, work context.Context) error {
 	for {
 		m, err := f.conn.Read(ctx)
-		var bad *rpc.BadMessage
-		switch {
-		case errors.As(err, &bad):
-			f.write(ctx, rpc.ReplyError(bad.Err.ID, bad.Err))
-			continue
-		case errors.Is(err, io.EOF), ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("reading from the host: %w", err)
-		case m.IsResponse():
-			f.deliver(m)
-			continue
-		case m.IsNotification():
-			f.notified(m)
-			continue
-		}
-		reqCtx, end, ok := f.begin(work, m)
-		if !ok {
-			f.write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
-			continue
-		}
-		run := func() {
-			select {
-			case slots <- struct{}{}:
-				defer func() { <-slots }()
-			case <-reqCtx.Done(): // respond says why
+		if err != nil {
+			var bad *rpc.BadMessage
+			switch {
+			case errors.As(err, &bad):
+				f.write(ctx, rpc.ReplyError(bad.Err.ID, bad.Err))
+				continue
+			case errors.Is(err, io.EOF), ctx.Err() != nil:
+				return nil
 			}
-			f.respond(reqCtx, m, end)
+			return fmt.Errorf("reading from the host: %w", err)
 		}
-		if m.Method == "initialize" {
-			run() // nothing may overtake the handshake
-			continue
+		f.take(work, m)
+	}
+}
+
+// take deals with one message of the host.
+func (f *front) take(work context.Context, m *rpc.Message) {
+	switch {
+	case m.IsResponse():
+		f.deliver(m)
+	case m.IsNotification():
+		f.notified(m)
+	default:
+		reqCtx, p := f.begin(work, m)
+		switch {
+		case p == nil:
+			f.write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
+		case m.Method == "initialize":
+			f.respond(reqCtx, p) // nothing may overtake the handshake
+		case !f.swift(reqCtx, p):
+			f.crew.run(func() {
+				select {
+				case f.slots <- struct{}{}:
+					defer func() { <-f.slots }()
+				case <-reqCtx.Done(): // respond says why
+				}
+				f.respond(reqCtx, p)
+			})
 		}
-		answering.run(run)
 	}
 }
 
@@ -113,43 +121,52 @@ func (f *front) read(ctx, work context.Context, answering *crew) error {
 func (f *front) cancelAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, cancel := range f.inFlight {
-		cancel(errCancelled)
+	for _, p := range f.inFlight {
+		p.cancel(errCancelled)
 	}
 }
 
-// begin enters a request so that the host can cancel it, and refuses an id that is in flight. The request is in flight
-// until end is called.
-func (f *front) begin(work context.Context, m *rpc.Message) (_ context.Context, end func(), ok bool) {
+// A pending is a request of the host that has no answer yet.
+type pending struct {
+	m      *rpc.Message
+	cancel context.CancelCauseFunc
+}
+
+// begin enters a request so that the host can cancel it, and refuses an id that is in flight: then it returns nil. The
+// request is in flight until end is called.
+func (f *front) begin(work context.Context, m *rpc.Message) (context.Context, *pending) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id := string(m.ID)
 	if _, taken := f.inFlight[id]; taken {
-		return nil, nil, false
+		return nil, nil
 	}
 	ctx, cancel := context.WithCancelCause(rpc.WithRelated(work, m.ID))
-	f.inFlight[id] = cancel
-	return ctx, func() {
-		f.mu.Lock()
-		delete(f.inFlight, id)
-		f.mu.Unlock()
-		cancel(nil)
-	}, true
+	p := &pending{m, cancel}
+	f.inFlight[id] = p
+	return ctx, p
+}
+
+// end takes a request off the books, and reports whether its host still wants the answer.
+func (f *front) end(ctx context.Context, p *pending) (wanted bool) {
+	wanted = !errors.Is(context.Cause(ctx), errCancelled)
+	f.mu.Lock()
+	delete(f.inFlight, string(p.m.ID))
+	f.mu.Unlock()
+	p.cancel(nil)
+	return wanted
 }
 
 // errCancelled is why a request ended that its host cancelled. Such a request gets no answer (MCP, Cancellation).
 var errCancelled = errors.New("cancelled by the host")
 
 // respond answers one request. Its id is free again before the answer is out, since the host may use it at once.
-func (f *front) respond(ctx context.Context, m *rpc.Message, end func()) {
-	reply := f.answer(ctx, m)
-	cancelled := errors.Is(context.Cause(ctx), errCancelled)
-	end()
-	if cancelled {
-		return
+func (f *front) respond(ctx context.Context, p *pending) {
+	reply := f.answer(ctx, p.m)
+	if f.end(ctx, p) {
+		reply.ID = p.m.ID
+		f.write(context.WithoutCancel(ctx), reply)
 	}
-	reply.ID = m.ID
-	f.write(context.WithoutCancel(ctx), reply)
 }
 
 // notified takes a notification of the host: a cancellation ends its request; the end of the handshake is between the
@@ -161,10 +178,10 @@ func (f *front) notified(m *rpc.Message) {
 	case "notifications/cancelled":
 		id, _ := rawjson.Get(m.Params, "requestId")
 		f.mu.Lock()
-		cancel := f.inFlight[string(id)]
+		p := f.inFlight[string(id)]
 		f.mu.Unlock()
-		if cancel != nil {
-			cancel(errCancelled)
+		if p != nil {
+			p.cancel(errCancelled)
 		}
 		return
 	}
@@ -182,6 +199,9 @@ func (f *front) notified(m *rpc.Message) {
 // write sends a message to the host, on the stream of the request that ctx belongs to. It waits for a host that does not
 // read, but not beyond the end of the connection. A host that is gone has nothing to be told.
 func (f *front) write(ctx context.Context, m *rpc.Message) {
+	if f.offered(m) {
+		return
+	}
 	ctx = rpc.WithRelated(f.life, rpc.Related(ctx))
 	if err := f.conn.Write(ctx, m); err != nil && !errors.Is(err, io.EOF) {
 		f.g.log.Debug("writing to the host", "error", err)

@@ -62,29 +62,56 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	if refusal := x.permitAnswers(ctx); refusal != nil {
 		return refusal
 	}
-	return x.rounds(ctx)
+	return x.rounds(ctx, x.before(ctx, x.route.call))
 }
 
 // rounds sends the request until its server answers without a question that a host of an older revision has to be asked.
-func (x *exchange) rounds(ctx context.Context) *rpc.Message {
-	for round := range maxRounds {
-		answer, refusal := x.round(ctx)
-		switch {
-		case refusal != nil:
-			return refusal
-		case x.who.modern() || !needsInput(answer.Result):
-			return x.handOn(ctx, *answer)
+func (x *exchange) rounds(ctx context.Context, v guard.Verdict) *rpc.Message {
+	answer, refusal := x.round(ctx, v)
+	if refusal != nil {
+		return refusal
+	}
+	return x.goOnWith(ctx, answer)
+}
+
+// goOnWith is rounds from the server's first answer on.
+func (x *exchange) goOnWith(ctx context.Context, answer *guard.Answer) *rpc.Message {
+	for round := 1; x.mustFulfil(*answer); round++ {
+		if round == maxRounds {
+			return internalError(x.m, fmt.Errorf("server %s still asks for input after %d rounds", x.route.call.Server, maxRounds))
 		}
-		if refusal := x.fulfil(ctx, *answer, round); refusal != nil {
+		refusal := x.fulfil(ctx, *answer, round-1)
+		if refusal == nil {
+			answer, refusal = x.round(ctx, x.before(ctx, x.route.call))
+		}
+		if refusal != nil {
 			return refusal
 		}
 	}
-	return internalError(x.m, fmt.Errorf("server %s still asks for input after %d rounds", x.route.call.Server, maxRounds))
+	return x.handOn(ctx, *answer)
 }
 
-// round asks the guard, then the server. It returns the server's answer, or what to answer the host instead.
-func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
-	v, refusal := x.permit(ctx, x.route.call)
+// mustFulfil reports whether a server's answer asks for input that this host cannot come back with.
+func (x *exchange) mustFulfil(a guard.Answer) bool { return !x.who.modern() && needsInput(a.Result) }
+
+// round asks the server, as far as the guard's verdict on the request lets it. It returns the server's answer, or what to
+// answer the host instead.
+func (x *exchange) round(ctx context.Context, v guard.Verdict) (*guard.Answer, *rpc.Message) {
+	params, refusal := x.cleared(ctx, v)
+	if refusal != nil {
+		return nil, refusal
+	}
+	answer, err := x.send(ctx, params)
+	x.redeemed = nil
+	if err != nil {
+		return nil, internalError(x.m, err)
+	}
+	return x.received(answer)
+}
+
+// cleared returns the params of a request that may go, or what to answer the host.
+func (x *exchange) cleared(ctx context.Context, v guard.Verdict) (json.RawMessage, *rpc.Message) {
+	v, refusal := x.permitted(ctx, x.route.call, v)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -92,15 +119,19 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 	if err != nil {
 		return nil, internalError(x.m, err)
 	}
-	answer, err := x.send(ctx, params)
-	x.redeemed = nil
-	if err == nil && x.who.modern() && x.modernServer && needsInput(answer.Result) {
-		answer.Result, err = x.wrap(answer.Result)
+	return params, nil
+}
+
+// received returns what a server has answered, as it concerns the guard.
+func (x *exchange) received(m *rpc.Message) (*guard.Answer, *rpc.Message) {
+	a := &guard.Answer{Result: m.Result, Error: m.Error}
+	if x.who.modern() && x.modernServer && needsInput(a.Result) {
+		var err error
+		if a.Result, err = x.wrap(a.Result); err != nil {
+			return nil, internalError(x.m, err)
+		}
 	}
-	if err != nil {
-		return nil, internalError(x.m, err)
-	}
-	return &guard.Answer{Result: answer.Result, Error: answer.Error}, nil
+	return a, nil
 }
 
 // send passes the request to its server, in the server's era.
@@ -136,7 +167,12 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 
 // handOn gives the agent an answer, as far as the guard lets it.
 func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
-	o, refusal := x.screen(ctx, a)
+	return x.handOnAs(ctx, a, x.after(ctx, x.route.call, a))
+}
+
+// handOnAs is handOn with what the guard said of the answer.
+func (x *exchange) handOnAs(ctx context.Context, a guard.Answer, o guard.Outcome) *rpc.Message {
+	o, refusal := x.screened(ctx, a, o)
 	switch {
 	case refusal != nil:
 		x.abandon(a, refusal)

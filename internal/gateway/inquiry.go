@@ -130,7 +130,7 @@ func (x *exchange) admitInquiry(ctx context.Context, inquiry *guard.Call, whole 
 	if whole == nil {
 		whole = &asked
 	}
-	o, refusal := x.admit(ctx, inquiry, asked, whole)
+	o, refusal := x.admitted(ctx, inWhole{inquiry, asked, whole}, x.after(ctx, inquiry, asked))
 	if refusal != nil || inquiry.Params == nil {
 		return nil, refusal
 	}
@@ -140,7 +140,13 @@ func (x *exchange) admitInquiry(ctx context.Context, inquiry *guard.Call, whole 
 // screen asks the guard, and if need be a person, whether the agent may see an answer of the server, with every question
 // in it.
 func (x *exchange) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *rpc.Message) {
-	o, refusal := x.admit(ctx, x.route.call, a, &a)
+	return x.screened(ctx, a, x.after(ctx, x.route.call, a))
+}
+
+// screened is screen with what the guard said of the answer as a whole. It waits for nobody unless that is to ask, or there
+// are questions in the answer.
+func (x *exchange) screened(ctx context.Context, a guard.Answer, o guard.Outcome) (guard.Outcome, *rpc.Message) {
+	o, refusal := x.admitted(ctx, inWhole{x.route.call, a, &a}, o)
 	if refusal != nil {
 		return o, refusal
 	}
@@ -219,16 +225,29 @@ func (x *exchange) permitAnswers(ctx context.Context) *rpc.Message {
 	return nil
 }
 
+// before asks the guard whether something may go to the server.
+func (x *exchange) before(ctx context.Context, call *guard.Call) guard.Verdict {
+	return x.f.g.guard.Before(ctx, call)
+}
+
+// after asks the guard whether the agent or the host may see what a server says in a call.
+func (x *exchange) after(ctx context.Context, call *guard.Call, a guard.Answer) guard.Outcome {
+	return x.f.g.guard.After(ctx, call, a)
+}
+
 // permit asks the guard, and if need be a person, whether something may go to the server. It returns what to answer the
 // host with if not.
 func (x *exchange) permit(ctx context.Context, call *guard.Call) (guard.Verdict, *rpc.Message) {
-	g := x.f.g.guard
-	v := g.Before(ctx, call)
+	return x.permitted(ctx, call, x.before(ctx, call))
+}
+
+// permitted is permit with what the guard said. It waits for nobody unless that is to ask.
+func (x *exchange) permitted(ctx context.Context, call *guard.Call, v guard.Verdict) (guard.Verdict, *rpc.Message) {
 	if v.Effect == policy.Ask {
 		if refusal := x.ask(ctx, v.Question, nil); refusal != nil {
 			return v, refusal
 		}
-		v = g.Before(ctx, call)
+		v = x.before(ctx, call)
 	}
 	if !v.Allowed() {
 		x.letGo()
@@ -239,16 +258,21 @@ func (x *exchange) permit(ctx context.Context, call *guard.Call) (guard.Verdict,
 	return v, nil
 }
 
-// admit asks the guard, and if need be a person, whether the agent or the host may see what a server says in a call. Whole
-// is the answer that it is part of, which is held meanwhile. It returns what to answer the host with if not.
-func (x *exchange) admit(ctx context.Context, call *guard.Call, a guard.Answer, whole *guard.Answer) (guard.Outcome, *rpc.Message) {
-	g := x.f.g.guard
-	o := g.After(ctx, call, a)
+// An inWhole is something that a server says in a call, and the answer that it is part of.
+type inWhole struct {
+	call  *guard.Call
+	part  guard.Answer
+	whole *guard.Answer
+}
+
+// admitted asks a person, if the guard said so, whether the agent or the host may see what a server says in a call. The answer
+// that it is part of is held meanwhile. It returns what to answer the host with if not.
+func (x *exchange) admitted(ctx context.Context, said inWhole, o guard.Outcome) (guard.Outcome, *rpc.Message) {
 	if o.Effect == policy.Ask {
-		if refusal := x.ask(ctx, o.Question, whole); refusal != nil {
+		if refusal := x.ask(ctx, o.Question, said.whole); refusal != nil {
 			return o, refusal
 		}
-		o = g.After(ctx, call, a)
+		o = x.after(ctx, said.call, said.part)
 	}
 	if !o.Allowed() {
 		return o, x.refused(afterAnswer(o.Refusal()))

@@ -297,18 +297,47 @@ func (l *link) call(ctx context.Context, fl *flight, method string, params json.
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	fl.limit(l.timeout(), cancel)
-	defer l.meter.begin()()
-	params = l.flights.depart(fl, params)
-	defer l.flights.land(fl)
+	params = l.depart(fl, params, cancel)
+	defer l.land(fl)
 	answer, err := conn.Call(ctx, method, params)
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return nil, fmt.Errorf("server %s: %w", l.server.Name, err)
+	return answer, l.failed(ctx, err)
+}
+
+// depart enters a flight, whose patience has cancel called, and returns the params to send.
+func (l *link) depart(fl *flight, params json.RawMessage, cancel context.CancelCauseFunc) json.RawMessage {
+	l.meter.begin()
+	return l.flights.depart(fl, params, l.timeout(), cancel)
+}
+
+// land takes a flight off the books.
+func (l *link) land(fl *flight) {
+	l.flights.land(fl)
+	l.meter.end()
+}
+
+// failed returns why a call has no answer; nil if err is nil.
+func (l *link) failed(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
 	}
-	return answer, nil
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return fmt.Errorf("server %s: %w", l.server.Name, err)
+}
+
+// live returns the connection if there is one, and waits for nothing.
+func (l *link) live() *upstream.Conn {
+	seen := l.seen.Load()
+	if seen == nil || seen.state != Connected {
+		return nil
+	}
+	select {
+	case <-seen.conn.Done():
+		return nil
+	default:
+		return seen.conn
+	}
 }
 
 func (set *links) close() error {

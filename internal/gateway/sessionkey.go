@@ -32,6 +32,21 @@ type host struct {
 	process    string      // unguessable name of the connection, for stdio
 	header     http.Header // of the HTTP request; nil for stdio
 	shared     bool        // whether connections to servers are shared with other requests of the principal
+
+	usual string // agent session of what names none
+}
+
+// named returns the host with the key of the agent session that its requests belong to if they name none.
+func (h host) named() host {
+	switch {
+	case h.mcpSession != "":
+		h.usual = h.key("mcp", h.mcpSession)
+	case h.process != "":
+		h.usual = h.key("process", h.process)
+	default:
+		h.usual = h.key("principal", "")
+	}
+	return h
 }
 
 // sessionRef derives the agent session of a request. A connection is not a conversation, and 2026-07-28 has no protocol
@@ -40,23 +55,25 @@ type host struct {
 // the principal. Coarser is safe: it only joins more. Every key begins with the principal, so nobody reaches another's
 // session. A session that its host names may name the session it descends from. Nothing that a model writes is looked at.
 func (h *host) sessionRef(params json.RawMessage) session.Ref {
-	ref := session.Ref{Principal: h.principal, Key: h.key("principal", "")}
+	ref := session.Ref{Principal: h.principal, Key: h.usual}
+	meta, _ := rawjson.Get(params, "_meta")
+	said := func(name string) string {
+		raw, _ := rawjson.Get(meta, name)
+		s, _ := rawjson.String(raw)
+		return s
+	}
 	switch {
-	case metaString(params, metaSession) != "":
-		ref.Key = h.key("agent", metaString(params, metaSession))
-		if parent := metaString(params, metaParent); parent != "" {
+	case said(metaSession) != "":
+		ref.Key = h.key("agent", said(metaSession))
+		if parent := said(metaParent); parent != "" {
 			ref.Parent = h.key("agent", parent)
 		}
-	case conversation(metaString(params, "baggage")) != "":
-		ref.Key = h.key("conversation", conversation(metaString(params, "baggage")))
+	case conversation(said("baggage")) != "":
+		ref.Key = h.key("conversation", conversation(said("baggage")))
 	case conversation(h.header.Get("Baggage")) != "":
 		ref.Key = h.key("conversation", conversation(h.header.Get("Baggage")))
 	case h.header.Get(headerSession) != "":
 		ref.Key = h.key("agent", h.header.Get(headerSession))
-	case h.mcpSession != "":
-		ref.Key = h.key("mcp", h.mcpSession)
-	case h.process != "":
-		ref.Key = h.key("process", h.process)
 	}
 	return ref
 }

@@ -44,6 +44,7 @@ func TestSessionRef(t *testing.T) {
 			session.Ref{Key: "ann/process:x"}},
 	} {
 		test.host.principal = "ann"
+		test.host = test.host.named()
 		test.want.Principal = "ann"
 		if got := test.host.sessionRef(json.RawMessage(test.params)); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)

@@ -143,11 +143,12 @@ func (l *link) trying() (done func()) {
 type meter struct{ calls, inFlight atomic.Int64 }
 
 // begin counts a request, which is in flight until end is called.
-func (m *meter) begin() (end func()) {
+func (m *meter) begin() {
 	m.calls.Add(1)
 	m.inFlight.Add(1)
-	return func() { m.inFlight.Add(-1) }
 }
+
+func (m *meter) end() { m.inFlight.Add(-1) }
 
 // meter returns the meter of a server, which outlives its links. The lock must be held.
 func (r *roster) meter(server string) *meter {

@@ -176,8 +176,8 @@ func FuzzCheckMembers(f *testing.F) {
 			return
 		}
 		var got, want []string
-		for name, value := range members {
-			got = append(got, name, string(value))
+		for _, m := range members {
+			got = append(got, string(m.Name), string(m.Value))
 		}
 		for name, value := range rawjson.Members(doc) {
 			want = append(want, name, string(value))

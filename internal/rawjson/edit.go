@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -59,6 +60,11 @@ func Edit(data []byte, edit func(old []byte) ([]byte, error), path ...string) ([
 
 // addition appends the text of a new member to dst: the path as nested objects, the value.
 func addition(dst []byte, path []string, value []byte) []byte {
+	size := len(value)
+	for _, name := range path {
+		size += len(name) + len(`,"":{}`)
+	}
+	dst = slices.Grow(dst, size)
 	for i, name := range path {
 		if i > 0 {
 			dst = append(dst, '{')

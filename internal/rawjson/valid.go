@@ -2,29 +2,28 @@ package rawjson
 
 import (
 	"encoding/binary"
-	"iter"
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// CheckMembers is [Check] and then, unless it refuses the document, [Members], in one pass over the document.
-func CheckMembers(data []byte) (iter.Seq2[string, []byte], error) {
-	c := checker{data: data, outer: make([]member, 0, 8)}
-	if !c.check() {
-		if err := Check(data); err != nil {
-			return nil, err
-		}
-		return Members(data), nil
+// A Member is one member of an object: its name, unescaped, and its value without white space around it.
+type Member struct{ Name, Value []byte }
+
+// CheckMembers is [Check] and then, unless it refuses the document, what [Members] yields, in one pass over the document.
+func CheckMembers(data []byte) ([]Member, error) {
+	c := checker{data: data, outer: make([]Member, 0, 8)}
+	if c.check() {
+		return c.outer, nil
 	}
-	return func(yield func(string, []byte) bool) {
-		for _, m := range c.outer {
-			// Names were unquoted before, so this can be.
-			if name, _ := unquote(m.name.of(data)); !yield(name, m.value.of(data)) {
-				return
-			}
-		}
-	}, nil
+	if err := Check(data); err != nil {
+		return nil, err
+	}
+	var members []Member
+	for name, value := range Members(data) {
+		members = append(members, Member{[]byte(name), value})
+	}
+	return members, nil
 }
 
 // check reports whether [Check] accepts the document, in one pass and, unless objects are large or names have escapes,
@@ -45,7 +44,7 @@ type checker struct {
 	depth int
 	names []span // of the members of all objects that are open, the innermost last; without quotes
 	room  [32]span
-	outer []member // those of the outermost object, if that is the document; kept if not nil
+	outer []Member // those of the outermost object, if that is the document; kept if not nil
 }
 
 // value checks any value.
@@ -57,10 +56,8 @@ func (c *checker) value(i int) int {
 	case b == '"':
 		end, _ := c.text(i)
 		return end
-	case b == '{':
-		return c.nested(i, c.object)
-	case b == '[':
-		return c.nested(i, c.array)
+	case b == '{', b == '[':
+		return c.nested(i)
 	case b == 't':
 		return c.literal(i, "true")
 	case b == 'f':
@@ -71,13 +68,18 @@ func (c *checker) value(i int) int {
 	return c.number(i)
 }
 
-// nested checks an object or array, which the function checks from behind its opening bracket.
-func (c *checker) nested(i int, check func(int) int) int {
+// nested checks an object or array.
+func (c *checker) nested(i int) int {
 	if c.depth == MaxDepth {
 		return -1
 	}
 	c.depth++
-	i = check(skipSpace(c.data, i+1))
+	inside := skipSpace(c.data, i+1)
+	if c.data[i] == '{' {
+		i = c.object(inside)
+	} else {
+		i = c.array(inside)
+	}
 	c.depth--
 	return i
 }
@@ -126,7 +128,7 @@ func (c *checker) object(i int) int {
 			return -1
 		}
 		if c.depth == 1 && c.outer != nil {
-			c.outer = append(c.outer, m)
+			c.keep(m, escaped)
 		}
 		i = skipSpace(c.data, m.value.end)
 		switch {
@@ -138,6 +140,16 @@ func (c *checker) object(i int) int {
 			return -1
 		}
 	}
+}
+
+// keep adds a member to those of the outermost object.
+func (c *checker) keep(m member, escaped bool) {
+	name := c.data[m.name.start+1 : m.name.end-1 : m.name.end-1]
+	if escaped {
+		text, _ := unquote(m.name.of(c.data)) // enter has done so before
+		name = []byte(text)
+	}
+	c.outer = append(c.outer, Member{name, m.value.of(c.data)})
 }
 
 // enter adds a name to those of the innermost object, which begin at first, and reports whether it is new. When there
@@ -169,21 +181,32 @@ func (c *checker) enter(name span, escaped bool, first int, many *map[string]str
 
 // text checks a string literal, and reports whether it has escapes.
 func (c *checker) text(i int) (end int, escaped bool) {
-	for i++; ; {
-		i += plain(c.data[i:])
-		if i >= len(c.data) {
-			return -1, escaped
+	data := c.data
+	for i++; i < len(data); {
+		if i+8 <= len(data) {
+			marks := special(binary.LittleEndian.Uint64(data[i:]))
+			if marks == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(marks) / 8
 		}
-		switch b := c.data[i]; {
+		switch b := data[i]; {
 		case b == '"':
 			return i + 1, escaped
 		case b == '\\':
 			escaped = true
-			i = c.escape(i)
+			if i+1 < len(data) && short[data[i+1]] {
+				i += 2
+			} else {
+				i = c.unicode(i)
+			}
 		case b < ' ':
 			return -1, escaped
+		case b < utf8.RuneSelf:
+			i++
 		default:
-			r, n := utf8.DecodeRune(c.data[i:])
+			r, n := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && n <= 1 {
 				return -1, escaped
 			}
@@ -193,17 +216,14 @@ func (c *checker) text(i int) (end int, escaped bool) {
 			return -1, escaped
 		}
 	}
+	return -1, escaped
 }
 
-// escape checks an escape in a string.
-func (c *checker) escape(i int) int {
-	if i+1 >= len(c.data) {
-		return -1
-	}
-	switch c.data[i+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return i + 2
-	}
+// short are the bytes that make an escape with just a backslash before them.
+var short = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
+// unicode checks an escape \uXXXX in a string, or two that make a surrogate pair.
+func (c *checker) unicode(i int) int {
 	r := c.unit(i)
 	switch {
 	case r < 0:
@@ -291,22 +311,8 @@ func equal(w uint64, b byte) uint64 {
 	return (w - low) &^ w & high
 }
 
-// plain counts the bytes at the beginning of data that stand for themselves in a string: ASCII, no quote, backslash or
-// control character.
-func plain(data []byte) int {
-	i := 0
-	for ; i+8 <= len(data); i += 8 {
-		w := binary.LittleEndian.Uint64(data[i:])
-		// A borrow can only mark a byte above one that is marked rightly.
-		special := equal(w, '"') | equal(w, '\\') | w&high | (w-low*' ')&^w&high
-		if special != 0 {
-			return i + bits.TrailingZeros64(special)/8
-		}
-	}
-	for ; i < len(data); i++ {
-		if b := data[i]; b < ' ' || b >= utf8.RuneSelf || b == '"' || b == '\\' {
-			return i
-		}
-	}
-	return i
+// special marks, by their highest bits, the bytes of w that do not stand for themselves in a string: what is not ASCII, quote,
+// backslash and control characters. Above the first, others may be marked as well, by a borrow.
+func special(w uint64) uint64 {
+	return equal(w, '"') | equal(w, '\\') | w&high | (w-low*' ')&^w&high
 }

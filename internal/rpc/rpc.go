@@ -105,27 +105,27 @@ func parse(data []byte) (*Message, *Error) {
 	default:
 		return nil, Errorf(InvalidRequest, "message is not an object")
 	}
-	m, version := new(Message), ""
-	for name, value := range members {
-		if e := m.set(name, value, &version); e != nil {
+	m, versioned := new(Message), false
+	for _, member := range members {
+		if string(member.Name) == "jsonrpc" {
+			versioned = is(member.Value, "2.0")
+		} else if e := m.set(member.Name, member.Value); e != nil {
 			return nil, e
 		}
 	}
 	if m.Rest != nil {
 		m.Rest = append(m.Rest, '}')
 	}
-	if version != "2.0" {
+	if !versioned {
 		return nil, Errorf(InvalidRequest, `member jsonrpc is not "2.0"`)
 	}
 	return m, m.check()
 }
 
 // set stores one member of the envelope.
-func (m *Message) set(name string, value []byte, version *string) (e *Error) {
+func (m *Message) set(name, value []byte) *Error {
 	ok := true
-	switch name {
-	case "jsonrpc":
-		*version, ok = rawjson.String(value)
+	switch string(name) {
 	case "id":
 		m.ID, ok = value, validID(value)
 	case "method":
@@ -140,12 +140,21 @@ func (m *Message) set(name string, value []byte, version *string) (e *Error) {
 	case "error":
 		m.Error, ok = value, rawjson.Kind(value) == '{'
 	default:
-		m.Rest = appendMember(m.Rest, name, value)
+		m.Rest = appendMember(m.Rest, string(name), value)
 	}
 	if !ok {
 		return Errorf(InvalidRequest, "member %s has the wrong type or size", name)
 	}
 	return nil
+}
+
+// is reports whether a value is that string, which needs no escapes.
+func is(value []byte, text string) bool {
+	if n := len(text); len(value) == n+2 && string(value[1:n+1]) == text {
+		return value[0] == '"'
+	}
+	s, ok := rawjson.String(value)
+	return ok && s == text
 }
 
 // appendMember appends to an object that has no end yet; nil is one that has no beginning either.

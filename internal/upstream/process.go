@@ -87,9 +87,12 @@ func (p *process) settle(string) {}
 // Read returns the child's next message. The error at the end says how the child ended.
 func (p *process) Read(ctx context.Context) (*rpc.Message, error) {
 	m, err := p.stream.Read(ctx)
+	if err == nil {
+		return m, nil
+	}
 	var bad *rpc.BadMessage
-	if err == nil || errors.As(err, &bad) || ctx.Err() != nil {
-		return m, err
+	if errors.As(err, &bad) || ctx.Err() != nil {
+		return nil, err
 	}
 	select {
 	case <-p.exited:

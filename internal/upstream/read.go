@@ -15,10 +15,12 @@ func (c *Conn) read() {
 	for {
 		// The transport's end is what ends this, so that a server that is being closed can still empty its output.
 		m, err := c.transport.Read(context.Background())
+		if err == nil {
+			c.dispatch(m)
+			continue
+		}
 		var bad *rpc.BadMessage
 		switch {
-		case err == nil:
-			c.dispatch(m)
 		case errors.As(err, &bad):
 			c.refuse(bad)
 		case err == io.EOF:
