@@ -24,15 +24,15 @@ import (
 // A wire is a host that speaks line by line.
 type wire struct {
 	t     testing.TB
-	in    *io.PipeWriter
+	in    io.WriteCloser
 	lines *bufio.Reader
 	done  chan error
 }
 
 func (r *rig) wire(t testing.TB) *wire {
 	t.Helper()
-	hostReads, gatewayWrites := io.Pipe()
-	gatewayReads, hostWrites := io.Pipe()
+	hostReads, gatewayWrites := pipe(t)
+	gatewayReads, hostWrites := pipe(t)
 	w := &wire{t: t, in: hostWrites, lines: bufio.NewReaderSize(hostReads, 1<<20), done: make(chan error, 1)}
 	go func() {
 		w.done <- r.g.ServeStdio(context.Background(), rpc.NewStream(gatewayReads, gatewayWrites, nil))
@@ -46,6 +46,17 @@ func (r *rig) wire(t testing.TB) *wire {
 		}
 	})
 	return w
+}
+
+// pipe returns both ends of a pipe of the system, as between a host and weir.
+func pipe(t testing.TB) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	return r, w
 }
 
 func (w *wire) send(line string) {

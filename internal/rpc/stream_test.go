@@ -3,10 +3,12 @@ package rpc_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -290,5 +292,98 @@ func BenchmarkStream(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// What is offered waits for nobody, and comes whole and in order.
+func TestStreamOffer(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), w, nil)
+	large := raw(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)
+	for _, test := range []struct {
+		method string
+		params json.RawMessage
+		begun  bool
+	}{{"small", nil, true}, {"more than a pipe holds", large, true}, {"while that is being written", nil, false}} {
+		if begun, err := s.Offer(rpc.NewNotification(test.method, test.params)); begun != test.begun || err != nil {
+			t.Errorf("%s: %v, %v", test.method, begun, err)
+		}
+	}
+	go func() {
+		_ = s.Write(context.Background(), rpc.NewNotification("then", large))
+		s.Close()
+	}()
+	if diff := cmp.Diff([]string{"small", "more than a pipe holds", "then"}, drain(t, reading(r, 0))); diff != "" {
+		t.Error(diff)
+	}
+	if begun, err := s.Offer(rpc.NewNotification("closed", nil)); err == nil {
+		t.Errorf("after Close: %v, no error", begun)
+	}
+}
+
+// Only to a writer that can say that it would have to wait can something be offered.
+func TestStreamOfferNothing(t *testing.T) {
+	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), new(counter), nil)
+	if begun, err := s.Offer(rpc.NewNotification("n", nil)); begun || err != nil {
+		t.Errorf("%v, %v", begun, err)
+	}
+}
+
+// A Read whose context ends in the middle of a line leaves the line for the next, be it too long or not.
+func TestStreamReadGoesOn(t *testing.T) {
+	for _, limit := range []int{0, 100_000} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := rpc.NewStream(r, discard{io.Discard}, &rpc.StreamOptions{MaxMessage: limit})
+		line := `{"jsonrpc":"2.0","id":4,"result":"` + strings.Repeat("x", 200_000) + `"}` + "\n"
+		for part := range slices.Chunk([]byte(line), 50_000) {
+			if _, err := w.Write(part); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			if part[len(part)-1] != '\n' {
+				if _, err := s.Read(ctx); err != context.DeadlineExceeded {
+					t.Fatalf("got %v", err)
+				}
+			}
+			cancel()
+		}
+		w.Close()
+		want := line[strings.Index(line, `"x`) : len(line)-2]
+		if limit > 0 {
+			want = "bad id= answers=4"
+		}
+		if diff := cmp.Diff([]string{want}, drain(t, s)); diff != "" {
+			t.Error(diff)
+		}
+		s.Close()
+	}
+}
+
+// BenchmarkPipe is a hop without a change of goroutines: a message offered to a pipe, read from it and parsed.
+func BenchmarkPipe(b *testing.B) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := rpc.NewStream(r, w, nil)
+	defer s.Close()
+	m, err := rpc.Parse(sized(1 << 10))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if begun, err := s.Offer(m); !begun || err != nil {
+			b.Fatal(begun, err)
+		}
+		if _, err := s.Read(b.Context()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
