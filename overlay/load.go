@@ -111,7 +111,7 @@ func (l *loader) version(m map[string]document.Member) {
 }
 
 // entryMembers are what an entry may state.
-var entryMembers = []string{"name", "title", "source", "date", "checked", "unchecked", "match", "tools", "resources", "prompts"}
+var entryMembers = []string{"name", "title", "source", "date", "checked", "unchecked", "draft", "match", "tools", "resources", "prompts"}
 
 func (l *loader) entry(n ast.Node) *entry {
 	m, ok := l.Members(n, "overlay", entryMembers)
@@ -127,6 +127,9 @@ func (l *loader) entry(n ast.Node) *entry {
 		if member, ok := m[field.name]; ok {
 			*field.to = strings.TrimSpace(l.Text(member).Value)
 		}
+	}
+	if member, ok := m["draft"]; ok {
+		e.Draft, _ = l.Bool(member)
 	}
 	if member, ok := m["date"]; ok && e.Date != "" {
 		if _, err := time.Parse(time.DateOnly, e.Date); err != nil {

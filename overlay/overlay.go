@@ -10,6 +10,7 @@
 //	    source: https://docs.example/    # optional: where the facts come from
 //	    date: 2026-11-21                 # optional: when they were looked up
 //	    checked: "mail-server 1.4"       # optional: against what; or unchecked: why not
+//	    draft: true                      # optional: not looked at yet; then it only adds to the labels of results
 //	    match:                           # one item has to fit, with all that it states
 //	      - package: "@example/mail"     # what the command line runs, without its version
 //	        version: ">=1.2 <2"          # optional: the version in the command line, if it has one
@@ -80,6 +81,7 @@ type Entry struct {
 	Date      string // when they were looked up, as 2006-01-02
 	Checked   string // against what they were checked
 	Unchecked string // why they were not
+	Draft     bool   // nobody has looked at it yet: it only adds to the labels of results
 	File      string
 	Line      int // in the file, from 1
 }

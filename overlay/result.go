@@ -24,7 +24,11 @@ func (t *Tool) Label(result []byte) label.Label {
 	}
 	var documents [][]byte
 	read := false
-	for _, d := range t.layers {
+	for _, d := range t.drafts {
+		possible := d.possible()
+		l = label.Join(l, label.Label{Sources: possible.Sources.Set(), Sensitivity: possible.Returns.Set()})
+	}
+	for _, d := range slices.Concat(t.layers, t.drafts) {
 		for _, r := range d.results {
 			if !read {
 				documents, read = readable(result), true

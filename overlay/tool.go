@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -63,19 +64,30 @@ func literal(pattern string) int { return len(pattern) - strings.Count(pattern, 
 // Nil says nothing.
 type Tool struct {
 	layers []*definition
+	drafts []*definition // which only add to the labels of results
 	static contract.Contract
 }
 
 func newTool(layers []*definition) *Tool {
-	t := &Tool{layers: layers}
+	t := &Tool{}
 	for _, d := range layers {
-		possible := d.base
-		for _, r := range d.refinements {
-			possible = contract.Join(possible, r.contract.Over(d.base))
+		if d.entry.Draft {
+			t.drafts = append(t.drafts, d)
+			continue
 		}
-		t.static = t.static.Over(possible)
+		t.layers = append(t.layers, d)
+		t.static = t.static.Over(d.possible())
 	}
 	return t
+}
+
+// possible returns the join of all that arguments can make of what is said.
+func (d *definition) possible() contract.Contract {
+	all := d.base
+	for _, r := range d.refinements {
+		all = contract.Join(all, r.contract.Over(d.base))
+	}
+	return all
 }
 
 // Static returns what is said of the tool whatever its arguments are: the join of all that they can make of it.
@@ -107,7 +119,7 @@ func (n Note) String() string {
 
 // Refine returns what is said of the tool when it is called with the arguments, a JSON object without duplicate names or nil.
 func (t *Tool) Refine(arguments []byte) (contract.Contract, []Note) {
-	if t == nil || !t.refines() {
+	if !t.Refines() {
 		return t.Static(), nil
 	}
 	frame, err := expression.NewFrame(&values{source: arguments})
@@ -136,7 +148,11 @@ func (t *Tool) Refine(arguments []byte) (contract.Contract, []Note) {
 	return said, notes
 }
 
-func (t *Tool) refines() bool {
+// Refines reports whether what is said of the tool depends on its arguments.
+func (t *Tool) Refines() bool {
+	if t == nil {
+		return false
+	}
 	for _, d := range t.layers {
 		if len(d.refinements) > 0 {
 			return true
@@ -161,14 +177,14 @@ type Said struct {
 	Contract contract.Contract
 }
 
-// Said returns who says what, in the order in which it counts, whatever the arguments are.
+// Said returns who says what, in the order in which it counts, drafts last, whatever the arguments are.
 func (t *Tool) Said() []Said {
 	if t == nil {
 		return nil
 	}
-	all := make([]Said, len(t.layers))
-	for i, d := range t.layers {
-		all[i] = Said{d.entry.Entry, d.pattern, d.line, newTool([]*definition{d}).static}
+	var all []Said
+	for _, d := range slices.Concat(t.layers, t.drafts) {
+		all = append(all, Said{d.entry.Entry, d.pattern, d.line, d.possible()})
 	}
 	return all
 }

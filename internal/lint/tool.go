@@ -1,0 +1,133 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/draft"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+)
+
+// definition looks at one tool.
+func (l *linter) definition(t *tool) {
+	say := func(rule, message, hint string) { l.add(rule, t.server.Name, t.name, message, hint) }
+	for _, d := range t.defects {
+		say(Invalid, d.String(), "it counts as absent; tell the author of the server")
+	}
+	l.text(t.server, t.name, t.name)
+	l.text(t.server, t.name, text(t.raw, "title"))
+	l.text(t.server, t.name, text(t.raw, "description"))
+	schema, _ := rawjson.Get(t.raw, "inputSchema")
+	l.schema(t, schema, 0)
+	for _, c := range contradictions(t.declared) {
+		say(Contradiction, c, "the worse of the two is believed")
+	}
+	if message := t.suspicious(); message != "" {
+		say(Suspicious, message, "look at what it does before you trust the server")
+	}
+	if worse := t.said.Static().Narrows(t.declared); t.said != nil && len(worse) > 0 {
+		say(Worse, "the server says worse than the overlay of "+strings.Join(worse, ", "), "check the overlay against this version of the server")
+	}
+	l.breadth(t)
+}
+
+// maxDepth is how deep schemas are looked into.
+const maxDepth = 8
+
+// schema looks at the descriptions inside of a schema.
+func (l *linter) schema(t *tool, schema json.RawMessage, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	switch rawjson.Kind(schema) {
+	case '[':
+		for element := range rawjson.Elements(schema) {
+			l.schema(t, element, depth+1)
+		}
+	case '{':
+		for name, value := range rawjson.Members(schema) {
+			l.text(t.server, t.name, name)
+			if s, ok := rawjson.String(value); ok {
+				l.text(t.server, t.name, s)
+				continue
+			}
+			l.schema(t, value, depth+1)
+		}
+	}
+}
+
+// text looks for what should not be in text that a model reads.
+func (l *linter) text(s *Server, subject, text string) {
+	for _, f := range detect.Text(text) {
+		hint := "do not use this server before you know why"
+		if f.Kind == detect.Secret {
+			hint = "look whether the description needs it"
+		}
+		l.add(Poisoned, s.Name, subject, fmt.Sprintf("at byte %d of its text: %s", f.Offset, f.Why), hint)
+	}
+}
+
+// contradictions returns what cannot be true together.
+func contradictions(c contract.Contract) (found []string) {
+	check := func(wrong bool, message string) {
+		if wrong {
+			found = append(found, message)
+		}
+	}
+	readOnly := c.ReadOnly == contract.Yes
+	check(readOnly && c.Destructive == contract.Yes, "it is read-only and destructive")
+	_, known := c.Outcomes.Known()
+	check(readOnly && known && !c.Outcomes.Has(contract.Benign), "it is read-only, and its outcome is never benign")
+	check(readOnly && c.Outcomes.Has(contract.Irreversible), "it is read-only, and may be irreversible")
+	check(c.OpenWorld == contract.No && c.Destinations.Has(contract.Public), "its world is closed, and its destination may be public")
+	check(c.OpenWorld == contract.No && c.Sources.Has(label.UntrustedPublic), "its world is closed, and its source may be untrustedPublic")
+	check(c.Operation.Reversible == contract.Yes && c.Outcomes.Has(contract.Irreversible), "it is reversible, and may be irreversible")
+	return found
+}
+
+// suspicious says what the tool claims that its name belies; "" if nothing.
+func (t *tool) suspicious() string {
+	k := t.guess.Kind
+	why := ""
+	if len(t.guess.Lines) > 0 {
+		why = t.guess.Lines[0].Reason
+	}
+	changes := k == draft.Destroys || k == draft.Sends || k == draft.Pays
+	switch {
+	case t.declared.ReadOnly == contract.Yes && changes:
+		return fmt.Sprintf("it claims to be read-only, and seems to be one that %s: %s", k, why)
+	case t.declared.Destructive == contract.No && k == draft.Destroys:
+		return fmt.Sprintf("it claims to destroy nothing, and seems to be one that %s: %s", k, why)
+	case t.declared.OpenWorld == contract.No && (k == draft.Sends || k == draft.Pays):
+		return fmt.Sprintf("it claims a closed world, and seems to be one that %s: %s", k, why)
+	}
+	return ""
+}
+
+// breadth looks for possible sets that promise nothing, or that nothing narrows.
+func (l *linter) breadth(t *tool) {
+	var open []string
+	for _, set := range []struct {
+		name      string
+		size, all int
+	}{
+		{"destination", t.declared.Destinations.Set().Len(), 5},
+		{"outcomes", t.declared.Outcomes.Set().Len(), 3},
+		{"source", t.declared.Sources.Set().Len(), 5},
+	} {
+		if set.size == set.all {
+			l.add(OverBroad, t.server.Name, t.name, set.name+" may be anything", "state what is possible")
+		} else if set.size > 1 {
+			open = append(open, set.name)
+		}
+	}
+	resolvable, _ := rawjson.Get(t.raw, "_meta", "io.modelcontextprotocol/tool-resolution", "resolvable")
+	if len(open) > 0 && string(resolvable) != "true" && !t.said.Refines() {
+		l.add(Unresolvable, t.server.Name, t.name, "several values are possible of "+strings.Join(open, ", ")+", and nothing says which a call has",
+			"the worst of them counts; refine it in an overlay, or serve tools/resolve")
+	}
+}
