@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 )
@@ -27,9 +28,16 @@ const (
 // maxReaders is how many readers of one list are read. One that is longer lets nobody read.
 const maxReaders = 4096
 
+// readIFC reads the label. Integrity that is trusted states that others could not have written the data, which is what
+// openWorldHint: false states of a result in SEP-1913; it claims nothing beside an openWorldHint.
 func readIFC(in places, c *Claim) {
-	if said := in.meta.object(ifcKey); said != nil {
-		c.Label = label.Join(c.Label, ifcLabel(said))
+	said := in.meta.object(ifcKey)
+	if said == nil {
+		return
+	}
+	c.Label = label.Join(c.Label, ifcLabel(said))
+	if value, _ := said.get(integrity); string(value) == `"`+trusted+`"` && c.Stated.OpenWorld == contract.Unknown {
+		c.Stated.OpenWorld = contract.No
 	}
 }
 

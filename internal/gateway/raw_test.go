@@ -110,7 +110,12 @@ func scripted() {
 		if err != nil || m.ID == nil {
 			continue
 		}
-		result, ok := script[m.Method]
+		name, _ := rawjson.Get(m.Params, "name")
+		tool, _ := rawjson.String(name)
+		result, ok := script[m.Method+" "+tool] // an answer for one tool comes before one for all
+		if !ok {
+			result, ok = script[m.Method]
+		}
 		word, _ := rawjson.String(result)
 		switch {
 		case !ok:
