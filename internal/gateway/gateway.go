@@ -83,6 +83,7 @@ type Options struct {
 	Sessions   *session.Sessions // nil: in memory, for this gateway alone
 	Record     record.Recorder   // required; record.Discard() to keep nothing
 	Approval   time.Duration     // how long a question stays open; zero: approve.DefaultTimeout
+	Startup    time.Duration     // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
 	Version    string            // of Weir, told to hosts
 	BaseEnv    []string          // environment of stdio servers, "NAME=value"
 	Stderr     io.Writer         // where stdio servers' standard error goes; nil: nowhere
@@ -106,6 +107,8 @@ type Gateway struct {
 	sealer *sealer
 	roster *roster
 
+	dialling chan struct{} // holds a token for each server that is being started
+
 	mu     sync.Mutex
 	shared map[string]*links // by principal, and what its clients take
 	closed bool
@@ -125,6 +128,9 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Record == nil {
 		return nil, errors.New("a gateway needs a record")
 	}
+	if opts.Startup <= 0 {
+		opts.Startup = DefaultStartup
+	}
 	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
@@ -136,7 +142,10 @@ func New(opts Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	gw := &Gateway{holds: newHolds(opts.Approval), sealer: sealer, opts: opts, roster: newRoster(opts.Servers), guard: g, book: book, log: opts.Logger, shared: map[string]*links{}}
+	gw := &Gateway{
+		holds: newHolds(opts.Approval), sealer: sealer, opts: opts, roster: newRoster(opts.Servers), guard: g, book: book,
+		log: opts.Logger, shared: map[string]*links{}, dialling: make(chan struct{}, maxDialling),
+	}
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: int64(opts.MaxMessage), Logger: opts.Logger,
 		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
 	return gw, nil

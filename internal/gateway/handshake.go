@@ -43,7 +43,7 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 		f.mu.Unlock()
 		return internalError(m, err)
 	}
-	w := set.welcome(ctx)
+	w := set.welcome()
 	result := json.RawMessage(`{}`)
 	if w.single != nil && !isDiscovery(w.single) {
 		result = w.single
@@ -72,7 +72,7 @@ func (f *front) discover(ctx context.Context, m *rpc.Message, who *caller, set *
 	if err := set.connect(ctx); err != nil {
 		return internalError(m, err)
 	}
-	w := set.welcome(ctx)
+	w := set.welcome()
 	result := json.RawMessage(`{}`)
 	if w.single != nil && isDiscovery(w.single) {
 		result = w.single
@@ -116,13 +116,16 @@ type welcome struct {
 
 // welcome merges what the connected servers said in their handshakes: a capability is there if one server has it, and a
 // member of it is true if it is true of one.
-func (set *links) welcome(ctx context.Context) welcome {
+//
+// Of several servers one that is not there yet may offer every kind of list, and hosts ask only for what they were told of.
+func (set *links) welcome() welcome {
 	w := welcome{capabilities: json.RawMessage(`{}`)}
 	var instructions []string
 	all := set.all()
 	for _, l := range all {
-		conn, err := l.connection(ctx)
-		if err != nil {
+		conn := l.opened()
+		if conn == nil {
+			w.capabilities = mergeCapabilities(w.capabilities, json.RawMessage(`{"tools":{},"prompts":{},"resources":{}}`))
 			continue
 		}
 		said := conn.Welcome()

@@ -12,13 +12,10 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
-	"github.com/weir-mcp/weir/record"
 )
 
-const (
-	dialTimeout = 30 * time.Second // to start a server and agree on a revision
-	listTimeout = 30 * time.Second // for a server's list, if its own timeout is not shorter: all servers' calls may wait for it
-)
+// listTimeout is for a server's list, if its own timeout is not shorter: all servers' calls may wait for it.
+const listTimeout = 30 * time.Second
 
 // links are the connections that one host connection, or the shared requests of one principal, have to the servers.
 type links struct {
@@ -26,6 +23,9 @@ type links struct {
 	hello   upstream.Hello
 	owner   *front // who gets what servers ask and announce; nil if shared
 	current atomic.Pointer[[]*link]
+
+	ended      chan struct{} // closed when the set is closed
+	announcing atomic.Bool   // that servers have come
 
 	reading chan struct{} // holds a token while somebody reads a list that is not in the cache
 
@@ -52,11 +52,14 @@ type link struct {
 	seen    atomic.Pointer[sight] // nil: nothing yet
 	asking  sync.Mutex            // held while a question of the server is matched with a flight
 
-	mu     sync.Mutex // held while dialling: one attempt at a time
-	conn   *upstream.Conn
-	pause  backoff
-	closed bool
-	shut   bool // somebody has to log in
+	missed atomic.Bool // hosts were told what there is without it
+
+	mu       sync.Mutex
+	conn     *upstream.Conn
+	dialling *dialling // nil if no attempt is being made
+	pause    backoff
+	closed   bool
+	shut     bool // somebody has to log in
 
 	known map[string][]json.RawMessage // pages of its lists as it answered last, by method; with set.mu
 
@@ -66,96 +69,9 @@ type link struct {
 }
 
 func newLinks(g *Gateway, hello upstream.Hello, owner *front) *links {
-	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1)}
+	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1), ended: make(chan struct{})}
 	g.roster.enter(set)
 	return set
-}
-
-// connect dials every server that is not connected, all at once. It fails only if no server can be reached.
-func (set *links) connect(ctx context.Context) error {
-	all := set.all()
-	errs := make([]error, len(all))
-	var wg sync.WaitGroup
-	for i, l := range all {
-		wg.Go(func() { _, errs[i] = l.connection(ctx) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err == nil {
-			return nil
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// connection returns the live connection, dialling if need be.
-func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, fmt.Errorf("server %s: %w", l.server.Name, errUnserved)
-	}
-	if l.conn != nil {
-		select {
-		case <-l.conn.Done():
-			l.note(ctx, Ended, l.conn.Err())
-			l.conn.Close()
-			l.conn = nil
-		default:
-			return l.conn, nil
-		}
-	}
-	if err := l.pause.waiting(time.Now()); err != nil {
-		return nil, err
-	}
-	g := l.set.g
-	dialCtx, cancel := l.attempt(ctx)
-	defer cancel()
-	conn, err := upstream.Dial(dialCtx, l.server.Spec, l.set.hello, &upstream.Options{
-		Handler: relay{l}, Stderr: g.opts.Stderr, MaxMessage: g.opts.MaxMessage, BaseEnv: g.opts.BaseEnv, Logger: g.log,
-	})
-	if ctx.Err() != nil && err != nil {
-		return nil, fmt.Errorf("server %s: %w", l.server.Name, context.Cause(ctx)) // who asked left; that says nothing of the server
-	}
-	if err != nil {
-		err = fmt.Errorf("server %s: %w", l.server.Name, err)
-		if errors.Is(err, upstream.ErrLogin) {
-			l.needsLogin(ctx, err) // which may happen at any time, so the next attempt need not wait
-			return nil, err
-		}
-		l.pause.failed(time.Now(), err)
-		l.note(ctx, Failed, err)
-		return nil, err
-	}
-	l.conn, l.pause, l.shut = conn, backoff{}, false
-	l.set.forget("") // what it offers may have changed
-	l.note(ctx, Connected, nil)
-	l.rewatch(conn)
-	return conn, nil
-}
-
-// note records and logs what happened to the connection.
-func (l *link) note(ctx context.Context, state State, err error) {
-	l.saw(state, err)
-	e := record.New(record.Upstream, time.Now())
-	e.Server, e.Effect = l.server.Name, string(state)
-	if err != nil {
-		e.Message = err.Error()
-		l.set.g.log.Warn("server "+string(state), "server", l.server.Name, "error", err)
-	}
-	if err := l.set.g.opts.Record.Record(ctx, e); err != nil {
-		l.set.g.log.Error("recording", "error", err)
-	}
-}
-
-// needsLogin notes that somebody has to log in. Until it is connected to the record and the log are told once.
-func (l *link) needsLogin(ctx context.Context, err error) {
-	if l.shut {
-		l.saw(NeedsLogin, err)
-		return
-	}
-	l.shut = true
-	l.note(ctx, NeedsLogin, err)
 }
 
 // forget drops the cached list of a method, or all of them for "".
@@ -211,7 +127,8 @@ func (set *links) list(ctx context.Context, kind catalog.Kind, fresh bool) (*cat
 }
 
 // fetch asks every connected server that has the capability for all pages of its list. It fails if none can be reached. Of
-// several servers, one that does not answer counts as offering what it did last: its calls can say what is wrong with it.
+// several servers, one that is not there or does not answer counts as offering what it did last: its calls can say what is
+// wrong with it.
 func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Source, error) {
 	if err := set.connect(ctx); err != nil {
 		return nil, err
@@ -264,9 +181,9 @@ func (set *links) remember(l *link, kind catalog.Kind, pages []json.RawMessage, 
 
 // pages returns every page of a server's list; none if the server does not offer it.
 func (l *link) pages(ctx context.Context, kind catalog.Kind) ([]json.RawMessage, error) {
-	conn, err := l.connection(ctx)
-	if err != nil {
-		return nil, err
+	conn := l.opened()
+	if conn == nil {
+		return nil, fmt.Errorf("server %s: %w", l.server.Name, errLate)
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(l.timeout(), listTimeout))
 	defer cancel()
@@ -342,6 +259,7 @@ func (l *link) live() *upstream.Conn {
 
 func (set *links) close() error {
 	set.g.roster.leave(set)
+	close(set.ended)
 	var wg sync.WaitGroup
 	all := set.all()
 	errs := make([]error, len(all))

@@ -42,7 +42,7 @@ func (f *front) listen(ctx context.Context, m *rpc.Message, set *links) *rpc.Mes
 		return internalError(m, err)
 	}
 	l := &listener{front: f, id: m.ID, methods: map[string]bool{}}
-	agreed := l.agree(wanted, set.welcome(ctx).capabilities)
+	agreed := l.agree(wanted, set.welcome().capabilities)
 	set.watching(ctx)
 	uris, end := f.watch(ctx, m, set, wanted)
 	defer end()

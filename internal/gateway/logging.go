@@ -35,9 +35,8 @@ func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *
 	}
 	all := set.all()
 	for _, l := range all {
-		conn, err := l.connection(ctx)
-		if err == nil && conn.Modern() {
-			continue
+		if conn := l.open(); conn == nil && len(all) > 1 || conn != nil && conn.Modern() {
+			continue // it is told when it comes, or by each request
 		}
 		answer, err := l.call(ctx, newFlight(f, m, who), m.Method, m.Params)
 		switch {
@@ -48,6 +47,13 @@ func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *
 		}
 	}
 	return rpc.Reply(m.ID, json.RawMessage(`{}`))
+}
+
+// relevel tells a server of an older revision that has come again, or late, what level the host has set.
+func (l *link) relevel(conn *upstream.Conn) {
+	if level := l.set.logLevel(); level != "" && !conn.Modern() {
+		_ = l.set.g.holds.run(func() { l.raiseLevel(l.life, conn, level) })
+	}
 }
 
 // raiseLevel has a server of an older revision log as much as a request of 2026-07-28 asks for, if it does not yet.

@@ -66,9 +66,9 @@ func (l *link) notify(m *rpc.Message) {
 func (l *link) sendNotice(m *rpc.Message) error {
 	ctx, cancel := context.WithTimeout(context.Background(), noticeTime)
 	defer cancel()
-	conn, err := l.connection(ctx)
-	if err != nil || conn.Modern() && m.Method == "notifications/roots/list_changed" {
-		return err
+	conn := l.open()
+	if conn == nil || conn.Modern() && m.Method == "notifications/roots/list_changed" {
+		return nil // a server that comes later asks anew
 	}
 	return conn.Notify(ctx, m.Method, m.Params)
 }

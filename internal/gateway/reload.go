@@ -281,26 +281,6 @@ func (l *link) overlay() *overlay.Overlay { return l.terms.Load().overlay }
 // timeout is how long the server may take to answer.
 func (l *link) timeout() time.Duration { return l.terms.Load().timeout }
 
-// attempt returns the context of one attempt to reach the server, which ends with the link too. It waits until the
-// connection that this one replaces has ended: two processes of one server may want the same files. The link's lock must be
-// held.
-func (l *link) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	stop := context.AfterFunc(l.life, cancel)
-	tried := l.trying()
-	if l.after != nil {
-		select {
-		case <-l.after:
-		case <-ctx.Done():
-		}
-	}
-	return ctx, func() {
-		tried()
-		stop()
-		cancel()
-	}
-}
-
 // errUnserved says that a link is closed: its host has left, the gateway ends, or the server is not configured any more.
 var errUnserved = errors.New("it is not served any more")
 
@@ -308,16 +288,23 @@ var errUnserved = errors.New("it is not served any more")
 func (l *link) close() error {
 	l.end()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if !l.closed {
 		l.closed = true
 		defer close(l.gone)
 	}
+	d := l.dialling
+	l.mu.Unlock()
+	if d != nil {
+		<-d.done
+	}
 	l.unwatch()
-	if l.conn == nil {
+	l.mu.Lock()
+	conn := l.conn
+	l.mu.Unlock()
+	if conn == nil {
 		return nil
 	}
-	return l.conn.Close()
+	return conn.Close()
 }
 
 // find returns the link to the named server. A list may still name a server that is gone: then it is a link that does

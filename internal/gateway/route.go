@@ -112,7 +112,7 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, 
 	if e, ok := templates.Match(uri); ok {
 		return f.to(m, set, e.At(uri, set.find(e.Server).overlay()), args), nil
 	}
-	only := set.onlyWith(ctx, "resources")
+	only := set.onlyWith("resources")
 	if only == nil {
 		return nil, rpc.Errorf(codeNotFound, "no server has the resource %q", uri)
 	}
@@ -175,11 +175,11 @@ func (f *front) toOnly(m *rpc.Message, l *link) *route {
 }
 
 // onlyWith returns the link to the only connected server that has a capability; nil if there are none or several.
-func (set *links) onlyWith(ctx context.Context, capability string) *link {
+func (set *links) onlyWith(capability string) *link {
 	var only *link
 	for _, l := range set.all() {
-		conn, err := l.connection(ctx)
-		if err != nil {
+		conn := l.open()
+		if conn == nil {
 			continue
 		}
 		if _, ok := rawjson.Get(conn.Welcome(), "capabilities", capability); !ok {

@@ -162,7 +162,7 @@ func (l *link) unsubscribe(uri string) {
 	}
 	l.set.g.holds.run(func() {
 		<-w.ready
-		if conn, err := l.connection(context.Background()); err == nil && w.err == nil {
+		if conn := l.open(); conn != nil && w.err == nil {
 			_ = l.ask(conn, "resources/unsubscribe", uri) // the server may announce what nobody hears
 		}
 	})
