@@ -129,7 +129,10 @@ func (r *reloader) reload(ctx context.Context, asked bool) {
 	}
 	var d gateway.Difference
 	if err == nil {
-		d, err = r.gateway.Reload(ctx, gateway.Change{Servers: s.overlaid(r.keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode})
+		d, err = r.gateway.Reload(ctx, gateway.Change{
+			Servers: s.overlaid(r.keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode,
+			Approval: s.config.Approval, Startup: s.config.Startup,
+		})
 	}
 	if err != nil {
 		problems := problemsOf(err, before.path)
@@ -188,7 +191,6 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("record", before.Record != after.Record)
 	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
 	late("pins", before.Pins != after.Pins)
-	late("approval.timeout", before.Approval != after.Approval)
 	late("limits.message", before.MaxMessage != after.MaxMessage)
 	return out
 }

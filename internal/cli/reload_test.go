@@ -24,7 +24,7 @@ func TestFixed(t *testing.T) {
 		{func(c *config.Config) { c.HTTP.Hosts = []string{"b"} }, "http"},
 		{func(c *config.Config) { c.HTTP.Token = "hunter2hunter2hunter2" }, "http"},
 		{func(c *config.Config) { c.Record = config.NoRecord }, "record"},
-		{func(c *config.Config) { c.Approval, c.MaxMessage = time.Hour, 1 }, "approval.timeout limits.message"},
+		{func(c *config.Config) { c.Approval, c.MaxMessage = time.Hour, 1 }, "limits.message"},
 	} {
 		after := started
 		test.change(&after)

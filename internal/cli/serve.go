@@ -54,7 +54,8 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	}
 	keys := e.keychain(s.setup)
 	g, err := gateway.New(gateway.Options{
-		Servers: s.overlaid(keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode, Record: recorder, Approval: s.config.Approval,
+		Servers: s.overlaid(keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode, Record: recorder,
+		Approval: s.config.Approval, Startup: s.config.Startup,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
 		Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})

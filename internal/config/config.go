@@ -34,6 +34,7 @@ import (
 // The defaults of what a file leaves out.
 const (
 	DefaultApproval   = 5 * time.Minute
+	DefaultStartup    = 10 * time.Second
 	DefaultMaxMessage = 64 << 20
 )
 
@@ -51,6 +52,7 @@ type Config struct {
 	Listen      string // host:port of the HTTP endpoint; "" serves stdio
 	HTTP        Listener
 	Approval    time.Duration // how long a question to a person stays open
+	Startup     time.Duration // how long hosts wait for servers that do not answer their handshake
 	MaxMessage  int           // bytes of one message
 	Pins        Pins          // how definitions of tools are pinned
 	Words       Words         // which annotations are written, and what labels of organisations mean

@@ -41,7 +41,7 @@ http:
   origins: ["https://app.example:8443"]
 approval: {timeout: 90s}
 pins: {file: locks/weir.lock, mode: review}
-limits: {message: 1MiB}
+limits: {message: 1MiB, startup: 2s}
 servers:
   mail:
     command: ./bin/mail
@@ -94,7 +94,7 @@ annotations:
 	want := &config.Config{
 		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
 		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Listen: "127.0.0.1:8080",
-		Approval: 90 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
+		Approval: 90 * time.Second, Startup: 2 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
 		Words: config.Words{ToHosts: []string{"mcp", "sep-1913", "trust-annotations"}, ToServers: []string{}, Labels: annotation.Meanings{
 			"com.example/label": {"confidential": {"pii", "regulated:GDPR"}, "true": {"credentials"}, "public": {}}}},
 		HTTP: config.Listener{
@@ -134,7 +134,7 @@ func TestDefaults(t *testing.T) {
 	want := &config.Config{
 		Servers: []config.Server{{Name: "a", Command: "a", Transport: config.Stdio}},
 		Policy:  filepath.Join("conf", "p.yaml"), Record: config.NoRecord,
-		Approval: 5 * time.Minute, MaxMessage: 64 << 20, Pins: config.Pins{File: filepath.Join("conf", "weir.lock")},
+		Approval: 5 * time.Minute, Startup: 10 * time.Second, MaxMessage: 64 << 20, Pins: config.Pins{File: filepath.Join("conf", "weir.lock")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -30,7 +30,7 @@ type Place struct{ Line, Col int }
 func NewDraft(file string) *Draft {
 	return &Draft{
 		File:   file,
-		Config: Config{Approval: DefaultApproval, MaxMessage: DefaultMaxMessage},
+		Config: Config{Approval: DefaultApproval, Startup: DefaultStartup, MaxMessage: DefaultMaxMessage},
 		places: map[string]Place{},
 	}
 }

@@ -40,7 +40,7 @@ func (r reader) file(root ast.Node) {
 		"http":        r.http,
 		"approval":    func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
 		"annotations": r.annotations,
-		"limits":      func(m member) { r.object(m, fields{"message": r.size}) },
+		"limits":      func(m member) { r.object(m, fields{"message": r.size, "startup": r.duration(&c.Startup)}) },
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.pinMode}) },
 	})
 	if _, ok := root.(*ast.MappingNode); !ok {

@@ -45,6 +45,7 @@ type pairing struct {
 	*rig
 	era, transport string
 	server         *asker
+	url            string // of the server
 }
 
 func newPairing(t *testing.T, host, server, transport string, changes ...func(*gateway.Options)) *pairing {
@@ -70,7 +71,7 @@ func newPairing(t *testing.T, host, server, transport string, changes ...func(*g
 		srv.CloseClientConnections()
 		srv.Close()
 	})
-	return &pairing{rig: r, era: host, transport: transport, server: a}
+	return &pairing{rig: r, era: host, transport: transport, server: a, url: srv.URL}
 }
 
 func (p *pairing) connect(t *testing.T, opts *mcp.ClientOptions) *mcp.ClientSession {

@@ -132,7 +132,7 @@ func (l *link) reach() (*upstream.Conn, error) {
 	}
 	release := sync.OnceFunc(func() { <-g.dialling })
 	defer release()
-	defer time.AfterFunc(g.opts.Startup, release).Stop()
+	defer time.AfterFunc(g.waits.Load().startup, release).Stop()
 	ctx, cancel := context.WithTimeout(l.life, dialTimeout)
 	defer cancel()
 	return upstream.Dial(ctx, l.server.Spec, l.set.hello, &upstream.Options{
@@ -188,7 +188,7 @@ func (l *link) opened() *upstream.Conn {
 func (l *link) isSlow() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pause.err != nil || l.dialling != nil && time.Since(l.dialling.since) > l.set.g.opts.Startup
+	return l.pause.err != nil || l.dialling != nil && time.Since(l.dialling.since) > l.set.g.waits.Load().startup
 }
 
 // connect dials every server that is not connected, and waits for them: for those that hosts have waited for before not at
@@ -216,7 +216,7 @@ func (set *links) connect(ctx context.Context) error {
 			outcomes <- outcome{err, slow}
 		}()
 	}
-	late := time.NewTimer(set.g.opts.Startup)
+	late := time.NewTimer(set.g.waits.Load().startup)
 	defer late.Stop()
 	var errs []error
 	for patient := true; dialled > 0 && (!connected || patient && waiting > 0); {

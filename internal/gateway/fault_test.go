@@ -31,8 +31,11 @@ import (
 
 // faulty is an MCP server with one tool, named after it. The tool's argument "do" says how to behave, and "n" how often.
 // If log is not empty, each request for the list adds a letter to that file; and the server does not start if there is a
-// file of that name that ends in ".broken".
+// file of that name that ends in ".broken", nor shake hands while there is one that ends in ".held".
 func faulty(name, log string) {
+	if log != "" {
+		_ = os.WriteFile(log+".started", nil, 0o600)
+	}
 	if _, err := os.Stat(log + ".broken"); err == nil {
 		os.Exit(1)
 	}
@@ -53,6 +56,10 @@ func faulty(name, log string) {
 		}
 		switch m.Method {
 		case "initialize":
+			for held := true; held; time.Sleep(5 * time.Millisecond) {
+				_, err := os.Stat(log + ".held")
+				held = err == nil
+			}
 			answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"1"}}`)
 		case "tools/list":
 			if log != "" {

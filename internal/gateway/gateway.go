@@ -32,6 +32,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -108,6 +109,7 @@ type Gateway struct {
 	roster *roster
 
 	dialling chan struct{} // holds a token for each server that is being started
+	waits    atomic.Pointer[waits]
 
 	mu     sync.Mutex
 	shared map[string]*links // by principal, and what its clients take
@@ -128,9 +130,6 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Record == nil {
 		return nil, errors.New("a gateway needs a record")
 	}
-	if opts.Startup <= 0 {
-		opts.Startup = DefaultStartup
-	}
 	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
@@ -143,9 +142,10 @@ func New(opts Options) (*Gateway, error) {
 		return nil, err
 	}
 	gw := &Gateway{
-		holds: newHolds(opts.Approval), sealer: sealer, opts: opts, roster: newRoster(opts.Servers), guard: g, book: book,
+		holds: newHolds(), sealer: sealer, opts: opts, roster: newRoster(opts.Servers), guard: g, book: book,
 		log: opts.Logger, shared: map[string]*links{}, dialling: make(chan struct{}, maxDialling),
 	}
+	gw.await(opts.Approval, opts.Startup)
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: int64(opts.MaxMessage), Logger: opts.Logger,
 		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
 	return gw, nil

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -66,20 +65,13 @@ type answered struct {
 
 // holds are the calls that wait for their hosts to come back, by unguessable names.
 type holds struct {
-	life time.Duration // of a call that its host does not come back to
-
 	mu      sync.Mutex
 	parked  map[string]*heldCall
 	closed  bool
 	running sync.WaitGroup
 }
 
-func newHolds(life time.Duration) *holds {
-	if life <= 0 {
-		life = approve.DefaultTimeout
-	}
-	return &holds{life: life, parked: map[string]*heldCall{}}
-}
+func newHolds() *holds { return &holds{parked: map[string]*heldCall{}} }
 
 var (
 	errTooManyHolds = errors.New("too many calls wait for their hosts already")
@@ -99,8 +91,8 @@ func (h *holds) run(do func()) error {
 	return nil
 }
 
-// park keeps a call until it is taken or its time is over, and returns its name.
-func (h *holds) park(c *heldCall) (string, error) {
+// park keeps a call until it is taken or its life is over, and returns its name.
+func (h *holds) park(c *heldCall, life time.Duration) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	mine := 0
@@ -117,7 +109,7 @@ func (h *holds) park(c *heldCall) (string, error) {
 	}
 	name := rand.Text()
 	h.parked[name] = c
-	c.expiry = time.AfterFunc(h.life, func() {
+	c.expiry = time.AfterFunc(life, func() {
 		if c, ok := h.take(name); ok {
 			c.cancel(errNotBack)
 		}
@@ -293,7 +285,7 @@ func (x *exchange) await(ctx context.Context, c *heldCall) (*rpc.Message, error)
 // question parks the call and makes the result that asks the host.
 func (x *exchange) question(c *heldCall, a *ask) (*rpc.Message, error) {
 	c.asked = a
-	name, err := x.f.g.holds.park(c)
+	name, err := x.f.g.holds.park(c, x.f.g.waits.Load().approval)
 	if err != nil {
 		return nil, err
 	}

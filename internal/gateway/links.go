@@ -14,8 +14,10 @@ import (
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// listTimeout is for a server's list, if its own timeout is not shorter: all servers' calls may wait for it.
-const listTimeout = 30 * time.Second
+const (
+	listTimeout = 30 * time.Second // for a server's list, if its own timeout is not shorter: all servers' calls may wait for it
+	missPause   = 5 * time.Second  // between two reads of a list for names that it does not have
+)
 
 // links are the connections that one host connection, or the shared requests of one principal, have to the servers.
 type links struct {
@@ -27,7 +29,8 @@ type links struct {
 	ended      chan struct{} // closed when the set is closed
 	announcing atomic.Bool   // that servers have come
 
-	reading chan struct{} // holds a token while somebody reads a list that is not in the cache
+	reading chan struct{}        // holds a token while somebody reads a list that is not in the cache
+	misses  map[string]time.Time // when a list was last read for a name that it did not have; who has the token may use it
 
 	mu        sync.Mutex
 	lists     map[string]*catalog.List // by list method
@@ -63,13 +66,11 @@ type link struct {
 
 	known map[string][]json.RawMessage // pages of its lists as it answered last, by method; with set.mu
 
-	levelMu sync.Mutex
-	levelOf *upstream.Conn // whose log level was set last
-	level   string
+	logs verbosity
 }
 
 func newLinks(g *Gateway, hello upstream.Hello, owner *front) *links {
-	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1), ended: make(chan struct{})}
+	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, misses: map[string]time.Time{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1), ended: make(chan struct{})}
 	g.roster.enter(set)
 	return set
 }
@@ -107,6 +108,29 @@ func (set *links) list(ctx context.Context, kind catalog.Kind, fresh bool) (*cat
 			return l, nil
 		}
 	}
+	return set.read(ctx, kind)
+}
+
+// reread returns the merged list for who looked in vain for a name, which may be new. It is read again only if it was not
+// for another such name just now, so that names that nobody has cost servers nothing.
+func (set *links) reread(ctx context.Context, kind catalog.Kind) (*catalog.List, error) {
+	select {
+	case set.reading <- struct{}{}:
+		defer func() { <-set.reading }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if time.Since(set.misses[kind.Method]) < missPause {
+		if l := set.cached(kind); l != nil {
+			return l, nil
+		}
+	}
+	set.misses[kind.Method] = time.Now()
+	return set.read(ctx, kind)
+}
+
+// read asks the servers for their lists, and keeps the merged one.
+func (set *links) read(ctx context.Context, kind catalog.Kind) (*catalog.List, error) {
 	servers := set.current.Load()
 	sources, err := set.fetch(ctx, kind)
 	if err != nil {

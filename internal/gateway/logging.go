@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -16,6 +17,13 @@ var levels = []string{"debug", "info", "notice", "warning", "error", "critical",
 
 // levelWait bounds the request that sets a server's log level.
 const levelWait = 5 * time.Second
+
+// A verbosity is the log level that a server was told last.
+type verbosity struct {
+	mu    sync.Mutex
+	of    *upstream.Conn
+	level string
+}
 
 // logLevel returns the level that a host of an older revision has set, "" if it has set none.
 func (set *links) logLevel() string {
@@ -61,9 +69,9 @@ func (l *link) raiseLevel(ctx context.Context, conn *upstream.Conn, level string
 	if _, logs := rawjson.Get(conn.Welcome(), "capabilities", "logging"); !logs || !slices.Contains(levels, level) {
 		return
 	}
-	l.levelMu.Lock()
-	defer l.levelMu.Unlock()
-	if l.levelOf == conn && slices.Index(levels, l.level) <= slices.Index(levels, level) {
+	l.logs.mu.Lock()
+	defer l.logs.mu.Unlock()
+	if l.logs.of == conn && slices.Index(levels, l.logs.level) <= slices.Index(levels, level) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, levelWait)
@@ -73,7 +81,7 @@ func (l *link) raiseLevel(ctx context.Context, conn *upstream.Conn, level string
 		l.set.g.log.Debug("setting the log level", "server", l.server.Name, "error", err)
 		return
 	}
-	l.levelOf, l.level = conn, level
+	l.logs.of, l.logs.level = conn, level
 }
 
 // logged passes a log message on. A host of an older revision gets all of them, on the stream of the request that they

@@ -23,6 +23,8 @@ type Change struct {
 	Servers []Server // at least one
 	Policy  *policy.Policy
 	Mode    policy.Mode
+
+	Approval, Startup time.Duration
 }
 
 // A Difference names the servers that a Change concerns.
@@ -61,6 +63,7 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 		return Difference{}, fmt.Errorf("recording the change: %w", err)
 	}
 	g.guard.Swap(c.Policy, c.Mode)
+	g.await(c.Approval, c.Startup)
 	if slices.EqualFunc(before, c.Servers, Server.same) {
 		return d, nil
 	}

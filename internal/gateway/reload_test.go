@@ -274,3 +274,21 @@ func TestReloadOften(t *testing.T) {
 	stop()
 	wg.Wait()
 }
+
+// TestReloadTakesOverWaits shortens the time for questions while one is open: the open one keeps its time, the next has the
+// new one.
+func TestReloadTakesOverWaits(t *testing.T) {
+	p := newPairing(t, newEra, oldEra, "stdio", func(o *gateway.Options) { o.Approval = time.Hour })
+	r := &retry{wire: p.wire(t)}
+	first, question := r.state(r.call("form", ""))
+	servers := []gateway.Server{{Name: "asker", Trust: contract.Trusted, Spec: upstream.Spec{Name: "asker", URL: p.url}}}
+	p.reload(t, gateway.Change{Servers: servers, Approval: 50 * time.Millisecond})
+	second, _ := r.state(r.call("form", ""))
+	time.Sleep(200 * time.Millisecond)
+	if answer := r.call("form", first+","+accept(question)); !strings.Contains(answer, "accept ann") {
+		t.Errorf("the first: %s", answer)
+	}
+	if answer := r.call("form", second+","+accept(question)); !strings.Contains(answer, "-32602") {
+		t.Errorf("the second: %s", answer)
+	}
+}

@@ -118,7 +118,7 @@ func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *
 	if refusal != nil {
 		return refusal
 	}
-	ctx, cancel := context.WithTimeout(ctx, x.f.g.holds.life)
+	ctx, cancel := context.WithTimeout(ctx, x.f.g.waits.Load().approval)
 	defer cancel()
 	asked, _ := rawjson.Get(o.Answer.Result, "inputRequests")
 	responses := json.RawMessage(`{}`)

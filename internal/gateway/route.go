@@ -42,7 +42,7 @@ func (f *front) route(ctx context.Context, m *rpc.Message, set *links) (*route, 
 }
 
 // byName finds the server of a tool or prompt. A name that is not in the cached list may be new: the list is read again
-// once.
+// once, but not for each of many such names.
 func (f *front) byName(ctx context.Context, m *rpc.Message, set *links, kind catalog.Kind) (*route, *rpc.Error) {
 	raw, _ := rawjson.Get(m.Params, "name")
 	shown, ok := rawjson.String(raw)
@@ -74,16 +74,18 @@ func (f *front) named(m *rpc.Message, set *links, e catalog.Entry) (*route, *rpc
 
 // lookUp finds an entry of a list by the name that the host uses.
 func lookUp(ctx context.Context, set *links, kind catalog.Kind, shown string) (catalog.Entry, bool, *rpc.Error) {
-	for _, fresh := range []bool{false, true} {
-		l, err := set.list(ctx, kind, fresh)
-		if err != nil {
-			return catalog.Entry{}, false, rpc.Errorf(rpc.InternalError, "%v", err)
-		}
+	l, err := set.list(ctx, kind, false)
+	if err == nil {
 		if e, ok := l.Find(shown); ok {
 			return e, true, nil
 		}
+		l, err = set.reread(ctx, kind)
 	}
-	return catalog.Entry{}, false, nil
+	if err != nil {
+		return catalog.Entry{}, false, rpc.Errorf(rpc.InternalError, "%v", err)
+	}
+	e, ok := l.Find(shown)
+	return e, ok, nil
 }
 
 // byURI finds the server of a resource: the one that lists it, else the one whose template it fits, else the only one that

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
@@ -54,7 +55,8 @@ type Options struct {
 
 // A Book holds open questions and unused acceptances. It is safe for concurrent use.
 type Book struct {
-	opts Options
+	opts    Options
+	timeout atomic.Int64 // of the next question
 
 	accepted guard.Accepted
 	onward   onward
@@ -77,13 +79,18 @@ func NewBook(opts Options) *Book {
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultTimeout
 	}
-	return &Book{opts: opts, open: map[string]*Pending{}}
+	b := &Book{opts: opts, open: map[string]*Pending{}}
+	b.SetTimeout(opts.Timeout)
+	return b
 }
+
+// SetTimeout has questions that are put from now on stay open for so long.
+func (b *Book) SetTimeout(d time.Duration) { b.timeout.Store(int64(d)) }
 
 // Open enters a question, with the server's answer that it is about, if there is one.
 func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) (*Pending, error) {
 	now := time.Now()
-	p := &Pending{ID: rand.Text(), Question: q, Held: held, Expires: now.Add(b.opts.Timeout)}
+	p := &Pending{ID: rand.Text(), Question: q, Held: held, Expires: now.Add(time.Duration(b.timeout.Load()))}
 	if err := b.write(ctx, p, "asked"); err != nil {
 		return nil, err
 	}
