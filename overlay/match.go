@@ -22,6 +22,12 @@ type match struct {
 	server  string      // glob
 }
 
+// Package returns the package that the server's command line runs, without its version; "" if it runs none that can be told.
+func (s Server) Package() string {
+	name, _ := commandPackage(s.Command)
+	return name
+}
+
 func (m match) fits(s Server) bool {
 	if m.server != "" && !glob(m.server, s.Name) {
 		return false

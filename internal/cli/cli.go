@@ -53,7 +53,7 @@ func Main(ctx context.Context, env Env) int {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	return report(env.Stderr, root.ExecuteContext(ctx))
+	return finish(env.Stderr, root.ExecuteContext(ctx))
 }
 
 func newRoot(env *Env) *cobra.Command {
@@ -71,7 +71,23 @@ happens, asks a person where policy says so, and keeps a record.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newRun(env), newWrap(env), newDemo(env), newLogin(env), newLogout(env), newStatus(env), newPins(env), newPolicy(env), newOverlay(env), newConfig(env), newVersion(env))
+	for _, make := range []func(*Env) *cobra.Command{
+		newRun,
+		newWrap,
+		newDemo,
+		newLogin,
+		newLogout,
+		newStatus,
+		newPins,
+		newLint,
+		newAnnotate,
+		newPolicy,
+		newOverlay,
+		newConfig,
+		newVersion,
+	} {
+		root.AddCommand(make(env))
+	}
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
@@ -167,8 +183,8 @@ func usage(cmd *cobra.Command, err error) error {
 	return &failure{exitUsage, err, "see " + cmd.CommandPath() + " --help"}
 }
 
-// report prints an error and returns the exit status that belongs to it. This is the one place that maps the two.
-func report(w io.Writer, err error) int {
+// finish prints an error and returns the exit status that belongs to it. This is the one place that maps the two.
+func finish(w io.Writer, err error) int {
 	var f *failure
 	var problems config.Errors
 	var rules policy.Errors

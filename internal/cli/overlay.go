@@ -72,7 +72,7 @@ every condition. Print a summary of each, or all of its problems. The exit statu
 				switch {
 				case asJSON:
 				case err != nil:
-					report(env.Stderr, err)
+					finish(env.Stderr, err)
 				default:
 					if _, err := fmt.Fprintf(env.Stdout, "%s: ok\n%s", r.File, listed(r.Overlays)); err != nil {
 						return err

@@ -71,7 +71,7 @@ bounded. Print a summary of each, or all of its problems. The exit status is 2 i
 				switch {
 				case asJSON:
 				case err != nil:
-					report(env.Stderr, err)
+					finish(env.Stderr, err)
 				default:
 					if err := r.print(env); err != nil {
 						return err

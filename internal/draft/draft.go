@@ -95,6 +95,9 @@ func Of(tool json.RawMessage) Draft {
 	s.behaviour(kind, sure, why, add)
 	s.data(kind, add)
 	for _, argument := range s.arguments {
+		if strings.ContainsAny(argument, ".[]*") {
+			continue // no path leads there
+		}
 		words := split(argument)
 		if w, ok := places.first(words); ok && kind != Reads || ok && s.reaches() {
 			d.Destinations = append(d.Destinations, Role{argument, fmt.Sprintf("%q names %s", w, places.name)})

@@ -8,33 +8,40 @@ import (
 	"github.com/weir-mcp/weir/internal/plain"
 )
 
-// A Server is how the overlay finds the server that drafts are about: one of the members.
+// A Server is what drafts are about. An overlay finds it by its package, else by its URL, else by its name.
 type Server struct {
 	Name    string // in weir.yaml
-	Package string // that its command line runs
-	URL     string
+	Package string // that its command line runs; "" if none is known
+	URL     string // "" for a command
+	Drafts  []Draft
 }
 
-// Write writes drafts as an overlay file, marked as a draft, with the confidence and the reason of each line.
-func Write(w io.Writer, server Server, drafts []Draft) error {
+// Write writes drafts as an overlay file, marked as drafts, with the confidence and the reason of each line.
+func Write(w io.Writer, servers []Server) error {
 	var b strings.Builder
 	b.WriteString("# A draft: every line is a guess, with its confidence and its reason. As long as draft: true is here it only makes\n" +
 		"# Weir more careful. Correct it, then remove that line.\nversion: 1\noverlays:\n")
-	fmt.Fprintf(&b, "  - name: %s\n    draft: true\n    match:\n", quote(server.Name))
-	switch {
-	case server.Package != "":
-		fmt.Fprintf(&b, "      - package: %s\n", quote(server.Package))
-	case server.URL != "":
-		fmt.Fprintf(&b, "      - url: %s\n", quote(server.URL))
-	default:
-		fmt.Fprintf(&b, "      - server: %s\n", quote(server.Name))
-	}
-	b.WriteString("    tools:\n")
-	for _, d := range drafts {
-		d.write(&b)
+	for _, s := range servers {
+		s.write(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func (s Server) write(b *strings.Builder) {
+	fmt.Fprintf(b, "  - name: %s\n    draft: true\n    match:\n", quote(s.Name))
+	switch {
+	case s.Package != "":
+		fmt.Fprintf(b, "      - package: %s\n", quote(s.Package))
+	case s.URL != "":
+		fmt.Fprintf(b, "      - url: %s\n", quote(s.URL))
+	default:
+		fmt.Fprintf(b, "      - server: %s\n", quote(s.Name))
+	}
+	b.WriteString("    tools:\n")
+	for _, d := range s.Drafts {
+		d.write(b)
+	}
 }
 
 func (d Draft) write(b *strings.Builder) {
@@ -60,15 +67,12 @@ func (d Draft) write(b *strings.Builder) {
 		}
 		var names, reasons []string
 		for _, r := range role.all {
-			names = append(names, quote(path(r.Argument)))
+			names = append(names, quote(r.Argument))
 			reasons = append(reasons, r.Reason)
 		}
 		fmt.Fprintf(b, "          %s: [%s] # low: %s\n", role.name, strings.Join(names, ", "), plain.Text(strings.Join(reasons, "; "), 400))
 	}
 }
-
-// path returns an argument's name as overlays write paths.
-func path(argument string) string { return argument }
 
 // quote returns text as a YAML scalar in double quotes.
 func quote(s string) string {

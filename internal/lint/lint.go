@@ -28,6 +28,7 @@ const (
 	OverBroad     = "over-broad"
 	Unresolvable  = "unresolvable"
 	Poisoned      = "poisoned-text"
+	SecretPlace   = "secret-place"
 	Collision     = "name-collision"
 	LookAlike     = "look-alike"
 	Worse         = "worse-than-overlay"
@@ -43,6 +44,7 @@ func Rules() []report.Rule {
 		{ID: Contradiction, Summary: "Annotations of one tool contradict each other", Severity: report.Error},
 		{ID: LookAlike, Summary: "Tools have names that people take for one another", Severity: report.Error},
 		{ID: Suspicious, Summary: "A tool claims to be more harmless than its name says", Severity: report.Warning},
+		{ID: SecretPlace, Summary: "Text for people names a place where secrets are kept", Severity: report.Warning},
 		{ID: Worse, Summary: "A server says worse of its tool than the overlay does", Severity: report.Warning},
 		{ID: Trifecta, Summary: "Strangers' text, private data and a way out come together", Severity: report.Warning},
 		{ID: Unlabelled, Summary: "Nothing says what a tool does, so the worst is assumed", Severity: report.Warning},
@@ -66,11 +68,22 @@ func severity(rule string) report.Severity {
 // A Server is what one server offers, and what its operator says of it.
 type Server struct {
 	Name         string
+	As           overlay.Server // how its operator has configured it
 	Trust        contract.Trust
 	Overlay      *overlay.Overlay  // nil: there is none
 	Instructions string            // to the model, of the server's welcome
 	Tools        []json.RawMessage // free of duplicate members
 	Prompts      []json.RawMessage
+}
+
+// Unsaid returns the tools that no overlay speaks of.
+func (s *Server) Unsaid() (tools []json.RawMessage) {
+	for _, raw := range s.Tools {
+		if len(s.Overlay.Tool(text(raw, "name")).Said()) == 0 {
+			tools = append(tools, raw)
+		}
+	}
+	return tools
 }
 
 // A tool is what is looked at.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/draft"
+	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/label"
 )
 
@@ -75,10 +76,16 @@ func (l *linter) trifecta() {
 	if len(in) == 0 || len(private) == 0 || len(out) == 0 {
 		return
 	}
-	l.add(Trifecta, "", "", fmt.Sprintf(
-		"an agent with these servers can be made to leak: text of strangers comes in by %s; private data by %s; and data can leave by %s",
-		some(in), some(private), some(out)),
-		"behind weir a call that would complete this is asked about or blocked; label tools that are harmless to be asked less")
+	l.found.All = append(l.found.All, report.Finding{
+		Rule: Trifecta, Severity: severity(Trifecta), Message: "together these servers let a stranger get at private data",
+		Details: []string{
+			"text that strangers write comes in by " + some(in),
+			"private data is read by " + some(private),
+			"data can leave by " + some(out),
+			"so a page or a mail can tell the agent to read the data and to send it away, and the agent may obey",
+		},
+		Hint: "behind weir a person is asked before that happens; describe harmless tools in an overlay to be asked less",
+	})
 }
 
 // holdsPrivate reports whether results of the tool may be private, by what is known, or else by what its name says.
@@ -88,7 +95,7 @@ func (t *tool) holdsPrivate() bool {
 		return true
 	}
 	_, known := t.effective.Returns.Known()
-	_, stated := t.declared.Sources.Known()
+	_, stated := t.said.Static().Over(t.declared).Sources.Known()
 	return !known && !stated && slices.ContainsFunc(t.guess.Lines, func(line draft.Line) bool {
 		return line.Member == "returns" || line.Member == "sources" && strings.Contains(line.Value, "internal")
 	})

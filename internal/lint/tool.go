@@ -63,11 +63,11 @@ func (l *linter) schema(t *tool, schema json.RawMessage, depth int) {
 // text looks for what should not be in text that a model reads.
 func (l *linter) text(s *Server, subject, text string) {
 	for _, f := range detect.Text(text) {
-		hint := "do not use this server before you know why"
+		rule, hint := Poisoned, "do not use this server before you know why"
 		if f.Kind == detect.Secret {
-			hint = "look whether the description needs it"
+			rule, hint = SecretPlace, "look whether the description needs it"
 		}
-		l.add(Poisoned, s.Name, subject, fmt.Sprintf("at byte %d of its text: %s", f.Offset, f.Why), hint)
+		l.add(rule, s.Name, subject, fmt.Sprintf("at byte %d of its text: %s", f.Offset, f.Why), hint)
 	}
 }
 

@@ -51,6 +51,7 @@ type Finding struct {
 	Server   string   `json:"server,omitempty"`
 	Subject  string   `json:"subject,omitempty"` // a tool, or what else of the server it is about
 	Message  string   `json:"message"`
+	Details  []string `json:"details,omitempty"`
 	Hint     string   `json:"hint,omitempty"` // what to do about it
 	File     string   `json:"file,omitempty"`
 	Line     int      `json:"line,omitempty"` // from 1
@@ -119,7 +120,7 @@ func encode(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// writeText writes one line a finding, "severity: server/subject: message (rule)", and one for its hint.
+// writeText writes one line a finding, "severity: server/subject: message (rule)", one for each detail, and one for its hint.
 func writeText(w io.Writer, f Findings) error {
 	var b strings.Builder
 	for _, one := range f.All {
@@ -134,6 +135,9 @@ func writeText(w io.Writer, f Findings) error {
 			where = plain.Text(where, 0) + ": "
 		}
 		fmt.Fprintf(&b, "%s: %s%s (%s)\n", one.Severity, where, plain.Text(one.Message, 0), one.Rule)
+		for _, line := range one.Details {
+			fmt.Fprintf(&b, "  %s\n", plain.Text(line, 0))
+		}
 		if one.Hint != "" {
 			fmt.Fprintf(&b, "  hint: %s\n", plain.Text(one.Hint, 0))
 		}

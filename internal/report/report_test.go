@@ -23,7 +23,7 @@ func findings() report.Findings {
 		All: []report.Finding{
 			{Rule: "missing", Severity: report.Note, Server: "mail", Subject: "send", Message: "says nothing of itself"},
 			{Rule: "hidden", Server: "mail", Subject: "evil\x1b[2J\u202e", Message: "holds \U000e0041", Hint: "do not use it"},
-			{Rule: "broad", Severity: report.Warning, File: "weir.yaml", Line: 3, Message: "matches everything"},
+			{Rule: "broad", Severity: report.Warning, File: "weir.yaml", Line: 3, Message: "matches everything", Details: []string{"a", "b\nc"}},
 		},
 	}
 	f.Sort()

@@ -1,5 +1,7 @@
 package report
 
+import "strings"
+
 // sarif returns the findings as a SARIF 2.1.0 log.
 func sarif(f Findings) any {
 	rules := make([]any, len(f.Rules))
@@ -27,7 +29,7 @@ func sarif(f Findings) any {
 }
 
 func result(one Finding) any {
-	text := one.Message
+	text := strings.Join(append([]string{one.Message}, one.Details...), "; ")
 	if one.Hint != "" {
 		text += " (" + one.Hint + ")"
 	}

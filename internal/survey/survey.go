@@ -39,14 +39,15 @@ type Options struct {
 
 // A Listing is what one server offers.
 type Listing struct {
-	Server    string            `json:"server"`
-	Info      json.RawMessage   `json:"info,omitempty"` // its serverInfo
-	Protocol  string            `json:"protocol,omitempty"`
-	Tools     []json.RawMessage `json:"tools,omitempty"`
-	Resources []json.RawMessage `json:"resources,omitempty"`
-	Templates []json.RawMessage `json:"resourceTemplates,omitempty"`
-	Prompts   []json.RawMessage `json:"prompts,omitempty"`
-	Err       error             `json:"-"` // why the rest is missing
+	Server       string            `json:"server"`
+	Info         json.RawMessage   `json:"info,omitempty"` // its serverInfo
+	Protocol     string            `json:"protocol,omitempty"`
+	Instructions string            `json:"instructions,omitempty"` // to the model
+	Tools        []json.RawMessage `json:"tools,omitempty"`
+	Resources    []json.RawMessage `json:"resources,omitempty"`
+	Templates    []json.RawMessage `json:"resourceTemplates,omitempty"`
+	Prompts      []json.RawMessage `json:"prompts,omitempty"`
+	Err          error             `json:"-"` // why the rest is missing
 }
 
 // Ask asks every server, and returns a listing for each, in their order.
@@ -93,6 +94,8 @@ func ask(ctx context.Context, spec upstream.Spec, opts Options) (l Listing) {
 	if l.Info, ok = rawjson.Get(conn.Welcome(), "serverInfo"); !ok { // 2026-07-28 has it in the metadata
 		l.Info, _ = rawjson.Get(conn.Welcome(), "_meta", "io.modelcontextprotocol/serverInfo")
 	}
+	text, _ := rawjson.Get(conn.Welcome(), "instructions")
+	l.Instructions, _ = rawjson.String(text)
 	for _, list := range []struct {
 		method, capability, member string
 		into                       *[]json.RawMessage

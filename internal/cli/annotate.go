@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/draft"
+	"github.com/weir-mcp/weir/internal/lint"
+)
+
+func newAnnotate(env *Env) *cobra.Command {
+	var flags targetFlags
+	var output string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "annotate [-- COMMAND [ARGUMENT…] | -- URL]",
+		Short: "Propose an overlay for tools that nothing is said of",
+		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
+tools, and guess from names, descriptions, schemas and hints what each of them does. The guesses are
+written as an overlay, each with its confidence and its reason. It is marked as a draft, and only
+makes Weir more careful until a person has corrected it and removed the mark.`,
+		Example: "  weir annotate -- npx -y @example/server > overlay.yaml\n  weir annotate --output overlay.yaml",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := flags.target(env, args)
+			if err != nil {
+				return err
+			}
+			servers, err := env.lintServers(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			if all {
+				for i := range servers {
+					servers[i].Overlay = nil
+				}
+			}
+			if output != "" {
+				return env.writeDrafts(output, servers)
+			}
+			return writeDrafts(env.Stdout, servers)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&output, "output", "", "write to this `FILE`, which must not exist (default standard output)")
+	cmd.Flags().BoolVar(&all, "all", false, "propose something for tools that an overlay knows, too")
+	return cmd
+}
+
+// writeDrafts writes drafts to a new file, and says so.
+func (e *Env) writeDrafts(path string, servers []lint.Server) error {
+	f, err := createNew(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(writeDrafts(f, servers), f.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Stderr, "weir: wrote a draft to %s: correct it, remove draft: true, and name it below overlays: in weir.yaml\n", path)
+	return nil
+}
+
+// writeDrafts writes an overlay with a draft for each tool that no overlay speaks of.
+func writeDrafts(w io.Writer, servers []lint.Server) error {
+	var all []draft.Server
+	for _, s := range servers {
+		about := draft.Server{Name: s.Name, Package: s.As.Package(), URL: s.As.URL}
+		for _, tool := range s.Unsaid() {
+			about.Drafts = append(about.Drafts, draft.Of(tool))
+		}
+		if len(about.Drafts) > 0 {
+			all = append(all, about)
+		}
+	}
+	if len(all) == 0 {
+		_, err := io.WriteString(w, "# Every tool is known to an overlay already.\nversion: 1\noverlays: []\n")
+		return err
+	}
+	return draft.Write(w, all)
+}

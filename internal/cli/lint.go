@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/lint"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/report"
+	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/overlay"
+)
+
+// lintFlags are the flags of weir lint.
+type lintFlags struct {
+	targetFlags
+	list   string
+	format choice
+	failOn choice
+	fix    string
+}
+
+func newLint(env *Env) *cobra.Command {
+	flags := lintFlags{
+		format: choice{"text", []string{"text", "json", "sarif"}},
+		failOn: choice{"error", []string{"error", "warning", "note", "never"}},
+	}
+	cmd := &cobra.Command{
+		Use:   "lint [-- COMMAND [ARGUMENT…] | -- URL]",
+		Short: "Say what is missing, wrong or dangerous in what servers say of their tools",
+		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
+tools, and look at what they say of them: annotations that are missing, invalid, contradictory,
+suspicious or worth nothing; descriptions that hold hidden characters or instructions; names that
+collide; and what the servers make possible together. Nothing is called.
+
+--list reads a saved result of tools/list instead. --fix writes an overlay with a draft for each
+tool that nothing is said of. The exit status is 1 if a finding is as bad as --fail-on.`,
+		Example: `  weir lint
+  weir lint --format sarif > weir.sarif
+  weir lint --fix overlay.yaml -- npx -y @example/server
+  weir lint --list tools.json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			servers, err := flags.servers(cmd.Context(), env, args)
+			if err != nil {
+				return err
+			}
+			found := lint.Check(servers)
+			found.Version = version()
+			found.Sort()
+			if err := report.Write(env.Stdout, report.Format(flags.format.value), found); err != nil {
+				return err
+			}
+			if flags.fix != "" {
+				if err := env.writeDrafts(flags.fix, servers); err != nil {
+					return err
+				}
+			}
+			return flags.status(found)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&flags.list, "list", "", "look at this `FILE`, a result of tools/list, or - for standard input")
+	cmd.Flags().StringVar(&flags.fix, "fix", "", "write an overlay with drafts to this `FILE`, which must not exist")
+	addChoice(cmd, &flags.format, "format", "how to write the findings")
+	addChoice(cmd, &flags.failOn, "fail-on", "the least severity that fails")
+	return cmd
+}
+
+// status returns the failure that the findings are, if they are one.
+func (f *lintFlags) status(found report.Findings) error {
+	if f.failOn.value == "never" {
+		return nil
+	}
+	least, err := report.ParseSeverity(f.failOn.value)
+	if err != nil {
+		return &failure{exitUsage, err, ""}
+	}
+	if worst, any := found.Worst(); any && worst <= least {
+		return &failure{status: exitFailure} // said above
+	}
+	return nil
+}
+
+// servers returns what there is to look at.
+func (f *lintFlags) servers(ctx context.Context, env *Env, args []string) ([]lint.Server, error) {
+	if f.list != "" {
+		if len(args) > 0 {
+			return nil, &failure{exitUsage, errors.New("--list, and a server beside it"), "give one of them"}
+		}
+		return env.readList(f.list)
+	}
+	t, err := f.target(env, args)
+	if err != nil {
+		return nil, err
+	}
+	return env.lintServers(ctx, t)
+}
+
+// lintServers asks the servers of a target for what they offer, and puts what is known of them beside it.
+func (e *Env) lintServers(ctx context.Context, t *target) ([]lint.Server, error) {
+	var out []lint.Server
+	var failed []error
+	servers := t.overlaid(e.keychain(t.setup).upstreams(t.config))
+	for i, l := range e.survey(ctx, t) {
+		if l.Err != nil {
+			failed = append(failed, l.Err)
+			continue
+		}
+		s := servers[i]
+		out = append(out, lint.Server{
+			Name: s.Name, As: overlay.Server{Name: s.Name, Command: s.Spec.Command, URL: s.Spec.URL}, Trust: s.Trust,
+			Overlay: s.Overlay, Instructions: l.Instructions, Tools: l.Tools, Prompts: l.Prompts,
+		})
+	}
+	if len(out) == 0 {
+		return nil, errors.Join(failed...)
+	}
+	for _, err := range failed {
+		fmt.Fprintf(e.Stderr, "weir: warning: %v\n", err)
+	}
+	return out, nil
+}
+
+// readList reads a saved result of tools/list, or a whole JSON-RPC response with one.
+func (e *Env) readList(path string) ([]lint.Server, error) {
+	src, err := readFile(path)
+	if path == "-" {
+		src, err = io.ReadAll(io.LimitReader(e.Stdin, maxFile))
+	}
+	if err != nil {
+		return nil, &failure{exitUsage, fmt.Errorf("reading the list: %w", err), ""}
+	}
+	bad := func(err error) error {
+		return &failure{exitUsage, fmt.Errorf("reading the list: %s: %w", path, err), `it has to be a result of tools/list: {"tools": [ … ]}`}
+	}
+	if err := rawjson.Check(src); err != nil {
+		return nil, bad(err)
+	}
+	if result, ok := rawjson.Get(src, "result"); ok {
+		src = result
+	}
+	if list, ok := rawjson.Get(src, "tools"); !ok || rawjson.Kind(list) != '[' {
+		return nil, bad(errors.New("there is no list of tools"))
+	}
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if path == "-" {
+		name = "stdin"
+	}
+	return []lint.Server{{Name: name, Tools: upstream.Entries([]json.RawMessage{src}, "tools")}}, nil
+}
+
+// createNew makes a file that must not exist yet.
+func createNew(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return nil, &failure{exitUsage, fmt.Errorf("%s is there already", path), "name a file that is not; nothing was written"}
+	}
+	return f, err
+}

@@ -1,0 +1,107 @@
+package draft_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/draft"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+)
+
+func TestKinds(t *testing.T) {
+	for _, c := range []struct {
+		tool string
+		want draft.Kind
+	}{
+		{`{"name":"get_user"}`, draft.Reads},
+		{`{"name":"listPullRequests"}`, draft.Reads},
+		{`{"name":"create-issue"}`, draft.Writes},
+		{`{"name":"delete_file"}`, draft.Destroys},
+		{`{"name":"send_email"}`, draft.Sends},
+		{`{"name":"transferMoney"}`, draft.Pays},
+		{`{"name":"run_shell"}`, draft.Executes},
+		{`{"name":"frobnicate"}`, draft.Unclear},
+		{`{"name":"frobnicate","description":"Delete everything"}`, draft.Destroys},
+		{`{"name":7}`, draft.Unclear},
+	} {
+		if got := draft.Of(json.RawMessage(c.tool)); got.Kind != c.want {
+			t.Errorf("%s: %v, want %v: %+v", c.tool, got.Kind, c.want, got.Lines)
+		}
+	}
+}
+
+func TestRoles(t *testing.T) {
+	d := draft.Of(json.RawMessage(`{"name":"send_email","inputSchema":{"properties":{"to":{},"body":{},"odd.name":{},"priority":{}}}}`))
+	if len(d.Destinations) != 1 || d.Destinations[0].Argument != "to" || len(d.Contents) != 1 || d.Contents[0].Argument != "body" {
+		t.Errorf("destinations %+v, contents %+v", d.Destinations, d.Contents)
+	}
+}
+
+// hostile are names that could break out of the file.
+var hostile = []string{"a: b", "x\n  evil: {}", `"quoted"`, `back\slash`, "# comment", "*", "- list", "\u2028", "tab\t", "ünïcode", "{}", "!!binary"}
+
+// What is written is an overlay that loads, is a draft, knows every tool, and lowers nothing.
+func TestWrite(t *testing.T) {
+	var drafts []draft.Draft
+	for _, name := range hostile {
+		tool, err := json.Marshal(map[string]any{"name": name, "description": "Delete " + name,
+			"inputSchema": map[string]any{"properties": map[string]any{name: map[string]any{}, "to": map[string]any{}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		drafts = append(drafts, draft.Of(tool))
+	}
+	drafts = append(drafts, draft.Of(json.RawMessage(`{"name":"get_secret","annotations":{"readOnlyHint":true}}`)))
+	for _, about := range []draft.Server{{Name: "s", Drafts: drafts}, {Name: "s", Package: "@x/y", Drafts: drafts}, {Name: "s", URL: "https://x.example/mcp", Drafts: drafts}} {
+		var out bytes.Buffer
+		if err := draft.Write(&out, []draft.Server{about}); err != nil {
+			t.Fatal(err)
+		}
+		set, err := overlay.Load("draft.yaml", out.Bytes())
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out.String())
+		}
+		o := set.For(overlay.Server{Name: "s", Command: []string{"npx", about.Package}, URL: about.URL})
+		for _, name := range hostile {
+			tool := o.Tool(name)
+			if said := tool.Said(); len(said) == 0 || !said[0].Entry.Draft {
+				t.Errorf("nothing is drafted for %q", name)
+			}
+			if !tool.Static().Equal(contract.Contract{}) || tool.Roles([]byte(`{"to":"x"}`)).Known {
+				t.Errorf("a draft of %q counts as the operator's word: %v", name, tool.Static())
+			}
+		}
+		if l := o.Tool("get_secret").Label([]byte(`{"content":[]}`)); !l.Sensitivity.Has(label.Credentials) {
+			t.Errorf("the draft does not raise: %+v", l)
+		}
+		if !strings.Contains(out.String(), "high: ") {
+			t.Error("no line has its confidence")
+		}
+	}
+}
+
+func FuzzOf(f *testing.F) {
+	f.Add("send_email", "Sends", "to")
+	f.Fuzz(func(t *testing.T, name, description, argument string) {
+		tool, err := json.Marshal(map[string]any{"name": name, "description": description,
+			"inputSchema": map[string]any{"properties": map[string]any{argument: 1}}})
+		if err != nil {
+			t.Skip()
+		}
+		d := draft.Of(tool)
+		if d.Tool == "" || len(d.Tool) > 200 {
+			return
+		}
+		var out bytes.Buffer
+		if err := draft.Write(&out, []draft.Server{{Name: "s", Drafts: []draft.Draft{d}}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := overlay.Load("draft.yaml", out.Bytes()); err != nil {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+	})
+}
