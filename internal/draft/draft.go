@@ -26,6 +26,7 @@ import (
 // A Confidence is how sure a guess is. The zero Confidence is Low.
 type Confidence uint8
 
+// The levels of confidence.
 const (
 	Low    Confidence = iota // one word, or the absence of any
 	Medium                   // a word in the name, or several in the description
@@ -61,6 +62,7 @@ type Draft struct {
 // A Kind is what a tool seems to be for. The zero Kind is Unclear.
 type Kind uint8
 
+// The kinds of tools.
 const (
 	Unclear Kind = iota
 	Reads
