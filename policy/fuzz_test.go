@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -52,6 +53,9 @@ func FuzzArguments(f *testing.F) {
 		"- {name: b, when: call, effect: allow, if: 'call.arguments.all(k, call.arguments[k] == call.arguments[k])'}\n")
 	f.Fuzz(func(t *testing.T, args []byte) {
 		d := p.Decide(&policy.Facts{Arguments: args})
+		if len(args) > 0 && rawjson.Check(args) != nil && json.Valid(args) {
+			return // two members of one name, or one that no parser should read; the caller has refused these
+		}
 		var object map[string]any
 		readable := len(args) == 0 || json.Unmarshal(args, &object) == nil
 		if !readable && len(d.Problems) == 0 {
