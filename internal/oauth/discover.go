@@ -44,7 +44,7 @@ func parseChallenge(header http.Header) (c challenge) {
 		if c.err == "" {
 			c.err = one.Params["error"]
 		}
-		if c.scopes == nil {
+		if len(c.scopes) == 0 {
 			c.scopes = scopesOf(one.Params["scope"])
 		}
 	}
