@@ -19,7 +19,7 @@ import (
 	"io/fs"
 )
 
-//go:embed vectors/*.json schema/*.json
+//go:embed vectors/*.json schema/*.json digests.json
 var data embed.FS
 
 // A File is the vectors of one dialect.
@@ -101,6 +101,28 @@ func Files() ([]File, error) {
 		}
 	}
 	return files, nil
+}
+
+// A Digest is a record and its digest under one canonicalization.
+type Digest struct {
+	Source           string `json:"source"`
+	Canonicalization string `json:"canonicalization"`
+	Record           string `json:"record"`    // JSON text
+	Canonical        string `json:"canonical"` // hexadecimal digits of its canonical form; "" if it has none
+	Digest           string `json:"digest"`    // "" if it has none
+}
+
+// Digests returns the vectors of evidence, most of them published in RFC 8785 and RFC 8949.
+func Digests() ([]Digest, error) {
+	text, err := data.ReadFile("digests.json")
+	if err != nil {
+		return nil, fmt.Errorf("reading digests: %w", err)
+	}
+	var all []Digest
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("reading digests: %w", err)
+	}
+	return all, nil
 }
 
 // Schema returns the JSON Schema of the annotations of a tool in a dialect, and false if there is none.

@@ -1,0 +1,30 @@
+package conformance_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/conformance"
+)
+
+func TestDigests(t *testing.T) {
+	all, err := conformance.Digests()
+	if err != nil || len(all) < 50 {
+		t.Fatalf("%d digests, %v", len(all), err)
+	}
+	for _, v := range all {
+		got, err := annotation.Digest(v.Canonicalization, []byte(v.Record))
+		if got != v.Digest || (err != nil) != (v.Digest == "") {
+			t.Errorf("%s: %s of %.100s is %s, %v, want %s", v.Source, v.Canonicalization, v.Record, got, err, v.Digest)
+		}
+		if v.Digest == "" {
+			continue
+		}
+		canonical, err := hex.DecodeString(v.Canonical)
+		if sum := sha256.Sum256(canonical); err != nil || v.Digest != "sha256:"+hex.EncodeToString(sum[:]) {
+			t.Errorf("%s: %.100s: the vector contradicts itself", v.Source, v.Record)
+		}
+	}
+}
