@@ -126,6 +126,9 @@ type Verdict struct {
 // Allowed reports whether the call may go.
 func (v Verdict) Allowed() bool { return v.Effect == policy.Allow || v.Effect == policy.Warn }
 
+// Plain reports whether the call may go and there is nothing to tell.
+func (v Verdict) Plain() bool { return v.Effect == policy.Allow }
+
 // Before decides whether the call may happen. It keeps what it has found out about the params in c, which must not be in use
 // elsewhere.
 func (g *Guard) Before(ctx context.Context, c *Call) Verdict {

@@ -36,7 +36,9 @@ func (g *Guard) redeem(ctx context.Context, c *Call, v *Verdict, by string) erro
 //
 // The binding stands for the same call of the same agent session under the same contract and policy. It leaves out the
 // session's label, which the question itself may have raised.
-func (g *Guard) Onward(c *Call) string { return onward(c, g.rules.Load().policy.Digest()) }
+func (g *Guard) Onward(c *Call) string {
+	return onward(c.forArguments(), g.rules.Load().policy.Digest())
+}
 
 func onward(c *Call, by string) string {
 	return bind("onward", c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name,

@@ -42,16 +42,25 @@ func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contr
 }
 
 // MayAsk reports whether the call's server may be shown the call's arguments before the call is decided, so that it can
-// resolve the contract: whether policy would let the agent read with this tool. Nothing is counted, raised or recorded.
+// resolve the contract. The word of a server that is not trusted can only make the decision stricter, so it is asked about a call that
+// would go out. To any other the arguments are shown where policy would let the agent read from within with them: what the
+// call itself would do with them is what is asked. Nothing is counted, raised or recorded.
 func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
-	reading := *c
-	reading.Resolved, reading.Method = nil, MethodResolve
-	question := reading.forArguments()
-	said := question.whatIsSaid()
-	said.ReadOnly, question.Effective.ReadOnly = contract.Yes, contract.Yes
-	question.said = &said
-	v, err := g.peek(ctx, question)
+	static := *c
+	static.Resolved = nil
+	question := *static.forArguments()
+	if c.Trust != contract.Untrusted {
+		said := asking.Over(question.whatIsSaid())
+		question.said, question.Effective = &said, asking.Over(question.Effective)
+	}
+	v, err := g.peek(ctx, &question)
 	return v.Allowed(), err
+}
+
+// asking is what it is to resolve a call: its arguments go to the server, and nothing happens.
+var asking = contract.Contract{
+	ReadOnly: contract.Yes, Destructive: contract.No, OpenWorld: contract.No,
+	Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Benign),
 }
 
 // MethodResolve is the request that narrows a tool's contract to arguments (SEP-1862).

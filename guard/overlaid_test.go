@@ -212,6 +212,10 @@ func TestMayAsk(t *testing.T) {
 	if ok, err := g.MayAsk(t.Context(), overlaid(t, "send", `{"to":"bob@corp.example"}`)); err != nil || !ok {
 		t.Errorf("a closed world is not asked: %v %v", ok, err)
 	}
+	open.Trust = contract.Trusted
+	if ok, err := g.MayAsk(t.Context(), open); err != nil || !ok {
+		t.Errorf("a trusted server is not asked what it would do: %v %v", ok, err)
+	}
 	open.Held = "changed"
 	if ok, err := g.MayAsk(t.Context(), open); err != nil || ok {
 		t.Errorf("a server whose tool is held is asked: %v %v", ok, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -44,6 +45,8 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 		return f.setLevel(ctx, m, who, set)
 	case "subscriptions/listen":
 		return f.listen(ctx, m, set)
+	case guard.MethodResolve:
+		return f.resolve(ctx, m, who, set)
 	}
 	return f.guarded(ctx, m, who, set)
 }
@@ -82,7 +85,11 @@ func (f *front) list(ctx context.Context, m *rpc.Message, who *caller, kind cata
 	if err != nil {
 		return internalError(m, err)
 	}
-	return rpc.Reply(m.ID, forHost(l.Result(), who, true))
+	result := l.Result()
+	if kind.Method == catalog.Tools.Method && who.resolves() {
+		result = marked(result)
+	}
+	return rpc.Reply(m.ID, forHost(result, who, true))
 }
 
 func internalError(m *rpc.Message, err error) *rpc.Message {

@@ -62,7 +62,7 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	if refusal := x.permitAnswers(ctx); refusal != nil {
 		return refusal
 	}
-	return x.rounds(ctx, x.before(ctx, x.route.call))
+	return x.rounds(ctx, x.learned(ctx))
 }
 
 // rounds sends the request until its server answers without a question that a host of an older revision has to be asked.
@@ -82,7 +82,7 @@ func (x *exchange) goOnWith(ctx context.Context, answer *guard.Answer) *rpc.Mess
 		}
 		refusal := x.fulfil(ctx, *answer, round-1)
 		if refusal == nil {
-			answer, refusal = x.round(ctx, x.before(ctx, x.route.call))
+			answer, refusal = x.round(ctx, x.learned(ctx))
 		}
 		if refusal != nil {
 			return refusal

@@ -44,6 +44,7 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 		return internalError(m, err)
 	}
 	w := set.welcome()
+	w.capabilities = who.offering(w.capabilities)
 	result := json.RawMessage(`{}`)
 	if w.single != nil && !isDiscovery(w.single) {
 		result = w.single
@@ -77,6 +78,7 @@ func (f *front) discover(ctx context.Context, m *rpc.Message, who *caller, set *
 	if w.single != nil && isDiscovery(w.single) {
 		result = w.single
 	}
+	w.capabilities = who.offering(w.capabilities)
 	versions, err := json.Marshal(revisions)
 	if err != nil {
 		return internalError(m, err)

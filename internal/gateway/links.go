@@ -52,8 +52,9 @@ type link struct {
 	watches watches
 	notices notices
 	meter   *meter
-	seen    atomic.Pointer[sight] // nil: nothing yet
-	asking  sync.Mutex            // held while a question of the server is matched with a flight
+	seen    atomic.Pointer[sight]         // nil: nothing yet
+	mute    atomic.Pointer[upstream.Conn] // that has answered that it does not resolve tools
+	asking  sync.Mutex                    // held while a question of the server is matched with a flight
 
 	missed atomic.Bool // hosts were told what there is without it
 

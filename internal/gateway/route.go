@@ -14,10 +14,13 @@ import (
 
 // A route is where a request goes, and what the guard is asked about it.
 type route struct {
-	link   *link
-	call   *guard.Call
-	tool   json.RawMessage // the tool as it is listed; nil for anything else
-	rename string          // params member that holds the name the host uses; empty if that is the server's own
+	link *link
+	call *guard.Call
+	tool json.RawMessage // the tool as it is listed; nil for anything else
+
+	resolvable bool // whether the server says that it can resolve the tool's contract for arguments
+
+	rename string // params member that holds the name the host uses; empty if that is the server's own
 }
 
 // codeNotFound is what servers answer for a resource they do not have (2025-11-25, Resources, Error Handling).
@@ -157,8 +160,8 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
 		Held: e.Held, Overlay: e.Overlay,
 	}}
-	if m.Method == "tools/call" {
-		r.tool = e.Raw
+	if m.Method == "tools/call" || m.Method == guard.MethodResolve {
+		r.tool, r.resolvable = e.Raw, e.Resolvable
 	}
 	if e.Shown != e.Name {
 		r.rename = e.Name

@@ -112,7 +112,7 @@ func (f *front) ready(m *rpc.Message) (*exchange, *upstream.Conn) {
 		return nil, nil
 	}
 	r, rerr := f.named(m, set, e)
-	if rerr != nil || r.link == nil {
+	if rerr != nil || r.link == nil || r.learns() {
 		return nil, nil
 	}
 	conn := r.link.live()

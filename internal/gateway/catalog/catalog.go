@@ -63,7 +63,9 @@ type Entry struct {
 	Overlay   *overlay.Tool   // what the operator says of it; nil: nothing
 	Declared  contract.Contract
 	Effective contract.Contract // whatever the arguments are
-	Held      string            // why it must not be called although it is shown; "" if it may
+
+	Resolvable bool   // the server says that it can resolve the tool's contract for arguments
+	Held       string // why it must not be called although it is shown; "" if it may
 }
 
 // A Defect is something in a server's list that is not as it should be.
@@ -161,12 +163,27 @@ func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotatio
 	for _, member := range e.Overlay.Static().Narrows(e.Declared) {
 		defects = append(defects, annotation.Defect{Where: "annotations." + member, Reason: "the tool declares worse than the overlay says of it"})
 	}
+	e.Resolvable = resolvable(e.Raw)
 	shown, err := words.ToHosts.WriteTool(e.Raw, e.Effective)
 	if err != nil {
 		return append(defects, annotation.Defect{Where: "annotations", Reason: err.Error()})
 	}
 	e.Raw = shown
 	return defects
+}
+
+// Resolution is the id of the extension for tool resolution, and the member of a tool's _meta that marks it as resolvable.
+const Resolution = "io.modelcontextprotocol/tool-resolution"
+
+// resolvable reports whether a tool is marked as one that can be resolved: as the extension has it, or as SEP-1862.
+func resolvable(tool json.RawMessage) bool {
+	for _, path := range [][]string{{"_meta", Resolution, "resolvable"}, {"resolve"}} {
+		raw, _ := rawjson.Get(tool, path...)
+		if v, ok := rawjson.Bool(raw); ok && v {
+			return true
+		}
+	}
+	return false
 }
 
 // At returns the entry of a template or a server for the resource at a URI.

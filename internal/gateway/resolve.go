@@ -1,0 +1,258 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/upstream"
+)
+
+// resolves reports whether the client has negotiated the extension for tool resolution.
+func (c *caller) resolves() bool {
+	_, ok := rawjson.Get(c.capabilities, "extensions", catalog.Resolution)
+	return ok
+}
+
+// offering adds tool resolution to the capabilities that are told to a host: as the extension to one that has negotiated it, and
+// then also as SEP-1862 has it. Others are told what the servers say, as it is; they may ask all the same.
+func (c *caller) offering(capabilities json.RawMessage) json.RawMessage {
+	if _, tools := rawjson.Get(capabilities, "tools"); !tools || !c.resolves() {
+		return capabilities
+	}
+	out, err := rawjson.Set(capabilities, []byte("true"), "tools", "resolve")
+	if err == nil {
+		out, err = rawjson.Set(out, []byte("{}"), "extensions", catalog.Resolution)
+	}
+	if err != nil {
+		return capabilities // which are not what they should be, and then nothing can be added
+	}
+	return out
+}
+
+// resolve answers tools/resolve: what the contract of a call is, and in _meta what would be decided of it, if that is no plain
+// allow. The answer has the form of the extension where the host has negotiated it, else that of SEP-1862.
+func (f *front) resolve(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
+	r, rerr := f.byName(ctx, m, set, catalog.Tools)
+	if rerr != nil {
+		return rpc.ReplyError(m.ID, rerr)
+	}
+	r.call.Method = "tools/call" // which is what would be decided
+	if err := f.g.learn(ctx, r); err != nil {
+		return internalError(m, err)
+	}
+	resolution, err := f.g.guard.Resolve(ctx, r.call)
+	if err != nil {
+		return internalError(m, err)
+	}
+	// The hints of the list bound every resolution (SEP-1862).
+	for _, member := range r.call.Effective.Narrows(resolution.Contract) {
+		if !strings.Contains(member, ".") {
+			return internalError(m, errors.New("the server says worse of this call than of the tool: "+member))
+		}
+	}
+	shown, _ := rawjson.Get(m.Params, "name")
+	result, err := f.g.resolved(r.tool, shown, resolution.Contract, who.resolves())
+	if err == nil && !resolution.Verdict.Plain() {
+		result, err = guard.WithVerdict(result, resolution.Verdict.Refusal())
+	}
+	if err != nil {
+		return internalError(m, err)
+	}
+	return rpc.Reply(m.ID, forHost(result, who, false))
+}
+
+// resolved writes the result of tools/resolve for a tool that is listed under the given name, a JSON string.
+func (g *Gateway) resolved(tool, name json.RawMessage, c contract.Contract, extension bool) (json.RawMessage, error) {
+	written, err := g.opts.Words.ToHosts.WriteTool(tool, c)
+	if err != nil {
+		return nil, err
+	}
+	annotations, ok := rawjson.Get(written, "annotations")
+	if !ok {
+		annotations = []byte("{}")
+	}
+	// All four hints have to be there, whatever vocabularies are written else.
+	for _, h := range []struct {
+		name string
+		hint contract.Hint
+	}{
+		{"readOnlyHint", c.ReadOnly}, {"destructiveHint", c.Destructive}, {"idempotentHint", c.Idempotent}, {"openWorldHint", c.OpenWorld},
+	} {
+		value := []byte("false")
+		if h.hint == contract.Yes {
+			value = []byte("true")
+		}
+		if annotations, err = rawjson.Set(annotations, value, h.name); err != nil {
+			return nil, err
+		}
+	}
+	result, path := []byte(`{}`), []string{}
+	if !extension {
+		path = []string{"tool"}
+	}
+	for _, member := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"name", name}, {"annotations", annotations}, {"_meta", refinements(written)}} {
+		if member.value == nil {
+			continue
+		}
+		if result, err = rawjson.Set(result, member.value, append(path[:len(path):len(path)], member.name)...); err != nil {
+			return nil, err
+		}
+	}
+	if extension {
+		return rawjson.Set(result, []byte(`"complete"`), "resultType")
+	}
+	return result, nil
+}
+
+// refinements returns what other extensions say of a tool in its _meta; nil if nothing.
+func refinements(tool json.RawMessage) json.RawMessage {
+	meta, _ := rawjson.Get(tool, "_meta")
+	var out json.RawMessage
+	for name, value := range rawjson.Members(meta) {
+		if !strings.HasPrefix(name, "io.modelcontextprotocol/") || name == catalog.Resolution {
+			continue
+		}
+		if out == nil {
+			out = json.RawMessage("{}")
+		}
+		if more, err := rawjson.Set(out, value, name); err == nil {
+			out = more
+		}
+	}
+	return out
+}
+
+// marked returns a result of tools/list in which every tool is marked as one that can be resolved, as the extension has it.
+func marked(result json.RawMessage) json.RawMessage {
+	tools, _ := rawjson.Get(result, "tools")
+	list := []byte{'['}
+	for tool := range rawjson.Elements(tools) {
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		if with, err := rawjson.Set(tool, []byte("true"), "_meta", catalog.Resolution, "resolvable"); err == nil {
+			tool = with
+		}
+		list = append(list, tool...)
+	}
+	if out, err := rawjson.Set(result, append(list, ']'), "tools"); err == nil {
+		return out
+	}
+	return result
+}
+
+// learns reports whether the call's server is asked what the call would do.
+func (r *route) learns() bool {
+	return r.resolvable && r.link.terms.Load().resolve > 0 && r.call.Held == ""
+}
+
+// learned asks the server what its call would do, and then the guard whether it may.
+func (x *exchange) learned(ctx context.Context) guard.Verdict {
+	if err := x.f.g.learn(ctx, x.route); err != nil {
+		return guard.Verdict{Rule: guard.RuleInternal, Message: err.Error()}
+	}
+	return x.before(ctx, x.route.call)
+}
+
+// learn asks the call's server what this very call would do, if it can say and policy lets it see the arguments. A server that does
+// not answer in time, or not to the point, leaves the call as it is: then what is said of the tool counts. What it answers is
+// good for this call only.
+func (g *Gateway) learn(ctx context.Context, r *route) error {
+	r.call.Resolved = nil
+	if !r.learns() {
+		return nil
+	}
+	if may, err := g.guard.MayAsk(ctx, r.call); err != nil || !may {
+		return err
+	}
+	conn, err := r.link.connection(ctx)
+	if err != nil || r.link.mute.Load() == conn {
+		return nil // the call itself will say what is wrong with the server
+	}
+	params, err := r.question(conn, r.link.set.hello)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, r.link.terms.Load().resolve)
+	defer cancel()
+	answer, err := conn.Call(limited, guard.MethodResolve, params)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		g.log.Warn("resolving", "server", r.call.Server, "tool", r.call.Name, "error", err)
+		return nil
+	case answer.Error != nil:
+		if failure := answer.Failure(); failure.Code == rpc.MethodNotFound {
+			r.link.mute.Store(conn)
+		}
+		return nil
+	}
+	return g.take(ctx, r, answer.Result)
+}
+
+// question returns the params of tools/resolve for the route's call. The extension is declared with the request, which servers
+// before 2026-07-28 do not look at.
+func (r *route) question(conn *upstream.Conn, hello upstream.Hello) (json.RawMessage, error) {
+	params, err := rawjson.Set([]byte(`{}`), rawjson.Quote(r.call.Name), "name")
+	if err == nil && r.call.Arguments != nil {
+		params, err = rawjson.Set(params, r.call.Arguments, "arguments")
+	}
+	if err != nil || !conn.Modern() {
+		return params, err
+	}
+	capabilities := hello.Capabilities
+	if capabilities == nil {
+		capabilities = json.RawMessage("{}")
+	}
+	if capabilities, err = rawjson.Set(capabilities, []byte("{}"), "extensions", catalog.Resolution); err != nil {
+		return nil, err
+	}
+	return rawjson.Set(params, capabilities, "_meta", metaCapabilities)
+}
+
+// take reads a server's resolution. One that is of another tool, or that is none, is a defect and says nothing.
+func (g *Gateway) take(ctx context.Context, r *route, result json.RawMessage) error {
+	defect := func(where, reason string) error {
+		return g.defect(ctx, r.call.Server, guard.MethodResolve, r.call.Name, annotation.Defect{Where: where, Reason: reason})
+	}
+	raw, isComplete := rawjson.Get(result, "resultType")
+	if kind, _ := rawjson.String(raw); isComplete && kind != "complete" {
+		return nil // it wants to know something first, which a question is not worth
+	}
+	tool := result
+	if inner, ok := rawjson.Get(result, "tool"); ok {
+		tool = inner
+	}
+	raw, _ = rawjson.Get(tool, "name")
+	if name, ok := rawjson.String(raw); !ok || name != r.call.Name {
+		return defect("name", "the resolution is of another tool")
+	}
+	if _, ok := rawjson.Get(tool, "annotations"); !ok {
+		return defect("annotations", "the resolution has none")
+	}
+	for _, schema := range []string{"inputSchema", "outputSchema"} {
+		listed, _ := rawjson.Get(r.tool, schema)
+		if said, ok := rawjson.Get(tool, schema); ok && string(rawjson.Canonical(said)) != string(rawjson.Canonical(listed)) {
+			return defect(schema, "the resolution has another schema than the tool")
+		}
+	}
+	c, found := g.opts.Words.Reader.ReadResolved(result)
+	for _, d := range found {
+		if err := defect(d.Where, d.Reason); err != nil {
+			return err
+		}
+	}
+	return g.guard.Resolved(ctx, r.call, c)
+}
