@@ -112,6 +112,10 @@ func (fl *flight) progress(m *rpc.Message) {
 	}
 }
 
+// maxFlights bounds the requests over one connection to a server that wait for it. It is less than a host may have in flight
+// (maxInFlight), so that a server which does not answer leaves room for others.
+const maxFlights = 4096
+
 // flights are the requests that wait for one server. The zero flights are ready to use.
 type flights struct {
 	mu   sync.Mutex
@@ -123,11 +127,15 @@ type flights struct {
 }
 
 // depart enters a flight, cancelled when its server has let patience pass without an answer, and returns its params with a
-// progress token of ours in place of the host's: hosts choose theirs freely, and several may share a connection.
-func (fs *flights) depart(fl *flight, params json.RawMessage, patience time.Duration, cancel context.CancelCauseFunc) json.RawMessage {
+// progress token of ours in place of the host's: hosts choose theirs freely, and several may share a connection. It
+// returns false if there are too many.
+func (fs *flights) depart(fl *flight, params json.RawMessage, patience time.Duration, cancel context.CancelCauseFunc) (_ json.RawMessage, ok bool) {
 	fl.fleet, fl.patience, fl.cancel, fl.due = fs, patience, cancel, time.Now().Add(patience)
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
+	if len(fs.by) >= maxFlights {
+		return nil, false
+	}
 	fs.last++
 	fl.number = fs.last
 	if fs.by == nil {
@@ -136,13 +144,13 @@ func (fs *flights) depart(fl *flight, params json.RawMessage, patience time.Dura
 	fs.by[fl.number] = fl
 	fs.lookAfter(patience)
 	if _, ok := rawjson.Get(params, "_meta", "progressToken"); !ok {
-		return params
+		return params, true
 	}
 	replaced, err := rawjson.Set(params, strconv.AppendInt(nil, fl.number, 10), "_meta", "progressToken")
 	if err != nil {
-		return params
+		return params, true
 	}
-	return replaced
+	return replaced, true
 }
 
 // lookAfter has expire called in that time at the latest. The lock must be held.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxInFlight = 1024             // requests of one host connection; further ones wait unread
+	maxInFlight = 8192             // requests of one host connection whose answer is not out; further ones are refused
 	drainTime   = 10 * time.Second // for the answers in flight after the host has left or the gateway ends
 	writeTime   = 2 * time.Second  // for the host to take the last of them
 )
@@ -98,22 +98,32 @@ func (f *front) take(work context.Context, m *rpc.Message) {
 	case m.IsNotification():
 		f.notified(m)
 	default:
-		reqCtx, p := f.begin(work, m)
-		switch {
-		case p == nil:
-			f.write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
-		case m.Method == "initialize":
-			f.respond(reqCtx, p) // nothing may overtake the handshake
-		case !f.swift(reqCtx, p):
-			f.crew.run(func() {
-				select {
-				case f.slots <- struct{}{}:
-					defer func() { <-f.slots }()
-				case <-reqCtx.Done(): // respond says why
-				}
-				f.respond(reqCtx, p)
-			})
-		}
+		f.answerTo(work, m)
+	}
+}
+
+// answerTo sees to the answer to a request. Of too many each is refused: what else the host sends, answers and cancellations
+// among it, has to be read.
+func (f *front) answerTo(work context.Context, m *rpc.Message) {
+	select {
+	case f.slots <- struct{}{}:
+	default:
+		f.write(work, rpc.ReplyError(m.ID, rpc.Errorf(rpc.InternalError, "%d requests of this connection are in flight already", maxInFlight)))
+		return
+	}
+	ctx, p := f.begin(work, m)
+	switch {
+	case p == nil:
+		f.write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
+		<-f.slots
+	case m.Method == "initialize":
+		f.respond(ctx, p) // nothing may overtake the handshake
+		<-f.slots
+	case !f.swift(ctx, p):
+		f.crew.run(func() {
+			f.respond(ctx, p)
+			<-f.slots
+		})
 	}
 }
 

@@ -239,16 +239,23 @@ func (l *link) call(ctx context.Context, fl *flight, method string, params json.
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	params = l.depart(fl, params, cancel)
+	if params, err = l.depart(fl, params, cancel); err != nil {
+		return nil, err
+	}
 	defer l.land(fl)
 	answer, err := conn.Call(ctx, method, params)
 	return answer, l.failed(ctx, err)
 }
 
-// depart enters a flight, whose patience has cancel called, and returns the params to send.
-func (l *link) depart(fl *flight, params json.RawMessage, cancel context.CancelCauseFunc) json.RawMessage {
+// depart enters a flight, whose patience has cancel called, and returns the params to send. A server that does not keep up
+// gets no more, so that its calls do not take the place of other servers'.
+func (l *link) depart(fl *flight, params json.RawMessage, cancel context.CancelCauseFunc) (json.RawMessage, error) {
+	params, ok := l.flights.depart(fl, params, l.timeout(), cancel)
+	if !ok {
+		return nil, fmt.Errorf("server %s: %d requests to it are in flight already", l.server.Name, maxFlights)
+	}
 	l.meter.begin()
-	return l.flights.depart(fl, params, l.timeout(), cancel)
+	return params, nil
 }
 
 // land takes a flight off the books.

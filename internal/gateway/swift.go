@@ -45,11 +45,6 @@ func (f *front) swift(ctx context.Context, p *pending) bool {
 	if x == nil {
 		return false
 	}
-	select {
-	case f.slots <- struct{}{}:
-	default:
-		return false
-	}
 	f.crew.wg.Add(1) // until the answer is out
 	s := &swiftCall{x, p}
 	v := x.before(ctx, x.route.call)
@@ -65,8 +60,12 @@ func (f *front) swift(ctx context.Context, p *pending) bool {
 	x.modernServer = conn.Modern()
 	l, fl := x.route.link, newFlight(f, x.m, x.who)
 	fl.call = x.route.call
-	params = l.depart(fl, params, p.cancel)
-	err := conn.Start(x.withHeaders(ctx, conn, params), x.m.Method, params, func(m *rpc.Message, err error) {
+	params, err := l.depart(fl, params, p.cancel)
+	if err != nil {
+		s.answer(ctx, internalError(x.m, err))
+		return true
+	}
+	err = conn.Start(x.withHeaders(ctx, conn, params), x.m.Method, params, func(m *rpc.Message, err error) {
 		l.land(fl)
 		x.redeemed = nil
 		s.came(ctx, m, l.failed(ctx, err))
