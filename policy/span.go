@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"slices"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/weir-mcp/weir/internal/expression"
+)
+
+// A Span is what a policy may say of calls that share some facts and differ in others. The zero Span is Block for sure.
+type Span struct {
+	Strictest, Mildest Effect
+	Sure               []Match // the rules that match whatever the other facts are
+	Open               []Match // those that match, or not, by the other facts
+}
+
+// Span returns what the policy may say of all calls with these facts, but for those of the given names, of which any value is
+// possible; has of an unknown fact is unknown too. It is sound: no values of the unknown facts give an effect outside of
+// the span. It need not be tight, since two rules may never hold together.
+func (p *Policy) Span(f *Facts, unknown []string) Span {
+	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
+		return Span{}
+	}
+	frame, err := expression.NewFrame(&partial{newActivation(f), unknown})
+	if err != nil {
+		return Span{}
+	}
+	defer frame.Close()
+	var s Span
+	for i := range p.phases[f.Phase] {
+		r := &p.phases[f.Phase][i]
+		m := Match{Rule: r.Name, Effect: r.Effect, Message: expand(r.Message, f)}
+		switch answer, err := frame.Judge(r.condition); {
+		case err != nil:
+			m.Effect = min(r.Effect, Ask, p.fallback)
+			s.Sure = append(s.Sure, m)
+		case answer == expression.Yes:
+			s.Sure = append(s.Sure, m)
+		case answer == expression.Open:
+			// By some values it may fail to be evaluated as well.
+			m.Effect = min(r.Effect, Ask, p.fallback)
+			s.Open = append(s.Open, m)
+			if r.Effect != m.Effect {
+				s.Open = append(s.Open, Match{Rule: r.Name, Effect: r.Effect, Message: m.Message})
+			}
+		}
+	}
+	s.bound(p.fallback)
+	return s
+}
+
+// bound computes the effects. Of the rules that match the strictest counts; without any, the fallback.
+func (s *Span) bound(fallback Effect) {
+	byEffect := func(a, b Match) int { return int(a.Effect) - int(b.Effect) }
+	s.Strictest, s.Mildest = fallback, fallback
+	if len(s.Sure) > 0 {
+		s.Mildest = slices.MinFunc(s.Sure, byEffect).Effect
+		s.Strictest = s.Mildest
+	} else if len(s.Open) > 0 {
+		s.Mildest = max(fallback, slices.MaxFunc(s.Open, byEffect).Effect)
+	}
+	if len(s.Open) > 0 {
+		s.Strictest = min(s.Strictest, slices.MinFunc(s.Open, byEffect).Effect)
+	}
+}
+
+// partial is an activation in which some facts are unknown.
+type partial struct {
+	*activation
+	unknown []string
+}
+
+// ResolveName returns the value of a fact, or of has(fact).
+func (p *partial) ResolveName(name string) (any, bool) {
+	fact := name
+	if present, ok := expression.Present(name); ok {
+		fact = present
+	}
+	if slices.Contains(p.unknown, fact) {
+		return expression.Unknown(), true
+	}
+	return p.activation.ResolveName(name)
+}
+
+// Parent returns nil: there is nothing outside the facts.
+func (*partial) Parent() cel.Activation { return nil }
+
+// FactNames returns the names of all facts, sorted.
+func FactNames() []string {
+	names := make([]string, len(facts))
+	for i := range facts {
+		names[i] = facts[i].name
+	}
+	slices.Sort(names)
+	return names
+}
