@@ -92,7 +92,7 @@ func (g *Guard) peek(ctx context.Context, c *Call) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("reading the agent session: %w", err)
 	}
-	claimed, _ := annotation.ReadRequest(c.Params)
+	claimed, _ := g.opts.Words.Reader.ReadRequest(c.Params)
 	state.Label = label.Join(state.Label, claimed)
 	by := g.rules.Load()
 	d := by.policy.Decide(c.facts(policy.OnCall, state))

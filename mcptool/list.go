@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
 )
 
 // extension is the id of the tool resolution extension, and the member of a tool's _meta that marks it resolvable.
@@ -78,11 +79,28 @@ func (t *Tools) annotated(name string, raw json.RawMessage) (json.RawMessage, er
 	if !ok {
 		return raw, nil
 	}
-	out, err := annotation.WriteTool(raw, d.contract)
+	out, err := writeTool(raw, d.contract)
 	if err != nil {
 		return nil, fmt.Errorf("annotating tool %q: %w", name, err)
 	}
 	return out, nil
+}
+
+// writeTool writes the contract into a tool, in the vocabularies of SEP-1913 and of the hints beside it, and in others where
+// only they have words for what is declared.
+func writeTool(tool []byte, c contract.Contract) ([]byte, error) {
+	ids := []string{"mcp", "sep-1913", "sep-1487", "sep-1560", "sep-1561", "sep-1984"}
+	if c.Output.Private != contract.Unknown {
+		ids = append(ids, "sep-1913-2025-11")
+	}
+	if c.RequiresReview != contract.Unknown {
+		ids = append(ids, "action-metadata")
+	}
+	w, err := annotation.NewWriter(ids...)
+	if err != nil {
+		return nil, err
+	}
+	return w.WriteTool(tool, c)
 }
 
 // marked returns the tool with the mark of a resolvable one.

@@ -11,7 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 )
 
@@ -72,7 +71,7 @@ func encoded(c contract.Contract) (json.RawMessage, error) {
 			break
 		}
 	}
-	tool, err := annotation.WriteTool([]byte(`{}`), c)
+	tool, err := writeTool([]byte(`{}`), c)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the contract: %w", err)
 	}
