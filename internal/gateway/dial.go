@@ -103,6 +103,7 @@ func (l *link) dial(d *dialling, dead *upstream.Conn, tried func()) {
 	default:
 		l.conn, l.pause, l.shut = conn, backoff{}, false
 		l.set.forget("") // what it offers may have changed
+		l.meter.login.Store(nil)
 		l.note(Connected, nil)
 		l.rewatch(conn)
 		l.relevel(conn)
@@ -158,10 +159,11 @@ func (l *link) note(state State, err error) {
 func (l *link) needsLogin(err error) {
 	if l.shut {
 		l.saw(NeedsLogin, err)
-		return
+	} else {
+		l.note(NeedsLogin, err)
 	}
 	l.shut = true
-	l.note(NeedsLogin, err)
+	l.meter.login.Store(l.seen.Load())
 }
 
 // open returns the live connection; nil if there is none. It waits for nothing.

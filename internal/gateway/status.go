@@ -70,6 +70,7 @@ func (g *Gateway) Status() Status {
 				}
 			}
 		}
+		one.add(m.login.Load())
 		slices.Sort(one.Protocols)
 		one.Protocols = slices.Compact(one.Protocols)
 		slices.Sort(one.PIDs)
@@ -139,8 +140,11 @@ func (l *link) trying() (done func()) {
 	return func() { l.seen.CompareAndSwap(now, before) }
 }
 
-// A meter counts the requests to one server.
-type meter struct{ calls, inFlight atomic.Int64 }
+// A meter counts the requests to one server, and keeps that it needs a login when the host that found out has left.
+type meter struct {
+	calls, inFlight atomic.Int64
+	login           atomic.Pointer[sight] // nil: not needed, as far as is known
+}
 
 // begin counts a request, which is in flight until end is called.
 func (m *meter) begin() {
