@@ -60,7 +60,11 @@ func faulty(name, log string) {
 				_, err := os.Stat(log + ".held")
 				held = err == nil
 			}
-			answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"1"}}`)
+			answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"f","version":"1"}}`)
+		case "resources/list":
+			answer(`{"resources":[{"uri":"test://` + name + `","name":"r"}]}`)
+		case "resources/subscribe":
+			answer(`{}`)
 		case "tools/list":
 			if log != "" {
 				f, _ := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

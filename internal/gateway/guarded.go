@@ -162,7 +162,11 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	if x.holds(conn) {
 		return x.begin(ctx, fl, params)
 	}
-	return l.call(ctx, fl, x.m.Method, params)
+	answer, err := l.call(ctx, fl, x.m.Method, params)
+	if err == nil {
+		l.passed(x.m.Method, x.route.call.Name, answer)
+	}
+	return answer, err
 }
 
 // handOn gives the agent an answer, as far as the guard lets it.

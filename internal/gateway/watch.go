@@ -22,6 +22,7 @@ type watches struct {
 	mu    sync.Mutex
 	lists *watch
 	by    map[string]*watch // by resource
+	kept  bool              // whether somebody sees to it that there is a connection
 }
 
 // A watch is one subscription at a server.
@@ -57,21 +58,6 @@ func (l *link) listens(conn *upstream.Conn, filter json.RawMessage) *watch {
 		w.settle(err)
 	}
 	return w
-}
-
-// rewatch makes the watches anew over a new connection.
-func (l *link) rewatch(conn *upstream.Conn) {
-	l.watches.mu.Lock()
-	defer l.watches.mu.Unlock()
-	l.watches.lists = nil
-	if filter := listFilter(conn); conn.Modern() && len(filter) > len(`{}`) {
-		l.watches.lists = l.listens(conn, filter)
-	}
-	for uri, old := range l.watches.by {
-		w := l.opens(conn, uri)
-		w.users = old.users
-		l.watches.by[uri] = w
-	}
 }
 
 // listFilter names the lists whose changes a server announces.
@@ -124,10 +110,8 @@ func (l *link) subscribe(ctx context.Context, uri string) error {
 	w := l.watches.by[uri]
 	if w == nil {
 		w = l.opens(conn, uri)
-		if l.watches.by == nil {
-			l.watches.by = map[string]*watch{}
-		}
-		l.watches.by[uri] = w
+		l.watches.add(uri, w)
+		l.keep()
 	}
 	w.users++
 	l.watches.mu.Unlock()
