@@ -15,6 +15,10 @@ import (
 type Answer struct {
 	Result json.RawMessage
 	Error  json.RawMessage
+
+	// Own says that nobody else looks at Result any more once After has allowed it, nor at the memory behind its end up to its
+	// capacity. Then the label can be written there, and a large result need not be copied.
+	Own bool
 }
 
 // Raw returns the one that is set.
@@ -84,7 +88,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		o.Answer.Result = stripOwnMeta(a.Result)
 		return o
 	}
-	if o.Answer.Result, err = g.labelled(c, a.Result, said, l); err != nil {
+	if o.Answer.Result, err = g.labelled(c, a, said, l); err != nil {
 		return withheld(err)
 	}
 	return o
