@@ -68,7 +68,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	}
 	facts := c.facts(policy.OnResult, state)
 	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(said)
-	v, err := g.settle(ctx, c, facts, a.Raw())
+	v, err := g.settle(ctx, matter{c, facts, g.trace(c, facts), a.Raw()})
 	if err != nil {
 		return withheld(err)
 	}
@@ -80,6 +80,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		return withheld(err)
 	}
 	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})
+	g.entered(c, a, l)
 	switch {
 	case a.Error != nil:
 		o.Answer = a

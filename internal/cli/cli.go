@@ -83,6 +83,7 @@ happens, asks a person where policy says so, and keeps a record.`,
 		newAnnotate,
 		newPolicy,
 		newOverlay,
+		newBench,
 		newConfig,
 		newVersion,
 	} {
