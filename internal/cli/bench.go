@@ -97,11 +97,7 @@ func (f *benchFlags) read(path string) (*evaluate.Data, evaluate.Options, error)
 	}
 	var sets []*overlay.Set
 	for _, path := range f.overlays {
-		src, err := readFile(path)
-		if err != nil {
-			return nil, opts, &failure{exitUsage, fmt.Errorf("reading an overlay: %w", err), ""}
-		}
-		set, err := overlay.Load(shorten(path), src)
+		set, err := loadOverlay(path)
 		if err != nil {
 			return nil, opts, err
 		}
