@@ -31,6 +31,7 @@ type Tool struct {
 	Declared  contract.Contract // what is said of it
 	Effective contract.Contract // what counts
 	Varies    bool              // arguments or the server may narrow the contract for a call
+	Fixed     bool              // the agent chooses nothing in the call, as when it reads a resource that is listed
 }
 
 // String returns "server/name".
@@ -43,7 +44,9 @@ func (t Tool) Brings() (untrusted, private bool) {
 }
 
 // MayReach reports whether what the tool is given may get to a destination.
-func (t Tool) MayReach(d contract.Destination) bool { return t.Effective.Assume().Destinations.Has(d) }
+func (t Tool) MayReach(d contract.Destination) bool {
+	return !t.Fixed && t.Effective.Assume().Destinations.Has(d)
+}
 
 // A Goal is what must not happen unseen: that a call goes to a destination out of a session with a label.
 type Goal struct {
@@ -189,7 +192,7 @@ func classesOf(tools []Tool, byName bool) []Tool {
 	seen := map[string]bool{}
 	var out []Tool
 	for _, t := range tools {
-		k := []string{t.Method, t.Trust.String(), t.Declared.String(), t.Effective.String(), map[bool]string{true: "varies"}[t.Varies]}
+		k := []string{t.Method, t.Trust.String(), t.Declared.String(), t.Effective.String(), map[bool]string{true: "varies"}[t.Varies], map[bool]string{true: "fixed"}[t.Fixed]}
 		if byName {
 			k = append(k, t.Server, t.Name)
 		}

@@ -2,6 +2,7 @@ package analyze_test
 
 import (
 	"context"
+	"encoding/xml"
 	"fmt"
 	"strings"
 	"testing"
@@ -191,5 +192,39 @@ func TestClaims(t *testing.T) {
 		if err != nil || r.Proved == claims {
 			t.Errorf("claims %t: proved %t, %v", claims, r.Proved, err)
 		}
+	}
+}
+
+// A picture of tools with hostile names is still one picture.
+func TestPictures(t *testing.T) {
+	evil := send
+	evil.Name = "</text><script>alert(1)</script>\"];\n\x1b"
+	r, err := analyze.Examine(t.Context(), policy.Default(), []analyze.Tool{web, file, evil, note})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Before.Proved || len(r.Out) != 1 || len(r.Untrusted) != 1 || len(r.Private) != 1 {
+		t.Errorf("%+v", r)
+	}
+	for _, as := range []analyze.Picture{analyze.SVG, analyze.DOT, analyze.Mermaid} {
+		var b strings.Builder
+		if err := r.Draw(&b, as); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "<script") && as != analyze.DOT || strings.ContainsRune(b.String(), 0x1b) || !strings.Contains(b.String(), "s/web") {
+			t.Errorf("%s:\n%s", as, b.String())
+		}
+		if as == analyze.SVG {
+			if err := xml.Unmarshal([]byte(b.String()), new(struct{})); err != nil {
+				t.Errorf("the SVG is no XML: %v", err)
+			}
+		}
+	}
+	if err := r.Draw(&strings.Builder{}, "png"); err == nil {
+		t.Error("an unknown picture is drawn")
+	}
+	f := r.Findings()
+	if f.All[0].Rule != "trifecta-guarded" && f.All[0].Rule != "trifecta-open" {
+		t.Errorf("found %+v", f.All)
 	}
 }

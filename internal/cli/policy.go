@@ -18,7 +18,7 @@ func newPolicy(env *Env) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
 	}
-	cmd.AddCommand(newPolicyCheck(env), newPolicyDefault(env))
+	cmd.AddCommand(newPolicyCheck(env), newPolicyDefault(env), newPolicyProve(env))
 	return cmd
 }
 
