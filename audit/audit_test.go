@@ -162,10 +162,10 @@ func TestExtendsRefusesAnotherHistory(t *testing.T) {
 		}
 	}
 	for i, l := range logs {
-		if err := l.Extends(t.Context(), notes[i], key.Verifier()); err != nil {
+		if err := audit.Extends(t.Context(), l.Storage(), notes[i], key.Verifier()); err != nil {
 			t.Error(err)
 		}
-		if err := l.Extends(t.Context(), notes[1-i], key.Verifier()); !errors.Is(err, audit.ErrDamaged) {
+		if err := audit.Extends(t.Context(), l.Storage(), notes[1-i], key.Verifier()); !errors.Is(err, audit.ErrDamaged) {
 			t.Errorf("the checkpoint of another log: %v", err)
 		}
 	}

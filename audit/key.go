@@ -36,7 +36,7 @@ func NewKey(origin string) (*Key, error) {
 // by its owner only; of several processes that do so at once, all get the same key. The origin does not count for a key
 // that is there. A file that others may read is refused.
 func OpenKey(path, origin string) (*Key, error) {
-	k, err := readKey(path)
+	k, err := ReadKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return k, err
 	}
@@ -46,10 +46,11 @@ func OpenKey(path, origin string) (*Key, error) {
 	if err := writeKey(path, k, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("writing the key: %w", err)
 	}
-	return readKey(path)
+	return ReadKey(path)
 }
 
-func readKey(path string) (*Key, error) {
+// ReadKey returns the key in the file at path.
+func ReadKey(path string) (*Key, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the key: %w", err)

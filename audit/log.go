@@ -118,7 +118,7 @@ func (l *Log) sign(ctx context.Context, make func(Head, Checkpoint) ([]byte, err
 	err := try()
 	if path := l.Key().path; errors.Is(err, ErrKey) && path != "" {
 		for _, file := range []string{path, path + nextSuffix} {
-			k, readErr := readKey(file)
+			k, readErr := ReadKey(file)
 			if readErr != nil {
 				continue
 			}

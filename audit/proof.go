@@ -144,12 +144,12 @@ func openAny(b []byte, verifier string) (*statement, error) {
 
 // Extends reports whether the log as it is extends what an older checkpoint states, which the key has signed. If not, the error
 // is [ErrDamaged]: the log was shortened or rewritten.
-func (l *Log) Extends(ctx context.Context, checkpoint []byte, verifier string) error {
+func Extends(ctx context.Context, st Storage, checkpoint []byte, verifier string) error {
 	old, err := openAny(checkpoint, verifier)
 	if err != nil {
 		return err
 	}
-	head, err := l.store.Head(ctx)
+	head, err := st.Head(ctx)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (l *Log) Extends(ctx context.Context, checkpoint []byte, verifier string) e
 	if old.size == 0 {
 		return nil
 	}
-	proof, err := tlog.ProveTree(head.Size, old.size, tiles{l.store, head.Size}.reader(ctx, root))
+	proof, err := tlog.ProveTree(head.Size, old.size, tiles{st, head.Size}.reader(ctx, root))
 	if err == nil {
 		err = tlog.CheckTree(proof, head.Size, root, old.size, old.root)
 	}

@@ -55,11 +55,7 @@ type Options struct {
 	Record    record.Recorder   // required; record.Discard() to keep nothing
 	Approvals Approvals         // nil: nothing is ever approved
 	Now       func() time.Time  // nil: time.Now
-
-	TrustText string           // text that counts as the user's own in every session
-	Domains   []string         // the operator's own domains, in lower case; what is below them counts
-	Memory    int              // bytes of what is remembered of sessions to trace values by; zero: 256 MiB
-	Words     annotation.Words // what is read of calls and results, and written to them
+	Words     annotation.Words  // what is read of calls and results, and written to them
 }
 
 // A Guard decides. Make one with [New].
@@ -68,8 +64,6 @@ type Guard struct {
 	rules   atomic.Pointer[rules]
 	origins origins
 	written memos // annotations of requests, by agent session, and of results, by where they come from
-
-	memories memories
 }
 
 // New returns a guard.
@@ -80,10 +74,7 @@ func New(opts Options) (*Guard, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Memory == 0 {
-		opts.Memory = defaultMemory
-	}
-	g := &Guard{opts: opts, memories: memories{limit: opts.Memory}}
+	g := &Guard{opts: opts}
 	g.Swap(opts.Policy, opts.Mode)
 	return g, nil
 }
@@ -154,15 +145,13 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if c.Held != "" {
 		return g.hold(ctx, c, facts)
 	}
-	found := g.trace(c, facts)
-	v, err := g.settle(ctx, matter{c, facts, found, nil})
+	v, err := g.settle(ctx, c, facts, nil)
 	if err != nil {
 		return denied(err)
 	}
 	if !v.Allowed() {
 		return v
 	}
-	g.left(c, facts, found)
 	if c.asked {
 		if v.Params, err = g.reply(ctx, c, seen); err != nil {
 			return denied(err)
@@ -172,7 +161,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if v.Params, err = g.upward(c, seen); err != nil {
 		return denied(err)
 	}
-	if _, err := g.opts.Sessions.Count(ctx, c.Session.Key); err != nil {
+	if err := g.opts.Sessions.Tally(ctx, c.Session.Key); err != nil {
 		return denied(fmt.Errorf("counting the call: %w", err))
 	}
 	return v
@@ -182,9 +171,6 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
 	state, err := g.open(ctx, c)
 	if err != nil {
-		return session.State{}, err
-	}
-	if err := g.hear(ctx, c); err != nil {
 		return session.State{}, err
 	}
 	claimed, defects := g.opts.Words.Reader.ReadRequest(c.Params)
@@ -211,17 +197,8 @@ func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
 	return state, nil
 }
 
-// A matter is what there is to decide on.
-type matter struct {
-	call   *Call
-	facts  *policy.Facts
-	found  *finding
-	answer json.RawMessage // nil before there is one
-}
-
 // settle decides on the facts, redeems an approval where one is needed, and records the decision.
-func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
-	c, f := m.call, m.facts
+func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer json.RawMessage) (Verdict, error) {
 	by := g.rules.Load()
 	d := ruling{by.policy.Decide(f), by.policy.Digest()}
 	v := Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}
@@ -235,9 +212,9 @@ func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 	canonical := c.canonicalParams()
 	e.Arguments = canonical.digest
 	if v.Effect == policy.Ask {
-		v.Question = g.question(m, d, canonical.text)
+		v.Question = g.question(c, f, d, answer, canonical.text)
 		e.Binding = v.Question.Binding
-		if err := g.answered(ctx, m, d, &v); err != nil {
+		if err := g.redeem(ctx, c, &v, d.by); err != nil {
 			return Verdict{}, err
 		}
 	}
@@ -245,7 +222,7 @@ func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 	if v.Effect != d.Effect {
 		e.Decided = d.Effect.String()
 	}
-	if err := g.opts.Record.Record(ctx, e); err != nil {
+	if err := g.write(ctx, e, c.waits(f.Phase, v)); err != nil {
 		return Verdict{}, fmt.Errorf("recording the decision: %w", err)
 	}
 	for _, p := range d.Problems {
@@ -268,16 +245,13 @@ func (g *Guard) hold(ctx context.Context, c *Call, f *policy.Facts) Verdict {
 	return v
 }
 
-// raise records that l joins into the call's agent session, and joins it there and into its ancestors. A label that is
-// already covered is neither recorded nor written.
+// raise joins l into the call's agent session and into its ancestors, and records that. A label that is already covered is
+// neither recorded nor written.
 func (g *Guard) raise(ctx context.Context, c *Call, seen, l label.Label) (label.Label, error) {
 	if seen.Covers(l) {
 		return seen, nil
 	}
-	if err := g.recordRise(ctx, c, c.Session.Key, l.Without(seen)); err != nil {
-		return label.Label{}, err
-	}
-	change, err := g.opts.Sessions.Raise(ctx, c.Session.Key, l)
+	change, err := g.raiseRecorded(ctx, c, l, l.Without(seen))
 	if err != nil {
 		return label.Label{}, fmt.Errorf("raising the agent session: %w", err)
 	}
@@ -285,9 +259,7 @@ func (g *Guard) raise(ctx context.Context, c *Call, seen, l label.Label) (label.
 }
 
 func (g *Guard) recordRise(ctx context.Context, c *Call, key string, added label.Label) error {
-	e := g.event(record.Label, c)
-	e.Session, e.Label = key, &added
-	if err := g.opts.Record.Record(ctx, e); err != nil {
+	if err := g.opts.Record.Record(ctx, g.rise(c, key, added)); err != nil {
 		return fmt.Errorf("recording the label: %w", err)
 	}
 	return nil

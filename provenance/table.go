@@ -73,7 +73,7 @@ func (t *table) take(places []place, kind Kinds) {
 func (t *table) put(p place, kind Kinds) {
 	key, at := p.hash|uint32(kind&kindMask), p.at+1
 	b := t.bucketOf(p.hash)
-	same, first, second, oldest := 0, -1, -1, 0
+	same, oldestSame, oldest := 0, -1, 0
 	for i := range slots {
 		if b.places[i] < b.places[oldest] {
 			oldest = i
@@ -83,17 +83,14 @@ func (t *table) put(p place, kind Kinds) {
 				return
 			}
 			same++
-			switch {
-			case first < 0 || b.places[i] < b.places[first]:
-				first, second = i, first
-			case second < 0 || b.places[i] < b.places[second]:
-				second = i
+			if oldestSame < 0 || b.places[i] < b.places[oldestSame] {
+				oldestSame = i
 			}
 		}
 	}
 	switch {
 	case same >= alike:
-		oldest = second // the oldest says who had it first
+		oldest = oldestSame
 	case b.places[oldest] == 0:
 		t.used++
 	case t.used > len(t.buckets) && t.grow():

@@ -118,6 +118,14 @@ type Change struct {
 // Raise joins the label into the session and all its ancestors. The error is [store.ErrNotFound] if the session was never
 // opened, or an error of the store itself; then the caller must not hand on the data that the label speaks of.
 func (s *Sessions) Raise(ctx context.Context, key string, l label.Label) (Change, error) {
+	return s.RaiseBy(ctx, key, l, s.store.Join)
+}
+
+// A Joiner joins a label into a session as [store.Store] does, and may write down that it did, in the same transaction.
+type Joiner func(ctx context.Context, key string, l label.Label, lim store.Limits) (State, []Rise, error)
+
+// RaiseBy raises as Raise does, by a joiner of the store's own. What the session covers is not joined.
+func (s *Sessions) RaiseBy(ctx context.Context, key string, l label.Label, join Joiner) (Change, error) {
 	l = l.Normal()
 	state, err := s.store.Get(ctx, key)
 	if err != nil {
@@ -127,7 +135,7 @@ func (s *Sessions) Raise(ctx context.Context, key string, l label.Label) (Change
 	if state.Label.Covers(s.limits.Join(state.Label, l)) {
 		return Change{Before: state.Label, After: state.Label}, nil
 	}
-	state, rises, err := s.store.Join(ctx, key, l, s.limits)
+	state, rises, err := join(ctx, key, l, s.limits)
 	if err != nil {
 		return Change{}, err
 	}
@@ -141,6 +149,20 @@ func (s *Sessions) Raise(ctx context.Context, key string, l label.Label) (Change
 // [store.ErrNotFound] if the session was never opened.
 func (s *Sessions) Count(ctx context.Context, key string) (int64, error) {
 	return s.store.Count(ctx, key)
+}
+
+// A tallier is a store that can count calls a little later.
+type tallier interface {
+	Tally(ctx context.Context, key string) error
+}
+
+// Tally counts one call of the session: soon, if the store can do that, else at once.
+func (s *Sessions) Tally(ctx context.Context, key string) error {
+	if t, ok := s.store.(tallier); ok {
+		return t.Tally(ctx, key)
+	}
+	_, err := s.store.Count(ctx, key)
+	return err
 }
 
 // List iterates over the principal's sessions, or over all if principal is "", newest first. An error ends the iteration.

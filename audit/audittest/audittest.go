@@ -238,7 +238,7 @@ func testSign(f *fixture) {
 	}
 	f.equal("sizes", []int64{20, 30}, sizes)
 	for _, note := range notes {
-		f.equal("error", nil, f.log.Extends(f.Context(), note, f.log.Key().Verifier()))
+		f.equal("error", nil, audit.Extends(f.Context(), f.Store, note, f.log.Key().Verifier()))
 	}
 	report := f.verify()
 	f.equal("signed", int64(30), report.Signed)
@@ -306,7 +306,7 @@ func testRotate(f *fixture) {
 	for range 2 {
 		f.equal("error", nil, f.log.Rotate(f.Context(), start))
 	}
-	f.equal("error", nil, f.log.Extends(f.Context(), before, first))
+	f.equal("error", nil, audit.Extends(f.Context(), f.Store, before, first))
 	f.append(7, 10)
 	if _, err := f.log.Checkpoint(f.Context()); err != nil {
 		f.Fatal(err)
@@ -357,7 +357,7 @@ func testHistories(t *testing.T, open New) {
 			rt.Fatalf("-want +got:\n%s", diff)
 		}
 		for _, note := range notes {
-			if err := f.log.Extends(t.Context(), note, f.log.Key().Verifier()); err != nil {
+			if err := audit.Extends(t.Context(), f.Store, note, f.log.Key().Verifier()); err != nil {
 				rt.Fatal(err)
 			}
 		}

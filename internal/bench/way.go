@@ -140,9 +140,9 @@ func (w *way) openHTTP(ctx context.Context, dir, profile string) error {
 // weirFlags are what the two ways through Weir differ in.
 func weirFlags(name, dir string) []string {
 	if name == weirOff {
-		return []string{"--mode", "audit", "--record", "none", "--pins", "none"}
+		return []string{"--mode", "audit", "--record", "none", "--store", "memory", "--pins", "none"}
 	}
-	return []string{"--record", filepath.Join(dir, "events.jsonl")}
+	return []string{"--store", filepath.Join(dir, "state.db")}
 }
 
 // A process plays a role.

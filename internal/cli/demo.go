@@ -48,7 +48,7 @@ harmless call passed.`,
 
 // throughWeir returns the way to the servers of a story through this program.
 func throughWeir(exe, transport string) demo.Connect {
-	argv := []string{exe, "run", "--config", "{config}", "--record", "none", "--pins", "none", "--log-level", "error"}
+	argv := []string{exe, "run", "--config", "{config}", "--record", "none", "--store", "memory", "--pins", "none", "--log-level", "error"}
 	if transport == "http" {
 		return demo.HTTPCommand(endpoint, append(argv, "--listen", "{address}")...)
 	}

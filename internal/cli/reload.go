@@ -188,9 +188,9 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	}
 	late("listen", before.Listen != after.Listen)
 	late("http", !reflect.DeepEqual(before.HTTP, after.HTTP))
+	late("store", before.Store != after.Store)
 	late("record", before.Record != after.Record)
 	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
-	late("domains", !reflect.DeepEqual(before.Domains, after.Domains))
 	late("pins", before.Pins != after.Pins)
 	late("limits.message", before.MaxMessage != after.MaxMessage)
 	return out

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,7 +18,6 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
-	"github.com/weir-mcp/weir/record"
 )
 
 // A service is what a command serves, and how.
@@ -28,20 +26,18 @@ type service struct {
 	baseEnv []string               // of servers
 	reload  func() (*setup, error) // loads the setup again; nil if it never changes
 	log     *slog.Logger
-
-	trustText string                 // what the user says beforehand
-	serves    atomic.Pointer[string] // where hosts are served; nil before they are
+	serves  atomic.Pointer[string] // where hosts are served; nil before they are
 }
 
 // serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration
 // or on standard input and output.
 func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	log := s.log
-	recorder, closeRecord, err := e.openRecord(s.config, log)
+	kept, err := e.openState(ctx, s.config, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeRecord()) }()
+	defer func() { err = errors.Join(err, kept.Close()) }()
 	locked, err := e.openPins(s.config)
 	if err != nil {
 		return err
@@ -56,10 +52,11 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	}
 	keys := e.keychain(s.setup)
 	g, err := gateway.New(gateway.Options{
-		Servers: s.overlaid(keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode, Record: recorder,
+		Servers: s.overlaid(keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode,
+		Sessions: kept.sessions, Record: kept.record,
 		Approval: s.config.Approval, Startup: s.config.Startup,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
-		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
+		Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
 	if err != nil {
 		return err
@@ -131,41 +128,6 @@ func missing(c *config.Config) []config.Problem {
 		}
 	}
 	return problems
-}
-
-// openRecord opens the record that the configuration asks for.
-func (e *Env) openRecord(c *config.Config, log *slog.Logger) (record.Recorder, func() error, error) {
-	path := c.Record
-	switch path {
-	case config.NoRecord:
-		log.Warn("no record is kept")
-		return record.Discard(), func() error { return nil }, nil
-	case "":
-		dir, err := e.stateDir()
-		if err != nil {
-			return nil, nil, err
-		}
-		path = filepath.Join(dir, "events.jsonl")
-	}
-	f, err := record.OpenFile(path)
-	if err != nil {
-		return nil, nil, &failure{exitUsage, fmt.Errorf("opening the record: %w", err), "name another file with --record, or none"}
-	}
-	log.Info("recording", "file", path)
-	return record.NewLines(f), f.Close, nil
-}
-
-// stateDir returns the directory where weir keeps what it must remember, as the XDG Base Directory
-// Specification has it.
-func (e *Env) stateDir() (string, error) {
-	if dir, _ := e.getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "weir"), nil
-	}
-	if home, _ := e.getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "weir"), nil
-	}
-	return "", &failure{exitUsage, errors.New("no place for the record: neither XDG_STATE_HOME nor HOME is set"),
-		"name a file with --record, or none"}
 }
 
 // inherited are the variables that servers of weir run get from weir's own environment; all others could be the

@@ -55,11 +55,7 @@ variable, so that no secret has to stand on a command line.`,
 			if err := flags.apply(s.config); err != nil {
 				return usage(cmd, err)
 			}
-			words, err := flags.words()
-			if err != nil {
-				return err
-			}
-			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.Environ, log: flags.logger(env), trustText: words})
+			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.Environ, log: flags.logger(env)})
 		},
 	}
 	flags.add(cmd)

@@ -44,12 +44,12 @@ const NoRecord = "none"
 // A Config is a configuration that passed every check, with defaults set, variables expanded and paths resolved.
 type Config struct {
 	Servers     []Server // in the order of the file, disabled ones included; at least one is enabled
-	Policy      string   // path of the policy file, or name of a profile; "" is the built-in policy
-	Domains     []string // the operator's own domains, in lower case
+	Policy      string   // path of the policy file; "" is the built-in policy
 	Overlays    []string // paths of the operator's overlay files, the first counts most
 	NoCatalogue bool     // whether the catalogue's overlays do not apply
 	Mode        policy.Mode
 	Record      string // path of the record; NoRecord, or "" for the default place
+	Store       string // where state is kept: MemoryStore, a path, a postgres:// URL, or "" for the default place
 	Listen      string // host:port of the HTTP endpoint; "" serves stdio
 	HTTP        Listener
 	Approval    time.Duration // how long a question to a person stays open

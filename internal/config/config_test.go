@@ -33,6 +33,7 @@ version: 1
 mode: warn
 policy: rules/policy.yaml
 record: /var/log/weir.jsonl
+store: postgres://weir:${TOKEN}@db/weir
 listen: :8080
 http:
   token: ${HTTP_TOKEN}
@@ -93,7 +94,7 @@ annotations:
 	}
 	want := &config.Config{
 		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
-		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Listen: "127.0.0.1:8080",
+		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Store: "postgres://weir:t0k@db/weir", Listen: "127.0.0.1:8080",
 		Approval: 90 * time.Second, Startup: 2 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
 		Words: config.Words{ToHosts: []string{"mcp", "sep-1913", "trust-annotations"}, ToServers: []string{}, Labels: annotation.Meanings{
 			"com.example/label": {"confidential": {"pii", "regulated:GDPR"}, "true": {"credentials"}, "public": {}}}},

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"errors"
 
 	"github.com/zalando/go-keyring"
 )
@@ -28,7 +27,7 @@ func (SystemRing) Set(ctx context.Context, key, value string) error {
 // Delete forgets a key. It need not be there.
 func (SystemRing) Delete(ctx context.Context, key string) error {
 	_, err := within(ctx, func() (string, error) { return "", keyring.Delete(ringService, key) })
-	if errors.Is(err, keyring.ErrNotFound) {
+	if err == keyring.ErrNotFound {
 		return nil
 	}
 	return err

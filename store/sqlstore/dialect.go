@@ -24,6 +24,7 @@ type dialect struct {
 	begin    string            // a write transaction
 	lock     string            // follows the statement that reads the state, which then no other transaction can read so
 	snapshot string            // a transaction that reads
+	size     string            // how many bytes the database has
 	types    *strings.Replacer // of the words in the schema
 
 	conflict func(error) bool // whether a transaction that ended so had no effect, because of another, and is worth another attempt
@@ -35,12 +36,14 @@ func dialectOf(target string) *dialect {
 		return &dialect{
 			name: "postgres", open: openPostgres, begin: "begin isolation level read committed", lock: " for update",
 			snapshot: "begin isolation level repeatable read read only",
+			size:     "select pg_database_size(current_database())",
 			types:    strings.NewReplacer("INT", "bigint", "BYTES", "bytea", "TEXT", `text collate "C"`),
 			conflict: postgresConflict, lost: postgresLost,
 		}
 	}
 	return &dialect{
 		name: "sqlite", open: openSQLite, begin: "begin immediate", snapshot: "begin",
+		size:     "select page_count * page_size from pragma_page_count, pragma_page_size",
 		types:    strings.NewReplacer("INT", "integer", "BYTES", "blob", "TEXT", "text"),
 		conflict: sqliteConflict, lost: func(err error) bool { return errors.Is(err, driver.ErrBadConn) },
 	}

@@ -1,0 +1,314 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+func newSession(env *Env) *cobra.Command {
+	var place string
+	cmd := &cobra.Command{
+		Use:   "session",
+		Short: "List agent sessions, end them, or lower their labels",
+		Long: `A label of an agent session only rises, whatever agents, servers and hosts say. Only a person can
+lower it or end the session, here, and the log keeps that they did and why.`,
+		Example: "  weir session list\n  weir session declassify KEY --drop pii --why 'test data'\n  weir session end KEY --why 'conversation is over'",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    needsSubcommand,
+	}
+	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE` of the sessions: a file or postgres://… (default state.db in\nweir's state directory)")
+	cmd.AddCommand(newSessionList(env, &place), newSessionEnd(env, &place), newSessionDeclassify(env, &place))
+	return cmd
+}
+
+// A sessionReport is a session as JSON.
+type sessionReport struct {
+	Key       string      `json:"key"`
+	Parent    string      `json:"parent,omitempty"`
+	Principal string      `json:"principal"`
+	Label     label.Label `json:"label"`
+	Calls     int64       `json:"calls"`
+	Created   time.Time   `json:"created"`
+	Seen      time.Time   `json:"seen"`
+}
+
+func newSessionList(env *Env, place *string) *cobra.Command {
+	var asJSON bool
+	var principal string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List agent sessions and their labels",
+		Long:    "List agent sessions, the newest first: when they were last seen, their calls and their labels.",
+		Example: "  weir session list\n  weir session list --principal alice --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
+				reports := []sessionReport{}
+				for s, err := range db.List(cmd.Context(), principal) {
+					if err != nil {
+						return err
+					}
+					reports = append(reports, sessionReport{s.Key, s.Parent, s.Principal, s.Label, s.Calls, s.Created, s.Seen})
+				}
+				if asJSON {
+					return writeJSON(env.Stdout, map[string]any{"sessions": reports})
+				}
+				return env.printSessions(reports)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the sessions as JSON")
+	cmd.Flags().StringVar(&principal, "principal", "", "of this `PRINCIPAL` only")
+	return cmd
+}
+
+func (e *Env) printSessions(reports []sessionReport) error {
+	var b strings.Builder
+	for _, r := range reports {
+		fmt.Fprintf(&b, "%s  seen %s, %d calls: %s\n", plain.Text(r.Key, 120), r.Seen.Format(time.RFC3339), r.Calls, labelWords(r.Label))
+	}
+	if len(reports) == 0 {
+		b.WriteString("no sessions\n")
+	}
+	_, err := e.Stdout.Write([]byte(b.String()))
+	return err
+}
+
+// labelWords says a label in a few words.
+func labelWords(l label.Label) string {
+	var words []string
+	for _, flag := range []struct {
+		set  bool
+		word string
+	}{{l.Untrusted, "untrusted"}, {l.Private, "private"}, {l.Malicious, "malicious"}} {
+		if flag.set {
+			words = append(words, flag.word)
+		}
+	}
+	for c := range l.Sensitivity.All() {
+		words = append(words, plain.Text(string(c), 60))
+	}
+	if n := l.Attribution.Len(); n > 0 {
+		words = append(words, fmt.Sprintf("from %d places", n))
+	}
+	if words == nil {
+		return "nothing"
+	}
+	return strings.Join(words, ", ")
+}
+
+// withLedger calls do with a store and the log in it, to write what a person does to a session.
+func (e *Env) withLedger(ctx context.Context, place string, do func(*sqlstore.DB, *ledger.Ledger) error) error {
+	return e.withStore(ctx, place, func(db *sqlstore.DB, target string) (err error) {
+		l, err := e.openLedger(ctx, ledger.Options{DB: db}, target)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, l.Close()) }()
+		return do(db, l)
+	})
+}
+
+// byPerson returns the event of what a person does to a session, because of why.
+func (e *Env) byPerson(kind record.Kind, s store.Session, why string) *record.Event {
+	ev := record.New(kind, time.Now())
+	ev.Session, ev.Parent, ev.Principal, ev.Message = s.Key, s.Parent, s.Principal, why
+	if ev.Where, _ = e.getenv("USER"); ev.Where == "" {
+		ev.Where = fmt.Sprint("uid ", os.Getuid())
+	}
+	return ev
+}
+
+// known returns a session, or why there is none.
+func known(ctx context.Context, db *sqlstore.DB, key string) (store.Session, error) {
+	s, err := db.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return s, &failure{exitUsage, fmt.Errorf("there is no session %.200q", key), "see weir session list"}
+	}
+	return s, err
+}
+
+func needsWhy(why string) error {
+	if strings.TrimSpace(why) == "" {
+		return &failure{exitUsage, errors.New("the log has to say why"), "give --why TEXT"}
+	}
+	return nil
+}
+
+func newSessionEnd(env *Env, place *string) *cobra.Command {
+	var why string
+	cmd := &cobra.Command{
+		Use:     "end KEY",
+		Short:   "End an agent session and all that descend from it",
+		Long:    "Forget an agent session and all that descend from it. If its host goes on with it, it begins without a label.",
+		Example: "  weir session end local/agent:42 --why 'conversation is over'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := needsWhy(why); err != nil {
+				return err
+			}
+			return env.withLedger(cmd.Context(), *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
+				s, err := known(cmd.Context(), db, args[0])
+				if err != nil {
+					return err
+				}
+				e := env.byPerson(record.End, s, why)
+				e.Label = &s.Label
+				keys, err := l.End(cmd.Context(), s.Key, e)
+				if err != nil {
+					return err
+				}
+				for _, key := range keys {
+					fmt.Fprintf(env.Stdout, "ended %s\n", plain.Text(key, 0))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
+	return cmd
+}
+
+func newSessionDeclassify(env *Env, place *string) *cobra.Command {
+	var drop []string
+	var why string
+	cmd := &cobra.Command{
+		Use:   "declassify KEY --drop WORD --why REASON",
+		Short: "Take something out of the label of an agent session",
+		Long: `Take something out of the label of an agent session and of all that descend from it: untrusted,
+private, malicious, or a class of sensitivity such as pii or regulated:GDPR. Dropping private
+drops all that makes the session private, its classes included. Sessions above keep their labels.
+What the agent reads from then on raises the label again.`,
+		Example: "  weir session declassify local/agent:42 --drop pii --why 'synthetic test data'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := needsWhy(why); err != nil {
+				return err
+			}
+			if len(drop) == 0 {
+				return usage(cmd, errors.New("--drop is missing"))
+			}
+			return env.withLedger(cmd.Context(), *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
+				s, err := known(cmd.Context(), db, args[0])
+				if err != nil {
+					return err
+				}
+				e := env.byPerson(record.Declassify, s, why)
+				dropped := dropOf(s.Label, drop)
+				e.Label = &dropped
+				changes, err := l.Lower(cmd.Context(), s.Key, dropped, e)
+				if err != nil {
+					return err
+				}
+				return env.printLowered(changes)
+			})
+		},
+	}
+	cmd.Flags().StringSliceVar(&drop, "drop", nil, "what to take out: untrusted, private, malicious or a `CLASS`")
+	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
+	return cmd
+}
+
+func (e *Env) printLowered(changes []store.Rise) error {
+	if len(changes) == 0 {
+		_, err := fmt.Fprintln(e.Stdout, "nothing of that is in its label")
+		return err
+	}
+	for _, c := range changes {
+		if _, err := fmt.Fprintf(e.Stdout, "%s: %s\n", plain.Text(c.Key, 0), labelWords(c.After)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropOf returns what of a label the words name, with all that implies it.
+func dropOf(l label.Label, words []string) (drop label.Label) {
+	for _, w := range words {
+		switch w {
+		case "untrusted":
+			drop.Untrusted = true
+			drop.Sources = drop.Sources.Union(label.SetOf(label.UntrustedPublic))
+		case "private":
+			drop.Private, drop.Readers = true, l.Readers
+			drop.Sources = drop.Sources.Union(label.SetOf(label.Internal, label.UserSource))
+			drop.Sensitivity = drop.Sensitivity.Union(l.Sensitivity)
+		case "malicious":
+			drop.Malicious, drop.Findings = true, l.Findings
+		default:
+			drop.Sensitivity = drop.Sensitivity.Union(label.SetOf(label.Class(w)))
+		}
+	}
+	return drop
+}
+
+func newState(env *Env) *cobra.Command {
+	var place string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "state",
+		Short:   "Say what is kept where, and how much",
+		Long:    "Say where state is kept, how large it is, and how much of what is in it.",
+		Example: "  weir state\n  weir state --store postgres://weir@db.example.com/weir --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env.withStore(cmd.Context(), place, func(db *sqlstore.DB, target string) error {
+				usage, err := db.Usage(cmd.Context())
+				if err != nil {
+					return err
+				}
+				key, err := env.keyPath(target)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(env.Stdout, stateReport{db.Kind(), showTarget(target), key, usage})
+				}
+				return env.printState(stateReport{db.Kind(), showTarget(target), key, usage})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&place, "store", "", "the `PLACE`: a file or postgres://… (default state.db in weir's state\ndirectory)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	return cmd
+}
+
+// A stateReport is what weir state says.
+type stateReport struct {
+	Kind  string         `json:"kind"`
+	Store string         `json:"store"`
+	Key   string         `json:"key"`
+	Usage sqlstore.Usage `json:"usage"`
+}
+
+func (e *Env) printState(r stateReport) error {
+	u := r.Usage
+	_, err := fmt.Fprintf(e.Stdout, `store     %s, %d bytes
+key       %s
+schema    %d
+sessions  %d
+questions %d
+entries   %d, the first of %s
+`, plain.Text(r.Store, 0), u.Bytes, plain.Text(r.Key, 0), u.Schema, u.Sessions, u.Questions, u.Entries, firstOf(u))
+	return err
+}
+
+func firstOf(u sqlstore.Usage) string {
+	if u.First.IsZero() {
+		return "never"
+	}
+	return u.First.Format(time.RFC3339)
+}

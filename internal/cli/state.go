@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// A state is what a weir that serves keeps, and how.
+type state struct {
+	sessions *session.Sessions
+	record   record.Recorder
+	closers  []io.Closer // in the order in which they were opened
+}
+
+// Close writes what was deferred and closes what was opened.
+func (s *state) Close() error {
+	var all error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		all = errors.Join(all, s.closers[i].Close())
+	}
+	s.closers = nil
+	return all
+}
+
+// keepSessions is how long a session is kept that nothing is heard of. It comes back without a label afterwards, so it is
+// longer than any conversation.
+const keepSessions = 90 * 24 * time.Hour
+
+// openState opens the place where the configuration wants state and events to be kept.
+func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger) (kept *state, err error) {
+	kept = &state{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, kept.Close())
+		}
+	}()
+	if c.Store == config.MemoryStore {
+		kept.sessions = session.New(session.Options{})
+		kept.record, err = e.openRecord(c, kept, log)
+		return kept, err
+	}
+	db, target, err := e.openStore(ctx, c.Store)
+	if err != nil {
+		return kept, err
+	}
+	kept.closers = append(kept.closers, db)
+	kept.sessions = session.New(session.Options{Store: db})
+	if _, err := db.Expire(ctx, time.Now().Add(-keepSessions)); err != nil {
+		return kept, fmt.Errorf("removing old sessions: %w", err)
+	}
+	var also record.Recorder
+	if c.Record != "" {
+		if also, err = e.openRecord(c, kept, log); err != nil {
+			return kept, err
+		}
+	}
+	if c.Record == config.NoRecord {
+		kept.record = also
+		return kept, nil
+	}
+	l, err := e.openLedger(ctx, ledger.Options{DB: db, Also: also, Logger: log}, target)
+	if err != nil {
+		return kept, err
+	}
+	kept.closers = append(kept.closers, l)
+	kept.record = l
+	return kept, nil
+}
+
+// openLedger opens the log in a store, whose checkpoints the key beside it signs.
+func (e *Env) openLedger(ctx context.Context, opts ledger.Options, target string) (*ledger.Ledger, error) {
+	path, err := e.keyPath(target)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Key, err = audit.OpenKey(path, "weir/"+strings.ToLower(rand.Text())); err != nil {
+		return nil, err
+	}
+	l, err := ledger.New(ctx, opts)
+	if errors.Is(err, audit.ErrKey) {
+		return nil, &failure{exitFailure, err, "every weir on one store needs the same key: copy it to " + path}
+	}
+	if errors.Is(err, audit.ErrDamaged) {
+		return nil, &failure{exitFailure, err, "see weir audit verify; to go on, move the store and its key away"}
+	}
+	return l, err
+}
+
+// keyPath returns where the key is that signs the log of a store: beside its file, or in the state directory.
+func (e *Env) keyPath(target string) (string, error) {
+	if !strings.Contains(target, "://") {
+		return target + ".key", nil
+	}
+	dir, err := e.stateDir()
+	return filepath.Join(dir, "audit.key"), err
+}
+
+// openStore opens the store at a target, "" for the default place, and returns the target too.
+func (e *Env) openStore(ctx context.Context, target string) (*sqlstore.DB, string, error) {
+	if target == "" {
+		dir, err := e.stateDir()
+		if err != nil {
+			return nil, "", err
+		}
+		target = filepath.Join(dir, "state.db")
+	}
+	db, err := sqlstore.Open(ctx, target, nil)
+	if err != nil {
+		return nil, "", &failure{exitUsage, fmt.Errorf("opening the store: %w", err), "name another place with --store, or memory"}
+	}
+	return db, target, nil
+}
+
+// openRecord opens the file that events are written to, and adds it to what is closed.
+func (e *Env) openRecord(c *config.Config, kept *state, log *slog.Logger) (record.Recorder, error) {
+	path := c.Record
+	switch path {
+	case config.NoRecord:
+		log.Warn("no record is kept")
+		return record.Discard(), nil
+	case "":
+		dir, err := e.stateDir()
+		if err != nil {
+			return nil, err
+		}
+		path = filepath.Join(dir, "events.jsonl")
+	}
+	f, err := record.OpenFile(path)
+	if err != nil {
+		return nil, &failure{exitUsage, fmt.Errorf("opening the record: %w", err), "name another file with --record, or none"}
+	}
+	log.Info("recording", "file", path)
+	kept.closers = append(kept.closers, f)
+	return record.NewLines(f), nil
+}
+
+// stateDir returns the directory where weir keeps what it must remember, as the XDG Base Directory
+// Specification has it.
+func (e *Env) stateDir() (string, error) {
+	if dir, _ := e.getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "weir"), nil
+	}
+	if home, _ := e.getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "weir"), nil
+	}
+	return "", &failure{exitUsage, errors.New("no place for the state: neither XDG_STATE_HOME nor HOME is set"),
+		"name a file with --store, or memory"}
+}
+
+// showTarget returns a target without the password that may be in it.
+func showTarget(target string) string {
+	if u, err := url.Parse(target); err == nil && strings.Contains(target, "://") {
+		return u.Redacted()
+	}
+	return target
+}

@@ -1,0 +1,208 @@
+// Package ledger writes events of package record into the log of a database, with the labels that they tell of.
+//
+//	l, err := ledger.New(ctx, ledger.Options{DB: db, Key: key})
+//	gateway.Options{Sessions: session.New(session.Options{Store: db}), Record: l}
+//	defer l.Close()
+//
+// A [Ledger] is a [guard.Ledger] and a [record.Deferrer]: Record returns when the event is on disk; what Later takes is there
+// within 50 ms and before Close returns; a label and its event are one transaction. An entry of the log is the event
+// as JSON. Its chain is the agent session, its subject the server and what was called of it, its outcome the event's effect.
+//
+// A ledger has one goroutine of its own. It signs a checkpoint a second after an event, unless one was signed since, and a last one
+// when it is closed.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+var (
+	_ guard.Ledger    = (*Ledger)(nil)
+	_ record.Deferrer = (*Ledger)(nil)
+)
+
+// Options are the options of [New].
+type Options struct {
+	DB     *sqlstore.DB    // required; the ledger does not close it
+	Key    *audit.Key      // required
+	Also   record.Recorder // gets each event first; nil: nobody
+	Every  time.Duration   // how long an event may wait for a checkpoint; zero: a second
+	Logger *slog.Logger    // for checkpoints that could not be signed; nil: none
+}
+
+// A Ledger records events. Make one with [New], and close it.
+type Ledger struct {
+	opts    Options
+	log     *audit.Log
+	encoder record.Encoder
+	grown   chan struct{} // takes one: there is something to sign
+	end     context.CancelFunc
+	ended   chan struct{}
+}
+
+// New returns a ledger. The error is [audit.ErrKey] if the log is signed with another key.
+func New(ctx context.Context, opts Options) (*Ledger, error) {
+	log, err := audit.Open(ctx, opts.DB.Log(), opts.Key)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Every <= 0 {
+		opts.Every = time.Second
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	l := &Ledger{opts: opts, log: log, grown: make(chan struct{}, 1), end: end, ended: make(chan struct{})}
+	go l.sign(ctx)
+	return l, nil
+}
+
+// Close writes what was deferred and signs the last checkpoint.
+func (l *Ledger) Close() error {
+	l.end()
+	<-l.ended
+	ctx := context.Background()
+	err := l.opts.DB.Flush(ctx)
+	_, signErr := l.log.Checkpoint(ctx)
+	if err := errors.Join(err, signErr); err != nil {
+		return fmt.Errorf("closing the log: %w", err)
+	}
+	return nil
+}
+
+// sign signs checkpoints until ctx ends.
+func (l *Ledger) sign(ctx context.Context) {
+	defer close(l.ended)
+	pause := time.NewTimer(l.opts.Every)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.grown:
+		}
+		pause.Reset(l.opts.Every)
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		if _, err := l.log.Checkpoint(ctx); err != nil && ctx.Err() == nil {
+			l.opts.Logger.Error("no checkpoint was signed", "error", err)
+			l.touch()
+		}
+	}
+}
+
+func (l *Ledger) touch() {
+	select {
+	case l.grown <- struct{}{}:
+	default:
+	}
+}
+
+// Record implements [record.Recorder]: it returns when the event is on disk.
+func (l *Ledger) Record(ctx context.Context, e *record.Event) error {
+	entry, err := l.entry(ctx, e)
+	if err != nil {
+		return err
+	}
+	_, err = l.opts.DB.Log().Append(ctx, []audit.Entry{entry})
+	l.touch()
+	return err
+}
+
+// Later implements [record.Deferrer].
+func (l *Ledger) Later(ctx context.Context, e *record.Event) error {
+	entry, err := l.entry(ctx, e)
+	if err != nil {
+		return err
+	}
+	err = l.opts.DB.Defer(ctx, entry)
+	l.touch()
+	return err
+}
+
+// Joining implements [guard.Ledger].
+func (l *Ledger) Joining(e *record.Event) session.Joiner {
+	return func(ctx context.Context, key string, added label.Label, lim store.Limits) (session.State, []session.Rise, error) {
+		entry, err := l.entry(ctx, e)
+		if err != nil {
+			return session.State{}, nil, err
+		}
+		state, rises, err := l.opts.DB.JoinNoted(ctx, key, added, lim, entry)
+		l.touch()
+		return state, rises, err
+	}
+}
+
+// Lower takes something out of the label of a session and of its descendants, with the event, at a person's word; see
+// [store.Custodian].
+func (l *Ledger) Lower(ctx context.Context, key string, drop label.Label, e *record.Event) ([]store.Rise, error) {
+	entry, err := l.entry(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	defer l.touch()
+	return l.opts.DB.LowerNoted(ctx, key, drop, entry)
+}
+
+// End removes a session and its descendants, with the event, at a person's word; see [store.Custodian].
+func (l *Ledger) End(ctx context.Context, key string, e *record.Event) ([]string, error) {
+	entry, err := l.entry(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	defer l.touch()
+	return l.opts.DB.EndNoted(ctx, key, entry)
+}
+
+// Log returns the log that events are written to.
+func (l *Ledger) Log() *audit.Log { return l.log }
+
+// entry returns the event as an entry, once whoever else records has it.
+func (l *Ledger) entry(ctx context.Context, e *record.Event) (audit.Entry, error) {
+	if l.opts.Also != nil {
+		if err := l.opts.Also.Record(ctx, e); err != nil {
+			return audit.Entry{}, err
+		}
+	}
+	body, err := l.encoder.Encode(e)
+	if err != nil {
+		return audit.Entry{}, fmt.Errorf("encoding event: %w", err)
+	}
+	return audit.Entry{
+		Time: e.Time, Chain: word(e.Session), Kind: word(string(e.Kind)), Subject: Subject(e), Outcome: word(e.Effect), Body: body,
+	}, nil
+}
+
+// Subject returns what an event is found by: the server and what was called of it.
+func Subject(e *record.Event) string {
+	if e.Server == "" && e.Name == "" {
+		return ""
+	}
+	return word(e.Server + "/" + e.Name)
+}
+
+// maxWord bounds what hosts and servers choose, in bytes.
+const maxWord = 1024
+
+// word returns what a log can search for: servers may send anything.
+func word(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), maxWord)], "")
+	return strings.ReplaceAll(s, "\x00", "")
+}

@@ -1,0 +1,39 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"sync"
+)
+
+// A Deferrer is a Recorder that can promise to write an event soon.
+type Deferrer interface {
+	Recorder
+
+	// Later takes the event, which is written a little later, after those that were taken before and before those that are
+	// recorded next. An error means that it is not written.
+	Later(ctx context.Context, e *Event) error
+}
+
+// Later writes the event soon if the recorder can do so, else at once. It is for what is evidence, but of nothing that changes or
+// sends anything.
+func Later(ctx context.Context, r Recorder, e *Event) error {
+	if d, ok := r.(Deferrer); ok {
+		return d.Later(ctx, e)
+	}
+	return r.Record(ctx, e)
+}
+
+// An Encoder writes events as JSON. The zero Encoder is ready. It may be used concurrently.
+type Encoder struct {
+	mu      sync.Mutex
+	encoder encoder
+}
+
+// Encode returns the event as one JSON object, without a newline.
+func (e *Encoder) Encode(v *Event) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	line, err := e.encoder.encode(v)
+	return bytes.Clone(bytes.TrimSuffix(line, []byte{'\n'})), err
+}
