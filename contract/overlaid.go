@@ -72,7 +72,7 @@ func ForCall(overlay, declared, resolution Contract, trust Trust) (said, effecti
 		}
 	}
 	more := resolution.beyond(declared)
-	return overlay.Over(claims).raise(more), Overlaid(overlay, claims, trust).raise(more)
+	return overlay.Over(claims).Raise(more), Overlaid(overlay, claims, trust).Raise(more)
 }
 
 // beyond returns what c says and o does not say as well.
@@ -98,8 +98,8 @@ func (v Values[T]) beyond(o Values[T]) Values[T] {
 	return v
 }
 
-// raise returns c with the dangerous claims of more: the hints that warn, and all that its sets call possible.
-func (c Contract) raise(more Contract) Contract {
+// Raise returns c with the dangerous claims of more: the hints that warn, and all that its sets call possible.
+func (c Contract) Raise(more Contract) Contract {
 	hints := c.hints()
 	for i, h := range more.hints() {
 		if *h == risky[i] {

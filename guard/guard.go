@@ -94,7 +94,7 @@ type Call struct {
 	Arguments json.RawMessage
 
 	Declared  contract.Contract // what the server says of the tool
-	Effective contract.Contract // what counts whatever the arguments are: contract.Overlaid(Overlay.Static(), Declared, Trust)
+	Effective contract.Contract // what counts whatever the arguments are: contract.Overlaid(Overlay.Static(), Declared, Trust), raised by Overlay.Drafted()
 
 	Overlay  *overlay.Tool      // what the operator says of the tool; nil: nothing
 	Resolved *contract.Contract // what the server says of this very call: see [Guard.Resolved]; nil: nothing

@@ -23,7 +23,8 @@ func (c *Call) forArguments() *Call {
 		resolved = *c.Resolved
 	}
 	narrow := *c
-	said, narrow.Effective = contract.ForCall(said, c.Declared, resolved, c.Trust)
+	said, effective := contract.ForCall(said, c.Declared, resolved, c.Trust)
+	said, narrow.Effective = said.Raise(c.Overlay.Drafted()), effective.Raise(c.Overlay.Drafted())
 	narrow.said = &said
 	return &narrow
 }

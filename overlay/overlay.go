@@ -54,6 +54,7 @@
 //
 //   - A server is matched by what the operator has configured, never by what it says of itself.
 //   - [Tool.Static] bounds every [Tool.Refine]: arguments never take a contract out of it.
+//   - A draft raises and lowers nothing, and says nothing of arguments and resources.
 //   - A condition that cannot be evaluated raises if it would have raised, and lowers nothing. A result that a rule cannot
 //     read counts as matched.
 //   - Work is bounded by the sizes of file, arguments and result, and depends on nothing else: no clock, no I/O.
@@ -81,7 +82,7 @@ type Entry struct {
 	Date      string // when they were looked up, as 2006-01-02
 	Checked   string // against what they were checked
 	Unchecked string // why they were not
-	Draft     bool   // nobody has looked at it yet: it only adds to the labels of results
+	Draft     bool   // nobody has looked it over yet: what it says only raises
 	File      string
 	Line      int // in the file, from 1
 }

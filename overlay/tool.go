@@ -64,8 +64,10 @@ func literal(pattern string) int { return len(pattern) - strings.Count(pattern, 
 // Nil says nothing.
 type Tool struct {
 	layers []*definition
-	drafts []*definition // which only add to the labels of results
-	static contract.Contract
+	drafts []*definition // which only raise
+
+	static  contract.Contract
+	drafted contract.Contract
 }
 
 func newTool(layers []*definition) *Tool {
@@ -73,6 +75,7 @@ func newTool(layers []*definition) *Tool {
 	for _, d := range layers {
 		if d.entry.Draft {
 			t.drafts = append(t.drafts, d)
+			t.drafted = t.drafted.Raise(d.possible())
 			continue
 		}
 		t.layers = append(t.layers, d)
@@ -96,6 +99,14 @@ func (t *Tool) Static() contract.Contract {
 		return contract.Contract{}
 	}
 	return t.static
+}
+
+// Drafted returns what drafts say of the tool. It may raise a contract (see [contract.Contract.Raise]) and nothing else.
+func (t *Tool) Drafted() contract.Contract {
+	if t == nil {
+		return contract.Contract{}
+	}
+	return t.drafted
 }
 
 // A Note is why a contract is as it is: a refinement that was applied, or one whose condition could not be evaluated, in which

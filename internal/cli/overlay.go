@@ -39,6 +39,7 @@ type entryReport struct {
 	Date      string   `json:"date,omitempty"`
 	Checked   string   `json:"checked,omitempty"`
 	Unchecked string   `json:"unchecked,omitempty"`
+	Draft     bool     `json:"draft,omitempty"`
 	Tools     []string `json:"tools"` // those with an exact name
 }
 
@@ -49,7 +50,7 @@ func entryReports(s *overlay.Set) []entryReport {
 		if tools == nil {
 			tools = []string{}
 		}
-		all = append(all, entryReport{e.Name, e.Title, e.Source, e.Date, e.Checked, e.Unchecked, tools})
+		all = append(all, entryReport{e.Name, e.Title, e.Source, e.Date, e.Checked, e.Unchecked, e.Draft, tools})
 	}
 	return all
 }
@@ -109,7 +110,11 @@ func checkOverlay(path string) (overlayReport, error) {
 func listed(entries []entryReport) string {
 	var b strings.Builder
 	for _, e := range entries {
-		fmt.Fprintf(&b, "  %-20s %3d tools  %s\n", e.Name, len(e.Tools), e.Title)
+		title := e.Title
+		if e.Draft {
+			title = strings.TrimSpace("draft, only raises " + title)
+		}
+		fmt.Fprintf(&b, "  %-20s %3d tools  %s\n", e.Name, len(e.Tools), title)
 	}
 	return b.String()
 }

@@ -129,7 +129,7 @@ func isName(host string) bool {
 // EmailDomain is email.domain: the domain of one address, as in ann@example.com or Ann <ann@example.com>, in lower case;
 // "" if there are several addresses, or if two readers could see different ones.
 func EmailDomain(s string) string {
-	s = strings.TrimSpace(s)
+	s = strings.Trim(s, " \t")
 	if inner, ok := strings.CutSuffix(s, ">"); ok {
 		name, address, found := strings.Cut(inner, "<")
 		if !found || strings.ContainsAny(name, "<>@,;:\"()[]\\\r\n\x00") {

@@ -86,7 +86,7 @@ func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.A
 		all += min(size, MaxArguments)
 	}
 	return &cost.CallEstimate{
-		CostEstimate: cost.CostEstimate{Min: 1, Max: 1 + all/bytesPerUnit},
+		CostEstimate: cost.Estimate{Min: 1, Max: 1 + all/bytesPerUnit},
 		ResultSize:   upTo(all),
 	}
 }

@@ -6,7 +6,7 @@ import "strings"
 // command with plain or quoted words: if it has operators, redirections, expansions, patterns, escapes, assignments before
 // the command, or comments. What the command does with its words is not looked at.
 func ShellCommand(line string) string {
-	line = strings.TrimSpace(line)
+	line = strings.Trim(line, " \t\n")
 	words := 0
 	var first strings.Builder
 	for i := 0; i < len(line); {

@@ -155,11 +155,11 @@ func said(o *overlay.Overlay, kind Kind, name string) *overlay.Tool {
 func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotation.Defect) {
 	if kind.Method != Tools.Method {
 		e.Declared = Reading()
-		e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust)
+		e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
 		return nil
 	}
 	e.Declared, defects = words.Reader.ReadTool(e.Raw)
-	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust)
+	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
 	for _, member := range e.Overlay.Static().Narrows(e.Declared) {
 		defects = append(defects, annotation.Defect{Where: "annotations." + member, Reason: "the tool declares worse than the overlay says of it"})
 	}
@@ -189,7 +189,7 @@ func resolvable(tool json.RawMessage) bool {
 // At returns the entry of a template or a server for the resource at a URI.
 func (e Entry) At(uri string, o *overlay.Overlay) Entry {
 	e.Name, e.Shown, e.Declared, e.Overlay = uri, uri, Reading(), o.Resource(uri)
-	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust)
+	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
 	return e
 }
 
