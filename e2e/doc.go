@@ -4,7 +4,8 @@
 //
 // Each comparison drives a server twice, directly and through Weir, and walks both answers member by member.
 // Weir may add labels and contracts; everything else has to arrive as the server sent it. Other tests make the
-// policy ask or block, answer as a person would, and look on disk at what happened.
+// policy ask or block, answer as a person would, and look on disk at what happened. One compares the tools of servers that
+// start without a network with the catalogue's entries.
 //
 // The tests need Node.js 20 or later and the packages, so they run only on demand:
 //

@@ -102,7 +102,7 @@ var table = []row{
 		"a program that measures: it plays client, relay and server, and runs the product whole"},
 
 	{"cmd/weir", "internal/cli", "", "net/http os/exec", "hands the process to cli and its exit status back"},
-	{"e2e", "", "", "", "other people's servers and clients against the program; nothing of ours from inside"},
+	{"e2e", "overlay overlay/catalogue", "", "", "other people's servers and clients against the program, and what the catalogue says of them"},
 }
 
 // barredBelow are packages of the standard library that nothing but the listed packages may use.
