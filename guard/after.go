@@ -15,6 +15,10 @@ import (
 type Answer struct {
 	Result json.RawMessage
 	Error  json.RawMessage
+
+	// Own says that nobody else looks at Result any more once After has allowed it, nor at the memory behind its end up to its
+	// capacity. Then the label can be written there, and a large result need not be copied.
+	Own bool
 }
 
 // Raw returns the one that is set.
@@ -64,7 +68,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	}
 	facts := c.facts(policy.OnResult, state)
 	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(said)
-	v, err := g.settle(ctx, c, facts, a.Raw())
+	v, err := g.settle(ctx, matter{c, facts, g.trace(c, facts), a.Raw()})
 	if err != nil {
 		return withheld(err)
 	}
@@ -76,6 +80,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		return withheld(err)
 	}
 	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})
+	g.entered(c, a, l)
 	switch {
 	case a.Error != nil:
 		o.Answer = a
@@ -84,7 +89,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		o.Answer.Result = stripOwnMeta(a.Result)
 		return o
 	}
-	if o.Answer.Result, err = g.labelled(c, a.Result, said, l); err != nil {
+	if o.Answer.Result, err = g.labelled(c, a, said, l); err != nil {
 		return withheld(err)
 	}
 	return o

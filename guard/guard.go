@@ -55,7 +55,11 @@ type Options struct {
 	Record    record.Recorder   // required; record.Discard() to keep nothing
 	Approvals Approvals         // nil: nothing is ever approved
 	Now       func() time.Time  // nil: time.Now
-	Words     annotation.Words  // what is read of calls and results, and written to them
+
+	TrustText string           // text that counts as the user's own in every session
+	Domains   []string         // the operator's own domains, in lower case; what is below them counts
+	Memory    int              // bytes of what is remembered of sessions to trace values by; zero: 256 MiB
+	Words     annotation.Words // what is read of calls and results, and written to them
 }
 
 // A Guard decides. Make one with [New].
@@ -64,6 +68,8 @@ type Guard struct {
 	rules   atomic.Pointer[rules]
 	origins origins
 	written memos // annotations of requests, by agent session, and of results, by where they come from
+
+	memories memories
 }
 
 // New returns a guard.
@@ -74,7 +80,10 @@ func New(opts Options) (*Guard, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	g := &Guard{opts: opts}
+	if opts.Memory == 0 {
+		opts.Memory = defaultMemory
+	}
+	g := &Guard{opts: opts, memories: memories{limit: opts.Memory}}
 	g.Swap(opts.Policy, opts.Mode)
 	return g, nil
 }
@@ -145,13 +154,15 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if c.Held != "" {
 		return g.hold(ctx, c, facts)
 	}
-	v, err := g.settle(ctx, c, facts, nil)
+	found := g.trace(c, facts)
+	v, err := g.settle(ctx, matter{c, facts, found, nil})
 	if err != nil {
 		return denied(err)
 	}
 	if !v.Allowed() {
 		return v
 	}
+	g.left(c, facts, found)
 	if c.asked {
 		if v.Params, err = g.reply(ctx, c, seen); err != nil {
 			return denied(err)
@@ -171,6 +182,9 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
 	state, err := g.open(ctx, c)
 	if err != nil {
+		return session.State{}, err
+	}
+	if err := g.hear(ctx, c); err != nil {
 		return session.State{}, err
 	}
 	claimed, defects := g.opts.Words.Reader.ReadRequest(c.Params)
@@ -197,8 +211,17 @@ func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
 	return state, nil
 }
 
+// A matter is what there is to decide on.
+type matter struct {
+	call   *Call
+	facts  *policy.Facts
+	found  *finding
+	answer json.RawMessage // nil before there is one
+}
+
 // settle decides on the facts, redeems an approval where one is needed, and records the decision.
-func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer json.RawMessage) (Verdict, error) {
+func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
+	c, f := m.call, m.facts
 	by := g.rules.Load()
 	d := ruling{by.policy.Decide(f), by.policy.Digest()}
 	v := Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}
@@ -212,9 +235,9 @@ func (g *Guard) settle(ctx context.Context, c *Call, f *policy.Facts, answer jso
 	canonical := c.canonicalParams()
 	e.Arguments = canonical.digest
 	if v.Effect == policy.Ask {
-		v.Question = g.question(c, f, d, answer, canonical.text)
+		v.Question = g.question(m, d, canonical.text)
 		e.Binding = v.Question.Binding
-		if err := g.redeem(ctx, c, &v, d.by); err != nil {
+		if err := g.answered(ctx, m, d, &v); err != nil {
 			return Verdict{}, err
 		}
 	}

@@ -426,3 +426,23 @@ func BenchmarkBeforeAfter(b *testing.B) {
 		}
 	}
 }
+
+// A result is labelled in its own memory only if nobody else looks at it.
+func TestAfterKeepsResultsOfOthers(t *testing.T) {
+	const text = `{"content":[]}`
+	for _, own := range []bool{false, true} {
+		f := newFixture(t, nil)
+		result := append(make(json.RawMessage, 0, 1000), text...)
+		c := call("read_file", readSalaries, `{"name":"read_file","arguments":{"path":"salaries.csv"}}`)
+		if v := f.g.Before(t.Context(), c); !v.Allowed() {
+			t.Fatal(v)
+		}
+		o := f.g.After(t.Context(), c, guard.Answer{Result: result, Own: own})
+		if !o.Allowed() || len(o.Answer.Result) <= len(text) {
+			t.Fatalf("%+v", o)
+		}
+		if shared := &o.Answer.Result[0] == &result[0]; shared != own || !own && string(result) != text {
+			t.Errorf("own %v: %s, of which the result is part: %v", own, result, shared)
+		}
+	}
+}

@@ -96,7 +96,9 @@ func (g *Guard) peek(ctx context.Context, c *Call) (Verdict, error) {
 	claimed, _ := g.opts.Words.Reader.ReadRequest(c.Params)
 	state.Label = label.Join(state.Label, claimed)
 	by := g.rules.Load()
-	d := by.policy.Decide(c.facts(policy.OnCall, state))
+	facts := c.facts(policy.OnCall, state)
+	g.trace(c, facts)
+	d := by.policy.Decide(facts)
 	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}, nil
 }
 

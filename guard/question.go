@@ -28,6 +28,9 @@ type Question struct {
 	Also      []policy.Match // further rules that ask, in the order of the policy
 	Label     label.Label    // what the session has seen; for a result, of the result
 	Origins   []Origin       // where that came from, oldest first
+	Values    []Value        // the arguments one by one, and where each came from
+	UserWords string         // what the user wrote in this session, as far as the host tells
+	Once      bool           // a yes also covers later calls of the tool to the same destination whose arguments come from nothing worse
 
 	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
 	outerMethod    string
@@ -36,11 +39,13 @@ type Question struct {
 
 // question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
 // arguments, effective contract, session label and policy; for a result, to its exact bytes too.
-func (g *Guard) question(c *Call, f *policy.Facts, d ruling, answer json.RawMessage, canonical []byte) *Question {
+func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
+	c, f := m.call, m.facts
 	q := &Question{
 		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
 		Contract: c.Effective, Arguments: canonical, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: g.origins.of(c.Session),
+		Values: m.found.values, UserWords: m.found.words, Once: once(d, f),
 	}
 	for _, m := range d.Matched {
 		if m.Effect == policy.Ask && m.Rule != d.Rule {
@@ -57,7 +62,7 @@ func (g *Guard) question(c *Call, f *policy.Facts, d ruling, answer json.RawMess
 	seen := must(json.Marshal(f.Session.Label))
 	q.Binding = bind(
 		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
-		c.Effective.String(), string(seen), d.by, f.Phase.String(), string(answer),
+		c.Effective.String(), string(seen), d.by, f.Phase.String(), string(m.answer),
 	)
 	return q
 }

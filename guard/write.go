@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/weir-mcp/weir/contract"
@@ -28,11 +29,15 @@ func (g *Guard) upward(c *Call, s session.State) (json.RawMessage, error) {
 	if err != nil || meta == nil {
 		return c.Params, err
 	}
-	return rawjson.Set(c.Params, meta, "_meta")
+	return rawjson.Add(slices.Clip(c.Params), meta, "_meta")
 }
 
 // labelled returns the result with the label, and without what no server may say. Its _meta is in said.
-func (g *Guard) labelled(c *Call, result, said json.RawMessage, l label.Label) (json.RawMessage, error) {
+func (g *Guard) labelled(c *Call, a Answer, said json.RawMessage, l label.Label) (json.RawMessage, error) {
+	result := a.Result
+	if !a.Own {
+		result = slices.Clip(result)
+	}
 	before, ok := rawjson.Get(said, "_meta")
 	if !ok && rawjson.Kind(said) == '{' {
 		meta, err := g.written.meta("result:"+c.URI(), l, func(l label.Label) (json.RawMessage, error) {
@@ -41,7 +46,7 @@ func (g *Guard) labelled(c *Call, result, said json.RawMessage, l label.Label) (
 		if err != nil || meta == nil {
 			return result, err
 		}
-		return rawjson.Set(result, meta, "_meta")
+		return rawjson.Add(result, meta, "_meta")
 	}
 	said, err := g.opts.Words.ToHosts.WriteResult(stripOwnMeta(said), l)
 	if err != nil {

@@ -45,6 +45,7 @@ const (
 	actAsk     = "ask-before-acting-on-untrusted"
 	leaveAsk   = "ask-before-private-data-leaves"
 	requestAsk = "ask-before-private-data-leaves-in-a-request"
+	linksAsk   = "ask-before-passing-on-links"
 	badAsk     = "ask-after-malicious"
 	reviewAsk  = "ask-when-review-is-required"
 	badBlock   = "withhold-malicious-result"
@@ -77,11 +78,11 @@ var defaultCases = []defaultCase{
 	{"an untrusted session reads", untrusted, reader, unknown, some, policy.Allow, nil},
 	{"an untrusted session reads from the open world", untrusted, openReader, trusted, some, policy.Allow, nil},
 	{"an untrusted session drafts", untrusted, drafts, known, some, policy.Allow, nil},
-	{"an untrusted session drafts at a server nobody vouches for", untrusted, drafts, unknown, some, policy.Ask, rules(actAsk)},
+	{"an untrusted session drafts at a server nobody vouches for", untrusted, drafts, unknown, some, policy.Ask, rules(actAsk, linksAsk)},
 	{"an untrusted session erases", untrusted, eraser, trusted, some, policy.Ask, rules(actAsk)},
-	{"an untrusted session posts", untrusted, poster, trusted, some, policy.Ask, rules(actAsk)},
-	{"an untrusted session mails", untrusted, mailer, trusted, some, policy.Ask, rules(actAsk)},
-	{"an untrusted session uses a silent tool", untrusted, silent, trusted, some, policy.Ask, rules(actAsk)},
+	{"an untrusted session posts", untrusted, poster, trusted, some, policy.Ask, rules(actAsk, linksAsk)},
+	{"an untrusted session mails", untrusted, mailer, trusted, some, policy.Ask, rules(actAsk, linksAsk)},
+	{"an untrusted session uses a silent tool", untrusted, silent, trusted, some, policy.Ask, rules(actAsk, linksAsk)},
 	{"a private session reads", private, reader, unknown, some, policy.Allow, nil},
 	{"a private session reads from the open world", private, openReader, trusted, some, policy.Allow, nil},
 	{"a private session drafts", private, drafts, trusted, some, policy.Allow, nil},
@@ -97,7 +98,7 @@ var defaultCases = []defaultCase{
 	{"both, and a read from a closed world", both, shutReader, trusted, some, policy.Allow, nil},
 	{"both, and a read from what an unknown server calls closed", both, shutReader, unknown, some, policy.Allow, nil},
 	{"both, and a draft", both, drafts, trusted, some, policy.Allow, nil},
-	{"both, and mail", both, mailer, trusted, some, policy.Ask, rules(actAsk, leaveAsk)},
+	{"both, and mail", both, mailer, trusted, some, policy.Ask, rules(actAsk, linksAsk, leaveAsk)},
 	{"credentials, and a read", credentials, reader, unknown, some, policy.Allow, nil},
 	{"credentials, and a read that says public", credentials, contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Public)}, trusted, some, policy.Allow, nil},
 	{"credentials, and a draft", credentials, drafts, trusted, some, policy.Allow, nil},
@@ -202,6 +203,19 @@ func checkDefault(p *policy.Policy) (wrong []string) {
 		Tool:    policy.ToolFacts{Declared: openReader, Annotations: overlaid},
 		Session: policy.SessionFacts{Label: both}, Arguments: []byte(some),
 	}, policy.Allow, nil)
+	for _, c := range tracedCases {
+		check(c.name, c.facts(), c.effect, c.rules)
+	}
+	for _, c := range draftedCases {
+		f := c.facts()
+		f.Call.Stated = false
+		check(c.name, f, c.effect, c.rules)
+	}
+	for _, c := range typedCases {
+		f := c.facts()
+		f.Method = "elicitation/create"
+		check(c.name, f, c.effect, c.rules)
+	}
 	for _, c := range resultCases {
 		check(c.name, &policy.Facts{Phase: policy.OnResult, Session: policy.SessionFacts{Label: both}, Response: &c.result},
 			c.effect, c.rules)
@@ -218,7 +232,8 @@ func TestDefault(t *testing.T) {
 // TestDefaultMutants takes each rule away, and replaces each term of each condition by true and by false: every such change
 // must be seen by a case, so that no part of the policy is there without a reason.
 func TestDefaultMutants(t *testing.T) {
-	term := regexp.MustCompile(`"\w+" in [\w.]+|has\([\w.]+\)|[a-z]+\.[\w.]+( != "[\w/]+")?`)
+	term := regexp.MustCompile(`[a-z]+\.[\w.]+\.(all|exists)\(k, [^)]*\)|size\([\w.]+\) > 0|[a-z]+\.[\w.]+ [!=]= ("[\w/]+"|\["user"\])|` +
+		`"\w+" in [\w.]+|has\([\w.]+\)|[a-z]+\.[\w.]+`)
 	original := policy.Default().Rules()
 	if wrong := checkDefault(load(t, render(original))); len(wrong) > 0 {
 		t.Fatalf("rendering changes the policy: %v", wrong)
@@ -227,6 +242,13 @@ func TestDefaultMutants(t *testing.T) {
 		without := append(append([]policy.Rule(nil), original[:i]...), original[i+1:]...)
 		if len(checkDefault(load(t, render(without)))) == 0 {
 			t.Errorf("no case needs the rule %s", r.Name)
+		}
+		if r.Effect < policy.Allow {
+			weaker := append([]policy.Rule(nil), original...)
+			weaker[i].Effect++
+			if len(checkDefault(load(t, render(weaker)))) == 0 {
+				t.Errorf("no case needs %s to %s", r.Name, r.Effect)
+			}
 		}
 		for _, at := range term.FindAllStringIndex(r.If, -1) {
 			for _, constant := range []string{"true", "false"} {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"time"
+
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/label"
 )
@@ -19,6 +21,9 @@ type Facts struct {
 
 	Roles     Roles     // what the arguments are for
 	Resources Resources // what the call reads and writes
+
+	// Call is what is known of the arguments' parts and of where they came from. Its zero value is the worst: nothing is known.
+	Call CallFacts
 
 	// Response is the label of this result. It is nil on a call.
 	Response      *label.Label
@@ -69,4 +74,30 @@ type SessionFacts struct {
 	Parent string      // the id of the parent session; "" if there is none
 	Label  label.Label // the join of all that entered the session
 	Calls  int         // calls made before this one
+
+	UserWords bool          // the host has told what the user wrote
+	SinceUser time.Duration // since the user's last message; meaningless without UserWords
+	Sent      int           // calls made before this one that sent anything out
+	Recent    int           // calls made in the last minute
+}
+
+// CallFacts is what is known of the arguments of a call. Sets of kinds hold names of provenance: user, trusted, private,
+// untrusted, novel.
+type CallFacts struct {
+	Traced bool // the rest is known
+	Stated bool // the operator has said which arguments are destinations and contents; else all of them may be either
+
+	From      label.Set[string] // kinds of all values but the small ones
+	SmallFrom label.Set[string] // kinds of the small values
+
+	Destinations    label.Set[string] // where something goes
+	Hosts           label.Set[string] // the hosts and mail domains among them
+	DestinationFrom label.Set[string] // kinds of the destinations, novel among them if one is not whole
+	Own             bool              // every destination is in one of the operator's own domains
+	First           bool              // a destination that the session has not sent anything to before
+
+	ContentFrom label.Set[string] // kinds of the contents, but the small ones
+	Links       bool              // they hold a link, an address or an account that neither the user nor a trusted source wrote
+
+	Named bool // the user's words hold the verb with which the tool's name begins
 }

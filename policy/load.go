@@ -25,21 +25,6 @@ const (
 	maxName   = 128 // bytes
 )
 
-//go:embed default.yaml
-var defaultSource []byte
-
-// DefaultSource returns a copy of the built-in policy's file.
-func DefaultSource() []byte { return slices.Clone(defaultSource) }
-
-// Default returns the built-in policy. Each call compiles it anew.
-func Default() *Policy {
-	p, err := Load("default.yaml", defaultSource)
-	if err != nil {
-		panic(fmt.Sprintf("policy: the built-in policy does not load: %v", err)) // the tests load it
-	}
-	return p
-}
-
 // Load reads a policy in YAML, or in the JSON form of SEP-1913 (Policy Layer). The name stands in messages. If anything is
 // wrong with the file, the error is an [Errors] that holds every problem, and there is no policy.
 func Load(name string, src []byte) (*Policy, error) {
@@ -127,7 +112,7 @@ func (l *loader) version(m map[string]document.Member, sepOnly bool) {
 
 // rule reads one rule: ours has if, the SEP's has conditions.
 func (l *loader) rule(n ast.Node) (r rule, isSEP bool) {
-	m, ok := l.Members(n, "rule", []string{"name", "when", "if", "effect", "message", "conditions"})
+	m, ok := l.Members(n, "rule", []string{"name", "when", "if", "effect", "message", "once", "conditions"})
 	if !ok {
 		return rule{}, false
 	}
@@ -156,6 +141,7 @@ func (l *loader) rule(n ast.Node) (r rule, isSEP bool) {
 		r.Effect = l.effect(l.Text(e), allowed)
 	}
 	l.ruleMessage(&r, m)
+	l.once(&r, m)
 	l.condition(&r, m)
 	return r, isSEP
 }
@@ -213,6 +199,23 @@ func (l *loader) ruleMessage(r *rule, m map[string]document.Member) {
 		if name != "{tool}" && name != "{server}" {
 			l.Complain(s.At, "use {tool} or {server}", "unknown placeholder %s", name)
 		}
+	}
+}
+
+// once reads how often the rule's question is put.
+func (l *loader) once(r *rule, m map[string]document.Member) {
+	o, ok := m["once"]
+	if !ok {
+		return
+	}
+	switch s := l.Text(o); {
+	case !s.Present():
+	case s.Value != "destination":
+		l.Complain(s.At, "write once: destination, or leave it out", "unknown value %q of once", s.Value)
+	case r.Effect != Ask:
+		l.Complain(s.At, "remove once", "only a rule with the effect ask can ask once")
+	default:
+		r.Once = true
 	}
 }
 

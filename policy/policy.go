@@ -58,6 +58,7 @@ type Rule struct {
 	Line    int    // in the file, from 1
 	Cost    uint64 // what the condition costs at most, in CEL's units
 	Limited bool   // Cost is counted while the rule runs, not proved at load
+	Once    bool   // of Ask: a yes covers further calls of the tool to the same destination; see [Match]
 }
 
 // A rule is a Rule that can be evaluated.
@@ -111,6 +112,10 @@ type Match struct {
 	Rule    string
 	Effect  Effect // of a rule that could not be evaluated, the strictest of its own, Ask and the default
 	Message string
+
+	// Once says that a yes to the rule's question also covers later calls of the same tool to the same destination in the
+	// same session, as long as their arguments come from nothing worse.
+	Once bool
 }
 
 // Decide returns what the policy says. It changes neither the policy nor the facts.
@@ -135,9 +140,9 @@ func (p *Policy) Decide(f *Facts) Decision {
 		if err != nil {
 			problem := r.problem(p.name, err)
 			d.Problems = append(d.Problems, problem)
-			d.match(Match{r.Name, min(r.Effect, Ask, p.fallback), problem.Msg})
+			d.match(Match{Rule: r.Name, Effect: min(r.Effect, Ask, p.fallback), Message: problem.Msg})
 		} else if matched {
-			d.match(Match{r.Name, r.Effect, expand(r.Message, f)})
+			d.match(Match{r.Name, r.Effect, expand(r.Message, f), r.Once})
 		}
 	}
 	return d

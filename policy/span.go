@@ -95,3 +95,16 @@ func FactNames() []string {
 	slices.Sort(names)
 	return names
 }
+
+// Reads reports whether any rule uses the fact.
+func (p *Policy) Reads(fact string) bool {
+	if p == nil {
+		return false
+	}
+	for _, rules := range p.phases {
+		if slices.ContainsFunc(rules, func(r rule) bool { return r.condition.Reads(fact) }) {
+			return true
+		}
+	}
+	return false
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -71,6 +72,9 @@ var (
 	methodNames      = []string{
 		"tools/call", "resources/read", "prompts/get", "elicitation/create", "sampling/createMessage", "roots/list",
 	}
+	kindNames = []string{"user", "trusted", "private", "untrusted", "novel"}
+	legNames  = []string{"private", "untrusted", "sent"}
+	roleNames = []string{"stated", "drafted"}
 )
 
 // regulated starts the name of a class of regulated data whose regime is named.
@@ -87,7 +91,7 @@ func vocabulary() []fact {
 		requestFacts(),
 		contractFacts("tool.annotations", func(a *activation) *contract.Contract { return a.annotations }),
 		contractFacts("tool.declared", func(a *activation) *contract.Contract { return &a.facts.Tool.Declared }),
-		toolFacts(), responseFacts(), sessionFacts(), serverFacts(), callFacts(),
+		toolFacts(), responseFacts(), sessionFacts(), serverFacts(), callFacts(), argumentFacts(),
 	)
 	return slices.Clip(all)
 }
@@ -162,8 +166,14 @@ func sessionFacts() []fact {
 		boolean("session.untrusted", func(a *activation) bool { return a.session().Untrusted }),
 		boolean("session.malicious", func(a *activation) bool { return a.session().Malicious }),
 		boolean("session.credentials", func(a *activation) bool { return a.session().Sensitivity.Has(label.Credentials) }),
-		fact{name: "session.calls", typ: cel.IntType,
-			get: func(a *activation) ref.Val { return types.Int(a.facts.Session.Calls) }},
+		number("session.calls", func(a *activation) int { return a.facts.Session.Calls }),
+		number("session.sent", func(a *activation) int { return a.facts.Session.Sent }),
+		number("session.recent", func(a *activation) int { return a.facts.Session.Recent }),
+		boolean("session.userWords", func(a *activation) bool { return a.facts.Session.UserWords }),
+		fact{name: "session.sinceUser", typ: cel.IntType,
+			get: func(a *activation) ref.Val { return types.Int(a.facts.Session.SinceUser / time.Second) },
+			has: func(a *activation) bool { return a.facts.Session.UserWords }},
+		texts("session.trifecta", legNames, func(a *activation) ref.Val { return list(a.legs()) }),
 	)
 }
 
@@ -227,6 +237,10 @@ func textsOf(arguments []Argument) []string {
 		out[i] = a.Text
 	}
 	return out
+}
+
+func number(name string, get func(*activation) int) fact {
+	return fact{name: name, typ: cel.IntType, get: func(a *activation) ref.Val { return types.Int(get(a)) }}
 }
 
 func boolean(name string, get func(*activation) bool) fact {

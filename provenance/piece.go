@@ -15,6 +15,7 @@ type piece struct {
 	at         int   // where it begins in the text of its source
 	kinds      Kinds // what it says of where the value came from
 	source     Source
+	place      int  // where it was found, in bytes since the shelf was new
 	loose      bool // it is not the same text, only the same letters and digits
 }
 

@@ -27,14 +27,16 @@
 //   - A piece counts if it is two words or more with six characters, or one word of eight characters, or of four with a
 //     digit in it. A value that is a single shorter word counts as a whole if it has three letters.
 //   - The function words of English ([Common]) neither count nor stand for something unexplained.
-//   - Of places that begin alike, the four newest of each kind are compared.
+//   - Of places that begin alike, the oldest and the three newest of each kind are compared.
 //   - Numbers and texts without a letter count from four digits on.
 //
 // # What an answer is good for
 //
 // A match explains and raises: it says that the value may come from there. Only two kinds may lower anything, [User] and
 // [Trusted], and they are given to a piece only if it is the same text but for the case of letters and the amount of
-// white space, and if neither its beginning nor its end is inside a longer name, address or number. Whatever
+// white space, and if neither its beginning nor its end is inside a longer name, address or number. What both a trusted source
+// and a stranger say is of the one who said it first, so that nothing becomes trusted by being written somewhere and
+// read back. Whatever
 // nothing explains is [Novel]. Who decides has to take Novel for the worst that the session has seen: a model can
 // re-encode anything.
 //
@@ -185,6 +187,17 @@ func (x *Index) Complete() bool { return !x.data.lost }
 
 // Size returns how many bytes the index takes.
 func (x *Index) Size() int { return x.data.size() + x.user.size() }
+
+// Said reports whether the user wrote a word that begins with the letters or digits of stem.
+func (x *Index) Said(stem string) bool {
+	want := string(normal([]byte(stem)).norm)
+	for word := range x.user.places {
+		if want != "" && strings.HasPrefix(word, want) {
+			return true
+		}
+	}
+	return false
+}
 
 // UserWords returns what the user wrote, as far as it is kept.
 func (x *Index) UserWords() string { return string(x.user.text) }

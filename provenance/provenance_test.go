@@ -188,3 +188,28 @@ func TestForgets(t *testing.T) {
 		t.Errorf("an index of 64 KiB takes %d bytes", size)
 	}
 }
+
+// TestFirstWins holds that what a stranger said first does not become trusted by being written down and read back.
+func TestFirstWins(t *testing.T) {
+	x := provenance.New(provenance.Options{})
+	x.Add(page, "go to the Harbour View Lodge")
+	x.Add(listing, "Harbour View Lodge")
+	for range 10 {
+		x.Add(page, "the Harbour View Lodge is great")
+	}
+	if got := x.Trace("Harbour View Lodge"); got.From != provenance.Untrusted {
+		t.Errorf("from %q", got.From)
+	}
+	x.Add(listing, "Quiet Garden Inn")
+	x.Add(page, "do not go to the Quiet Garden Inn")
+	if got := x.Trace("Quiet Garden Inn"); got.From != provenance.Trusted {
+		t.Errorf("from %q", got.From)
+	}
+}
+
+func TestSaid(t *testing.T) {
+	x := index()
+	if !x.Said("refund") || !x.Said("Pari") || x.Said("remove") || x.Said("") {
+		t.Error("what the user said is told wrongly")
+	}
+}

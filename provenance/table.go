@@ -73,7 +73,7 @@ func (t *table) take(places []place, kind Kinds) {
 func (t *table) put(p place, kind Kinds) {
 	key, at := p.hash|uint32(kind&kindMask), p.at+1
 	b := t.bucketOf(p.hash)
-	same, oldestSame, oldest := 0, -1, 0
+	same, first, second, oldest := 0, -1, -1, 0
 	for i := range slots {
 		if b.places[i] < b.places[oldest] {
 			oldest = i
@@ -83,14 +83,17 @@ func (t *table) put(p place, kind Kinds) {
 				return
 			}
 			same++
-			if oldestSame < 0 || b.places[i] < b.places[oldestSame] {
-				oldestSame = i
+			switch {
+			case first < 0 || b.places[i] < b.places[first]:
+				first, second = i, first
+			case second < 0 || b.places[i] < b.places[second]:
+				second = i
 			}
 		}
 	}
 	switch {
 	case same >= alike:
-		oldest = oldestSame
+		oldest = second // the oldest says who had it first
 	case b.places[oldest] == 0:
 		t.used++
 	case t.used > len(t.buckets) && t.grow():

@@ -107,29 +107,34 @@ func (v *value) counts(p piece) bool {
 // neutral reports whether the word at i is one that stands in every text.
 func (v *value) neutral(i int) bool { return common[string(v.norm[i:v.wordEnd(i)])] }
 
-// best returns the longest piece that begins at i. Of pieces of one length the one that the user wrote comes first, then one
-// of a trusted source: who else says the same does not make it theirs.
+// best returns the longest piece that begins at i. Of pieces of one length the one that the user wrote comes first, then the
+// one that came first: who says the same later does not make it theirs.
 func (x *Index) best(v *value, i int, places []int) (best piece) {
 	if v.begins[i] {
 		best = x.user.longest(v, i)
 	}
 	places = x.data.find(v, i, places[:0])
 	for _, place := range places {
-		if p := x.data.piece(v, i, place); p.end > best.end || (p.end == best.end && p.end > 0 && rank(p.kinds) < rank(best.kinds)) {
+		p := x.data.piece(v, i, place)
+		p.place = place
+		if p.end > best.end || (p.end == best.end && p.end > 0 && p.before(best)) {
 			best = p
 		}
 	}
 	return best
 }
 
-// rank orders pieces of one length.
-func rank(k Kinds) int {
-	for i, kind := range []Kinds{User, Trusted, Trusted | Private, Untrusted, Untrusted | Private, Private | Novel} {
-		if k == kind {
-			return i
-		}
+// before reports whether of two pieces of one length the first is to be taken.
+func (p *piece) before(o piece) bool {
+	switch {
+	case o.kinds == User:
+		return false
+	case p.kinds&Novel != o.kinds&Novel:
+		return o.kinds&Novel != 0 && o.kinds&Private == 0
+	case p.kinds&(Trusted|Untrusted) != o.kinds&(Trusted|Untrusted):
+		return p.place < o.place
 	}
-	return int(User | Trusted | Private | Untrusted | Novel)
+	return p.kinds&Private < o.kinds&Private || (p.kinds == o.kinds && p.place < o.place)
 }
 
 // find appends the places where a piece may begin that begins at i in the value.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/policy"
 )
 
 func newConfig(env *Env) *cobra.Command {
@@ -104,6 +105,9 @@ func newConfigReport(s *setup, err error, args []string) *configReport {
 func policyName(c *config.Config) string {
 	if c.Policy == "" {
 		return "built-in"
+	}
+	if _, ok := policy.Profile(c.Policy); ok {
+		return c.Policy
 	}
 	return shorten(c.Policy)
 }

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -49,6 +52,7 @@ type serveFlags struct {
 	record string
 	store  string
 	pins   string
+	trust  []string // texts and files
 	mode   choice
 	level  choice
 }
@@ -56,10 +60,11 @@ type serveFlags struct {
 func (f *serveFlags) add(cmd *cobra.Command) {
 	f.mode = choice{"", []string{"enforce", "warn", "audit"}}
 	f.level = choice{"info", []string{"debug", "info", "warn", "error"}}
-	cmd.Flags().StringVar(&f.policy, "policy", "", "decide by the policy in this `FILE` (default the built-in policy)")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile calm, balanced,\nstrict or read-only (default balanced)")
 	cmd.Flags().StringVar(&f.record, "record", "", "append events to this `FILE` too, or keep none at all")
 	cmd.Flags().StringVar(&f.store, "store", "", "keep state and events in this `PLACE`: a file, postgres://…, or memory\n(default state.db in weir's state directory)")
 	cmd.Flags().StringVar(&f.pins, "pins", "", "keep what tools look like in this `FILE`, or none (default weir.lock beside\nweir.yaml, else in weir's state directory)")
+	cmd.Flags().StringArrayVar(&f.trust, "trust-text", nil, "take this `TEXT`, or what is in the file of that name, for the user's\nown words; may be given several times")
 	addChoice(cmd, &f.mode, "mode", "how far decisions are carried out (default enforce)")
 	addChoice(cmd, &f.level, "log-level", "what to log on standard error")
 }
@@ -92,6 +97,23 @@ func (f *serveFlags) apply(c *config.Config) error {
 	var err error
 	c.Mode, err = policy.ParseMode(f.mode.value)
 	return err
+}
+
+// words returns what --trust-text gives: the content of a file if there is one of that name, else the text itself.
+func (f *serveFlags) words() (string, error) {
+	var all []string
+	for _, text := range f.trust {
+		src, err := readFile(text)
+		switch {
+		case err == nil:
+			text = string(src)
+		case strings.ContainsAny(text, " \n") || errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(text, filepath.Separator):
+		default:
+			return "", &failure{exitUsage, fmt.Errorf("reading --trust-text: %w", err), "name a file, or write the text itself"}
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "\n\n"), nil
 }
 
 // logger returns the logger that --log-level asks for.

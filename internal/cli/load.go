@@ -93,15 +93,20 @@ func joinProblems(err, override error) error {
 	return problems
 }
 
-// loadPolicy reads the policy file at path.
+// loadPolicy reads the policy file at path, or takes the profile of that name.
 func (s *setup) loadPolicy(path string) (err error) {
-	s.files = append(s.files, path)
+	if _, profile := policy.Profile(path); !profile {
+		s.files = append(s.files, path)
+	}
 	s.policy, err = loadPolicy(path)
 	return err
 }
 
-// loadPolicy returns the policy at path. Its problems are policy.Errors; an unreadable file is bad usage too.
+// loadPolicy returns the profile of that name, or the policy at path. Its problems are policy.Errors; an unreadable file is bad usage too.
 func loadPolicy(path string) (*policy.Policy, error) {
+	if p, ok := policy.Profile(path); ok {
+		return p, nil
+	}
 	src, err := readFile(path)
 	if err != nil {
 		return nil, &failure{exitUsage, fmt.Errorf("reading the policy: %w", err), ""}

@@ -18,19 +18,34 @@ func newPolicy(env *Env) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
 	}
-	cmd.AddCommand(newPolicyCheck(env), newPolicyDefault(env))
+	cmd.AddCommand(newPolicyCheck(env), newPolicyDefault(env), newPolicyProve(env))
 	return cmd
 }
 
 func newPolicyDefault(env *Env) *cobra.Command {
 	return &cobra.Command{
-		Use:     "default",
-		Short:   "Print the built-in policy",
-		Long:    "Print the policy that decides when no other is configured, as a file to begin one's own with.",
-		Example: "  weir policy default > policy.yaml",
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := env.Stdout.Write(policy.DefaultSource())
+		Use:   "default [PROFILE]",
+		Short: "Print a built-in policy",
+		Long: `Print a built-in policy as a file to begin one's own with: the profile of that name, calm,
+balanced, strict or read-only; without a name balanced, which decides when no other is configured.`,
+		Example:   "  weir policy default > policy.yaml\n  weir policy default strict",
+		ValidArgs: policy.Profiles(),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return noArgs(cmd, args[1:])
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := policy.Balanced
+			if len(args) > 0 {
+				name = args[0]
+			}
+			src, ok := policy.ProfileSource(name)
+			if !ok {
+				return &failure{exitUsage, fmt.Errorf("no profile is called %.64q", name), "use " + strings.Join(policy.Profiles(), ", ")}
+			}
+			_, err := env.Stdout.Write(src)
 			return err
 		},
 	}

@@ -191,6 +191,7 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("store", before.Store != after.Store)
 	late("record", before.Record != after.Record)
 	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
+	late("domains", !reflect.DeepEqual(before.Domains, after.Domains))
 	late("pins", before.Pins != after.Pins)
 	late("limits.message", before.MaxMessage != after.MaxMessage)
 	return out

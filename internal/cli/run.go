@@ -44,7 +44,13 @@ over, if there is no mistake in them. Connections to servers that stay the same 
 				return err
 			}
 			path = s.path // it stays the same file
-			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.baseEnv(), reload: load, log: flags.logger(env)})
+			words, err := flags.words()
+			if err != nil {
+				return err
+			}
+			return env.serve(cmd.Context(), &service{
+				setup: s, baseEnv: env.baseEnv(), reload: load, log: flags.logger(env), trustText: words,
+			})
 		},
 	}
 	flags.add(cmd)

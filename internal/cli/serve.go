@@ -26,7 +26,9 @@ type service struct {
 	baseEnv []string               // of servers
 	reload  func() (*setup, error) // loads the setup again; nil if it never changes
 	log     *slog.Logger
-	serves  atomic.Pointer[string] // where hosts are served; nil before they are
+
+	trustText string                 // what the user says beforehand
+	serves    atomic.Pointer[string] // where hosts are served; nil before they are
 }
 
 // serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration
@@ -56,7 +58,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 		Sessions: kept.sessions, Record: kept.record,
 		Approval: s.config.Approval, Startup: s.config.Startup,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
-		Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
+		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
 	if err != nil {
 		return err

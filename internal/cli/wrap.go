@@ -55,7 +55,11 @@ variable, so that no secret has to stand on a command line.`,
 			if err := flags.apply(s.config); err != nil {
 				return usage(cmd, err)
 			}
-			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.Environ, log: flags.logger(env)})
+			words, err := flags.words()
+			if err != nil {
+				return err
+			}
+			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.Environ, log: flags.logger(env), trustText: words})
 		},
 	}
 	flags.add(cmd)

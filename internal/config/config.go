@@ -44,7 +44,8 @@ const NoRecord = "none"
 // A Config is a configuration that passed every check, with defaults set, variables expanded and paths resolved.
 type Config struct {
 	Servers     []Server // in the order of the file, disabled ones included; at least one is enabled
-	Policy      string   // path of the policy file; "" is the built-in policy
+	Policy      string   // path of the policy file, or name of a profile; "" is the built-in policy
+	Domains     []string // the operator's own domains, in lower case
 	Overlays    []string // paths of the operator's overlay files, the first counts most
 	NoCatalogue bool     // whether the catalogue's overlays do not apply
 	Mode        policy.Mode

@@ -91,7 +91,10 @@ func (d *Draft) Finish(opts Options) (*Config, error) {
 	if len(d.problems) == 0 && !slices.ContainsFunc(c.Servers, func(s Server) bool { return !s.Disabled }) {
 		d.Fault(d.Place(Pointer("servers")), "add a server, or enable one", "there is no server to serve")
 	}
-	c.Policy, c.Pins.File = resolve(dir, c.Policy), resolve(dir, c.Pins.File)
+	c.Pins.File = resolve(dir, c.Pins.File)
+	if _, profile := policy.Profile(c.Policy); !profile {
+		c.Policy = resolve(dir, c.Policy)
+	}
 	if c.Record != NoRecord {
 		c.Record = resolve(dir, c.Record)
 	}

@@ -34,6 +34,7 @@ func (r reader) file(root ast.Node) {
 		"policy":      r.text(&c.Policy),
 		"overlays":    r.texts(&c.Overlays),
 		"catalogue":   func(m member) { on := true; r.boolean(&on)(m); c.NoCatalogue = !on },
+		"domains":     r.domains,
 		"mode":        r.mode,
 		"record":      r.text(&c.Record),
 		"store":       r.text(&c.Store),
@@ -194,6 +195,21 @@ func (r reader) mode(m member) {
 		r.d.Config.Mode, err = policy.ParseMode(s)
 		return err
 	})
+}
+
+var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$`)
+
+// domains reads the operator's own domains.
+func (r reader) domains(m member) {
+	var all []string
+	r.texts(&all)(m)
+	for _, d := range all {
+		d = strings.ToLower(d)
+		if !domain.MatchString(d) {
+			r.d.Fault(m.at, "write a domain like example.com; what is below it counts", "domains: bad domain %.80q", d)
+		}
+		r.d.Config.Domains = append(r.d.Config.Domains, d)
+	}
 }
 
 // pinMode reads pins.mode.

@@ -92,6 +92,8 @@ type Options struct {
 	Logger     *slog.Logger      // nil: none
 	Pins       Pins              // nil: definitions of tools may change
 	Words      annotation.Words  // what is read of servers and hosts, and written to them
+	TrustText  string            // text that counts as the user's own in every agent session
+	Domains    []string          // the operator's own domains, in lower case
 
 	// Names in the Host header and web origins that may connect over HTTP; see streamable.Options.
 	AllowedHosts, AllowedOrigins []string
@@ -133,6 +135,7 @@ func New(opts Options) (*Gateway, error) {
 	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
+		TrustText: opts.TrustText, Domains: opts.Domains,
 	})
 	if err != nil {
 		return nil, err

@@ -22,6 +22,8 @@ type exchange struct {
 	state *returnState // with which the host came back; nil if it did not
 
 	modernServer bool // whether the server that answered speaks 2026-07-28
+	asking       bool // whether its answer asks for input
+	inquires     bool // whether there are questions in its answer
 
 	warning  *guard.Refusal // what the agent is told beside the answer; nil if nothing
 	redeemed []string       // acceptances that were used up for what has not happened yet
@@ -57,6 +59,7 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: notAccepted(resumed.said, q)})
 	}
 	if resumed != nil && resumed.held != nil {
+		x.look(&rpc.Message{Result: resumed.held.Result})
 		return x.handOn(ctx, *resumed.held)
 	}
 	if refusal := x.permitAnswers(ctx); refusal != nil {
@@ -76,7 +79,7 @@ func (x *exchange) rounds(ctx context.Context, v guard.Verdict) *rpc.Message {
 
 // goOnWith is rounds from the server's first answer on.
 func (x *exchange) goOnWith(ctx context.Context, answer *guard.Answer) *rpc.Message {
-	for round := 1; x.mustFulfil(*answer); round++ {
+	for round := 1; x.mustFulfil(); round++ {
 		if round == maxRounds {
 			return internalError(x.m, fmt.Errorf("server %s still asks for input after %d rounds", x.route.call.Server, maxRounds))
 		}
@@ -91,8 +94,8 @@ func (x *exchange) goOnWith(ctx context.Context, answer *guard.Answer) *rpc.Mess
 	return x.handOn(ctx, *answer)
 }
 
-// mustFulfil reports whether a server's answer asks for input that this host cannot come back with.
-func (x *exchange) mustFulfil(a guard.Answer) bool { return !x.who.modern() && needsInput(a.Result) }
+// mustFulfil reports whether the server's answer asks for input that this host cannot come back with.
+func (x *exchange) mustFulfil() bool { return !x.who.modern() && x.asking }
 
 // round asks the server, as far as the guard's verdict on the request lets it. It returns the server's answer, or what to
 // answer the host instead.
@@ -124,8 +127,9 @@ func (x *exchange) cleared(ctx context.Context, v guard.Verdict) (json.RawMessag
 
 // received returns what a server has answered, as it concerns the guard.
 func (x *exchange) received(m *rpc.Message) (*guard.Answer, *rpc.Message) {
-	a := &guard.Answer{Result: m.Result, Error: m.Error}
-	if x.who.modern() && x.modernServer && needsInput(a.Result) {
+	x.look(m)
+	a := &guard.Answer{Result: m.Result, Error: m.Error, Own: !x.asking && !x.inquires}
+	if x.who.modern() && x.modernServer && x.asking {
 		var err error
 		if a.Result, err = x.wrap(a.Result); err != nil {
 			return nil, internalError(x.m, err)
@@ -197,9 +201,35 @@ func (x *exchange) handOnAs(ctx context.Context, a guard.Answer, o guard.Outcome
 // needsInput reports whether a result is not one yet: its server wants to know something first, and then to be asked
 // again (2026-07-28, Multi Round-Trip Requests).
 func needsInput(result json.RawMessage) bool {
-	raw, _ := rawjson.Get(result, "resultType")
-	kind, _ := rawjson.String(raw)
-	return kind == "input_required"
+	raw, _ := rawjson.Get(result, resultType)
+	return isInputRequired(raw)
+}
+
+// Members of a result that requires input.
+const (
+	resultType    = "resultType"
+	inputRequests = "inputRequests"
+)
+
+func isInputRequired(kind json.RawMessage) bool {
+	s, _ := rawjson.String(kind)
+	return s == "input_required"
+}
+
+// look finds out whether a server's answer asks for something. It may be large, so this is done once.
+func (x *exchange) look(m *rpc.Message) {
+	x.asking, x.inquires = false, false
+	see := func(name string, value []byte) bool {
+		x.asking = x.asking || name == resultType && isInputRequired(value)
+		x.inquires = x.inquires || name == inputRequests
+		return true
+	}
+	if m.Inside == nil {
+		rawjson.Select(m.Result, []string{resultType, inputRequests}, see)
+	}
+	for _, in := range m.Inside {
+		see(string(in.Name), in.Value)
+	}
 }
 
 // warn keeps what the agent is told beside the answer.

@@ -150,13 +150,16 @@ func (x *exchange) screened(ctx context.Context, a guard.Answer, o guard.Outcome
 	if refusal != nil {
 		return o, refusal
 	}
-	if needsInput(a.Result) {
+	if x.asking {
 		x.f.g.book.GoesOn(x.f.g.guard.Onward(x.route.call), stateLife)
 		if !x.who.modern() {
 			return o, nil // its questions are put one by one
 		}
 	}
-	asked, _ := rawjson.Get(o.Answer.Result, "inputRequests")
+	if !x.inquires {
+		return o, nil
+	}
+	asked, _ := rawjson.Get(o.Answer.Result, inputRequests)
 	for _, request := range rawjson.Members(asked) {
 		method, params := inputRequest(request)
 		if _, refusal = x.admitInquiry(ctx, x.route.call.Inquiry(method, params), &a); refusal != nil {

@@ -148,7 +148,7 @@ func (s *swiftCall) came(ctx context.Context, m *rpc.Message, err error) {
 	switch {
 	case refusal != nil:
 		s.answer(ctx, refusal)
-	case s.x.mustFulfil(*answer):
+	case s.x.mustFulfil():
 		s.later(ctx, func() *rpc.Message { return s.x.goOnWith(ctx, answer) })
 	case len(answer.Raw()) > maxSwift:
 		s.later(ctx, func() *rpc.Message { return s.x.handOn(ctx, *answer) })
@@ -160,7 +160,7 @@ func (s *swiftCall) came(ctx context.Context, m *rpc.Message, err error) {
 // handOn gives the agent an answer, unless a person has to be asked first, or the answer asks.
 func (s *swiftCall) handOn(ctx context.Context, a guard.Answer) {
 	o := s.x.after(ctx, s.x.route.call, a)
-	if o.Effect == policy.Ask || needsInput(a.Result) {
+	if o.Effect == policy.Ask || s.x.asking || s.x.inquires {
 		s.later(ctx, func() *rpc.Message { return s.x.handOnAs(ctx, a, o) })
 		return
 	}

@@ -312,3 +312,18 @@ func (p plainToken) Token(context.Context) (string, error) { return string(p), n
 func (p plainToken) Refused(context.Context, string, *http.Response) (bool, error) {
 	return false, nil
 }
+
+// BenchmarkToken is what a login costs each request: a look at its file.
+func BenchmarkToken(b *testing.B) {
+	v := &oauth.Vault{Dir: b.TempDir()}
+	if err := v.Save(b.Context(), grant(oauth.File)); err != nil {
+		b.Fatal(err)
+	}
+	s := oauth.NewSource(oauth.Server{URL: grant(oauth.File).Server}, v)
+	b.ReportAllocs()
+	for b.Loop() {
+		if token, err := s.Token(b.Context()); err != nil || token != "acc3ss" {
+			b.Fatal(token, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"errors"
 
 	"github.com/zalando/go-keyring"
 )
@@ -27,7 +28,7 @@ func (SystemRing) Set(ctx context.Context, key, value string) error {
 // Delete forgets a key. It need not be there.
 func (SystemRing) Delete(ctx context.Context, key string) error {
 	_, err := within(ctx, func() (string, error) { return "", keyring.Delete(ringService, key) })
-	if err == keyring.ErrNotFound {
+	if errors.Is(err, keyring.ErrNotFound) {
 		return nil
 	}
 	return err

@@ -20,6 +20,7 @@ const renewWait = askWait + ringWait
 type Source struct {
 	server Server
 	vault  *Vault
+	file   string // of the grant
 
 	turn    chan struct{} // holds a token while somebody reads or writes what follows
 	seen    sight         // the file from which grant was loaded
@@ -33,7 +34,7 @@ var _ upstream.Authorizer = (*Source)(nil)
 
 // NewSource returns the source of the server's tokens.
 func NewSource(s Server, v *Vault) *Source {
-	return &Source{server: s, vault: v, turn: make(chan struct{}, 1)}
+	return &Source{server: s, vault: v, file: v.path(s.URL), turn: make(chan struct{}, 1)}
 }
 
 // enter waits for the turn of the caller.
@@ -105,7 +106,7 @@ func (s *Source) Refused(ctx context.Context, token string, resp *http.Response)
 
 // look loads the grant if its file has changed.
 func (s *Source) look(ctx context.Context) error {
-	now := s.vault.see(s.server.URL)
+	now := see(s.file)
 	if now.same(s.seen) {
 		return nil
 	}
@@ -171,7 +172,7 @@ func (s *Source) keep(ctx context.Context, g *Grant) error {
 	if err := s.vault.Save(ctx, g); err != nil {
 		return err
 	}
-	s.grant, s.seen = g, s.vault.see(s.server.URL)
+	s.grant, s.seen = g, see(s.file)
 	return nil
 }
 

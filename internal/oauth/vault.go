@@ -218,9 +218,9 @@ func (v *Vault) Lock(ctx context.Context, server string) (unlock func(), err err
 // A sight is a file as it was seen; nil if there was none.
 type sight struct{ fs.FileInfo }
 
-// see looks at the file of a grant.
-func (v *Vault) see(server string) sight {
-	info, err := os.Stat(v.path(server))
+// see looks at a file.
+func see(path string) sight {
+	info, err := os.Stat(path)
 	if err != nil {
 		return sight{}
 	}
@@ -232,5 +232,5 @@ func (s sight) same(other sight) bool {
 	if s.FileInfo == nil || other.FileInfo == nil {
 		return s.FileInfo == nil && other.FileInfo == nil
 	}
-	return os.SameFile(s, other) && s.ModTime().Equal(other.ModTime()) && s.Size() == other.Size()
+	return os.SameFile(s.FileInfo, other.FileInfo) && s.ModTime().Equal(other.ModTime()) && s.Size() == other.Size()
 }

@@ -189,3 +189,19 @@ func TestSystemRing(t *testing.T) {
 		t.Errorf("got %q after it was deleted", got)
 	}
 }
+
+// A login that has not changed is not read again.
+func TestTokenReadsOnce(t *testing.T) {
+	v := &oauth.Vault{Dir: t.TempDir(), Ring: &ring{items: map[string]string{}}}
+	g := grant(oauth.Keyring)
+	if err := v.Save(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	s := oauth.NewSource(oauth.Server{URL: g.Server}, v)
+	for range 2 {
+		if token, err := s.Token(t.Context()); token != "acc3ss" || err != nil {
+			t.Fatalf("%q, %v", token, err)
+		}
+		v.Ring = &ring{fail: errors.New("asked again")}
+	}
+}

@@ -78,6 +78,25 @@ func addition(dst []byte, path []string, value []byte) []byte {
 	return dst
 }
 
+// Add appends a member to an object that is known to have none of that name. Unlike [Set] it does not scan the document. It
+// writes into data if that has room behind its end, as append does; anything that is no object is an error.
+func Add(data, value []byte, name string) ([]byte, error) {
+	end := bytes.TrimRight(data, space)
+	if Kind(data) != '{' || end[len(end)-1] != '}' {
+		return data, fmt.Errorf("document: %w", ErrNotObject)
+	}
+	end = bytes.TrimRight(end[:len(end)-1], space)
+	lead := []byte{','}
+	if end[len(end)-1] == '{' && len(bytes.TrimLeft(end, space)) == 1 {
+		lead = nil
+	}
+	member := append(addition(lead, []string{name}, value), '}')
+	if cap(data)-len(end) < len(member) {
+		return bytes.Join([][]byte{end, member}, nil), nil
+	}
+	return append(data[:len(end)], member...), nil
+}
+
 // Delete returns a copy of data without the member at the path and the comma that parted it from the next member, or
 // if it was the last, from the one before. All other bytes stay as they are. If there is no such member, or the path is
 // empty, it returns data itself.

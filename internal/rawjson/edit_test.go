@@ -3,6 +3,7 @@ package rawjson_test
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -293,5 +294,34 @@ func BenchmarkSet(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Add gives what Set gives, and writes into the document only where there is room behind it.
+func TestAdd(t *testing.T) {
+	for _, doc := range []string{`{}`, ` { } `, `{"b":{}}`, "{\"b\":[1, 2]\n}\t", `{"b":"{"}`} {
+		want, err := rawjson.Set([]byte(doc), []byte(`{"x":1}`), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tight := slices.Clip([]byte(doc))
+		roomy := append(make([]byte, 0, 100), doc...)
+		for _, data := range [][]byte{tight, roomy} {
+			got, err := rawjson.Add(data, []byte(`{"x":1}`), "a")
+			if err != nil || string(rawjson.Canonical(got)) != string(rawjson.Canonical(want)) {
+				t.Errorf("%q: %q, error %v; Set gives %q", doc, got, err, want)
+			}
+		}
+		if string(tight) != doc {
+			t.Errorf("%q became %q", doc, tight)
+		}
+		if got, err := rawjson.Add(roomy[:0], nil, "a"); err == nil {
+			t.Errorf("nothing became %q", got)
+		}
+	}
+	for _, doc := range []string{``, ` `, `[]`, `"{}"`, `1`, `null`} {
+		if got, err := rawjson.Add([]byte(doc), []byte(`1`), "a"); !errors.Is(err, rawjson.ErrNotObject) {
+			t.Errorf("%q became %q, error %v", doc, got, err)
+		}
 	}
 }

@@ -8,28 +8,42 @@ import (
 )
 
 // A Member is one member of an object: its name, unescaped, and its value without white space around it.
-type Member struct{ Name, Value []byte }
+type Member struct {
+	Name, Value []byte
+	At          int // where Value begins in the document
+
+	// Inside are the members of Value, if that is an object with few, and the whole document is so large that they should not be
+	// looked for again; else nil.
+	Inside []Member
+}
+
+const (
+	largeDocument = 64 << 10
+	fewInside     = 64
+)
 
 // CheckMembers is [Check] and then, unless it refuses the document, what [Members] yields, in one pass over the document.
 func CheckMembers(data []byte) ([]Member, error) {
-	c := checker{data: data, outer: make([]Member, 0, 8)}
+	var room [16]span
+	c := checker{data: data, names: room[:0], outer: make([]Member, 0, 5)}
 	if c.check() {
 		return c.outer, nil
 	}
 	if err := Check(data); err != nil {
 		return nil, err
 	}
-	var members []Member
-	for name, value := range Members(data) {
-		members = append(members, Member{[]byte(name), value})
-	}
-	return members, nil
+	var list []Member
+	members(data, skipSpace(data, 0), func(m member) bool {
+		name, ok := unquote(m.name.of(data))
+		list = append(list, Member{Name: []byte(name), Value: m.value.of(data), At: m.value.start})
+		return ok
+	})
+	return list, nil
 }
 
 // check reports whether [Check] accepts the document, in one pass and, unless objects are large or names have escapes,
 // without allocating. Why a document is refused is for others to find out.
 func (c *checker) check() bool {
-	c.names = c.room[:0]
 	i := c.value(skipSpace(c.data, 0))
 	return i >= 0 && skipSpace(c.data, i) == len(c.data)
 }
@@ -42,9 +56,9 @@ const fewNames = 8
 type checker struct {
 	data  []byte
 	depth int
-	names []span // of the members of all objects that are open, the innermost last; without quotes
-	room  [32]span
+	names []span   // of the members of all objects that are open, the innermost last; without quotes
 	outer []Member // those of the outermost object, if that is the document; kept if not nil
+	inner []Member // those of the object in it that is open, if the document is large
 }
 
 // value checks any value.
@@ -76,7 +90,9 @@ func (c *checker) nested(i int) int {
 	c.depth++
 	inside := skipSpace(c.data, i+1)
 	if c.data[i] == '{' {
+		first := len(c.names)
 		i = c.object(inside)
+		c.names = c.names[:first]
 	} else {
 		i = c.array(inside)
 	}
@@ -109,7 +125,6 @@ func (c *checker) object(i int) int {
 		return i + 1
 	}
 	first := len(c.names)
-	defer func() { c.names = c.names[:first] }()
 	var many map[string]struct{}
 	for {
 		if !c.at(i, '"') {
@@ -127,7 +142,7 @@ func (c *checker) object(i int) int {
 		if m.value.end = c.value(m.value.start); m.value.end < 0 {
 			return -1
 		}
-		if c.depth == 1 && c.outer != nil {
+		if c.depth <= 2 && c.outer != nil {
 			c.keep(m, escaped)
 		}
 		i = skipSpace(c.data, m.value.end)
@@ -142,14 +157,26 @@ func (c *checker) object(i int) int {
 	}
 }
 
-// keep adds a member to those of the outermost object.
+// keep adds a member to those of the outermost object, or of one in it.
 func (c *checker) keep(m member, escaped bool) {
+	if c.depth == 2 && (len(c.data) < largeDocument || len(c.inner) > fewInside) {
+		return
+	}
 	name := c.data[m.name.start+1 : m.name.end-1 : m.name.end-1]
 	if escaped {
 		text, _ := unquote(m.name.of(c.data)) // enter has done so before
 		name = []byte(text)
 	}
-	c.outer = append(c.outer, Member{name, m.value.of(c.data)})
+	kept := Member{Name: name, Value: m.value.of(c.data), At: m.value.start}
+	if c.depth == 2 {
+		c.inner = append(c.inner, kept)
+		return
+	}
+	if c.data[m.value.start] == '{' && len(c.inner) <= fewInside {
+		kept.Inside = c.inner
+	}
+	c.inner = nil
+	c.outer = append(c.outer, kept)
 }
 
 // enter adds a name to those of the innermost object, which begin at first, and reports whether it is new. When there

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime"
 )
 
 // readBuffer is the size of a line reader's buffer, that of a pipe on Linux.
@@ -26,6 +27,8 @@ type lineReader struct {
 	long  []byte  // the beginning of a line that does not fit the buffer, as far as it has been read
 	over  *excess // likewise, of one that is too long; nil if it is not
 	err   error   // that ended the input
+
+	outgrown bool // whether a long line was copied to a larger buffer since tidy
 }
 
 // An excess is what is kept of a line that is too long.
@@ -100,23 +103,38 @@ func (l *lineReader) exceed(part []byte) {
 	l.long = nil
 }
 
+// spare is how much room is left behind a long line, for what is added to its message.
+const spare = 4 << 10
+
 // longLine is the length from which on a line is expected to become as long as the last that was.
 const longLine = 1 << 20
 
-// grow makes room for n more bytes, but never beyond the limit. It doubles, so that a long line is copied about once. A
-// line that has become long gets the room that the last long one needed: they tend to come in series, and memory that
-// is outgrown stays in use until the next collection.
+// grow makes room for n more bytes, but not much beyond the limit. It doubles, so that a long line is copied about once. A
+// line that has become long gets the room that the last long one needed: they tend to come in series.
 func (l *lineReader) grow(data []byte, n int) []byte {
 	if cap(data)-len(data) >= n {
 		return data
 	}
 	size := 2 * max(cap(data), readBuffer)
-	if size > longLine {
-		size = max(size, l.last)
+	if size > longLine && l.last > size {
+		size = l.last
+		l.tidy()
 	}
-	grown := make([]byte, len(data), max(len(data)+n, min(size, l.limit)))
+	if cap(data) > longLine {
+		l.outgrown = true
+	}
+	grown := make([]byte, len(data), max(len(data)+n, min(size, l.limit))+spare)
 	copy(grown, data)
 	return grown
+}
+
+// tidy collects what earlier long lines have outgrown. By itself the collector would come late: what it saw in use while they
+// grew, twice as much as was needed, tells it how much may come into use.
+func (l *lineReader) tidy() {
+	if l.outgrown {
+		l.outgrown = false
+		runtime.GC()
+	}
 }
 
 // trimEnd cuts the end of a line off, LF or CRLF.

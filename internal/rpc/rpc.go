@@ -19,6 +19,7 @@ package rpc
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,9 @@ type Message struct {
 	Result json.RawMessage // any value; in MCP an object
 	Error  json.RawMessage // an object; see [Message.Failure]
 	Rest   json.RawMessage // an object of the envelope's other members, in their order
+
+	// Inside are the members of Result, if that is a large object with few; else nil.
+	Inside []rawjson.Member
 }
 
 // NewRequest returns a request. Params may be nil.
@@ -83,7 +87,7 @@ func (m *Message) Failure() *Error {
 // for what [rawjson.Check] refuses, -32600 for a bad envelope. If it is a request's fault and the request's id could
 // be read, the error carries that id. A params member that is null counts as absent, since some hosts write it.
 func Parse(data []byte) (*Message, error) {
-	m, e := parse(data)
+	m, e := parse(data, false)
 	if e == nil {
 		return m, nil
 	}
@@ -93,7 +97,9 @@ func Parse(data []byte) (*Message, error) {
 	return nil, e
 }
 
-func parse(data []byte) (*Message, *Error) {
+// parse is Parse without the id in the error. If the message owns data, up to its capacity, a large result owns what is behind
+// it: the end of the envelope, which is read by then, and the room that follows.
+func parse(data []byte, owned bool) (*Message, *Error) {
 	members, err := rawjson.CheckMembers(data)
 	if err != nil {
 		return nil, Errorf(ParseError, "parse error %v", err)
@@ -109,12 +115,17 @@ func parse(data []byte) (*Message, *Error) {
 	for _, member := range members {
 		if string(member.Name) == "jsonrpc" {
 			versioned = is(member.Value, "2.0")
-		} else if e := m.set(member.Name, member.Value); e != nil {
+		} else if e := m.set(member); e != nil {
 			return nil, e
 		}
 	}
 	if m.Rest != nil {
 		m.Rest = append(m.Rest, '}')
+	}
+	if owned && m.Inside != nil {
+		m.ID = bytes.Clone(m.ID) // which may be behind the result; Rest is a copy
+		at := members[slices.IndexFunc(members, isResult)].At
+		m.Result = data[at : at+len(m.Result)]
 	}
 	if !versioned {
 		return nil, Errorf(InvalidRequest, `member jsonrpc is not "2.0"`)
@@ -122,9 +133,11 @@ func parse(data []byte) (*Message, *Error) {
 	return m, m.check()
 }
 
+func isResult(m rawjson.Member) bool { return string(m.Name) == "result" }
+
 // set stores one member of the envelope.
-func (m *Message) set(name, value []byte) *Error {
-	ok := true
+func (m *Message) set(member rawjson.Member) *Error {
+	name, value, ok := member.Name, member.Value, true
 	switch string(name) {
 	case "id":
 		m.ID, ok = value, validID(value)
@@ -136,7 +149,7 @@ func (m *Message) set(name, value []byte) *Error {
 			m.Params, ok = value, rawjson.Kind(value) == '{'
 		}
 	case "result":
-		m.Result = value
+		m.Result, m.Inside = value, member.Inside
 	case "error":
 		m.Error, ok = value, rawjson.Kind(value) == '{'
 	default:

@@ -57,7 +57,8 @@ func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
 	return s
 }
 
-// Read returns the next message, as [Conn] has it. What it returns when ctx ends is not lost but left for the next Read.
+// Read returns the next message, as [Conn] has it. The memory behind a large Result, up to its capacity, belongs to whoever
+// owns the message: there is room to append a little. What it returns when ctx ends is not lost but left for the next Read.
 // After Close it returns io.EOF.
 func (s *Stream) Read(ctx context.Context) (*Message, error) {
 	l, err := s.next(ctx)
@@ -67,7 +68,7 @@ func (s *Stream) Read(ctx context.Context) (*Message, error) {
 	case l.err != nil:
 		return nil, l.err
 	}
-	m, e := parse(l.data)
+	m, e := parse(l.data, true)
 	if e != nil {
 		return nil, NewBadMessage(e, l.data)
 	}

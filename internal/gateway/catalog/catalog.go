@@ -12,6 +12,8 @@ package catalog
 
 import (
 	"encoding/json"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +47,16 @@ type Source struct {
 	Pages   []json.RawMessage
 	Words   annotation.Words // what is read of its tools, and written to hosts
 	Held    map[string]Held  // tools whose definition nobody has accepted, by name
+}
+
+// With returns the source with one more page, which lists entries of a kind.
+func (s Source) With(kind Kind, entries []json.RawMessage) Source {
+	page, err := json.Marshal(map[string][]json.RawMessage{kind.Member: append([]json.RawMessage{}, entries...)})
+	if err != nil {
+		page = nil // the entries are no JSON: there is no list
+	}
+	s.Pages = append(slices.Clip(s.Pages), page)
+	return s
 }
 
 // Held says that a tool's definition is not what was accepted.
@@ -300,6 +312,9 @@ func strictestCaching(result []byte, sources []Source) []byte {
 
 // Len returns the number of entries.
 func (l *List) Len() int { return len(l.entries) }
+
+// All iterates over the entries, in the order in which hosts see them.
+func (l *List) All() iter.Seq[Entry] { return slices.Values(l.entries) }
 
 // Result returns the raw result of the list method, in one page.
 func (l *List) Result() json.RawMessage { return l.result }

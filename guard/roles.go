@@ -1,0 +1,96 @@
+package guard
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// maxScalars is how many values of a call are traced. A call with more counts as holding something novel.
+const maxScalars = 1024
+
+// scalars returns the values in the arguments, and whether there were more.
+func scalars(arguments json.RawMessage) (all []policy.Argument, cut bool) {
+	var take func(path string, value []byte)
+	take = func(path string, value []byte) {
+		if len(all) >= maxScalars {
+			cut = true
+			return
+		}
+		switch rawjson.Kind(value) {
+		case '{':
+			for name, inner := range rawjson.Members(value) {
+				take(strings.TrimPrefix(path+"."+name, "."), inner)
+			}
+		case '[':
+			i := 0
+			for inner := range rawjson.Elements(value) {
+				take(path+"["+strconv.Itoa(i)+"]", inner)
+				i++
+			}
+		case 'n', 0:
+		case '"':
+			text, _ := rawjson.String(value)
+			all = append(all, policy.Argument{Path: path, Text: text})
+		default:
+			all = append(all, policy.Argument{Path: path, Text: strings.TrimSpace(string(value))})
+		}
+	}
+	if len(arguments) > 0 {
+		take("", arguments)
+	}
+	return all, cut
+}
+
+// destinationWords are words in the names of arguments that say where something goes.
+var destinationWords = []string{
+	"account", "address", "addresses", "attendees", "bcc", "branch", "cc", "channel", "chat", "dest", "destination", "dir",
+	"directory", "domain", "email", "emails", "endpoint", "file", "filename", "folder", "host", "hostname", "iban", "invitees",
+	"link", "owner", "participants", "path", "payee", "phone", "receiver", "recipient", "recipients", "repo", "repository",
+	"room", "server", "site", "target", "to", "uri", "url", "urls", "webhook", "website",
+}
+
+// draft guesses which arguments are destinations, by their names and by what they look like. It serves people, who are
+// shown them, and facts that raise: no fact that may lower is made from it.
+func draft(all []policy.Argument) policy.Roles {
+	var r policy.Roles
+	for _, a := range all {
+		if hostOf(a.Text) != "" || slices.ContainsFunc(nameWords(a.Path), func(w string) bool {
+			return slices.Contains(destinationWords, w)
+		}) {
+			r.Destinations = append(r.Destinations, a)
+		} else {
+			r.Contents = append(r.Contents, a)
+		}
+	}
+	return r
+}
+
+// nameWords takes a name apart, written with any signs between its words or with capitals, in lower case.
+func nameWords(name string) []string {
+	var words []string
+	start := 0
+	runes := []rune(name)
+	cut := func(end int) {
+		if end > start {
+			words = append(words, strings.ToLower(string(runes[start:end])))
+		}
+	}
+	for i, r := range runes {
+		switch {
+		case !unicode.IsLetter(r):
+			cut(i)
+			start = i + 1
+		case i > start && unicode.IsUpper(r) && unicode.IsLower(runes[i-1]):
+			cut(i)
+			start = i
+		}
+	}
+	cut(len(runes))
+	return words
+}

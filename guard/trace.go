@@ -1,0 +1,252 @@
+package guard
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/provenance"
+)
+
+// MetaUserMessage is the member of a request's _meta in which a host tells what the user wrote: a text, or a list of texts.
+// The host may send it with one request or with each. It is the user's word for this agent session, is shown in questions
+// and goes to no server.
+const MetaUserMessage = ownMeta + "user-message"
+
+// A Value is an argument of a call, and where it came from.
+type Value struct {
+	policy.Argument
+	Destination bool             // it says where something goes
+	From        provenance.Kinds // empty of what has no letters and digits
+	Whole       bool             // all of it is one piece of one source
+	Matches     []provenance.Match
+}
+
+// A finding is what tracing found of one call.
+type finding struct {
+	values []Value
+	words  string // what the user wrote
+}
+
+// hear takes in what the host says that the user wrote.
+func (g *Guard) hear(ctx context.Context, c *Call) error {
+	raw, ok := rawjson.Get(c.Params, "_meta", MetaUserMessage)
+	if !ok {
+		return nil
+	}
+	var texts []string
+	valid := true
+	read := func(value []byte) {
+		text, isText := rawjson.String(value)
+		if valid = valid && isText; isText && text != "" {
+			texts = append(texts, text)
+		}
+	}
+	switch rawjson.Kind(raw) {
+	case '[':
+		for value := range rawjson.Elements(raw) {
+			read(value)
+		}
+	default:
+		read(raw)
+	}
+	kept, m := true, g.memory(c)
+	g.memories.change(m, func() {
+		for _, text := range texts {
+			kept = m.hear(text, g.opts.Now()) && kept
+		}
+	})
+	where := "_meta." + MetaUserMessage
+	switch {
+	case !valid:
+		return g.Defect(ctx, c, annotation.Defect{Where: where, Reason: "neither a text nor a list of texts"})
+	case !kept:
+		return g.Defect(ctx, c, annotation.Defect{Where: where, Reason: "more than is kept of the user's words"})
+	}
+	return nil
+}
+
+func (g *Guard) memory(c *Call) *memory {
+	return g.memories.of(c.Session.Key, g.opts.TrustText, g.opts.Now())
+}
+
+// trace finds out where the arguments of the call came from, and adds to the facts what follows from that.
+func (g *Guard) trace(c *Call, f *policy.Facts) *finding {
+	m := g.memory(c)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.about(&f.Session, g.opts.Now())
+	all, cut := scalars(c.Arguments)
+	found := &finding{words: m.index.UserWords()}
+	t := tracer{memory: m, facts: f, known: map[string]Value{}, missed: f.Session.Label.Private && (!m.index.Complete() || f.Session.Calls > m.noted)}
+	for _, a := range all {
+		found.values = append(found.values, t.value(a))
+	}
+	roles := f.Roles
+	if !roles.Known {
+		roles = draft(all)
+	}
+	roles.Cut = roles.Cut || cut
+	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: m.index.Said(verb(c.Name))}
+	t.parts(found, roles)
+	g.destinations(m, &f.Call, roles)
+	return found
+}
+
+// A tracer traces the values of one call.
+type tracer struct {
+	memory *memory
+	facts  *policy.Facts
+	missed bool // private data entered the session that the index does not know
+	known  map[string]Value
+}
+
+// value traces one argument.
+func (t *tracer) value(a policy.Argument) Value {
+	if v, ok := t.known[a.Text]; ok {
+		v.Argument = a
+		return v
+	}
+	got := t.memory.index.Trace(a.Text)
+	if t.missed && got.From&provenance.Novel != 0 {
+		got.From |= provenance.Private
+	}
+	v := Value{Argument: a, From: got.From, Whole: got.Whole, Matches: got.Matches}
+	t.known[a.Text] = v
+	return v
+}
+
+// parts joins the kinds of the values by the parts that they play. Where the operator states nothing, all of them play
+// both.
+func (t *tracer) parts(found *finding, roles policy.Roles) {
+	var from, smallFrom, destination, content provenance.Kinds
+	call := &t.facts.Call
+	destinations, contents := roles.Destinations, roles.Contents
+	if !roles.Known {
+		destinations = slices.Concat(destinations, contents)
+		contents = destinations
+	}
+	for i := range found.values {
+		v := &found.values[i]
+		v.Destination = slices.Contains(roles.Destinations, v.Argument)
+		if small(v.Text) {
+			smallFrom |= v.From
+		} else {
+			from |= v.From
+		}
+	}
+	for _, a := range destinations {
+		v := t.value(a)
+		if destination |= v.From; !v.Whole || v.From == 0 {
+			destination |= provenance.Novel
+		}
+	}
+	for _, a := range contents {
+		v := t.value(a)
+		if !small(v.Text) {
+			content |= v.From
+		}
+		call.Links = call.Links || t.leads(&v)
+	}
+	if roles.Cut {
+		from, destination, content = from|provenance.Novel, destination|provenance.Novel, content|provenance.Novel
+		call.Links = true
+	}
+	call.From, call.SmallFrom = kindSet(from), kindSet(smallFrom)
+	call.DestinationFrom, call.ContentFrom = kindSet(destination), kindSet(content)
+}
+
+// leads reports whether the value holds a link, an address or an account that neither the user nor a trusted source wrote.
+func (t *tracer) leads(v *Value) bool {
+	if v.From.Only(provenance.User | provenance.Trusted) {
+		return false
+	}
+	for _, address := range addresses(v.Text) {
+		got := t.memory.index.Trace(address)
+		if !got.Whole || !got.From.Only(provenance.User|provenance.Trusted|provenance.Private) || got.From&provenance.Novel != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func kindSet(k provenance.Kinds) label.Set[string] { return label.SetOf(k.Names()...) }
+
+// destinations says where the call goes, and whether those places are known.
+func (g *Guard) destinations(m *memory, call *policy.CallFacts, roles policy.Roles) {
+	var values, hosts []string
+	known, own := true, true
+	for _, d := range roles.Destinations {
+		values = append(values, clip(d.Text))
+		known = known && m.destinations[clip(d.Text)]
+		host := hostOf(d.Text)
+		if host != "" {
+			hosts = append(hosts, clip(host))
+		}
+		own = own && host != "" && within(host, g.opts.Domains)
+	}
+	call.Destinations, call.Hosts = label.SetOf(values...), label.SetOf(hosts...)
+	call.Own = roles.Known && own && len(values) > 0 && !roles.Cut
+	call.First = len(values) > 0 && !known
+}
+
+// clip cuts a text that is longer than rules may read, in a way that keeps different texts different.
+func clip(text string) string {
+	const most = 1 << 10
+	if len(text) <= most {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return strings.ToValidUTF8(text[:most], "") + "… " + hex.EncodeToString(sum[:])
+}
+
+// verb returns the word with which a tool's name begins, by custom what it does, without the e that its forms drop.
+func verb(name string) string {
+	words := nameWords(name)
+	if len(words) == 0 || len(words[0]) < 3 {
+		return ""
+	}
+	return strings.TrimSuffix(words[0], "e")
+}
+
+// left notes what an allowed call takes with it. In a session that strangers have written to, what the agent makes up or
+// hands on is theirs from then on, so that it does not come back as a trusted server's own.
+func (g *Guard) left(c *Call, f *policy.Facts, found *finding) {
+	m := g.memory(c)
+	g.memories.change(m, func() {
+		m.went(f, g.opts.Now())
+		if !f.Session.Label.Untrusted {
+			return
+		}
+		source := provenance.Source{URI: c.URI() + "?arguments", Kinds: provenance.Untrusted}
+		for _, v := range found.values {
+			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !isScalar(v.Text) {
+				m.index.Add(source, v.Text)
+			}
+		}
+	})
+}
+
+// isScalar reports whether a text is a number or a truth value, which stand in every text.
+func isScalar(text string) bool {
+	return rawjson.Kind([]byte(text)) == '0' && small(text) || text == "true" || text == "false"
+}
+
+// entered takes in an answer that the agent gets to see.
+func (g *Guard) entered(c *Call, a Answer, l label.Label) {
+	source := provenance.Source{URI: c.URI(), Kinds: provenance.Trusted}
+	if l.Untrusted || l.Malicious {
+		source.Kinds = provenance.Untrusted
+	}
+	if l.Private {
+		source.Kinds |= provenance.Private
+	}
+	m := g.memory(c)
+	g.memories.change(m, func() { m.index.AddJSON(source, a.Raw()) })
+}

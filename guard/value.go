@@ -1,0 +1,118 @@
+package guard
+
+import (
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of a small value.
+const (
+	smallText   = 8 // characters
+	smallNumber = 8 // digits
+)
+
+// dates are the forms of dates and times that count as small.
+var dates = []string{
+	time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339, "15:04", "15:04:05",
+}
+
+// small reports whether a value is too small to carry much: a truth value, a number of few digits, a date or time, or a
+// text of few characters.
+func small(text string) bool {
+	if utf8.RuneCountInString(text) <= smallText || text == "false" {
+		return true
+	}
+	digits := strings.Map(func(r rune) rune {
+		switch {
+		case '0' <= r && r <= '9':
+			return r
+		case r == '.' || r == '-':
+			return -1
+		}
+		return 'x'
+	}, text)
+	if !strings.Contains(digits, "x") && len(digits) <= smallNumber && strings.Count(text, ".") <= 1 && strings.LastIndexByte(text, '-') <= 0 {
+		return true
+	}
+	for _, layout := range dates {
+		if _, err := time.Parse(layout, text); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// hostOf returns the host of a URL, or the domain of a mail address, in lower case; "" of anything else.
+func hostOf(text string) string {
+	text = strings.TrimSpace(text)
+	if u, err := url.Parse(text); err == nil && u.Host != "" && u.Scheme != "" {
+		return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	}
+	rest, _ := strings.CutPrefix(text, "mailto:")
+	if at := strings.LastIndexByte(rest, '@'); at > 0 && isDomain(rest[at+1:]) {
+		return strings.ToLower(rest[at+1:])
+	}
+	if domain, _, _ := strings.Cut(text, "/"); isDomain(domain) {
+		return strings.ToLower(domain)
+	}
+	return ""
+}
+
+// isDomain reports whether a text has the form of a domain name: labels of letters, digits and hyphens, the last one of
+// letters.
+func isDomain(s string) bool {
+	labels := strings.Split(s, ".")
+	if len(labels) < 2 || len(s) > 253 {
+		return false
+	}
+	for i, label := range labels {
+		letters := 0
+		for _, c := range []byte(strings.ToLower(label)) {
+			switch {
+			case 'a' <= c && c <= 'z', c >= utf8.RuneSelf:
+				letters++
+			case '0' <= c && c <= '9' || c == '-':
+			default:
+				return false
+			}
+		}
+		if label == "" || (i == len(labels)-1 && (letters < 2 || letters != len(label))) {
+			return false
+		}
+	}
+	return true
+}
+
+// within reports whether a host is one of the domains or below one.
+func within(host string, domains []string) bool {
+	for _, d := range domains {
+		if host == d || strings.HasSuffix(host, "."+d) {
+			return true
+		}
+	}
+	return false
+}
+
+// accountDigits is how many digits make a token an account, a telephone number or the like.
+const accountDigits = 7
+
+// addresses returns what in a text leads somewhere: links, addresses, accounts.
+func addresses(text string) (found []string) {
+	tokens := strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`<>()[]{},;|*", r) })
+	for _, token := range tokens {
+		token = strings.Trim(token, ".:!?")
+		digits := strings.Count(token, "")
+		digits -= strings.Count(strings.Map(func(r rune) rune {
+			if '0' <= r && r <= '9' {
+				return -1
+			}
+			return r
+		}, token), "")
+		if strings.Contains(token, "://") || strings.Contains(token, "@") || hostOf(token) != "" || (digits >= accountDigits && !small(token)) {
+			found = append(found, token)
+		}
+	}
+	return found
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/evaluate"
+	"github.com/weir-mcp/weir/overlay"
+)
+
+func newBench(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "bench",
+		Short:   "Measure what weir stops and what it asks",
+		Long:    "Measure what weir stops and what it asks, on recorded tasks and attacks.",
+		Example: "  weir bench agentdojo suites.json --overlay tools.yaml",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    needsSubcommand,
+	}
+	cmd.AddCommand(newBenchAgentDojo(env))
+	return cmd
+}
+
+// benchFlags are the flags of bench agentdojo.
+type benchFlags struct {
+	policy   string
+	overlays []string
+	domains  []string
+	json     bool
+}
+
+func newBenchAgentDojo(env *Env) *cobra.Command {
+	var flags benchFlags
+	cmd := &cobra.Command{
+		Use:   "agentdojo FILE",
+		Short: "Replay tasks and attacks of AgentDojo",
+		Long: `Serve the tools of each suite in FILE as MCP servers, put weir in front of them, and replay each
+user's task alone and under each attack, with an agent that obeys as soon as it sees the
+attacker's text. Tell how many attacks got through and what a person was asked, with and
+without the user's words. docs/evaluation.md describes the file.
+
+Overlays say what the tools do; those for the travel and banking suites are built in.
+Nothing leaves this machine. The exit status is 1 if an attack got through although nobody answered.`,
+		Example: `  weir bench agentdojo suites.json
+  weir bench agentdojo --policy strict --overlay tools.yaml --json suites.json`,
+		Args: needsArg("a file of suites"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(cmd, fmt.Errorf("more than one file: %.64q", args[1]))
+			}
+			data, opts, err := flags.read(args[0])
+			if err != nil {
+				return err
+			}
+			report, err := evaluate.Run(cmd.Context(), data, opts)
+			if err != nil {
+				return err
+			}
+			write := report.Text
+			if flags.json {
+				write = report.JSON
+			}
+			if err := write(env.Stdout); err != nil {
+				return err
+			}
+			for _, words := range []bool{false, true} {
+				if n := report.Row(evaluate.All, evaluate.Mode{Words: words}).Through; n > 0 {
+					return &failure{exitFailure, fmt.Errorf("%d attacks got through although nobody answered", n), ""}
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
+	cmd.Flags().StringArrayVar(&flags.overlays, "overlay", nil, "take what the tools do from this `FILE`, not from what is built in; may be\ngiven several times")
+	cmd.Flags().StringArrayVar(&flags.domains, "domain", nil, "take this `DOMAIN` for one of the operator's own; may be given several times")
+	cmd.Flags().BoolVar(&flags.json, "json", false, "print the report as JSON")
+	return cmd
+}
+
+// read reads the files that the command is given.
+func (f *benchFlags) read(path string) (*evaluate.Data, evaluate.Options, error) {
+	opts := evaluate.Options{Domains: f.domains}
+	src, err := readFile(path)
+	if err != nil {
+		return nil, opts, &failure{exitUsage, fmt.Errorf("reading the suites: %w", err), ""}
+	}
+	data, err := evaluate.Load(src)
+	if err != nil {
+		return nil, opts, &failure{exitUsage, err, "docs/evaluation.md describes the file"}
+	}
+	if f.policy != "" {
+		if opts.Policy, err = loadPolicy(f.policy); err != nil {
+			return nil, opts, err
+		}
+	}
+	var sets []*overlay.Set
+	for _, path := range f.overlays {
+		set, err := loadOverlay(path)
+		if err != nil {
+			return nil, opts, err
+		}
+		sets = append(sets, set)
+	}
+	if sets != nil {
+		opts.Overlays = overlay.Join(sets...)
+	}
+	return data, opts, nil
+}

@@ -1,0 +1,169 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/record"
+)
+
+// A world is the servers of a suite, the gateway in front of them, and a host.
+type world struct {
+	host    *mcp.ClientSession
+	close   []func() error
+	mu      sync.Mutex
+	next    Call     // what the server will be asked, and answer
+	result  string   // the answer
+	arrived bool     // the call came to its server
+	person  bool     // what the person answers
+	asked   []string // rules of the questions since it was last emptied
+}
+
+// newWorld starts a world.
+func newWorld(ctx context.Context, s *Suite, opts Options) (*world, error) {
+	w := &world{}
+	var servers []gateway.Server
+	for _, name := range sorted(s.Servers) {
+		url, err := w.serve(s, name)
+		if err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+		servers = append(servers, gateway.Server{
+			Name: name, Spec: upstream.Spec{Name: name, URL: url}, Overlay: opts.Overlays.For(overlay.Server{Name: name, URL: url}),
+		})
+	}
+	g, err := gateway.New(gateway.Options{
+		Servers: servers, Policy: opts.Policy, Record: record.Discard(), Domains: opts.Domains, Version: "evaluation",
+	})
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	w.close = append(w.close, g.Close)
+	return w, w.connect(ctx, g)
+}
+
+// serve offers the tools of one server, and returns where.
+func (w *world) serve(s *Suite, name string) (url string, err error) {
+	server := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1"}, nil)
+	for _, raw := range s.Tools {
+		var tool mcp.Tool
+		if err := json.Unmarshal(raw, &tool); err != nil {
+			return "", fmt.Errorf("reading a tool: %w", err)
+		}
+		if s.server(tool.Name) == name {
+			server.AddTool(&tool, w.answer)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	endpoint := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	web := &http.Server{Handler: endpoint, ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	done := make(chan error, 1)
+	go func() { done <- web.Serve(l) }()
+	w.close = append(w.close, func() error {
+		err := web.Close()
+		<-done
+		return err
+	})
+	return "http://" + l.Addr().String() + "/mcp", nil
+}
+
+// answer is what every tool does: what the file says.
+func (w *world) answer(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if req.Params.Name != w.next.Tool {
+		return nil, fmt.Errorf("a call of %s where %s was next", req.Params.Name, w.next.Tool)
+	}
+	w.arrived = true
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: w.result}}, IsError: w.next.Error}, nil
+}
+
+// protocol is the revision that the host speaks: the last in which questions are requests of their own.
+const protocol = "2025-11-25"
+
+// connect makes the host.
+func (w *world) connect(ctx context.Context, g *gateway.Gateway) error {
+	hostIn, gatewayOut := io.Pipe()
+	gatewayIn, hostOut := io.Pipe()
+	serving, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- g.ServeStdio(serving, rpc.NewStream(gatewayIn, gatewayOut, nil)) }()
+	w.close = append(w.close, func() error {
+		cancel()
+		<-done
+		return nil
+	})
+	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: w.question})
+	host, err := client.Connect(ctx, &mcp.IOTransport{Reader: hostIn, Writer: hostOut}, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+	if err != nil {
+		return errors.Join(err, w.Close())
+	}
+	w.host = host
+	w.close = append(w.close, host.Close)
+	return nil
+}
+
+// question is the person's answer.
+func (w *world) question(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, ruleOf(req.Params.Message))
+	if !w.person {
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+}
+
+// Close ends the world.
+func (w *world) Close() error {
+	var errs []error
+	for i := len(w.close) - 1; i >= 0; i-- {
+		errs = append(errs, w.close[i]())
+	}
+	w.close = nil
+	return errors.Join(errs...)
+}
+
+// A made call is what became of one.
+type made struct {
+	arrived bool // it came to its server
+	asked   []string
+}
+
+// call makes one call in an agent session. The result is what the server gives, with the attacker's text in it if there is
+// one.
+func (w *world) call(ctx context.Context, session string, c Call, meta mcp.Meta) (made, error) {
+	w.mu.Lock()
+	w.next, w.arrived, w.asked = c, false, nil
+	w.result = c.Result
+	w.mu.Unlock()
+
+	all := mcp.Meta{"dev.weir/agent-session": session}
+	for k, v := range meta {
+		all[k] = v
+	}
+	_, err := w.host.CallTool(ctx, &mcp.CallToolParams{Meta: all, Name: c.Tool, Arguments: c.Args})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && !w.arrived {
+		return made{}, fmt.Errorf("calling %s: %w", c.Tool, err)
+	}
+	return made{w.arrived, w.asked}, nil
+}

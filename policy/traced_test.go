@@ -1,0 +1,229 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+)
+
+const destroyAsk = "ask-before-destroying-unasked"
+
+// A tracedCase is a call of which the operator has said what its arguments are for, and where they come from.
+type tracedCase struct {
+	name    string
+	session label.Label
+	tool    contract.Contract // what the operator says of it
+	call    policy.CallFacts  // Traced and Stated are added
+	effect  policy.Effect
+	rules   []string
+}
+
+func (c *tracedCase) facts() *policy.Facts {
+	f := &policy.Facts{
+		Method: "tools/call", Tool: policy.ToolFacts{Name: "t", Declared: c.tool, Annotations: c.tool.Assume()},
+		Server: policy.ServerFacts{Name: "s"}, Session: policy.SessionFacts{Label: c.session},
+		Call: c.call, Arguments: []byte(some),
+	}
+	f.Call.Traced, f.Call.Stated = true, true
+	return f
+}
+
+// from is a set of kinds of provenance, or of anything.
+func from(kinds ...string) label.Set[string] { return label.SetOf(kinds...) }
+
+// to is a call to a destination of the given kinds, with content of the given kinds.
+func to(destination, content label.Set[string]) policy.CallFacts {
+	c := policy.CallFacts{ContentFrom: content, DestinationFrom: destination, From: content.Union(destination)}
+	if destination.Len() > 0 {
+		c.Destinations = from("somewhere")
+	}
+	return c
+}
+
+// with changes a call.
+func with(c policy.CallFacts, change func(*policy.CallFacts)) policy.CallFacts {
+	change(&c)
+	return c
+}
+
+func links(c *policy.CallFacts) { c.Links = true }
+func named(c *policy.CallFacts) { c.Named = true }
+func own(c *policy.CallFacts)   { c.Own = true }
+
+var (
+	user, nothing = from("user"), from()
+	remover       = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Irreversible)}
+	overwriter    = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Consequential)}
+)
+
+// tracedCases are the calls that the built-in policy decides by where their arguments come from, one line a case.
+var tracedCases = []tracedCase{
+	{"mail to whom the user named", untrusted, mailer, with(to(user, user), named), policy.Allow, nil},
+	{"mail to whom the user named, of a stranger's words", untrusted, poster, to(user, from("untrusted", "novel")), policy.Allow, nil},
+	{"mail to whom a stranger named", untrusted, poster, to(from("untrusted"), user), policy.Ask, rules(actAsk)},
+	{"mail to whom a trusted source named", untrusted, poster, to(from("trusted"), user), policy.Ask, rules(actAsk)},
+	{"mail to one whom the user named and to another", untrusted, poster, to(from("novel", "user"), user), policy.Ask, rules(actAsk)},
+	{"mail to whom the user named, with a link", untrusted, poster, with(to(user, from("untrusted")), links), policy.Ask, rules(linksAsk)},
+	{"an open draft with a link", untrusted, openDrafts, with(to(user, from("untrusted")), links), policy.Ask, rules(linksAsk)},
+	{"a closed draft with a link", untrusted, drafts, with(to(user, from("untrusted")), links), policy.Allow, nil},
+	{"a link that nobody else could have planted", clean, poster, with(to(user, from("novel")), links), policy.Allow, nil},
+	{"a request with a link", untrusted, openReader, with(to(user, from("untrusted")), links), policy.Allow, nil},
+
+	{"both, mail to whom the user named, of the user's words", both, poster, to(user, user), policy.Allow, nil},
+	{"both, mail to whom the user named, of small values", both, poster, to(user, nothing), policy.Allow, nil},
+	{"both, mail to whom the user named, of trusted words", both, poster, to(user, from("trusted", "user")), policy.Allow, nil},
+	{"both, mail to whom the user named, of private words", both, poster, to(user, from("private", "trusted")), policy.Ask, rules(leaveAsk)},
+	{"both, mail to whom the user named, of nobody's words", both, poster, to(user, from("novel")), policy.Ask, rules(leaveAsk)},
+	{"both, mail to colleagues, of nobody's words", both, poster, with(to(user, from("novel")), own), policy.Ask, rules(leaveAsk)},
+	{"private, mail to whom the user named, of private words", private, poster, to(user, from("private")), policy.Allow, nil},
+	{"private, mail to colleagues, of private words", private, poster, with(to(from("novel"), from("private")), own), policy.Allow, nil},
+	{"private, mail to anyone, of private words", private, poster, to(from("novel"), from("private")), policy.Ask, rules(leaveAsk)},
+	{"private, mail to anyone, of the user's words", private, poster, to(from("novel"), user), policy.Allow, nil},
+
+	{"a change without a destination, of the user's words", untrusted, poster, to(nothing, user), policy.Allow, nil},
+	{"a change without a destination, of user's and trusted words", untrusted, poster, to(nothing, from("trusted", "user")), policy.Allow, nil},
+	{"a change without a destination, of trusted words", untrusted, poster, to(nothing, from("trusted")), policy.Ask, rules(actAsk)},
+	{"a change without a destination, of nobody's words", untrusted, poster, to(nothing, from("novel", "user")), policy.Ask, rules(actAsk)},
+	{"a change without a destination, of small values", untrusted, poster, to(nothing, nothing), policy.Ask, rules(actAsk)},
+
+	{"destroying what the user named, unasked", untrusted, remover, to(user, nothing), policy.Ask, rules(destroyAsk)},
+	{"destroying what the user named, as asked", untrusted, remover, with(to(user, nothing), named), policy.Allow, nil},
+	{"destroying in a clean session", clean, remover, to(user, nothing), policy.Allow, nil},
+	{"overwriting what can be restored", untrusted, overwriter, to(user, nothing), policy.Allow, nil},
+	{"undestructive, and not to be undone", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Irreversible)}, to(user, nothing), policy.Allow, nil},
+	{"a read that calls itself destructive", untrusted, contract.Contract{ReadOnly: contract.Yes, Destructive: contract.Yes, OpenWorld: contract.No, Outcomes: contract.Possible(contract.Irreversible)}, to(user, nothing), policy.Allow, nil},
+
+	{"both, a request of the user's words", both, openReader, to(user, nothing), policy.Allow, nil},
+	{"both, a request of trusted words", both, openReader, to(from("trusted"), user), policy.Allow, nil},
+	{"both, a request of small values", both, openReader, to(nothing, nothing), policy.Allow, nil},
+	{"both, a request of a stranger's words", both, openReader, to(from("untrusted"), nothing), policy.Ask, rules(requestAsk)},
+	{"both, a request of nobody's words", both, openReader, to(user, from("novel")), policy.Ask, rules(requestAsk)},
+}
+
+// draftedCases are calls of which the operator has said nothing.
+var draftedCases = []tracedCase{
+	{"mail to whom the user named, as far as can be guessed", untrusted, poster, to(user, user), policy.Ask, rules(actAsk)},
+	{"private, mail of the user's words, as far as can be guessed", private, poster, to(from("novel"), user), policy.Ask, rules(leaveAsk)},
+	{"private, mail to whom the user named, as far as can be guessed", private, poster, to(user, from("private")), policy.Ask, rules(leaveAsk)},
+	{"both, a request of the user's words, whatever for", both, openReader, to(user, nothing), policy.Allow, nil},
+	{"both, a request of small values, whatever for", both, openReader, to(nothing, nothing), policy.Ask, rules(requestAsk)},
+}
+
+// typedCases are what a person types for a server, of which the operator has said what is what.
+var typedCases = []tracedCase{
+	{"a person agrees to destroy", untrusted, remover, to(user, nothing), policy.Allow, nil},
+	{"a person types a link", untrusted, poster, with(to(user, from("untrusted")), links), policy.Allow, nil},
+}
+
+// TestUnstated holds that a call of which the operator says nothing is softened by nothing but a whole request of trusted
+// words.
+func TestUnstated(t *testing.T) {
+	for _, c := range tracedCases {
+		f := c.facts()
+		f.Call.Stated = false
+		if d := policy.Default().Decide(f); d.Effect > c.effect && c.tool.ReadOnly != contract.Yes {
+			t.Errorf("%s: %s, and %s where the operator says what is what", c.name, d.Effect, c.effect)
+		}
+		f.Call = policy.CallFacts{}
+		if d := policy.Default().Decide(f); d.Effect > c.effect {
+			t.Errorf("%s: %s where nothing was traced", c.name, d.Effect)
+		}
+	}
+}
+
+// TestOnce holds which questions are put once for a destination: of the built-in policy only the one about reading.
+func TestOnce(t *testing.T) {
+	for _, r := range policy.Default().Rules() {
+		if r.Once != (r.Name == requestAsk) {
+			t.Errorf("%s: once %v", r.Name, r.Once)
+		}
+	}
+}
+
+// TestProfiles tells the profiles apart, one line a call.
+func TestProfiles(t *testing.T) {
+	const a, q, x = policy.Allow, policy.Ask, policy.Block
+	at := func(sinceStart int, change func(*policy.Facts)) func(*policy.Facts) {
+		return func(f *policy.Facts) { f.Session.Recent = sinceStart; change(f) }
+	}
+	same := func(*policy.Facts) {}
+	trust := func(f *policy.Facts) {
+		f.Tool.Annotations = contract.Effective(f.Tool.Declared, contract.Untrusted)
+	}
+	for _, c := range []struct {
+		tracedCase
+		change                         func(*policy.Facts)
+		calm, balanced, strict, reader policy.Effect
+	}{
+		{tracedCase{name: "a clean session writes", tool: drafts}, same, a, a, a, x},
+		{tracedCase{name: "a clean session reads", tool: reader}, same, a, a, a, a},
+		{tracedCase{name: "a stranger's server says that it reads", tool: reader}, trust, a, a, a, x},
+		{tracedCase{name: "a person types", tool: poster, session: both}, func(f *policy.Facts) { f.Method = "elicitation/create" }, a, a, a, a},
+		{tracedCase{name: "a draft of a stranger's words", session: untrusted, tool: drafts, call: to(user, from("untrusted"))}, same, a, a, q, x},
+		{tracedCase{name: "a draft of the user's words", session: untrusted, tool: drafts, call: with(to(user, user), named)}, same, a, a, a, x},
+		{tracedCase{name: "a draft of the user's words, unasked", session: untrusted, tool: drafts, call: to(user, user)}, same, a, a, q, x},
+		{tracedCase{name: "a post to whom a stranger named", session: untrusted, tool: poster, call: to(from("untrusted"), user)}, same, a, q, q, x},
+		{tracedCase{name: "mail to whom a stranger named", session: untrusted, tool: mailer, call: with(to(from("untrusted"), user), named)}, same, q, q, q, x},
+		{tracedCase{name: "mail to whom the user named", session: untrusted, tool: mailer, call: with(to(user, user), named)}, same, a, a, a, x},
+		{tracedCase{name: "erasing a stranger's choice", session: untrusted, tool: eraser, call: to(nothing, from("untrusted"))}, same, q, q, q, x},
+		{tracedCase{name: "a link to whom the user named", session: untrusted, tool: poster, call: with(to(user, from("untrusted")), links)}, same, a, q, q, x},
+		{tracedCase{name: "destroying what the user named", session: untrusted, tool: remover, call: to(user, nothing)}, same, a, q, q, x},
+		{tracedCase{name: "private words to anyone", session: private, tool: poster, call: to(from("novel"), from("private"))}, same, a, q, q, x},
+		{tracedCase{name: "private words to colleagues", session: private, tool: poster, call: with(to(from("novel"), from("private")), own)}, same, a, a, a, x},
+		{tracedCase{name: "the user's words to anyone, beside private data", session: private, tool: poster, call: to(from("novel"), user)}, same, a, a, q, x},
+		{tracedCase{name: "the trifecta", session: both, tool: poster, call: to(user, from("novel"))}, same, q, q, q, x},
+		{tracedCase{name: "the trifecta, of the user's words", session: both, tool: poster, call: with(to(user, user), named)}, same, a, a, q, x},
+		{tracedCase{name: "the trifecta, by a request", session: both, tool: openReader, call: to(from("untrusted"), nothing)}, same, q, q, q, q},
+		{tracedCase{name: "the user's request", session: untrusted, tool: openReader, call: to(user, nothing)}, same, a, a, a, a},
+		{tracedCase{name: "a stranger's request", session: untrusted, tool: openReader, call: to(from("untrusted"), nothing)}, same, a, a, q, a},
+		{tracedCase{name: "credentials to the public", session: credentials, tool: poster, call: to(user, user)}, same, x, x, x, x},
+		{tracedCase{name: "credentials to who knows where", session: credentials, tool: silent, call: to(user, user)}, same, q, q, q, x},
+		{tracedCase{name: "after something malicious", session: malicious, tool: drafts, call: to(user, user)}, same, q, q, q, x},
+		{tracedCase{name: "what wants review", tool: waryReader}, same, q, q, q, q},
+		{tracedCase{name: "the sixtieth draft in a minute", tool: drafts}, at(60, same), a, a, q, x},
+		{tracedCase{name: "the sixtieth read in a minute", tool: reader}, at(60, same), a, a, a, a},
+	} {
+		f := c.facts()
+		c.change(f)
+		for name, want := range map[string]policy.Effect{"calm": c.calm, "balanced": c.balanced, "strict": c.strict, "read-only": c.reader} {
+			p, ok := policy.Profile(name)
+			if d := p.Decide(f); !ok || d.Effect != want || len(d.Problems) > 0 {
+				t.Errorf("%s, %s: %s by %v, want %s %v", c.name, name, d.Effect, d.Matched, want, d.Problems)
+			}
+		}
+	}
+	for _, name := range policy.Profiles() {
+		p, _ := policy.Profile(name)
+		bad := &policy.Facts{Phase: policy.OnResult, Response: &malicious}
+		if d := p.Decide(bad); d.Effect != policy.Block {
+			t.Errorf("%s hands on what is malicious", name)
+		}
+	}
+	if _, ok := policy.Profile("lax"); ok {
+		t.Error("there is a profile of any name")
+	}
+}
+
+// TestSessionFacts reads the facts of sessions and calls, and what they are where nothing is known.
+func TestSessionFacts(t *testing.T) {
+	f := &policy.Facts{Session: policy.SessionFacts{Label: both, Sent: 2, Recent: 3, UserWords: true, SinceUser: 90 * time.Second}}
+	for condition, want := range map[string]bool{
+		`session.trifecta == ["private", "sent", "untrusted"]`: true,
+		`session.sent == 2 && session.recent == 3`:             true,
+		`session.userWords && session.sinceUser == 90`:         true,
+		`has(session.sinceUser)`:                               true,
+		`call.destination.first`:                               true,
+		`call.from == ["novel"]`:                               true,
+		`call.roles == "drafted"`:                              true,
+		`call.destination.own || call.named`:                   false,
+		`call.content.links`:                                   true,
+	} {
+		p := load(t, "version: 1\nrules:\n- {name: a, when: call, effect: ask, if: '"+condition+"'}\n")
+		if d := p.Decide(f); (d.Effect == policy.Ask) != want || len(d.Problems) > 0 {
+			t.Errorf("%s: %v", condition, d)
+		}
+	}
+}
