@@ -228,3 +228,28 @@ func TestPictures(t *testing.T) {
 		t.Errorf("found %+v", f.All)
 	}
 }
+
+// What the user names may go; what an attacker names may not.
+func TestAttacker(t *testing.T) {
+	p := load(t, "rules: [{name: n, when: call, if: 'session.private && !(call.from == [\"user\"])', effect: ask}]\n")
+	q := analyze.Question{Policy: p, Tools: []analyze.Tool{web, file, send}, Goal: analyze.Trifecta()}
+	for _, attacker := range []bool{false, true} {
+		q.Attacker = attacker
+		r, err := analyze.Explore(t.Context(), q)
+		if err != nil || r.Proved != attacker {
+			t.Errorf("attacker %t: proved %t, %v", attacker, r.Proved, err)
+		}
+	}
+}
+
+// The default policy keeps an attacker from completing the trifecta unasked, whatever well-described tools there are.
+func TestDefaultPolicyAgainstAttackers(t *testing.T) {
+	fetch := tool("fetch", contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Public), Sources: contract.Possible(label.UntrustedPublic), Returns: contract.Possible[label.Class]()})
+	unknown := analyze.Tool{Server: "x", Name: "unknown", Effective: contract.Effective(contract.Contract{}, contract.Untrusted)}
+	r, err := analyze.Explore(t.Context(), analyze.Question{
+		Policy: policy.Default(), Tools: []analyze.Tool{web, file, send, note, fetch, unknown}, Goal: analyze.Trifecta(), Attacker: true,
+	})
+	if err != nil || !r.Proved {
+		t.Errorf("%v\n%s", err, strings.Join(r.Lines(), "\n"))
+	}
+}

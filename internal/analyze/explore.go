@@ -16,6 +16,10 @@ type Question struct {
 	Goal   Goal
 	Start  label.Label // of the session; the zero Label is one that has seen nothing
 	Claims bool        // results may claim to be untrusted, private or malicious beyond their contract
+
+	// Attacker says that somebody other than the user has chosen the arguments: where they go and what they hold came from what
+	// strangers wrote, or from private data. Else they may come from anywhere, the user included.
+	Attacker bool
 }
 
 // A Step is one call of a counterexample.
@@ -43,6 +47,12 @@ var settled = []string{
 	"session.sensitivity", "session.sources",
 	"response.annotations.private", "response.annotations.sensitivity", "response.annotations.sources",
 	"response.annotations.openWorldHint", "response.annotations.maliciousActivityHint",
+}
+
+// attacked are the facts that an attacker settles, beside those above.
+var attacked = []string{
+	"call.byAgent", "call.hasArguments", "call.sends", "call.named", "call.from", "call.small.from",
+	"call.destination.from", "call.destination.own", "call.destination.values", "call.destination.hosts",
 }
 
 // explorer goes through the states.
@@ -90,6 +100,7 @@ func newExplorer(q Question) *explorer {
 			e.varying = append(e.varying, fact)
 		case fact == "call.plainRead":
 			e.varying = append(e.varying, fact)
+		case q.Attacker && slices.Contains(attacked, fact):
 		case fact == "server.name" || fact == "call.name" || slices.Contains(settled, fact):
 		default:
 			e.open = append(e.open, fact)
@@ -116,7 +127,7 @@ func (e *explorer) add(n node) {
 // visit makes the call of a tool in a state, if policy may let it. It reports whether that is what must not happen.
 func (e *explorer) visit(state, tool int) bool {
 	t, before := e.tools[tool], e.nodes[state].label
-	f := facts(t, before)
+	f := e.facts(t, before)
 	span := e.span(t, f)
 	if span.Mildest < policy.Warn {
 		return false
@@ -149,17 +160,27 @@ func (e *explorer) span(t Tool, f *policy.Facts) policy.Span {
 	return e.Policy.Span(f, open)
 }
 
-func facts(t Tool, session label.Label) *policy.Facts {
+func (e *explorer) facts(t Tool, session label.Label) *policy.Facts {
 	method := t.Method
 	if method == "" {
 		method = "tools/call"
 	}
-	return &policy.Facts{
+	f := &policy.Facts{
 		Method:  method,
 		Tool:    policy.ToolFacts{Name: t.Name, Annotations: t.Effective, Declared: t.Declared},
 		Server:  policy.ServerFacts{Name: t.Server, Trust: t.Trust},
 		Session: policy.SessionFacts{Label: session},
 	}
+	if e.Attacker {
+		strangers, place := label.SetOf("untrusted"), label.SetOf("attacker.example")
+		f.Call = policy.CallFacts{
+			Traced: true, Destinations: place, Hosts: place, From: strangers, SmallFrom: strangers, DestinationFrom: strangers, ContentFrom: strangers, Links: true, First: true,
+		}
+	}
+	if e.Attacker && !t.Fixed {
+		f.Arguments = []byte(`{"chosen":"by an attacker"}`)
+	}
+	return f
 }
 
 // stoppers names the open rules that would stop the call.

@@ -10,7 +10,8 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// A Path is a tool by which data can leave, and what policy says of it by what the session has seen.
+// A Path is a tool by which data can leave, and what policy says of it by what the session has seen, where an attacker has
+// chosen the arguments.
 type Path struct {
 	Tool      string  `json:"tool"`
 	Fresh     Verdict `json:"fresh"`     // a session that has seen nothing
@@ -65,14 +66,14 @@ func Examine(ctx context.Context, p *policy.Policy, tools []Tool) (Report, error
 	if r.Before, err = Explore(ctx, Question{Policy: open, Tools: tools, Goal: Trifecta()}); err != nil {
 		return r, err
 	}
-	r.After, err = Explore(ctx, Question{Policy: p, Tools: tools, Goal: Trifecta()})
+	r.After, err = Explore(ctx, Question{Policy: p, Tools: tools, Goal: Trifecta(), Attacker: true})
 	return r, err
 }
 
 func path(p *policy.Policy, t Tool) Path {
-	e := newExplorer(Question{Policy: p, Tools: []Tool{t}, Goal: Trifecta()})
+	e := newExplorer(Question{Policy: p, Tools: []Tool{t}, Goal: Trifecta(), Attacker: true})
 	verdict := func(session label.Label) Verdict {
-		s := e.span(t, facts(t, session))
+		s := e.span(t, e.facts(t, session))
 		return Verdict{s.Strictest, s.Mildest}
 	}
 	return Path{

@@ -19,7 +19,7 @@ func newPolicyProve(env *Env) *cobra.Command {
 	var flags targetFlags
 	var policyPath string
 	var flows []string
-	var claims, asJSON bool
+	var claims, anyone, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "prove [-- COMMAND [ARGUMENT…] | -- URL]",
 		Short: "Prove that data cannot leave unasked, or show how it can",
@@ -30,7 +30,8 @@ sequence, with the rules that may stop it by what it is called with; else that t
 
 Without --flow that is the trifecta: a call that may publish, out of a session that has read what
 strangers wrote and holds private data. --flow CLASS:DESTINATION asks for data of a class, or private
-for any, that gets to a destination. The exit status is 1 if something is not proved.`,
+for any, that gets to a destination. Where calls go is an attacker's choice; with --any-arguments it
+may be the user's too. The exit status is 1 if something is not proved.`,
 		Example: `  weir policy prove
   weir policy prove --flow credentials:public --flow private:internal
   weir policy prove --policy policy.yaml --claims`,
@@ -55,7 +56,7 @@ for any, that gets to a destination. The exit status is 1 if something is not pr
 			}
 			var results []analyze.Result
 			for _, g := range goals {
-				r, err := analyze.Explore(cmd.Context(), analyze.Question{Policy: t.policy, Tools: tools, Goal: g, Claims: claims})
+				r, err := analyze.Explore(cmd.Context(), analyze.Question{Policy: t.policy, Tools: tools, Goal: g, Claims: claims, Attacker: !anyone})
 				if err != nil {
 					return err
 				}
@@ -76,6 +77,7 @@ for any, that gets to a destination. The exit status is 1 if something is not pr
 	cmd.Flags().StringVar(&policyPath, "policy", "", "decide by the policy in this `FILE` (default that of the configuration)")
 	cmd.Flags().StringArrayVar(&flows, "flow", nil, "ask whether data of a `CLASS:DESTINATION` gets there; may be given several times")
 	cmd.Flags().BoolVar(&claims, "claims", false, "let results claim more than their tool's contract says")
+	cmd.Flags().BoolVar(&anyone, "any-arguments", false, "let arguments come from anywhere, the user included, and not from an attacker")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the results as JSON")
 	return cmd
 }
