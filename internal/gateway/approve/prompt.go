@@ -26,6 +26,9 @@ const (
 func Text(q *guard.Question) string {
 	var b strings.Builder
 	writeSubject(&b, q)
+	if q.Phase == policy.OnCall {
+		writeValues(&b, q)
+	}
 	fmt.Fprintf(&b, "Why you are asked: %s (rule %s)\n", q.Message, q.Rule)
 	for _, m := range q.Also {
 		fmt.Fprintf(&b, "Also: %s (rule %s)\n", m.Message, m.Rule)
@@ -33,6 +36,8 @@ func Text(q *guard.Question) string {
 	writeOrigins(&b, "Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
 	writeOrigins(&b, "Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
 	switch {
+	case q.Once:
+		b.WriteString("A yes also covers later calls of this tool to the same place, for a quarter of an hour. No answer means no.")
 	case q.Phase != policy.OnResult:
 		b.WriteString("It is allowed once, for exactly these arguments. No answer means no.")
 	case guard.IsInquiry(q.Method):
