@@ -226,7 +226,8 @@ func (g *Guard) left(c *Call, f *policy.Facts, found *finding) {
 		}
 		source := provenance.Source{URI: c.URI() + "?arguments", Kinds: provenance.Untrusted}
 		for _, v := range found.values {
-			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !isScalar(v.Text) {
+			known := v.Whole && v.From&(provenance.Novel|provenance.User|provenance.Trusted) == 0
+			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !known && !isScalar(v.Text) {
 				m.index.Add(source, v.Text)
 			}
 		}
