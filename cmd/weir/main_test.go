@@ -23,7 +23,7 @@ var readme, _ = filepath.Abs("../../README.md")
 var update = flag.Bool("update", false, "write the expected output into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"weir": main, "browser": browser})
+	testscript.Main(m, map[string]func(){"weir": main, "browser": browser, "patient": patient})
 }
 
 // TestScripts runs testdata/*.txtar: one script a feature of the command line.

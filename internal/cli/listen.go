@@ -22,11 +22,14 @@ import (
 // endpoint is the path of the MCP endpoint over HTTP.
 const endpoint = "/mcp"
 
-// linger is how long requests in flight may take to end when weir is told to stop.
-const linger = 5 * time.Second
+// How long requests in flight may take when weir is told to stop: to be answered, and then for clients to take the answers.
+const (
+	drain  = 10 * time.Second
+	linger = 5 * time.Second
+)
 
 // serveHTTP serves the handler at the address of the configuration until ctx ends.
-func (e *Env) serveHTTP(ctx context.Context, s *service, h http.Handler) error {
+func (e *Env) serveHTTP(ctx context.Context, s *service, h *streamable.Handler) error {
 	c, log := s.config, s.log
 	certificates, err := certificates(c.HTTP)
 	if err != nil {
@@ -50,6 +53,9 @@ func (e *Env) serveHTTP(ctx context.Context, s *service, h http.Handler) error {
 	server.Handler = mux
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
+		answered, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+		defer cancel()
+		h.Drain(answered) // over connections that are still there: a server may have asked for something
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
 		defer cancel()
 		if err := server.Shutdown(within); errors.Is(err, context.DeadlineExceeded) {

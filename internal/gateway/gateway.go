@@ -28,7 +28,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/http"
 	"reflect"
 	"strings"
 	"sync"
@@ -161,7 +160,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, conn rpc.Conn) error {
 }
 
 // Handler returns the gateway's streamable HTTP endpoint, for both eras of the protocol.
-func (g *Gateway) Handler() http.Handler { return g.http }
+func (g *Gateway) Handler() *streamable.Handler { return g.http }
 
 func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.Conn) error {
 	principal := info.Principal

@@ -155,7 +155,7 @@ func (h *Handler) bodyless(r *http.Request) (*session, *refusal) {
 	if len(r.Header.Values(sessionHeader)) != 1 {
 		return nil, &refusal{status: http.StatusBadRequest, text: "header " + sessionHeader + " is missing"}
 	}
-	if f := h.enter(); f != nil {
+	if f := h.enter(false); f != nil {
 		return nil, f
 	}
 	s, f := h.session(r)

@@ -356,6 +356,43 @@ func TestClose(t *testing.T) {
 	h.Close()
 }
 
+// Drain waits for the requests of both eras that are in flight, takes what may help to answer them, and refuses others.
+func TestDrain(t *testing.T) {
+	y := newToy()
+	url, h := start(t, y, streamable.Options{KeepAlive: 10 * time.Millisecond})
+	s := session(t, url)
+	call{session: s, body: wait("hang", 1)}.open(t, url)
+	hungUp, hangUp := context.WithCancel(t.Context())
+	newer := modern("tools/call", `{"name":"hang"}`).request(t, url).WithContext(hungUp)
+	go http.DefaultClient.Do(newer)
+	eventually(t, "calls run", func() bool { return y.get("wait") == 2 })
+	drained := make(chan struct{})
+	go func() {
+		h.Drain(t.Context())
+		close(drained)
+	}()
+	eventually(t, "requests are refused", func() bool {
+		resp, _ := call{session: s, body: ping}.do(t, url)
+		return resp.StatusCode == 503
+	})
+	if resp, _ := modern("ping", "{}").do(t, url); resp.StatusCode != 503 {
+		t.Errorf("a request without session got %s", resp.Status)
+	}
+	hangUp()
+	eventually(t, "one call is left", func() bool { return y.get("wait") == 1 })
+	select {
+	case <-drained:
+		t.Error("drained, and a call still runs")
+	default:
+	}
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+	if resp, _ := (call{session: s, body: cancel}).do(t, url); resp.StatusCode != 202 {
+		t.Errorf("a cancellation got %s", resp.Status)
+	}
+	call{method: "DELETE", session: s}.do(t, url) // whose calls are answered with an error
+	<-drained
+}
+
 // When Serve returns, requests in progress get an error and the session is gone.
 func TestServeReturns(t *testing.T) {
 	y := newToy()

@@ -63,6 +63,7 @@ type Handler struct {
 
 	mu       sync.Mutex
 	closed   bool
+	draining bool // requests are refused, and all else is taken
 	sessions map[string]*session
 	posts    map[*exchange]struct{}
 }
@@ -182,7 +183,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	if f != nil {
 		return f
 	}
-	if f := h.enter(); f != nil {
+	if f := h.enter(m.IsRequest()); f != nil {
 		return f
 	}
 	defer h.running.Done()
@@ -200,11 +201,12 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	return h.deliver(w, r, s, m)
 }
 
-// enter admits a request, for which h.running.Done must then be called.
-func (h *Handler) enter() *refusal {
+// enter admits an HTTP request, which brings a new request of the client or something else, and for which h.running.Done must
+// then be called.
+func (h *Handler) enter(asks bool) *refusal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.closed || asks && h.draining {
 		return unavailable("server is shutting down")
 	}
 	h.running.Add(1)
