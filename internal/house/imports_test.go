@@ -72,10 +72,10 @@ var table = []row{
 	{"internal/streamable", "internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},
 	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
-	{"detect", "", "golang.org/x/text", world, "what should not be in text"},
+	{"detect", "", "", world, "what should not be in text"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
-	{"internal/gateway/catalog", "annotation contract overlay internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
+	{"internal/gateway/catalog", "annotation contract overlay detect internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
 	{"internal/gateway/approve", "guard label contract policy provenance record internal/rawjson internal/plain", "", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/gateway", "guard label contract annotation policy overlay record session internal/rawjson internal/rpc " +

@@ -19,6 +19,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/overlay"
 )
@@ -130,6 +131,9 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 			report("", l.kind.Member+"[]."+l.kind.key, "an entry has no "+l.kind.key+" and is left out")
 			continue
 		}
+		for _, d := range poisoned(raw) {
+			defects = append(defects, Defect{s.Server, name, d})
+		}
 		e := Entry{Server: s.Server, Trust: s.Trust, Name: name, Shown: name, Raw: raw}
 		if h, held := s.Held[name]; held && l.kind.Method == Tools.Method {
 			report(name, l.kind.Member+"[]", h.Why)
@@ -160,6 +164,20 @@ func said(o *overlay.Overlay, kind Kind, name string) *overlay.Tool {
 		return o.Resource(name)
 	}
 	return nil
+}
+
+// poisoned reports what should not be in the text by which a server describes an entry to the model. It decides nothing.
+func poisoned(raw json.RawMessage) (defects []annotation.Defect) {
+	for _, member := range []string{"title", "description"} {
+		value, _ := rawjson.Get(raw, member)
+		text, _ := rawjson.String(value)
+		for _, f := range detect.Text(text) {
+			if f.Kind != detect.Secret { // which honest descriptions name too
+				defects = append(defects, annotation.Defect{Where: member, Reason: "at byte " + strconv.Itoa(f.Offset) + ": " + f.Why})
+			}
+		}
+	}
+	return defects
 }
 
 // contract reads what the entry declares, and shows what counts of it. To read a resource or to get a prompt changes
