@@ -337,3 +337,39 @@ func TestOverlaysAreShown(t *testing.T) {
 		t.Errorf("defects %v", where)
 	}
 }
+
+// TestReloadedOverlaysCount has a call decided by another overlay after a change, over the connection that is there.
+func TestReloadedOverlaysCount(t *testing.T) {
+	var servers []gateway.Server
+	r, seen := script(t, map[string]string{"tools/call": `{"content":[],"did":"it"}`}, func(o *gateway.Options) {
+		withOverlay(t, contract.Untrusted)(o)
+		o.Policy, servers = rules(t, publishing), o.Servers
+	})
+	w := r.wire(t)
+	w.ask(hello)
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool","arguments":{"path":"/home/x"}}}`
+	if got := w.ask(call); !strings.Contains(got, "it would be public") {
+		t.Fatalf("answered %s", got)
+	}
+	set, err := overlay.Load("o.yaml", []byte(strings.Replace(notesOverlay, `"/tmp"`, `"/home"`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := servers[0]
+	changed.Overlay = set.For(overlay.Server{Name: "s"})
+	for _, want := range []string{"s", ""} {
+		d, err := r.g.Reload(t.Context(), gateway.Change{Servers: []gateway.Server{changed}, Policy: rules(t, publishing)})
+		if err != nil || strings.Join(d.Adjusted, " ") != want || len(d.Replaced) > 0 {
+			t.Fatalf("%+v %v", d, err)
+		}
+	}
+	for got := w.ask(call); !strings.Contains(got, `"did":"it"`); got = w.recv() { // hosts are told that lists changed
+		if !strings.Contains(got, "list_changed") {
+			t.Fatalf("answered %s", got)
+		}
+	}
+	data, err := os.ReadFile(seen)
+	if err != nil || strings.Count(string(data), `"initialize"`) != 1 {
+		t.Errorf("the server was reached again: %s %v", data, err)
+	}
+}
