@@ -175,6 +175,27 @@ func TestFurtherRounds(t *testing.T) {
 	}
 }
 
+// TestFurtherRoundsAreNobodysYes has a rule that asks once for a destination, and a round that goes on unasked: no later call
+// may be covered by it.
+func TestFurtherRoundsAreNobodysYes(t *testing.T) {
+	f := newFixture(t, func(o *guard.Options) {
+		o.Policy = mustLoad(t, `version: 1
+rules:
+  - {name: once, when: call, if: "session.untrusted && tool.name == 'send'", effect: ask, once: destination, message: sure?}
+`)
+	})
+	f.run(t, call("fetch", fetchPage, `{}`), okResult)
+	further := call("send", sendMail, `{"arguments":{"to":"a"}}`)
+	further.Further = true
+	f.accepted[f.g.Onward(further)] = true
+	if v := f.g.Before(t.Context(), further); !v.Allowed() {
+		t.Fatalf("the round does not go on: %+v", v)
+	}
+	if v := f.g.Before(t.Context(), call("send", sendMail, `{"arguments":{"to":"a"}}`)); v.Effect != policy.Ask {
+		t.Errorf("the next call was not asked about: %+v", v)
+	}
+}
+
 // FuzzReply wants every answer to a form that says more than what a person did with it to count as typed.
 func FuzzReply(f *testing.F) {
 	f.Add([]byte(`{"action":"accept","content":{"a":1}}`))

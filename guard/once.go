@@ -57,8 +57,9 @@ func (g *Guard) answered(ctx context.Context, m matter, d ruling, v *Verdict) er
 		v.Effect, v.Question = policy.Allow, nil
 		return nil
 	}
+	asked := v.Question.Binding
 	err := g.redeem(ctx, m.call, v, d.by)
-	if err == nil && repeats && v.Effect == policy.Allow {
+	if err == nil && repeats && v.Redeemed == asked { // a further round that goes on unasked is nobody's yes
 		memory.grant(scope(m, d), m.found.kinds(), now)
 	}
 	return err
