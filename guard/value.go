@@ -37,7 +37,7 @@ func small(text string) bool {
 		return true
 	}
 	for _, layout := range dates {
-		if _, err := time.Parse(layout, text); err == nil {
+		if _, err := time.Parse(layout, text); err == nil && len(text) <= len("2006-01-02T15:04:05+07:00") {
 			return true
 		}
 	}

@@ -42,6 +42,9 @@ type Options struct {
 	Sessions *session.Sessions // nil: in memory, for this Protector alone
 	Record   record.Recorder   // required; record.Discard() to keep nothing
 
+	TrustText string   // text that counts as the user's own in every session
+	Domains   []string // the operator's own domains, in lower case; what is below them counts
+
 	// Session says which agent session a call belongs to. Nil: all calls belong to one session of this Protector.
 	Session func(ctx context.Context) session.Ref
 
@@ -69,6 +72,7 @@ func New(opts Options) (*Protector, error) {
 	p := &Protector{opts: opts}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: &p.accepted,
+		TrustText: opts.TrustText, Domains: opts.Domains,
 	})
 	if err != nil {
 		return nil, err
