@@ -25,6 +25,7 @@ type dialect struct {
 	lock     string            // follows the statement that reads the state, which then no other transaction can read so
 	snapshot string            // a transaction that reads
 	size     string            // how many bytes the database has
+	version  string            // the query for a number that changes with each commit of others; "" if there is none
 	types    *strings.Replacer // of the words in the schema
 
 	conflict func(error) bool // whether a transaction that ended so had no effect, because of another, and is worth another attempt
@@ -43,6 +44,7 @@ func dialectOf(target string) *dialect {
 	}
 	return &dialect{
 		name: "sqlite", open: openSQLite, begin: "begin immediate", snapshot: "begin",
+		version:  "pragma data_version",
 		size:     "select page_count * page_size from pragma_page_count, pragma_page_size",
 		types:    strings.NewReplacer("INT", "integer", "BYTES", "blob", "TEXT", "text"),
 		conflict: sqliteConflict, lost: func(err error) bool { return errors.Is(err, driver.ErrBadConn) },

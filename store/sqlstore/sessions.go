@@ -82,6 +82,9 @@ const readSession = `select ` + sessionColumns + ` from session s where s.key = 
 
 // session reads one session.
 func (d *DB) session(ctx context.Context, key string) (s store.Session, ok bool, err error) {
+	if d.recent.text != "" {
+		return d.recent.get(ctx, key)
+	}
 	err = d.reads.query(ctx, readSession, func(rows *sql.Rows) error {
 		r, err := scanSession(rows)
 		s, ok = r.Session, true

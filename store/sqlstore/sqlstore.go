@@ -54,6 +54,7 @@ type DB struct {
 	dialect *dialect
 	writer  *writer
 	reads   statements
+	recent  recent
 }
 
 // Open opens the database, and brings its schema up to date. The target is a path or a postgres:// URL.
@@ -68,12 +69,13 @@ func Open(ctx context.Context, target string, opts *Options) (*DB, error) {
 	if d.pool, err = d.dialect.open(target); err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
-	d.pool.SetMaxOpenConns(d.opts.Readers + 1)
-	d.pool.SetMaxIdleConns(d.opts.Readers + 1)
+	d.pool.SetMaxOpenConns(d.opts.Readers + 2)
+	d.pool.SetMaxIdleConns(d.opts.Readers + 2)
 	if err := d.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), d.pool.Close())
 	}
 	d.reads = statements{db: d.pool, prepared: map[string]*sql.Stmt{}}
+	d.recent = recent{db: d.pool, text: d.dialect.version}
 	d.writer = newWriter(d)
 	return d, nil
 }
@@ -97,7 +99,7 @@ func (o Options) withDefaults() Options {
 // Close writes what was deferred and closes the database. Operations that run end first.
 func (d *DB) Close() error {
 	err := d.writer.close()
-	return errors.Join(err, d.reads.close(), d.pool.Close())
+	return errors.Join(err, d.recent.close(), d.reads.close(), d.pool.Close())
 }
 
 func (d *DB) clock() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,83 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/weir-mcp/weir/store"
+)
+
+// maxRecent is how many sessions are remembered.
+const maxRecent = 10_000
+
+// recent remembers sessions that were read, for as long as nobody has committed anything to the database since: no writer of
+// this process, nor another process. SQLite tells that of a connection that does not write itself (pragma data_version),
+// for less than it takes to read a session and its label. So what it returns is what a query would return.
+type recent struct {
+	db   *sql.DB
+	text string // the query for the version; "" remembers nothing
+
+	mu         sync.Mutex
+	conn       *sql.Conn
+	statements *statements
+	version    int64
+	sessions   map[string]store.Session
+}
+
+// get returns a session as it is now.
+func (r *recent) get(ctx context.Context, key string) (s store.Session, ok bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.connect(ctx); err != nil {
+		return s, false, err
+	}
+	// The read is short, and a connection that a context interrupts may be of no use: it is not interrupted.
+	ctx = context.WithoutCancel(ctx)
+	var version int64
+	if err := r.statements.query(ctx, r.text, func(rows *sql.Rows) error { return rows.Scan(&version) }); err != nil {
+		return s, false, err
+	}
+	if version != r.version || len(r.sessions) >= maxRecent {
+		r.version = version
+		clear(r.sessions)
+	}
+	if s, ok = r.sessions[key]; ok {
+		return s, true, nil
+	}
+	// What is read now is at least as new as the version: if it is newer, the next version is another.
+	err = r.statements.query(ctx, readSession, func(rows *sql.Rows) error {
+		row, err := scanSession(rows)
+		s, ok = row.Session, true
+		return err
+	}, key)
+	if ok && err == nil {
+		r.sessions[key] = s
+	}
+	return s, ok, err
+}
+
+func (r *recent) connect(ctx context.Context) error {
+	if r.conn != nil {
+		return nil
+	}
+	c, err := r.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	r.conn, r.sessions = c, map[string]store.Session{}
+	r.statements = &statements{db: c, prepared: map[string]*sql.Stmt{}}
+	return nil
+}
+
+func (r *recent) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn == nil {
+		return nil
+	}
+	err := errors.Join(r.statements.close(), r.conn.Close())
+	r.conn = nil
+	return err
+}
