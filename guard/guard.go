@@ -43,7 +43,7 @@ const RuleHeld = "weir:held"
 // Approvals remembers what persons have accepted.
 type Approvals interface {
 	// Redeem reports whether a person has accepted exactly what binding stands for, and uses the acceptance up. A
-	// binding is redeemed once at most.
+	// binding is redeemed once at most; only what was accepted as the Grant of a [Question] stays.
 	Redeem(ctx context.Context, binding string) (bool, error)
 }
 

@@ -14,6 +14,9 @@ func (g *Guard) redeem(ctx context.Context, c *Call, v *Verdict, by string) erro
 		return nil
 	}
 	bindings := []string{v.Question.Binding}
+	if v.Question.Grant != "" {
+		bindings = append(bindings, v.Question.Grant)
+	}
 	if c.Further && !c.asked && v.Question.Phase == policy.OnCall {
 		bindings = append(bindings, onward(c, by))
 	}

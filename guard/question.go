@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 )
@@ -16,14 +17,16 @@ import (
 // is the operator's name for it) is hostile to whoever shows it.
 type Question struct {
 	Binding   string      // stands for exactly this call in exactly this state of the session; any change makes a new one
+	Grant     string      // stands for calls like it, that go to the same place; "" if nobody has said where that is
 	Session   session.Ref // whose call it is
 	Phase     policy.Phase
 	Server    string
 	Method    string
 	Name      string
-	Contract  contract.Contract // what the call may do
-	Arguments json.RawMessage   // the call's params in canonical form
-	Rule      string            // why it is asked: the rule that decided, and what it says
+	Contract  contract.Contract  // what the call may do
+	Arguments json.RawMessage    // the call's params in canonical form
+	To        []overlay.Argument // where it goes, as the operator says; set with Grant
+	Rule      string             // why it is asked: the rule that decided, and what it says
 	Message   string
 	Also      []policy.Match // further rules that ask, in the order of the policy
 	Label     label.Label    // what the session has seen; for a result, of the result
@@ -64,7 +67,23 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
 		c.Effective.String(), string(seen), d.by, f.Phase.String(), string(m.answer),
 	)
+	if f.Phase == policy.OnCall && !c.asked {
+		q.To, q.Grant = c.grant(string(seen), d.by)
+	}
 	return q
+}
+
+// grant returns where the call goes, and the binding of all calls of the agent session, as long as it has seen nothing more,
+// to this tool under this contract and policy that go there too. Only the operator's word tells which arguments say where;
+// without it, with no such argument, or with more of them than are looked at, there is none.
+func (c *Call) grant(seen, by string) (to []overlay.Argument, binding string) {
+	roles := c.Overlay.Roles(c.Arguments)
+	if !roles.Known || roles.Cut || len(roles.Destinations) == 0 {
+		return nil, ""
+	}
+	where := must(json.Marshal(roles.Destinations))
+	return roles.Destinations, bind("grant", c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(where),
+		c.Effective.String(), seen, by)
 }
 
 // bind returns a digest of parts that no other list of parts has.

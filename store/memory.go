@@ -28,6 +28,8 @@ type Memory struct {
 	now func() time.Time
 	max int
 
+	latest Clock // of questions: one that has expired stays so, whatever becomes of the machine's clock
+
 	mu        sync.RWMutex
 	draft     *Draft // of all sessions
 	questions map[string]*Question

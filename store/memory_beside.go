@@ -20,13 +20,16 @@ func (m *Memory) Ask(ctx context.Context, q Question) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.clock()
+	now := m.latest.At(m.now())
 	if m.questions[q.ID] != nil {
 		return fmt.Errorf("asking: %w: there is a question with this id", ErrInvalid)
 	}
 	open := 0
-	for _, other := range m.questions {
-		if other.Answer == Open && now.Before(other.Expires) {
+	for id, other := range m.questions {
+		switch {
+		case !now.Before(other.Expires):
+			delete(m.questions, id)
+		case other.Answer == Open:
 			open++
 		}
 	}
@@ -47,7 +50,7 @@ func (m *Memory) Answer(ctx context.Context, id, principal string, a Answer) (Qu
 	defer m.mu.Unlock()
 	q := m.questions[id]
 	switch {
-	case q == nil, q.Answer != Open, !m.clock().Before(q.Expires):
+	case q == nil, q.Answer != Open, !m.latest.At(m.now()).Before(q.Expires):
 		return Question{}, ErrNoQuestion
 	case q.Principal != principal:
 		return Question{}, fmt.Errorf("answering: %w", ErrPrincipal)
@@ -63,7 +66,7 @@ func (m *Memory) Redeem(ctx context.Context, binding string) (bool, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.clock()
+	now := m.latest.At(m.now())
 	for _, q := range m.questions {
 		if q.Binding == binding && q.Answer == Accepted && now.Before(q.Expires) {
 			q.Answer = Redeemed
@@ -76,11 +79,11 @@ func (m *Memory) Redeem(ctx context.Context, binding string) (bool, error) {
 // Questions implements [Approvals].
 func (m *Memory) Questions(ctx context.Context, query QuestionQuery) iter.Seq2[Question, error] {
 	m.mu.RLock()
-	now := m.clock()
+	now := m.latest.At(m.now())
 	var all []Question
 	for _, q := range m.questions {
 		if now.Before(q.Expires) && (query.ID == "" || query.ID == q.ID) && (query.Principal == "" || query.Principal == q.Principal) &&
-			(!query.Open || q.Answer == Open) {
+			(query.Binding == "" || query.Binding == q.Binding) && (!query.Open || q.Answer == Open) {
 			all = append(all, *q)
 		}
 	}

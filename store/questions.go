@@ -47,6 +47,7 @@ const (
 type QuestionQuery struct {
 	ID        string
 	Principal string
+	Binding   string
 	Open      bool
 }
 

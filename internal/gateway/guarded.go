@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/policy"
@@ -48,24 +47,43 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
+	if err := x.holdEnded(ctx); err != nil {
+		return internalError(m, err)
+	}
 	_, answers := rawjson.Get(x.m.Params, "inputResponses")
 	x.route.call.Further = answers || x.state != nil
-	if resumed != nil && resumed.said != approve.Accepted {
-		q := resumed.question
-		x.letGo()
-		if resumed.held != nil {
-			x.abandon(*resumed.held, &rpc.Message{})
-		}
-		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: notAccepted(resumed.said, q)})
+	if resumed != nil && !resumed.said.Yes() {
+		return x.declined(resumed)
 	}
-	if resumed != nil && resumed.held != nil {
-		x.look(&rpc.Message{Result: resumed.held.Result})
-		return x.handOn(ctx, *resumed.held)
+	if resumed != nil && resumed.held() != nil {
+		x.look(&rpc.Message{Result: resumed.held().Result})
+		return x.handOn(ctx, *resumed.held())
 	}
 	if refusal := x.permitAnswers(ctx); refusal != nil {
 		return refusal
 	}
 	return x.rounds(ctx, x.learned(ctx))
+}
+
+// holdEnded has the guard refuse what an agent session does after a person has ended it.
+func (x *exchange) holdEnded(ctx context.Context) error {
+	call := x.route.call
+	ended, err := x.f.g.book.HasEnded(ctx, call.Session)
+	if err == nil && ended && call.Held == "" {
+		call.Held = "a person has ended this agent session; nothing more happens in it"
+	}
+	return err
+}
+
+// declined answers a request that came back with a no.
+func (x *exchange) declined(r *resumption) *rpc.Message {
+	x.letGo()
+	when := policy.OnCall
+	if r.held() != nil {
+		x.abandon(*r.held(), &rpc.Message{})
+		when = policy.OnResult
+	}
+	return x.refused(guard.Refusal{Effect: policy.Ask, When: when, Rule: r.asked.Rule, Message: notAccepted(r.said, r.asked.Message)})
 }
 
 // rounds sends the request until its server answers without a question that a host of an older revision has to be asked.

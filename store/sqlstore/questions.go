@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/weir-mcp/weir/store"
 )
@@ -21,7 +22,7 @@ const (
 	(select min(id) from question where binding = $1 and answer = 'accepted' and expires > $2)`
 	listQuestions = `select ` + questionColumns + ` from question
 where expires > $1 and ($2 = '' or id = $2) and ($3 = '' or principal = $3) and ($4 = 0 or answer = '')
-	and (asked > $5 or (asked = $5 and id > $6)) order by asked, id limit 200`
+	and (asked > $5 or (asked = $5 and id > $6)) and ($7 = '' or binding = $7) order by asked, id limit 200`
 )
 
 func scanQuestion(rows *sql.Rows) (q store.Question, err error) {
@@ -45,7 +46,7 @@ func (d *DB) Ask(ctx context.Context, q store.Question) error {
 			return fmt.Errorf("asking: %w: there is a question with this id", store.ErrInvalid)
 		}
 		var open int
-		now := micros(u.now())
+		now := micros(u.lately())
 		if err := u.read(ctx, countQuestions, func(rows *sql.Rows) error { return rows.Scan(&open) }, now); err != nil {
 			return err
 		}
@@ -56,6 +57,9 @@ func (d *DB) Ask(ctx context.Context, q store.Question) error {
 		return err
 	}})
 }
+
+// lately returns the time of the transaction, or of a later one before it.
+func (u *unit) lately() time.Time { return u.db.latest.At(u.now()) }
 
 // question reads one question.
 func (u *unit) question(ctx context.Context, id string) (q store.Question, ok bool, err error) {
@@ -77,14 +81,14 @@ func (d *DB) Answer(ctx context.Context, id, principal string, a store.Answer) (
 		switch {
 		case err != nil:
 			return err
-		case !ok, q.Answer != store.Open, !u.now().Before(q.Expires):
+		case !ok, q.Answer != store.Open, !u.lately().Before(q.Expires):
 			return store.ErrNoQuestion
 		case q.Principal != principal:
 			return fmt.Errorf("answering: %w", store.ErrPrincipal)
 		}
 		q.Answer = a
 		answered = q
-		_, err = u.change(ctx, answerQuestion, string(a), id, micros(u.now()))
+		_, err = u.change(ctx, answerQuestion, string(a), id, micros(u.lately()))
 		return err
 	}})
 	if err != nil {
@@ -96,7 +100,7 @@ func (d *DB) Answer(ctx context.Context, id, principal string, a store.Answer) (
 // Redeem implements [store.Approvals].
 func (d *DB) Redeem(ctx context.Context, binding string) (redeemed bool, err error) {
 	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
-		n, err := u.change(ctx, redeemQuestion, binding, micros(u.now()))
+		n, err := u.change(ctx, redeemQuestion, binding, micros(u.lately()))
 		redeemed = n == 1
 		return err
 	}})
@@ -119,7 +123,7 @@ func (d *DB) Questions(ctx context.Context, q store.QuestionQuery) iter.Seq2[sto
 			found, err := scanQuestion(rows)
 			page, at = append(page, found), place{micros(found.Asked), found.ID}
 			return err
-		}, micros(d.clock()), q.ID, q.Principal, open, at.asked, at.id)
+		}, micros(d.latest.At(d.clock())), q.ID, q.Principal, open, at.asked, at.id, q.Binding)
 		return page, at, err
 	})
 }

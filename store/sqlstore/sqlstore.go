@@ -31,6 +31,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/weir-mcp/weir/store"
 )
 
 // ErrSchema is the kind of error of a database with another schema than this program knows.
@@ -49,6 +51,8 @@ type Options struct {
 
 // A DB is an open database. Close it.
 type DB struct {
+	latest store.Clock // of questions: one that has expired stays so, whatever becomes of the machine's clock
+
 	opts    Options
 	pool    *sql.DB
 	dialect *dialect

@@ -123,6 +123,10 @@ func testQuestionsExpire(f *beside) {
 	f.is("a late answer", store.ErrNoQuestion, err)
 	f.equal("an old acceptance", false, f.redeem("other"))
 	f.equal("questions", []string{}, f.questions(store.QuestionQuery{}))
+	f.clock.Advance(-time.Minute) // as when the machine's clock is set
+	f.equal("an old acceptance, the clock set back", false, f.redeem("other"))
+	_, err = f.b.Answer(f.t.Context(), "a", "alice", store.Accepted)
+	f.is("a late answer, the clock set back", store.ErrNoQuestion, err)
 }
 
 func testBadQuestions(f *beside) {
@@ -163,6 +167,8 @@ func testQuestions(f *beside) {
 	f.equal("alice's", []string{"a", "b", "0"}, f.questions(store.QuestionQuery{Principal: "alice"}))
 	f.equal("open ones", []string{"b", "0", "bob's"}, f.questions(store.QuestionQuery{Open: true}))
 	f.equal("one", []string{"a"}, f.questions(store.QuestionQuery{ID: "a"}))
+	f.equal("of a binding", []string{"a", "b", "0", "bob's"}, f.questions(store.QuestionQuery{Binding: "call"}))
+	f.equal("of no binding", []string{}, f.questions(store.QuestionQuery{Binding: "cal"}))
 	f.equal("none", []string{}, f.questions(store.QuestionQuery{ID: "a", Open: true}))
 }
 

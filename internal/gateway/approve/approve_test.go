@@ -25,6 +25,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -58,7 +59,7 @@ func TestAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Answer(t.Context(), p.ID, test.principal, test.answer); !errors.Is(err, test.err) {
+		if err := b.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: test.principal, Answer: test.answer, Via: "test"}); !errors.Is(err, test.err) {
 			t.Errorf("%s: error %v, want %v", test.name, err, test.err)
 		}
 		if got, _ := b.Redeem(t.Context(), p.Question.Binding); got != test.allowed {
@@ -80,7 +81,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if b.Answer(t.Context(), p.ID, "ann", approve.Accepted) == nil {
+			if b.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: "ann", Answer: approve.Accepted, Via: "test"}) == nil {
 				counted.Add(1)
 			}
 		})
@@ -89,7 +90,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	if counted.Load() != 1 {
 		t.Errorf("%d answers counted", counted.Load())
 	}
-	if err := b.Answer(t.Context(), "made up", "ann", approve.Accepted); !errors.Is(err, approve.ErrNoQuestion) {
+	if err := b.Answer(t.Context(), approve.Reply{ID: "made up", Principal: "ann", Answer: approve.Accepted, Via: "test"}); !errors.Is(err, approve.ErrNoQuestion) {
 		t.Errorf("an invented id: %v", err)
 	}
 }
@@ -98,13 +99,15 @@ func TestTimeEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := approve.NewBook(approve.Options{Timeout: time.Minute, Record: record.Discard()})
 		late, _ := b.Open(t.Context(), question(), nil)
-		early, _ := b.Open(t.Context(), question(), nil)
+		other := question()
+		other.Binding = "sha256:other"
+		early, _ := b.Open(t.Context(), other, nil)
 		time.Sleep(59 * time.Second)
-		if err := b.Answer(t.Context(), early.ID, "ann", approve.Accepted); err != nil {
+		if err := b.Answer(t.Context(), approve.Reply{ID: early.ID, Principal: "ann", Answer: approve.Accepted, Via: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if err := b.Answer(t.Context(), late.ID, "ann", approve.Accepted); !errors.Is(err, approve.ErrNoQuestion) {
+		if err := b.Answer(t.Context(), approve.Reply{ID: late.ID, Principal: "ann", Answer: approve.Accepted, Via: "test"}); !errors.Is(err, approve.ErrNoQuestion) {
 			t.Errorf("a late answer: %v", err)
 		}
 		if ok, _ := b.Redeem(t.Context(), early.Question.Binding); ok {
@@ -115,13 +118,194 @@ func TestTimeEndsEverything(t *testing.T) {
 
 func TestOpenQuestionsAreBounded(t *testing.T) {
 	b := approve.NewBook(approve.Options{Record: record.Discard()})
-	for range 1000 {
-		if _, err := b.Open(t.Context(), question(), nil); err != nil {
+	for i := range 1000 {
+		if _, err := b.Open(t.Context(), another(i, i), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.Open(t.Context(), question(), nil); !errors.Is(err, approve.ErrTooMany) {
+	if _, err := b.Open(t.Context(), another(1000, 1000), nil); !errors.Is(err, approve.ErrTooMany) {
 		t.Errorf("one more: %v", err)
+	}
+	if b.Count() != 1000 {
+		t.Errorf("%d are open", b.Count())
+	}
+}
+
+// another returns a question that differs from the others in what it is bound to, in a session of its own.
+func another(i, session int) *guard.Question {
+	q := question()
+	q.Binding, q.Session.Key = fmt.Sprintf("sha256:%d", i), fmt.Sprintf("s%d", session)
+	return q
+}
+
+func TestASessionAsksSoOftenAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := approve.NewBook(approve.Options{Record: record.Discard()})
+		open := func(n, from int) (refused int) {
+			for i := range n {
+				if _, err := b.Open(t.Context(), another(from+i, 0), nil); errors.Is(err, approve.ErrTooMany) {
+					refused++
+				}
+			}
+			return refused
+		}
+		if refused := open(130, 0); refused != 10 {
+			t.Errorf("%d of 130 refused", refused)
+		}
+		if _, err := b.Open(t.Context(), another(1, 1), nil); err != nil {
+			t.Errorf("another session: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if refused := open(10, 1000); refused != 0 {
+			t.Errorf("%d refused a minute later", refused)
+		}
+	})
+}
+
+func TestTheSameQuestionIsAskedOnce(t *testing.T) {
+	lines := &counter{}
+	b := approve.NewBook(approve.Options{Record: lines})
+	first, err := b.Open(t.Context(), question(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		again, err := b.Open(t.Context(), question(), nil)
+		if err != nil || again.ID != first.ID {
+			t.Fatalf("another question: %v, %v", again, err)
+		}
+	}
+	if len(lines.events) != 1 {
+		t.Errorf("%d events", len(lines.events))
+	}
+	if err := b.Answer(t.Context(), approve.Reply{ID: first.ID, Principal: "ann", Answer: approve.Declined}); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := b.Open(t.Context(), question(), nil); err != nil || again.ID == first.ID {
+		t.Errorf("after an answer the old question is asked: %v", err)
+	}
+}
+
+// A counter keeps what is recorded.
+type counter struct {
+	mu     sync.Mutex
+	events []*record.Event
+}
+
+func (c *counter) Record(_ context.Context, e *record.Event) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = append(c.events, e)
+	return nil
+}
+
+func TestQuestionsOutliveWhoAsks(t *testing.T) {
+	st := store.NewMemory(nil)
+	before := approve.NewBook(approve.Options{Record: record.Discard(), Store: st})
+	asked, err := before.Open(t.Context(), question(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := approve.NewBook(approve.Options{Record: record.Discard(), Store: st})
+	open, err := after.List(t.Context(), "ann")
+	if err != nil || len(open) != 1 {
+		t.Fatalf("%d questions, error %v", len(open), err)
+	}
+	if diff := cmp.Diff(asked.Prompt, open[0].Prompt); diff != "" {
+		t.Errorf("it reads otherwise (-asked +found):\n%s", diff)
+	}
+	if ok, _ := after.Redeem(t.Context(), asked.Binding); ok {
+		t.Error("a restart let a call through")
+	}
+	if err := after.Answer(t.Context(), approve.Reply{ID: asked.ID, Principal: "ann", Answer: approve.Accepted, Via: "console"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.Answer(t.Context(), approve.Reply{ID: asked.ID, Principal: "ann", Answer: approve.Accepted, Via: "host"}); !errors.Is(err, approve.ErrNoQuestion) {
+		t.Errorf("a second answer: %v", err)
+	}
+	if said, err := before.Await(t.Context(), asked.ID); err != nil || said != approve.Accepted {
+		t.Errorf("who waits hears %q, %v", said, err)
+	}
+	if ok, _ := before.Redeem(t.Context(), asked.Binding); !ok {
+		t.Error("an acceptance given elsewhere does not count")
+	}
+	if ok, _ := after.Redeem(t.Context(), asked.Binding); ok {
+		t.Error("an acceptance counts twice")
+	}
+}
+
+func TestForASession(t *testing.T) {
+	b := approve.NewBook(approve.Options{Record: record.Discard()})
+	p, _ := b.Open(t.Context(), question(), nil)
+	grant := approve.Reply{ID: p.ID, Principal: "ann", Answer: approve.Granted}
+	if err := b.Answer(t.Context(), grant); !errors.Is(err, approve.ErrNoGrant) {
+		t.Errorf("granted what nobody can name: %v", err)
+	}
+	q := question()
+	q.Binding, q.Grant = "sha256:c", "sha256:grant"
+	if p, err := b.Open(t.Context(), q, nil); err != nil {
+		t.Fatal(err)
+	} else if err := b.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: "ann", Answer: approve.Granted}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if ok, err := b.Redeem(t.Context(), "sha256:grant"); !ok || err != nil {
+			t.Errorf("what was accepted for the session: %v, %v", ok, err)
+		}
+	}
+	if ok, _ := b.Redeem(t.Context(), "sha256:other"); ok {
+		t.Error("it counts for another destination")
+	}
+	if open, err := b.List(t.Context(), ""); err != nil || len(open) != 1 || open[0].ID != p.ID {
+		t.Errorf("open: %v, %v", open, err)
+	}
+}
+
+func TestASessionThatEnded(t *testing.T) {
+	b := approve.NewBook(approve.Options{Record: record.Discard()})
+	p, _ := b.Open(t.Context(), question(), nil)
+	if ended, err := b.HasEnded(t.Context(), session.Ref{Key: "s", Principal: "ann"}); ended || err != nil {
+		t.Errorf("before: %v, %v", ended, err)
+	}
+	if err := b.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: "ann", Answer: approve.Ended}); err != nil {
+		t.Fatal(err)
+	}
+	if ok, _ := b.Redeem(t.Context(), p.Binding); ok {
+		t.Error("a call went on")
+	}
+	for _, c := range []struct {
+		ref  session.Ref
+		want bool
+	}{
+		{session.Ref{Key: "s", Principal: "ann"}, true},
+		{session.Ref{Key: "child", Parent: "s", Principal: "ann"}, true},
+		{session.Ref{Key: "s", Principal: "bob"}, false},
+		{session.Ref{Key: "t", Principal: "ann"}, false},
+	} {
+		if got, err := b.HasEnded(t.Context(), c.ref); got != c.want || err != nil {
+			t.Errorf("%v: %v, %v", c.ref, got, err)
+		}
+	}
+}
+
+func TestAClockThatIsSetBack(t *testing.T) {
+	now := time.Now()
+	st := store.NewMemory(&store.MemoryOptions{Now: func() time.Time { return now }})
+	b := approve.NewBook(approve.Options{Timeout: time.Minute, Record: record.Discard(), Store: st})
+	p, err := b.Open(t.Context(), question(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: "ann", Answer: approve.Accepted}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Minute)
+	if _, err := b.Await(t.Context(), p.ID); !errors.Is(err, approve.ErrNoQuestion) {
+		t.Errorf("too late: %v", err)
+	}
+	now = now.Add(-2 * time.Minute)
+	if ok, _ := b.Redeem(t.Context(), p.Binding); ok {
+		t.Error("what had expired counts again")
 	}
 }
 
@@ -129,20 +313,21 @@ func TestAnswersThatWaitAreBounded(t *testing.T) {
 	b := approve.NewBook(approve.Options{Record: record.Discard()})
 	big := &guard.Answer{Result: make(json.RawMessage, 64<<20)}
 	var open []*approve.Pending
-	for range 4 {
-		p, err := b.Open(t.Context(), question(), big)
+	for i := range 4 {
+		p, err := b.Open(t.Context(), another(i, i), big)
 		if err != nil {
 			t.Fatal(err)
 		}
 		open = append(open, p)
 	}
-	if _, err := b.Open(t.Context(), question(), big); !errors.Is(err, approve.ErrTooMany) {
+	if _, err := b.Open(t.Context(), another(5, 5), big); !errors.Is(err, approve.ErrTooMany) {
 		t.Errorf("one more: %v", err)
 	}
-	if err := b.Answer(t.Context(), open[0].ID, "ann", approve.Declined); err != nil {
+	if err := b.Answer(t.Context(), approve.Reply{ID: open[0].ID, Principal: "ann", Answer: approve.Declined, Via: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Open(t.Context(), question(), big); err != nil {
+	b.Close(open[0])
+	if _, err := b.Open(t.Context(), another(5, 5), big); err != nil {
 		t.Errorf("room was not given back: %v", err)
 	}
 }
@@ -165,7 +350,7 @@ func TestWhatCannotBeRecordedDoesNotCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Answer(t.Context(), p.ID, "ann", approve.Accepted); err == nil {
+	if err := b.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: "ann", Answer: approve.Accepted, Via: "test"}); err == nil {
 		t.Error("answered without a record")
 	}
 	if ok, _ := b.Redeem(t.Context(), p.Question.Binding); ok {
@@ -242,7 +427,7 @@ func FuzzText(f *testing.F) {
 		q.Origins = []guard.Origin{{URI: uri, Label: label.Label{Untrusted: true}}}
 		for i, line := range strings.Split(approve.Text(q), "\n") {
 			ours := false
-			for _, begin := range []string{"Allow this call?", "Tool: \"", "Arguments:", "  ", "Why you are asked: the session", "Untrusted content came from: ", "It is allowed once"} {
+			for _, begin := range []string{"Allow this call?", "Tool: \"", "Arguments:", "  ", "Why you are asked: the session", "Goes to: ", "Untrusted content came from: ", "It is allowed once"} {
 				ours = ours || strings.HasPrefix(line, begin)
 			}
 			if !ours {

@@ -1,14 +1,24 @@
 // Package approve carries questions to people and their answers back.
 //
-// A [Book] holds the questions that are open and the acceptances that are not used up. A question is answered once, by the
-// principal whose call it is, before it expires. An acceptance is bound to exactly the call that was asked about
-// ([guard.Question], Binding), lets that call happen once, and expires like the question. No answer, a late answer,
-// a second answer and a restart all mean no. Every question and every answer is recorded before it counts.
+//	book := approve.NewBook(approve.Options{Record: recorder, Store: db})
+//	p, err := book.Open(ctx, question, nil)
+//	err = book.Answer(ctx, approve.Reply{ID: p.ID, Principal: "local", Answer: approve.Accepted, Via: "console"})
+//
+// A [Book] keeps questions in a [store.Approvals], which processes may share: whoever asks need not be who is answered. A
+// question is answered once, by the principal whose call it is, before it expires; of several channels the first answer
+// counts. An acceptance is bound to exactly the call that was asked about ([guard.Question], Binding), lets that call happen
+// once, and expires like the question. No answer, a late answer and a second answer all mean no. Every question and
+// every answer is recorded before it counts.
+//
+// What waits in a process ends with it: a call that was waiting when the process died does not happen. Its question stays
+// until it expires, and an acceptance of it lets the same call happen once, if the agent makes it again and nothing that it is
+// bound to has changed.
 package approve
 
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -17,40 +27,53 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
 )
 
 // DefaultTimeout is how long a question stays open.
 const DefaultTimeout = 5 * time.Minute
 
-// Bounds of the questions that are open at one time, and of the answers of servers that wait with them. One more is
-// refused, and so the call is.
+// Bounds of the questions that wait in one process, of the answers of servers that wait with them, and of the new questions of
+// one agent session in a minute. One more is refused, and so the call is. What is asked about again while it is open is
+// the same question, and no new one.
 const (
 	maxOpen = 1000
 	maxHeld = 256 << 20 // bytes
+	maxRate = 120
 )
+
+// poll is how often an answer of another process is looked for.
+const poll = 250 * time.Millisecond
 
 // Errors of answers that do not count.
 var (
 	ErrNoQuestion = errors.New("no such question is open")
 	ErrPrincipal  = errors.New("the question is somebody else's")
 	ErrTooMany    = errors.New("too many questions are open")
+	ErrNoGrant    = errors.New("it can be accepted once only: no overlay says which arguments are its destination")
 )
 
 // An Answer is what a person said.
 type Answer string
 
-// The answers. All but Accepted mean no.
+// The answers. All but Accepted and Granted mean no.
 const (
 	Accepted  Answer = "accepted"
+	Granted   Answer = "granted" // for the agent session and the destination; see [guard.Question], Grant
 	Declined  Answer = "declined"
+	Ended     Answer = "ended"     // declined, and the agent session may do nothing more
 	Cancelled Answer = "cancelled" // dismissed without a choice, or the asking failed
 	Expired   Answer = "expired"
 )
+
+// Yes reports whether the answer lets the call happen.
+func (a Answer) Yes() bool { return a == Accepted || a == Granted }
 
 // Options configures a Book.
 type Options struct {
 	Timeout time.Duration   // zero: DefaultTimeout
 	Record  record.Recorder // required
+	Store   store.Approvals // nil: in memory, for this book alone
 }
 
 // A Book holds open questions and unused acceptances. It is safe for concurrent use.
@@ -58,28 +81,56 @@ type Book struct {
 	opts    Options
 	timeout atomic.Int64 // of the next question
 
-	accepted guard.Accepted
+	restored guard.Accepted // acceptances that were given back
 	onward   onward
 
-	mu   sync.Mutex
-	open map[string]*Pending // by id
-	held int                 // bytes of the answers in open
+	answering sync.Mutex // from finding a question open to closing it, so that no answer is recorded that came second here
+
+	mu    sync.Mutex
+	local map[string]*Pending  // questions of this process, by id
+	held  int                  // bytes of the answers in local
+	rates map[string]*rate     // by agent session
+	going map[string]time.Time // by binding: when a session was seen not to have ended
 }
 
 // A Pending is an open question.
 type Pending struct {
-	ID       string // unguessable
-	Question *guard.Question
-	Held     *guard.Answer // the server's answer that the question is about; nil before the call
-	Expires  time.Time
+	ID        string // unguessable
+	Principal string // whose answer counts
+	Session   string // key of the agent session
+	Binding   string
+	Asked     time.Time
+	Expires   time.Time
+	Body
+
+	Question *guard.Question // nil if another process asked
+	Held     *guard.Answer   // the server's answer that the question is about; nil before the call
+
+	closed bool // whether it was answered in this process; the book's lock guards it
 }
 
-// NewBook returns an empty book.
+// A Body is what the store keeps of a question for who shows and answers it.
+type Body struct {
+	Prompt  Prompt `json:"prompt"`
+	Server  string `json:"server"`
+	Method  string `json:"method"`
+	Name    string `json:"name"` // as the server wrote it: hostile to whoever prints it
+	Phase   string `json:"phase"`
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+	Parent  string `json:"parent,omitempty"` // key of the session that the session descends from
+	Grant   string `json:"grant,omitempty"`  // set if it may be accepted for the session and the destination
+}
+
+// NewBook returns a book over the options' store.
 func NewBook(opts Options) *Book {
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultTimeout
 	}
-	b := &Book{opts: opts, open: map[string]*Pending{}}
+	if opts.Store == nil {
+		opts.Store = store.NewMemory(nil)
+	}
+	b := &Book{opts: opts, local: map[string]*Pending{}, rates: map[string]*rate{}, going: map[string]time.Time{}}
 	b.SetTimeout(opts.Timeout)
 	return b
 }
@@ -87,22 +138,57 @@ func NewBook(opts Options) *Book {
 // SetTimeout has questions that are put from now on stay open for so long.
 func (b *Book) SetTimeout(d time.Duration) { b.timeout.Store(int64(d)) }
 
-// Open enters a question, with the server's answer that it is about, if there is one.
+// Open enters a question, with the server's answer that it is about, if there is one. While the same is open already, it
+// returns that.
 func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) (*Pending, error) {
 	now := time.Now()
-	p := &Pending{ID: rand.Text(), Question: q, Held: held, Expires: now.Add(time.Duration(b.timeout.Load()))}
-	if err := b.write(ctx, p, "asked"); err != nil {
-		return nil, err
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.expire(now)
-	if len(b.open) >= maxOpen || b.held+p.size() > maxHeld {
+	b.forget(now)
+	if p, err := b.same(ctx, q.Binding); p != nil || err != nil {
+		return p, err
+	}
+	p := &Pending{
+		ID: rand.Text(), Principal: q.Session.Principal, Session: q.Session.Key, Binding: q.Binding, Asked: now,
+		Expires: now.Add(time.Duration(b.timeout.Load())), Question: q, Held: held, Body: Body{
+			Prompt: NewPrompt(q), Server: q.Server, Method: q.Method, Name: q.Name, Phase: q.Phase.String(), Rule: q.Rule,
+			Message: q.Message, Parent: q.Session.Parent, Grant: q.Grant,
+		},
+	}
+	if len(b.local) >= maxOpen || b.held+p.size() > maxHeld || !b.mayAsk(q.Session.Key, now) {
 		return nil, ErrTooMany
 	}
-	b.open[p.ID] = p
+	if err := b.write(ctx, p, "asked", ""); err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(p.Body)
+	if err != nil {
+		return nil, fmt.Errorf("writing a question: %w", err)
+	}
+	err = b.opts.Store.Ask(ctx, store.Question{ID: p.ID, Principal: p.Principal, Session: p.Session, Binding: p.Binding, Body: body, Expires: p.Expires})
+	if err != nil {
+		return nil, mapped(err)
+	}
+	b.local[p.ID] = p
 	b.held += p.size()
 	return p, nil
+}
+
+// same returns the open question of this process with this binding; nil if there is none. The lock must be held.
+func (b *Book) same(ctx context.Context, binding string) (*Pending, error) {
+	for _, p := range b.local {
+		if p.Binding != binding || p.closed {
+			continue
+		}
+		said, err := b.said(ctx, p.ID)
+		if err == nil && said == "" {
+			return p, nil
+		}
+		if err != nil && !errors.Is(err, ErrNoQuestion) {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // size returns the bytes of the answer that waits with the question.
@@ -113,67 +199,61 @@ func (p *Pending) size() int {
 	return len(p.Held.Raw())
 }
 
-// close takes a question off the book.
-func (b *Book) close(p *Pending) {
-	delete(b.open, p.ID)
-	b.held -= p.size()
-}
-
-// Find returns the open question with this id, if it is the principal's.
-func (b *Book) Find(id, principal string) (*Pending, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.expire(time.Now())
-	return b.find(id, principal)
-}
-
-func (b *Book) find(id, principal string) (*Pending, error) {
-	p, ok := b.open[id]
-	switch {
-	case !ok:
-		return nil, ErrNoQuestion
-	case p.Question.Session.Principal != principal:
-		return nil, ErrPrincipal
-	}
-	return p, nil
-}
-
-// Answer closes the question with this id. Only Accepted lets the call happen, and only if it could be recorded.
-func (b *Book) Answer(ctx context.Context, id, principal string, a Answer) error {
-	b.mu.Lock()
-	b.expire(time.Now())
-	p, err := b.find(id, principal)
-	if err == nil {
-		b.close(p)
-	}
-	b.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := b.write(ctx, p, string(a)); err != nil || a != Accepted {
-		return err
-	}
-	b.accepted.Accept(p.Question.Binding, p.Expires)
-	return nil
-}
-
-// expire forgets what is too old. The map of questions is small (maxOpen), so a walk is cheap beside what asks.
-func (b *Book) expire(now time.Time) {
-	for _, p := range b.open {
+// forget drops what is too old. The map of questions is small (maxOpen), so a walk is cheap beside what asks.
+func (b *Book) forget(now time.Time) {
+	for _, p := range b.local {
 		if !now.Before(p.Expires) {
-			b.close(p)
+			b.drop(p)
+		}
+	}
+	for key, r := range b.rates {
+		if now.Sub(r.since) >= time.Minute {
+			delete(b.rates, key)
 		}
 	}
 }
 
-func (b *Book) write(ctx context.Context, p *Pending, effect string) error {
-	q := p.Question
+func (b *Book) drop(p *Pending) {
+	delete(b.local, p.ID)
+	b.held -= p.size()
+}
+
+// A rate counts the new questions of an agent session in a minute.
+type rate struct {
+	since time.Time
+	n     int
+}
+
+func (b *Book) mayAsk(session string, now time.Time) bool {
+	r := b.rates[session]
+	if r == nil {
+		r = &rate{since: now}
+		b.rates[session] = r
+	}
+	r.n++
+	return r.n <= maxRate
+}
+
+func (b *Book) write(ctx context.Context, p *Pending, effect, via string) error {
 	e := record.New(record.Approval, time.Now())
-	e.Session, e.Principal = q.Session.Key, q.Session.Principal
-	e.Server, e.Method, e.Name = q.Server, q.Method, q.Name
-	e.Phase, e.Rule, e.Effect, e.Binding = q.Phase.String(), q.Rule, effect, q.Binding
+	e.Session, e.Principal = p.Session, p.Principal
+	e.Server, e.Method, e.Name = p.Server, p.Method, p.Name
+	e.Phase, e.Rule, e.Effect, e.Binding, e.Message = p.Phase, p.Rule, effect, p.Binding, via
 	if err := b.opts.Record.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording a question: %w", err)
 	}
 	return nil
+}
+
+// mapped returns the error of a store in this package's words.
+func mapped(err error) error {
+	switch {
+	case errors.Is(err, store.ErrNoQuestion):
+		return ErrNoQuestion
+	case errors.Is(err, store.ErrPrincipal):
+		return ErrPrincipal
+	case errors.Is(err, store.ErrTooManyQuestions):
+		return ErrTooMany
+	}
+	return err
 }

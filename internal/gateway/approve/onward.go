@@ -48,7 +48,7 @@ func (b *Book) GoesOn(binding string, life time.Duration) {
 // Restore gives back an acceptance that was redeemed for what has not happened, because a further question came up.
 func (b *Book) Restore(binding string, until time.Time) {
 	if binding != "" {
-		b.accepted.Accept(binding, until)
+		b.restored.Accept(binding, until)
 	}
 }
 
@@ -57,5 +57,11 @@ func (b *Book) Redeem(ctx context.Context, binding string) (bool, error) {
 	if b.onward.take(binding, time.Now()) {
 		return true, nil
 	}
-	return b.accepted.Redeem(ctx, binding)
+	if ok, err := b.restored.Redeem(ctx, binding); ok || err != nil {
+		return ok, err
+	}
+	if ok, err := b.opts.Store.Redeem(ctx, binding); ok || err != nil {
+		return ok, err
+	}
+	return b.stands(ctx, grantPrefix+binding)
 }

@@ -2,6 +2,7 @@ package approve
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
@@ -18,51 +19,127 @@ const (
 	maxValue     = 240
 	maxArguments = 12
 	maxOrigins   = 6
+	maxTo        = 6
 )
 
-// Text renders the question for a person: what would happen, with which arguments, why it is asked, and where the
-// data came from. What a server or the agent wrote is quoted, cut in the middle with its length, and every character that
-// could hide or reorder text is made visible; nothing of it comes first.
-func Text(q *guard.Question) string {
-	var b strings.Builder
-	writeSubject(&b, q)
+// A Prompt is a question in words, in the order in which a person should read it. What a server or the agent wrote is
+// quoted, cut in the middle with its length, and every character that could hide, reorder or imitate text is made visible
+// (package plain); nothing of it comes first. Every channel shows this and nothing else, as plain text.
+type Prompt struct {
+	Lead      string     `json:"lead"`              // what would happen, and where what is given would go
+	To        []string   `json:"to,omitempty"`      // exactly where, as far as the operator has said which arguments tell
+	Subject   string     `json:"subject,omitempty"` // which tool, prompt or resource of which server
+	Arguments []Argument `json:"arguments,omitempty"`
+	Listed    bool       `json:"listed,omitempty"` // whether it has arguments to speak of, or none
+	Rest      string     `json:"rest,omitempty"`   // names of arguments that are not shown; "" if all are
+	Values    []string   `json:"values,omitempty"` // where the arguments come from
+	User      string     `json:"user,omitempty"`   // what the user wrote, quoted
+	Reasons   []string   `json:"reasons"`          // why it is asked
+	Origins   []string   `json:"origins,omitempty"`
+	Note      string     `json:"note"` // what an answer means
+}
+
+// An Argument is one argument of a call, quoted.
+type Argument struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// NewPrompt puts the question into words.
+func NewPrompt(q *guard.Question) Prompt {
+	p := Prompt{Reasons: []string{fmt.Sprintf("%s (rule %s)", plain.Text(q.Message, maxValue), plain.Text(q.Rule, maxName))}}
+	p.subject(q)
 	if q.Phase == policy.OnCall {
-		writeValues(&b, q)
+		p.values(q)
 	}
-	fmt.Fprintf(&b, "Why you are asked: %s (rule %s)\n", q.Message, q.Rule)
 	for _, m := range q.Also {
-		fmt.Fprintf(&b, "Also: %s (rule %s)\n", m.Message, m.Rule)
+		p.Reasons = append(p.Reasons, fmt.Sprintf("%s (rule %s)", plain.Text(m.Message, maxValue), plain.Text(m.Rule, maxName)))
 	}
-	writeOrigins(&b, "Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
-	writeOrigins(&b, "Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
+	p.origins("Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
+	p.origins("Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
 	switch {
 	case q.Once:
-		b.WriteString("A yes also covers later calls of this tool to the same place, for a quarter of an hour. No answer means no.")
+		p.Note = "A yes also covers later calls of this tool to the same place, for a quarter of an hour. No answer means no."
 	case q.Phase != policy.OnResult:
-		b.WriteString("It is allowed once, for exactly these arguments. No answer means no.")
+		p.Note = "It is allowed once, for exactly these arguments. No answer means no."
 	case guard.IsInquiry(q.Method):
-		b.WriteString("It is asked once. No answer means no.")
+		p.Note = "It is asked once. No answer means no."
 	default:
-		b.WriteString("It is shown once. No answer means no.")
+		p.Note = "It is shown once. No answer means no."
 	}
+	return p
+}
+
+// Text returns the prompt as lines, of which no one else's text begins one.
+func (p Prompt) Text() string {
+	var b strings.Builder
+	b.WriteString(p.Lead + "\n")
+	if len(p.To) > 0 {
+		b.WriteString("Goes to: " + strings.Join(p.To, ", ") + "\n")
+	}
+	if p.Subject != "" {
+		b.WriteString(p.Subject + "\n")
+	}
+	switch {
+	case len(p.Arguments) > 0:
+		b.WriteString("Arguments:\n")
+	case p.Listed:
+		b.WriteString("Arguments: none\n")
+	}
+	for _, a := range p.Arguments {
+		fmt.Fprintf(&b, "  %s = %s\n", a.Name, a.Value)
+	}
+	if p.Rest != "" {
+		b.WriteString("  " + p.Rest + "\n")
+	}
+	if len(p.Values) > 0 {
+		b.WriteString("Where this comes from:\n")
+	}
+	for _, v := range p.Values {
+		b.WriteString("  " + v + "\n")
+	}
+	if p.User != "" {
+		b.WriteString("The user wrote: " + p.User + "\n")
+	}
+	title := "Why you are asked: "
+	for _, r := range p.Reasons {
+		b.WriteString(title + r + "\n")
+		title = "Also: "
+	}
+	for _, o := range p.Origins {
+		b.WriteString(o + "\n")
+	}
+	b.WriteString(p.Note)
 	return b.String()
 }
 
-// writeSubject says what would happen, with what.
-func writeSubject(b *strings.Builder, q *guard.Question) {
+// Text renders the question for a person: what would happen, with which arguments, why it is asked, and where the
+// data came from.
+func Text(q *guard.Question) string { return NewPrompt(q).Text() }
+
+// subject says what would happen, with what.
+func (p *Prompt) subject(q *guard.Question) {
 	switch asked := guard.IsInquiry(q.Method); {
 	case asked && q.Phase == policy.OnResult:
-		fmt.Fprintf(b, "Let server %s ask this? It wants %s.\n", q.Server, wanted(q.Method))
-		writeArguments(b, q)
+		p.Lead = fmt.Sprintf("Let server %s ask this? It wants %s.", plain.Text(q.Server, maxName), wanted(q.Method))
+		p.arguments(q)
 	case asked:
-		fmt.Fprintf(b, "Let server %s have this answer? It is %s. %s\n", q.Server, wanted(q.Method), effects(q.Contract))
-		writeArguments(b, q)
+		p.Lead = fmt.Sprintf("Let server %s have this answer? It is %s. %s", plain.Text(q.Server, maxName), wanted(q.Method), effects(q.Contract))
+		p.arguments(q)
 	case q.Phase == policy.OnResult:
-		fmt.Fprintf(b, "Show the agent what %s of server %s returned?\n", plain.Quote(q.Name, maxName), q.Server)
+		p.Lead = "Show the agent what a server returned?"
+		p.Subject = fmt.Sprintf("%s: %s of server %s", thing(q.Method), plain.Quote(q.Name, maxName), plain.Text(q.Server, maxName))
 	default:
-		fmt.Fprintf(b, "Allow this call? %s\n", effects(q.Contract))
-		fmt.Fprintf(b, "%s: %s of server %s\n", thing(q.Method), plain.Quote(q.Name, maxName), q.Server)
-		writeArguments(b, q)
+		p.Lead = "Allow this call? " + effects(q.Contract)
+		for i, to := range q.To {
+			if i == maxTo {
+				p.To = append(p.To, fmt.Sprintf("and %d more", len(q.To)-i))
+				break
+			}
+			p.To = append(p.To, plain.Quote(to.Text, maxName))
+		}
+		p.Subject = fmt.Sprintf("%s: %s of server %s", thing(q.Method), plain.Quote(q.Name, maxName), plain.Text(q.Server, maxName))
+		p.arguments(q)
 	}
 }
 
@@ -112,53 +189,40 @@ func effects(c contract.Contract) string {
 	return strings.Join(parts, "; ")
 }
 
-func writeArguments(b *strings.Builder, q *guard.Question) {
+func (p *Prompt) arguments(q *guard.Question) {
 	args, ok := rawjson.Get(q.Arguments, "arguments")
 	if !ok {
 		args = q.Arguments // of a method that has no member of that name
 	}
-	n := 0
+	p.Listed = true
 	var rest []string
 	for name, value := range rawjson.Members(args) {
-		if n++; n == 1 {
-			b.WriteString("Arguments:\n")
-		}
-		if n <= maxArguments {
-			fmt.Fprintf(b, "  %s = %s\n", plain.Quote(name, maxName), plain.Text(string(value), maxValue))
+		if len(p.Arguments) < maxArguments {
+			p.Arguments = append(p.Arguments, Argument{plain.Quote(name, maxName), plain.Text(string(value), maxValue)})
 		} else {
 			rest = append(rest, name)
 		}
 	}
-	if n == 0 {
-		b.WriteString("Arguments: none\n")
-	}
 	if len(rest) > 0 {
-		fmt.Fprintf(b, "  and %d more whose values are not shown: %s\n", len(rest), plain.Quote(strings.Join(rest, " "), maxValue))
+		p.Rest = fmt.Sprintf("and %d more whose values are not shown: %s", len(rest), plain.Quote(strings.Join(rest, " "), maxValue))
 	}
 }
 
-func writeOrigins(b *strings.Builder, title string, origins []guard.Origin, which func(label.Label) bool) {
-	n := 0
-	for _, o := range origins {
-		if !which(o.Label) {
-			continue
-		}
-		if n++; n > maxOrigins {
-			continue
-		}
-		sep := ", "
-		if n == 1 {
-			sep = title + ": "
-		}
-		b.WriteString(sep + plain.Text(o.URI, maxName))
+func (p *Prompt) origins(title string, origins []guard.Origin, which func(label.Label) bool) {
+	var names []string
+	for _, o := range slices.DeleteFunc(slices.Clone(origins), func(o guard.Origin) bool { return !which(o.Label) }) {
+		name := plain.Text(o.URI, maxName)
 		if classes := o.Label.Sensitivity; classes.Len() > 0 {
-			fmt.Fprintf(b, " (%s)", plain.Text(classes.String(), maxName))
+			name += fmt.Sprintf(" (%s)", plain.Text(classes.String(), maxName))
 		}
+		names = append(names, name)
 	}
-	if n > maxOrigins {
-		fmt.Fprintf(b, " and %d more", n-maxOrigins)
+	if len(names) == 0 {
+		return
 	}
-	if n > 0 {
-		b.WriteByte('\n')
+	line := title + ": " + strings.Join(names[:min(len(names), maxOrigins)], ", ")
+	if n := len(names) - maxOrigins; n > 0 {
+		line += fmt.Sprintf(" and %d more", n)
 	}
+	p.Origins = append(p.Origins, line)
 }

@@ -15,28 +15,24 @@ const (
 	maxSources = 2 // of a value
 )
 
-// writeValues says where the arguments come from, the destinations first, and what the user wrote.
-func writeValues(b *strings.Builder, q *guard.Question) {
+// values says where the arguments come from, the destinations first, and what the user wrote.
+func (p *Prompt) values(q *guard.Question) {
 	n := 0
 	for _, destinations := range []bool{true, false} {
 		for _, v := range q.Values {
 			if v.Destination != destinations || v.From == 0 {
 				continue
 			}
-			if n++; n > maxValues {
-				continue
+			if n++; n <= maxValues {
+				p.Values = append(p.Values, plain.Quote(v.Path, maxName)+goal(v)+": "+origin(v))
 			}
-			if n == 1 {
-				b.WriteString("Where this comes from:\n")
-			}
-			fmt.Fprintf(b, "  %s%s: %s\n", plain.Quote(v.Path, maxName), goal(v), origin(v))
 		}
 	}
 	if n > maxValues {
-		fmt.Fprintf(b, "  and %d more values\n", n-maxValues)
+		p.Values = append(p.Values, fmt.Sprintf("and %d more values", n-maxValues))
 	}
 	if q.UserWords != "" {
-		fmt.Fprintf(b, "The user wrote: %s\n", plain.Quote(q.UserWords, maxValue))
+		p.User = plain.Quote(q.UserWords, maxValue)
 	}
 }
 

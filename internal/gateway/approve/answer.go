@@ -1,0 +1,183 @@
+package approve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weir-mcp/weir/store"
+)
+
+// A Reply is a person's answer, and how it came.
+type Reply struct {
+	ID        string // of the question
+	Principal string // who answers
+	Answer    Answer // a word that nobody knows is no
+	Via       string // the channel, as the record names it: "host", "command line", "console"
+}
+
+// Find returns the question with this id, if it is the principal's and has not expired. It may have been answered.
+func (b *Book) Find(ctx context.Context, id, principal string) (*Pending, error) {
+	if id == "" {
+		return nil, ErrNoQuestion
+	}
+	b.mu.Lock()
+	b.forget(time.Now())
+	p, ok := b.local[id]
+	b.mu.Unlock()
+	switch {
+	case ok && p.Principal != principal:
+		return nil, ErrPrincipal
+	case ok:
+		return p, nil
+	}
+	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{ID: id}) {
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("reading a question: %w", err)
+		case q.Principal != principal:
+			return nil, ErrPrincipal
+		}
+		return restore(q)
+	}
+	return nil, ErrNoQuestion
+}
+
+// List returns the open questions of the principal, or of all if it is "", the oldest first.
+func (b *Book) List(ctx context.Context, principal string) ([]*Pending, error) {
+	var all []*Pending
+	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{Principal: principal, Open: true}) {
+		if err != nil {
+			return nil, fmt.Errorf("reading questions: %w", err)
+		}
+		if isStanding(q.Binding) {
+			continue
+		}
+		p, err := restore(q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// restore reads a question that was kept.
+func restore(q store.Question) (*Pending, error) {
+	p := &Pending{ID: q.ID, Principal: q.Principal, Session: q.Session, Binding: q.Binding, Asked: q.Asked, Expires: q.Expires}
+	if isStanding(q.Binding) {
+		return nil, ErrNoQuestion
+	}
+	if err := json.Unmarshal(q.Body, &p.Body); err != nil {
+		return nil, fmt.Errorf("reading the question %.64q: %w", q.ID, err)
+	}
+	return p, nil
+}
+
+// Count returns how many questions of this process are open.
+func (b *Book) Count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget(time.Now())
+	n := 0
+	for _, p := range b.local {
+		if !p.closed {
+			n++
+		}
+	}
+	return n
+}
+
+// Close forgets a question for whose answer nobody waits any longer in this process, with the answer that was held for it.
+func (b *Book) Close(p *Pending) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.local[p.ID] == p {
+		b.drop(p)
+	}
+}
+
+// Answer closes a question. Only Accepted and Granted let the call happen, and only if that could be recorded. The errors
+// are ErrNoQuestion if it is not open, which an earlier answer may be the reason of; ErrPrincipal; ErrNoGrant, which leaves it
+// open; and those of the store and the record.
+func (b *Book) Answer(ctx context.Context, r Reply) error {
+	b.answering.Lock()
+	defer b.answering.Unlock()
+	p, err := b.Find(ctx, r.ID, r.Principal)
+	if err != nil {
+		return err
+	}
+	switch before, err := b.said(ctx, p.ID); {
+	case err != nil:
+		return err
+	case before != "":
+		return ErrNoQuestion
+	case r.Answer == Granted && p.Grant == "":
+		return ErrNoGrant
+	}
+	if err := b.write(ctx, p, string(r.Answer), r.Via); err != nil {
+		return err
+	}
+	if r.Answer == Ended {
+		if err := b.stop(ctx, p.Session, p.Principal); err != nil {
+			return err
+		}
+	}
+	said := store.Declined
+	if r.Answer.Yes() {
+		said = store.Accepted
+	}
+	_, err = b.opts.Store.Answer(ctx, p.ID, r.Principal, said)
+	b.mu.Lock()
+	p.closed = true
+	b.mu.Unlock()
+	if err != nil {
+		return errors.Join(mapped(err), b.write(ctx, p, "void", "another answer came first"))
+	}
+	if r.Answer == Granted {
+		return b.grant(ctx, p)
+	}
+	return nil
+}
+
+// Await returns what a person has said to the question, in whichever process, once it was answered: Accepted or Declined.
+// The error is ErrNoQuestion if the question has expired, or that of the context or the store.
+func (b *Book) Await(ctx context.Context, id string) (Answer, error) {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		said, err := b.said(ctx, id)
+		if err != nil || said != "" {
+			return said, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// said returns the answer that counts; "" if the question is open.
+func (b *Book) said(ctx context.Context, id string) (Answer, error) {
+	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{ID: id}) {
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("reading a question: %w", err)
+		case q.Answer == store.Open:
+			return "", nil
+		case q.Answer == store.Declined:
+			return Declined, nil
+		}
+		return Accepted, nil
+	}
+	return "", ErrNoQuestion
+}
+
+// Stands reports whether a question was answered with yes, and is not too old. An acceptance that was used up does.
+func (b *Book) Stands(ctx context.Context, id string) bool {
+	said, err := b.said(ctx, id)
+	return err == nil && said == Accepted
+}
