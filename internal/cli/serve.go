@@ -55,7 +55,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	keys := e.keychain(s.setup)
 	g, err := gateway.New(gateway.Options{
 		Servers: s.overlaid(keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode,
-		Sessions: kept.sessions, Record: kept.record,
+		Sessions: kept.sessions, Record: kept.record, Approvals: kept.backend,
 		Approval: s.config.Approval, Startup: s.config.Startup,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
 		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,

@@ -17,12 +17,14 @@ import (
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 // A state is what a weir that serves keeps, and how.
 type state struct {
 	sessions *session.Sessions
+	backend  store.Backend // of sessions, questions and all else that is no event
 	record   record.Recorder
 	closers  []io.Closer // in the order in which they were opened
 }
@@ -50,7 +52,8 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger)
 		}
 	}()
 	if c.Store == config.MemoryStore {
-		kept.sessions = session.New(session.Options{})
+		kept.backend = store.NewMemory(nil)
+		kept.sessions = session.New(session.Options{Store: kept.backend})
 		kept.record, err = e.openRecord(c, kept, log)
 		return kept, err
 	}
@@ -59,6 +62,7 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger)
 		return kept, err
 	}
 	kept.closers = append(kept.closers, db)
+	kept.backend = db
 	kept.sessions = session.New(session.Options{Store: db})
 	if _, err := db.Expire(ctx, time.Now().Add(-keepSessions)); err != nil {
 		return kept, fmt.Errorf("removing old sessions: %w", err)

@@ -46,6 +46,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
 )
 
 // DefaultTimeout is how long a server may take to answer a call.
@@ -82,6 +83,7 @@ type Options struct {
 	Mode       policy.Mode       // zero: enforce
 	Sessions   *session.Sessions // nil: in memory, for this gateway alone
 	Record     record.Recorder   // required; record.Discard() to keep nothing
+	Approvals  store.Approvals   // where questions are kept; nil: in memory, for this gateway alone
 	Approval   time.Duration     // how long a question stays open; zero: approve.DefaultTimeout
 	Startup    time.Duration     // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
 	Version    string            // of Weir, told to hosts
@@ -131,7 +133,7 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Record == nil {
 		return nil, errors.New("a gateway needs a record")
 	}
-	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record})
+	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record, Store: opts.Approvals})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
 		TrustText: opts.TrustText, Domains: opts.Domains,

@@ -78,7 +78,7 @@ var table = []row{
 	{"internal/gateway/catalog", "annotation contract overlay detect internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
 	{"internal/gateway/approve", "guard label contract policy provenance record session store internal/rawjson internal/plain", "", world,
 		"questions and answers; which transport asks is the gateway's business"},
-	{"internal/gateway", "guard label contract annotation policy overlay record session internal/rawjson internal/rpc " +
+	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/feed", "record", "", world, "events in other systems' formats; pure"},
