@@ -1,7 +1,7 @@
 // Package store keeps agent sessions: who they belong to, what each descends from, and the label of all that entered it.
 //
-// A [Store] is a small transactional interface. [NewMemory] is its reference; package storetest is the acceptance
-// test that every back end has to pass.
+// A [Store] is a small transactional interface. [NewMemory] is its reference, package sqlstore keeps it in a database; package
+// storetest is the acceptance test that every back end has to pass.
 //
 //	st := store.NewMemory(nil)
 //	s, _, err := st.Open(ctx, store.Ref{Key: "c-1", Principal: "alice"}, store.Limits{})
@@ -10,7 +10,8 @@
 // What a Store promises:
 //
 //   - Every operation is atomic, and an error means that it had no effect.
-//   - Labels only rise, Calls only grow, Seen never goes back. No operation lowers anything or removes a session.
+//   - Labels only rise, Calls only grow, Seen never goes back. No operation of a Store lowers anything or removes a session; what
+//     a person may do is a [Custodian]'s.
 //   - Once an operation that changed something has returned, every read that starts later, in any process, sees it.
 //   - The principal is bound at creation. A parent belongs to the same principal, is bound once, and the chain of
 //     ancestors has no cycle and at most [MaxDepth] members.
@@ -18,6 +19,9 @@
 //     parent takes over its label and gives its own. So an ancestor always covers its descendants.
 //   - Labels stay bounded, so that the cost of an operation does not grow with a session's age: see [Limits].
 //   - An operation whose context is done when it starts returns the context's error.
+//
+// What else Weir keeps has interfaces of its own, with promises of the same kind: [Approvals], [Pins], [Taints]. A [Backend]
+// is all of them; [Draft] helps to write one.
 //
 // Times are UTC, in microseconds. All methods may be used concurrently.
 package store

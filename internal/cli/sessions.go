@@ -300,9 +300,8 @@ func (e *Env) printState(r stateReport) error {
 key       %s
 schema    %d
 sessions  %d
-questions %d
-entries   %d, the first of %s
-`, plain.Text(r.Store, 0), u.Bytes, plain.Text(r.Key, 0), u.Schema, u.Sessions, u.Questions, u.Entries, firstOf(u))
+entries   %d, the oldest of %s
+`, plain.Text(r.Store, 0), u.Bytes, plain.Text(r.Key, 0), u.Schema, u.Sessions, u.Entries, firstOf(u))
 	return err
 }
 
