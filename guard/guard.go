@@ -228,7 +228,8 @@ func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 	e := g.event(record.Decision, c)
 	e.Phase = f.Phase.String()
 	e.Rule, e.Message = d.Rule, d.Message
-	e.Label = &f.Session.Label
+	seen := f.Session.Label
+	e.Label = &seen
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}
@@ -261,7 +262,8 @@ func (g *Guard) hold(ctx context.Context, c *Call, f *policy.Facts) Verdict {
 	v := Verdict{Effect: policy.Block, Rule: RuleHeld, Message: c.Held}
 	e := g.event(record.Decision, c)
 	e.Phase, e.Effect, e.Rule, e.Message = f.Phase.String(), v.Effect.String(), v.Rule, v.Message
-	e.Label, e.Arguments = &f.Session.Label, c.canonicalParams().digest
+	seen := f.Session.Label
+	e.Label, e.Arguments = &seen, c.canonicalParams().digest
 	if err := g.opts.Record.Record(ctx, e); err != nil {
 		return denied(fmt.Errorf("recording the decision: %w", err))
 	}

@@ -15,18 +15,40 @@ import (
 // An activation is the facts of one decision in CEL's terms. Each value is made when a rule first reads it and kept for
 // the other rules. An activation belongs to one decision and one goroutine.
 type activation struct {
-	facts       *Facts
+	facts       Facts
+	assumed     contract.Contract  // annotations, where something can be assumed
 	annotations *contract.Contract // nothing that can be assumed is unknown in it
 	values      []ref.Val          // by index in facts, nil until read
 }
 
-func newActivation(f *Facts) *activation {
-	a := &activation{facts: f, annotations: &f.Tool.Annotations, values: make([]ref.Val, len(facts))}
+// activate returns an activation of the facts, which release takes back.
+func (p *Policy) activate(f *Facts) *activation {
+	a, _ := p.idle.Get().(*activation)
+	if a == nil {
+		a = new(activation)
+	}
+	return a.of(f)
+}
+
+// of makes it an activation of the facts.
+func (a *activation) of(f *Facts) *activation {
+	if a.values == nil {
+		a.values = make([]ref.Val, len(facts))
+	}
+	a.facts = *f
+	a.annotations = &a.facts.Tool.Annotations
 	if !assumed(a.annotations) {
-		c := a.annotations.Assume()
-		a.annotations = &c
+		a.assumed = a.annotations.Assume()
+		a.annotations = &a.assumed
 	}
 	return a
+}
+
+// release keeps the memory of an activation, but nothing in it, for another decision.
+func (p *Policy) release(a *activation) {
+	clear(a.values)
+	*a = activation{values: a.values}
+	p.idle.Put(a)
 }
 
 // assumed reports whether [contract.Contract.Assume] would leave what decisions depend on as it is.

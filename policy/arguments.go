@@ -63,4 +63,4 @@ func (a *activation) legs() label.Set[string] {
 }
 
 // Sends reports whether the call may carry anything out, as the fact call.sends says.
-func (f *Facts) Sends() bool { return newActivation(f).sends() }
+func (f *Facts) Sends() bool { return new(activation).of(f).sends() }

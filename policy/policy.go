@@ -33,6 +33,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/weir-mcp/weir/internal/document"
@@ -46,6 +47,8 @@ type Policy struct {
 	fallback Effect
 	all      []Rule
 	phases   [2][]rule // by Phase
+
+	idle sync.Pool // of *activation, for decisions to come
 }
 
 // A Rule is what a policy file says about one case.
@@ -128,7 +131,8 @@ func (p *Policy) Decide(f *Facts) Decision {
 	if len(rules) == 0 {
 		return d
 	}
-	facts := newActivation(f)
+	facts := p.activate(f)
+	defer p.release(facts)
 	frame, err := expression.NewFrame(facts)
 	if err != nil {
 		return Decision{Problems: []Problem{{File: p.name, Msg: err.Error()}}}

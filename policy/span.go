@@ -22,7 +22,9 @@ func (p *Policy) Span(f *Facts, unknown []string) Span {
 	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
 		return Span{}
 	}
-	frame, err := expression.NewFrame(&partial{newActivation(f), unknown})
+	facts := p.activate(f)
+	defer p.release(facts)
+	frame, err := expression.NewFrame(&partial{facts, unknown})
 	if err != nil {
 		return Span{}
 	}

@@ -85,6 +85,9 @@ func AppendQuote(dst []byte, s string) []byte {
 // that differ beyond the precision of a float64 stay different; 1.0 and 1 differ. It returns nil for a document that
 // Check would refuse for its syntax.
 func Canonical(data []byte) []byte {
+	if plain, ok := appendPlain(nil, data); ok {
+		return plain
+	}
 	v := jsontext.Value(bytes.Clone(data))
 	if v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)) != nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"pgregory.net/rapid"
@@ -52,10 +53,20 @@ func TestCanonicalKeepsTheMeaning(t *testing.T) {
 
 func FuzzCanonical(f *testing.F) {
 	f.Add([]byte(`{"b":"\u0041","a":[1.0, -0]}`))
+	f.Add([]byte(` { "b" : {"z":null,"a":[ ]} , "ab" : [ 1.50 , "x" , {} ], "a":true } `))
+	f.Add([]byte(`{"a":tru}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		canonical := rawjson.Canonical(doc)
 		if rawjson.Check(doc) != nil {
 			return
+		}
+		// What is simple takes a shorter way to the same end.
+		want := jsontext.Value(bytes.Clone(doc))
+		if err := want.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(canonical, want) {
+			t.Fatalf("%q, not %q", canonical, want)
 		}
 		if err := rawjson.Check(canonical); err != nil {
 			t.Fatalf("%q: %v", canonical, err)
