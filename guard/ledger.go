@@ -19,6 +19,13 @@ type Ledger interface {
 	Joining(e *record.Event) session.Joiner
 }
 
+// Waits reports whether Before and After may wait, for a disk or for other processes, since decisions read and write a [Ledger].
+// Who has other things to do then calls them in a goroutine of their own; several that wait at once may share one transaction.
+func (g *Guard) Waits() bool {
+	_, ok := g.opts.Record.(Ledger)
+	return ok
+}
+
 // raiseRecorded raises the call's agent session by l, and records what that adds. Without a [Ledger], the event comes first: it may
 // then tell of a rise that failed, but no rise is without its event.
 func (g *Guard) raiseRecorded(ctx context.Context, c *Call, l, added label.Label) (session.Change, error) {

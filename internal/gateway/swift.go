@@ -14,7 +14,7 @@ import (
 // A change of goroutines costs more than all that is decided about a small call. So a call that has to wait for nobody but
 // its server changes none: who reads it from the host decides and writes it to the server, and who reads the answer from the
 // server decides and writes it to the host. As soon as something may wait - for a list, a connection, a person, a pipe that
-// is full - the crew takes over, at the same point of the same way (guarded.go).
+// is full, a record on disk - the crew takes over, at the same point of the same way (guarded.go).
 
 // maxSwift is the size in bytes up to which a message is dealt with by who reads it. What is larger would keep that
 // goroutine from reading for too long.
@@ -88,7 +88,7 @@ func (f *front) ready(m *rpc.Message) (*exchange, *upstream.Conn) {
 	default:
 		return nil, nil
 	}
-	if f.offer == nil || len(m.Params) > maxSwift {
+	if f.offer == nil || len(m.Params) > maxSwift || f.g.guard.Waits() {
 		return nil, nil
 	}
 	for _, member := range [...]string{"requestState", "inputResponses"} {
