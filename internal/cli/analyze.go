@@ -62,7 +62,10 @@ brings all three together unasked. Nothing is called. The exit status is 1 if on
 
 // toolsOf asks the servers of a target for their tools, resources and prompts, and returns them as the guard would see them.
 func (e *Env) toolsOf(ctx context.Context, t *target) ([]analyze.Tool, error) {
-	servers := t.overlaid(e.keychain(t.setup).upstreams(t.config))
+	servers, err := t.servers(e.keychain(t.setup))
+	if err != nil {
+		return nil, err
+	}
 	var sources []catalog.Source
 	var failed []error
 	for i, l := range e.survey(ctx, t) {

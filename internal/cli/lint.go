@@ -109,7 +109,10 @@ func (f *lintFlags) servers(ctx context.Context, env *Env, args []string) ([]lin
 func (e *Env) lintServers(ctx context.Context, t *target) ([]lint.Server, error) {
 	var out []lint.Server
 	var failed []error
-	servers := t.overlaid(e.keychain(t.setup).upstreams(t.config))
+	servers, err := t.servers(e.keychain(t.setup))
+	if err != nil {
+		return nil, err
+	}
 	for i, l := range e.survey(ctx, t) {
 		if l.Err != nil {
 			failed = append(failed, l.Err)

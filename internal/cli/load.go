@@ -11,6 +11,7 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/importer"
 	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/overlay/catalogue"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -26,7 +27,6 @@ type setup struct {
 	config *config.Config
 	policy *policy.Policy
 	own    *overlay.Set // the operator's overlays; nil if there are none
-	known  *overlay.Set // the catalogue
 	files  []string     // that were read, or looked for
 }
 
@@ -48,10 +48,11 @@ func (e *Env) load(path, policyPath string) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSetup(path, path)
+	entries, err := catalogue.Names()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading the catalogue: %w", err)
 	}
+	s := newSetup(path, path)
 	read := config.Load
 	if importer.Detect(path, src) {
 		read = importer.Load
@@ -69,7 +70,7 @@ func (e *Env) load(path, policyPath string) (*setup, error) {
 			}
 			return s.loadPolicy(path)
 		},
-		Overlay: s.loadOverlay, Catalogue: entryNames(s.known),
+		Overlay: s.loadOverlay, Catalogue: entries,
 	})
 	if override != nil {
 		return nil, joinProblems(err, override)

@@ -11,12 +11,8 @@ import (
 )
 
 // newSetup returns a setup by the built-in policy, without a configuration yet. The files are those that it was read from.
-func newSetup(path string, files ...string) (*setup, error) {
-	known, err := catalogue.Load()
-	if err != nil {
-		return nil, fmt.Errorf("loading the catalogue: %w", err)
-	}
-	return &setup{path: path, policy: policy.Default(), known: known, files: files}, nil
+func newSetup(path string, files ...string) *setup {
+	return &setup{path: path, policy: policy.Default(), files: files}
 }
 
 // loadOverlay reads an overlay file and puts it after those before.
@@ -38,33 +34,35 @@ func loadOverlay(path string) (*overlay.Set, error) {
 	return overlay.Load(shorten(path), src)
 }
 
-func entryNames(s *overlay.Set) []string {
-	names := []string{}
-	for _, e := range s.Entries() {
-		names = append(names, e.Name)
-	}
-	return names
-}
-
-// overlaid adds to the servers what the operator and the catalogue say of them.
-func (s *setup) overlaid(servers []gateway.Server) []gateway.Server {
+// servers returns what the gateway needs to know of the enabled servers, with what the operator and the catalogue say of them.
+func (s *setup) servers(keys *keychain) ([]gateway.Server, error) {
+	servers := keys.upstreams(s.config)
 	for i := range servers {
-		servers[i].Overlay = s.overlayOf(servers[i])
+		o, err := s.overlayOf(servers[i])
+		if err != nil {
+			return nil, err
+		}
+		servers[i].Overlay = o
 	}
-	return servers
+	return servers, nil
 }
 
-func (s *setup) overlayOf(server gateway.Server) *overlay.Overlay {
+func (s *setup) overlayOf(server gateway.Server) (*overlay.Overlay, error) {
 	who := overlay.Server{Name: server.Name, Command: server.Spec.Command, URL: server.Spec.URL}
-	known := s.known.For(who)
+	own := s.own.For(who)
+	find := func() (*overlay.Overlay, error) { return catalogue.For(who) }
 	for _, c := range s.config.Servers {
 		switch {
 		case c.Name != server.Name:
 		case s.config.NoCatalogue && c.Catalogue == "", c.Catalogue == config.NoCatalogue:
-			known = nil
+			return own, nil
 		case c.Catalogue != "":
-			known = s.known.Named(c.Catalogue)
+			find = func() (*overlay.Overlay, error) { return catalogue.Named(c.Catalogue) }
 		}
 	}
-	return overlay.Stack(s.own.For(who), known)
+	known, err := find()
+	if err != nil {
+		return nil, fmt.Errorf("reading the catalogue: %w", err)
+	}
+	return overlay.Stack(own, known), nil
 }

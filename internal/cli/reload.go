@@ -128,9 +128,13 @@ func (r *reloader) reload(ctx context.Context, asked bool) {
 		return
 	}
 	var d gateway.Difference
+	var servers []gateway.Server
+	if err == nil {
+		servers, err = s.servers(r.keys)
+	}
 	if err == nil {
 		d, err = r.gateway.Reload(ctx, gateway.Change{
-			Servers: s.overlaid(r.keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode,
+			Servers: servers, Policy: s.policy, Mode: s.config.Mode,
 			Approval: s.config.Approval, Startup: s.config.Startup,
 		})
 	}

@@ -53,8 +53,12 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 		return err
 	}
 	keys := e.keychain(s.setup)
+	servers, err := s.servers(keys)
+	if err != nil {
+		return err
+	}
 	g, err := gateway.New(gateway.Options{
-		Servers: s.overlaid(keys.upstreams(s.config)), Policy: s.policy, Mode: s.config.Mode,
+		Servers: servers, Policy: s.policy, Mode: s.config.Mode,
 		Sessions: kept.sessions, Record: kept.record, Approvals: kept.backend,
 		Approval: s.config.Approval, Startup: s.config.Startup,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,

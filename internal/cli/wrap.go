@@ -79,10 +79,7 @@ func (e *Env) wrapped(named *serverFlags, policyPath string, args []string) (*se
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSetup("weir wrap")
-	if err != nil {
-		return nil, err
-	}
+	s := newSetup("weir wrap")
 	if s.config, err = draft.Finish(config.Options{Dir: dir, Lookup: e.getenv}); err != nil {
 		return nil, err
 	}

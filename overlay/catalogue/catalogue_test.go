@@ -113,6 +113,33 @@ func load(t *testing.T) *overlay.Set {
 	return set
 }
 
+// What is cut off a file to find out whom it is for begins with its tools, and each file has one entry.
+func TestHeads(t *testing.T) {
+	all, err := catalogue.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := catalogue.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range all.Entries() {
+		if names[i] != e.Name {
+			t.Fatalf("%s: the entry %s begins after the tools of another", e.File, e.Name)
+		}
+		if o, err := catalogue.Named(e.Name); err != nil || !o.Equal(all.Named(e.Name)) {
+			t.Errorf("%s is another when it is read alone: %v", e.Name, err)
+		}
+	}
+	for _, server := range []overlay.Server{
+		{Command: []string{"npx", "-y", "@modelcontextprotocol/server-memory"}}, {Command: []string{"npx", "nothing"}}, {URL: "https://api.githubcopilot.com/mcp/"},
+	} {
+		if o, err := catalogue.For(server); err != nil || !o.Equal(all.For(server)) {
+			t.Errorf("%+v: %v %v", server, o.Entries(), err)
+		}
+	}
+}
+
 func TestLoad(t *testing.T) {
 	set := load(t)
 	memory := set.For(overlay.Server{Name: "x", Command: []string{"npx", "-y", "@modelcontextprotocol/server-memory"}})
