@@ -11,7 +11,7 @@ import (
 
 // Text returns s in about limit characters, or all of it if limit is 0, with what does not print as itself replaced: control
 // characters, line breaks, bidirectional and zero-width characters and unusual spaces by \u{hex}, bytes that are not UTF-8
-// by \xhex. The result is one line.
+// by \xhex; and so what prints, but could pass for an ASCII letter: see imitates. The result is one line.
 func Text(s string, limit int) string {
 	if n := utf8.RuneCountInString(s); limit > 0 && n > limit {
 		head, tail := limit*2/3, limit/3
@@ -21,10 +21,12 @@ func Text(s string, limit int) string {
 		return s
 	}
 	var b strings.Builder
+	alike, n := imitates([]rune(s)), -1
 	for i, r := range s {
+		n++
 		if _, size := utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		} else if printsAsItself(r) {
+		} else if printsAsItself(r) && (alike == nil || !alike[n]) {
 			b.WriteRune(r)
 		} else {
 			fmt.Fprintf(&b, `\u{%x}`, r)

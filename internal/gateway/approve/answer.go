@@ -120,10 +120,11 @@ func (b *Book) Answer(ctx context.Context, r Reply) error {
 	if err := b.write(ctx, p, string(r.Answer), r.Via); err != nil {
 		return err
 	}
-	if r.Answer == Ended {
-		if err := b.stop(ctx, p.Session, p.Principal); err != nil {
-			return err
-		}
+	if r.Answer == Ended { // its question is one of those that this refuses
+		b.mu.Lock()
+		p.closed = true
+		b.mu.Unlock()
+		return b.stop(ctx, p.Session, p.Principal)
 	}
 	said := store.Declined
 	if r.Answer.Yes() {

@@ -40,7 +40,27 @@ func (b *Book) stop(ctx context.Context, key, principal string) error {
 	b.mu.Lock()
 	delete(b.going, binding)
 	b.mu.Unlock()
-	return err
+	if err != nil {
+		return err
+	}
+	return b.refuseAll(ctx, key, principal)
+}
+
+// refuseAll closes the open questions of an agent session that has ended.
+func (b *Book) refuseAll(ctx context.Context, key, principal string) error {
+	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{Principal: principal, Open: true}) {
+		if err != nil {
+			return fmt.Errorf("reading questions: %w", err)
+		}
+		if q.Session != key {
+			continue
+		}
+		_, err = b.opts.Store.Answer(ctx, q.ID, principal, store.Declined)
+		if err != nil && !errors.Is(err, store.ErrNoQuestion) {
+			return mapped(err)
+		}
+	}
+	return nil
 }
 
 func endBinding(key, principal string) string {

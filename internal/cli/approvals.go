@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// An asking is who answers questions, and where they are kept.
+type asking struct{ store, principal string }
+
+func (a *asking) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.store, "store", "", "the `PLACE` of the questions: a file or postgres://… (default state.db in\nweir's state directory)")
+	cmd.Flags().StringVar(&a.principal, "principal", gateway.LocalPrincipal, "answer as this `PRINCIPAL`")
+}
+
+// withBook calls do with the questions in a store.
+func (e *Env) withBook(ctx context.Context, a *asking, do func(*approve.Book) error) error {
+	return e.withLedger(ctx, a.store, func(db *sqlstore.DB, l *ledger.Ledger) error {
+		return do(approve.NewBook(approve.Options{Record: l, Store: db}))
+	})
+}
+
+func newApprovals(env *Env) *cobra.Command {
+	var a asking
+	var asJSON, stats bool
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "Show the questions that wait for a person",
+		Long: `Show the questions that wait for a person, the oldest first: what would happen, where it would go,
+with which arguments, and why it is asked. Answer them with weir approve and weir deny. With
+--stats, show how often people were asked, what they said and how long they took.`,
+		Example: "  weir approvals\n  weir approvals --stats\n  weir approvals --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if stats {
+				return env.showStats(cmd.Context(), a.store, asJSON)
+			}
+			return env.withBook(cmd.Context(), &a, func(book *approve.Book) error {
+				open, err := book.List(cmd.Context(), a.principal)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(env.Stdout, map[string]any{"questions": questionReports(open)})
+				}
+				if len(open) == 0 {
+					_, err := io.WriteString(env.Stdout, "nothing waits for an answer\n")
+					return err
+				}
+				return env.printQuestions(open, time.Now())
+			})
+		},
+	}
+	a.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the questions as JSON")
+	cmd.Flags().BoolVar(&stats, "stats", false, "show how much is asked and answered")
+	return cmd
+}
+
+// A questionReport is an open question as JSON. Name is as a server wrote it.
+type questionReport struct {
+	ID         string         `json:"id"`
+	Principal  string         `json:"principal"`
+	Session    string         `json:"session"`
+	Server     string         `json:"server"`
+	Method     string         `json:"method"`
+	Name       string         `json:"name"`
+	Rule       string         `json:"rule"`
+	Asked      time.Time      `json:"asked"`
+	Expires    time.Time      `json:"expires"`
+	ForSession bool           `json:"maySession"` // whether it may be accepted for the session and the destination
+	Prompt     approve.Prompt `json:"prompt"`
+}
+
+func questionReports(open []*approve.Pending) []questionReport {
+	all := []questionReport{}
+	for _, p := range open {
+		all = append(all, questionReport{p.ID, p.Principal, p.Session, p.Server, p.Method, p.Name, p.Rule,
+			p.Asked.UTC(), p.Expires.UTC(), p.Grant != "", p.Prompt})
+	}
+	return all
+}
+
+func (e *Env) printQuestions(open []*approve.Pending, now time.Time) error {
+	var b strings.Builder
+	for _, p := range open {
+		fmt.Fprintf(&b, "%s  open for %s, session %s\n", p.ID, p.Expires.Sub(now).Round(time.Second), plain.Text(p.Session, 80))
+		for line := range strings.Lines(p.Prompt.Text()) {
+			b.WriteString("    " + plain.Text(strings.TrimSuffix(line, "\n"), 0) + "\n")
+		}
+	}
+	_, err := io.WriteString(e.Stdout, b.String())
+	return err
+}
+
+func newApprove(env *Env) *cobra.Command {
+	var a asking
+	var session bool
+	cmd := &cobra.Command{
+		Use:   "approve ID",
+		Short: "Let happen what a question is about, once",
+		Long: `Accept a question: the call that it is about may happen once, for exactly the arguments that were
+shown, as long as its session has seen nothing more. With --session, calls of that tool to the
+same destination may happen in that session too, for 12 hours; only where an overlay says which
+arguments are the destination. The start of an id will do.`,
+		Example: "  weir approve K7Q2\n  weir approve K7Q2 --session",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			said := approve.Accepted
+			if session {
+				said = approve.Granted
+			}
+			return env.say(cmd.Context(), &a, args[0], said)
+		},
+	}
+	a.add(cmd)
+	cmd.Flags().BoolVar(&session, "session", false, "also accept calls to the same destination in this session")
+	return cmd
+}
+
+func newDeny(env *Env) *cobra.Command {
+	var a asking
+	var end bool
+	cmd := &cobra.Command{
+		Use:   "deny ID",
+		Short: "Refuse what a question is about",
+		Long: `Refuse what a question is about. With --end, its agent session, and those that descend from it, may do
+nothing more for 30 days. The start of an id will do.`,
+		Example: "  weir deny K7Q2\n  weir deny K7Q2 --end",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			said := approve.Declined
+			if end {
+				said = approve.Ended
+			}
+			return env.say(cmd.Context(), &a, args[0], said)
+		},
+	}
+	a.add(cmd)
+	cmd.Flags().BoolVar(&end, "end", false, "also end the agent session")
+	return cmd
+}
+
+// say answers the question whose id begins with a text.
+func (e *Env) say(ctx context.Context, a *asking, start string, said approve.Answer) error {
+	return e.withBook(ctx, a, func(book *approve.Book) error {
+		open, err := book.List(ctx, a.principal)
+		if err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(p *approve.Pending) bool { return start == "" || !strings.HasPrefix(p.ID, strings.ToUpper(start)) })
+		if len(open) != 1 {
+			return &failure{exitFailure, fmt.Errorf("%d open questions have an id that begins with %.64q", len(open), start), "see weir approvals"}
+		}
+		err = book.Answer(ctx, approve.Reply{ID: open[0].ID, Principal: a.principal, Answer: said, Via: "command line"})
+		if errors.Is(err, approve.ErrNoGrant) {
+			return &failure{exitFailure, err, "approve it without --session, or write an overlay for the tool"}
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(e.Stdout, "%s: %s\n", open[0].ID, said)
+		return err
+	})
+}
+
+func newWatch(env *Env) *cobra.Command {
+	var a asking
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "watch",
+		Short:   "Print questions as they come up, until interrupted",
+		Long:    "Print each question that waits for a person, those that are open first and then new ones as they come up.",
+		Example: "  weir watch\n  weir watch --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env.withBook(cmd.Context(), &a, func(book *approve.Book) error {
+				err := env.watch(cmd.Context(), book, a.principal, asJSON)
+				if cmd.Context().Err() != nil {
+					return nil
+				}
+				return err
+			})
+		},
+	}
+	a.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a question a line, as JSON")
+	return cmd
+}
+
+func (e *Env) watch(ctx context.Context, book *approve.Book, principal string, asJSON bool) error {
+	seen := map[string]bool{}
+	tick := time.NewTicker(tailEvery)
+	defer tick.Stop()
+	for {
+		open, err := book.List(ctx, principal)
+		if err != nil {
+			return err
+		}
+		fresh := slices.DeleteFunc(slices.Clone(open), func(p *approve.Pending) bool { return seen[p.ID] })
+		clear(seen)
+		for _, p := range open {
+			seen[p.ID] = true
+		}
+		if asJSON {
+			for _, r := range questionReports(fresh) {
+				if err := json.NewEncoder(e.Stdout).Encode(r); err != nil {
+					return err
+				}
+			}
+		} else if err := e.printQuestions(fresh, time.Now()); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// showStats prints how much is asked and answered.
+func (e *Env) showStats(ctx context.Context, place string, asJSON bool) error {
+	return e.withStore(ctx, place, func(db *sqlstore.DB, _ string) error {
+		s, err := approvalStats(ctx, db)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return writeJSON(e.Stdout, s)
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "asked       %d\n", s.Asked)
+		for _, a := range slices.Sorted(maps.Keys(s.Answers)) {
+			fmt.Fprintf(&b, "%-11s %d\n", plain.Text(string(a), 20), s.Answers[a])
+		}
+		fmt.Fprintf(&b, "unanswered  %d\nmedian      %.1f s to an answer\nslowest     %.1f s\n", s.Unanswered, s.Median, s.Slowest)
+		for _, rule := range slices.Sorted(maps.Keys(s.Rules)) {
+			fmt.Fprintf(&b, "  %d by rule %s\n", s.Rules[rule], plain.Text(rule, 80))
+		}
+		_, err = io.WriteString(e.Stdout, b.String())
+		return err
+	})
+}
+
+// approvalStats adds up the questions and answers in the log of a store.
+func approvalStats(ctx context.Context, db *sqlstore.DB) (approve.Stats, error) {
+	var s approve.Stats
+	for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.Approval)}) {
+		if err != nil {
+			return s, err
+		}
+		var event record.Event
+		if row.Erased() || json.Unmarshal(row.Body, &event) != nil {
+			continue
+		}
+		s.Add(&event)
+	}
+	return s.Sum(), nil
+}
