@@ -32,24 +32,47 @@ func (p *Policy) Span(f *Facts, unknown []string) Span {
 	var s Span
 	for i := range p.phases[f.Phase] {
 		r := &p.phases[f.Phase][i]
-		m := Match{Rule: r.Name, Effect: r.Effect, Message: expand(r.Message, f)}
-		switch answer, err := frame.Judge(r.condition); {
-		case err != nil:
-			m.Effect = min(r.Effect, Ask, p.fallback)
-			s.Sure = append(s.Sure, m)
-		case answer == expression.Yes:
-			s.Sure = append(s.Sure, m)
-		case answer == expression.Open:
-			// By some values it may fail to be evaluated as well.
-			m.Effect = min(r.Effect, Ask, p.fallback)
-			s.Open = append(s.Open, m)
-			if r.Effect != m.Effect {
-				s.Open = append(s.Open, Match{Rule: r.Name, Effect: r.Effect, Message: m.Message})
-			}
-		}
+		answer, err := judge(frame, r, unknown)
+		s.add(r, p.fallback, verdict{answer, err, expand(r.Message, f)})
 	}
 	s.bound(p.fallback)
 	return s
+}
+
+// judge evaluates a rule in a frame in which some facts are unknown. Arguments that are unknown may cost more than a rule may, and
+// then it cannot be evaluated whatever else it says.
+func judge(frame *expression.Frame, r *rule, unknown []string) (expression.Answer, error) {
+	answer, err := frame.Judge(r.condition)
+	if err == nil && r.Limited && slices.Contains(unknown, expression.Arguments) {
+		answer = expression.Open
+	}
+	return answer, err
+}
+
+// A verdict is what is known of one rule.
+type verdict struct {
+	answer  expression.Answer
+	err     error
+	message string
+}
+
+// add takes in one rule.
+func (s *Span) add(r *rule, fallback Effect, v verdict) {
+	m := Match{Rule: r.Name, Effect: r.Effect, Message: v.message}
+	switch {
+	case v.err != nil:
+		m.Effect = min(r.Effect, Ask, fallback)
+		s.Sure = append(s.Sure, m)
+	case v.answer == expression.Yes:
+		s.Sure = append(s.Sure, m)
+	case v.answer == expression.Open:
+		// By some values it may fail to be evaluated as well.
+		m.Effect = min(r.Effect, Ask, fallback)
+		s.Open = append(s.Open, m)
+		if r.Effect != m.Effect {
+			s.Open = append(s.Open, Match{Rule: r.Name, Effect: r.Effect, Message: v.message})
+		}
+	}
 }
 
 // bound computes the effects. Of the rules that match the strictest counts; without any, the fallback.

@@ -114,12 +114,11 @@ func requestFacts() []fact {
 
 // contractFacts are the members of a contract (SEP-1913, Extended Tool Annotations, and the proposals beside it).
 func contractFacts(prefix string, of func(*activation) *contract.Contract) []fact {
-	all := []fact{
-		hint(prefix+".readOnlyHint", func(a *activation) contract.Hint { return of(a).ReadOnly }),
-		hint(prefix+".destructiveHint", func(a *activation) contract.Hint { return of(a).Destructive }),
-		hint(prefix+".idempotentHint", func(a *activation) contract.Hint { return of(a).Idempotent }),
-		hint(prefix+".openWorldHint", func(a *activation) contract.Hint { return of(a).OpenWorld }),
-		hint(prefix+".maliciousActivityHint", func(a *activation) contract.Hint { return of(a).Malicious }),
+	var all []fact
+	for _, m := range classicHints {
+		all = append(all, hint(prefix+"."+m.name, func(a *activation) contract.Hint { return *m.of(of(a)) }))
+	}
+	all = append(all,
 		texts(prefix+".attribution", nil, func(a *activation) ref.Val { return list(of(a).Attribution) }),
 		possible(prefix+".inputMetadata.destination", destinationNames,
 			func(a *activation) contract.Values[contract.Destination] { return of(a).Destinations }),
@@ -131,9 +130,9 @@ func contractFacts(prefix string, of func(*activation) *contract.Contract) []fac
 			func(a *activation) contract.Values[label.Source] { return of(a).Sources }),
 		possible(prefix+".returnMetadata.sensitivity", classNames,
 			func(a *activation) contract.Values[label.Class] { return of(a).Returns }),
-	}
+	)
 	for _, m := range hintMembers {
-		all = append(all, hint(prefix+"."+m.name, func(a *activation) contract.Hint { return m.of(of(a)) }))
+		all = append(all, hint(prefix+"."+m.name, func(a *activation) contract.Hint { return *m.of(of(a)) }))
 	}
 	return all
 }

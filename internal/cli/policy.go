@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -59,6 +60,7 @@ type policyReport struct {
 	Digest   string       `json:"digest,omitempty"`  // "sha256:" and that of the file, hexadecimal
 	Rules    []ruleReport `json:"rules,omitempty"`
 	Problems []problem    `json:"problems"`
+	Warnings []problem    `json:"warnings,omitempty"` // rules that never decide
 }
 
 type ruleReport struct {
@@ -74,7 +76,10 @@ func newPolicyCheck(env *Env) *cobra.Command {
 		Use:   "check FILE…",
 		Short: "Check policy files",
 		Long: `Load policy files as weir run does: every rule is parsed, its types are checked and its cost is
-bounded. Print a summary of each, or all of its problems. The exit status is 2 if there are any.`,
+bounded. Print a summary of each, or all of its problems. The exit status is 2 if there are any.
+
+Rules that never decide are warned of: those that no facts make match, and those beside which a
+rule that goes first always matches too. What is warned of is proved; there may be more.`,
 		Example: "  weir policy check policy.yaml\n  weir policy check --json *.yaml",
 		Args:    needsArg("a file"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -119,6 +124,9 @@ func checkPolicy(path string) (policyReport, error) {
 	for _, rule := range p.Rules() {
 		r.Rules = append(r.Rules, ruleReport{rule.Name, rule.When.String(), rule.Effect.String(), rule.Cost})
 	}
+	for _, idle := range p.Idle() {
+		r.Warnings = append(r.Warnings, newProblem(config.Problem(idle)))
+	}
 	return r, nil
 }
 
@@ -129,6 +137,13 @@ func (r policyReport) print(env *Env) error {
 	for _, rule := range r.Rules {
 		fmt.Fprintf(&b, "  %-6s %-5s %s\n", rule.When, rule.Effect, rule.Name)
 	}
-	_, err := env.Stdout.Write([]byte(b.String()))
-	return err
+	if _, err := env.Stdout.Write([]byte(b.String())); err != nil {
+		return err
+	}
+	for _, w := range r.Warnings {
+		if _, err := fmt.Fprintf(env.Stderr, "weir: warning: %s\nweir: hint: %s\n", w, w.Hint); err != nil {
+			return err
+		}
+	}
+	return nil
 }

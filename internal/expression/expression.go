@@ -64,12 +64,15 @@ type Condition struct {
 	Cost    uint64 // what it costs at most, in CEL's units; MaxCost if it is limited
 	Limited bool   // the cost has no useful bound at load, so it is counted while it runs
 
-	reads   map[string]bool
+	reads   map[string]bool // true: by its value, false: only by its size, or whether it is known
 	program cel.Program
 }
 
 // Reads reports whether the condition uses the variable.
-func (c *Condition) Reads(name string) bool { return c.reads[name] }
+func (c *Condition) Reads(name string) bool { _, ok := c.reads[name]; return ok }
+
+// ReadsValue reports whether the condition looks at more of the variable than its size and whether it is known.
+func (c *Condition) ReadsValue(name string) bool { return c.reads[name] }
 
 // A Frame evaluates conditions over the same values. Close it after use.
 type Frame struct {

@@ -20,7 +20,8 @@ type names struct {
 	source     *ast.SourceInfo
 	bound      []string // loop variables in scope
 	complaints []Complaint
-	reads      map[string]bool // the variables that are read
+	reads      map[string]bool // the variables that are read, true if by their value
+	sizing     bool            // what is walked is only measured
 }
 
 func (c *Compiler) checkNames(parsed *ast.AST) *names {
@@ -37,9 +38,11 @@ func (n *names) complain(e ast.Expr, hint, format string, args ...any) {
 }
 
 func (n *names) expr(e ast.Expr) {
+	sizing := n.sizing
+	n.sizing = false
 	switch e.Kind() {
 	case ast.IdentKind, ast.SelectKind:
-		n.selection(e)
+		n.selection(e, sizing)
 	case ast.CallKind:
 		n.call(e, e.AsCall())
 	case ast.ListKind:
@@ -80,12 +83,14 @@ func (n *names) loop(e ast.Expr, c ast.ComprehensionExpr) {
 }
 
 func (n *names) call(e ast.Expr, call ast.CallExpr) {
+	n.sizing = call.FunctionName() == overloads.Size
 	if call.IsMemberFunction() && !n.helper(e, call) {
 		n.expr(call.Target())
 	}
 	for _, arg := range call.Args() {
 		n.expr(arg)
 	}
+	n.sizing = false
 	args := call.Args()
 	switch name := call.FunctionName(); {
 	case name == overloads.Matches && len(args) > 0:
@@ -115,7 +120,7 @@ func (n *names) helper(e ast.Expr, call ast.CallExpr) bool {
 }
 
 // selection checks a fact, or a member of call.arguments or of a loop variable.
-func (n *names) selection(e ast.Expr) {
+func (n *names) selection(e ast.Expr, sizing bool) {
 	root, path, ok := selection(e)
 	if !ok {
 		n.expr(e.AsSelect().Operand())
@@ -127,11 +132,13 @@ func (n *names) selection(e ast.Expr) {
 	words := append([]string{root}, path...)
 	for length := len(words); length > 0; length-- {
 		name := strings.Join(words[:length], ".")
-		if present, ok := Present(name); ok {
+		present, asked := Present(name)
+		if asked {
 			name = present
 		}
 		if _, ok := n.vocabulary.index[name]; ok {
-			n.reads[name] = true
+			whole := length == len(words)
+			n.reads[name] = n.reads[name] || !(whole && (sizing || asked)) || name == Arguments
 			return
 		}
 	}

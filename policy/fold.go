@@ -1,0 +1,40 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/expression"
+)
+
+// ofTool are the facts that are the same in every call of a tool under one contract.
+var ofTool = []string{"server.name", "server.trust", "call.method", "call.name", "call.byAgent", "call.plainRead"}
+
+// notOfTool are the others.
+var notOfTool = slices.DeleteFunc(FactNames(), func(name string) bool {
+	return strings.HasPrefix(name, "tool.") || slices.Contains(ofTool, name)
+})
+
+// Fold returns the policy for the calls of one tool: those that have the method, the tool and the server of these facts, with its
+// contracts, whatever the other facts are. It leaves out the rules that cannot match then, and decides as p does. Its Rules and its
+// Digest are those of p.
+func (p *Policy) Fold(f *Facts) *Policy {
+	if p == nil || f == nil {
+		return p
+	}
+	frame, err := expression.NewFrame(&partial{newActivation(f), notOfTool})
+	if err != nil {
+		return p
+	}
+	defer frame.Close()
+	folded := *p
+	for phase := range folded.phases {
+		folded.phases[phase] = nil
+		for _, r := range p.phases[phase] {
+			if answer, err := judge(frame, &r, notOfTool); err != nil || answer != expression.No {
+				folded.phases[phase] = append(folded.phases[phase], r)
+			}
+		}
+	}
+	return &folded
+}
