@@ -63,7 +63,7 @@ func (p *Policy) Explain(g *Given) Explanation {
 	if p == nil || g == nil || int(g.Phase) >= len(p.phases) {
 		return Explanation{}
 	}
-	known := newActivation(&g.Facts)
+	known := new(activation).of(&g.Facts)
 	exact, err := expression.NewFrame(known)
 	if err != nil {
 		return Explanation{}

@@ -22,19 +22,18 @@ func (p *Policy) Fold(f *Facts) *Policy {
 	if p == nil || f == nil {
 		return p
 	}
-	frame, err := expression.NewFrame(&partial{newActivation(f), notOfTool})
+	frame, err := expression.NewFrame(&partial{new(activation).of(f), notOfTool})
 	if err != nil {
 		return p
 	}
 	defer frame.Close()
-	folded := *p
+	folded := &Policy{name: p.name, digest: p.digest, fallback: p.fallback, all: p.all}
 	for phase := range folded.phases {
-		folded.phases[phase] = nil
 		for _, r := range p.phases[phase] {
 			if answer, err := judge(frame, &r, notOfTool); err != nil || answer != expression.No {
 				folded.phases[phase] = append(folded.phases[phase], r)
 			}
 		}
 	}
-	return &folded
+	return folded
 }
