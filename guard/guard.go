@@ -223,13 +223,13 @@ type matter struct {
 func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 	c, f := m.call, m.facts
 	by := g.rules.Load()
-	d := ruling{by.policy.Decide(f), by.policy.Digest()}
+	d := ruling{by.decide(f), by.policy.Digest()}
 	v := Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}
 	e := g.event(record.Decision, c)
 	e.Phase = f.Phase.String()
 	e.Rule, e.Message = d.Rule, d.Message
 	seen := f.Session.Label
-	e.Label = &seen
+	e.Label, e.Facts = &seen, f.Sketch()
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}

@@ -98,7 +98,7 @@ func (g *Guard) peek(ctx context.Context, c *Call) (Verdict, error) {
 	by := g.rules.Load()
 	facts := c.facts(policy.OnCall, state)
 	g.trace(c, facts)
-	d := by.policy.Decide(facts)
+	d := by.decide(facts)
 	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}, nil
 }
 

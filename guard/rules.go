@@ -6,7 +6,11 @@ import "github.com/weir-mcp/weir/policy"
 type rules struct {
 	policy *policy.Policy
 	mode   policy.Mode
+	folds  folds
 }
+
+// decide is what the policy says of the facts.
+func (r *rules) decide(f *policy.Facts) policy.Decision { return r.folds.of(r.policy, f).Decide(f) }
 
 // Swap has the guard decide by another policy and mode from now on; a nil policy is policy.Default(). A decision that is
 // being made meanwhile is by the old or by the new pair, never by a mixture. Sessions keep their labels. What a person accepted

@@ -43,6 +43,10 @@ func (e *encoder) encode(v *Event) ([]byte, error) {
 	if v.Label != nil {
 		e.label(*v.Label)
 	}
+	if len(v.Facts) > 0 {
+		e.name("facts")
+		e.buf = append(e.buf, v.Facts...)
+	}
 	e.buf = append(e.buf, "}\n"...)
 	return e.buf, e.err
 }

@@ -11,7 +11,7 @@
 // changes its meaning changes v.
 //
 // Arguments and results are not written down: they may hold what must not leave the agent's context. A digest of
-// the canonical arguments ties an event to its call. Names, URIs and messages that a server chose are written as JSON
+// the canonical arguments ties an event to its call, and facts say what was known of them. Names, URIs and messages that a server chose are written as JSON
 // strings and are hostile to whoever prints them.
 //
 // A Recorder returns when the event is written. What must be evidence before it takes effect is recorded
@@ -21,6 +21,7 @@ package record
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"time"
 
 	"github.com/weir-mcp/weir/label"
@@ -67,6 +68,10 @@ type Event struct {
 	Arguments string       `json:"arguments,omitempty"` // "sha256:" and the hexadecimal digest of the canonical arguments
 	Binding   string       `json:"binding,omitempty"`   // approval: what it is bound to
 	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: what was added
+
+	// Facts is, of a decision of a policy, what else it looked at: an object of facts by their names in the language of policies,
+	// with nothing of the call's arguments but what is known about them. See policy.Facts.Sketch, which says what is left out.
+	Facts json.RawMessage `json:"facts,omitempty"`
 }
 
 // New returns an event of the given kind with its version, id and time set.
