@@ -61,12 +61,17 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if c.isSilent() {
 		l = label.Label{}
 	}
+	facts := c.facts(policy.OnResult, state)
+	lasting, err := g.tainted(ctx, c, facts.Resources)
+	if err != nil {
+		return withheld(err)
+	}
+	l = label.Join(l, lasting)
 	for _, d := range defects {
 		if err := g.Defect(ctx, c, d); err != nil {
 			return withheld(err)
 		}
 	}
-	facts := c.facts(policy.OnResult, state)
 	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(said)
 	v, err := g.settle(ctx, matter{c, facts, g.trace(c, facts), a.Raw()})
 	if err != nil {

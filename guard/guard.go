@@ -54,6 +54,7 @@ type Options struct {
 	Sessions  *session.Sessions // required
 	Record    record.Recorder   // required; record.Discard() to keep nothing
 	Approvals Approvals         // nil: nothing is ever approved
+	Taints    Taints            // nil: what is written to a resource has no label when it is read back
 	Now       func() time.Time  // nil: time.Now
 
 	TrustText string           // text that counts as the user's own in every session
@@ -161,6 +162,9 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	}
 	if !v.Allowed() {
 		return v
+	}
+	if err := g.taint(ctx, c, facts); err != nil {
+		return denied(err)
 	}
 	g.left(c, facts, found)
 	if c.asked {

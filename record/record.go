@@ -40,6 +40,7 @@ const (
 	Defect   Kind = "defect"   // a server broke its contract, a schema or the protocol
 	Approval Kind = "approval" // a person was asked, or answered
 	Upstream Kind = "upstream" // a connection to a server began, failed or ended
+	Taint    Kind = "taint"    // a call is about to write, and what it writes to carries the label from now on
 	Pin      Kind = "pin"      // the definition of a tool was seen for the first time, and counts as accepted from now on
 	Reload   Kind = "reload"   // other servers, policy or mode count from now on
 )
@@ -64,7 +65,7 @@ type Event struct {
 	Rule      string       `json:"rule,omitempty"`      // decision: the rule that decided
 	Matched   []string     `json:"matched,omitempty"`   // decision: every rule that matched
 	Message   string       `json:"message,omitempty"`   // what a person was told, or what is wrong
-	Where     string       `json:"where,omitempty"`     // defect: the JSON path
+	Where     string       `json:"where,omitempty"`     // defect: the JSON path; taint: the resource
 	Arguments string       `json:"arguments,omitempty"` // "sha256:" and the hexadecimal digest of the canonical arguments
 	Binding   string       `json:"binding,omitempty"`   // approval: what it is bound to
 	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: what was added
