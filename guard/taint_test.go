@@ -12,7 +12,6 @@ import (
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
-	"github.com/weir-mcp/weir/store"
 )
 
 const notesOverlay = `
@@ -29,25 +28,24 @@ overlays:
         resource: {reads: ["file://{path}"]}
 `
 
-// lasting are the taints of a store, as the guard wants them.
+// lasting are taints that may fail.
 type lasting struct {
-	store.Taints
+	*session.Taints
 	err error
 }
 
-func (l lasting) Taint(ctx context.Context, resource string, of label.Label) error {
+func (l *lasting) Taint(ctx context.Context, resource string, of label.Label) error {
 	if l.err != nil {
 		return l.err
 	}
-	_, err := l.Taints.Taint(ctx, store.Taint{Resource: resource, Label: of}, store.Limits{})
-	return err
+	return l.Taints.Taint(ctx, resource, of)
 }
 
-func (l lasting) Tainted(ctx context.Context, resource string) (label.Label, error) {
+func (l *lasting) Tainted(ctx context.Context, resource string) (label.Label, error) {
 	if l.err != nil {
 		return label.Label{}, l.err
 	}
-	return l.Taints.Tainted(ctx, resource, store.Limits{})
+	return l.Taints.Tainted(ctx, resource)
 }
 
 // notes is a guard with taints, and the calls of a notes server.
@@ -65,7 +63,7 @@ func newNotes(t *testing.T) *notes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &notes{t: t, sessions: session.New(session.Options{}), said: set.For(overlay.Server{Name: "notes"}), taints: &lasting{Taints: store.NewMemory(nil)}}
+	n := &notes{t: t, sessions: session.New(session.Options{}), said: set.For(overlay.Server{Name: "notes"}), taints: &lasting{Taints: session.NewTaints(session.TaintOptions{})}}
 	n.g, err = guard.New(guard.Options{Sessions: n.sessions, Record: record.Discard(), Taints: n.taints})
 	if err != nil {
 		t.Fatal(err)

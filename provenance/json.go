@@ -11,6 +11,9 @@ import (
 // any other, what can be read is added.
 func (x *Index) AddJSON(s Source, doc []byte) {
 	s = sound(s)
+	if len(doc) > MaxDocument {
+		doc, x.data.lost = doc[:MaxDocument], true
+	}
 	w := x.data.open(s)
 	var hidden [][]byte
 	leaves(doc, true, func(text []byte) {
@@ -24,6 +27,10 @@ func (x *Index) AddJSON(s Source, doc []byte) {
 	}
 	w.close()
 }
+
+// MaxDocument is how much of one document is kept, in bytes, so that a large one does not hold its reader up: taking text in
+// costs some thirty times what a scan does. What is beyond counts as forgotten.
+const MaxDocument = 1 << 20
 
 // betweenLeaves separates the texts of one document.
 const betweenLeaves = "\x00"

@@ -44,7 +44,7 @@
 //
 // An Index holds at most Options.Text bytes of text and a table of at most as much. The oldest text goes first, and a table
 // that is full forgets its oldest entries; [Index.Complete] then is false. What was forgotten is Novel when it comes
-// up, never trusted. The user's words have 64 KiB of their own, which data cannot push out.
+// up, never trusted; so is what lies beyond the first [MaxDocument] bytes of a document. The user's words have 64 KiB of their own, which data cannot push out.
 //
 // An Index is not safe for concurrent use; its owner locks.
 package provenance

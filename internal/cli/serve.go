@@ -18,6 +18,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/session"
 )
 
 // A service is what a command serves, and how.
@@ -59,7 +60,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	}
 	g, err := gateway.New(gateway.Options{
 		Servers: servers, Policy: s.policy, Mode: s.config.Mode,
-		Sessions: kept.sessions, Record: kept.record, Approvals: kept.backend,
+		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend}), Record: kept.record, Approvals: kept.backend,
 		Approval: s.config.Approval, Startup: s.config.Startup,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
 		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,

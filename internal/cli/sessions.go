@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -126,9 +125,7 @@ func (e *Env) withLedger(ctx context.Context, place string, do func(*sqlstore.DB
 func (e *Env) byPerson(kind record.Kind, s store.Session, why string) *record.Event {
 	ev := record.New(kind, time.Now())
 	ev.Session, ev.Parent, ev.Principal, ev.Message = s.Key, s.Parent, s.Principal, why
-	if ev.Where, _ = e.getenv("USER"); ev.Where == "" {
-		ev.Where = fmt.Sprint("uid ", os.Getuid())
-	}
+	ev.Where = e.person()
 	return ev
 }
 

@@ -76,8 +76,12 @@ func title(e *record.Event) string {
 // cef writes ArcSight's Common Event Format, version 0.
 func cef(it Item) ([]byte, error) {
 	e := it.Event
-	header := func(s string) string { return strings.NewReplacer(`\`, `\\`, `|`, `\|`, "\n", " ", "\r", " ").Replace(s) }
-	value := func(s string) string { return strings.NewReplacer(`\`, `\\`, `=`, `\=`, "\n", `\n`, "\r", `\r`).Replace(s) }
+	header := func(s string) string {
+		return strings.NewReplacer(`\`, `\\`, `|`, `\|`, "\n", " ", "\r", " ").Replace(s)
+	}
+	value := func(s string) string {
+		return strings.NewReplacer(`\`, `\\`, `=`, `\=`, "\n", `\n`, "\r", `\r`).Replace(s)
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "CEF:0|Weir|weir|%d|%s|%s|%d|", e.V, header(string(e.Kind)), header(title(e)), [...]int{2, 5, 8}[severity(e)])
 	fmt.Fprintf(&b, "rt=%d externalId=%s", e.Time.UnixMilli(), value(e.ID))

@@ -92,6 +92,7 @@ type Options struct {
 	MaxMessage int               // bytes of one message; zero: the default of package rpc
 	Logger     *slog.Logger      // nil: none
 	Pins       Pins              // nil: definitions of tools may change
+	Taints     guard.Taints      // labels of resources that agents wrote to; nil: in memory, for this gateway alone
 	Words      annotation.Words  // what is read of servers and hosts, and written to them
 	TrustText  string            // text that counts as the user's own in every agent session
 	Domains    []string          // the operator's own domains, in lower case
@@ -130,13 +131,16 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Sessions == nil {
 		opts.Sessions = session.New(session.Options{})
 	}
+	if opts.Taints == nil {
+		opts.Taints = session.NewTaints(session.TaintOptions{})
+	}
 	if opts.Record == nil {
 		return nil, errors.New("a gateway needs a record")
 	}
 	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record, Store: opts.Approvals})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
-		TrustText: opts.TrustText, Domains: opts.Domains,
+		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints,
 	})
 	if err != nil {
 		return nil, err

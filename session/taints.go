@@ -1,0 +1,47 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/store"
+)
+
+// KeepTaints is how long a resource keeps its label after the last write where TaintOptions.Keep is not set.
+const KeepTaints = 90 * 24 * time.Hour
+
+// TaintOptions are the options of [NewTaints].
+type TaintOptions struct {
+	Store store.Taints     // default: a new store in memory
+	Keep  time.Duration    // how long a resource keeps its label after the last write; 0 is KeepTaints
+	Now   func() time.Time // nil: time.Now
+}
+
+// Taints are the labels of resources that agents wrote to, across sessions. They may be used concurrently.
+type Taints struct{ opts TaintOptions }
+
+// NewTaints returns the taints of the options' store.
+func NewTaints(opts TaintOptions) *Taints {
+	if opts.Store == nil {
+		opts.Store = store.NewMemory(nil)
+	}
+	if opts.Keep == 0 {
+		opts.Keep = KeepTaints
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Taints{opts}
+}
+
+// Taint joins the label into that of the resource.
+func (t *Taints) Taint(ctx context.Context, resource string, l label.Label) error {
+	_, err := t.opts.Store.Taint(ctx, store.Taint{Resource: resource, Label: l.Normal(), Expires: t.opts.Now().Add(t.opts.Keep)}, store.Limits{})
+	return err
+}
+
+// Tainted returns the join of the labels of the resource, of what it is part of and of what is part of it.
+func (t *Taints) Tainted(ctx context.Context, resource string) (label.Label, error) {
+	return t.opts.Store.Tainted(ctx, resource, store.Limits{})
+}
