@@ -71,7 +71,7 @@ func TestSessionKeysOfPrincipalsStayApart(t *testing.T) {
 func FuzzSessionRef(f *testing.F) {
 	f.Add(`{"_meta":{"baggage":"session.id=a"}}`, "session.id=b")
 	f.Fuzz(func(t *testing.T, params, baggage string) {
-		h := host{principal: "ann", process: "x", header: http.Header{"Baggage": {baggage}}}
+		h := (host{principal: "ann", process: "x", header: http.Header{"Baggage": {baggage}}}).named()
 		ref := h.sessionRef(json.RawMessage(params))
 		if !strings.HasPrefix(ref.Key, "ann/") || len(ref.Key) > 300 {
 			t.Errorf("key %q", ref.Key)
