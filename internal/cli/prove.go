@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,11 +16,17 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
+// proveFlags are the flags of weir policy prove.
+type proveFlags struct {
+	targetFlags
+	policy         string
+	flows          []string
+	claims, anyone bool
+	asJSON         bool
+}
+
 func newPolicyProve(env *Env) *cobra.Command {
-	var flags targetFlags
-	var policyPath string
-	var flows []string
-	var claims, anyone, asJSON bool
+	var flags proveFlags
 	cmd := &cobra.Command{
 		Use:   "prove [-- COMMAND [ARGUMENT…] | -- URL]",
 		Short: "Prove that data cannot leave unasked, or show how it can",
@@ -37,35 +44,18 @@ may be the user's too. The exit status is 1 if something is not proved.`,
   weir policy prove --policy policy.yaml --claims`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			goals, err := goalsOf(flows)
+			goals, err := goalsOf(flags.flows)
 			if err != nil {
 				return usage(cmd, err)
 			}
-			t, err := flags.target(env, args)
+			results, tools, err := env.prove(cmd.Context(), &flags, goals, args)
 			if err != nil {
 				return err
 			}
-			if policyPath != "" {
-				if err := t.loadPolicy(policyPath); err != nil {
-					return err
-				}
-			}
-			tools, err := env.toolsOf(cmd.Context(), t)
-			if err != nil {
-				return err
-			}
-			var results []analyze.Result
-			for _, g := range goals {
-				r, err := analyze.Explore(cmd.Context(), analyze.Question{Policy: t.policy, Tools: tools, Goal: g, Claims: claims, Attacker: !anyone})
-				if err != nil {
-					return err
-				}
-				results = append(results, r)
-			}
-			if asJSON {
-				err = writeJSON(env.Stdout, map[string]any{"tools": len(tools), "results": results})
+			if flags.asJSON {
+				err = writeJSON(env.Stdout, map[string]any{"tools": tools, "results": results})
 			} else {
-				err = printProofs(env.Stdout, results, len(tools))
+				err = printProofs(env.Stdout, results, tools)
 			}
 			if err == nil && slices.ContainsFunc(results, func(r analyze.Result) bool { return !r.Proved }) {
 				return &failure{status: exitFailure} // said above
@@ -74,12 +64,38 @@ may be the user's too. The exit status is 1 if something is not proved.`,
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&policyPath, "policy", "", "decide by the policy in this `FILE` (default that of the configuration)")
-	cmd.Flags().StringArrayVar(&flows, "flow", nil, "ask whether data of a `CLASS:DESTINATION` gets there; may be given several times")
-	cmd.Flags().BoolVar(&claims, "claims", false, "let results claim more than their tool's contract says")
-	cmd.Flags().BoolVar(&anyone, "any-arguments", false, "let arguments come from anywhere, the user included, and not from an attacker")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the results as JSON")
+	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE` (default that of the configuration)")
+	cmd.Flags().StringArrayVar(&flags.flows, "flow", nil, "ask whether data of a `CLASS:DESTINATION` gets there; may be given several times")
+	cmd.Flags().BoolVar(&flags.claims, "claims", false, "let results claim more than their tool's contract says")
+	cmd.Flags().BoolVar(&flags.anyone, "any-arguments", false, "let arguments come from anywhere, the user included, and not from an attacker")
+	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print the results as JSON")
 	return cmd
+}
+
+// prove explores the goals over the tools of a target, and returns the results and how many tools there are.
+func (e *Env) prove(ctx context.Context, flags *proveFlags, goals []analyze.Goal, args []string) ([]analyze.Result, int, error) {
+	t, err := flags.target(e, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	if flags.policy != "" {
+		if err := t.loadPolicy(flags.policy); err != nil {
+			return nil, 0, err
+		}
+	}
+	tools, err := e.toolsOf(ctx, t)
+	if err != nil {
+		return nil, 0, err
+	}
+	var results []analyze.Result
+	for _, g := range goals {
+		r, err := analyze.Explore(ctx, analyze.Question{Policy: t.policy, Tools: tools, Goal: g, Claims: flags.claims, Attacker: !flags.anyone})
+		if err != nil {
+			return nil, 0, err
+		}
+		results = append(results, r)
+	}
+	return results, len(tools), nil
 }
 
 // goalsOf returns what is to be proved: the flows, or without any the trifecta.
