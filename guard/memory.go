@@ -137,8 +137,12 @@ func (s *memory) went(f *policy.Facts, now time.Time) {
 		s.calls = s.calls[1:]
 	}
 	s.calls = append(s.calls, now)
-	if f.Sends() {
-		s.sent++
+	if !f.Sends() {
+		return
+	}
+	s.sent++
+	if f.PlainRead() {
+		return // what was looked at is not a place to send something to
 	}
 	for d := range f.Call.Destinations.All() {
 		if len(s.destinations) < maxDestinations {

@@ -293,3 +293,25 @@ func words(r *rand.Rand, n int) string {
 	}
 	return b.String()
 }
+
+// A place that was looked at is not one to which something was sent.
+func TestFirstDestination(t *testing.T) {
+	p, err := policy.Load("p.yaml", []byte("version: 1\nrules: [{name: known, when: call, effect: block, if: '!call.destination.first && call.roles == \"stated\"'}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, func(o *guard.Options) { o.Policy = p })
+	for i, step := range []struct {
+		tool, arguments string
+		want            policy.Effect
+	}{
+		{"fetch", `{"url":"ben@acme.example"}`, policy.Allow},
+		{"mail", `{"to":"ben@acme.example","body":"hello"}`, policy.Allow},
+		{"mail", `{"to":"ben@acme.example","body":"hello"}`, policy.Block},
+		{"mail", `{"to":"eve@acme.example","body":"hello"}`, policy.Allow},
+	} {
+		if v := f.g.Before(t.Context(), stated(t, step.tool, step.arguments, "")); v.Effect != step.want {
+			t.Errorf("step %d: %s, want %s", i, v.Effect, step.want)
+		}
+	}
+}

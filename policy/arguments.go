@@ -62,5 +62,8 @@ func (a *activation) legs() label.Set[string] {
 	return label.SetOf(legs...)
 }
 
+// PlainRead reports whether the call only reads, as the fact call.plainRead says.
+func (f *Facts) PlainRead() bool { return new(activation).of(f).plainRead() }
+
 // Sends reports whether the call may carry anything out, as the fact call.sends says.
 func (f *Facts) Sends() bool { return new(activation).of(f).sends() }

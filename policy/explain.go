@@ -6,6 +6,7 @@ import (
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/weir-mcp/weir/internal/expression"
 )
@@ -34,6 +35,7 @@ type Reading struct {
 	Fact  string `json:"fact"`
 	Value any    `json:"value"` // nil if it has none
 	Note  string `json:"note,omitempty"`
+	Kept  bool   `json:"kept,omitempty"` // from whoever reads it: the value is at most a size
 }
 
 // A Finding is what came of one rule, and why.
@@ -131,9 +133,12 @@ func (a *activation) readings(c *expression.Condition, hidden []string) []Readin
 		r := Reading{Fact: f.name}
 		switch v := a.value(i); {
 		case slices.Contains(hidden, f.name) && f.typ.IsExactType(textList):
-			r.Value, r.Note = v.(interface{ Size() ref.Val }).Size().Value(), "elements, which were kept from the record"
+			r.Kept, r.Note = true, "elements, which were not written down"
+			if sized, ok := v.(traits.Sizer); ok {
+				r.Value = sized.Size().Value()
+			}
 		case slices.Contains(hidden, f.name):
-			r.Note = "kept from the record"
+			r.Kept, r.Note = true, "not written down"
 		case f.has != nil && !f.has(a):
 			r.Note = "not known"
 		default:

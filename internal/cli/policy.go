@@ -13,13 +13,14 @@ import (
 func newPolicy(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
-		Short:   "Check policies, or print the built-in one",
-		Long:    "Check policy files, or print the policy that is built in.",
+		Short:   "Check, test, explain and replay policies, or print a built-in one",
+		Long:    "Check policy files, try them on cases and on what was recorded, prove what they rule out, or print a\npolicy that is built in.",
 		Example: "  weir policy check policy.yaml\n  weir policy default > policy.yaml",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
 	}
-	cmd.AddCommand(newPolicyCheck(env), newPolicyDefault(env), newPolicyProve(env))
+	cmd.AddCommand(newPolicyCheck(env), newPolicyDefault(env), newPolicyTest(env),
+		newPolicyExplain(env), newPolicyReplay(env), newPolicyProve(env))
 	return cmd
 }
 

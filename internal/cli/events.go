@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/trial"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// eventFlags name the place of recorded events, and a policy.
+type eventFlags struct {
+	store, record, policy string
+}
+
+func (f *eventFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.store, "store", "", "the `PLACE` of the log: a file or postgres://… (default state.db in\nweir's state directory)")
+	cmd.Flags().StringVar(&f.record, "record", "", "read events from the record in this `FILE` instead")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "the policy in this `FILE`, or the profile of that name (default that of the\nconfiguration here, or the built-in one)")
+	cmd.MarkFlagsMutuallyExclusive("store", "record")
+}
+
+// decisions calls do with the recorded decisions, the oldest first.
+func (e *Env) decisions(ctx context.Context, f *eventFlags, do func(iter.Seq2[*record.Event, error]) error) error {
+	if f.record != "" {
+		file, err := os.Open(f.record)
+		if err != nil {
+			return &failure{exitUsage, fmt.Errorf("reading the record: %w", err), ""}
+		}
+		return errors.Join(do(recorded(file)), file.Close())
+	}
+	return e.withStore(ctx, f.store, func(db *sqlstore.DB, _ string) error {
+		return do(func(yield func(*record.Event, error) bool) {
+			for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.Decision)}) {
+				if err == nil && row.Erased() {
+					continue
+				}
+				var event *record.Event
+				if err == nil {
+					event, err = trial.ReadEvent(row.Body)
+				}
+				if !yield(event, err) || err != nil {
+					return
+				}
+			}
+		})
+	})
+}
+
+// maxEvent is how long a line of a record may be.
+const maxEvent = 16 << 20
+
+// recorded returns the events in a record. A line that a crash tore is passed over.
+func recorded(file *os.File) iter.Seq2[*record.Event, error] {
+	return func(yield func(*record.Event, error) bool) {
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, maxEvent)
+		for lines.Scan() {
+			e, err := trial.ReadEvent(lines.Bytes())
+			if err != nil {
+				continue
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, fmt.Errorf("reading the record: %w", err))
+		}
+	}
+}
+
+// policyOf returns the policy at path or of that name; for "" that of the configuration in the working directory, or the built-in one.
+func (e *Env) policyOf(path string) (*policy.Policy, error) {
+	if path != "" {
+		return loadPolicy(path)
+	}
+	if _, err := find(); err != nil {
+		return policy.Default(), nil // nothing is configured here
+	}
+	s, err := e.load("", "")
+	if err != nil {
+		return nil, err
+	}
+	if s.policy == nil {
+		return policy.Default(), nil
+	}
+	return s.policy, nil
+}
