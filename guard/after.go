@@ -9,6 +9,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 )
 
 // An Answer is what a server returned: a result or a JSON-RPC error object, both as raw JSON without duplicate names.
@@ -57,7 +58,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	}
 	// What the guard reads of a result, which may be large: one scan for all questions.
 	said := json.RawMessage(annotation.Outline(a.Result))
-	l, defects := c.answerLabel(g.opts.Words.Reader, a, said)
+	l, claim, defects := c.answerLabel(g.opts.Words.Reader, a, said)
 	if c.isSilent() {
 		l = label.Label{}
 	}
@@ -73,7 +74,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		}
 	}
 	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(said)
-	v, err := g.settle(ctx, matter{c, facts, g.trace(c, facts), a.Raw()})
+	v, err := g.settle(ctx, matter{c, facts, g.trace(c, facts), a.Raw(), claim.Evidence})
 	if err != nil {
 		return withheld(err)
 	}
@@ -106,10 +107,10 @@ func withheld(err error) Outcome {
 
 // answerLabel joins what the contract says of the tool's answers with what the answer says of itself. What a trusted
 // server says of one result narrows what it declared for all of them; what any other server says only adds. The result's
-// _meta is in said.
-func (c *Call) answerLabel(reader annotation.Reader, a Answer, said json.RawMessage) (label.Label, []annotation.Defect) {
-	var claim annotation.Claim
-	var defects []annotation.Defect
+// _meta is in said. The claim is what the answer says of itself.
+func (c *Call) answerLabel(reader annotation.Reader, a Answer, said json.RawMessage) (
+	l label.Label, claim annotation.Claim, defects []annotation.Defect,
+) {
 	if a.Error == nil {
 		claim, defects = reader.ReadResult(said)
 		defects = append(defects, c.violations(claim.Stated)...)
@@ -118,9 +119,21 @@ func (c *Call) answerLabel(reader annotation.Reader, a Answer, said json.RawMess
 	if c.Trust == contract.Trusted {
 		from = narrowed(c, claim.Stated)
 	}
-	l := label.Join(label.Join(from.Label(), claim.Label), c.ruled(a.Result)).Normal()
+	l = label.Join(label.Join(from.Label(), claim.Label), c.ruled(a.Result)).Normal()
 	l.Attribution = l.Attribution.Union(label.SetOf(c.URI()))
-	return l, defects
+	return l, claim, defects
+}
+
+// recorded returns the evidence as events have it, within their bounds.
+func recorded(all []annotation.Evidence) (out []record.Evidence) {
+	for _, e := range all[:min(len(all), record.MaxEvidence)] {
+		ref := e.Ref
+		if len(ref) > record.MaxRef {
+			ref = ""
+		}
+		out = append(out, record.Evidence{Type: e.Type, Digest: e.Digest, Canonicalization: e.Canonicalization, Ref: ref})
+	}
+	return out
 }
 
 // narrowed replaces the possible sets of a trusted server's contract by what it says of this one result, as far as that

@@ -156,7 +156,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		return g.hold(ctx, c, facts)
 	}
 	found := g.trace(c, facts)
-	v, err := g.settle(ctx, matter{c, facts, found, nil})
+	v, err := g.settle(ctx, matter{call: c, facts: facts, found: found})
 	if err != nil {
 		return denied(err)
 	}
@@ -221,6 +221,8 @@ type matter struct {
 	facts  *policy.Facts
 	found  *finding
 	answer json.RawMessage // nil before there is one
+
+	evidence []annotation.Evidence // that the answer refers to
 }
 
 // settle decides on the facts, redeems an approval where one is needed, and records the decision.
@@ -233,7 +235,7 @@ func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 	e.Phase = f.Phase.String()
 	e.Rule, e.Message = d.Rule, d.Message
 	seen := f.Session.Label
-	e.Label, e.Facts = &seen, f.Sketch()
+	e.Label, e.Facts, e.Evidence = &seen, f.Sketch(), recorded(m.evidence)
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}

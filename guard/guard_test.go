@@ -446,3 +446,35 @@ func TestAfterKeepsResultsOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// The event of a decision about a result has what the result refers to, without the schema, within bounds, and nothing else
+// of the result.
+func TestEvidenceIsRecorded(t *testing.T) {
+	f := newFixture(t, nil)
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	block := `{"type":"text","text":"secret","_meta":{"io.modelcontextprotocol/trust-annotations":{"evidenceRef":` +
+		`{"type":"data-class.v1","digest":"` + digest + `","canonicalization":"jcs/rfc8785","schema":"s","ref":"REF"}}}}`
+	short := strings.Replace(block, "REF", "https://records.example/1", 1)
+	long := strings.Replace(block, "REF", strings.Repeat("r", record.MaxRef+1), 1)
+	f.run(t, call("read", readSalaries, `{"name":"read"}`),
+		`{"content":[`+short+strings.Repeat(","+long, record.MaxEvidence)+`]}`)
+	want := []record.Evidence{{Type: "data-class.v1", Digest: digest, Canonicalization: "jcs/rfc8785", Ref: "https://records.example/1"}}
+	for range record.MaxEvidence - 1 {
+		want = append(want, record.Evidence{Type: "data-class.v1", Digest: digest, Canonicalization: "jcs/rfc8785"})
+	}
+	decided := 0
+	for _, e := range f.events.all {
+		expected := want
+		if e.Kind != record.Decision || e.Phase != "result" {
+			expected = nil
+		} else {
+			decided++
+		}
+		if diff := cmp.Diff(expected, e.Evidence); diff != "" {
+			t.Errorf("%s %s: -want +got:\n%s", e.Kind, e.Phase, diff)
+		}
+	}
+	if decided != 1 {
+		t.Errorf("%d decisions about the result, want 1", decided)
+	}
+}

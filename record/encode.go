@@ -47,6 +47,9 @@ func (e *encoder) encode(v *Event) ([]byte, error) {
 		e.name("facts")
 		e.buf = append(e.buf, v.Facts...)
 	}
+	if len(v.Evidence) > 0 {
+		e.json("evidence", v.Evidence)
+	}
 	e.buf = append(e.buf, "}\n"...)
 	return e.buf, e.err
 }

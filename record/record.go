@@ -73,6 +73,25 @@ type Event struct {
 	// Facts is, of a decision of a policy, what else it looked at: an object of facts by their names in the language of policies,
 	// with nothing of the call's arguments but what is known about them. See policy.Facts.Sketch, which says what is left out.
 	Facts json.RawMessage `json:"facts,omitempty"`
+
+	// Evidence are, of a decision about a result, the records that its server refers to, the first MaxEvidence of them.
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Bounds of the evidence of one event.
+const (
+	MaxEvidence = 8
+	MaxRef      = 512 // bytes of one Ref
+)
+
+// Evidence is a reference to a record, kept elsewhere, that is said to tell why data is labelled as it is (the extension
+// io.modelcontextprotocol/trust-annotations, evidenceRef). The server chose it, and it proves nothing by itself: who holds
+// the record can compare its digest. Nothing of the data or of the record is in it.
+type Evidence struct {
+	Type             string `json:"type"`             // such as "data-class.v1"
+	Digest           string `json:"digest"`           // "sha256:" and the hexadecimal digest of the record
+	Canonicalization string `json:"canonicalization"` // under which it was made: "jcs/rfc8785" or "cbor/rfc8949"
+	Ref              string `json:"ref,omitempty"`    // where the record is; empty if that was not said or is longer than MaxRef
 }
 
 // New returns an event of the given kind with its version, id and time set.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -31,7 +32,8 @@ func newTools(env *Env) *cobra.Command {
 		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
 tools, and list each with the contract by which weir decides about it, whatever the arguments
 are, and where each value comes from: an overlay, the server, or the assumption of the worst.
-Nothing is called.
+What a tool carries beside that, such as what it requires, its security schemes and labels of
+organisations, is listed too; it decides nothing. Nothing is called.
 
 --where lists only tools that have a value: NAME=VALUE, with the names that are printed; more of
 them have to hold together.`,
@@ -79,6 +81,8 @@ type toolReport struct {
 	Refined  bool           `json:"refined,omitempty"`    // an overlay refines it by arguments
 	Resolves bool           `json:"resolvable,omitempty"` // its server says what a call would do
 	Contract []memberReport `json:"contract"`
+
+	Carries []annotation.Note `json:"carries,omitempty"` // what its server says beside that, which decides nothing
 }
 
 // A memberReport is one member of a contract.
@@ -110,17 +114,21 @@ func (e *Env) toolReports(ctx context.Context, t *target) ([]toolReport, error) 
 	list, _ := catalog.Build(catalog.Tools, sources)
 	reports := []toolReport{}
 	for entry := range list.All() {
-		r := toolReport{
-			Server: entry.Server, Name: entry.Name, Shown: entry.Shown, Trust: entry.Trust.String(),
-			Refined: entry.Overlay.Refines(), Resolves: entry.Resolvable,
-		}
-		for _, m := range contractMembers() {
-			values, known := m.of(&entry.Effective)
-			r.Contract = append(r.Contract, memberReport{m.name, values, known, m.origin(&entry)})
-		}
-		reports = append(reports, r)
+		reports = append(reports, reportOf(&entry))
 	}
 	return reports, nil
+}
+
+func reportOf(e *catalog.Entry) toolReport {
+	r := toolReport{
+		Server: e.Server, Name: e.Name, Shown: e.Shown, Trust: e.Trust.String(),
+		Refined: e.Overlay.Refines(), Resolves: e.Resolvable, Carries: annotation.Notes(e.Raw),
+	}
+	for _, m := range contractMembers() {
+		values, known := m.of(&e.Effective)
+		r.Contract = append(r.Contract, memberReport{m.name, values, known, m.origin(e)})
+	}
+	return r
 }
 
 // A contractMember is one member of a contract, as overlays name it.
@@ -217,6 +225,9 @@ func (r toolReport) text() string {
 	}
 	if r.Resolves {
 		b.WriteString("  the server says what a call would do\n")
+	}
+	for _, n := range r.Carries {
+		fmt.Fprintf(&b, "  carries %s = %s\n", plain.Text(n.Where, 120), plain.Text(n.Value, 200))
 	}
 	return b.String()
 }
