@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -29,9 +30,12 @@ type target struct {
 
 // target returns the servers that the flags and arguments name.
 func (f *targetFlags) target(e *Env, args []string) (*target, error) {
-	if len(args) > 0 {
+	switch {
+	case len(args) > 0:
 		s, err := e.wrapped(&f.named, "", args)
 		return &target{s, e.Environ}, err
+	case len(f.named.overlays) > 0:
+		return nil, &failure{exitUsage, errors.New("--overlay without a command or a URL"), "name the file below overlays: of the configuration"}
 	}
 	s, err := e.load(f.path, "")
 	return &target{s, e.baseEnv()}, err

@@ -19,6 +19,7 @@ type serverFlags struct {
 	trust, transport choice
 	name             string
 	headers          []string
+	overlays         []string // paths, the first counts most
 }
 
 func (f *serverFlags) add(cmd *cobra.Command) {
@@ -28,6 +29,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	addChoice(cmd, &f.transport, "transport", "how to speak to a URL")
 	cmd.Flags().StringVar(&f.name, "name", "", "call the server `NAME` (default from the command or URL)")
 	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "send this header, `NAME=VALUE`, with every request to a URL")
+	cmd.Flags().StringArrayVar(&f.overlays, "overlay", nil, "take what the overlays in this `FILE` say of tools; may be given several\ntimes, the first counts most")
 	cmd.Flags().SetInterspersed(false)
 }
 
@@ -45,6 +47,7 @@ The command gets the whole of weir's environment. ${NAME} in a header is replace
 variable, so that no secret has to stand on a command line.`,
 		Example: `  weir wrap -- npx -y @modelcontextprotocol/server-filesystem .
   weir wrap --trust known --policy policy.yaml -- ./my-server --verbose
+  weir wrap --overlay overlay.yaml -- npx -y @example/server
   weir wrap --header 'Authorization=Bearer ${TOKEN}' https://mcp.example/mcp`,
 		Args: needsArg("a command or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -87,9 +90,16 @@ func (e *Env) wrapped(named *serverFlags, policyPath string, args []string) (*se
 		return nil, config.Errors(problems)
 	}
 	if policyPath != "" {
-		err = s.loadPolicy(policyPath)
+		if err := s.loadPolicy(policyPath); err != nil {
+			return nil, err
+		}
 	}
-	return s, err
+	for _, path := range named.overlays {
+		if err := s.loadOverlay(path); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // server returns the server that the arguments name, as a draft has it: only in headers are variables expanded.
