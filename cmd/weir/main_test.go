@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			"freeport": freePort,
 			"oauth":    startOAuth,
 			"post":     post,
+			"browse":   browse,
 			"status":   status,
 			"mode":     mode,
 			"term":     term,

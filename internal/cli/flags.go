@@ -52,6 +52,7 @@ type serveFlags struct {
 	record string
 	store  string
 	pins   string
+	shows  string   // address of the console
 	trust  []string // texts and files
 	mode   choice
 	level  choice
@@ -65,6 +66,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.store, "store", "", "keep state and events in this `PLACE`: a file, postgres://…, or memory\n(default state.db in weir's state directory)")
 	cmd.Flags().StringVar(&f.pins, "pins", "", "keep what tools look like in this `FILE`, or none (default weir.lock beside\nweir.yaml, else in weir's state directory)")
 	cmd.Flags().StringArrayVar(&f.trust, "trust-text", nil, "take this `TEXT`, or what is in the file of that name, for the user's\nown words; may be given several times")
+	cmd.Flags().StringVar(&f.shows, "console", "", "serve the console at this `ADDRESS` of this machine, like 127.0.0.1:7777")
 	addChoice(cmd, &f.mode, "mode", "how far decisions are carried out (default enforce)")
 	addChoice(cmd, &f.level, "log-level", "what to log on standard error")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -28,6 +29,7 @@ type service struct {
 	reload  func() (*setup, error) // loads the setup again; nil if it never changes
 	log     *slog.Logger
 
+	console   string                 // where the console is served; "" if it is not
 	trustText string                 // what the user says beforehand
 	serves    atomic.Pointer[string] // where hosts are served; nil before they are
 }
@@ -74,6 +76,11 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	if s.reload != nil {
 		defer r.start(ctx)()
 	}
+	shown, err := e.beside(ctx, s, kept, func() *policy.Policy { return g.Status().Policy })
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shown()) }()
 	if s.config.Listen == "" {
 		s.serves.Store(new("stdio"))
 		limits := &rpc.StreamOptions{MaxMessage: s.config.MaxMessage}

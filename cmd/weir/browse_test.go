@@ -1,0 +1,53 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var (
+	loginLink = regexp.MustCompile(`weir: console: (http://\S+)/login\?once=\S+`)
+	formField = regexp.MustCompile(`name="form" value="([0-9a-f]+)"`)
+	firstID   = regexp.MustCompile(`name="id" value="([A-Z2-7]+)"`)
+)
+
+// browse is "browse LOG PATH… [choice=CHOICE]": it logs in at the console whose link is in the log, prints the pages, and gives the
+// first open question that answer.
+func browse(ts *testscript.TestScript, _ bool, args []string) {
+	link := loginLink.FindStringSubmatch(ts.ReadFile(args[0]))
+	if link == nil {
+		ts.Fatalf("no link in %s", args[0])
+	}
+	jar, err := cookiejar.New(nil)
+	ts.Check(err)
+	client := &http.Client{Jar: jar}
+	read := func(resp *http.Response, err error) string {
+		ts.Check(err)
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		ts.Check(err)
+		return resp.Status + "\n" + string(body)
+	}
+	read(client.Get(strings.TrimPrefix(link[0], "weir: console: ")))
+	for _, arg := range args[1:] {
+		page := ""
+		if choice, ok := strings.CutPrefix(arg, "choice="); ok {
+			page = read(client.Get(link[1] + "/approvals"))
+			form, id := formField.FindStringSubmatch(page), firstID.FindStringSubmatch(page)
+			if form == nil || id == nil {
+				ts.Fatalf("nothing to answer: %s", page)
+			}
+			page = read(client.PostForm(link[1]+"/answer", url.Values{"form": {form[1]}, "id": {id[1]}, "choice": {choice}}))
+		} else {
+			page = read(client.Get(link[1] + arg))
+		}
+		_, err := io.WriteString(ts.Stdout(), page)
+		ts.Check(err)
+	}
+}

@@ -1,0 +1,31 @@
+// Follows what happens: when there is something new, the page's content is fetched again, unless somebody is about to use a form.
+"use strict";
+(() => {
+  const news = document.getElementById("news");
+  if (!news || !window.EventSource) return;
+  let last = null;
+  const busy = () => {
+    const at = document.activeElement;
+    return at && at.closest("form, .question") !== null;
+  };
+  const refresh = async () => {
+    if (busy() || new URLSearchParams(location.search).has("before")) {
+      news.querySelector("a").href = location.href;
+      news.hidden = false;
+      return;
+    }
+    const answer = await fetch(location.href, {headers: {Accept: "text/html"}});
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (busy()) return;
+    for (const part of ["main", "nav"]) {
+      const to = document.querySelector(part), from = fresh.querySelector(part);
+      if (to && from) to.replaceWith(document.adoptNode(from));
+    }
+  };
+  const source = new EventSource("/live");
+  source.onmessage = (e) => {
+    if (last !== null && last !== e.data) refresh();
+    last = e.data;
+  };
+})();
