@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -251,5 +252,25 @@ func TestDefaultPolicyAgainstAttackers(t *testing.T) {
 	})
 	if err != nil || !r.Proved {
 		t.Errorf("%v\n%s", err, strings.Join(r.Lines(), "\n"))
+	}
+}
+
+// The policies that are shipped for keeping the trifecta apart are proved to do so against an attacker who chooses the arguments.
+func TestExamplesKeepTheThreeApart(t *testing.T) {
+	for _, name := range []string{"trifecta", "context-minimization"} {
+		src, err := os.ReadFile("../../policy/examples/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := policy.Load(name, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := analyze.Explore(t.Context(), analyze.Question{
+			Policy: p, Tools: []analyze.Tool{web, file, send, note}, Goal: analyze.Trifecta(), Attacker: true,
+		})
+		if err != nil || !r.Proved {
+			t.Errorf("%s: %s, %v", name, steps(r), err)
+		}
 	}
 }
