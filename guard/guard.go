@@ -118,7 +118,8 @@ type Call struct {
 	asked  bool  // it is a question of the server, see Inquiry
 	within *Call // in which the server asked; nil if that is not known
 
-	said *contract.Contract // by operator and server for the arguments; nil: what the server declares
+	said  *contract.Contract // by operator and server for the arguments; nil: what the server declares
+	notes []overlay.Note     // why the operator says that for the arguments
 
 	canonical *canonical // form of Params, as Before saw them; nil if it did not
 }

@@ -35,7 +35,7 @@ func IsInquiry(method string) bool {
 func (c *Call) Inquiry(method string, params json.RawMessage) *Call {
 	q := *c.forArguments()
 	q.Declared = q.whatIsSaid()
-	q.Overlay, q.Resolved, q.said = nil, nil, nil // which speak of the arguments of c, not of the answer
+	q.Overlay, q.Resolved, q.said, q.notes = nil, nil, nil, nil // which speak of the arguments of c, not of the answer
 	q.asked, q.within = true, c
 	q.Method, q.Name, q.Params, q.Arguments = method, method, params, rawjson.Delete(params, "_meta")
 	q.Declared.ReadOnly, q.Effective.ReadOnly = contract.Unknown, contract.No

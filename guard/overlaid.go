@@ -17,12 +17,13 @@ func (c *Call) forArguments() *Call {
 	if c.Overlay == nil && c.Resolved == nil {
 		return c
 	}
-	said, _ := c.Overlay.Refine(c.Arguments)
+	narrow := *c
+	said, notes := c.Overlay.Refine(c.Arguments)
+	narrow.notes = notes
 	var resolved contract.Contract
 	if c.Resolved != nil {
 		resolved = *c.Resolved
 	}
-	narrow := *c
 	said, effective := contract.ForCall(said, c.Declared, resolved, c.Trust)
 	said, narrow.Effective = said.Raise(c.Overlay.Drafted()), effective.Raise(c.Overlay.Drafted())
 	narrow.said = &said

@@ -221,3 +221,32 @@ func TestMayAsk(t *testing.T) {
 		t.Errorf("a server whose tool is held is asked: %v %v", ok, err)
 	}
 }
+
+// A question says which refinements apply to the call's arguments; one about what the server asks then does not.
+func TestQuestionSaysWhyAnOverlayRefines(t *testing.T) {
+	const askAlways = "version: 1\nrules:\n" +
+		"  - {name: ask-call, when: call, if: \"true\", effect: ask, message: sure}\n" +
+		"  - {name: ask-result, when: result, if: \"true\", effect: ask, message: sure}\n"
+	g, _ := raised(t, askAlways, label.Label{})
+	const why = `host.within(email.domain(call.arguments.to), "corp.example")`
+	for _, c := range []struct {
+		arguments string
+		fired     int
+		failed    bool
+	}{
+		{`{"to":"bob@corp.example"}`, 1, false},
+		{`{"to":"bob@evil.example"}`, 0, false},
+		{`{"to":["bob@corp.example"]}`, 1, true},
+	} {
+		call := overlaid(t, "send", c.arguments)
+		q := g.Before(t.Context(), call).Question
+		if len(q.Refined) != c.fired || c.fired > 0 && (q.Refined[0].Why != why || q.Refined[0].Entry != "mail" || (q.Refined[0].Failed != "") != c.failed) {
+			t.Errorf("%s: %+v", c.arguments, q.Refined)
+		}
+		inquiry := call.Inquiry(guard.Elicitation, json.RawMessage(`{"message":"name?"}`))
+		o := g.After(t.Context(), inquiry, guard.Answer{Result: inquiry.Params})
+		if o.Question == nil || o.Question.Refined != nil {
+			t.Errorf("%s: the server's question: %+v", c.arguments, o.Question)
+		}
+	}
+}

@@ -26,6 +26,7 @@ type Question struct {
 	Contract  contract.Contract  // what the call may do
 	Arguments json.RawMessage    // the call's params in canonical form
 	To        []overlay.Argument // where it goes, as the operator says; set with Grant
+	Refined   []overlay.Note     // why the operator says of these arguments what the contract has of it
 	Rule      string             // why it is asked: the rule that decided, and what it says
 	Message   string
 	Also      []policy.Match // further rules that ask, in the order of the policy
@@ -46,7 +47,7 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 	c, f := m.call, m.facts
 	q := &Question{
 		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
-		Contract: c.Effective, Arguments: canonical, Rule: d.Rule, Message: d.Message,
+		Contract: c.Effective, Arguments: canonical, Refined: c.notes, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: g.origins.of(c.Session),
 		Values: m.found.values, UserWords: m.found.words, Once: once(d, f),
 	}

@@ -76,7 +76,7 @@ var table = []row{
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
 	{"internal/gateway/catalog", "annotation contract overlay detect internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
-	{"internal/gateway/approve", "guard label contract policy provenance record session store internal/rawjson internal/plain", "", world,
+	{"internal/gateway/approve", "guard label contract policy overlay provenance record session store internal/rawjson internal/plain", "", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins", "", "os os/exec",

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -20,6 +21,7 @@ const (
 	maxArguments = 12
 	maxOrigins   = 6
 	maxTo        = 6
+	maxRefined   = 4
 )
 
 // A Prompt is a question in words, in the order in which a person should read it. What a server or the agent wrote is
@@ -30,11 +32,12 @@ type Prompt struct {
 	To        []string   `json:"to,omitempty"`      // exactly where, as far as the operator has said which arguments tell
 	Subject   string     `json:"subject,omitempty"` // which tool, prompt or resource of which server
 	Arguments []Argument `json:"arguments,omitempty"`
-	Listed    bool       `json:"listed,omitempty"` // whether it has arguments to speak of, or none
-	Rest      string     `json:"rest,omitempty"`   // names of arguments that are not shown; "" if all are
-	Values    []string   `json:"values,omitempty"` // where the arguments come from
-	User      string     `json:"user,omitempty"`   // what the user wrote, quoted
-	Reasons   []string   `json:"reasons"`          // why it is asked
+	Listed    bool       `json:"listed,omitempty"`  // whether it has arguments to speak of, or none
+	Rest      string     `json:"rest,omitempty"`    // names of arguments that are not shown; "" if all are
+	Refined   []string   `json:"refined,omitempty"` // what overlays say of just these arguments
+	Values    []string   `json:"values,omitempty"`  // where the arguments come from
+	User      string     `json:"user,omitempty"`    // what the user wrote, quoted
+	Reasons   []string   `json:"reasons"`           // why it is asked
 	Origins   []string   `json:"origins,omitempty"`
 	Note      string     `json:"note"` // what an answer means
 }
@@ -49,6 +52,7 @@ type Argument struct {
 func NewPrompt(q *guard.Question) Prompt {
 	p := Prompt{Reasons: []string{fmt.Sprintf("%s (rule %s)", plain.Text(q.Message, maxValue), plain.Text(q.Rule, maxName))}}
 	p.subject(q)
+	p.refined(q.Refined)
 	if q.Phase == policy.OnCall {
 		p.values(q)
 	}
@@ -91,6 +95,9 @@ func (p Prompt) Text() string {
 	}
 	if p.Rest != "" {
 		b.WriteString("  " + p.Rest + "\n")
+	}
+	for _, r := range p.Refined {
+		b.WriteString("For these arguments: " + r + "\n")
 	}
 	if len(p.Values) > 0 {
 		b.WriteString("Where this comes from:\n")
@@ -205,6 +212,21 @@ func (p *Prompt) arguments(q *guard.Question) {
 	}
 	if len(rest) > 0 {
 		p.Rest = fmt.Sprintf("and %d more whose values are not shown: %s", len(rest), plain.Quote(strings.Join(rest, " "), maxValue))
+	}
+}
+
+// refined says which refinements of overlays made the contract what it is for these arguments.
+func (p *Prompt) refined(notes []overlay.Note) {
+	for i, n := range notes {
+		if i == maxRefined {
+			p.Refined = append(p.Refined, fmt.Sprintf("and %d more", len(notes)-i))
+			return
+		}
+		text := fmt.Sprintf("%s (overlay %s)", plain.Text(n.Why, maxValue), plain.Text(n.Entry, maxName))
+		if n.Failed != "" {
+			text = "perhaps " + text + ", which could not be found out and so only raises: " + plain.Text(n.Failed, maxValue)
+		}
+		p.Refined = append(p.Refined, text)
 	}
 }
 
