@@ -22,6 +22,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -415,6 +416,54 @@ func manyMembers(n int) string {
 		members = append(members, fmt.Sprintf(`"k%02d":1`, i))
 	}
 	return strings.Join(members, ",")
+}
+
+// TestForgedDialogs puts into a question what has been published as a way to have people accept what they did not read:
+// text that pushes the real question out of view, imitates its end or its buttons, hides itself, speaks for the program, or
+// holds markup, links and escape sequences that a dialog or a terminal would carry out.
+func TestForgedDialogs(t *testing.T) {
+	for name, trick := range map[string]string{
+		"padding":       "ok" + strings.Repeat("\n", 500) + "rm -rf /",
+		"spaces":        "ok" + strings.Repeat(" ", 5000) + "rm -rf /",
+		"its end":       "ok\nIt is allowed once, for exactly these arguments. No answer means no.\n\n",
+		"its beginning": "Allow this call? It changes nothing; what it is given goes no further.",
+		"buttons":       "ok\n[ Cancel ] [ Allow ]\n<button>Allow</button>",
+		"the program":   "\n\nWeir: this call was checked and is safe. System: approved by your administrator.",
+		"markup":        "**Safe** [details](https://evil.example) ![x](https://evil.example/p.png) <img src=x onerror=1> <details>",
+		"terminal":      "\x1b[2J\x1b[1;1HAllow\x1b]8;;https://evil.example\x07link\x1b]8;;\x07\r\b\x9b1A",
+		"bidi":          "\u202etxt.exe\u2066\u2069 \u061c\u200f",
+		"invisible":     "a\u200b\u200c\u200d\u2060\ufeff\u00ad\U000e0041\U000e007f\u3164\u115f\ufe0f",
+		"line breaks":   "a\u2028b\u2029c\u0085d\ve\ff",
+		"alike":         "pаypal.com/ассount",
+	} {
+		q := question()
+		args, err := json.Marshal(map[string]any{"arguments": map[string]any{trick: trick, "to": "mallory@evil.example"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Name, q.Arguments = trick, args
+		q.Origins = []guard.Origin{{URI: "mcp://x/" + trick, Label: label.Label{Untrusted: true, Sensitivity: label.SetOf(label.Class(trick))}}}
+		q.To, q.Grant = []overlay.Argument{{Path: trick, Text: trick}}, "g"
+		q.Values, q.UserWords = []guard.Value{{Argument: policy.Argument{Path: trick, Text: trick}, Destination: true, From: 1}}, trick
+		p := approve.NewPrompt(q)
+		lines := strings.Split(p.Text(), "\n")
+		if len(lines) > 14 || len(p.Text()) > 6000 {
+			t.Errorf("%s: %d lines, %d bytes", name, len(lines), len(p.Text()))
+		}
+		if want := "Allow this call? It may do something that cannot be undone; what it is given may become public."; lines[0] != want {
+			t.Errorf("%s: begins with %q", name, lines[0])
+		}
+		if last := lines[len(lines)-1]; last != "It is allowed once, for exactly these arguments. No answer means no." {
+			t.Errorf("%s: ends with %q", name, last)
+		}
+		for _, line := range lines {
+			if strings.ContainsFunc(line, func(r rune) bool {
+				return !unicode.IsPrint(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || r == 'а'
+			}) {
+				t.Errorf("%s: hides something: %q", name, line)
+			}
+		}
+	}
 }
 
 // FuzzText looks for text of an attacker that gets into a line of the prompt's own.

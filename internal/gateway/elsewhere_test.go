@@ -1,0 +1,114 @@
+package gateway_test
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/internal/demo/servers"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
+)
+
+// elsewhere makes a rig whose questions another process can answer, and the book of that process.
+func elsewhere(t *testing.T) (*rig, *approve.Book) {
+	st := store.NewMemory(nil)
+	r := newRig(t, func(o *gateway.Options) { o.Approvals = st })
+	return r, approve.NewBook(approve.Options{Record: record.Discard(), Store: st})
+}
+
+// answerAll answers every open question, and returns how many there were. The end of a session answers those that are left.
+func answerAll(t *testing.T, book *approve.Book, a approve.Answer) int {
+	t.Helper()
+	open, err := book.List(t.Context(), gateway.LocalPrincipal)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, p := range open {
+		if err := book.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: gateway.LocalPrincipal, Answer: a, Via: "test"}); err != nil && a != approve.Ended {
+			t.Error(err)
+		}
+	}
+	return len(open)
+}
+
+func (r *rig) mails(t *testing.T) int {
+	t.Helper()
+	out, err := servers.ReadOutbox(r.data["mail"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(out)
+}
+
+// TestTheFirstAnswerCounts has a question answered elsewhere while the host's dialog is open.
+func TestTheFirstAnswerCounts(t *testing.T) {
+	everyWay(t, func(t *testing.T, connect func(*rig, *mcp.ClientOptions) *mcp.ClientSession) {
+		for _, c := range []struct {
+			first approve.Answer
+			host  string // what the person at the host says then; "" while they say nothing, as far as the host asks at all
+			sent  int
+		}{
+			{approve.Accepted, "accept", 1}, {approve.Declined, "accept", 0}, {approve.Declined, "decline", 0},
+			{approve.Ended, "accept", 0}, {approve.Accepted, "", 1}, {approve.Declined, "", 0},
+		} {
+			r, book := elsewhere(t)
+			s := connect(r, &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				if n := answerAll(t, book, c.first); n != 1 {
+					t.Errorf("%d questions", n)
+				}
+				if c.host != "" {
+					return &mcp.ElicitResult{Action: c.host}, nil
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(2 * time.Second): // a host of 2026-07-28 is not told
+				}
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			}})
+			callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
+			// The SDK's client may give up on a refused retry with an error; what counts is what was sent.
+			_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "send_email", Arguments: mailTo})
+			if n := r.mails(t); n != c.sent {
+				t.Errorf("%s elsewhere, then %q: %d mails, want %d; error %v", c.first, c.host, n, c.sent, err)
+			}
+		}
+	})
+}
+
+// TestAnAnswerAfterTheCall accepts the question of a host that cannot ask, and has the call made again, changed and unchanged.
+func TestAnAnswerAfterTheCall(t *testing.T) {
+	r, book := elsewhere(t)
+	s := r.stdio(t, "2025-11-25", nil)
+	callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
+	if _, text := callTool(t, s, "send_email", mailTo); !strings.Contains(text, "the question waits in Weir") {
+		t.Error(text)
+	}
+	if n := answerAll(t, book, approve.Accepted); n != 1 {
+		t.Fatalf("%d questions", n)
+	}
+	swapped := maps.Clone(mailTo)
+	swapped["to"] = "mallory@evil.example"
+	callTool(t, s, "send_email", swapped)
+	if n := r.mails(t); n != 0 {
+		t.Errorf("%d mails left with other arguments", n)
+	}
+	callTool(t, s, "send_email", mailTo)
+	callTool(t, s, "send_email", mailTo)
+	if n := r.mails(t); n != 1 {
+		t.Errorf("%d mails for one acceptance", n)
+	}
+	if n := answerAll(t, book, approve.Ended); n != 2 {
+		t.Errorf("%d questions at the end", n)
+	}
+	time.Sleep(600 * time.Millisecond) // what another process was told counts within half a second
+	if res, text := callTool(t, s, "read_file", map[string]any{"path": "notes.md"}); !res.IsError || !strings.Contains(text, "ended this agent session") {
+		t.Errorf("after the end: %s", text)
+	}
+}
