@@ -213,6 +213,25 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+func TestReportsHoldNoMarkupOfOthers(t *testing.T) {
+	for _, text := range hostile {
+		f := poisoned(text)
+		var b strings.Builder
+		err := console.WriteReport(&b, console.Report{Session: text, Events: f.events, Counts: f.overview.Figures})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"<script", "<img", "<svg", "<base", "<meta http-equiv=r", "<form", "\x00", "\x1b", "\u202e"} {
+			if strings.Contains(b.String(), bad) {
+				t.Errorf("%.40q holds %q", text, bad)
+			}
+		}
+		if b.Len() > 100<<10 {
+			t.Errorf("%.40q has %d bytes", text, b.Len())
+		}
+	}
+}
+
 func TestEventsAreFiltered(t *testing.T) {
 	s := serve(t, story())
 	s.signIn(t)

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/console"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// maxReported bounds the events that a report tells one by one. The figures count all.
+const maxReported = 50_000
+
+func newReport(env *Env) *cobra.Command {
+	var place, session, since, until string
+	format := choice{"md", []string{"html", "md", "json", "csv"}}
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Report what happened in a span of time or a session",
+		Long: `Report what the log says of a span of time or an agent session, for an auditor: how many calls were
+let through, asked about and blocked, and each event that is more than a plain permission. The
+report is made from the log; verify that with weir audit verify.`,
+		Example: "  weir report --since 2026-11-01 --until 2026-12-01 --format html > november.html\n  weir report --session local/agent:42 --format csv",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r := console.Report{Made: time.Now(), Session: session}
+			var wrong error
+			r.From, wrong = parseDay("--since", since)
+			if wrong == nil {
+				r.To, wrong = parseDay("--until", until)
+			}
+			if wrong != nil {
+				return usage(cmd, wrong)
+			}
+			return env.withStore(cmd.Context(), place, func(db *sqlstore.DB, _ string) error {
+				if err := fillReport(cmd.Context(), db, &r); err != nil {
+					return err
+				}
+				return writeReport(env.Stdout, format.value, r)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&place, "store", "", "the `PLACE` of the log: a file or postgres://… (default state.db in\nweir's state directory)")
+	cmd.Flags().StringVar(&session, "session", "", "only the agent session with this `KEY`")
+	cmd.Flags().StringVar(&since, "since", "", "from this `DAY` on, as 2026-11-21, or a time as 2026-11-21T10:00:00Z")
+	cmd.Flags().StringVar(&until, "until", "", "before this `DAY` or time")
+	addChoice(cmd, &format, "format", "what to write")
+	return cmd
+}
+
+// parseDay reads a day or a time, in UTC; "" is the zero time.
+func parseDay(flag, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s: %.40q is neither a day nor a time", flag, s)
+}
+
+// fillReport reads the log.
+func fillReport(ctx context.Context, db *sqlstore.DB, r *console.Report) error {
+	counts := map[string]int{}
+	for row, err := range db.Log().Rows(ctx, audit.Query{Chain: r.Session, Before: r.To}) {
+		if err != nil {
+			return err
+		}
+		if row.Time.Before(r.From) {
+			continue
+		}
+		e := console.Event{Seq: row.Seq}
+		if row.Erased() || json.Unmarshal(row.Body, &e.Event) != nil {
+			counts["entries without a body"]++
+			continue
+		}
+		counts[countedAs(&e.Event)]++
+		if e.Kind == record.Decision && e.Effect == "allow" {
+			continue
+		}
+		if len(r.Events) == maxReported {
+			r.Cut = true
+			continue
+		}
+		r.Events = append(r.Events, e)
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		r.Counts = append(r.Counts, console.Figure{Name: name, Value: strconv.Itoa(counts[name])})
+	}
+	return nil
+}
+
+// countedAs names what an event is counted as.
+func countedAs(e *record.Event) string {
+	words := string(e.Kind)
+	if e.Kind == record.Decision {
+		words += " on a " + e.Phase
+	}
+	if e.Effect != "" && (e.Kind == record.Decision || e.Kind == record.Approval) {
+		words += ": " + e.Effect
+	}
+	return words
+}
+
+func writeReport(w io.Writer, format string, r console.Report) error {
+	switch format {
+	case "html":
+		return console.WriteReport(w, r)
+	case "json":
+		return writeJSON(w, r)
+	case "csv":
+		return writeReportCSV(w, r)
+	}
+	return writeReportText(w, r)
+}
+
+// reportRow returns an event as cells of plain text.
+func reportRow(e console.Event) []string {
+	what := ""
+	if e.Label != nil {
+		what = labelWords(*e.Label)
+	}
+	cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.UTC().Format(time.RFC3339), e.Session, e.Principal, string(e.Kind), e.Effect, e.Server, e.Name,
+		e.Rule, e.Message, what}
+	for i, cell := range cells {
+		cells[i] = plain.Text(cell, 400)
+	}
+	return cells
+}
+
+var reportColumns = []string{"number", "time", "session", "principal", "kind", "effect", "server", "name", "rule", "message", "label"}
+
+// writeReportCSV writes the events. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+func writeReportCSV(w io.Writer, r console.Report) error {
+	out := csv.NewWriter(w)
+	err := out.Write(reportColumns)
+	for _, e := range r.Events {
+		row := reportRow(e)
+		for i, cell := range row {
+			if cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
+				row[i] = "'" + cell
+			}
+		}
+		err = errors.Join(err, out.Write(row))
+	}
+	out.Flush()
+	return errors.Join(err, out.Error())
+}
+
+// writeReportText writes the report as Markdown, in which what others wrote is code.
+func writeReportText(w io.Writer, r console.Report) error {
+	var b strings.Builder
+	span := func(t time.Time, open string) string {
+		if t.IsZero() {
+			return open
+		}
+		return t.Format(time.RFC3339)
+	}
+	fmt.Fprintf(&b, "# Report\n\nMade %s, from %s to %s.\n", r.Made.UTC().Format(time.RFC3339), span(r.From, "the beginning"), span(r.To, "the end"))
+	if r.Session != "" {
+		fmt.Fprintf(&b, "Session %s.\n", asCode(r.Session))
+	}
+	if r.Cut {
+		b.WriteString("There are more events than are told here.\n")
+	}
+	b.WriteString("\n| what | how often |\n| --- | --- |\n")
+	for _, c := range r.Counts {
+		fmt.Fprintf(&b, "| %s | %s |\n", asCode(c.Name), c.Value)
+	}
+	b.WriteString("\n| " + strings.Join(reportColumns, " | ") + " |\n|" + strings.Repeat(" --- |", len(reportColumns)) + "\n")
+	for _, e := range r.Events {
+		b.WriteString("|")
+		for _, cell := range reportRow(e) {
+			b.WriteString(" " + asCode(cell) + " |")
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// asCode returns text as a Markdown code span in a table.
+func asCode(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(plain.Text(s, 400)) + "`"
+}
