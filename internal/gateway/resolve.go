@@ -37,11 +37,27 @@ func (c *caller) offering(capabilities json.RawMessage) json.RawMessage {
 	return out
 }
 
+// undeclared returns the error for a request of 2026-07-28 to resolve a tool that its server has marked as the extension has it, and
+// not as SEP-1862: only a host of the extension would ask, and it has to declare that with each request (tool-resolution,
+// Negotiation). It is nil where there is nothing to object to.
+func (c *caller) undeclared(tool json.RawMessage) *rpc.Error {
+	extension, core := catalog.Marks(tool)
+	if !c.modern() || c.resolves() || !extension || core {
+		return nil
+	}
+	err := rpc.Errorf(rpc.MissingCapability, "tools/resolve of this tool needs the extension %s in the request's clientCapabilities", catalog.Resolution)
+	err.Data = json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + catalog.Resolution + `":{}}}}`)
+	return err
+}
+
 // resolve answers tools/resolve: what the contract of a call is, and in _meta what would be decided of it, if that is no plain
 // allow. The answer has the form of the extension where the host has negotiated it, else that of SEP-1862.
 func (f *front) resolve(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
 	r, rerr := f.byName(ctx, m, set, catalog.Tools)
 	if rerr != nil {
+		return rpc.ReplyError(m.ID, rerr)
+	}
+	if rerr := who.undeclared(r.tool); rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
 	r.call.Method = "tools/call" // which is what would be decided

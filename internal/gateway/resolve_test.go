@@ -101,7 +101,8 @@ func (e hostEra) begin(w *wire) string {
 
 // TestServersResolveTheirTools calls a server on the Go SDK that says, for each call, what that would do.
 func TestServersResolveTheirTools(t *testing.T) {
-	for _, era := range hostEras(`{}`) {
+	for i, era := range hostEras(`{}`) {
+		declaring := hostEras(`{"extensions":{"` + resolution + `":{}}}`)[i]
 		for _, c := range []struct {
 			trust contract.Trust
 			path  string
@@ -130,7 +131,7 @@ func TestServersResolveTheirTools(t *testing.T) {
 				if defects := r.recorded(t, record.Defect); len(defects) > 0 {
 					t.Errorf("defects: %+v", defects)
 				}
-				resolved := era.ask(w, "tools/resolve", `{"name":"write","arguments":{"path":"`+c.path+`"}}`)
+				resolved := declaring.ask(w, "tools/resolve", `{"name":"write","arguments":{"path":"`+c.path+`"}}`)
 				if blocked := strings.Contains(resolved, `"effect":"block"`); blocked != (c.want == "it would be public") {
 					t.Errorf("resolved %s", resolved)
 				}
@@ -215,6 +216,40 @@ func TestEveryToolIsResolved(t *testing.T) {
 const resolvable = `{"tools":[{"name":"tool","inputSchema":{"type":"object"},"_meta":{"` + resolution + `":{"resolvable":true}},` +
 	`"annotations":{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":true,` +
 	`"inputMetadata":{"destination":["internal","public"],"sensitivity":"none","outcomes":"consequential"}}}]}`
+
+// TestUndeclaredResolution asks, without the extension, for a tool that its server has marked in one way or another.
+func TestUndeclaredResolution(t *testing.T) {
+	for _, c := range []struct {
+		marks   string
+		refused bool // in 2026-07-28
+	}{
+		{`"_meta":{"` + resolution + `":{"resolvable":true}}`, true},
+		{`"_meta":{"` + resolution + `":{"resolvable":true}},"resolve":true`, false},
+		{`"_meta":{"` + resolution + `":{"resolvable":false}}`, false},
+		{`"_meta":{}`, false},
+	} {
+		tools := `{"tools":[{"name":"tool","inputSchema":{"type":"object"},` + c.marks + `}]}`
+		for _, era := range hostEras(`{}`) {
+			r, seen := script(t, map[string]string{"tools/list": tools}, nil)
+			w := r.wire(t)
+			era.begin(w)
+			got := era.ask(w, "tools/resolve", `{"name":"tool","arguments":{"path":"x"}}`)
+			want := `"result":{"tool":{"name":"tool"`
+			if c.refused && era.hello == "" {
+				want = `"error":{"code":-32021`
+				if data, _ := rawjson.Get([]byte(got), "error", "data"); string(data) != `{"requiredCapabilities":{"extensions":{"`+resolution+`":{}}}}` {
+					t.Errorf("%s %s: data %s", c.marks, era.name, data)
+				}
+				if said, err := os.ReadFile(seen); err != nil || strings.Contains(string(said), "tools/resolve") {
+					t.Errorf("%s: the server was asked: %s %v", c.marks, said, err)
+				}
+			}
+			if !strings.Contains(got, want) {
+				t.Errorf("%s %s: got %s", c.marks, era.name, got)
+			}
+		}
+	}
+}
 
 // TestBadResolutions has a trusted server answer everything that it should not. None of it lowers anything, and what it did
 // wrong is recorded.

@@ -193,7 +193,8 @@ func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotatio
 	for _, member := range e.Overlay.Static().Narrows(e.Declared) {
 		defects = append(defects, annotation.Defect{Where: "annotations." + member, Reason: "the tool declares worse than the overlay says of it"})
 	}
-	e.Resolvable = resolvable(e.Raw)
+	extension, core := Marks(e.Raw)
+	e.Resolvable = extension || core
 	shown, err := words.ToHosts.WriteTool(e.Raw, e.Effective)
 	if err != nil {
 		return append(defects, annotation.Defect{Where: "annotations", Reason: err.Error()})
@@ -205,15 +206,14 @@ func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotatio
 // Resolution is the id of the extension for tool resolution, and the member of a tool's _meta that marks it as resolvable.
 const Resolution = "io.modelcontextprotocol/tool-resolution"
 
-// resolvable reports whether a tool is marked as one that can be resolved: as the extension has it, or as SEP-1862.
-func resolvable(tool json.RawMessage) bool {
-	for _, path := range [][]string{{"_meta", Resolution, "resolvable"}, {"resolve"}} {
+// Marks reports how a tool is marked as one that can be resolved: as the extension has it, and as SEP-1862.
+func Marks(tool json.RawMessage) (extension, core bool) {
+	is := func(path ...string) bool {
 		raw, _ := rawjson.Get(tool, path...)
-		if v, ok := rawjson.Bool(raw); ok && v {
-			return true
-		}
+		v, ok := rawjson.Bool(raw)
+		return ok && v
 	}
-	return false
+	return is("_meta", Resolution, "resolvable"), is("resolve")
 }
 
 // At returns the entry of a template or a server for the resource at a URI.
