@@ -47,7 +47,7 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
-	if err := x.holdEnded(ctx, x.route.call); err != nil {
+	if err := x.f.g.holdEnded(ctx, x.route.call); err != nil {
 		return internalError(m, err)
 	}
 	_, answers := rawjson.Get(x.m.Params, "inputResponses")
@@ -66,8 +66,8 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 }
 
 // holdEnded has the guard refuse what an agent session does after a person has ended it.
-func (x *exchange) holdEnded(ctx context.Context, call *guard.Call) error {
-	ended, err := x.f.g.book.HasEnded(ctx, call.Session)
+func (g *Gateway) holdEnded(ctx context.Context, call *guard.Call) error {
+	ended, err := g.book.HasEnded(ctx, call.Session)
 	if err == nil && ended && call.Held == "" {
 		call.Held = "a person has ended this agent session; nothing more happens in it"
 	}

@@ -230,7 +230,7 @@ func (x *exchange) permitAnswers(ctx context.Context) *rpc.Message {
 
 // before asks the guard whether something may go to the server.
 func (x *exchange) before(ctx context.Context, call *guard.Call) guard.Verdict {
-	if err := x.holdEnded(ctx, call); err != nil {
+	if err := x.f.g.holdEnded(ctx, call); err != nil {
 		return guard.Verdict{Rule: guard.RuleInternal, Message: err.Error()}
 	}
 	return x.f.g.guard.Before(ctx, call)
