@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/internal/watch"
 )
 
-const settle = 30 * time.Millisecond
+const settle = 150 * time.Millisecond // longer than a loaded machine keeps a test waiting between two writes
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
