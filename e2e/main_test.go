@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if log := os.Getenv(countedLog); log != "" {
+		if err := serveCounted(log); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	if file := os.Getenv(hostedClient); file != "" {
 		if err := serveHosted(file); err != nil {
 			fmt.Fprintf(os.Stderr, "e2e: %v\n", err)
