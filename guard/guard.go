@@ -204,14 +204,9 @@ func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
 
 // open returns the state of the call's agent session. A session that is opened under a parent takes over its label.
 func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
-	state, rises, err := g.opts.Sessions.Open(ctx, c.Session)
+	state, err := g.openRecorded(ctx, c)
 	if err != nil {
 		return session.State{}, fmt.Errorf("opening agent session: %w", err)
-	}
-	for _, r := range rises {
-		if err := g.recordRise(ctx, c, r.Key, r.After.Without(r.Before)); err != nil {
-			return session.State{}, err
-		}
 	}
 	return state, nil
 }

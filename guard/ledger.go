@@ -15,6 +15,10 @@ import (
 type Ledger interface {
 	record.Recorder
 
+	// Opening returns what opens a session and records the event of each label that rises with it: both, or with an error
+	// neither. The event may be asked for more than once.
+	Opening(event func(session.Rise) *record.Event) session.Opener
+
 	// Joining returns what joins a label into a session and records the event: both, or with an error neither.
 	Joining(e *record.Event) session.Joiner
 }
@@ -24,6 +28,26 @@ type Ledger interface {
 func (g *Guard) Waits() bool {
 	_, ok := g.opts.Record.(Ledger)
 	return ok
+}
+
+// openRecorded opens the call's agent session, and records what rises with it. Without a [Ledger], the events come after.
+func (g *Guard) openRecorded(ctx context.Context, c *Call) (session.State, error) {
+	if ledger, ok := g.opts.Record.(Ledger); ok {
+		state, _, err := g.opts.Sessions.OpenBy(ctx, c.Session, ledger.Opening(func(r session.Rise) *record.Event {
+			return g.rise(c, r.Key, r.After.Without(r.Before))
+		}))
+		return state, err
+	}
+	state, rises, err := g.opts.Sessions.Open(ctx, c.Session)
+	if err != nil {
+		return session.State{}, err
+	}
+	for _, r := range rises {
+		if err := g.recordRise(ctx, c, r.Key, r.After.Without(r.Before)); err != nil {
+			return session.State{}, err
+		}
+	}
+	return state, nil
 }
 
 // raiseRecorded raises the call's agent session by l, and records what that adds. Without a [Ledger], the event comes first: it may

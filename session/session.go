@@ -74,7 +74,15 @@ func New(opts Options) *Sessions {
 // Errors are [store.ErrInvalid], [store.ErrPrincipal] if the session or its parent belongs to another principal,
 // [store.ErrParent] if it cannot have that parent, [store.ErrFull], or an error of the store itself.
 func (s *Sessions) Open(ctx context.Context, ref Ref) (State, []Rise, error) {
-	return s.store.Open(ctx, ref, s.limits)
+	return s.OpenBy(ctx, ref, s.store.Open)
+}
+
+// An Opener opens a session as [store.Store] does, and may write down what rises with it, in the same transaction.
+type Opener func(ctx context.Context, ref Ref, lim store.Limits) (State, []Rise, error)
+
+// OpenBy opens as Open does, by an opener of the store's own.
+func (s *Sessions) OpenBy(ctx context.Context, ref Ref, open Opener) (State, []Rise, error) {
+	return open(ctx, ref, s.limits)
 }
 
 // Peek returns the state that Open would return, and changes nothing. Errors are [store.ErrInvalid], [store.ErrPrincipal], or

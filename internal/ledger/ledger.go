@@ -38,7 +38,7 @@ var (
 type Options struct {
 	DB     *sqlstore.DB    // required; the ledger does not close it
 	Key    *audit.Key      // required
-	Also   record.Recorder // gets each event first; nil: nobody
+	Also   record.Recorder // gets each event first, but those of [Ledger.Opening], which it gets next; nil: nobody
 	Every  time.Duration   // how long an event may wait for a checkpoint; zero: a second
 	Logger *slog.Logger    // for checkpoints that could not be signed; nil: none
 }
@@ -137,6 +137,29 @@ func (l *Ledger) Later(ctx context.Context, e *record.Event) error {
 	return err
 }
 
+// Opening implements [guard.Ledger].
+func (l *Ledger) Opening(event func(session.Rise) *record.Event) session.Opener {
+	return func(ctx context.Context, ref session.Ref, lim store.Limits) (session.State, []session.Rise, error) {
+		var events []*record.Event
+		state, rises, err := l.opts.DB.OpenNoted(ctx, ref, lim, func(r store.Rise) (audit.Entry, error) {
+			e := event(r)
+			events = append(events, e)
+			return l.encode(e)
+		})
+		if err != nil {
+			return session.State{}, nil, err
+		}
+		if len(events) > 0 {
+			l.touch()
+		}
+		// Of a transaction that was tried again, only the last attempt happened.
+		if err := l.also(ctx, events[len(events)-len(rises):]...); err != nil {
+			return session.State{}, nil, err
+		}
+		return state, rises, nil
+	}
+}
+
 // Joining implements [guard.Ledger].
 func (l *Ledger) Joining(e *record.Event) session.Joiner {
 	return func(ctx context.Context, key string, added label.Label, lim store.Limits) (session.State, []session.Rise, error) {
@@ -176,11 +199,27 @@ func (l *Ledger) Log() *audit.Log { return l.log }
 
 // entry returns the event as an entry, once whoever else records has it.
 func (l *Ledger) entry(ctx context.Context, e *record.Event) (audit.Entry, error) {
-	if l.opts.Also != nil {
+	if err := l.also(ctx, e); err != nil {
+		return audit.Entry{}, err
+	}
+	return l.encode(e)
+}
+
+// also gives events to whoever else records.
+func (l *Ledger) also(ctx context.Context, events ...*record.Event) error {
+	if l.opts.Also == nil {
+		return nil
+	}
+	for _, e := range events {
 		if err := l.opts.Also.Record(ctx, e); err != nil {
-			return audit.Entry{}, err
+			return err
 		}
 	}
+	return nil
+}
+
+// encode returns the event as an entry.
+func (l *Ledger) encode(e *record.Event) (audit.Entry, error) {
 	body, err := l.encoder.Encode(e)
 	if err != nil {
 		return audit.Entry{}, fmt.Errorf("encoding event: %w", err)

@@ -194,6 +194,33 @@ func TestNothingWithoutItsEvent(t *testing.T) {
 	}
 }
 
+// A session that begins under another takes its label over together with the event that tells of it.
+func TestOpeningUnderAParent(t *testing.T) {
+	for left := range 2 {
+		r := newRig(t, time.Hour, &broken{left: 1 + left})
+		if _, _, err := r.sessions.Open(t.Context(), session.Ref{Key: "p", Principal: "alice"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.sessions.Raise(t.Context(), "p", label.Label{Untrusted: true}); err != nil {
+			t.Fatal(err)
+		}
+		c := call(reading)
+		c.Session.Parent = "p"
+		// The first of the others who record is told of the label, the second of the decision.
+		if v := r.guard().Before(t.Context(), c); v.Allowed() != (left > 0) {
+			t.Errorf("after %d events: %+v", 1+left, v)
+		}
+		s, err := r.sessions.Snapshot(t.Context(), "s")
+		if err != nil || !s.Label.Untrusted {
+			t.Errorf("the label was not taken over: %+v, %v", s.Label, err)
+		}
+		found := r.events()
+		if len(found) == 0 || found[0].Kind != record.Label || found[0].Session != "s" || found[0].Parent != "p" || !found[0].Label.Untrusted {
+			t.Errorf("no event tells of it: %+v", found)
+		}
+	}
+}
+
 func TestEntries(t *testing.T) {
 	r := newRig(t, time.Hour, nil)
 	e := record.New(record.Defect, time.Now())

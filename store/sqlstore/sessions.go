@@ -16,7 +16,14 @@ import (
 var _ store.Backend = (*DB)(nil)
 
 // Open implements [store.Store]. What needs no write is one query.
-func (d *DB) Open(ctx context.Context, ref store.Ref, lim store.Limits) (s store.Session, rises []store.Rise, err error) {
+func (d *DB) Open(ctx context.Context, ref store.Ref, lim store.Limits) (store.Session, []store.Rise, error) {
+	return d.OpenNoted(ctx, ref, lim, nil)
+}
+
+// OpenNoted opens like Open, and appends the entry that note makes for each label that rises to the log in the same transaction.
+// An error of note means that nothing was opened. It may be called more than once, and must not use the database. Nil notes nothing.
+func (d *DB) OpenNoted(ctx context.Context, ref store.Ref, lim store.Limits, note func(store.Rise) (audit.Entry, error)) (
+	s store.Session, rises []store.Rise, err error) {
 	if err := cmp.Or(ctx.Err(), ref.Check()); err != nil {
 		return store.Session{}, nil, err
 	}
@@ -27,10 +34,15 @@ func (d *DB) Open(ctx context.Context, ref store.Ref, lim store.Limits) (s store
 	if ok && s.Principal == ref.Principal && (ref.Parent == "" || ref.Parent == s.Parent) {
 		return s, nil, nil
 	}
-	o := &op{sessions: []string{ref.Key, ref.Parent}, run: func(_ context.Context, u *unit) (err error) {
-		s, rises, err = u.draft.Open(ref, lim)
+	o := &op{sessions: []string{ref.Key, ref.Parent}}
+	o.run = func(_ context.Context, u *unit) (err error) {
+		if s, rises, err = u.draft.Open(ref, lim); err != nil || note == nil {
+			return err
+		}
+		o.entries, err = noted(rises, note)
+		u.failed = err // the draft has the session already
 		return err
-	}}
+	}
 	if err := d.writer.do(ctx, o); err != nil {
 		return store.Session{}, nil, err
 	}
@@ -162,6 +174,19 @@ func pages[T, P any](ctx context.Context, full int, start P, read func(P) ([]T, 
 			at = next
 		}
 	}
+}
+
+// noted returns the entries that note makes for the rises.
+func noted(rises []store.Rise, note func(store.Rise) (audit.Entry, error)) ([]audit.Entry, error) {
+	entries := make([]audit.Entry, 0, len(rises))
+	for _, r := range rises {
+		entry, err := note(r)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return entries, check(entries)
 }
 
 func check(entries []audit.Entry) error {

@@ -254,6 +254,51 @@ func TestJoinNotedIsOneTransaction(t *testing.T) {
 	}
 }
 
+// A session that is opened takes over its parent's label with the entries that tell of it, or is not opened.
+func TestOpenNotedIsOneTransaction(t *testing.T) {
+	db := open(t, file(t), nil)
+	begin(t, db, "parent")
+	if _, _, err := db.Join(t.Context(), "parent", uri("a"), noLimits); err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Get(t.Context(), "parent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := store.Ref{Key: "child", Principal: s.Principal, Parent: s.Key}
+	refused := errors.New("refused")
+	for _, bad := range []struct {
+		entry audit.Entry
+		err   error
+		want  error
+	}{
+		{err: refused, want: refused},
+		{entry: audit.Entry{Chain: "\xff"}, want: audit.ErrInvalid},
+	} {
+		note := func(store.Rise) (audit.Entry, error) { return bad.entry, bad.err }
+		if _, _, err := db.OpenNoted(t.Context(), child, noLimits, note); !errors.Is(err, bad.want) {
+			t.Errorf("got error %v, want %v", err, bad.want)
+		}
+		if s, err := db.Get(t.Context(), "child"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("it was opened: %+v, %v", s, err)
+		}
+	}
+	var told []string
+	note := func(r store.Rise) (audit.Entry, error) {
+		told = append(told, r.Key)
+		return audit.Entry{Chain: r.Key}, nil
+	}
+	for range 2 { // the second time, nothing rises
+		s, _, err := db.OpenNoted(t.Context(), child, noLimits, note)
+		if err != nil || !s.Label.Covers(uri("a")) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+	}
+	if n := verify(t, db).Size; n != 1 || len(told) != 1 || told[0] != "child" {
+		t.Errorf("%d entries, told of %v", n, told)
+	}
+}
+
 // Deferred writes keep their order, come at the latest with the next write or after the time that they may wait, and while they
 // cannot be written nothing more is taken.
 func TestDefer(t *testing.T) {
