@@ -22,11 +22,11 @@ const urnSeen = "urn:seen:"
 // countedTools are what it has: append and pay have an effect, look has none.
 const countedTools = `{"tools":[` +
 	`{"name":"append","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,"openWorldHint":false,` +
-	`"inputMetadata":{"destination":"internal","outcomes":"consequential"}}},` +
+	`"inputMetadata":{"destination":"internal","outcomes":"consequential","sensitivity":"none"}}},` +
 	`{"name":"pay","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,"openWorldHint":false,` +
-	`"inputMetadata":{"destination":"internal","outcomes":"consequential"}}},` +
+	`"inputMetadata":{"destination":"internal","outcomes":"consequential","sensitivity":"none"}}},` +
 	`{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false,` +
-	`"inputMetadata":{"destination":"system","outcomes":"benign"}}}]}`
+	`"inputMetadata":{"destination":"system","outcomes":"benign","sensitivity":"none"}}}]}`
 
 // A countedCall is the arguments of its tools, in the canonical order of their names.
 type countedCall struct {
@@ -103,6 +103,11 @@ func newCounted(t *testing.T, rules string) *counted {
 	t.Helper()
 	dir := t.TempDir()
 	c := &counted{dir: dir, config: filepath.Join(dir, "weir.yaml"), effects: filepath.Join(dir, "effects")}
+	t.Cleanup(func() {
+		if said, err := os.ReadFile(filepath.Join(dir, "stderr")); t.Failed() && err == nil {
+			t.Logf("standard error ends with: %s", said[max(0, len(said)-2000):])
+		}
+	})
 	c.env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	for name, value := range homeless(t) {
 		c.env = append(c.env, name+"="+value)

@@ -56,11 +56,15 @@ type crashes struct {
 func (c *crashes) directory(t *testing.T, times int, until time.Time) {
 	t.Helper()
 	state, h := newCounted(t, secretsStay), newHistory()
+	began := false // whether the program was ever ready
 	for last := false; !last; times-- {
 		last = times == 1 || time.Now().After(until)
-		c.kill(t, state, h)
+		began = c.kill(t, state, h, began) || began
 		if t.Failed() {
 			return
+		}
+		if !began {
+			continue // nobody was told of anything
 		}
 		// Now and then the program itself is the first to open what the crash left.
 		if !last && c.random.IntN(3) == 0 {
@@ -85,57 +89,83 @@ func (c *crashes) directory(t *testing.T, times int, until time.Time) {
 	}
 }
 
-// kill starts the program, puts it under load and kills it at some moment.
-func (c *crashes) kill(t *testing.T, state *counted, h *history) {
-	t.Helper()
-	began := time.Now()
-	m := state.start(t)
-	random := rand.New(rand.NewPCG(c.random.Uint64(), 0)) // what loads has its own
-	ready, room, read := make(chan time.Duration, 1), make(chan struct{}, 32), make(chan struct{})
-	go func() {
-		defer close(read)
-		m.read(t, func(id string, answer message) {
-			if id == "hello" {
-				ready <- time.Since(began)
-				return
-			}
-			h.answer(t, id, answer)
-			<-room
-		})
-	}()
-	over, written := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(written)
-		_, _ = io.WriteString(m.in, handshake)
-		load{random, c.kills, h}.run(m.in, room, over)
-	}()
-	c.wait(ready)
-	m.kill()
-	close(over)
-	<-written
-	<-read
-	state.gone(t)
-	c.kills++
+// An attempt is one start of the program, which ends by a kill.
+type attempt struct {
+	*member
+	began  time.Time
+	hello  chan time.Duration // takes how long the answer to the handshake took
+	enough chan struct{}      // takes one, when so many calls were answered as there may be before the kill
+	read   chan struct{}      // closed when everything was read that it wrote
 }
 
-// wait returns at the moment of a kill: one in four while the program starts, the others under load.
-func (c *crashes) wait(ready <-chan time.Duration) {
+// kill starts the program, puts it under load and kills it at some moment. It returns whether the program was ready before.
+func (c *crashes) kill(t *testing.T, state *counted, h *history, known bool) (ready bool) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(c.random.Uint64(), 0)) // what loads has its own
+	a := &attempt{began: time.Now(), hello: make(chan time.Duration, 1), enough: make(chan struct{}, 1), read: make(chan struct{})}
+	a.member = state.start(t)
+	room, over, written := make(chan struct{}, 32), make(chan struct{}), make(chan struct{})
+	calls := 1 + c.random.IntN(150)
+	go a.listen(t, h, room, calls)
+	go func() {
+		defer close(written)
+		_, _ = io.WriteString(a.in, handshake)
+		load{random, c.kills, h}.run(a.in, room, over)
+	}()
+	ready = c.wait(t, a, c.random.IntN(4) == 0 || !known && c.random.IntN(2) == 0)
+	a.kill()
+	close(over)
+	<-written
+	<-a.read
+	state.gone(t)
+	c.kills++
+	return ready
+}
+
+// listen takes answers, and makes room for another call after each.
+func (a *attempt) listen(t *testing.T, h *history, room <-chan struct{}, calls int) {
+	defer close(a.read)
+	a.member.read(t, func(id string, answer message) {
+		if id == "hello" {
+			a.hello <- time.Since(a.began)
+			return
+		}
+		h.answer(t, id, answer)
+		<-room
+		if calls--; calls == 0 {
+			a.enough <- struct{}{}
+		}
+	})
+}
+
+// wait returns at the moment of a kill: early while the program starts, else under load. It returns whether the program was ready.
+func (c *crashes) wait(t *testing.T, a *attempt, early bool) (ready bool) {
+	t.Helper()
 	usual := 100 * time.Millisecond
 	if len(c.starts) > 0 {
 		usual = c.starts[len(c.starts)-1]
 	}
-	var early <-chan time.Time
-	if c.random.IntN(4) == 0 {
-		early = time.After(time.Duration(c.random.Int64N(int64(usual))))
+	var now <-chan time.Time
+	if early {
+		now = time.After(time.Duration(c.random.Int64N(int64(usual))))
 	}
 	select {
-	case took := <-ready:
+	case took := <-a.hello:
 		c.starts = append(c.starts, took)
-		time.Sleep(time.Duration(c.random.Int64N(int64(500 * time.Millisecond))))
-	case <-early:
+		select {
+		case <-a.enough:
+		case <-time.After(3 * time.Second):
+		}
+		time.Sleep(time.Duration(c.random.Int64N(int64(5 * time.Millisecond))))
+		return true
+	case <-now:
 		c.early++
+	case <-a.ended:
+		t.Error("weir ended by itself")
 	case <-time.After(patience):
+		t.Error("weir does not answer")
 	}
+	return false
 }
 
 // A load is calls of one start of the program, counted from zero.
