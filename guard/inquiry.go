@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -103,6 +104,46 @@ func ReplyMethod(answer json.RawMessage) string {
 		return Roots
 	}
 	return Sampling
+}
+
+// An InputRequest is one of the questions in a result (2026-07-28, Multi Round-Trip Requests).
+type InputRequest struct {
+	Method string
+	Params json.RawMessage // nil if it has none
+}
+
+// ReadInputRequest reads one member of a result's inputRequests.
+func ReadInputRequest(request json.RawMessage) (r InputRequest) {
+	raw, _ := rawjson.Get(request, "method")
+	r.Method, _ = rawjson.String(raw)
+	r.Params, _ = rawjson.Get(request, "params")
+	return r
+}
+
+// InputRequests returns the questions in a result.
+func InputRequests(result json.RawMessage) (all []InputRequest) {
+	requests, _ := rawjson.Get(result, "inputRequests")
+	for _, request := range rawjson.Members(requests) {
+		all = append(all, ReadInputRequest(request))
+	}
+	return all
+}
+
+// An InputResponse is one of the answers with which a host of 2026-07-28 sends a request again.
+type InputResponse struct {
+	Name, Method string
+	Answer       json.RawMessage
+}
+
+// InputResponses returns the answers in params. What a person typed comes first: it raises the session, which a person who
+// is asked about another answer has to know.
+func InputResponses(params json.RawMessage) (all []InputResponse) {
+	responses, _ := rawjson.Get(params, "inputResponses")
+	for name, answer := range rawjson.Members(responses) {
+		all = append(all, InputResponse{name, ReplyMethod(answer), answer})
+	}
+	slices.SortStableFunc(all, func(a, b InputResponse) int { return strings.Compare(a.Method, b.Method) })
+	return all
 }
 
 func hasMembers(object json.RawMessage) bool {

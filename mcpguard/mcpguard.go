@@ -14,6 +14,11 @@
 // Both go through guard.Before and guard.After and keep their promises: nothing is sent that was not decided and recorded,
 // nothing is handed on that was not labelled, and an error never becomes an allow. A refused tool call is a result with
 // isError, any other refused request the JSON-RPC error guard.CodeRefused.
+//
+// The transport guards what servers ask of people, models and hosts as well, and what is answered: requests of the server up to
+// 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is decided on in
+// each of its rounds. What Transport does not do, and the gateway does: it resolves no tools, pins none, and keeps no
+// labels of resources.
 package mcpguard
 
 import (
@@ -27,6 +32,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -44,6 +50,8 @@ type Options struct {
 
 	TrustText string   // text that counts as the user's own in every session
 	Domains   []string // the operator's own domains, in lower case; what is below them counts
+
+	Words annotation.Words // which dialects are read and written, and what labels of the organisation mean; zero: all are read
 
 	// Session says which agent session a call belongs to. Nil: all calls belong to one session of this Protector.
 	Session func(ctx context.Context) session.Ref
@@ -72,7 +80,7 @@ func New(opts Options) (*Protector, error) {
 	p := &Protector{opts: opts}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: &p.accepted,
-		TrustText: opts.TrustText, Domains: opts.Domains,
+		TrustText: opts.TrustText, Domains: opts.Domains, Words: opts.Words,
 	})
 	if err != nil {
 		return nil, err
@@ -83,8 +91,27 @@ func New(opts Options) (*Protector, error) {
 
 // A Server is how the operator names and trusts a server.
 type Server struct {
-	Name  string
-	Trust contract.Trust
+	Name    string
+	Trust   contract.Trust
+	Overlay *overlay.Overlay // what the operator says of its tools, such as overlay.Set.For finds; nil: nothing
+}
+
+// describe adds to a call what the server declares and the operator says of it, and what counts of that.
+func (s Server) describe(c *guard.Call, declared contract.Contract) {
+	switch c.Method {
+	case "tools/call":
+		c.Overlay = s.Overlay.Tool(c.Name)
+	case "prompts/get":
+		c.Overlay = s.Overlay.Prompt(c.Name)
+	case "resources/read":
+		c.Overlay = s.Overlay.Resource(c.Name)
+	}
+	c.Declared, c.Effective = declared, effective(c.Overlay, declared, s.Trust)
+}
+
+// effective returns what counts whatever the arguments are.
+func effective(said *overlay.Tool, declared contract.Contract, trust contract.Trust) contract.Contract {
+	return contract.Overlaid(said.Static(), declared, trust).Raise(said.Drafted())
 }
 
 // keys are the methods that carry data between an agent and a server, and the member of their params that names what they
@@ -120,10 +147,7 @@ type sender func(ctx context.Context, params json.RawMessage) (guard.Answer, err
 // through takes a call to its server and the answer back, as far as the guard lets it; refused says that the answer is the
 // guard's own. The error is that of send.
 func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a guard.Answer, refused bool, err error) {
-	v := p.guard.Before(ctx, c)
-	if v.Effect == policy.Ask && p.ask(ctx, v.Question) {
-		v = p.guard.Before(ctx, c)
-	}
+	v := p.before(ctx, c)
 	if !v.Allowed() {
 		return v.Refusal().Answer(c.Method), true, nil
 	}
@@ -133,14 +157,29 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	if err := annotation.Check(a.Raw()); err != nil {
 		return guard.Answer{}, false, fmt.Errorf("answer of server %s: %w", c.Server, err)
 	}
-	o := p.guard.After(ctx, c, a)
-	if o.Effect == policy.Ask && p.ask(ctx, o.Question) {
-		o = p.guard.After(ctx, c, a)
-	}
+	o := p.after(ctx, c, a)
 	if !o.Allowed() {
 		return o.Refusal().Answer(c.Method), true, nil
 	}
 	return o.Answer, false, nil
+}
+
+// before asks the guard, and if need be a person, whether something may go to the server.
+func (p *Protector) before(ctx context.Context, c *guard.Call) guard.Verdict {
+	v := p.guard.Before(ctx, c)
+	if v.Effect == policy.Ask && p.ask(ctx, v.Question) {
+		v = p.guard.Before(ctx, c)
+	}
+	return v
+}
+
+// after asks the guard, and if need be a person, whether something of the server may come in.
+func (p *Protector) after(ctx context.Context, c *guard.Call, a guard.Answer) guard.Outcome {
+	o := p.guard.After(ctx, c, a)
+	if o.Effect == policy.Ask && p.ask(ctx, o.Question) {
+		o = p.guard.After(ctx, c, a)
+	}
+	return o
 }
 
 // ask puts a question and keeps a yes for the call that follows.

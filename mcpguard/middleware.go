@@ -47,11 +47,11 @@ func (p *Protector) receive(ctx context.Context, self Server, contracts map[stri
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	call.Declared = contract.Contract{ReadOnly: contract.Yes}
+	declared := contract.Contract{ReadOnly: contract.Yes}
 	if r.method == "tools/call" {
-		call.Declared = contracts[call.Name]
+		declared = contracts[call.Name]
 	}
-	call.Effective = contract.Effective(call.Declared, call.Trust)
+	self.describe(call, declared)
 	var result mcp.Result
 	a, refused, err := p.through(ctx, call, func(ctx context.Context, _ json.RawMessage) (answer guard.Answer, err error) {
 		result, answer, err = r.handle(ctx)

@@ -38,11 +38,11 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	life, end := context.WithCancel(context.Background())
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // whose values may say which session it is
 	c := &conn{
 		Connection: inner, p: t.p, server: t.server, life: life, end: end,
 		out: make(chan incoming), waiting: map[jsonrpc.ID]chan *jsonrpc.Response{},
-		lists: map[jsonrpc.ID]bool{}, declared: map[string]contract.Contract{},
+		lists: map[jsonrpc.ID]bool{}, declared: map[string]contract.Contract{}, serving: map[jsonrpc.ID]*guard.Call{},
 	}
 	c.work.Go(c.pump)
 	return c, nil
@@ -62,6 +62,8 @@ type conn struct {
 	waiting  map[jsonrpc.ID]chan *jsonrpc.Response // guarded calls that are with the server
 	lists    map[jsonrpc.ID]bool                   // tools/list requests that are with the server
 	declared map[string]contract.Contract          // by tool
+	serving  map[jsonrpc.ID]*guard.Call            // requests of the server that have no answer yet; nil for what is no question
+	flights  flights
 }
 
 // incoming is what Read returns.
@@ -84,6 +86,9 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write implements [mcp.Connection]. A guarded request is decided in a goroutine, because a person may have to be asked.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if resp, ok := msg.(*jsonrpc.Response); ok {
+		return c.answer(ctx, resp)
+	}
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
 		return c.Connection.Write(ctx, msg)
@@ -138,28 +143,36 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	if err != nil {
 		return guard.Answer{}, err
 	}
-	call.Declared = contract.Contract{ReadOnly: contract.Yes}
+	declared := contract.Contract{ReadOnly: contract.Yes}
 	if req.Method == "tools/call" {
 		c.mu.Lock()
-		call.Declared = c.declared[call.Name]
+		declared = c.declared[call.Name]
 		c.mu.Unlock()
 	}
-	call.Effective = contract.Effective(call.Declared, call.Trust)
-	a, _, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
-		return c.send(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
+	c.server.describe(call, declared)
+	if v, err := c.p.permitAnswers(ctx, call); err != nil || !v.Allowed() {
+		return v.Refusal().Answer(call.Method), err
+	}
+	a, refused, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
+		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
-	return a, err
+	if err != nil || refused {
+		return a, err
+	}
+	return c.p.screen(ctx, call, a), nil
 }
 
-// send passes a request to the server and waits for its answer.
-func (c *conn) send(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
+// send passes a request to the server and waits for its answer. Meanwhile the call is in flight.
+func (c *conn) send(ctx context.Context, call *guard.Call, req *jsonrpc.Request) (guard.Answer, error) {
 	answer := make(chan *jsonrpc.Response, 1)
 	c.mu.Lock()
 	c.waiting[req.ID] = answer
+	c.flights.enter(call)
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		delete(c.waiting, req.ID)
+		c.flights.leave(call)
 		c.mu.Unlock()
 	}()
 	if err := c.Connection.Write(ctx, req); err != nil {
@@ -189,10 +202,16 @@ func (c *conn) pump() {
 			c.deliver(incoming{err: err})
 			return
 		}
+		if req, ok := msg.(*jsonrpc.Request); ok {
+			if err := c.serve(req); err != nil {
+				c.deliver(incoming{err: err})
+				return
+			}
+			continue
+		}
 		resp, ok := msg.(*jsonrpc.Response)
 		if !ok {
-			c.deliver(incoming{msg: msg})
-			continue
+			continue // there is no third kind
 		}
 		c.mu.Lock()
 		answer, list := c.waiting[resp.ID], c.lists[resp.ID]
@@ -227,14 +246,15 @@ func (c *conn) learn(result json.RawMessage) (json.RawMessage, error) {
 	list, _ := rawjson.Get(result, "tools")
 	tools := []byte{'['}
 	for raw := range rawjson.Elements(list) {
-		declared, _ := annotation.ReadTool(raw)
+		declared, _ := c.p.opts.Words.Reader.ReadTool(raw)
 		nameText, _ := rawjson.Get(raw, "name")
-		if name, ok := rawjson.String(nameText); ok {
+		name, ok := rawjson.String(nameText)
+		if ok {
 			c.mu.Lock()
 			c.declared[name] = declared
 			c.mu.Unlock()
 		}
-		shown, err := annotation.WriteTool(raw, contract.Effective(declared, c.server.Trust))
+		shown, err := c.p.opts.Words.ToHosts.WriteTool(raw, effective(c.server.Overlay.Tool(name), declared, c.server.Trust))
 		if err != nil {
 			return nil, fmt.Errorf("tools of server %s: %w", c.server.Name, err)
 		}

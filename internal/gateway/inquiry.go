@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/weir-mcp/weir/contract"
@@ -159,10 +157,8 @@ func (x *exchange) screened(ctx context.Context, a guard.Answer, o guard.Outcome
 	if !x.inquires {
 		return o, nil
 	}
-	asked, _ := rawjson.Get(o.Answer.Result, inputRequests)
-	for _, request := range rawjson.Members(asked) {
-		method, params := inputRequest(request)
-		if _, refusal = x.admitInquiry(ctx, x.route.call.Inquiry(method, params), &a); refusal != nil {
+	for _, q := range guard.InputRequests(o.Answer.Result) {
+		if _, refusal = x.admitInquiry(ctx, x.route.call.Inquiry(q.Method, q.Params), &a); refusal != nil {
 			return o, refusal
 		}
 	}
@@ -181,43 +177,18 @@ func (x *exchange) abandon(a guard.Answer, refusal *rpc.Message) {
 	x.letGo()
 }
 
-// inputRequest reads one of the questions in a result (2026-07-28, Multi Round-Trip Requests).
-func inputRequest(request json.RawMessage) (method string, params json.RawMessage) {
-	raw, _ := rawjson.Get(request, "method")
-	method, _ = rawjson.String(raw)
-	params, _ = rawjson.Get(request, "params")
-	return method, params
-}
-
-// An inputResponse is one of the answers with which a host of 2026-07-28 sends a request again.
-type inputResponse struct {
-	name, method string
-	answer       json.RawMessage
-}
-
-// inputResponses returns the answers in params. What a person typed comes first: it raises the session, which a person who
-// is asked about another answer has to know.
-func inputResponses(params json.RawMessage) (all []inputResponse) {
-	responses, _ := rawjson.Get(params, "inputResponses")
-	for name, answer := range rawjson.Members(responses) {
-		all = append(all, inputResponse{name, guard.ReplyMethod(answer), answer})
-	}
-	slices.SortStableFunc(all, func(a, b inputResponse) int { return strings.Compare(a.method, b.method) })
-	return all
-}
-
 // permitAnswers asks the guard, and if need be a person, whether the answers with which the host came back may go to the
 // server. It returns what to answer the host with if not.
 func (x *exchange) permitAnswers(ctx context.Context) *rpc.Message {
-	for _, r := range inputResponses(x.m.Params) {
-		v, refusal := x.permit(ctx, x.route.call.Inquiry(r.method, nil).Reply(r.answer))
+	for _, r := range guard.InputResponses(x.m.Params) {
+		v, refusal := x.permit(ctx, x.route.call.Inquiry(r.Method, nil).Reply(r.Answer))
 		if refusal != nil {
 			return refusal
 		}
-		if string(v.Params) == string(r.answer) {
+		if string(v.Params) == string(r.Answer) {
 			continue
 		}
-		params, err := rawjson.Set(x.m.Params, v.Params, "inputResponses", r.name)
+		params, err := rawjson.Set(x.m.Params, v.Params, "inputResponses", r.Name)
 		if err != nil {
 			return internalError(x.m, err)
 		}

@@ -150,7 +150,8 @@ func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *
 
 // answerFor asks the host one of a server's questions. It returns the answer, or what to answer the request with instead.
 func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (_ json.RawMessage, refusal *rpc.Message, err error) {
-	method, params := inputRequest(request)
+	asked := guard.ReadInputRequest(request)
+	method, params := asked.Method, asked.Params
 	if !takesRequest(x.who.capabilities, method) {
 		return nil, nil, fmt.Errorf("the host does not take %.100q", method)
 	}

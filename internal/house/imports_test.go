@@ -58,7 +58,7 @@ var table = []row{
 	{"session", "label store", "", world, "labels of agent sessions over any store"},
 	{"guard", "label contract annotation policy overlay provenance record session internal/rawjson", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
-	{"mcpguard", "guard label contract annotation policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
+	{"mcpguard", "guard label contract annotation overlay policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 
 	{"mcptool", "label contract annotation internal/rawjson", sdk + " github.com/google/jsonschema-go", world,

@@ -1,0 +1,223 @@
+package mcpguard
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+)
+
+// mostServed is how many requests of one server may wait for an answer at once. One that makes more is left.
+const mostServed = 256
+
+var errWhose = errors.New("several agent sessions could be meant, and nothing says which")
+
+// Flights are the calls that are with the server, oldest first, and the agent sessions that there were calls of.
+type flights struct {
+	calls   []*guard.Call
+	first   *session.Ref
+	several bool
+}
+
+func (f *flights) enter(c *guard.Call) {
+	f.calls = append(f.calls, c)
+	if f.first == nil {
+		f.first = &c.Session
+	}
+	f.several = f.several || *f.first != c.Session
+}
+
+func (f *flights) leave(c *guard.Call) {
+	f.calls = slices.DeleteFunc(f.calls, func(other *guard.Call) bool { return other == c })
+}
+
+// whose returns the call that a request of the server belongs to: the newest in flight, as long as all of them are of one
+// agent session. If there is none, it is a call of the only session that there were calls of; of none at all, that of the
+// connection.
+func (c *conn) whose() (*guard.Call, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := &c.flights
+	for _, other := range f.calls {
+		if other.Session != f.calls[0].Session {
+			return nil, errWhose
+		}
+	}
+	if n := len(f.calls); n > 0 {
+		return f.calls[n-1], nil
+	}
+	if f.several {
+		return nil, errWhose
+	}
+	ref := f.first
+	if ref == nil {
+		only := c.p.opts.Session(c.life)
+		ref = &only
+	}
+	return &guard.Call{
+		ID: rand.Text(), Session: *ref, Server: c.server.Name, Trust: c.server.Trust, Effective: contract.Pessimistic(),
+	}, nil
+}
+
+// serve takes a request or a notification of the server to Read. A question is decided on before, in a goroutine, because a
+// person may have to be asked. The error ends the connection.
+func (c *conn) serve(req *jsonrpc.Request) error {
+	if req.Method == "notifications/cancelled" {
+		c.withdraw(req.Params)
+	}
+	if req.IsCall() {
+		c.mu.Lock()
+		_, twice := c.serving[req.ID]
+		full := len(c.serving) >= mostServed
+		if !twice && !full {
+			c.serving[req.ID] = nil
+		}
+		c.mu.Unlock()
+		switch {
+		case twice:
+			return fmt.Errorf("server %s: two requests with one id", c.server.Name)
+		case full:
+			return fmt.Errorf("server %s: more than %d requests at once", c.server.Name, mostServed)
+		case guard.IsInquiry(req.Method):
+			c.work.Go(func() { c.inquire(req) })
+			return nil
+		}
+	}
+	c.deliver(incoming{msg: req})
+	return nil
+}
+
+// withdraw forgets a request that the server has cancelled. An answer that comes all the same goes nowhere.
+func (c *conn) withdraw(params json.RawMessage) {
+	var cancelled struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(params, &cancelled) != nil {
+		return
+	}
+	if id, err := jsonrpc.MakeID(cancelled.RequestID); err == nil {
+		c.mu.Lock()
+		delete(c.serving, id)
+		c.mu.Unlock()
+	}
+}
+
+// inquire shows the host what the server asks, as far as the guard lets it.
+func (c *conn) inquire(req *jsonrpc.Request) {
+	call, err := c.whose()
+	if err == nil && req.Params != nil {
+		err = annotation.Check(req.Params)
+	}
+	if err != nil {
+		c.refuse(req.ID, req.Method)
+		return
+	}
+	inquiry := call.Inquiry(req.Method, req.Params)
+	o := c.p.after(c.life, inquiry, asked(req.Params))
+	if !o.Allowed() {
+		c.refuse(req.ID, req.Method)
+		return
+	}
+	c.mu.Lock()
+	_, wanted := c.serving[req.ID]
+	if wanted {
+		c.serving[req.ID] = inquiry
+	}
+	c.mu.Unlock()
+	if !wanted {
+		return
+	}
+	shown := *req
+	if req.Params != nil {
+		shown.Params = o.Answer.Result
+	}
+	c.deliver(incoming{msg: &shown})
+}
+
+// asked returns a question as the guard takes it.
+func asked(params json.RawMessage) guard.Answer {
+	if params == nil {
+		params = json.RawMessage(`{}`)
+	}
+	return guard.Answer{Result: params}
+}
+
+// refuse answers a question of the server with an error that gives no reason: that is the operator's matter.
+func (c *conn) refuse(id jsonrpc.ID, method string) {
+	c.mu.Lock()
+	delete(c.serving, id)
+	c.mu.Unlock()
+	_ = c.Connection.Write(c.life, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{ // if it fails, Read will
+		Code: guard.CodeRefused, Message: fmt.Sprintf("blocked by weir: %s may not be asked or answered here", method),
+	}})
+}
+
+// answer passes the host's answer to a request of the server. What answers a question is decided on first, in a goroutine.
+func (c *conn) answer(ctx context.Context, resp *jsonrpc.Response) error {
+	c.mu.Lock()
+	inquiry, known := c.serving[resp.ID]
+	delete(c.serving, resp.ID)
+	guarded := inquiry != nil && resp.Error == nil && c.life.Err() == nil
+	if guarded {
+		c.work.Go(func() { c.reply(inquiry, resp) })
+	}
+	c.mu.Unlock()
+	if guarded || !known {
+		return nil
+	}
+	return c.Connection.Write(ctx, resp)
+}
+
+// reply passes an answer to a question, as far as the guard lets it.
+func (c *conn) reply(inquiry *guard.Call, resp *jsonrpc.Response) {
+	if annotation.Check(resp.Result) != nil {
+		c.refuse(resp.ID, inquiry.Method)
+		return
+	}
+	v := c.p.before(c.life, inquiry.Reply(resp.Result))
+	if !v.Allowed() {
+		c.refuse(resp.ID, inquiry.Method)
+		return
+	}
+	said := *resp
+	said.Result = v.Params
+	_ = c.Connection.Write(c.life, &said) // if it fails, Read will
+}
+
+// permitAnswers decides on the answers with which a host of 2026-07-28 sends a call again, and leaves in its params what may
+// go. The verdict is on the first that may not, or allows.
+func (p *Protector) permitAnswers(ctx context.Context, c *guard.Call) (guard.Verdict, error) {
+	for _, r := range guard.InputResponses(c.Params) {
+		v := p.before(ctx, c.Inquiry(r.Method, nil).Reply(r.Answer))
+		if !v.Allowed() {
+			return v, nil
+		}
+		params, err := rawjson.Set(c.Params, v.Params, "inputResponses", r.Name)
+		if err != nil {
+			return guard.Verdict{}, fmt.Errorf("answers to server %s: %w", c.Server, err)
+		}
+		c.Params = params
+	}
+	return guard.Verdict{Effect: policy.Allow}, nil
+}
+
+// screen decides on the questions in an answer of a server of 2026-07-28. It returns the answer, or the refusal.
+func (p *Protector) screen(ctx context.Context, c *guard.Call, a guard.Answer) guard.Answer {
+	for _, q := range guard.InputRequests(a.Result) {
+		if o := p.after(ctx, c.Inquiry(q.Method, q.Params), asked(q.Params)); !o.Allowed() {
+			return o.Refusal().Answer(c.Method)
+		}
+	}
+	return a
+}
