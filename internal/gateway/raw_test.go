@@ -167,7 +167,7 @@ func scriptRig(t testing.TB, path string, change func(*gateway.Options)) *rig {
 	t.Helper()
 	r := newRecord()
 	opts := gateway.Options{
-		Record: record.NewLines(r), Version: "test",
+		Record: record.NewLines(r), Version: "test", BaseEnv: os.Environ(),
 		Servers: []gateway.Server{{Name: "s", Trust: contract.Trusted, Spec: upstream.Spec{Name: "s", Command: []string{os.Args[0], "scripted", path}}}},
 	}
 	if change != nil {
