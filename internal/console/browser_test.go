@@ -45,7 +45,7 @@ func open(t *testing.T) *tab {
 	}
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(*chromium), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"), chromedp.UserDataDir(t.TempDir()))
+		chromedp.Flag("disable-sync", true), chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"), chromedp.UserDataDir(profile(t)))
 	alloc, cancelAlloc := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(cancelAlloc)
 	ctx, cancel := chromedp.NewContext(alloc)
@@ -259,3 +259,22 @@ func TestBrowserPictures(t *testing.T) {
 }
 
 var _ console.Source = (*fake)(nil)
+
+// profile returns a directory for a browser, whose last processes write to it while it is being removed.
+func profile(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "weir-browser-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 100 {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Errorf("removing the browser's directory: %v", err)
+	})
+	return dir
+}
