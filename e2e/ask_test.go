@@ -174,6 +174,51 @@ func TestBuiltinPolicy(t *testing.T) {
 	}
 }
 
+// TestKnownServers runs the built-in policy on servers that the catalogue knows: files are the user's own, and nobody is asked;
+// what was written down may be a stranger's, and is not deleted without a person.
+func TestKnownServers(t *testing.T) {
+	needEnabled(t)
+	dir := files(t)
+	path := filepath.Join(dir, "notes.txt")
+	milk := object{"name": "milk", "entityType": "food", "observations": []string{"sour"}}
+	for _, c := range []struct {
+		server  target
+		steps   []step
+		refused []bool // each of the steps
+	}{
+		{reference("filesystem", dir), []step{
+			call("read_text_file", object{"path": path}),
+			call("write_file", object{"path": path, "content": "milk, eggs"}),
+		}, []bool{false, false}},
+		{reference("memory"), []step{
+			call("create_entities", object{"entities": []object{milk}}),
+			call("read_graph", object{}),
+			call("delete_entities", object{"entityNames": []string{"milk"}}),
+			call("open_nodes", object{"names": []string{"milk"}}),
+		}, []bool{false, false, true, false}},
+	} {
+		r := drive(t, job{
+			SDK: peers[0].sdk, Era: peers[0].era, Capabilities: asking, Answers: []reply{{Action: "decline"}},
+			Transport: wrapped(t, c.server, "--no-catalogue=false"), Steps: c.steps,
+		})
+		asked := 0
+		for i, refused := range c.refused {
+			if m := r.answer(t, i); m.refused() != refused {
+				t.Errorf("step %d: refused %v, want %v: %v", i, !refused, refused, m)
+			}
+			if refused {
+				asked++
+			}
+		}
+		if len(r.Asked) != asked {
+			t.Errorf("asked %d times, want %d: %v", len(r.Asked), asked, r.Asked)
+		}
+	}
+	if got := content(t, path); got != "milk, eggs" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
 // TestAnswersOfHosts has a server of nobody's trust ask for a form and then for the host's model. The form goes through, and
 // makes the session private; so the built-in policy has a person decide about the next call, which is not one that only reads, and
 // whether the model's answer may follow.

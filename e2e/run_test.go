@@ -45,7 +45,7 @@ func configure(t *testing.T, servers map[string]target) string {
 
 // run is `weir run` on stdio over a configuration.
 func run(t *testing.T, config string, flags ...string) target {
-	return target{Command: world.weir, Args: append([]string{"run", "--config", config}, flags...), Env: homeless(t)}
+	return target{Command: world.weir, Args: append([]string{"run", "--config", config, "--no-catalogue"}, flags...), Env: homeless(t)}
 }
 
 // listen starts `weir run` as an HTTP server and returns its endpoint.

@@ -48,14 +48,15 @@ func addChoice(cmd *cobra.Command, c *choice, name, help string) {
 // serveFlags are the flags of every command that serves a host. What is not given leaves the configuration as
 // it is.
 type serveFlags struct {
-	policy string
-	record string
-	store  string
-	pins   string
-	shows  string   // address of the console
-	trust  []string // texts and files
-	mode   choice
-	level  choice
+	policy       string
+	record       string
+	store        string
+	pins         string
+	uncatalogued bool     // nothing of the catalogue counts
+	shows        string   // address of the console
+	trust        []string // texts and files
+	mode         choice
+	level        choice
 }
 
 func (f *serveFlags) add(cmd *cobra.Command) {
@@ -67,6 +68,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.pins, "pins", "", "keep what tools look like in this `FILE`, or none (default weir.lock beside\nweir.yaml, else in weir's state directory)")
 	cmd.Flags().StringArrayVar(&f.trust, "trust-text", nil, "take this `TEXT`, or what is in the file of that name, for the user's\nown words; may be given several times")
 	cmd.Flags().StringVar(&f.shows, "console", "", "serve the console at this `ADDRESS` of this machine, like 127.0.0.1:7777")
+	cmd.Flags().BoolVar(&f.uncatalogued, "no-catalogue", false, "leave out the overlays that come with weir; see weir overlay list")
 	addChoice(cmd, &f.mode, "mode", "how far decisions are carried out (default enforce)")
 	addChoice(cmd, &f.level, "log-level", "what to log on standard error")
 }
@@ -85,6 +87,12 @@ func (f *serveFlags) apply(c *config.Config) error {
 			return fmt.Errorf("--store: %s", wrong)
 		}
 		c.Store = target
+	}
+	if f.uncatalogued {
+		c.NoCatalogue = true
+		for i := range c.Servers {
+			c.Servers[i].Catalogue = ""
+		}
 	}
 	switch f.pins {
 	case "":

@@ -200,12 +200,14 @@ func TestHTTPOrigin(t *testing.T) {
 		t.Errorf("stranger got %s %v", r.Method, r.Header)
 	}))
 	for _, code := range []int{302, 307, 308} {
-		conn := web(t, &webServer{do: func(w http.ResponseWriter, r *http.Request, _ *rpc.Message) {
-			http.Redirect(w, r, stranger, code)
-		}}, new(watcher))
-		if m, err := conn.Call(t.Context(), "do", nil); err == nil || !strings.Contains(err.Error(), "another origin") {
-			t.Errorf("message %v, error %v", m, err)
-		}
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			conn := web(t, &webServer{do: func(w http.ResponseWriter, r *http.Request, _ *rpc.Message) {
+				http.Redirect(w, r, stranger, code)
+			}}, new(watcher))
+			if m, err := conn.Call(t.Context(), "do", nil); err == nil || !strings.Contains(err.Error(), "another origin") {
+				t.Errorf("message %v, error %v", m, err)
+			}
+		})
 	}
 	spec := upstream.Spec{SSE: true, Headers: map[string]string{"Authorization": "Bearer x"}}
 	spec.URL = listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
