@@ -17,7 +17,10 @@ func TestMain(m *testing.M) {
 
 // TestBench measures for a moment, to see that every way works and is counted. What it takes is not looked at.
 func TestBench(t *testing.T) {
-	for _, cells := range []string{"stdio/1KiB/1", "http/1KiB/1"} {
+	for cells, ways := range map[string][]string{
+		"stdio/1KiB/1": {direct, relay, weirOff, weirOn}, "http/1KiB/1": {direct, relay, weirOff, weirOn},
+		"plain/1KiB/1": {direct, unrecorded, weirOn, disk},
+	} {
 		var out bytes.Buffer
 		if err := bench(t.Context(), []string{"-quick", "-json", "-only", cells}, &out); err != nil {
 			t.Fatal(err)
@@ -25,7 +28,7 @@ func TestBench(t *testing.T) {
 		if !json.Valid(out.Bytes()) {
 			t.Fatalf("%s: not JSON: %s", cells, out.Bytes())
 		}
-		for _, way := range []string{"direct", "relay", "weir-off", "weir-on"} {
+		for _, way := range ways {
 			if !bytes.Contains(out.Bytes(), []byte(`"`+way+`"`)) {
 				t.Errorf("%s: nothing was measured of %s: %s", cells, way, out.Bytes())
 			}

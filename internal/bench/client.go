@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -34,8 +35,8 @@ const (
 )
 
 // appendCall appends a call whose result has at least that size.
-func appendCall(dst []byte, id int64, size int) []byte {
-	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"read","arguments":{"size":%d}}}`, id, size)
+func appendCall(dst []byte, id int64, tool string, size int) []byte {
+	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"size":%d}}}`, id, tool, size)
 }
 
 // checkAnswer reports an answer that is too short to be a result of that size, and so is an error.
@@ -48,8 +49,9 @@ func checkAnswer(got, size int, beginning []byte) error {
 
 // A lineClient speaks over a pair of pipes. It looks at nothing of a message but its id.
 type lineClient struct {
-	out io.WriteCloser
-	in  *bufio.Reader
+	out  io.WriteCloser
+	in   *bufio.Reader
+	tool string // that is called
 
 	writing sync.Mutex
 	callers atomic.Int64
@@ -63,7 +65,7 @@ type lineAnswer struct {
 }
 
 func newLineClient(out io.WriteCloser, in io.Reader) *lineClient {
-	c := &lineClient{out: out, in: bufio.NewReaderSize(in, 256<<10)}
+	c := &lineClient{out: out, in: bufio.NewReaderSize(in, 256<<10), tool: toolRead}
 	for i := range c.seats {
 		c.seats[i] = make(chan lineAnswer, 1)
 	}
@@ -160,7 +162,7 @@ func (c *lineCaller) send(line []byte) error {
 func (c *lineCaller) call(size int) error {
 	seats := int64(len(c.client.seats))
 	c.id += seats // no id is used twice
-	c.buf = append(appendCall(c.buf[:0], c.id, size), '\n')
+	c.buf = append(appendCall(c.buf[:0], c.id, c.client.tool, size), '\n')
 	if err := c.send(c.buf); err != nil {
 		return err
 	}
@@ -169,6 +171,26 @@ func (c *lineCaller) call(size int) error {
 		return fmt.Errorf("waiting for an answer: %w", a.err)
 	}
 	return checkAnswer(a.size, size, a.beginning)
+}
+
+// eventSize is how many bytes a diskClient appends: about what an entry of the log has.
+const eventSize = 1 << 10
+
+// A diskClient is its own server: a file. Each call is on disk when it returns.
+type diskClient struct {
+	file *os.File
+	data []byte
+}
+
+func (c *diskClient) connect() error          { return nil }
+func (c *diskClient) caller() (caller, error) { return c, nil }
+func (c *diskClient) Close() error            { return c.file.Close() }
+
+func (c *diskClient) call(int) error {
+	if _, err := c.file.Write(c.data); err != nil {
+		return err
+	}
+	return c.file.Sync()
 }
 
 // An httpClient speaks streamable HTTP, over one connection for each caller.
@@ -218,7 +240,7 @@ type httpCaller struct {
 
 func (c *httpCaller) call(size int) error {
 	c.id += 4 * manyCallers
-	c.body = appendCall(c.body[:0], c.id, size)
+	c.body = appendCall(c.body[:0], c.id, toolRead, size)
 	if err := c.post(c.body); err != nil {
 		return err
 	}

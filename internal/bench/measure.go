@@ -17,12 +17,22 @@ const manyCallers = 16
 // A cell is one situation in which the ways are compared.
 type cell struct {
 	Transport string `json:"transport"`
-	Size      int    `json:"bytes"` // of a result
+	Tool      string `json:"tool,omitempty"` // of a trusted server: plain or change; empty: read of one that is not trusted
+	Size      int    `json:"bytes"`          // of a result
 	Callers   int    `json:"callers"`
 }
 
 func (c cell) String() string {
-	return fmt.Sprintf("%s/%s/%d", c.Transport, sizeName(c.Size), c.Callers)
+	return fmt.Sprintf("%s/%s/%d", c.what(), sizeName(c.Size), c.Callers)
+}
+
+// what names the cell without its numbers.
+func (c cell) what() string { return cmp.Or(c.Tool, c.Transport) }
+
+// shares reports whether the ways of two cells are the same processes.
+func (c cell) shares(o cell) bool {
+	c.Callers = o.Callers
+	return c == o
 }
 
 func sizeName(n int) string {
@@ -37,8 +47,11 @@ func sizeName(n int) string {
 func allCells() (cells []cell) {
 	for _, transport := range []string{stdio, streaming} {
 		for _, size := range []int{1 << 10, 100 << 10, 10 << 20} {
-			cells = append(cells, cell{transport, size, 1}, cell{transport, size, manyCallers})
+			cells = append(cells, cell{transport, "", size, 1}, cell{transport, "", size, manyCallers})
 		}
+	}
+	for _, tool := range []string{toolPlain, toolChange} {
+		cells = append(cells, cell{stdio, tool, 1 << 10, 1}, cell{stdio, tool, 1 << 10, manyCallers})
 	}
 	return cells
 }
@@ -69,7 +82,7 @@ func (p *plan) run(ctx context.Context) (*report, error) {
 	r := newReport()
 	for i := 0; i < len(p.Cells); {
 		group := p.Cells[i : i+1]
-		for next := i + 1; next < len(p.Cells) && p.Cells[next].Transport == group[0].Transport && p.Cells[next].Size == group[0].Size; next++ {
+		for next := i + 1; next < len(p.Cells) && p.Cells[next].shares(group[0]); next++ {
 			group = p.Cells[i : next+1]
 		}
 		if err := p.group(ctx, dir, group, r); err != nil {
@@ -89,12 +102,12 @@ func (p *plan) group(ctx context.Context, dir string, cells []cell, r *report) e
 		}
 	}()
 	idle := map[string]int64{}
-	for _, name := range ways() {
+	for _, name := range cells[0].ways() {
 		profile := ""
 		if p.Profile != "" {
-			profile = filepath.Join(p.Profile, strings.Join([]string{cells[0].Transport, sizeName(cells[0].Size), name}, "-"))
+			profile = filepath.Join(p.Profile, strings.Join([]string{cells[0].what(), sizeName(cells[0].Size), name}, "-"))
 		}
-		w, err := openWay(ctx, name, cells[0].Transport, dir, profile)
+		w, err := openWay(ctx, name, cells[0], dir, profile)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ type report struct {
 	Results []row  `json:"results"`
 }
 
-// A row is one way in one cell. Ratios are to the relay of the same cell.
+// A row is one way in one cell. Ratios are to the second way of the same cell.
 type row struct {
 	cell
 	Way        string  `json:"way"`
@@ -25,8 +25,8 @@ type row struct {
 	P50        float64 `json:"p50_us"`           // of a call, in microseconds
 	P99        float64 `json:"p99_us"`           // likewise
 	PerSecond  float64 `json:"calls_per_second"` // of all callers together
-	Latency    float64 `json:"p50_ratio"`        // p50 to that of the relay
-	Throughput float64 `json:"throughput_ratio"` // calls per second to those of the relay
+	Latency    float64 `json:"p50_ratio"`        // p50 to that of the second way
+	Throughput float64 `json:"throughput_ratio"` // calls per second to those of the second way
 
 	// Of the process between client and server; zero for the direct way and where the system does not say.
 	Peak    int64   `json:"peak_bytes"`      // of resident memory since the process began
@@ -42,7 +42,7 @@ func newReport() *report {
 // add computes the rows of a cell.
 func (r *report) add(c cell, samples map[string]*sample) {
 	var rows []row
-	for _, name := range ways() {
+	for _, name := range c.ways() {
 		s, ok := samples[name]
 		if !ok {
 			continue
@@ -51,7 +51,7 @@ func (r *report) add(c cell, samples map[string]*sample) {
 		calls := len(s.latencies)
 		w := row{cell: c, Way: name, Calls: calls, P50: s.quantile(50), P99: s.quantile(99)}
 		w.PerSecond = float64(calls) / s.busy.Seconds()
-		if name != direct {
+		if name != direct && name != disk {
 			w.Peak = s.used.Peak
 			w.Growth = float64(s.used.Peak-s.before) / float64(c.Size)
 			w.Mallocs = float64(s.used.Mallocs) / float64(calls)
@@ -59,7 +59,7 @@ func (r *report) add(c cell, samples map[string]*sample) {
 		}
 		rows = append(rows, w)
 	}
-	if i := slices.IndexFunc(rows, func(w row) bool { return w.Way == relay }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(w row) bool { return w.Way == c.ways()[1] }); i >= 0 {
 		base := rows[i]
 		for i := range rows {
 			rows[i].Latency = rows[i].P50 / base.P50
@@ -77,7 +77,7 @@ func (s *sample) quantile(percent int) float64 {
 
 // print writes the report as tables for people.
 func (r *report) print(out io.Writer) error {
-	fmt.Fprintf(out, "%s, %s, %d CPUs; ratios are to the relay\n", r.Go, r.System, r.CPUs)
+	fmt.Fprintf(out, "%s, %s, %d CPUs; ratios are to the second way\n", r.Go, r.System, r.CPUs)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var last cell
 	for _, row := range r.Results {
@@ -86,11 +86,11 @@ func (r *report) print(out io.Writer) error {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "\n%s: results of %s, %d at a time\n", row.Transport, sizeName(row.Size), row.Callers)
+			fmt.Fprintf(out, "\n%s: results of %s, %d at a time\n", row.what(), sizeName(row.Size), row.Callers)
 			fmt.Fprintln(w, "way\tcalls\tp50 µs\tp99 µs\tcalls/s\tp50 ratio\tcalls ratio\tpeak MiB\t+payloads\tallocs\tKiB\t")
 		}
 		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.2f\t%.2f\t", row.Way, row.Calls, row.P50, row.P99, row.PerSecond, row.Latency, row.Throughput)
-		if row.Way == direct {
+		if row.Way == direct || row.Way == disk {
 			fmt.Fprint(w, "\t\t\t\t\n")
 			continue
 		}

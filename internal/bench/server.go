@@ -19,12 +19,16 @@ import (
 // revision is the one that client and server speak.
 const revision = "2025-11-25"
 
-// What the server answers apart from calls. Its one tool reads, and says so, as a well-behaved server does; no rule of the
-// built-in policy stops it.
+// What the server answers apart from calls. Its first tool reads, and says so, as a well-behaved server does; no rule of the
+// built-in policy stops it. The other two do the same, and say of it that it is a plain read or that it changes something.
 const (
 	initializeResult = `{"protocolVersion":"` + revision + `","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`
 	listResult       = `{"tools":[{"name":"read","description":"Returns text of a size.","inputSchema":{"type":"object",` +
-		`"properties":{"size":{"type":"integer"}},"required":["size"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}]}`
+		`"properties":{"size":{"type":"integer"}},"required":["size"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}},` +
+		`{"name":"plain","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false,` +
+		`"inputMetadata":{"destination":"system","outcomes":"benign","sensitivity":"none"}}},` +
+		`{"name":"change","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,"openWorldHint":false,` +
+		`"inputMetadata":{"destination":"internal","outcomes":"consequential","sensitivity":"none"}}}]}`
 )
 
 // A service is the server of both transports.

@@ -21,10 +21,25 @@ const (
 	relay   = "relay"
 	weirOff = "weir-off"
 	weirOn  = "weir-on"
+
+	unrecorded = "unrecorded" // Weir as it is by default, but for the record: state is on disk
+	disk       = "disk"       // no server: each call appends as much as an event has to a file, and syncs it
 )
 
-// ways are all of them, in the order in which they take turns.
-func ways() []string { return []string{direct, relay, weirOff, weirOn} }
+// The tools of the server, see there.
+const (
+	toolRead   = "read"
+	toolPlain  = "plain"
+	toolChange = "change"
+)
+
+// ways are those that are compared in the cell, in the order in which they take turns. The second is what ratios are to.
+func (c cell) ways() []string {
+	if c.Tool != "" {
+		return []string{direct, unrecorded, weirOn, disk}
+	}
+	return []string{direct, relay, weirOff, weirOn}
+}
 
 // The transports.
 const (
@@ -44,11 +59,16 @@ type way struct {
 }
 
 // openWay starts the processes of a way and shakes hands. Files go to dir; profiles, if any, begin with profile.
-func openWay(ctx context.Context, name, transport, dir, profile string) (*way, error) {
+func openWay(ctx context.Context, name string, c cell, dir, profile string) (*way, error) {
 	w := &way{name: name}
 	open := w.openLines
-	if transport == streaming {
+	switch {
+	case name == disk:
+		open = w.openDisk
+	case c.Transport == streaming:
 		open = w.openHTTP
+	case c.Tool != "":
+		open = w.openTrusted
 	}
 	err := open(ctx, dir, profile)
 	if err == nil {
@@ -56,7 +76,10 @@ func openWay(ctx context.Context, name, transport, dir, profile string) (*way, e
 	}
 	if err != nil {
 		w.close()
-		return nil, fmt.Errorf("starting %s over %s: %w", name, transport, err)
+		return nil, fmt.Errorf("starting %s over %s: %w", name, c.what(), err)
+	}
+	if lines, ok := w.client.(*lineClient); ok && c.Tool != "" {
+		lines.tool = c.Tool
 	}
 	return w, nil
 }
@@ -74,7 +97,12 @@ func (w *way) grow(n int) error {
 }
 
 // usage asks the process that the client speaks to.
-func (w *way) usage() (usage, error) { return w.processes[0].usage() }
+func (w *way) usage() (usage, error) {
+	if len(w.processes) == 0 {
+		return usage{}, nil
+	}
+	return w.processes[0].usage()
+}
 
 // close ends the processes, the host's side first.
 func (w *way) close() {
@@ -107,6 +135,40 @@ func (w *way) openLines(ctx context.Context, dir, profile string) error {
 	}
 	w.client = newLineClient(p.stdin, p.stdout)
 	return nil
+}
+
+// openTrusted starts a server that the configuration trusts.
+func (w *way) openTrusted(ctx context.Context, dir, profile string) error {
+	if w.name == direct {
+		return w.openLines(ctx, dir, profile)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(dir, "trusted.json")
+	text := fmt.Appendf(nil, `{"version":1,"servers":{"bench":{"command":%q,"args":[%q,"",%q],"trust":"trusted"}}}`,
+		self, roleArgument, roleServer)
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		return err
+	}
+	args := []string{roleArgument, profile, roleWeir, "run", "--config", config, "--log-level", "error", "--store", filepath.Join(dir, "state", w.name+".db")}
+	if w.name == unrecorded {
+		args = append(args, "--record", "none")
+	}
+	p, err := w.start(ctx, false, args)
+	if err != nil {
+		return err
+	}
+	w.client = newLineClient(p.stdin, p.stdout)
+	return nil
+}
+
+// openDisk opens the file of a way without a server.
+func (w *way) openDisk(_ context.Context, dir, _ string) error {
+	f, err := os.OpenFile(filepath.Join(dir, "disk"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	w.client = &diskClient{file: f, data: make([]byte, eventSize)}
+	return err
 }
 
 func (w *way) openHTTP(ctx context.Context, dir, profile string) error {
@@ -142,7 +204,7 @@ func weirFlags(name, dir string) []string {
 	if name == weirOff {
 		return []string{"--mode", "audit", "--record", "none", "--store", "memory", "--pins", "none"}
 	}
-	return []string{"--store", filepath.Join(dir, "state.db")}
+	return []string{"--store", filepath.Join(dir, "state", "state.db")} // not beside the configuration, which is watched
 }
 
 // A process plays a role.
