@@ -95,6 +95,7 @@ func cef(it Item) ([]byte, error) {
 	}
 	for i, f := range [...]struct{ name, value string }{
 		{"session", e.Session}, {"call", e.Call}, {"phase", e.Phase}, {"arguments", e.Arguments}, {"label", labelText(e)},
+		{"facts", string(e.Facts)},
 	} {
 		if f.value != "" {
 			fmt.Fprintf(&b, " cs%dLabel=%s cs%d=%s", i+1, f.name, i+1, value(f.value))
@@ -135,6 +136,9 @@ func ocsf(it Item) ([]byte, error) {
 		"resources": []object{{"name": e.Name, "type": "mcp"}},
 		"unmapped":  object{"event": it.Raw},
 	}
+	if len(e.Facts) > 0 {
+		out["enrichments"] = []object{{"name": "weir.facts", "value": e.Rule, "type": "policy", "data": e.Facts}}
+	}
 	if e.Kind == record.Decision {
 		id, name := 1, "Allowed"
 		if !slices.Contains([]string{"allow", "warn"}, e.Effect) {
@@ -155,7 +159,7 @@ func otlp(it Item) ([]byte, error) {
 		{"weir.event.id", e.ID}, {"session.id", e.Session}, {"enduser.id", e.Principal}, {"weir.call", e.Call},
 		{"mcp.server", e.Server}, {"mcp.method.name", e.Method}, {"weir.name", e.Name}, {"weir.phase", e.Phase},
 		{"weir.effect", e.Effect}, {"weir.decided", e.Decided}, {"weir.rule", e.Rule}, {"weir.where", e.Where},
-		{"weir.arguments", e.Arguments}, {"weir.label", labelText(e)},
+		{"weir.arguments", e.Arguments}, {"weir.label", labelText(e)}, {"weir.facts", string(e.Facts)},
 	} {
 		if a.value != "" {
 			attributes = append(attributes, object{"key": a.key, "value": object{"stringValue": a.value}})

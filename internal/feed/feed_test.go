@@ -32,7 +32,7 @@ func events() []*record.Event {
 	return []*record.Event{
 		{V: 1, ID: "a", Time: at, Kind: record.Decision, Session: "local/process:x", Principal: "local", Call: "c", Server: "mail",
 			Method: "tools/call", Name: "send_email", Phase: "call", Effect: "block", Rule: "no-leaks", Message: "private data would leave",
-			Arguments: "sha256:00", Label: &label.Label{Untrusted: true, Private: true}},
+			Arguments: "sha256:00", Label: &label.Label{Untrusted: true, Private: true}, Facts: json.RawMessage(`{"tool.name":"a=b|c"}`)},
 		{V: 1, ID: "b", Time: at, Kind: record.Decision, Server: "files", Method: "tools/call", Name: "read", Phase: "call", Effect: "allow"},
 		{V: 1, ID: "c", Time: at, Kind: record.Defect, Server: "a|b=c\\d", Name: "x\ny|act=allow\rz", Message: "m=1|\n\"", Where: "$.a"},
 		{V: 1, ID: "d", Time: at, Kind: record.Reload, Effect: "enforce", Message: "added mail"},
