@@ -58,8 +58,9 @@ var (
 
 // Bounds of an entry, in bytes.
 const (
-	MaxBody = 16 << 20
-	MaxWord = 8 << 10 // chain, kind, subject, outcome
+	MaxBody  = 16 << 20
+	MaxAside = 32 << 20
+	MaxWord  = 8 << 10 // chain, kind, subject, outcome
 )
 
 // An Entry is something to keep. Only the log's order and its time are the log's business; the rest is opaque. Chain,
@@ -71,9 +72,13 @@ type Entry struct {
 	Subject string
 	Outcome string
 	Body    []byte
+
+	// Aside is kept beside the entry and is no part of it: nothing is hashed of it, and it can be removed without a trace. A
+	// digest in Body can tie the two together. See [Beside].
+	Aside []byte
 }
 
-// A Row is an entry as it is kept. An erased one has neither Salt nor Entry.
+// A Row is an entry as it is kept, without its Aside. An erased one has neither Salt nor Entry.
 type Row struct {
 	Seq  int64 // its number
 	Leaf []byte
@@ -87,6 +92,7 @@ func (r *Row) Erased() bool { return len(r.Salt) == 0 }
 // A Query selects rows. Each zero member selects all.
 type Query struct {
 	From, To int64     // numbers, from From up to but without To; To 0 is the end
+	Since    time.Time // not earlier than; like Before, it leaves out what is erased
 	Before   time.Time // earlier than
 	Chain    string
 	Kind     string
@@ -144,10 +150,23 @@ type Linked interface {
 
 // Erasable is a Storage that can erase.
 type Erasable interface {
-	// Erase erases the rows that the query selects, and appends the entry that tells of it. The names of chains of which
-	// nothing is left are replaced by their ids in hexadecimal. It returns the number of rows that it erased; if there are
-	// none it appends nothing. Newest and Limit do not count.
-	Erase(ctx context.Context, q Query, note func(n int64) Entry) (int64, error)
+	// Erase erases the entries with these numbers, with what is kept beside them, and appends the entry that tells of it; with
+	// a nil note, none. The names of chains of which nothing is left are replaced by their ids in hexadecimal. It
+	// returns the number of entries that it erased; if there are none it appends nothing.
+	Erase(ctx context.Context, seqs []int64, note func(n int64) Entry) (int64, error)
+}
+
+// Beside is what a Storage keeps beside entries.
+type Beside interface {
+	// Aside returns what is kept beside the entry with the number; nil if nothing is.
+	Aside(ctx context.Context, seq int64) ([]byte, error)
+
+	// Asides iterates over the numbers of the entries beside which something is kept and which are earlier than
+	// before, in order; the zero time is all. The bodies are not read. An error ends the iteration.
+	Asides(ctx context.Context, before time.Time) iter.Seq2[int64, error]
+
+	// RemoveAsides removes what is kept beside the entries with these numbers, and returns how many had anything.
+	RemoveAsides(ctx context.Context, seqs []int64) (int64, error)
 }
 
 // Steady is a Storage that can be read while it grows.
@@ -162,5 +181,6 @@ type Store interface {
 	Signed
 	Linked
 	Erasable
+	Beside
 	Steady
 }

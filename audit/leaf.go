@@ -91,6 +91,9 @@ func (e *Entry) Check() error {
 	if len(e.Body) > MaxBody {
 		return fmt.Errorf("%w: its body is longer than %d bytes", ErrInvalid, MaxBody)
 	}
+	if len(e.Aside) > MaxAside {
+		return fmt.Errorf("%w: what is beside it is longer than %d bytes", ErrInvalid, MaxAside)
+	}
 	for _, word := range [...]string{e.Chain, e.Kind, e.Subject, e.Outcome} {
 		switch {
 		case len(word) > MaxWord:

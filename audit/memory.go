@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Memory is the reference [Store]: it keeps a log in memory, as long as the process lives.
@@ -16,11 +17,14 @@ type Memory struct {
 	rows        []Row
 	nodes       map[int][]Node // by level
 	links       map[string]*Link
+	asides      map[int64][]byte
 	checkpoints []Checkpoint
 }
 
 // NewMemory returns an empty log.
-func NewMemory() *Memory { return &Memory{nodes: map[int][]Node{}, links: map[string]*Link{}} }
+func NewMemory() *Memory {
+	return &Memory{nodes: map[int][]Node{}, links: map[string]*Link{}, asides: map[int64][]byte{}}
+}
 
 // Append implements [Storage].
 func (m *Memory) Append(ctx context.Context, entries []Entry) (int64, error) {
@@ -39,7 +43,10 @@ func (m *Memory) append(entries []Entry) (int64, error) {
 		return 0, err
 	}
 	for i := range b.Rows {
-		b.Rows[i].Body = slices.Clone(b.Rows[i].Body)
+		r := &b.Rows[i]
+		if r.Body = slices.Clone(r.Body); r.Aside != nil {
+			m.asides[r.Seq], r.Aside = slices.Clone(r.Aside), nil
+		}
 	}
 	m.head, m.rows = b.Head, append(m.rows, b.Rows...)
 	for _, n := range b.Nodes {
@@ -85,6 +92,7 @@ func (m *Memory) Rows(ctx context.Context, q Query) iter.Seq2[Row, error] {
 func (q *Query) selects(r *Row) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
 	return (q.Before.IsZero() || (!r.Erased() && r.Time.Before(q.Before))) &&
+		(q.Since.IsZero() || (!r.Erased() && !r.Time.Before(q.Since))) &&
 		is(q.Chain, r.Chain) && is(q.Kind, r.Kind) && is(q.Subject, r.Subject) && is(q.Outcome, r.Outcome)
 }
 
@@ -150,6 +158,7 @@ func (m *Memory) clone() *Memory {
 	for level, nodes := range m.nodes {
 		c.nodes[level] = slices.Clone(nodes)
 	}
+	c.asides = maps.Clone(m.asides)
 	for name, link := range m.links {
 		l := *link
 		c.links[name] = &l
@@ -176,33 +185,75 @@ func (m *Memory) Links(ctx context.Context) iter.Seq2[Link, error] {
 }
 
 // Erase implements [Erasable].
-func (m *Memory) Erase(ctx context.Context, q Query, note func(int64) Entry) (int64, error) {
+func (m *Memory) Erase(ctx context.Context, seqs []int64, note func(int64) Entry) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var erased []int
-	for i := range m.rows {
-		r := &m.rows[i]
-		if r.Seq >= q.From && (q.To == 0 || r.Seq < q.To) && !r.Erased() && q.selects(r) {
-			erased = append(erased, i)
+	erased := map[int64]bool{}
+	for _, seq := range seqs {
+		if seq >= 0 && seq < int64(len(m.rows)) && !m.rows[seq].Erased() {
+			erased[seq] = true
 		}
 	}
-	if erased == nil {
+	n := int64(len(erased))
+	if n == 0 {
 		return 0, nil
 	}
-	n := int64(len(erased))
-	e := note(n)
-	if err := e.Check(); err != nil {
-		return 0, err
+	var told []Entry
+	if note != nil {
+		e := note(n)
+		if err := e.Check(); err != nil {
+			return 0, err
+		}
+		told = append(told, e)
 	}
-	for _, i := range erased {
-		m.rows[i] = Row{Seq: m.rows[i].Seq, Leaf: m.rows[i].Leaf}
+	for seq := range erased {
+		m.rows[seq] = Row{Seq: seq, Leaf: m.rows[seq].Leaf}
+		delete(m.asides, seq)
 	}
 	m.forget()
-	_, err := m.append([]Entry{e})
+	_, err := m.append(told)
 	return n, err
+}
+
+// Aside implements [Beside].
+func (m *Memory) Aside(ctx context.Context, seq int64) ([]byte, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return slices.Clone(m.asides[seq]), ctx.Err()
+}
+
+// Asides implements [Beside].
+func (m *Memory) Asides(ctx context.Context, before time.Time) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		m.mu.RLock()
+		seqs := slices.Sorted(maps.Keys(m.asides))
+		seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return !before.IsZero() && !m.rows[seq].Time.Before(before) })
+		m.mu.RUnlock()
+		for _, seq := range seqs {
+			if err := ctx.Err(); !yield(seq, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// RemoveAsides implements [Beside].
+func (m *Memory) RemoveAsides(ctx context.Context, seqs []int64) (n int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, seq := range seqs {
+		if _, ok := m.asides[seq]; ok {
+			delete(m.asides, seq)
+			n++
+		}
+	}
+	return n, nil
 }
 
 // forget replaces the names of chains of which nothing is left.

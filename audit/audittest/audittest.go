@@ -37,6 +37,7 @@ func Run(t *testing.T, open New) {
 		{"tree", testTree},
 		{"sign", testSign},
 		{"erase", testErase},
+		{"asides", testAsides},
 		{"concurrent", testConcurrent},
 		{"rotate", testRotate},
 	} {
@@ -248,28 +249,84 @@ func testSign(f *fixture) {
 	f.equal("a signer's error", true, errors.Is(err, broken))
 }
 
+// numbers returns the numbers of the rows that a query selects.
+func (f *fixture) numbers(q audit.Query) (seqs []int64) {
+	f.Helper()
+	for _, r := range f.rows(q) {
+		seqs = append(seqs, r.Seq)
+	}
+	return seqs
+}
+
 func testErase(f *fixture) {
 	f.append(0, 30)
 	told := func(n int64) audit.Entry { return audit.Entry{Kind: "erasure", Outcome: fmt.Sprint(n)} }
-	n, err := f.Erase(f.Context(), audit.Query{Chain: "session 1"}, told)
-	f.equal("error", nil, err)
-	f.equal("erased", int64(10), n)
+	erase := func(want int64, seqs []int64, note func(int64) audit.Entry) {
+		f.Helper()
+		n, err := f.Erase(f.Context(), seqs, note)
+		f.equal("error", nil, err)
+		f.equal("erased", want, n)
+	}
+	first := f.numbers(audit.Query{Chain: "session 1"})
+	erase(10, first, told)
 	f.equal("rows of that chain", 0, len(f.rows(audit.Query{Chain: "session 1"})))
-	n, err = f.Erase(f.Context(), audit.Query{Chain: "session 1"}, told)
-	f.equal("error", nil, err)
-	f.equal("erased again", int64(0), n)
-	n, err = f.Erase(f.Context(), audit.Query{Before: start.Add(6 * time.Second), Kind: "decision"}, told)
-	f.equal("error", nil, err)
-	f.equal("erased", int64(4), n)
+	erase(0, append(first, -1, 1000), told)
+	early := f.numbers(audit.Query{Since: start.Add(2 * time.Second), Before: start.Add(6 * time.Second)})
+	erase(int64(len(early)), append(early, early...), nil)
+	f.equal("early rows", 0, len(f.rows(audit.Query{Since: start.Add(2 * time.Second), Before: start.Add(6 * time.Second)})))
 	report := f.verify()
-	f.equal("size", int64(32), report.Size)
-	f.equal("erased", int64(14), report.Erased)
+	f.equal("size", int64(31), report.Size)
+	f.equal("erased", int64(10+len(early)), report.Erased)
 	for l, err := range f.Links(f.Context()) {
 		f.equal("error", nil, err)
 		f.equal("a name that is gone", false, l.Name == "session 1")
 	}
-	f.append(32, 40) // the chain begins anew
+	f.append(31, 40) // the chain begins anew
 	f.equal("chains", 5, f.verify().Chains)
+}
+
+func testAsides(f *fixture) {
+	var entries []audit.Entry
+	for i := range 100 {
+		e := entry(i)
+		if i%2 == 0 {
+			e.Aside = []byte(fmt.Sprint("beside ", i))
+		}
+		entries = append(entries, e)
+	}
+	_, err := f.Append(f.Context(), entries)
+	f.equal("error", nil, err)
+	count := func(before time.Time) (n int) {
+		last := int64(-1)
+		for seq, err := range f.Asides(f.Context(), before) {
+			f.equal("error", nil, err)
+			f.equal("ascending and even", true, seq > last && seq%2 == 0)
+			last = seq
+			n++
+		}
+		return n
+	}
+	f.equal("all", 50, count(time.Time{}))
+	f.equal("early ones", 5, count(entries[10].Time))
+	body, err := f.Aside(f.Context(), 4)
+	f.equal("error", nil, err)
+	f.equal("beside entry 4", "beside 4", string(body))
+	body, err = f.Aside(f.Context(), 5)
+	f.equal("error", nil, err)
+	f.equal("beside entry 5", 0, len(body))
+	n, err := f.RemoveAsides(f.Context(), []int64{4, 4, 5, 6, 1000})
+	f.equal("error", nil, err)
+	f.equal("removed", int64(2), n)
+	n, err = f.Erase(f.Context(), []int64{8, 9}, nil)
+	f.equal("error", nil, err)
+	f.equal("erased", int64(2), n)
+	for _, seq := range []int64{4, 6, 8} {
+		body, err := f.Aside(f.Context(), seq)
+		f.equal("error", nil, err)
+		f.equal("what is removed", 0, len(body))
+	}
+	f.equal("left", 47, count(time.Time{}))
+	f.equal("erased entries", int64(2), f.verify().Erased)
 }
 
 func testConcurrent(f *fixture) {

@@ -133,6 +133,9 @@ func conditionOf(q audit.Query) *condition {
 	if q.To > 0 {
 		c.add("seq < ?", q.To)
 	}
+	if !q.Since.IsZero() {
+		c.add("length(salt) > 0 and time >= ?", micros(q.Since))
+	}
 	if !q.Before.IsZero() {
 		c.add("length(salt) > 0 and time < ?", micros(q.Before))
 	}
@@ -262,37 +265,4 @@ func (l *Log) Links(ctx context.Context) iter.Seq2[audit.Link, error] {
 		}, at)
 		return page, at, err
 	})
-}
-
-const (
-	eraseRows    = `update entry set salt = '', time = 0, chain = '', kind = '', subject = '', outcome = '', body = ''`
-	forgetChains = `update chain set name = id where name <> id and not exists
-	(select 1 from entry where entry.chain = chain.name and length(entry.salt) > 0)`
-)
-
-// Erase implements [audit.Erasable].
-func (l *Log) Erase(ctx context.Context, q audit.Query, note func(int64) audit.Entry) (erased int64, err error) {
-	o := &op{alone: true}
-	o.run = func(ctx context.Context, u *unit) error {
-		o.entries = nil
-		c := conditionOf(q)
-		c.text = append(c.text, "length(salt) > 0")
-		n, err := u.change(ctx, eraseRows+c.where(), c.args...)
-		if err != nil || n == 0 {
-			return err
-		}
-		erased = n
-		if _, err := u.change(ctx, forgetChains); err != nil {
-			return err
-		}
-		o.entries = []audit.Entry{note(n)}
-		if u.failed = check(o.entries); u.failed != nil {
-			return u.failed
-		}
-		return nil
-	}
-	if err := l.do(ctx, o); err != nil {
-		return 0, err
-	}
-	return erased, nil
 }

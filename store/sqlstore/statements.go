@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"iter"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,23 +102,35 @@ func (s *statements) insert(ctx context.Context, text string, cols int, values [
 
 // among runs a query for names, many at a time. The text has %s where the names go, in parentheses.
 func (s *statements) among(ctx context.Context, text string, names []string, scan func(*sql.Rows) error) error {
-	for len(names) > 0 {
-		size := sizes[0]
-		for _, smaller := range sizes[1:] {
-			if len(names) <= smaller {
-				size = smaller
-			}
-		}
-		args := make([]any, size)
-		for i := range args {
-			args[i] = names[min(i, len(names)-1)] // the last again where there are fewer
-		}
-		if err := s.query(ctx, strings.Replace(text, "%s", places(1, size), 1), scan, args...); err != nil {
+	for query, args := range batches(text, names) {
+		if err := s.query(ctx, query, scan, args...); err != nil {
 			return err
 		}
-		names = names[min(size, len(names)):]
 	}
 	return nil
+}
+
+// batches yields a text for values, as many of them at a time as one statement takes. The text has %s where they go, in
+// parentheses. Where there are fewer than places, the last comes again.
+func batches[T any](text string, values []T) iter.Seq2[string, []any] {
+	return func(yield func(string, []any) bool) {
+		for len(values) > 0 {
+			size := sizes[0]
+			for _, smaller := range sizes[1:] {
+				if len(values) <= smaller {
+					size = smaller
+				}
+			}
+			args := make([]any, size)
+			for i := range args {
+				args[i] = values[min(i, len(values)-1)]
+			}
+			if !yield(strings.Replace(text, "%s", places(1, size), 1), args) {
+				return
+			}
+			values = values[min(size, len(values)):]
+		}
+	}
 }
 
 // places returns the placeholders of rows: ($1, $2), ($3, $4).

@@ -221,11 +221,18 @@ func (u *unit) append(ctx context.Context, entries []audit.Entry) error {
 	}
 	u.head = u.batch.Head
 	rows := make([]any, 0, len(u.batch.Rows)*9)
+	var asides []any
 	for i := range u.batch.Rows {
 		r := &u.batch.Rows[i]
+		if r.Aside != nil {
+			asides = append(asides, r.Seq, micros(r.Time), r.Aside)
+		}
 		rows = append(rows, r.Seq, r.Leaf, r.Salt, micros(r.Time), r.Chain, r.Kind, r.Subject, r.Outcome, notNil(r.Body))
 	}
 	if err := u.insert(ctx, writeRows, 9, rows); err != nil {
+		return err
+	}
+	if err := u.insert(ctx, writeAsides, 3, asides); err != nil {
 		return err
 	}
 	var nodes []any
