@@ -164,7 +164,17 @@ type member struct {
 // start starts one. Its standard error goes to a file in the directory.
 func (c *counted) start(t *testing.T) *member {
 	t.Helper()
+	return c.startUnder(t)
+}
+
+// startUnder starts one as the last arguments of another program, if any.
+func (c *counted) startUnder(t *testing.T, program ...string) *member {
+	t.Helper()
 	m := &member{cmd: c.command("run", "--config", c.config), ended: make(chan struct{})}
+	if len(program) > 0 {
+		m.cmd.Args = append(program, m.cmd.Args...)
+		m.cmd.Path = program[0]
+	}
 	stderr, err := os.OpenFile(filepath.Join(c.dir, "stderr"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +207,17 @@ func (c *counted) start(t *testing.T) *member {
 func (m *member) kill() {
 	_ = m.cmd.Process.Kill()
 	<-m.ended
+}
+
+// end ends the program in an orderly way.
+func (m *member) end(t *testing.T) {
+	t.Helper()
+	m.in.Close()
+	select {
+	case <-m.ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("weir still runs")
+	}
 }
 
 // handshake sends what a host begins with. The answer to it has the id "hello".

@@ -28,26 +28,29 @@ func startFleet(t *testing.T, place, rules string) *fleet {
 	f := &fleet{state: newCounted(t, rules)}
 	f.state.store = places[place](t)
 	for range 2 {
-		host := &fleetHost{m: f.state.start(t), waiting: map[string]chan message{}}
-		go host.listen(t)
-		if _, err := io.WriteString(host.m.in, handshake); err != nil {
-			t.Fatal(err)
+		h, ready := greet(t, f.state.start(t))
+		if !ready {
+			t.Fatal("weir does not start")
 		}
-		f.hosts = append(f.hosts, host)
+		f.hosts = append(f.hosts, h)
 	}
 	return f
+}
+
+// greet returns the host of a weir, and whether that has answered it.
+func greet(t *testing.T, m *member) (h *fleetHost, ready bool) {
+	t.Helper()
+	h = &fleetHost{m: m, waiting: map[string]chan message{}}
+	go h.listen(t)
+	_, ready = h.do("hello", handshake)
+	return h, ready
 }
 
 // end ends all of them in an orderly way and returns what they have left.
 func (f *fleet) end(t *testing.T) *evidence {
 	t.Helper()
 	for _, host := range f.hosts {
-		host.m.in.Close()
-		select {
-		case <-host.m.ended:
-		case <-time.After(20 * time.Second):
-			t.Fatal("weir still runs")
-		}
+		host.m.end(t)
 	}
 	f.state.gone(t)
 	f.state.verify(t)
