@@ -82,6 +82,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if !o.Allowed() {
 		return o
 	}
+	g.expect(c, l)
 	if _, err := g.raise(ctx, c, state.Label, l); err != nil {
 		return withheld(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
+	"github.com/weir-mcp/weir/session"
 )
 
 // Bounds of what is remembered of sessions beside their labels.
@@ -32,8 +33,9 @@ type memories struct {
 
 // A memory is what is remembered of one agent session.
 type memory struct {
-	key  string
-	size int // as counted in memories.size
+	key    string
+	parent string // its key, "" if there is none
+	size   int    // as counted in memories.size
 
 	mu           sync.Mutex
 	index        *provenance.Index
@@ -44,12 +46,16 @@ type memory struct {
 	sent         int
 	calls        []time.Time // of the last minute
 	grants       map[string]grant
+
+	traced    bool // it has been asked where values come from
+	strangers bool // strangers' data entered the session here
 }
 
 // of returns the memory of a session, with the text that is trusted in every session.
-func (m *memories) of(key, trusted string, now time.Time) *memory {
+func (m *memories) of(ref session.Ref, trusted string, now time.Time) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	key := ref.Key
 	if e, ok := m.all[key]; ok {
 		m.order.MoveToFront(e)
 		return e.Value.(*memory)
@@ -58,7 +64,7 @@ func (m *memories) of(key, trusted string, now time.Time) *memory {
 		m.all = map[string]*list.Element{}
 	}
 	s := &memory{
-		key: key, index: provenance.New(provenance.Options{}), messages: map[[sha256.Size]byte]bool{},
+		key: key, parent: ref.Parent, index: provenance.New(provenance.Options{}), messages: map[[sha256.Size]byte]bool{},
 		destinations: map[string]bool{}, grants: map[string]grant{},
 	}
 	if trusted != "" {
@@ -99,6 +105,33 @@ func (m *memories) change(s *memory, f func()) {
 	if _, ok := m.all[s.key]; ok {
 		m.account(s)
 	}
+}
+
+// above calls f with the memories of the session's ancestors, as far as there are any, each of them locked.
+func (m *memories) above(ref session.Ref, f func(*memory)) {
+	const deepest = 64
+	for key, n := ref.Parent, 0; key != "" && n < deepest; n++ {
+		m.mu.Lock()
+		e, ok := m.all[key]
+		m.mu.Unlock()
+		if !ok {
+			return
+		}
+		s := e.Value.(*memory)
+		s.mu.Lock()
+		f(s)
+		s.mu.Unlock()
+		key = s.parent
+	}
+}
+
+// doubt has the index take nothing for trusted that may be strangers' text come back, if the session was, or may have been,
+// given such text and passed it on elsewhere: before this memory began, in another process, in a session below or above it.
+func (s *memory) doubt(f *policy.SessionFacts) {
+	if f.Label.Untrusted && (!s.traced || !s.strangers || f.Calls > s.noted) {
+		s.index.Doubt()
+	}
+	s.traced = true
 }
 
 // hear takes in what the user wrote. The same text again is the same message, sent along with another request. It reports

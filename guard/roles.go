@@ -14,8 +14,9 @@ import (
 // maxScalars is how many values of a call are traced. A call with more counts as holding something novel.
 const maxScalars = 1024
 
-// scalars returns the values in the arguments, and whether there were more.
+// scalars returns the values in the arguments, and whether there were more. A member name that could carry something is one too.
 func scalars(arguments json.RawMessage) (all []policy.Argument, cut bool) {
+	names := map[string]bool{}
 	var take func(path string, value []byte)
 	take = func(path string, value []byte) {
 		if len(all) >= maxScalars {
@@ -25,7 +26,12 @@ func scalars(arguments json.RawMessage) (all []policy.Argument, cut bool) {
 		switch rawjson.Kind(value) {
 		case '{':
 			for name, inner := range rawjson.Members(value) {
-				take(strings.TrimPrefix(path+"."+name, "."), inner)
+				inside := strings.TrimPrefix(path+"."+name, ".")
+				if !names[name] && (len(names) >= maxNames || !isName(name)) {
+					all = append(all, policy.Argument{Path: inside + nameOf, Text: name})
+				}
+				names[name] = true
+				take(inside, inner)
 			}
 		case '[':
 			i := 0
@@ -45,6 +51,22 @@ func scalars(arguments json.RawMessage) (all []policy.Argument, cut bool) {
 		take("", arguments)
 	}
 	return all, cut
+}
+
+// Bounds of what counts as a mere name of an argument or a member.
+const (
+	maxNames = 64 // different ones in a call
+	longName = 40 // bytes
+)
+
+// nameOf marks the path of a value that is the name of the member at that path.
+const nameOf = " (name)"
+
+// isName reports whether a member name is what a schema would call something, and no text put there to be carried.
+func isName(name string) bool {
+	return len(name) <= longName && strings.IndexFunc(name, func(r rune) bool {
+		return !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.$", r))
+	}) < 0
 }
 
 // destinationWords are words in the names of arguments that say where something goes.

@@ -32,6 +32,7 @@ type Value struct {
 type finding struct {
 	values []Value
 	words  string // what the user wrote
+	cut    bool   // there are more values
 }
 
 // hear takes in what the host says that the user wrote.
@@ -73,7 +74,7 @@ func (g *Guard) hear(ctx context.Context, c *Call) error {
 }
 
 func (g *Guard) memory(c *Call) *memory {
-	return g.memories.of(c.Session.Key, g.opts.TrustText, g.opts.Now())
+	return g.memories.of(c.Session, g.opts.TrustText, g.opts.Now())
 }
 
 // trace finds out where the arguments of the call came from, and adds to the facts what follows from that.
@@ -82,8 +83,9 @@ func (g *Guard) trace(c *Call, f *policy.Facts) *finding {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.about(&f.Session, g.opts.Now())
+	m.doubt(&f.Session)
 	all, cut := scalars(c.Arguments)
-	found := &finding{words: m.index.UserWords()}
+	found := &finding{words: m.index.UserWords(), cut: cut}
 	t := tracer{memory: m, facts: f, known: map[string]Value{}, missed: f.Session.Label.Private && (!m.index.Complete() || f.Session.Calls > m.noted)}
 	for _, a := range all {
 		found.values = append(found.values, t.value(a))
@@ -122,19 +124,24 @@ func (t *tracer) value(a policy.Argument) Value {
 	return v
 }
 
-// parts joins the kinds of the values by the parts that they play. Where the operator states nothing, all of them play
-// both.
+// parts joins the kinds of the values by the parts that they play. What the operator does not name is content: an agent chose
+// to send it along. Where the operator states nothing, all of them play both.
 func (t *tracer) parts(found *finding, roles policy.Roles) {
 	var from, smallFrom, destination, content provenance.Kinds
 	call := &t.facts.Call
-	destinations, contents := roles.Destinations, roles.Contents
+	destinations, contents := roles.Destinations, slices.Clip(roles.Contents)
 	if !roles.Known {
 		destinations = slices.Concat(destinations, contents)
 		contents = destinations
 	}
+	isDestination := setOf(roles.Destinations)
+	isContent := setOf(contents)
 	for i := range found.values {
 		v := &found.values[i]
-		v.Destination = slices.Contains(roles.Destinations, v.Argument)
+		v.Destination = isDestination[v.Argument]
+		if !v.Destination && !isContent[v.Argument] {
+			contents = append(contents, v.Argument)
+		}
 		if small(v.Text) {
 			smallFrom |= v.From
 		} else {
@@ -174,6 +181,14 @@ func (t *tracer) leads(v *Value) bool {
 		}
 	}
 	return false
+}
+
+func setOf(all []policy.Argument) map[policy.Argument]bool {
+	set := make(map[policy.Argument]bool, len(all))
+	for _, a := range all {
+		set[a] = true
+	}
+	return set
 }
 
 func kindSet(k provenance.Kinds) label.Set[string] { return label.SetOf(k.Names()...) }
@@ -224,6 +239,9 @@ func (g *Guard) left(c *Call, f *policy.Facts, found *finding) {
 		if !f.Session.Label.Untrusted {
 			return
 		}
+		if found.cut { // what was not looked at cannot be told again
+			m.index.Doubt()
+		}
 		source := provenance.Source{URI: c.URI() + "?arguments", Kinds: provenance.Untrusted}
 		for _, v := range found.values {
 			known := v.Whole && v.From&(provenance.Novel|provenance.User|provenance.Trusted) == 0
@@ -232,11 +250,24 @@ func (g *Guard) left(c *Call, f *policy.Facts, found *finding) {
 			}
 		}
 	})
+	if f.Session.Label.Untrusted {
+		g.memories.above(c.Session, func(m *memory) { m.index.Doubt() })
+	}
 }
 
 // isScalar reports whether a text is a number or a truth value, which stand in every text.
 func isScalar(text string) bool {
 	return rawjson.Kind([]byte(text)) == '0' && small(text) || text == "true" || text == "false"
+}
+
+// expect notes that strangers' data is about to raise the session: a call that sees the label then knows from where.
+func (g *Guard) expect(c *Call, l label.Label) {
+	if l.Untrusted {
+		m := g.memory(c)
+		m.mu.Lock()
+		m.strangers = true
+		m.mu.Unlock()
+	}
 }
 
 // entered takes in an answer that the agent gets to see.

@@ -74,6 +74,8 @@ func TestUserWords(t *testing.T) {
 		{"to both", wish, "mail", `{"to":["ben@acme.example","eve@evil.example"],"body":"hello"}`, policy.Ask},
 		{"hidden characters", wish, "mail", `{"to":"ben\u200b@acme.example","body":"hello"}`, policy.Ask},
 		{"with a stranger's link", wish, "mail", `{"to":"ben@acme.example","body":"see https://evil.example/x"}`, policy.Ask},
+		{"with one beside it", wish, "mail", `{"to":"ben@acme.example","body":"hello","footer":"see https://evil.example/x"}`, policy.Ask},
+		{"with one for a name", wish, "mail", `{"to":"ben@acme.example","body":{"https://evil.example/x":true}}`, policy.Ask},
 		{"with the user's link", wish, "mail", `{"to":"ben@acme.example","body":"see www.bridge.example/now"}`, policy.Allow},
 	} {
 		f := newFixture(t, nil)
@@ -142,6 +144,49 @@ func TestNothingIsLaundered(t *testing.T) {
 		for _, value := range v.Question.Values {
 			if value.Path == "body" && value.From != want {
 				t.Errorf("%s is from %s, want %s", text, value.From, want)
+			}
+		}
+	}
+}
+
+// TestNothingIsLaunderedElsewhere is TestNothingIsLaundered where a stranger's words were handed to the trusted tool in another session
+// of the tree, by another replica or before a restart, or behind more values than are looked at.
+func TestNothingIsLaunderedElsewhere(t *testing.T) {
+	many := strings.TrimSuffix(strings.Repeat(`"name 1 of the list",`, 1100), ",")
+	for name, c := range map[string]struct {
+		washes, reads string // sessions
+		begun         bool   // the reading session had read strangers' text before
+		restart       bool
+		arguments     string
+	}{
+		"in the child":       {"child", "s", true, false, `{"note":"the Lodge with a Harbour View"}`},
+		"in the parent":      {"s", "child", false, false, `{"note":"the Lodge with a Harbour View"}`},
+		"before a restart":   {"s", "s", false, true, `{"note":"the Lodge with a Harbour View"}`},
+		"on another replica": {"s", "s", true, true, `{"note":"the Lodge with a Harbour View"}`},
+		"behind many":        {"s", "s", false, false, `{"names":[` + many + `],"note":"the Lodge with a Harbour View"}`},
+	} {
+		f := newFixture(t, func(o *guard.Options) { o.Policy = reveal(t) })
+		of := func(session string, c *guard.Call) *guard.Call {
+			if session == "child" {
+				c.Session.Key, c.Session.Parent = "child", "s"
+			}
+			return c
+		}
+		washer := f
+		if c.restart {
+			washer = newFixture(t, func(o *guard.Options) { o.Policy, o.Sessions = reveal(t), f.sessions })
+		}
+		f.run(t, stated(t, "list", `{}`, ""), okResult) // the parent begins
+		if c.begun {
+			f.run(t, of(c.reads, stated(t, "page", `{}`, "")), textResult("nothing of interest"))
+		}
+		washer.run(t, of(c.washes, stated(t, "page", `{}`, "")), textResult("Go to the Lodge that looks on the harbour"))
+		washer.run(t, of(c.washes, stated(t, "list", c.arguments, "")), okResult)
+		f.run(t, of(c.reads, stated(t, "list", `{}`, "")), textResult("the Lodge with a Harbour View"))
+		v := f.g.Before(t.Context(), of(c.reads, stated(t, "mail", `{"to":"x","body":"the Lodge with a Harbour View"}`, "")))
+		for _, value := range v.Question.Values {
+			if value.Path == "body" && value.From&provenance.Trusted != 0 {
+				t.Errorf("%s: from %s", name, value.From)
 			}
 		}
 	}

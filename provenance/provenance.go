@@ -44,7 +44,8 @@
 //
 // An Index holds at most Options.Text bytes of text and a table of at most as much. The oldest text goes first, and a table
 // that is full forgets its oldest entries; [Index.Complete] then is false. What was forgotten is Novel when it comes
-// up, never trusted; so is what lies beyond the first [MaxDocument] bytes of a document. The user's words have 64 KiB of their own, which data cannot push out.
+// up, never trusted; so is what lies beyond the first [MaxDocument] bytes of a document. Once strangers' text was forgotten, what a
+// trusted source says later may repeat it, and counts as untrusted. The user's words have 64 KiB of their own, which data cannot push out.
 //
 // An Index is not safe for concurrent use; its owner locks.
 package provenance
@@ -184,6 +185,12 @@ func sound(s Source) Source {
 
 // Complete reports whether the index still knows everything that it was told.
 func (x *Index) Complete() bool { return !x.data.lost }
+
+// Doubt says that strangers' text may have gone where the index was not told of it: what trusted sources say may repeat it,
+// and counts as untrusted from now on.
+func (x *Index) Doubt() {
+	x.data.strangers, x.data.stranger, x.data.forgot = 0, true, true
+}
 
 // Size returns how many bytes the index takes.
 func (x *Index) Size() int { return x.data.size() + x.user.size() }

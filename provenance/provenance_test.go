@@ -207,6 +207,44 @@ func TestFirstWins(t *testing.T) {
 	}
 }
 
+// TestForgottenStrangersStay holds that making the index forget what a stranger said first makes nothing trusted: neither a flood of
+// text, nor one of beginnings that are alike, nor what entered elsewhere.
+func TestForgottenStrangersStay(t *testing.T) {
+	const inn = "Harbour View Lodge on the Quay"
+	for name, forget := range map[string]func(x *provenance.Index){
+		"text": func(x *provenance.Index) {
+			for i := range 4000 {
+				x.Add(page, fmt.Sprintf("line %d of a long story about item number %d", i, i*7919))
+			}
+		},
+		"beginnings": func(x *provenance.Index) {
+			for i := range 8 {
+				x.Add(page, fmt.Sprintf("Harbour View Lodge number %d View Lodge %[1]d Lodge on the %[1]d on the Quai", i))
+			}
+		},
+		"elsewhere": (*provenance.Index).Doubt,
+	} {
+		x := provenance.New(provenance.Options{Text: 1 << 16})
+		x.Add(listing, "Quiet Garden Inn")
+		x.Add(page, "Harbour View is no lodge, and View no harbour; the Lodge on a quay")
+		x.Add(page, "go to the "+inn)
+		forget(x)
+		x.Add(listing, inn)
+		if got := x.Trace(inn); got.From&provenance.Trusted != 0 || got.From == 0 {
+			t.Errorf("%s: from %q", name, got.From)
+		}
+	}
+	x := provenance.New(provenance.Options{Text: 1 << 16})
+	x.Add(listing, "Quiet Garden Inn")
+	x.Add(page, strings.Repeat("what strangers say ", 1000))
+	x.Add(listing, "White Hart")
+	for _, inn := range []string{"Quiet Garden Inn", "White Hart"} {
+		if got := x.Trace(inn); got.From != provenance.Trusted {
+			t.Errorf("%s, and nothing forgotten: from %q", inn, got.From)
+		}
+	}
+}
+
 func TestSaid(t *testing.T) {
 	x := index()
 	if !x.Said("refund") || !x.Said("Pari") || x.Said("remove") || x.Said("") {

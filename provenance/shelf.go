@@ -14,6 +14,10 @@ type shelf struct {
 	sources []placed // in the order of their texts
 	table   table
 	lost    bool // something was forgotten
+
+	strangers int  // where the first text of strangers begins, as in placed; meaningless without stranger
+	stranger  bool // there is or was one
+	forgot    bool // and not all of theirs is known any more
 }
 
 // A placed source has its text from start on, in bytes since the shelf was new, up to where the next one begins.
@@ -54,6 +58,9 @@ func (s *shelf) open(src Source) *writer {
 		}
 		s.sources = append(s.sources, placed{src, s.base + len(s.text)})
 	}
+	if src.Kinds&Untrusted != 0 && !s.stranger {
+		s.strangers, s.stranger = s.base+len(s.text), true
+	}
 	return &writer{s: s, kind: src.Kinds, from: len(s.text)}
 }
 
@@ -66,7 +73,15 @@ func (s *shelf) drop(n int) {
 	s.base += n
 	s.lost = true
 	first := s.at(s.base)
+	for _, gone := range s.sources[:max(first, 0)+1] {
+		s.forgot = s.forgot || gone.Kinds&Untrusted != 0
+	}
 	s.sources = s.sources[:copy(s.sources, s.sources[max(first, 0):])]
+}
+
+// doubts reports whether what a trusted source says at the place may be what a stranger had said before, which was forgotten.
+func (s *shelf) doubts(place int) bool {
+	return (s.forgot || s.table.forgot) && s.stranger && place >= s.strangers
 }
 
 // at returns the index of the source that has the place, and -1 if there is none.
@@ -121,7 +136,7 @@ func (w *writer) makeRoom() {
 	w.from -= quarter
 	if s.base > farthest {
 		s.text, s.sources = s.text[:0], append(s.sources[:0], placed{s.sources[len(s.sources)-1].Source, 0})
-		s.base, w.from = 0, 0
+		s.base, w.from, s.strangers = 0, 0, 0
 		s.table = table{most: s.table.most}
 	}
 }

@@ -25,6 +25,7 @@ type table struct {
 	most    int
 	used    int
 	lost    bool
+	forgot  bool // an entry of strangers' text is among what was lost
 
 	touched uint32 // makes the reading of memory ahead of its use count
 }
@@ -101,6 +102,7 @@ func (t *table) put(p place, kind Kinds) {
 		return
 	default:
 		t.lost = true
+		t.forgot = t.forgot || Kinds(b.keys[oldest]&kindMask)&Untrusted != 0
 	}
 	b.keys[oldest], b.places[oldest] = key, at
 }
@@ -130,16 +132,36 @@ func (t *table) grow() bool {
 	return true
 }
 
+// A spot is where a piece may begin.
+type spot struct {
+	at   int  // in bytes since the shelf was new
+	late bool // strangers had this beginning before, and so often that not all of their places are known
+}
+
 // find appends the places of entries with the hash.
-func (t *table) find(hash uint32, places []int) []int {
+func (t *table) find(hash uint32, spots []spot) []spot {
 	if len(t.buckets) == 0 {
-		return places
+		return spots
 	}
-	b := t.bucketOf(hash)
+	b, from := t.bucketOf(hash), len(spots)
+	var theirs [2]struct{ n, first int } // of strangers, by whether it is private
 	for i, key := range b.keys {
-		if key&^kindMask == hash && b.places[i] != 0 {
-			places = append(places, int(b.places[i])-1)
+		if key&^kindMask != hash || b.places[i] == 0 {
+			continue
+		}
+		at := int(b.places[i]) - 1
+		spots = append(spots, spot{at: at})
+		if kind := Kinds(key & kindMask); kind&Untrusted != 0 {
+			o := &theirs[min(kind&Private, 1)]
+			if o.n++; o.n == 1 || at < o.first {
+				o.first = at
+			}
 		}
 	}
-	return places
+	for i := range spots[from:] {
+		for _, o := range theirs {
+			spots[from+i].late = spots[from+i].late || (o.n >= alike && spots[from+i].at > o.first)
+		}
+	}
+	return spots
 }

@@ -30,13 +30,13 @@ func newValue(text []byte) *value { return &value{text, normal(text)} }
 // tile covers the value with the longest pieces, from left to right.
 func (x *Index) tile(v *value, how How) Trace {
 	var t Trace
-	places := make([]int, 0, 2*slots)
+	spots := make([]spot, 0, 2*slots)
 	for i := 0; i < len(v.norm); {
 		if !v.looksAt(i) {
 			i++
 			continue
 		}
-		p := x.best(v, i, places)
+		p := x.best(v, i, spots)
 		if !v.counts(p) {
 			if v.begins[i] && !v.neutral(i) {
 				t.From |= Novel
@@ -109,14 +109,14 @@ func (v *value) neutral(i int) bool { return common[string(v.norm[i:v.wordEnd(i)
 
 // best returns the longest piece that begins at i. Of pieces of one length the one that the user wrote comes first, then the
 // one that came first: who says the same later does not make it theirs.
-func (x *Index) best(v *value, i int, places []int) (best piece) {
+func (x *Index) best(v *value, i int, spots []spot) (best piece) {
 	if v.begins[i] {
 		best = x.user.longest(v, i)
 	}
-	places = x.data.find(v, i, places[:0])
-	for _, place := range places {
-		p := x.data.piece(v, i, place)
-		p.place = place
+	spots = x.data.find(v, i, spots[:0])
+	for _, at := range spots {
+		p := x.data.piece(v, i, at)
+		p.place = at.at
 		if p.end > best.end || (p.end == best.end && p.end > 0 && p.before(best)) {
 			best = p
 		}
@@ -137,18 +137,18 @@ func (p *piece) before(o piece) bool {
 	return p.kinds&Private < o.kinds&Private || (p.kinds == o.kinds && p.place < o.place)
 }
 
-// find appends the places where a piece may begin that begins at i in the value.
-func (s *shelf) find(v *value, i int, places []int) []int {
+// find appends where a piece may begin that begins at i in the value.
+func (s *shelf) find(v *value, i int, spots []spot) []spot {
 	if len(v.norm)-i >= gram {
-		places = s.table.find(hashGram(packed(v.norm[i:i+gram])), places)
+		spots = s.table.find(hashGram(packed(v.norm[i:i+gram])), spots)
 	}
 	if !v.begins[i] {
-		return places
+		return spots
 	}
 	if end := v.wordEnd(i); end-i < gram && end-i >= shortestWord {
-		places = s.table.find(hashWord(packed(v.norm[i:end]), end-i), places)
+		spots = s.table.find(hashWord(packed(v.norm[i:end]), end-i), spots)
 	}
-	return places
+	return spots
 }
 
 func packed(b []byte) (n uint64) {
@@ -158,8 +158,9 @@ func packed(b []byte) (n uint64) {
 	return n
 }
 
-// piece compares the value at i with the text at the place.
-func (s *shelf) piece(v *value, i, place int) piece {
+// piece compares the value at i with the text at the spot.
+func (s *shelf) piece(v *value, i int, spot spot) piece {
+	place := spot.at
 	text, src, ok := s.reach(place)
 	if !ok {
 		return piece{}
@@ -171,7 +172,9 @@ func (s *shelf) piece(v *value, i, place int) piece {
 		p.loose = p.end == 0 || v.verbatim(i, text, at).end < p.end
 	} else if exact := v.verbatim(i, text, at); exact.end >= p.end && exact.end > 0 {
 		exact.source, exact.kinds = src.Source, src.Kinds
-		p = exact
+		if p = exact; spot.late || s.doubts(place) {
+			p.kinds = src.Kinds&Private | Untrusted
+		}
 	} else {
 		p.kinds = src.Kinds&Private | Novel
 	}
