@@ -11,7 +11,7 @@ import (
 
 var (
 	kills  = flag.Int("e2e.kills", 60, "how often TestCrashes kills the program")
-	within = flag.Duration("e2e.within", 2*time.Minute, "after how long TestCrashes begins no other kill")
+	within = flag.Duration("e2e.within", 2*time.Minute, "after how long TestCrashes and TestDiskErrors begin nothing more")
 )
 
 // killsEach is how many kills one state directory goes through.

@@ -57,19 +57,21 @@ func TestDiskErrors(t *testing.T) {
 	seed := rand.Uint64()
 	d := &disk{random: rand.New(rand.NewPCG(seed, 0))}
 	all := d.plan(t)
+	possible := len(all)
 	d.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	if *faults >= 0 && *faults < len(all) {
 		all = all[:*faults]
 	}
-	for i, f := range all {
+	for i, began := 0, time.Now(); i < len(all) && time.Since(began) < *within; i++ {
+		f := all[i]
 		d.run(t, f)
 		if t.Failed() {
 			t.Fatalf("after %d faults: %v, seed %d", i, f, seed)
 		}
 	}
 	slices.Sort(d.starts)
-	t.Logf("%d faults, %d calls of the system failed; of %d calls %d were answered, %d refused, %d saw the program end; %d starts failed",
-		len(all), d.injected, d.calls, d.answered, d.refused, d.cut, d.unready)
+	t.Logf("%d faults of %d; %d calls of the system failed; of %d calls %d were answered, %d refused, %d saw the program end; %d starts failed",
+		len(d.starts), possible, d.injected, d.calls, d.answered, d.refused, d.cut, d.unready)
 	if d.injected == 0 || d.refused+d.unready == 0 {
 		t.Fatal("nothing failed")
 	}
@@ -280,15 +282,7 @@ func TestDiskFull(t *testing.T) {
 	if !ready {
 		t.Fatal("weir does not start")
 	}
-	refused := func() (n int) {
-		for _, o := range h.all {
-			if o.refused {
-				n++
-			}
-		}
-		return n
-	}
-	for i := 0; refused() == 0; i++ {
+	for i := 0; h.refused() == 0; i++ {
 		if d.callEffects(t, caller, h, name("filling", i)); i == 1000 {
 			t.Fatal("there is still room")
 		}
@@ -297,10 +291,10 @@ func TestDiskFull(t *testing.T) {
 	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
 		t.Fatal(err)
 	}
-	before := refused()
+	before := h.refused()
 	d.callEffects(t, caller, h, "room")
-	if refused() != before {
-		t.Errorf("%d calls were refused when there was room, %d before", refused()-before, before)
+	if h.refused() != before {
+		t.Errorf("%d calls were refused when there was room, %d before", h.refused()-before, before)
 	}
 	c.killWeir(t)
 	caller.m.end(t)
@@ -311,7 +305,7 @@ func TestDiskFull(t *testing.T) {
 	d.callEffects(t, again, h, "again")
 	again.m.end(t)
 	c.check(t, h)
-	t.Logf("%d calls, %d refused", len(h.all), refused())
+	t.Logf("%d calls, %d refused", len(h.all), h.refused())
 }
 
 // callEffects makes calls that have effects, in one session that raises nothing.

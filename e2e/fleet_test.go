@@ -1,10 +1,9 @@
 package e2e
 
 import (
-	"encoding/json"
 	"io"
 	"math/rand/v2"
-	"slices"
+	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -13,21 +12,31 @@ import (
 
 // A fleet is some weir on one store, each with a host.
 type fleet struct {
-	state *counted
-	hosts []*fleetHost
+	state  *counted
+	hosts  []*fleetHost
+	server *postgres // nil for the file in the state directory
 }
 
-// places are where a fleet keeps its state: a place for --store, empty for the file in the state directory.
-var places = map[string]func(*testing.T) string{
-	"SQLite":     func(*testing.T) string { return "" },
-	"PostgreSQL": startPostgres,
+// A fleetKind is where a fleet keeps its state, and how many it is.
+type fleetKind struct {
+	postgres bool
+	weirs    int
 }
 
-func startFleet(t *testing.T, place, rules string) *fleet {
+var fleets = map[string]fleetKind{
+	"SQLite":          {false, 2},
+	"PostgreSQL":      {true, 2},
+	"PostgreSQL five": {true, 5},
+}
+
+func (k fleetKind) start(t *testing.T, rules string) *fleet {
 	t.Helper()
 	f := &fleet{state: newCounted(t, rules)}
-	f.state.store = places[place](t)
-	for range 2 {
+	if k.postgres {
+		f.server = startPostgres(t)
+		f.state.store = f.server.place()
+	}
+	for range k.weirs {
 		h, ready := greet(t, f.state.start(t))
 		if !ready {
 			t.Fatal("weir does not start")
@@ -106,16 +115,20 @@ const (
 	fleetSessions = 12
 )
 
-// TestFleet has two weir on one store make calls in the same agent sessions, while they are paused now and then. No decision
-// may ignore a label that came with a result before its call was sent, whichever weir handed that on.
+// TestFleet has some weir on one store make calls in the same agent sessions, while they are paused now and then, the server
+// of the store cuts their connections, and it ends and comes back. No decision may ignore a label that came with a
+// result before its call was sent, whichever weir handed that on.
 func TestFleet(t *testing.T) {
 	needEnabled(t)
-	for place := range places {
-		t.Run(place, func(t *testing.T) {
-			f, h := startFleet(t, place, secretsStay), newHistory()
-			var callers, pauses sync.WaitGroup
+	for name, kind := range fleets {
+		t.Run(name, func(t *testing.T) {
+			f, h := kind.start(t, secretsStay), newHistory()
+			var callers, troubles sync.WaitGroup
 			over := make(chan struct{})
-			pauses.Go(func() { f.pause(over) })
+			troubles.Go(func() { f.pause(over) })
+			if f.server != nil {
+				troubles.Go(func() { f.server.trouble(t, over) })
+			}
 			for by, host := range f.hosts {
 				for i := range fleetCallers {
 					callers.Go(func() { host.call(t, h, by, i) })
@@ -123,15 +136,35 @@ func TestFleet(t *testing.T) {
 			}
 			callers.Wait()
 			close(over)
-			pauses.Wait()
+			troubles.Wait()
 			e := f.end(t)
 			h.check(t, e)
-			pairs := h.checkDecisions(t, e)
-			if len(h.all) != 2*fleetCallers*fleetCalls || pairs == 0 || len(e.effects) == 0 {
-				t.Fatalf("%d calls, %d effects, %d pairs", len(h.all), len(e.effects), pairs)
+			pairs, refused := h.checkDecisions(t, e), h.refused()
+			if len(h.all) != kind.weirs*fleetCallers*fleetCalls || pairs == 0 || len(e.effects) == 0 || refused > len(h.all)*3/4 {
+				t.Fatalf("%d calls, %d refused, %d effects, %d pairs", len(h.all), refused, len(e.effects), pairs)
 			}
-			t.Logf("%d calls, %d effects; %d times a label was acknowledged by one weir before another decided", len(h.all), len(e.effects), pairs)
+			t.Logf("%d calls, %d refused, %d effects; %d times a label was acknowledged by one weir before another decided",
+				len(h.all), refused, len(e.effects), pairs)
 		})
+	}
+}
+
+// trouble cuts the connections of all weir now and then, and ends the server, in an orderly way or not, until all is over.
+func (p *postgres) trouble(t *testing.T, over <-chan struct{}) {
+	for i := 1; ; i++ {
+		select {
+		case <-over:
+			return
+		case <-time.After(200*time.Millisecond + rand.N(500*time.Millisecond)):
+		}
+		switch i % 4 {
+		case 0:
+			p.stop([]os.Signal{syscall.SIGINT, syscall.SIGQUIT}[i/4%2])
+			time.Sleep(rand.N(200 * time.Millisecond))
+			p.start(t)
+		default:
+			p.cut()
+		}
 	}
 }
 
@@ -171,65 +204,4 @@ func (f *fleet) pause(over <-chan struct{}) {
 		time.Sleep(time.Duration(rand.Int64N(int64(100 * time.Millisecond))))
 		_ = p.Signal(syscall.SIGCONT)
 	}
-}
-
-// payingAsks is a policy under which a person decides about each payment.
-const payingAsks = `
-  - {name: paying-asks, when: call, if: tool.name == "pay", effect: ask, message: paying needs a person}
-`
-
-// TestFleetApprovals has a person accept a call that then arrives at two weir at the same time, again and again, and in the
-// same session too, so that all but the acceptance stays the same. Each acceptance is used once.
-func TestFleetApprovals(t *testing.T) {
-	needEnabled(t)
-	const sessions, rounds, callers = 4, 4, 4
-	for place := range places {
-		t.Run(place, func(t *testing.T) {
-			f := startFleet(t, place, payingAsks)
-			for i := range sessions {
-				o := &operation{tool: "pay", session: name("session", i)}
-				o.ID, o.Unseen = name("payment", i), true
-				for r := range rounds {
-					f.hosts[r%2].do("first", o.request("first"))
-					f.accept(t)
-					f.together(callers, o)
-				}
-			}
-			e := f.end(t)
-			used, effects := e.checkApprovals(t), 0
-			for id, n := range e.effects {
-				effects += n
-				if n < rounds-1 {
-					t.Errorf("%s happened %d times, in %d rounds", id, n, rounds)
-				}
-			}
-			if effects != used || len(e.effects) != sessions {
-				t.Errorf("%d effects in %d sessions, %d acceptances used", effects, len(e.effects), used)
-			}
-			t.Logf("%d acceptances used, %d effects", used, effects)
-		})
-	}
-}
-
-// accept has a person accept everything that waits, on the command line.
-func (f *fleet) accept(t *testing.T) {
-	t.Helper()
-	var list struct{ Questions []struct{ ID string } }
-	out := f.state.output(t, "approvals", "--json")
-	if err := json.Unmarshal(out, &list); err != nil || len(list.Questions) == 0 {
-		t.Fatalf("no question waits: %v in %.500s", err, out)
-	}
-	for _, q := range list.Questions {
-		f.state.output(t, "approve", q.ID)
-	}
-}
-
-// together has all hosts make the same call at one time, so many times each.
-func (f *fleet) together(times int, o *operation) {
-	var all sync.WaitGroup
-	for _, host := range slices.Repeat(f.hosts, times) {
-		id := name("again", rand.Uint64())
-		all.Go(func() { host.do(id, o.request(id)) })
-	}
-	all.Wait()
 }

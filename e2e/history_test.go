@@ -84,6 +84,16 @@ func (h *history) answer(t *testing.T, id string, m message) {
 	}
 }
 
+// refused counts the operations that were.
+func (h *history) refused() (n int) {
+	for _, o := range h.all {
+		if o.refused {
+			n++
+		}
+	}
+	return n
+}
+
 // attribution returns that of a result's annotations.
 func attribution(m message) []string {
 	meta, _ := m.Result["_meta"].(object)

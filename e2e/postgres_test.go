@@ -15,9 +15,15 @@ import (
 
 var postgresBin = flag.String("e2e.postgres", "", "the directory of PostgreSQL's programs; without it a fleet is tested on SQLite only")
 
-// startPostgres starts a server of the test's own, on a unix socket, and returns the place of a database on it. It does not
-// run as root: then the user postgres runs it.
-func startPostgres(t *testing.T) string {
+// A postgres is a server of a test's own, on a unix socket.
+type postgres struct {
+	dir    string
+	as     *syscall.SysProcAttr
+	server *exec.Cmd
+}
+
+// startPostgres starts one. It does not run as root: then the user postgres runs it.
+func startPostgres(t *testing.T) *postgres {
 	t.Helper()
 	if *postgresBin == "" {
 		t.Skip("-e2e.postgres is not set")
@@ -27,37 +33,60 @@ func startPostgres(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	as := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	p := &postgres{dir: dir, as: &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}}
 	if os.Geteuid() == 0 {
-		as.Credential = postgresUser(t)
-		if err := os.Chown(dir, int(as.Credential.Uid), int(as.Credential.Gid)); err != nil {
+		p.as.Credential = postgresUser(t)
+		if err := os.Chown(dir, int(p.as.Credential.Uid), int(p.as.Credential.Gid)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	command := func(program string, args ...string) *exec.Cmd {
-		cmd := exec.Command(filepath.Join(*postgresBin, program), args...)
-		cmd.SysProcAttr, cmd.Dir = as, dir
-		return cmd
-	}
-	data := filepath.Join(dir, "data")
-	out, err := command("initdb", "-D", data, "-U", "weir", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
+	out, err := p.command("initdb", "-D", p.data(), "-U", "weir", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
 	if err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
-	server := command("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=200")
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
+	p.start(t)
+	t.Cleanup(func() { p.stop(syscall.SIGQUIT) })
+	return p
+}
+
+// place names a database on it, for --store.
+func (p *postgres) place() string {
+	return "postgres://weir@/postgres?" + url.Values{"host": {p.dir}, "sslmode": {"disable"}}.Encode()
+}
+
+func (p *postgres) data() string { return filepath.Join(p.dir, "data") }
+
+func (p *postgres) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(*postgresBin, program), args...)
+	cmd.SysProcAttr, cmd.Dir = p.as, p.dir
+	return cmd
+}
+
+func (p *postgres) start(t *testing.T) {
+	t.Helper()
+	p.server = p.command("postgres", "-D", p.data(), "-k", p.dir, "-c", "listen_addresses=", "-c", "max_connections=200")
+	if err := p.server.Start(); err != nil {
+		t.Errorf("starting PostgreSQL: %v", err)
+		return
 	}
-	t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGQUIT)
-		_ = server.Wait()
-	})
-	for deadline := time.Now().Add(time.Minute); command("pg_isready", "-q", "-h", dir, "-U", "weir").Run() != nil; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); p.command("pg_isready", "-q", "-h", p.dir, "-U", "weir").Run() != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("PostgreSQL does not start")
+			t.Error("PostgreSQL does not start")
+			return
 		}
 	}
-	return "postgres://weir@/postgres?" + url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()
+}
+
+// stop ends the server: by SIGINT in an orderly way that waits for nobody, by SIGQUIT as in a crash.
+func (p *postgres) stop(how os.Signal) {
+	_ = p.server.Process.Signal(how)
+	_ = p.server.Wait()
+}
+
+// cut ends all connections of weir.
+func (p *postgres) cut() {
+	const cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'weir'"
+	_ = p.command("psql", "-q", "-h", p.dir, "-U", "weir", "-d", "postgres", "-c", cut).Run() // none, if the server is down
 }
 
 func postgresUser(t *testing.T) *syscall.Credential {
