@@ -60,7 +60,11 @@ func (v *verification) run(ctx context.Context, verifier string) error {
 		func(ctx context.Context) error { return v.readCheckpoints(ctx, verifier) },
 		v.readRows, v.checkNodes, v.checkLinks, v.checkHead,
 	} {
-		if err := step(ctx); err != nil {
+		err := step(ctx)
+		switch {
+		case errors.Is(err, ErrDamaged): // it could not be read for what is wrong with it
+			v.find(-1, "%v", err)
+		case err != nil:
 			return err
 		}
 	}
