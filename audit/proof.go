@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -168,6 +169,35 @@ func Extends(ctx context.Context, st Storage, checkpoint []byte, verifier string
 		return fmt.Errorf("%w: it does not extend the checkpoint over %d entries: %w", ErrDamaged, old.size, err)
 	}
 	return nil
+}
+
+// Verifiers returns the public keys that the log was ever signed with, as its checkpoints say, if the verifier is one of them:
+// of a log that was handed over to another key, all of that chain. They are as good as the verifier is, since each key
+// has signed that it hands over to the next.
+func Verifiers(ctx context.Context, st Signed, verifier string) ([]string, error) {
+	keys, known := []string{verifier}, false
+	for c, err := range st.Checkpoints(ctx, 0) {
+		if err != nil {
+			return nil, err
+		}
+		said, err := peek(c.Note)
+		if err != nil || said.to == "" {
+			continue
+		}
+		if said, err = openNote(c.Note, said.from, said.to); err != nil {
+			return nil, err
+		}
+		known = known || said.from == verifier || said.to == verifier
+		for _, k := range []string{said.from, said.to} {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	if !known {
+		return keys[:1], nil
+	}
+	return keys, nil
 }
 
 // Consistency returns the proof that the tree over the first old entries is a beginning of that over the first size

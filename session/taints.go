@@ -11,6 +11,9 @@ import (
 // KeepTaints is how long a resource keeps its label after the last write where TaintOptions.Keep is not set.
 const KeepTaints = 90 * 24 * time.Hour
 
+// KeepForever as TaintOptions.Keep has a resource keep its label until a person clears it.
+const KeepForever time.Duration = -1
+
 // TaintOptions are the options of [NewTaints].
 type TaintOptions struct {
 	Store store.Taints     // default: a new store in memory
@@ -37,7 +40,11 @@ func NewTaints(opts TaintOptions) *Taints {
 
 // Taint joins the label into that of the resource.
 func (t *Taints) Taint(ctx context.Context, resource string, l label.Label) error {
-	_, err := t.opts.Store.Taint(ctx, store.Taint{Resource: resource, Label: l.Normal(), Expires: t.opts.Now().Add(t.opts.Keep)}, store.Limits{})
+	kept := store.Taint{Resource: resource, Label: l.Normal()}
+	if t.opts.Keep > 0 {
+		kept.Expires = t.opts.Now().Add(t.opts.Keep)
+	}
+	_, err := t.opts.Store.Taint(ctx, kept, store.Limits{})
 	return err
 }
 

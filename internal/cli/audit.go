@@ -35,7 +35,8 @@ holds both the store and the key can write another log.`,
 	}
 	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE` of the log: a file or postgres://… (default state.db in\nweir's state directory)")
 	cmd.AddCommand(newAuditVerify(env, &place), newAuditShow(env, &place), newAuditTail(env, &place), newAuditExport(env, &place),
-		newAuditProve(env, &place), newAuditKey(env, &place), newAuditRotate(env, &place))
+		newAuditProve(env, &place), newAuditKey(env, &place), newAuditRotate(env, &place),
+		newAuditErase(env, &place))
 	return cmd
 }
 
@@ -91,15 +92,17 @@ func (e *Env) withLog(ctx context.Context, place string, do func(*audit.Log) err
 }
 
 func newAuditVerify(env *Env, place *string) *cobra.Command {
-	var key, checkpoint string
+	var key string
+	var against []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check every entry, chain and checkpoint of the log",
 		Long: `Read the whole log and check each entry against its leaf, each chain, the tree and all
 checkpoints, and say what is wrong and where. The exit status is 1 if anything is. With
---checkpoint, also check that the log extends a checkpoint that was kept elsewhere.`,
-		Example: "  weir audit verify\n  weir audit verify --checkpoint yesterday.txt --key 'weir/…+1234abcd+…' --json",
+--against, also check that the log extends checkpoints that were kept or published elsewhere: if it
+does not, it was shortened or rewritten since.`,
+		Example: "  weir audit verify\n  weir audit verify --against yesterday.txt --key 'weir/…+1234abcd+…' --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) error {
@@ -114,28 +117,17 @@ checkpoints, and say what is wrong and where. The exit status is 1 if anything i
 				if err != nil {
 					return err
 				}
-				if checkpoint != "" {
-					if err := extends(cmd.Context(), db, checkpoint, key); err != nil {
-						return err
-					}
+				if err := env.extends(cmd.Context(), db, against, key); err != nil {
+					return err
 				}
 				return env.printReport(report, asJSON)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "the public `KEY` (default that of the key beside the store)")
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "a checkpoint in this `FILE` that the log has to extend")
+	cmd.Flags().StringArrayVar(&against, "against", nil, "a checkpoint in this `FILE`, or at this http or https URL, that the log has to\nextend; may be given several times")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	return cmd
-}
-
-// extends checks that a log extends the checkpoint in a file.
-func extends(ctx context.Context, db *sqlstore.DB, path, key string) error {
-	note, err := readFile(path)
-	if err != nil {
-		return &failure{exitUsage, fmt.Errorf("reading the checkpoint: %w", err), ""}
-	}
-	return audit.Extends(ctx, db.Log(), note, key)
 }
 
 func (e *Env) printReport(r *audit.Report, asJSON bool) error {

@@ -24,6 +24,8 @@ func TestFixed(t *testing.T) {
 		{func(c *config.Config) { c.HTTP.Hosts = []string{"b"} }, "http"},
 		{func(c *config.Config) { c.HTTP.Token = "hunter2hunter2hunter2" }, "http"},
 		{func(c *config.Config) { c.Record = config.NoRecord }, "record"},
+		{func(c *config.Config) { c.Durability, c.Retention.Events = config.Strict, time.Hour }, "durability retention"},
+		{func(c *config.Config) { c.Capture.Content, c.Checkpoints.Every = true, time.Hour }, "capture checkpoints"},
 		{func(c *config.Config) { c.Approval, c.MaxMessage = time.Hour, 1 }, "limits.message"},
 	} {
 		after := started

@@ -62,7 +62,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	}
 	g, err := gateway.New(gateway.Options{
 		Servers: servers, Policy: s.policy, Mode: s.config.Mode,
-		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend}), Record: kept.record, Approvals: kept.backend,
+		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.config.Retention)}), Record: kept.record, Approvals: kept.backend,
 		Approval: s.config.Approval, Startup: s.config.Startup,
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
 		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,

@@ -39,10 +39,6 @@ func (s *state) Close() error {
 	return all
 }
 
-// keepSessions is how long a session is kept that nothing is heard of. It comes back without a label afterwards, so it is
-// longer than any conversation.
-const keepSessions = 90 * 24 * time.Hour
-
 // openState opens the place where the configuration wants state and events to be kept.
 func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger) (kept *state, err error) {
 	kept = &state{}
@@ -57,16 +53,13 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger)
 		kept.record, err = e.openRecord(c, kept, log)
 		return kept, err
 	}
-	db, target, err := e.openStore(ctx, c.Store)
+	db, target, err := e.openStoreBy(ctx, c.Store, &sqlstore.Options{Unsynced: c.Durability == config.Relaxed})
 	if err != nil {
 		return kept, err
 	}
 	kept.closers = append(kept.closers, db)
 	kept.backend = db
 	kept.sessions = session.New(session.Options{Store: db})
-	if _, err := db.Expire(ctx, time.Now().Add(-keepSessions)); err != nil {
-		return kept, fmt.Errorf("removing old sessions: %w", err)
-	}
 	var also record.Recorder
 	if c.Record != "" {
 		if also, err = e.openRecord(c, kept, log); err != nil {
@@ -75,13 +68,16 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger)
 	}
 	if c.Record == config.NoRecord {
 		kept.record = also
+		expire := func(ctx context.Context, now time.Time) error { return expireOnly(ctx, db, c.Retention, now) }
+		kept.closers = append(kept.closers, keepPruned(ctx, expire, log))
 		return kept, nil
 	}
-	l, err := e.openLedger(ctx, ledger.Options{DB: db, Also: also, Logger: log}, target)
+	l, err := e.openLedger(ctx, ledger.Options{DB: db, Also: also, Logger: log, Strict: c.Durability == config.Strict}, target)
 	if err != nil {
 		return kept, err
 	}
-	kept.closers = append(kept.closers, l)
+	prune := func(ctx context.Context, now time.Time) error { return pruneAll(ctx, l, c.Retention, now) }
+	kept.closers = append(kept.closers, l, keepPruned(ctx, prune, log))
 	kept.record = l
 	return kept, nil
 }
@@ -116,6 +112,11 @@ func (e *Env) keyPath(target string) (string, error) {
 
 // openStore opens the store at a target, "" for the default place, and returns the target too.
 func (e *Env) openStore(ctx context.Context, target string) (*sqlstore.DB, string, error) {
+	return e.openStoreBy(ctx, target, nil)
+}
+
+// openStoreBy opens a store like openStore, by options.
+func (e *Env) openStoreBy(ctx context.Context, target string, opts *sqlstore.Options) (*sqlstore.DB, string, error) {
 	if target == "" {
 		dir, err := e.stateDir()
 		if err != nil {
@@ -123,7 +124,7 @@ func (e *Env) openStore(ctx context.Context, target string) (*sqlstore.DB, strin
 		}
 		target = filepath.Join(dir, "state.db")
 	}
-	db, err := sqlstore.Open(ctx, target, nil)
+	db, err := sqlstore.Open(ctx, target, opts)
 	if err != nil {
 		return nil, "", &failure{exitUsage, fmt.Errorf("opening the store: %w", err), "name another place with --store, or memory"}
 	}

@@ -51,6 +51,10 @@ type Config struct {
 	Mode        policy.Mode
 	Record      string // path of the record; NoRecord, or "" for the default place
 	Store       string // where state is kept: MemoryStore, a path, a postgres:// URL, or "" for the default place
+	Durability  Durability
+	Retention   Retention
+	Capture     Capture
+	Checkpoints Checkpoints
 	Listen      string // host:port of the HTTP endpoint; "" serves stdio
 	HTTP        Listener
 	Approval    time.Duration // how long a question to a person stays open

@@ -80,6 +80,18 @@ servers:
     disabled: true
 overlays: [rules/own.yaml, /etc/shared.yaml]
 catalogue: false
+durability: strict
+retention: {sessions: 30d, labels: forever, events: 365d, content: 7d}
+capture:
+  content: encrypted
+  recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]
+  fields: {mail/send: [/arguments/to, /result/structuredContent/id], "*": [/arguments/path]}
+checkpoints:
+  every: 5m
+  publish:
+    - file: out/checkpoint
+    - {url: "https://notary.example/weir", headers: {Authorization: "Bearer ${TOKEN}"}}
+    - {witness: "https://witness.example", key: w+1+a}
 annotations:
   to_hosts: [mcp, sep-1913, trust-annotations]
   to_servers: []
@@ -92,7 +104,18 @@ annotations:
 	if err != nil {
 		t.Fatal(err)
 	}
+	const day = 24 * time.Hour
 	want := &config.Config{
+		Durability: config.Strict, Retention: config.Retention{Sessions: 30 * day, Events: 365 * day, Content: 7 * day},
+		Capture: config.Capture{
+			Content: true, Recipients: []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"},
+			Fields: map[string][]string{"mail/send": {"/arguments/to", "/result/structuredContent/id"}, "*": {"/arguments/path"}},
+		},
+		Checkpoints: config.Checkpoints{Every: 5 * time.Minute, Publish: []config.Publication{
+			{File: "/etc/weir/out/checkpoint"},
+			{URL: "https://notary.example/weir", Headers: map[string]string{"Authorization": "Bearer t0k"}},
+			{Witness: "https://witness.example", Key: "w+1+a"},
+		}},
 		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
 		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Store: "postgres://weir:t0k@db/weir", Listen: "127.0.0.1:8080",
 		Approval: 90 * time.Second, Startup: 2 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
@@ -136,6 +159,8 @@ func TestDefaults(t *testing.T) {
 		Servers: []config.Server{{Name: "a", Command: "a", Transport: config.Stdio}},
 		Policy:  filepath.Join("conf", "p.yaml"), Record: config.NoRecord,
 		Approval: 5 * time.Minute, Startup: 10 * time.Second, MaxMessage: 64 << 20, Pins: config.Pins{File: filepath.Join("conf", "weir.lock")},
+		Retention:   config.Retention{Sessions: 90 * 24 * time.Hour, Labels: 90 * 24 * time.Hour, Content: 30 * 24 * time.Hour},
+		Checkpoints: config.Checkpoints{Every: time.Minute},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -29,8 +29,11 @@ type Place struct{ Line, Col int }
 // NewDraft returns an empty draft with the defaults set.
 func NewDraft(file string) *Draft {
 	return &Draft{
-		File:   file,
-		Config: Config{Approval: DefaultApproval, Startup: DefaultStartup, MaxMessage: DefaultMaxMessage},
+		File: file,
+		Config: Config{
+			Approval: DefaultApproval, Startup: DefaultStartup, MaxMessage: DefaultMaxMessage, Checkpoints: Checkpoints{Every: DefaultPublish},
+			Retention: Retention{Sessions: DefaultKeepSessions, Labels: DefaultKeepLabels, Content: DefaultKeepContent},
+		},
 		places: map[string]Place{},
 	}
 }
@@ -99,6 +102,8 @@ func (d *Draft) Finish(opts Options) (*Config, error) {
 		c.Record = resolve(dir, c.Record)
 	}
 	checkStore(d, opts, dir)
+	checkPublications(d, opts, dir)
+	warnRelaxed(d)
 	if c.Policy != "" && opts.Policy != nil {
 		d.checkPolicy(opts.Policy(c.Policy))
 	}

@@ -40,6 +40,7 @@ type Options struct {
 	Key    *audit.Key      // required
 	Also   record.Recorder // gets each event first, but those of [Ledger.Opening], which it gets next; nil: nobody
 	Every  time.Duration   // how long an event may wait for a checkpoint; zero: a second
+	Strict bool            // what Later takes is on disk when it returns, as what Record takes is
 	Logger *slog.Logger    // for checkpoints that could not be signed; nil: none
 }
 
@@ -128,6 +129,9 @@ func (l *Ledger) Record(ctx context.Context, e *record.Event) error {
 
 // Later implements [record.Deferrer].
 func (l *Ledger) Later(ctx context.Context, e *record.Event) error {
+	if l.opts.Strict {
+		return l.Record(ctx, e)
+	}
 	entry, err := l.entry(ctx, e)
 	if err != nil {
 		return err

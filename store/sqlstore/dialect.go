@@ -20,12 +20,13 @@ import (
 // A dialect is what differs between the databases: how to connect, how a write transaction begins, and types.
 type dialect struct {
 	name     string
-	open     func(target string) (*sql.DB, error)
+	open     func(target string, synced bool) (*sql.DB, error)
 	begin    string            // a write transaction
 	lock     string            // follows the statement that reads the state, which then no other transaction can read so
 	snapshot string            // a transaction that reads
 	size     string            // how many bytes the database has
 	version  string            // the query for a number that changes with each commit of others; "" if there is none
+	scrub    string            // the query that overwrites what was removed and is still in files; "" if there is none
 	types    *strings.Replacer // of the words in the schema
 
 	conflict func(error) bool // whether a transaction that ended so had no effect, because of another, and is worth another attempt
@@ -45,6 +46,7 @@ func dialectOf(target string) *dialect {
 	return &dialect{
 		name: "sqlite", open: openSQLite, begin: "begin immediate", snapshot: "begin",
 		version:  "pragma data_version",
+		scrub:    "pragma wal_checkpoint(truncate)",
 		size:     "select page_count * page_size from pragma_page_count, pragma_page_size",
 		types:    strings.NewReplacer("INT", "integer", "BYTES", "blob", "TEXT", "text"),
 		conflict: sqliteConflict, lost: func(err error) bool { return errors.Is(err, driver.ErrBadConn) },
@@ -52,7 +54,7 @@ func dialectOf(target string) *dialect {
 }
 
 // openSQLite opens a file, and makes it first, so that its mode is not left to the umask. The files beside it get its mode.
-func openSQLite(path string) (*sql.DB, error) {
+func openSQLite(path string, synced bool) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -71,8 +73,12 @@ func openSQLite(path string) (*sql.DB, error) {
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("others may read %s: its mode is %v, not 0600", path, info.Mode())
 	}
+	synchronous := "synchronous(full)"
+	if !synced {
+		synchronous = "synchronous(normal)" // syncs when the write-ahead log is taken over, not at each commit
+	}
 	pragmas := url.Values{
-		"_pragma": {"busy_timeout(20000)", "journal_mode(wal)", "synchronous(full)", "secure_delete(fast)", "cache_size(-8192)"},
+		"_pragma": {"busy_timeout(20000)", "journal_mode(wal)", synchronous, "secure_delete(on)", "cache_size(-8192)"},
 	}
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: pragmas.Encode()}).String())
 }
@@ -83,13 +89,16 @@ func sqliteConflict(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == busy || e.Code()&0xff == locked)
 }
 
-func openPostgres(target string) (*sql.DB, error) {
+func openPostgres(target string, synced bool) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(target)
 	if err != nil {
 		return nil, err
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "weir"
+	}
+	if !synced {
+		config.RuntimeParams["synchronous_commit"] = "off"
 	}
 	return stdlib.OpenDB(*config), nil
 }

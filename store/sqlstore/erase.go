@@ -127,3 +127,12 @@ func (l *Log) RemoveAsides(ctx context.Context, seqs []int64) (removed int64, er
 	}
 	return removed, nil
 }
+
+// Scrub overwrites what was removed and may still stand in the files of an SQLite database. It does what it can: as long as
+// another connection reads what was there, it stays. PostgreSQL overwrites it when it vacuums.
+func (d *DB) Scrub(ctx context.Context) error {
+	if d.dialect.scrub == "" {
+		return nil
+	}
+	return d.reads.query(ctx, d.dialect.scrub, func(*sql.Rows) error { return nil })
+}

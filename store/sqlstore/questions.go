@@ -127,3 +127,26 @@ func (d *DB) Questions(ctx context.Context, q store.QuestionQuery) iter.Seq2[sto
 		return page, at, err
 	})
 }
+
+const (
+	forgetAsked  = `delete from question where principal = $1`
+	forgetAskers = `delete from question where session in %s`
+)
+
+// ForgetQuestions removes the questions of the principal, if it is not "", and of the sessions, whatever their answers are, and
+// returns how many there were.
+func (d *DB) ForgetQuestions(ctx context.Context, principal string, sessions []string) (removed int64, err error) {
+	err = d.writer.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
+		removed, err = changeIn(ctx, u, forgetAskers, sessions)
+		if err != nil || principal == "" {
+			return err
+		}
+		n, err := u.change(ctx, forgetAsked, principal)
+		removed += n
+		return err
+	}})
+	if err != nil {
+		return 0, err
+	}
+	return removed, nil
+}

@@ -12,7 +12,8 @@
 //
 // What it promises, beyond package store:
 //
-//   - What was acknowledged is on disk: SQLite in WAL mode with synchronous=FULL, PostgreSQL as its synchronous_commit says.
+//   - What was acknowledged is on disk: SQLite in WAL mode with synchronous=FULL, PostgreSQL as its synchronous_commit says. With
+//     [Options].Unsynced it is soon.
 //   - Write transactions have one order. SQLite takes its write lock first, PostgreSQL locks the one row of the table state; what
 //     a transaction reads is what the one before it wrote. A conflict that the database reports is tried again.
 //   - Concurrent writers share transactions: who comes while one runs is in the next. An error of one is its own.
@@ -47,6 +48,10 @@ type Options struct {
 	MaxSessions int              // then new ones are refused; default 1,000,000
 	Linger      time.Duration    // how long deferred writes may wait; default 50 ms
 	Readers     int              // connections that read at one time; default 8
+
+	// Unsynced commits without waiting for the disk. It is dangerous: a process that ends, however it does, loses nothing, but
+	// if the machine does, or the database server, the newest transactions may be gone, though they were acknowledged.
+	Unsynced bool
 }
 
 // A DB is an open database. Close it.
@@ -70,7 +75,7 @@ func Open(ctx context.Context, target string, opts *Options) (*DB, error) {
 	d.opts = d.opts.withDefaults()
 	d.dialect = dialectOf(target)
 	var err error
-	if d.pool, err = d.dialect.open(target); err != nil {
+	if d.pool, err = d.dialect.open(target, !d.opts.Unsynced); err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	d.pool.SetMaxOpenConns(d.opts.Readers + 2)

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Capture is what is kept of arguments and results beyond their digests. The zero Capture keeps nothing.
+type Capture struct {
+	Content    bool                // all of them, encrypted
+	Recipients []string            // age public keys to encrypt to; none: the key that Weir makes beside its store
+	Fields     map[string][]string // members that events hold in the clear, as /arguments/to: by SERVER/NAME, SERVER/* or *
+}
+
+// capture reads what is kept of arguments and results.
+func (r reader) capture(m member) {
+	c := &r.d.Config.Capture
+	r.object(m, fields{
+		"content":    r.captureContent,
+		"recipients": r.recipients,
+		"fields":     func(m member) { c.Fields = r.captureFields(m) },
+	})
+}
+
+func (r reader) captureContent(m member) {
+	r.word(m, []string{"off", "encrypted"}, func(s string) error {
+		r.d.Config.Capture.Content = s == "encrypted"
+		if s != "off" && s != "encrypted" {
+			return fmt.Errorf("unknown word %q", s)
+		}
+		return nil
+	})
+}
+
+var recipient = regexp.MustCompile(`^age1[02-9ac-hj-np-z]{20,}$`)
+
+func (r reader) recipients(m member) {
+	r.texts(&r.d.Config.Capture.Recipients)(m)
+	for i, key := range r.d.Config.Capture.Recipients {
+		if !recipient.MatchString(key) { // which may be a secret one
+			r.d.Fault(m.at, "write the public key of an age identity, age1…", "%s: number %d is no public key of age", m.name, i+1)
+		}
+	}
+}
+
+// maxCaptureFields is how many members may be named for one tool.
+const maxCaptureFields = 32
+
+// captureFields reads members of arguments and results, by what is called.
+func (r reader) captureFields(m member) map[string][]string {
+	tools, _ := r.entries(m)
+	all := map[string][]string{}
+	for _, tool := range tools {
+		tool.name = m.name
+		var pointers []string
+		r.texts(&pointers)(tool)
+		if !strings.Contains(tool.key, "/") && tool.key != "*" {
+			r.d.Fault(tool.at, "write SERVER/TOOL, SERVER/* or *", "%s: %.80q names no tool", m.name, tool.key)
+		}
+		if len(pointers) > maxCaptureFields {
+			r.d.Fault(tool.at, "name fewer", "%s: more than %d members of %.80q", m.name, maxCaptureFields, tool.key)
+		}
+		for _, p := range pointers {
+			if !isCapturePointer(p) {
+				r.d.Fault(tool.at, "write /arguments/MEMBER or /result/MEMBER", "%s: bad member %.80q", m.name, p)
+			}
+		}
+		all[tool.key] = pointers
+	}
+	return all
+}
+
+// isCapturePointer reports whether p points to a member of arguments or a result.
+func isCapturePointer(p string) bool {
+	rest, ok := strings.CutPrefix(p, "/arguments/")
+	if !ok {
+		rest, ok = strings.CutPrefix(p, "/result/")
+	}
+	return ok && rest != "" && len(p) <= 256
+}

@@ -1,0 +1,176 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
+)
+
+// A Selection says what to erase. Each zero member selects all; the zero Selection is everything.
+type Selection struct {
+	Session   string // of this agent session and of those that descend from it
+	Principal string
+	Since     time.Time // not earlier than
+	Until     time.Time // earlier than
+	Entry     *int64    // this one
+}
+
+// always reports whether an entry is never erased: those that tell of erasures, and of the log's keys.
+func always(kind string) bool {
+	return kind == string(record.Erase) || kind == string(record.Restore) || kind == audit.KindKey
+}
+
+// Chosen is what a [Selection] stands for at one moment.
+type Chosen struct {
+	Events    []int64  // the numbers of the entries
+	Contents  []int64  // of those, the ones beside which something was captured
+	Sessions  []string // that are kept; none unless a session or a principal is selected, at whatever time
+	principal string
+	whole     bool // all of a session or a principal, so that nothing else of it is to stay either
+}
+
+// Empty reports whether there is nothing to erase.
+func (c *Chosen) Empty() bool { return len(c.Events)+len(c.Contents)+len(c.Sessions) == 0 }
+
+// Select returns what the selection stands for now. It reads the log, all of it for a session or a principal.
+func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
+	c := &Chosen{principal: s.Principal}
+	family, err := l.family(ctx, s, c)
+	if err != nil {
+		return nil, err
+	}
+	log := l.opts.DB.Log()
+	for row, err := range log.Rows(ctx, s.query()) {
+		if err != nil {
+			return nil, err
+		}
+		if row.Erased() || always(row.Kind) || !s.selects(&row, family) {
+			continue
+		}
+		c.Events = append(c.Events, row.Seq)
+	}
+	for seq, err := range log.Asides(ctx, s.Until) {
+		if err != nil {
+			return nil, err
+		}
+		if _, found := slices.BinarySearch(c.Events, seq); found {
+			c.Contents = append(c.Contents, seq)
+		}
+	}
+	return c, nil
+}
+
+// query returns what the log can select by itself.
+func (s *Selection) query() audit.Query {
+	q := audit.Query{Since: s.Since, Before: s.Until}
+	if s.Entry != nil {
+		q.From, q.To = *s.Entry, *s.Entry+1
+	}
+	return q
+}
+
+// family returns the sessions that are selected, and adds those that are to be forgotten to what is chosen.
+func (l *Ledger) family(ctx context.Context, s Selection, c *Chosen) (map[string]bool, error) {
+	family := map[string]bool{s.Session: s.Session != ""}
+	if s.Session == "" && s.Principal == "" {
+		return family, nil
+	}
+	c.whole = s.Since.IsZero() && s.Until.IsZero() && s.Entry == nil
+	var all []store.Session
+	for kept, err := range l.opts.DB.List(ctx, s.Principal) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kept)
+	}
+	for grown := s.Session != ""; grown; {
+		grown = false
+		for _, kept := range all {
+			if family[kept.Parent] && !family[kept.Key] {
+				family[kept.Key], grown = true, true
+			}
+		}
+	}
+	for _, kept := range all {
+		if c.whole && (s.Session == "" || family[kept.Key]) {
+			c.Sessions = append(c.Sessions, kept.Key)
+		}
+	}
+	return family, nil
+}
+
+// selects reports whether an entry of the log belongs to the sessions and the principal that are selected. A session that
+// descends from one of them joins them.
+func (s *Selection) selects(row *audit.Row, family map[string]bool) bool {
+	if s.Session == "" && s.Principal == "" {
+		return true
+	}
+	var e struct{ Session, Parent, Principal string }
+	if json.Unmarshal(row.Body, &e) != nil {
+		return false // the log's own, or of others: it names nobody
+	}
+	if s.Session != "" && e.Parent != "" && family[e.Parent] {
+		family[e.Session] = true
+	}
+	return (s.Session == "" || family[e.Session]) && (s.Principal == "" || e.Principal == s.Principal)
+}
+
+// Figures says in words how much it is.
+func (c *Chosen) Figures(contentOnly bool) string {
+	if contentOnly {
+		return fmt.Sprintf("the content of %d events", len(c.Contents))
+	}
+	return fmt.Sprintf("%d events, %d of them with content, and %d sessions", len(c.Events), len(c.Contents), len(c.Sessions))
+}
+
+// eraseAtOnce is how many entries one transaction erases: nobody waits long for it.
+const eraseAtOnce = 500
+
+// Erase erases what was chosen, with contentOnly nothing but what was captured beside events. The event that tells of it, whose
+// message gets the figures, is on disk first: a crash leaves some of what it tells of, and the same selection finds that again.
+func (l *Ledger) Erase(ctx context.Context, c *Chosen, contentOnly bool, e *record.Event) error {
+	if c.Empty() {
+		return nil
+	}
+	e.Effect, e.Message = "erased", e.Message+" ("+c.Figures(contentOnly)+")"
+	if err := l.Record(ctx, e); err != nil {
+		return err
+	}
+	log := l.opts.DB.Log()
+	for part := range slices.Chunk(c.Contents, eraseAtOnce) {
+		if _, err := log.RemoveAsides(ctx, part); err != nil {
+			return err
+		}
+	}
+	if !contentOnly {
+		if err := l.eraseEvents(ctx, c); err != nil {
+			return err
+		}
+	}
+	return l.opts.DB.Scrub(ctx)
+}
+
+func (l *Ledger) eraseEvents(ctx context.Context, c *Chosen) error {
+	for part := range slices.Chunk(c.Events, eraseAtOnce) {
+		if _, err := l.opts.DB.Log().Erase(ctx, part, nil); err != nil {
+			return err
+		}
+	}
+	if !c.whole {
+		return nil
+	}
+	for _, key := range c.Sessions {
+		if _, err := l.opts.DB.End(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	_, err := l.opts.DB.ForgetQuestions(ctx, c.principal, c.Sessions)
+	return err
+}

@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
+)
+
+// A Retention says how long things are kept. Zero is forever.
+type Retention struct {
+	Sessions time.Duration // since a session, or one that descends from it, was last heard of
+	Events   time.Duration
+	Content  time.Duration // what was captured with events
+}
+
+// Overdue is what a [Retention] keeps no longer.
+type Overdue struct {
+	Sessions int
+	Events   *Chosen // events, whole
+	Content  *Chosen // what was captured with others
+	seen     time.Time
+}
+
+// Overdue returns what is kept longer than the retention says, at a time. Events and content are kept up to a day longer, so
+// that the log tells of one erasure a day at most.
+func (l *Ledger) Overdue(ctx context.Context, r Retention, now time.Time) (Overdue, error) {
+	o, err := l.overdue(ctx, r, now)
+	if err == nil && r.Sessions > 0 {
+		o.Sessions, err = l.overdueSessions(ctx, o.seen)
+	}
+	return o, err
+}
+
+// overdue leaves out how many sessions there are.
+func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Overdue, err error) {
+	const day = 24 * time.Hour
+	o = Overdue{Events: &Chosen{}, Content: &Chosen{}}
+	if r.Sessions > 0 {
+		o.seen = now.Add(-r.Sessions)
+	}
+	if r.Events > 0 {
+		if o.Events, err = l.Select(ctx, Selection{Until: now.Add(-r.Events).Truncate(day)}); err != nil {
+			return o, err
+		}
+	}
+	if r.Content <= 0 {
+		return o, nil
+	}
+	for seq, err := range l.opts.DB.Log().Asides(ctx, now.Add(-r.Content).Truncate(day)) {
+		if err != nil {
+			return o, err
+		}
+		if _, whole := slices.BinarySearch(o.Events.Contents, seq); !whole {
+			o.Content.Contents = append(o.Content.Contents, seq)
+		}
+	}
+	return o, nil
+}
+
+// overdueSessions counts the sessions that neither they nor a descendant were heard of since.
+func (l *Ledger) overdueSessions(ctx context.Context, since time.Time) (int, error) {
+	parents, live := map[string]string{}, map[string]bool{}
+	for s, err := range l.opts.DB.List(ctx, "") {
+		if err != nil {
+			return 0, err
+		}
+		parents[s.Key] = s.Parent
+		if !s.Seen.Before(since) {
+			live[s.Key] = true
+		}
+	}
+	for key := range parents {
+		if !live[key] {
+			continue
+		}
+		for p := parents[key]; p != ""; p = parents[p] {
+			live[p] = true
+		}
+	}
+	return len(parents) - len(live), nil
+}
+
+// Prune removes what the retention keeps no longer, and what has expired by itself: questions, and labels of resources. The log
+// tells of the events and the content that it erases.
+func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue, store.Expired, error) {
+	o, err := l.overdue(ctx, r, now)
+	if err != nil {
+		return o, store.Expired{}, fmt.Errorf("looking for what is kept too long: %w", err)
+	}
+	if err := l.retire(ctx, o, now); err != nil {
+		return o, store.Expired{}, fmt.Errorf("erasing what is kept too long: %w", err)
+	}
+	gone, err := l.opts.DB.Expire(ctx, o.seen)
+	if err != nil {
+		return o, gone, fmt.Errorf("removing old sessions: %w", err)
+	}
+	o.Sessions = int(gone.Sessions)
+	return o, gone, nil
+}
+
+func (l *Ledger) retire(ctx context.Context, o Overdue, now time.Time) error {
+	event := func() *record.Event {
+		e := record.New(record.Erase, now)
+		e.Rule, e.Message = "retention", "kept long enough"
+		return e
+	}
+	if err := l.Erase(ctx, o.Events, false, event()); err != nil {
+		return err
+	}
+	return l.Erase(ctx, o.Content, true, event())
+}
