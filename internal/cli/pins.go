@@ -28,8 +28,9 @@ func newPins(env *Env) *cobra.Command {
 		Use:   "pins",
 		Short: "Compare tools with what they were when they were accepted",
 		Long: `The definition of each tool is pinned when it is first seen: title, description, schemas and
-annotations. A tool that has changed since is shown to hosts as it was, and its calls are
-blocked, until a person accepts the difference. Pins are in weir.lock beside weir.yaml, to be
+annotations; so are the instructions that a server gives to the model. A tool that has changed
+since is shown to hosts as it was, and its calls are blocked, until a person accepts the
+difference; changed instructions are not passed on. Pins are in weir.lock beside weir.yaml, to be
 reviewed like code; those of weir wrap and of other hosts' files are in the state directory.`,
 		Example: "  weir pins diff\n  weir pins accept mail",
 		Args:    cobra.ArbitraryArgs,
@@ -125,19 +126,23 @@ func (e *Env) comparePins(ctx context.Context, flags *targetFlags, args []string
 }
 
 func (v *pinsView) compare(lock pins.Lock, l survey.Listing) {
-	offered := []string{}
-	for _, raw := range l.Tools {
-		name, now := pins.Define(raw)
-		if name == "" || slices.Contains(offered, name) {
-			continue
-		}
-		offered = append(offered, name)
+	offered := []string{pins.Preamble}
+	look := func(name string, now pins.Definition) {
 		h := pins.Held{Server: l.Server, Tool: name, Offered: now}
 		if was, ok := lock[l.Server][name]; ok {
 			h.Accepted = &was
 		}
 		if len(h.Differences()) > 0 || h.Accepted == nil {
 			v.held = append(v.held, h)
+		}
+	}
+	if _, pinned := lock[l.Server][pins.Preamble]; pinned || l.Instructions != "" {
+		look(pins.Preamble, pins.Instructions(l.Instructions))
+	}
+	for _, raw := range l.Tools {
+		if name, now := pins.Define(raw); !slices.Contains(offered, name) {
+			offered = append(offered, name)
+			look(name, now)
 		}
 	}
 	v.all[l.Server] = offered
@@ -148,10 +153,10 @@ func (v *pinsView) compare(lock pins.Lock, l survey.Listing) {
 	}
 }
 
-// A pinReport is the JSON form of one tool that is not as it was accepted.
+// A pinReport is the JSON form of one tool that is not as it was accepted, or without a tool of a server's instructions.
 type pinReport struct {
 	Server  string            `json:"server"`
-	Tool    string            `json:"tool"`
+	Tool    string            `json:"tool,omitempty"`
 	State   string            `json:"state"` // "new", "changed" or "gone"
 	Changes []pins.Difference `json:"changes,omitempty"`
 }
@@ -177,7 +182,11 @@ func (v *pinsView) reports() []pinReport {
 func (v *pinsView) print(w io.Writer) error {
 	var b strings.Builder
 	for _, r := range v.reports() {
-		fmt.Fprintf(&b, "%s %s: %s\n", plain.Quote(r.Server, maxName), plain.Quote(r.Tool, maxName), r.State)
+		what := "instructions"
+		if r.Tool != pins.Preamble {
+			what = plain.Quote(r.Tool, maxName)
+		}
+		fmt.Fprintf(&b, "%s %s: %s\n", plain.Quote(r.Server, maxName), what, r.State)
 		for _, d := range r.Changes {
 			fmt.Fprintf(&b, "  %s\n", plain.Quote(d.Member, maxName))
 			writeLines(&b, "    - ", d.Before)
@@ -267,18 +276,18 @@ that are gone are forgotten.`,
 	}
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().StringArrayVar(&only, "tool", nil, "accept only this `SERVER/TOOL`; may be given several times")
+	cmd.Flags().StringArrayVar(&only, "tool", nil, "accept only this `SERVER/TOOL`, or the instructions of this SERVER; may be\ngiven several times")
 	return cmd
 }
 
-// narrow leaves only the tools that are named as SERVER/TOOL; no names leave all.
+// narrow leaves only the tools that are named as SERVER/TOOL, and the instructions of those as SERVER; no names leave all.
 func (v *pinsView) narrow(only []string) error {
 	if len(only) == 0 {
 		return nil
 	}
 	left := slices.Clone(only)
 	v.held = slices.DeleteFunc(v.held, func(h pins.Held) bool {
-		i := slices.Index(left, h.Server+"/"+h.Tool)
+		i := slices.Index(left, strings.TrimSuffix(h.Server+"/"+h.Tool, "/"+pins.Preamble))
 		if i >= 0 {
 			left = slices.Delete(left, i, i+1)
 		}

@@ -43,7 +43,10 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 		f.mu.Unlock()
 		return internalError(m, err)
 	}
-	w := set.welcome()
+	w, err := set.welcome(ctx)
+	if err != nil {
+		return internalError(m, err)
+	}
 	w.capabilities = who.offering(w.capabilities)
 	result := json.RawMessage(`{}`)
 	if w.single != nil && !isDiscovery(w.single) {
@@ -73,7 +76,10 @@ func (f *front) discover(ctx context.Context, m *rpc.Message, who *caller, set *
 	if err := set.connect(ctx); err != nil {
 		return internalError(m, err)
 	}
-	w := set.welcome()
+	w, err := set.welcome(ctx)
+	if err != nil {
+		return internalError(m, err)
+	}
 	result := json.RawMessage(`{}`)
 	if w.single != nil && isDiscovery(w.single) {
 		result = w.single
@@ -113,14 +119,14 @@ type welcome struct {
 	single       json.RawMessage // the whole answer, if there is one server only
 	capabilities json.RawMessage
 	info         json.RawMessage // the implementation
-	instructions json.RawMessage // nil if none
+	instructions json.RawMessage // those that were accepted; nil if none
 }
 
 // welcome merges what the connected servers said in their handshakes: a capability is there if one server has it, and a
 // member of it is true if it is true of one.
 //
 // Of several servers one that is not there yet may offer every kind of list, and hosts ask only for what they were told of.
-func (set *links) welcome() welcome {
+func (set *links) welcome(ctx context.Context) (welcome, error) {
 	w := welcome{capabilities: json.RawMessage(`{}`)}
 	var instructions []string
 	all := set.all()
@@ -131,17 +137,20 @@ func (set *links) welcome() welcome {
 			continue
 		}
 		said := conn.Welcome()
-		text, _ := rawjson.Get(said, "instructions")
+		text, err := l.instructions(ctx, said)
+		if err != nil {
+			return welcome{}, err
+		}
 		if len(all) == 1 {
-			w.single, w.instructions = said, text
+			w.single, w.instructions = accepting(said, text)
 			w.capabilities, _ = rawjson.Get(said, "capabilities")
 			if w.info, _ = rawjson.Get(said, "serverInfo"); w.info == nil {
 				w.info, _ = rawjson.Get(said, "_meta", metaServerInfo)
 			}
 			break
 		}
-		if s, ok := rawjson.String(text); ok && s != "" {
-			instructions = append(instructions, "Server "+l.server.Name+":\n"+s)
+		if text != "" {
+			instructions = append(instructions, "Server "+l.server.Name+":\n"+text)
 		}
 		if capabilities, ok := rawjson.Get(said, "capabilities"); ok {
 			w.capabilities = mergeCapabilities(w.capabilities, capabilities)
@@ -156,7 +165,19 @@ func (set *links) welcome() welcome {
 	if w.info == nil {
 		w.info, _ = json.Marshal(map[string]string{"name": "weir", "version": set.g.opts.Version})
 	}
-	return w
+	return w, nil
+}
+
+// accepting returns a server's welcome with the instructions that were accepted, and these: as they are, if they are the server's.
+func accepting(said json.RawMessage, accepted string) (welcome, instructions json.RawMessage) {
+	raw, _ := rawjson.Get(said, "instructions")
+	switch text, ok := rawjson.String(raw); {
+	case ok && text == accepted:
+		return said, raw
+	case accepted == "":
+		return rawjson.Delete(said, "instructions"), nil
+	}
+	return said, rawjson.Quote(accepted)
 }
 
 // mergeCapabilities adds the members of b to a, object by object; of two values that are no objects, true wins, else a's.

@@ -41,8 +41,12 @@ func (f *front) listen(ctx context.Context, m *rpc.Message, set *links) *rpc.Mes
 	if err := set.connect(ctx); err != nil {
 		return internalError(m, err)
 	}
+	w, err := set.welcome(ctx)
+	if err != nil {
+		return internalError(m, err)
+	}
 	l := &listener{front: f, id: m.ID, methods: map[string]bool{}}
-	agreed := l.agree(wanted, set.welcome().capabilities)
+	agreed := l.agree(wanted, w.capabilities)
 	set.watching(ctx)
 	uris, end := f.watch(ctx, m, set, wanted)
 	defer end()

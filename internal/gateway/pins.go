@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/pins"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
 )
@@ -17,6 +19,44 @@ type Pins interface {
 	// Check returns the tools of a server that nobody has accepted as they are now, by name, and the names of those that
 	// count as accepted from now on.
 	Check(ctx context.Context, server string, tools []json.RawMessage) (held map[string]pins.Held, pinned []string, err error)
+
+	// CheckInstructions returns the instructions of a server that were accepted, why those that it gives are held, "" if they are not, and
+	// whether they count as accepted from now on.
+	CheckInstructions(ctx context.Context, server, text string) (accepted, why string, pinned bool, err error)
+}
+
+// howToAccept is what a person can do about what is held.
+const howToAccept = "; a person can look at it with weir pins diff, and accept it with weir pins accept"
+
+// instructions returns what a server may tell the model: what was accepted. It gets there before any call that could be decided.
+func (l *link) instructions(ctx context.Context, said json.RawMessage) (string, error) {
+	g, server := l.set.g, l.server.Name
+	raw, _ := rawjson.Get(said, "instructions")
+	text, _ := rawjson.String(raw)
+	if g.opts.Pins == nil {
+		return text, nil
+	}
+	accepted, why, pinned, err := g.opts.Pins.CheckInstructions(ctx, server, text)
+	if err != nil {
+		return "", fmt.Errorf("server %s: %w", server, err)
+	}
+	if why != "" {
+		err = g.defect(ctx, server, "", "", annotation.Defect{Where: "instructions", Reason: why + howToAccept})
+	}
+	if pinned && text != "" {
+		err = g.pinned(ctx, server, pins.Preamble)
+	}
+	return accepted, err
+}
+
+// pinned records what counts as accepted from now on.
+func (g *Gateway) pinned(ctx context.Context, server, name string) error {
+	e := record.New(record.Pin, time.Now())
+	e.Server, e.Name = server, name
+	if err := g.opts.Record.Record(ctx, e); err != nil {
+		return fmt.Errorf("recording a pin: %w", err)
+	}
+	return nil
 }
 
 // pin holds the tools of a server whose definitions nobody has accepted. An error means that no tool may be shown.
@@ -30,15 +70,13 @@ func (g *Gateway) pin(ctx context.Context, s *catalog.Source) error {
 		return fmt.Errorf("server %s: %w", s.Server, err)
 	}
 	for _, name := range pinned {
-		e := record.New(record.Pin, time.Now())
-		e.Server, e.Name = s.Server, name
-		if err := g.opts.Record.Record(ctx, e); err != nil {
-			return fmt.Errorf("recording a pin: %w", err)
+		if err := g.pinned(ctx, s.Server, name); err != nil {
+			return err
 		}
 	}
 	s.Held = make(map[string]catalog.Held, len(held))
 	for name, h := range held {
-		kept := catalog.Held{Why: h.String() + "; a person can look at it with weir pins diff, and accept it with weir pins accept"}
+		kept := catalog.Held{Why: h.String() + howToAccept}
 		if h.Accepted != nil {
 			kept.Accepted = h.Accepted.Tool(name)
 		}

@@ -84,10 +84,10 @@ func (f *File) read() (Lock, error) {
 	return lock, nil
 }
 
-// Held is a tool whose definition nobody has accepted.
+// Held is a tool whose definition nobody has accepted, or a server's instructions.
 type Held struct {
 	Server   string
-	Tool     string
+	Tool     string      // [Preamble]: its instructions
 	Accepted *Definition // what was accepted; nil if nothing was
 	Offered  Definition  // what the server says now
 }
@@ -122,6 +122,27 @@ func (f *File) Check(ctx context.Context, server string, tools []json.RawMessage
 			offered[name] = d
 		}
 	}
+	return f.check(ctx, server, offered)
+}
+
+// CheckInstructions is Check for the instructions of a server. It returns those that were accepted, and why the others are held: ""
+// if they are not. That a server gives none is pinned too.
+func (f *File) CheckInstructions(ctx context.Context, server, text string) (accepted, why string, pinned bool, err error) {
+	held, added, err := f.check(ctx, server, map[string]Definition{Preamble: Instructions(text)})
+	if err != nil {
+		return "", "", false, err
+	}
+	h, isHeld := held[Preamble]
+	switch {
+	case !isHeld || text == "": // there is nothing to hold
+		return text, "", len(added) > 0, nil
+	case h.Accepted == nil:
+		return "", "the server's instructions were not accepted yet", false, nil
+	}
+	return h.Accepted.Text(), "the server's instructions have changed since they were accepted", false, nil
+}
+
+func (f *File) check(ctx context.Context, server string, offered map[string]Definition) (held map[string]Held, pinned []string, err error) {
 	lock, err := f.Lock()
 	if err != nil {
 		return nil, nil, err
@@ -176,7 +197,7 @@ func (f *File) Forget(ctx context.Context, server string, offered []string) (gon
 	err = f.change(ctx, func(lock Lock) {
 		gone = nil
 		for name := range lock[server] {
-			if !slices.Contains(offered, name) {
+			if name != Preamble && !slices.Contains(offered, name) {
 				gone = append(gone, name)
 				delete(lock[server], name)
 			}

@@ -7,6 +7,9 @@
 //
 //	{
 //	  "version": 1,
+//	  "instructions": {
+//	    "mail": ["Never send without asking."]
+//	  },
 //	  "servers": {
 //	    "mail": {
 //	      "send_email": {
@@ -21,7 +24,8 @@
 //	}
 //
 // Pinned are the title, the description, both schemas, the annotations, and what extensions of the protocol say in _meta. The
-// rest of _meta and the icons may change from list to list and are not.
+// rest of _meta and the icons may change from list to list and are not. So are the instructions that a server gives to the
+// model in its handshake, by line.
 //
 //	file, err := pins.Open("weir.lock", pins.Options{})
 //	held, err := file.Check(ctx, "mail", tools)
@@ -87,6 +91,17 @@ func Define(tool json.RawMessage) (name string, d Definition) {
 	return text("name"), d
 }
 
+// Instructions returns the definition that stands for a server's instructions; "" if it gives none.
+func Instructions(text string) (d Definition) {
+	if text != "" {
+		d.Description = strings.Split(text, "\n")
+	}
+	return d
+}
+
+// Text returns the description as the server wrote it.
+func (d Definition) Text() string { return strings.Join(d.Description, "\n") }
+
 // Tool returns the definition as a Tool of a tools/list result.
 func (d Definition) Tool(name string) json.RawMessage {
 	members := map[string]any{"name": name}
@@ -94,7 +109,7 @@ func (d Definition) Tool(name string) json.RawMessage {
 		members["title"] = d.Title
 	}
 	if d.Description != nil {
-		members["description"] = strings.Join(d.Description, "\n")
+		members["description"] = d.Text()
 	}
 	for member, raw := range d.raw() {
 		if raw != nil {
@@ -132,7 +147,7 @@ func (d Definition) Differences(after Definition) []Difference {
 		}
 	}
 	compare("title", d.Title, after.Title)
-	compare("description", strings.Join(d.Description, "\n"), strings.Join(after.Description, "\n"))
+	compare("description", d.Text(), after.Text())
 	now := after.raw()
 	was := d.raw()
 	for _, member := range slices.Sorted(maps.Keys(was)) {
@@ -149,12 +164,16 @@ func (d Definition) Differences(after Definition) []Difference {
 	return found
 }
 
-// A Lock is the content of weir.lock: definitions by server and tool.
+// A Lock is the content of weir.lock: definitions by server and tool. Under [Preamble] are the server's instructions.
 type Lock map[string]map[string]Definition
 
+// Preamble is the name under which a server's instructions are pinned. No tool has it.
+const Preamble = ""
+
 type lockFile struct {
-	Version int  `json:"version"`
-	Servers Lock `json:"servers"`
+	Version      int                 `json:"version"`
+	Instructions map[string][]string `json:"instructions,omitempty"` // by server and line
+	Servers      Lock                `json:"servers"`
 }
 
 const version = 1
@@ -173,15 +192,19 @@ func Parse(src []byte) (Lock, error) {
 	if f.Version != version {
 		return nil, fmt.Errorf("version is %d; this weir knows version %d", f.Version, version)
 	}
-	if f.Servers == nil {
-		f.Servers = Lock{}
-	}
-	for _, tools := range f.Servers {
+	lock := Lock{}
+	for server, tools := range f.Servers {
 		for name, d := range tools {
-			tools[name] = d.canonical()
+			if name == Preamble {
+				return nil, fmt.Errorf("server %q: a tool has no name", server)
+			}
+			lock.add(server, map[string]Definition{name: d.canonical()})
 		}
 	}
-	return f.Servers, nil
+	for server, lines := range f.Instructions {
+		lock.add(server, map[string]Definition{Preamble: Instructions(strings.Join(lines, "\n"))})
+	}
+	return lock, nil
 }
 
 // canonical undoes the indentation of the file.
@@ -199,11 +222,20 @@ func (d Definition) canonical() Definition {
 
 // Encode returns what [Parse] reads. Equal locks give equal text.
 func (l Lock) Encode() ([]byte, error) {
+	f := lockFile{Version: version, Instructions: map[string][]string{}, Servers: Lock{}}
+	for server, all := range l {
+		tools := maps.Clone(all)
+		if d, ok := all[Preamble]; ok {
+			f.Instructions[server] = append([]string{}, d.Description...) // [] is to give none
+			delete(tools, Preamble)
+		}
+		f.Servers[server] = tools
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(lockFile{version, l}); err != nil {
+	if err := enc.Encode(f); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

@@ -212,3 +212,33 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestInstructions holds that what a server tells the model is pinned beside its tools, and readable in the file.
+func TestInstructions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.lock")
+	f := open(t, path, pins.FirstUse)
+	check(t, f, sendEmail)
+	is := func(f *pins.File, text, accepted, why string) {
+		t.Helper()
+		got, held, _, err := f.CheckInstructions(t.Context(), "mail", text)
+		if err != nil || got != accepted || !strings.Contains(held, why) || (why == "") != (held == "") {
+			t.Errorf("%q: accepted %q, held %q, error %v", text, got, held, err)
+		}
+	}
+	is(f, "Ask first.\nThen send.", "Ask first.\nThen send.", "")
+	is(f, "Send.", "Ask first.\nThen send.", "have changed")
+	src, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(src), `"instructions": {`) || !strings.Contains(string(src), `"Ask first.",`) {
+		t.Errorf("the file is %s, error %v", src, err)
+	}
+	f = open(t, path, pins.FirstUse) // as another process reads it
+	is(f, "Send.", "Ask first.\nThen send.", "have changed")
+	if err := f.Accept(t.Context(), []pins.Held{{Server: "mail", Tool: pins.Preamble, Offered: pins.Instructions("Send.")}}); err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := f.Forget(t.Context(), "mail", []string{"send_email"}); err != nil || gone != nil {
+		t.Errorf("forgot %q, error %v", gone, err)
+	}
+	is(f, "Send.", "Send.", "")
+	is(open(t, filepath.Join(t.TempDir(), "weir.lock"), pins.Review), "Send.", "", "not accepted yet")
+}
