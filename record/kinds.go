@@ -3,7 +3,8 @@ package record
 // The kinds of events of what a person did from outside of all agent sessions, or to one of them.
 const (
 	Declassify Kind = "declassify" // took something out of a session's label, which Label says, because of Message
-	End        Kind = "end"        // ended a session, because of Message
+	End        Kind = "end"        // had a session do nothing more, because of Message
+	Forget     Kind = "forget"     // removed a session, with the label that Label says, because of Message
 	Erase      Kind = "erase"      // erases events or what was captured with them; Rule says by what they were chosen, Message how many and why
 	Restore    Kind = "restore"    // put a backup in the place of the state
 )

@@ -33,9 +33,17 @@ func (a *asking) add(cmd *cobra.Command) {
 // withBook calls do with the questions in a store.
 func (e *Env) withBook(ctx context.Context, a *asking, do func(*approve.Book) error) error {
 	return e.withLedger(ctx, a.store, func(db *sqlstore.DB, l *ledger.Ledger) error {
-		return do(approve.NewBook(approve.Options{Record: l, Store: db}))
+		return do(newBook(db, l))
 	})
 }
+
+// newBook returns the questions in a store, for who answers them.
+func newBook(db *sqlstore.DB, l *ledger.Ledger) *approve.Book {
+	return approve.NewBook(approve.Options{Record: l, Store: db, Sessions: db})
+}
+
+// commandLine is this channel of answers, as the record names it.
+const commandLine = "command line"
 
 func newApprovals(env *Env) *cobra.Command {
 	var a asking
@@ -111,55 +119,56 @@ func (e *Env) printQuestions(open []*approve.Pending, now time.Time) error {
 }
 
 func newApprove(env *Env) *cobra.Command {
-	var a asking
 	var session bool
-	cmd := &cobra.Command{
-		Use:   "approve ID",
-		Short: "Let happen what a question is about, once",
-		Long: `Accept a question: the call that it is about may happen once, for exactly the arguments that were
+	cmd := newSay(env, func() approve.Reply {
+		if session {
+			return approve.Reply{Answer: approve.Granted}
+		}
+		return approve.Reply{Answer: approve.Accepted}
+	})
+	cmd.Use = "approve ID"
+	cmd.Short = "Let happen what a question is about, once"
+	cmd.Long = `Accept a question: the call that it is about may happen once, for exactly the arguments that were
 shown, as long as its session has seen nothing more. With --session, calls of that tool to the
 same destination may happen in that session too, for 12 hours; only where an overlay says which
-arguments are the destination. The start of an id will do.`,
-		Example: "  weir approve K7Q2\n  weir approve K7Q2 --session",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			said := approve.Accepted
-			if session {
-				said = approve.Granted
-			}
-			return env.say(cmd.Context(), &a, args[0], said)
-		},
-	}
-	a.add(cmd)
+arguments are the destination. The start of an id will do.`
+	cmd.Example = "  weir approve K7Q2\n  weir approve K7Q2 --session"
 	cmd.Flags().BoolVar(&session, "session", false, "also accept calls to the same destination in this session")
 	return cmd
 }
 
 func newDeny(env *Env) *cobra.Command {
-	var a asking
 	var end bool
+	var why string
+	cmd := newSay(env, func() approve.Reply {
+		if end {
+			return approve.Reply{Answer: approve.Ended, Why: why}
+		}
+		return approve.Reply{Answer: approve.Declined}
+	})
+	cmd.Use = "deny ID"
+	cmd.Short = "Refuse what a question is about"
+	cmd.Long = `Refuse what a question is about. With --end, its agent session ends too, as with weir session end. The
+start of an id will do.`
+	cmd.Example = "  weir deny K7Q2\n  weir deny K7Q2 --end --why 'it was led astray'"
+	cmd.Flags().BoolVar(&end, "end", false, "also end the agent session")
+	cmd.Flags().StringVar(&why, "why", "", "the `REASON` for the end, for the log (default the rule that asked)")
+	return cmd
+}
+
+// newSay returns a command that answers the question whose id begins with its argument, with what reply returns.
+func newSay(env *Env, reply func() approve.Reply) *cobra.Command {
+	var a asking
 	cmd := &cobra.Command{
-		Use:   "deny ID",
-		Short: "Refuse what a question is about",
-		Long: `Refuse what a question is about. With --end, its agent session, and those that descend from it, may do
-nothing more for 30 days. The start of an id will do.`,
-		Example: "  weir deny K7Q2\n  weir deny K7Q2 --end",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			said := approve.Declined
-			if end {
-				said = approve.Ended
-			}
-			return env.say(cmd.Context(), &a, args[0], said)
-		},
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return env.say(cmd.Context(), &a, args[0], reply()) },
 	}
 	a.add(cmd)
-	cmd.Flags().BoolVar(&end, "end", false, "also end the agent session")
 	return cmd
 }
 
 // say answers the question whose id begins with a text.
-func (e *Env) say(ctx context.Context, a *asking, start string, said approve.Answer) error {
+func (e *Env) say(ctx context.Context, a *asking, start string, r approve.Reply) error {
 	return e.withBook(ctx, a, func(book *approve.Book) error {
 		open, err := book.List(ctx, a.principal)
 		if err != nil {
@@ -169,14 +178,15 @@ func (e *Env) say(ctx context.Context, a *asking, start string, said approve.Ans
 		if len(open) != 1 {
 			return &failure{exitFailure, fmt.Errorf("%d open questions have an id that begins with %.64q", len(open), start), "see weir approvals"}
 		}
-		err = book.Answer(ctx, approve.Reply{ID: open[0].ID, Principal: a.principal, Answer: said, Via: "command line"})
+		r.ID, r.Principal, r.Via, r.By = open[0].ID, a.principal, commandLine, e.person()
+		err = book.Answer(ctx, r)
 		if errors.Is(err, approve.ErrNoGrant) {
 			return &failure{exitFailure, err, "approve it without --session, or write an overlay for the tool"}
 		}
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.Stdout, "%s: %s\n", open[0].ID, said)
+		_, err = fmt.Fprintf(e.Stdout, "%s: %s\n", r.ID, r.Answer)
 		return err
 	})
 }

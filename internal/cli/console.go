@@ -12,7 +12,6 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/console"
-	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -31,7 +30,8 @@ func newConsole(env *Env) *cobra.Command {
 where it went, the questions that wait for an answer, and the events of the log. A link is
 printed that logs one browser in, once. Until interrupted.
 
-weir run --console and weir wrap --console serve the same pages, with their policy.`,
+weir run --console and weir wrap --console, and console in weir.yaml, serve the same pages, with
+their policy.`,
 		Example: "  weir console\n  weir console --listen 127.0.0.1:7777",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,22 +54,22 @@ weir run --console and weir wrap --console serve the same pages, with their poli
 
 // consoleView returns what a console shows of a store.
 func (e *Env) consoleView(db *sqlstore.DB, l *ledger.Ledger, principal string) *consoleView {
-	return &consoleView{env: e, db: db, ledger: l, principal: principal, book: approve.NewBook(approve.Options{Record: l, Store: db})}
+	return &consoleView{env: e, db: db, ledger: l, principal: principal, book: newBook(db, l)}
 }
 
 // beside serves the console of a weir that serves hosts, if that is asked for.
 func (e *Env) beside(ctx context.Context, s *service, kept *state, now func() *policy.Policy) (stop func() error, err error) {
-	if s.console == "" {
+	if s.config.Console == "" {
 		return func() error { return nil }, nil
 	}
 	db, isDB := kept.backend.(*sqlstore.DB)
 	l, isLog := kept.record.(*ledger.Ledger)
 	if !isDB || !isLog {
-		return nil, &failure{exitUsage, errors.New("--console: there is no log to show"), "use a store that is not memory, and keep a record"}
+		return nil, &failure{exitUsage, errors.New("console: there is no log to show"), "use a store that is not memory, and keep a record"}
 	}
 	view := e.consoleView(db, l, localPrincipal)
 	view.policy = now
-	return e.serveConsole(ctx, view, s.console)
+	return e.serveConsole(ctx, view, s.config.Console)
 }
 
 // serveConsole serves the pages at an address of this machine until stop is called, and prints the login link.

@@ -186,7 +186,7 @@ func (v *consoleView) Answer(ctx context.Context, id, choice string) error {
 	if !ok {
 		return fmt.Errorf("no answer is called %.40q", choice)
 	}
-	return v.book.Answer(ctx, approve.Reply{ID: id, Principal: v.principal, Answer: said, Via: "console"})
+	return v.book.Answer(ctx, approve.Reply{ID: id, Principal: v.principal, Answer: said, Via: "console", By: v.env.person()})
 }
 
 // End implements [console.Actor].
@@ -195,7 +195,7 @@ func (v *consoleView) End(ctx context.Context, key, why string) error {
 	if err != nil {
 		return err
 	}
-	return v.book.End(ctx, session.Ref{Key: s.Key, Principal: s.Principal}, "console: "+why)
+	return v.book.End(ctx, approve.Ending{Session: refOf(s), Why: why, By: v.env.person(), Via: "console"})
 }
 
 // Declassify implements [console.Actor].

@@ -101,6 +101,9 @@ func (f *serveFlags) apply(c *config.Config) error {
 	default:
 		c.Pins = config.Pins{File: f.pins, Review: c.Pins.Review}
 	}
+	if f.shows != "" {
+		c.Console = f.shows
+	}
 	if f.mode.value == "" {
 		return nil
 	}

@@ -191,6 +191,8 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 		}
 	}
 	late("listen", before.Listen != after.Listen)
+	late("console", before.Console != after.Console)
+	late("notify", !reflect.DeepEqual(before.Notify, after.Notify))
 	late("http", !reflect.DeepEqual(before.HTTP, after.HTTP))
 	late("store", before.Store != after.Store)
 	late("record", before.Record != after.Record)

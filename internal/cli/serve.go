@@ -29,7 +29,6 @@ type service struct {
 	reload  func() (*setup, error) // loads the setup again; nil if it never changes
 	log     *slog.Logger
 
-	console   string                 // where the console is served; "" if it is not
 	trustText string                 // what the user says beforehand
 	serves    atomic.Pointer[string] // where hosts are served; nil before they are
 }
@@ -38,11 +37,13 @@ type service struct {
 // or on standard input and output.
 func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	log := s.log
-	kept, err := e.openState(ctx, s.config, log)
+	people := e.notifier(s.config.Notify, log)
+	kept, err := e.openState(ctx, s.config, log, people)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
+	defer people.Close() // before what its answers go to
 	locked, err := e.openPins(s.config)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	g, err := gateway.New(gateway.Options{
 		Servers: servers, Policy: s.policy, Mode: s.config.Mode,
 		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.config.Retention)}), Record: kept.record, Approvals: kept.backend,
-		Approval: s.config.Approval, Startup: s.config.Startup,
+		Approval: s.config.Approval, Startup: s.config.Startup, Asked: asked(people),
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
 		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})

@@ -9,10 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -21,15 +23,15 @@ func newSession(env *Env) *cobra.Command {
 	var place string
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "List agent sessions, end them, or lower their labels",
+		Short: "List agent sessions, end or forget them, or lower their labels",
 		Long: `A label of an agent session only rises, whatever agents, servers and hosts say. Only a person can
-lower it or end the session, here, and the log keeps that they did and why.`,
+lower it, end the session or forget it, here, and the log keeps that they did and why.`,
 		Example: "  weir session list\n  weir session declassify KEY --drop pii --why 'test data'\n  weir session end KEY --why 'conversation is over'",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
 	}
 	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE` of the sessions: a file or postgres://… (default state.db in\nweir's state directory)")
-	cmd.AddCommand(newSessionList(env, &place), newSessionEnd(env, &place), newSessionDeclassify(env, &place))
+	cmd.AddCommand(newSessionList(env, &place), newSessionEnd(env, &place), newSessionForget(env, &place), newSessionDeclassify(env, &place))
 	return cmd
 }
 
@@ -42,6 +44,7 @@ type sessionReport struct {
 	Calls     int64       `json:"calls"`
 	Created   time.Time   `json:"created"`
 	Seen      time.Time   `json:"seen"`
+	Ended     bool        `json:"ended,omitempty"` // a person has ended it
 }
 
 func newSessionList(env *Env, place *string) *cobra.Command {
@@ -55,12 +58,9 @@ func newSessionList(env *Env, place *string) *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
-				reports := []sessionReport{}
-				for s, err := range db.List(cmd.Context(), principal) {
-					if err != nil {
-						return err
-					}
-					reports = append(reports, sessionReport{s.Key, s.Parent, s.Principal, s.Label, s.Calls, s.Created, s.Seen})
+				reports, err := sessionReports(cmd.Context(), db, principal)
+				if err != nil {
+					return err
 				}
 				if asJSON {
 					return writeJSON(env.Stdout, map[string]any{"sessions": reports})
@@ -74,10 +74,30 @@ func newSessionList(env *Env, place *string) *cobra.Command {
 	return cmd
 }
 
+func sessionReports(ctx context.Context, db *sqlstore.DB, principal string) ([]sessionReport, error) {
+	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: db})
+	reports := []sessionReport{}
+	for s, err := range db.List(ctx, principal) {
+		if err != nil {
+			return nil, err
+		}
+		ended, err := book.HasEnded(ctx, session.Ref{Key: s.Key, Principal: s.Principal})
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, sessionReport{s.Key, s.Parent, s.Principal, s.Label, s.Calls, s.Created, s.Seen, ended})
+	}
+	return reports, nil
+}
+
 func (e *Env) printSessions(reports []sessionReport) error {
 	var b strings.Builder
 	for _, r := range reports {
-		fmt.Fprintf(&b, "%s  seen %s, %d calls: %s\n", plain.Text(r.Key, 120), r.Seen.Format(time.RFC3339), r.Calls, labelWords(r.Label))
+		ended := ""
+		if r.Ended {
+			ended = "ended, "
+		}
+		fmt.Fprintf(&b, "%s  %sseen %s, %d calls: %s\n", plain.Text(r.Key, 120), ended, r.Seen.Format(time.RFC3339), r.Calls, labelWords(r.Label))
 	}
 	if len(reports) == 0 {
 		b.WriteString("no sessions\n")
@@ -143,40 +163,6 @@ func needsWhy(why string) error {
 		return &failure{exitUsage, errors.New("the log has to say why"), "give --why TEXT"}
 	}
 	return nil
-}
-
-func newSessionEnd(env *Env, place *string) *cobra.Command {
-	var why string
-	cmd := &cobra.Command{
-		Use:     "end KEY",
-		Short:   "End an agent session and all that descend from it",
-		Long:    "Forget an agent session and all that descend from it. If its host goes on with it, it begins without a label.",
-		Example: "  weir session end local/agent:42 --why 'conversation is over'",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := needsWhy(why); err != nil {
-				return err
-			}
-			return env.withLedger(cmd.Context(), *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
-				s, err := known(cmd.Context(), db, args[0])
-				if err != nil {
-					return err
-				}
-				e := env.byPerson(record.End, s, why)
-				e.Label = &s.Label
-				keys, err := l.End(cmd.Context(), s.Key, e)
-				if err != nil {
-					return err
-				}
-				for _, key := range keys {
-					fmt.Fprintf(env.Stdout, "ended %s\n", plain.Text(key, 0))
-				}
-				return nil
-			})
-		},
-	}
-	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
-	return cmd
 }
 
 func newSessionDeclassify(env *Env, place *string) *cobra.Command {

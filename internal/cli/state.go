@@ -40,7 +40,8 @@ func (s *state) Close() error {
 }
 
 // openState opens the place where the configuration wants state and events to be kept.
-func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger) (kept *state, err error) {
+// also gets each event too, unless it is nil.
+func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger, also record.Recorder) (kept *state, err error) {
 	kept = &state{}
 	defer func() {
 		if err != nil {
@@ -51,6 +52,7 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger)
 		kept.backend = store.NewMemory(nil)
 		kept.sessions = session.New(session.Options{Store: kept.backend})
 		kept.record, err = e.openRecord(c, kept, log)
+		kept.record = together(kept.record, also)
 		return kept, err
 	}
 	db, target, err := e.openStoreBy(ctx, c.Store, &sqlstore.Options{Unsynced: c.Durability == config.Relaxed})
@@ -60,11 +62,12 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger)
 	kept.closers = append(kept.closers, db)
 	kept.backend = db
 	kept.sessions = session.New(session.Options{Store: db})
-	var also record.Recorder
 	if c.Record != "" {
-		if also, err = e.openRecord(c, kept, log); err != nil {
+		file, err := e.openRecord(c, kept, log)
+		if err != nil {
 			return kept, err
 		}
+		also = together(file, also)
 	}
 	if c.Record == config.NoRecord {
 		kept.record = also
@@ -80,6 +83,28 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger)
 	kept.closers = append(kept.closers, l, keepPruned(ctx, prune, log))
 	kept.record = l
 	return kept, nil
+}
+
+// A pair gives each event to one recorder, and then to another.
+type pair [2]record.Recorder
+
+// together returns a recorder for two, either of which may be nil.
+func together(first, second record.Recorder) record.Recorder {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
+	}
+	return pair{first, second}
+}
+
+// Record implements [record.Recorder].
+func (p pair) Record(ctx context.Context, e *record.Event) error {
+	if err := p[0].Record(ctx, e); err != nil {
+		return err
+	}
+	return p[1].Record(ctx, e)
 }
 
 // openLedger opens the log in a store, whose checkpoints the key beside it signs.

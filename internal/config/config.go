@@ -15,7 +15,7 @@
 //
 // [Load] decodes strictly and reports every problem at once, each with its place and a remedy: an unknown or
 // repeated field, a value of the wrong type, members that contradict each other, a variable that is not set.
-// The values of command, args, env, url, headers and auth may be secrets and never appear in a problem.
+// The values of command, args, env, url, headers and auth, and of a webhook, may be secrets and never appear in a problem.
 //
 // docs/configuration.md describes every member. Files of other hosts become the same [Config] through a
 // [Draft]; see package importer.
@@ -57,6 +57,8 @@ type Config struct {
 	Checkpoints Checkpoints
 	Listen      string // host:port of the HTTP endpoint; "" serves stdio
 	HTTP        Listener
+	Console     string        // host:port of the console, on this machine; "" serves none
+	Notify      Notify        // who is told of questions and findings
 	Approval    time.Duration // how long a question to a person stays open
 	Startup     time.Duration // how long hosts wait for servers that do not answer their handshake
 	MaxMessage  int           // bytes of one message

@@ -91,6 +91,7 @@ func (d *Draft) Finish(opts Options) (*Config, error) {
 		checkServer(d, &c.Servers[i], opts, dir)
 	}
 	checkListener(d, opts, dir)
+	checkNotify(d, opts)
 	if len(d.problems) == 0 && !slices.ContainsFunc(c.Servers, func(s Server) bool { return !s.Disabled }) {
 		d.Fault(d.Place(Pointer("servers")), "add a server, or enable one", "there is no server to serve")
 	}

@@ -44,6 +44,8 @@ func (r reader) file(root ast.Node) {
 		"checkpoints": r.checkpoints,
 		"listen":      r.listen,
 		"http":        r.http,
+		"console":     r.console,
+		"notify":      r.notify,
 		"approval":    func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
 		"annotations": r.annotations,
 		"limits":      func(m member) { r.object(m, fields{"message": r.size, "startup": r.duration(&c.Startup)}) },

@@ -85,6 +85,7 @@ type Options struct {
 	Record     record.Recorder   // required; record.Discard() to keep nothing
 	Approvals  store.Approvals   // where questions are kept; nil: in memory, for this gateway alone
 	Approval   time.Duration     // how long a question stays open; zero: approve.DefaultTimeout
+	Asked      Asked             // is told of new questions; nil: nobody is
 	Startup    time.Duration     // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
 	Version    string            // of Weir, told to hosts
 	BaseEnv    []string          // environment of stdio servers, "NAME=value"
@@ -100,6 +101,9 @@ type Options struct {
 	// Names in the Host header and web origins that may connect over HTTP; see streamable.Options.
 	AllowedHosts, AllowedOrigins []string
 }
+
+// Asked is told of a new question, and where its answer goes. It must not wait: a call does.
+type Asked func(*approve.Book, *approve.Pending)
 
 // A Gateway serves hosts. Make one with [New], change it with Reload and end it with Close.
 type Gateway struct {
@@ -137,7 +141,9 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Record == nil {
 		return nil, errors.New("a gateway needs a record")
 	}
-	book := approve.NewBook(approve.Options{Timeout: opts.Approval, Record: opts.Record, Store: opts.Approvals})
+	book := approve.NewBook(approve.Options{
+		Timeout: opts.Approval, Record: opts.Record, Store: opts.Approvals, Sessions: opts.Sessions, Asked: opts.Asked,
+	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
 		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints,

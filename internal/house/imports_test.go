@@ -81,6 +81,8 @@ var table = []row{
 	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
+	{"internal/notify", "record internal/gateway/approve internal/plain internal/rawjson", "", "",
+		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},
 	{"internal/feed", "record", "", world, "events in other systems' formats; pure"},
 	{"internal/ledger", "label audit record session store store/sqlstore guard", "", world, "events into the log, with the labels they tell of"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
@@ -118,8 +120,8 @@ var barredBelow = map[string]struct{ but, why string }{
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/cli internal/status internal/console mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports only"},
-	"os/exec":       {"internal/upstream internal/cli internal/demo internal/demo/agent internal/bench", "processes have one owner"},
+	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/cli internal/status internal/console internal/notify mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports only"},
+	"os/exec":       {"internal/upstream internal/notify internal/cli internal/demo internal/demo/agent internal/bench", "processes have one owner"},
 	"os/signal":     {"internal/cli cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }
@@ -139,6 +141,7 @@ var never = []struct{ from, to, why string }{
 	{"internal/gateway", "internal/config internal/cli", "configuration sits at the top"},
 	{"internal/streamable", "guard internal/gateway internal/upstream", "a binding, not a product"},
 	{"internal/console", "guard store internal/gateway internal/upstream", "pages over sources, not a product"},
+	{"internal/notify", "internal/upstream internal/streamable internal/cli internal/config", "channels to people, not a product"},
 	{"internal/oauth", "guard internal/gateway internal/streamable", "tokens, not a product"},
 	{"internal/upstream", "guard internal/gateway internal/streamable internal/oauth", "a connection, not a product"},
 }

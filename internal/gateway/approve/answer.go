@@ -15,7 +15,9 @@ type Reply struct {
 	ID        string // of the question
 	Principal string // who answers
 	Answer    Answer // a word that nobody knows is no
-	Via       string // the channel, as the record names it: "host", "command line", "console"
+	Via       string // the channel, as the record names it: "host", "command line", "console", "webhook"
+	By        string // the person, as far as the channel knows: as untrusted as that is
+	Why       string // for Ended: the reason that the record keeps; "" for the question's own
 }
 
 // Find returns the question with this id, if it is the principal's and has not expired. It may have been answered.
@@ -117,14 +119,14 @@ func (b *Book) Answer(ctx context.Context, r Reply) error {
 	case r.Answer == Granted && p.Grant == "":
 		return ErrNoGrant
 	}
-	if err := b.write(ctx, p, string(r.Answer), r.Via); err != nil {
+	if err := b.write(ctx, p, string(r.Answer), r); err != nil {
 		return err
 	}
 	if r.Answer == Ended { // its question is one of those that this refuses
 		b.mu.Lock()
 		p.closed = true
 		b.mu.Unlock()
-		return b.stop(ctx, p.Session, p.Principal)
+		return b.End(ctx, p.ending(r))
 	}
 	said := store.Declined
 	if r.Answer.Yes() {
@@ -135,7 +137,7 @@ func (b *Book) Answer(ctx context.Context, r Reply) error {
 	p.closed = true
 	b.mu.Unlock()
 	if err != nil {
-		return errors.Join(mapped(err), b.write(ctx, p, "void", "another answer came first"))
+		return errors.Join(mapped(err), b.write(ctx, p, "void", Reply{Via: "another answer came first"}))
 	}
 	if r.Answer == Granted {
 		return b.grant(ctx, p)
@@ -175,6 +177,15 @@ func (b *Book) said(ctx context.Context, id string) (Answer, error) {
 		return Accepted, nil
 	}
 	return "", ErrNoQuestion
+}
+
+// Waits reports whether the question with this id is still open.
+func (b *Book) Waits(ctx context.Context, id string) (bool, error) {
+	said, err := b.said(ctx, id)
+	if errors.Is(err, ErrNoQuestion) {
+		return false, nil
+	}
+	return err == nil && said == "", err
 }
 
 // Stands reports whether a question was answered with yes, and is not too old. An acceptance that was used up does.

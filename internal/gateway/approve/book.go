@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,6 +75,17 @@ type Options struct {
 	Timeout time.Duration   // zero: DefaultTimeout
 	Record  record.Recorder // required
 	Store   store.Approvals // nil: in memory, for this book alone
+
+	// Sessions tell what descends from a session that ends; nil: only calls that name their parent do.
+	Sessions Sessions
+
+	// Asked is told of each new question of this book, which waits for it to return; nil: nobody is.
+	Asked func(*Book, *Pending)
+}
+
+// Sessions lists agent sessions, those of a principal or, for "", all.
+type Sessions interface {
+	List(ctx context.Context, principal string) iter.Seq2[store.Session, error]
 }
 
 // A Book holds open questions and unused acceptances. It is safe for concurrent use.
@@ -141,14 +153,23 @@ func (b *Book) SetTimeout(d time.Duration) { b.timeout.Store(int64(d)) }
 // Open enters a question, with the server's answer that it is about, if there is one. While the same is open already, it
 // returns that.
 func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) (*Pending, error) {
+	p, fresh, err := b.enter(ctx, q, held)
+	if fresh && b.opts.Asked != nil {
+		b.opts.Asked(b, p)
+	}
+	return p, err
+}
+
+// enter is Open, and reports whether the question is a new one.
+func (b *Book) enter(ctx context.Context, q *guard.Question, held *guard.Answer) (p *Pending, fresh bool, err error) {
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(now)
 	if p, err := b.same(ctx, q.Binding); p != nil || err != nil {
-		return p, err
+		return p, false, err
 	}
-	p := &Pending{
+	p = &Pending{
 		ID: rand.Text(), Principal: q.Session.Principal, Session: q.Session.Key, Binding: q.Binding, Asked: now,
 		Expires: now.Add(time.Duration(b.timeout.Load())), Question: q, Held: held, Body: Body{
 			Prompt: NewPrompt(q), Server: q.Server, Method: q.Method, Name: q.Name, Phase: q.Phase.String(), Rule: q.Rule,
@@ -156,22 +177,22 @@ func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) 
 		},
 	}
 	if len(b.local) >= maxOpen || b.held+p.size() > maxHeld || !b.mayAsk(q.Session.Key, now) {
-		return nil, ErrTooMany
+		return nil, false, ErrTooMany
 	}
-	if err := b.write(ctx, p, "asked", ""); err != nil {
-		return nil, err
+	if err := b.write(ctx, p, "asked", Reply{}); err != nil {
+		return nil, false, err
 	}
 	body, err := json.Marshal(p.Body)
 	if err != nil {
-		return nil, fmt.Errorf("writing a question: %w", err)
+		return nil, false, fmt.Errorf("writing a question: %w", err)
 	}
 	err = b.opts.Store.Ask(ctx, store.Question{ID: p.ID, Principal: p.Principal, Session: p.Session, Binding: p.Binding, Body: body, Expires: p.Expires})
 	if err != nil {
-		return nil, mapped(err)
+		return nil, false, mapped(err)
 	}
 	b.local[p.ID] = p
 	b.held += p.size()
-	return p, nil
+	return p, true, nil
 }
 
 // same returns the open question of this process with this binding; nil if there is none. The lock must be held.
@@ -234,11 +255,12 @@ func (b *Book) mayAsk(session string, now time.Time) bool {
 	return r.n <= maxRate
 }
 
-func (b *Book) write(ctx context.Context, p *Pending, effect, via string) error {
+// write records what became of a question, through which channel and by whom.
+func (b *Book) write(ctx context.Context, p *Pending, effect string, r Reply) error {
 	e := record.New(record.Approval, time.Now())
 	e.Session, e.Principal = p.Session, p.Principal
 	e.Server, e.Method, e.Name = p.Server, p.Method, p.Name
-	e.Phase, e.Rule, e.Effect, e.Binding, e.Message = p.Phase, p.Rule, effect, p.Binding, via
+	e.Phase, e.Rule, e.Effect, e.Binding, e.Message, e.Where = p.Phase, p.Rule, effect, p.Binding, r.Via, r.By
 	if err := b.opts.Record.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording a question: %w", err)
 	}

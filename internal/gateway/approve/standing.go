@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,26 +34,61 @@ func (b *Book) grant(ctx context.Context, p *Pending) error {
 	return b.keep(ctx, store.Question{Principal: p.Principal, Session: p.Session, Binding: grantPrefix + p.Grant}, grantLife)
 }
 
-// stop keeps that an agent session may do nothing more.
+// stop keeps that an agent session, and what descends from it, may do nothing more, and refuses what is open of it.
 func (b *Book) stop(ctx context.Context, key, principal string) error {
+	if err := b.mark(ctx, key, principal); err != nil {
+		return err
+	}
+	family, err := b.family(ctx, key, principal)
+	if err != nil {
+		return err
+	}
+	for _, descendant := range family {
+		if err := b.mark(ctx, descendant, principal); err != nil {
+			return err
+		}
+	}
+	return b.refuseAll(ctx, append(family, key), principal)
+}
+
+// mark keeps that one agent session may do nothing more.
+func (b *Book) mark(ctx context.Context, key, principal string) error {
 	binding := endBinding(key, principal)
 	err := b.keep(ctx, store.Question{Principal: principal, Session: key, Binding: binding}, endLife)
 	b.mu.Lock()
 	delete(b.going, binding)
 	b.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return b.refuseAll(ctx, key, principal)
+	return err
 }
 
-// refuseAll closes the open questions of an agent session that has ended.
-func (b *Book) refuseAll(ctx context.Context, key, principal string) error {
+// family returns the keys of the sessions that are known to descend from one.
+func (b *Book) family(ctx context.Context, key, principal string) (keys []string, err error) {
+	if b.opts.Sessions == nil {
+		return nil, nil
+	}
+	children := map[string][]string{}
+	for s, err := range b.opts.Sessions.List(ctx, principal) {
+		if err != nil {
+			return nil, fmt.Errorf("reading what descends from a session: %w", err)
+		}
+		if s.Parent != "" {
+			children[s.Parent] = append(children[s.Parent], s.Key)
+		}
+	}
+	for next := children[key]; len(next) > 0; next = next[1:] { // a store has no cycles
+		keys = append(keys, next[0])
+		next = append(next, children[next[0]]...)
+	}
+	return keys, nil
+}
+
+// refuseAll closes the open questions of agent sessions that have ended.
+func (b *Book) refuseAll(ctx context.Context, keys []string, principal string) error {
 	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{Principal: principal, Open: true}) {
 		if err != nil {
 			return fmt.Errorf("reading questions: %w", err)
 		}
-		if q.Session != key {
+		if !slices.Contains(keys, q.Session) {
 			continue
 		}
 		_, err = b.opts.Store.Answer(ctx, q.ID, principal, store.Declined)
@@ -90,32 +126,56 @@ func (b *Book) stands(ctx context.Context, binding string) (bool, error) {
 	return false, nil
 }
 
-// End has an agent session do nothing more, and those that descend from it, until what a person said is forgotten after 30
-// days. It is recorded first.
-func (b *Book) End(ctx context.Context, ref session.Ref, via string) error {
-	if ref.Key == "" || ref.Principal == "" {
-		return errors.New("ending a session: which one?")
+// An Ending is a person's word that an agent session is over.
+type Ending struct {
+	Session session.Ref // Key and Principal are required
+	Why     string      // required
+	By      string      // the person, as far as the channel knows
+	Via     string      // the channel, as in a Reply
+}
+
+// ending is what a question's answer says of its session.
+func (p *Pending) ending(r Reply) Ending {
+	e := Ending{Session: session.Ref{Key: p.Session, Parent: p.Parent, Principal: p.Principal}, Why: r.Why, By: r.By, Via: r.Via}
+	if e.Why == "" {
+		e.Why = "a question of rule " + p.Rule + " was denied"
 	}
-	e := record.New(record.Approval, time.Now())
-	e.Session, e.Principal, e.Effect, e.Message = ref.Key, ref.Principal, string(Ended), via
+	return e
+}
+
+// End has an agent session do nothing more, and those that descend from it, until what a person said is forgotten after 30
+// days. Whoever ends a session does it here: the event is of kind [record.End], and it is recorded first.
+func (b *Book) End(ctx context.Context, end Ending) error {
+	switch {
+	case end.Session.Key == "" || end.Session.Principal == "":
+		return errors.New("ending a session: which one?")
+	case end.Why == "":
+		return errors.New("ending a session: why?")
+	}
+	e := record.New(record.End, time.Now())
+	e.Session, e.Parent, e.Principal = end.Session.Key, end.Session.Parent, end.Session.Principal
+	e.Effect, e.Message, e.Where = string(Ended), end.Why, end.Via
+	if end.By != "" {
+		e.Where = strings.TrimSuffix(end.By+", "+end.Via, ", ")
+	}
 	if err := b.opts.Record.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording the end of a session: %w", err)
 	}
-	return b.stop(ctx, ref.Key, ref.Principal)
+	return b.stop(ctx, end.Session.Key, end.Session.Principal)
 }
 
-// HasEnded reports whether a person has ended the agent session, or the one that it descends from. What another process was
-// told counts here within half a second.
+// HasEnded reports whether a person has ended the agent session, or the one that it descends from: then it counts as ended from
+// now on, whatever it says of its parent later. What another process was told counts here within half a second.
 func (b *Book) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
-	for _, key := range []string{ref.Key, ref.Parent} {
-		if key == "" {
-			continue
-		}
-		if ended, err := b.hasEnded(ctx, endBinding(key, ref.Principal)); err != nil || ended {
-			return ended, err
-		}
+	ended, err := b.hasEnded(ctx, endBinding(ref.Key, ref.Principal))
+	if err != nil || ended || ref.Parent == "" {
+		return ended, err
 	}
-	return false, nil
+	ended, err = b.hasEnded(ctx, endBinding(ref.Parent, ref.Principal))
+	if err == nil && ended {
+		err = b.stop(ctx, ref.Key, ref.Principal)
+	}
+	return ended, err
 }
 
 const (

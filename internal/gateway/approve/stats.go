@@ -14,15 +14,21 @@ type Stats struct {
 	Answers    map[Answer]int `json:"answers"`
 	Unanswered int            `json:"unanswered"` // with those that are open
 	Median     float64        `json:"medianSeconds"`
+	P90        float64        `json:"p90Seconds"` // nine of ten answers took no longer
 	Slowest    float64        `json:"slowestSeconds"`
 	Rules      map[string]int `json:"rules"` // questions by the rule that asks
 
-	open map[string]time.Time // by binding
-	took []float64
+	open  map[string]time.Time // by binding
+	took  []float64
+	spent float64 // seconds of all answers
 }
 
-// maxTook bounds the answers whose times are kept: the latest count.
-const maxTook = 10_000
+// Bounds of what is remembered: the answers whose times are kept, of which the latest count, and the questions that wait for one.
+const (
+	maxTook  = 10_000
+	maxAsked = 10_000
+	longest  = 24 * time.Hour // that a question may stay open
+)
 
 // Add takes in an event. Events of other kinds than [record.Approval] are passed over.
 func (s *Stats) Add(e *record.Event) {
@@ -35,6 +41,9 @@ func (s *Stats) Add(e *record.Event) {
 	if e.Effect == "asked" {
 		s.Asked++
 		s.Rules[e.Rule]++
+		if len(s.open) >= maxAsked {
+			s.forget(e.Time)
+		}
 		s.open[e.Binding] = e.Time
 		return
 	}
@@ -47,15 +56,39 @@ func (s *Stats) Add(e *record.Event) {
 	if len(s.took) == maxTook {
 		s.took = s.took[1:]
 	}
-	s.took = append(s.took, max(0, e.Time.Sub(asked).Seconds()))
+	seconds := max(0, e.Time.Sub(asked).Seconds())
+	s.took, s.spent = append(s.took, seconds), s.spent+seconds
 }
+
+// forget drops questions that nobody can answer any more; if there are none, all of them.
+func (s *Stats) forget(now time.Time) {
+	for binding, asked := range s.open {
+		if now.Sub(asked) > longest {
+			delete(s.open, binding)
+		}
+	}
+	if len(s.open) >= maxAsked {
+		clear(s.open)
+	}
+}
+
+// Answered returns how many questions were answered.
+func (s *Stats) Answered() (n int) {
+	for _, k := range s.Answers {
+		n += k
+	}
+	return n
+}
+
+// Spent returns how many seconds all answers took together.
+func (s *Stats) Spent() float64 { return s.spent }
 
 // Sum returns the figures of what was added.
 func (s *Stats) Sum() Stats {
 	out := *s
-	out.Unanswered = len(s.open)
+	out.Unanswered = s.Asked - s.Answered()
 	if took := slices.Sorted(slices.Values(s.took)); len(took) > 0 {
-		out.Median, out.Slowest = took[len(took)/2], took[len(took)-1]
+		out.Median, out.P90, out.Slowest = took[len(took)/2], took[(9*len(took)-1)/10], took[len(took)-1]
 	}
 	return out
 }

@@ -1,0 +1,64 @@
+package notify
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The channels.
+const (
+	webhookChannel = "webhook"
+	desktopChannel = "desktop"
+)
+
+// A Result is what became of a notification, or of an answer that came with it.
+type Result string
+
+// The results. Each notification has one of the first four; Retried, Answered and Refused come on top.
+const (
+	Delivered Result = "delivered"
+	Moot      Result = "moot"     // the question was answered or expired before anybody was told
+	Failed    Result = "failed"   // given up
+	Dropped   Result = "dropped"  // too many waited
+	Retried   Result = "retried"  // an attempt that failed and was followed by another
+	Answered  Result = "answered" // an answer that counts
+	Refused   Result = "refused"  // an answer that does not
+)
+
+// A Count is how often something became of notifications, since the start.
+type Count struct {
+	Channel string
+	Result  Result
+	N       int64
+}
+
+// counts are by channel and result. The zero counts are ready to use.
+type counts struct {
+	mu sync.Mutex
+	by map[Count]int64 // N is 0 in the keys
+}
+
+func (c *counts) add(channel string, r Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil {
+		c.by = map[Count]int64{}
+	}
+	c.by[Count{Channel: channel, Result: r}]++
+}
+
+// Counts returns what became of notifications, sorted by channel and result.
+func (n *Notifier) Counts() []Count {
+	n.counts.mu.Lock()
+	defer n.counts.mu.Unlock()
+	var all []Count
+	for c, k := range n.counts.by {
+		c.N = k
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b Count) int {
+		return strings.Compare(a.Channel+" "+string(a.Result), b.Channel+" "+string(b.Result))
+	})
+	return all
+}

@@ -1,0 +1,181 @@
+// Package notify tells people who look at neither host nor console: of questions that wait for an answer, and of content that
+// a server says is malicious.
+//
+//	n := notify.New(notify.Options{Webhook: &notify.Webhook{URL: url, Secret: secret, Answers: true}, Logger: log})
+//	gateway.Options{Asked: func(b *approve.Book, p *approve.Pending) { n.Asked(b, p) }}
+//	ledger.Options{Also: n} // a Notifier reads the events of a record
+//	defer n.Close()
+//
+// There are two channels: a [Webhook], which may also bring back the answer to a question, and the [Desktop] of the user. No call
+// waits for either, and neither decides: what cannot be told is logged and counted ([Notifier.Counts]), and the question stays
+// open for everybody else. What a person reads is a prompt of package approve, or text of the same kind: nothing of it can hide,
+// reorder or imitate text. It is plain text, which whoever shows it must not render as markup.
+//
+// At most 256 notifications wait at one time; one more is dropped.
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/record"
+)
+
+const (
+	maxWaiting = 256 // notifications that are not delivered yet, over all channels
+	maxAtOnce  = 16  // requests to the webhook at one time
+)
+
+// Options configures a Notifier.
+type Options struct {
+	Webhook *Webhook         // nil: none
+	Desktop *Desktop         // nil: none
+	Logger  *slog.Logger     // nil: none
+	Now     func() time.Time // the clock of signatures; nil: time.Now
+}
+
+// Answers is where the answer to a question goes.
+type Answers interface {
+	// Answer closes the question, unless somebody else has.
+	Answer(ctx context.Context, r approve.Reply) error
+
+	// Waits reports whether the question with this id is still open.
+	Waits(ctx context.Context, id string) (bool, error)
+}
+
+// A Notifier sends notifications, each in a goroutine of its own. Make one with [New] and end it with Close. It is safe for
+// concurrent use.
+type Notifier struct {
+	opts    Options
+	hook    *hook // nil: none
+	desktop *desk // nil: none
+	counts  counts
+
+	life  context.Context
+	end   context.CancelFunc
+	slots chan struct{} // holds a token for each request to the webhook
+
+	mu      sync.Mutex
+	closed  bool
+	waiting int
+	sending sync.WaitGroup
+}
+
+// New returns a notifier. It starts nothing before there is something to tell.
+func New(opts Options) *Notifier {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	n := &Notifier{opts: opts, slots: make(chan struct{}, maxAtOnce)}
+	n.life, n.end = context.WithCancel(context.Background())
+	if opts.Webhook != nil {
+		n.hook = newHook(*opts.Webhook, opts.Now)
+	}
+	if opts.Desktop != nil {
+		n.desktop = &desk{Desktop: *opts.Desktop}
+	}
+	return n
+}
+
+// Close gives up what was not delivered, and waits for what is being sent.
+func (n *Notifier) Close() error {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
+	n.end()
+	n.sending.Wait()
+	return nil
+}
+
+// Asked tells of a question, until it is answered or expires. It does not wait. A webhook's answer goes to book.
+func (n *Notifier) Asked(book Answers, p *approve.Pending) {
+	if n.hook != nil {
+		m := askedMessage(p)
+		n.run(webhookChannel, func() { n.deliver(n.life, m, &errand{book: book, asked: p}) })
+	}
+	if n.desktop != nil {
+		n.run(desktopChannel, func() { n.show(askedTitle, askedBrief(p)) })
+	}
+}
+
+// Record implements [record.Recorder]: it tells of events that are findings, does not wait, and never fails.
+func (n *Notifier) Record(_ context.Context, e *record.Event) error {
+	if !isFinding(e) {
+		return nil
+	}
+	if n.hook != nil {
+		m := findingMessage(e)
+		n.run(webhookChannel, func() { n.deliver(n.life, m, nil) })
+	}
+	if n.desktop != nil {
+		text := findingBrief(e)
+		n.run(desktopChannel, func() { n.show(findingTitle, text) })
+	}
+	return nil
+}
+
+// run does something in a goroutine of its own, unless too much waits already.
+func (n *Notifier) run(channel string, do func()) {
+	n.mu.Lock()
+	full := n.waiting >= maxWaiting
+	if !full && !n.closed {
+		n.waiting++
+		n.sending.Add(1)
+	}
+	closed := n.closed
+	n.mu.Unlock()
+	if closed || full {
+		n.counts.add(channel, Dropped)
+		n.opts.Logger.Warn("a notification is dropped", "channel", channel, "waiting", maxWaiting)
+		return
+	}
+	go func() {
+		defer n.sending.Done()
+		do()
+		n.mu.Lock()
+		n.waiting--
+		n.mu.Unlock()
+	}()
+}
+
+// show shows a notification on the desktop.
+func (n *Notifier) show(title, text string) {
+	switch err := n.desktop.show(n.life, title, text); {
+	case err == errOften:
+		n.counts.add(desktopChannel, Dropped)
+	case err != nil:
+		n.counts.add(desktopChannel, Failed)
+		n.opts.Logger.Warn("showing a notification", "error", err)
+	default:
+		n.counts.add(desktopChannel, Delivered)
+	}
+}
+
+// A document is the body of a notification: the members that Standard Webhooks recommends.
+type document struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"` // of what happened
+	Data      any       `json:"data"`
+}
+
+// A message is a notification for a webhook.
+type message struct {
+	id   string // the same for every attempt
+	body []byte
+}
+
+// newMessage returns a message. What documents are made of always encodes.
+func newMessage(id string, d document) message {
+	body, err := json.Marshal(d)
+	if err != nil {
+		body = []byte("{}")
+	}
+	return message{id, body}
+}
