@@ -59,6 +59,7 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 	if err != nil {
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + err.Error())
 	}
+	x.tellAsked(ctx, q)
 	if !x.who.canElicit() || (!x.who.modern() && x.f.takesNoRequests()) {
 		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation): " +
 			"the question waits in Weir, and the call can be made again once a person has accepted it there")
@@ -73,7 +74,12 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 		}
 		return x.inputRequired(p, params, held == nil)
 	}
+	stop := func() {}
+	if held == nil && !guard.IsInquiry(q.Method) {
+		stop = x.waits(ctx)
+	}
 	said, err := x.askHost(ctx, p, params)
+	stop()
 	switch {
 	case err != nil:
 		return refuse(q.Message + "; the answer does not count: " + err.Error())

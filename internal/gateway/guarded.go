@@ -198,6 +198,7 @@ func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
 // handOnAs is handOn with what the guard said of the answer.
 func (x *exchange) handOnAs(ctx context.Context, a guard.Answer, o guard.Outcome) *rpc.Message {
 	o, refusal := x.screened(ctx, a, o)
+	x.tellFinding(ctx, o, refusal != nil)
 	switch {
 	case refusal != nil:
 		x.abandon(a, refusal)

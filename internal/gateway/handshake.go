@@ -125,7 +125,8 @@ type welcome struct {
 // welcome merges what the connected servers said in their handshakes: a capability is there if one server has it, and a
 // member of it is true if it is true of one.
 //
-// Of several servers one that is not there yet may offer every kind of list, and hosts ask only for what they were told of.
+// Log messages are offered always: Weir has some of its own. Of several servers one that is not there yet may offer every kind of
+// list, and hosts ask only for what they were told of.
 func (set *links) welcome(ctx context.Context) (welcome, error) {
 	w := welcome{capabilities: json.RawMessage(`{}`)}
 	var instructions []string
@@ -159,6 +160,10 @@ func (set *links) welcome(ctx context.Context) (welcome, error) {
 	if len(all) > 1 {
 		w.capabilities = announcing(w.capabilities)
 	}
+	if rawjson.Kind(w.capabilities) != '{' {
+		w.capabilities = json.RawMessage(`{}`)
+	}
+	w.capabilities = mergeCapabilities(w.capabilities, json.RawMessage(ownLogging))
 	if len(instructions) > 0 {
 		w.instructions = rawjson.Quote(strings.Join(instructions, "\n\n"))
 	}

@@ -36,15 +36,20 @@ func (set *links) logLevel() string {
 func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
 	raw, _ := rawjson.Get(m.Params, "level")
 	level, _ := rawjson.String(raw)
-	if slices.Contains(levels, level) {
-		set.mu.Lock()
-		set.level = level
-		set.mu.Unlock()
+	if !slices.Contains(levels, level) {
+		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "params.level is not a log level"})
 	}
+	set.mu.Lock()
+	set.level = level
+	set.mu.Unlock()
 	all := set.all()
 	for _, l := range all {
-		if conn := l.open(); conn == nil && len(all) > 1 || conn != nil && conn.Modern() {
+		conn := l.open()
+		if conn == nil && len(all) > 1 || conn != nil && conn.Modern() {
 			continue // it is told when it comes, or by each request
+		}
+		if conn != nil && !logs(conn) {
+			continue // what the host sets is the level of Weir's own messages
 		}
 		answer, err := l.call(ctx, newFlight(f, m, who), m.Method, m.Params)
 		switch {
@@ -64,9 +69,15 @@ func (l *link) relevel(conn *upstream.Conn) {
 	}
 }
 
+// logs reports whether a server writes log messages.
+func logs(conn *upstream.Conn) bool {
+	_, ok := rawjson.Get(conn.Welcome(), "capabilities", "logging")
+	return ok
+}
+
 // raiseLevel has a server of an older revision log as much as a request of 2026-07-28 asks for, if it does not yet.
 func (l *link) raiseLevel(ctx context.Context, conn *upstream.Conn, level string) {
-	if _, logs := rawjson.Get(conn.Welcome(), "capabilities", "logging"); !logs || !slices.Contains(levels, level) {
+	if !logs(conn) || !slices.Contains(levels, level) {
 		return
 	}
 	l.logs.mu.Lock()

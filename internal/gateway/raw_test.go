@@ -230,7 +230,7 @@ func TestUnknownMembersSurvive(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
 		gen := object(3)
-		capabilities := with(gen.Draw(rt, "capabilities"), `"tools":{"listChanged":false,"odd":1.50}`)
+		capabilities := with(gen.Draw(rt, "capabilities"), `"tools":{"listChanged":false,"odd":1.50},"logging":{}`)
 		welcome := with(gen.Draw(rt, "welcome"), `"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1","zz":0.10},"capabilities":`+capabilities)
 		tool := with(gen.Draw(rt, "tool"), `"name":"tool"`)
 		result := with(gen.Draw(rt, "result"), `"content":[`+with(gen.Draw(rt, "block"), `"type":"text","text":"x"`)+`]`)

@@ -160,7 +160,7 @@ func (s *swiftCall) came(ctx context.Context, m *rpc.Message, err error) {
 // handOn gives the agent an answer, unless a person has to be asked first, or the answer asks.
 func (s *swiftCall) handOn(ctx context.Context, a guard.Answer) {
 	o := s.x.after(ctx, s.x.route.call, a)
-	if o.Effect == policy.Ask || s.x.asking || s.x.inquires {
+	if o.Effect == policy.Ask || s.x.asking || s.x.inquires || s.x.hasNews(o) {
 		s.later(ctx, func() *rpc.Message { return s.x.handOnAs(ctx, a, o) })
 		return
 	}

@@ -79,7 +79,7 @@ var table = []row{
 	{"internal/gateway/approve", "guard label contract policy overlay provenance record session store internal/rawjson internal/plain", "", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/rawjson internal/rpc " +
-		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins", "", "os os/exec",
+		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins internal/plain", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "record internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},

@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// Weir has few things to say of its own to the people at a host: that a question waits for a person, and that a server gave malicious
+// content. It says them as log messages and progress, which hosts show to people; a host that asked for neither is told nothing.
+
+// The severities of Weir's own log messages.
+const (
+	levelAsked   = "notice"
+	levelFinding = "warning"
+)
+
+// maxNotice bounds a name in a log message, in characters.
+const maxNotice = 80
+
+// ownLogger is the name of Weir among loggers.
+const ownLogger = "weir"
+
+// ownLogging is the capability that all hosts are told of.
+const ownLogging = `{"logging":{}}`
+
+// logsAt reports whether the host wants log messages of this severity with the request.
+func (x *exchange) logsAt(level string) bool {
+	least := metaString(x.sent.Params, metaLogLevel)
+	if !x.who.modern() {
+		least = x.route.link.set.logLevel()
+	}
+	at := slices.Index(levels, least)
+	return at >= 0 && at <= slices.Index(levels, level)
+}
+
+// tell logs something at the host, if it wants that. It waits for a host that does not read.
+func (x *exchange) tell(ctx context.Context, level, text string) {
+	if !x.logsAt(level) {
+		return
+	}
+	params, err := json.Marshal(map[string]string{"level": level, "logger": ownLogger, "data": text})
+	if err == nil {
+		x.f.write(ctx, rpc.NewNotification("notifications/message", params))
+	}
+}
+
+// tellAsked tells that a question waits, with none of what it asks about but the name.
+func (x *exchange) tellAsked(ctx context.Context, q *guard.Question) {
+	x.tell(ctx, levelAsked, "weir: a person is asked about "+plain.Quote(q.Name, maxNotice)+" of server "+plain.Text(q.Server, maxNotice)+"; weir approvals shows it")
+}
+
+// hasNews reports whether something is to be told of an outcome.
+func (x *exchange) hasNews(o guard.Outcome) bool { return o.Label.Malicious && x.logsAt(levelFinding) }
+
+// tellFinding tells of malicious content, and whether the agent gets it.
+func (x *exchange) tellFinding(ctx context.Context, o guard.Outcome, withheld bool) {
+	if !o.Label.Malicious {
+		return
+	}
+	what := "is in the agent's context now"
+	if withheld {
+		what = "was kept from the agent"
+	}
+	call := x.route.call
+	x.tell(ctx, levelFinding, "weir: malicious content "+what+"; it came with "+plain.Quote(call.Name, maxNotice)+" of server "+plain.Text(call.Server, maxNotice))
+}
+
+// waitEvery is how often a host is told that a call waits for a person, so that it does not take it for lost.
+const waitEvery = 15 * time.Second
+
+// waits tells the host that its request waits for a person, as progress, until stop is called. A request that went to its server
+// already has the server's own progress, which must not go back (2025-11-25, Progress): then nothing is told.
+func (x *exchange) waits(ctx context.Context) (stop func()) {
+	token, ok := rawjson.Get(x.sent.Params, "_meta", "progressToken")
+	if !ok || x.route.call.Further {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(waitEvery)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			x.f.write(ctx, rpc.NewNotification("notifications/progress", waitParams(token, n)))
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-over
+	}
+}
+
+// waitParams is the n-th progress of a request that waits: far below all that a server may make of it.
+func waitParams(token json.RawMessage, n int) json.RawMessage {
+	params := []byte(`{"progressToken":`)
+	params = append(append(params, token...), `,"progress":`...)
+	params = strconv.AppendFloat(params, float64(n)/1e9, 'f', -1, 64)
+	return append(params, `,"message":"waiting for a person: weir approvals"}`...)
+}
