@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -252,7 +253,7 @@ func (v *verification) checkHead(ctx context.Context) error {
 // readCheckpoints reads the checkpoints and checks who signed them.
 func (v *verification) readCheckpoints(ctx context.Context, verifier string) error {
 	var all []Checkpoint
-	for c, err := range v.st.Checkpoints(ctx, 0) {
+	for c, err := range v.st.Checkpoints(ctx, math.MinInt64) { // a size below zero is one that was changed
 		if err != nil {
 			return err
 		}

@@ -328,6 +328,9 @@ func TestDefer(t *testing.T) {
 	if err := db.Defer(t.Context(), audit.Entry{}); err == nil {
 		t.Error("another one was taken")
 	}
+	if err := db.Log().Sign(t.Context(), func(audit.Head, audit.Checkpoint) ([]byte, error) { return nil, nil }); err != nil {
+		t.Errorf("what needs a transaction of its own waits for them: %v", err)
+	}
 	edit(t, pathOf(db), `alter table gone rename to entry`)
 	if err := errors.Join(db.Flush(t.Context()), db.Defer(t.Context(), audit.Entry{Subject: "5"}), db.Flush(t.Context())); err != nil {
 		t.Error(err)

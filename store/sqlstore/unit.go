@@ -274,7 +274,7 @@ func scanLink(rows *sql.Rows) (l audit.Link, err error) {
 		return l, err
 	}
 	raw, err := hex.DecodeString(id)
-	if err != nil || len(raw) != len(l.ID) || len(last) != tlog.HashSize {
+	if err != nil || len(raw) != len(l.ID) || hex.EncodeToString(raw) != id || len(last) != tlog.HashSize {
 		return l, fmt.Errorf("%w: the end of the chain %.60q", audit.ErrDamaged, l.Name)
 	}
 	copy(l.ID[:], raw)

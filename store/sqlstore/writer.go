@@ -161,10 +161,15 @@ func (w *writer) close() error {
 	return err
 }
 
-// next takes the ops of the next transaction: the deferred ones first.
+// next takes the ops of the next transaction: the deferred ones first. While those cannot be written, what has to be alone does
+// not wait for them.
 func (w *writer) next() (ops []*op, deferred int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.stuck != nil && len(w.waiting) > 0 && w.waiting[0].alone {
+		ops, w.waiting = w.waiting[:1:1], w.waiting[1:]
+		return ops, 0
+	}
 	deferred = len(w.deferred)
 	ops = w.deferred
 	w.deferred = nil
