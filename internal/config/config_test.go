@@ -242,7 +242,7 @@ func TestOverlays(t *testing.T) {
 	const want = `weir.yaml:2:28: no such file
   hint: the path is relative to this file
 weir.yaml:4:19: server "m": the catalogue has no entry "filesystm"
-  hint: did you mean "filesystem"?
+  hint: did you mean filesystem?
 b.yaml:3:1: bad
   hint: do better`
 	if err == nil || err.Error() != want {

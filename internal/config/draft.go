@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-mcp/weir/internal/spelling"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -155,8 +156,8 @@ func (d *Draft) checkOverlays(opts Options, dir string) {
 		named := s.Catalogue != "" && s.Catalogue != NoCatalogue
 		if named && opts.Catalogue != nil && !slices.Contains(opts.Catalogue, s.Catalogue) {
 			hint := "weir overlay list names the entries"
-			if near := nearest(s.Catalogue, opts.Catalogue); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
+			if near := spelling.Nearest(s.Catalogue, opts.Catalogue); near != "" {
+				hint = "did you mean " + near + "?"
 			}
 			d.Fault(d.Place(Pointer("servers", s.Name, "catalogue")), hint, "server %.80q: the catalogue has no entry %.80q", s.Name, s.Catalogue)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/spelling"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -256,7 +257,7 @@ func (r reader) transport(p *Transport) func(member) {
 func (r reader) word(m member, words []string, parse func(string) error) {
 	s, ok := r.scalar(m, "one of "+strings.Join(words, ", "))
 	if ok && parse(s) != nil {
-		r.d.Fault(m.at, suggest(s, words), "%s: unknown value %.40q", m.name, s)
+		r.d.Fault(m.at, spelling.DidYouMean(s, words), "%s: unknown value %.40q", m.name, s)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/weir-mcp/weir/internal/spelling"
 )
 
 // A reader turns the syntax tree of a file into a draft, and notes every problem on the way.
@@ -59,10 +61,10 @@ func (r reader) object(m member, fields fields) {
 			continue
 		}
 		known := slices.Sorted(maps.Keys(fields))
-		if near := nearest(e.key, known); near != "" && !r.d.Has(m.pointer+Pointer(near)) {
+		if near := spelling.Nearest(e.key, known); near != "" && !r.d.Has(m.pointer+Pointer(near)) {
 			r.d.Set(m.pointer+Pointer(near), e.at) // there, if misspelt: not missing as well
 		}
-		r.d.Fault(e.at, suggest(e.key, known), "%sunknown field %.64q", within(m.name), e.key)
+		r.d.Fault(e.at, spelling.DidYouMean(e.key, known), "%sunknown field %.64q", within(m.name), e.key)
 	}
 }
 

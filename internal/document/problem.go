@@ -9,16 +9,19 @@ import (
 
 // A Problem is a mistake in a file. The packages that read files have the same type under their own name.
 type Problem struct {
-	File string
-	Line int // from 1; 0 if the problem is of the whole file
-	Col  int // from 1, in characters
+	File string // "" if it is in no file
+	Line int    // from 1; 0 if the problem is of the whole file
+	Col  int    // from 1, in characters
 	Msg  string
 	Hint string // what to do about it; may be empty
 }
 
 // String returns "file:line:col: message", without the hint.
 func (p Problem) String() string {
-	if p.Line == 0 {
+	switch {
+	case p.File == "":
+		return p.Msg
+	case p.Line == 0:
 		return fmt.Sprintf("%s: %s", p.File, p.Msg)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Msg)

@@ -86,7 +86,7 @@ var table = []row{
 	{"internal/feed", "record", "", world, "events in other systems' formats; pure"},
 	{"internal/ledger", "label audit record session store store/sqlstore guard", "", world, "events into the log, with the labels they tell of"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
-	{"internal/config", "annotation contract label overlay policy", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},
+	{"internal/config", "annotation contract label overlay policy internal/document internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},
 	{"internal/importer", "internal/config internal/rawjson", jtext, "net/http os/exec",
 		"other hosts' files to ours; jsontext for the positions of mistakes"},
 	{"internal/survey", "internal/rawjson internal/upstream", "", "os os/exec", "asks servers what they offer"},
