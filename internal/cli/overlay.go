@@ -56,44 +56,12 @@ func entryReports(s *overlay.Set) []entryReport {
 }
 
 func newOverlayCheck(env *Env) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "check FILE…",
+	return checkFiles(env, &cobra.Command{
 		Short: "Check overlay files",
 		Long: `Load overlay files as weir run does: every name and value is checked, and the types and cost of
 every condition. Print a summary of each, or all of its problems. The exit status is 2 if there are any.`,
 		Example: "  weir overlay check overlays.yaml\n  weir overlay check --json *.yaml",
-		Args:    needsArg("a file"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			reports := []overlayReport{}
-			ok := true
-			for _, path := range args {
-				r, err := checkOverlay(path)
-				ok = ok && r.OK
-				switch {
-				case asJSON:
-				case err != nil:
-					finish(env.Stderr, err)
-				default:
-					if _, err := fmt.Fprintf(env.Stdout, "%s: ok\n%s", r.File, listed(r.Overlays)); err != nil {
-						return err
-					}
-				}
-				reports = append(reports, r)
-			}
-			if asJSON {
-				if err := writeJSON(env.Stdout, map[string]any{"ok": ok, "files": reports}); err != nil {
-					return err
-				}
-			}
-			if !ok {
-				return &failure{status: exitUsage} // said above
-			}
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
-	return cmd
+	}, checkOverlay)
 }
 
 func checkOverlay(path string) (overlayReport, error) {
@@ -104,6 +72,11 @@ func checkOverlay(path string) (overlayReport, error) {
 	}
 	r.Digest, r.Overlays = "sha256:"+s.Digest(), entryReports(s)
 	return r, nil
+}
+
+func (r overlayReport) print(env *Env) error {
+	_, err := fmt.Fprintf(env.Stdout, "%s: ok\n%s", r.File, listed(r.Overlays))
+	return err
 }
 
 // listed writes a line for each entry.

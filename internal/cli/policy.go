@@ -72,9 +72,7 @@ type ruleReport struct {
 }
 
 func newPolicyCheck(env *Env) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "check FILE…",
+	return checkFiles(env, &cobra.Command{
 		Short: "Check policy files",
 		Long: `Load policy files as weir run does: every rule is parsed, its types are checked and its cost is
 bounded. Print a summary of each, or all of its problems. The exit status is 2 if there are any.
@@ -82,37 +80,7 @@ bounded. Print a summary of each, or all of its problems. The exit status is 2 i
 Rules that never decide are warned of: those that no facts make match, and those beside which a
 rule that goes first always matches too. What is warned of is proved; there may be more.`,
 		Example: "  weir policy check policy.yaml\n  weir policy check --json *.yaml",
-		Args:    needsArg("a file"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			reports := []policyReport{}
-			ok := true
-			for _, path := range args {
-				r, err := checkPolicy(path)
-				ok = ok && r.OK
-				switch {
-				case asJSON:
-				case err != nil:
-					finish(env.Stderr, err)
-				default:
-					if err := r.print(env); err != nil {
-						return err
-					}
-				}
-				reports = append(reports, r)
-			}
-			if asJSON {
-				if err := writeJSON(env.Stdout, map[string]any{"ok": ok, "files": reports}); err != nil {
-					return err
-				}
-			}
-			if !ok {
-				return &failure{status: exitUsage} // said above
-			}
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
-	return cmd
+	}, checkPolicy)
 }
 
 func checkPolicy(path string) (policyReport, error) {
@@ -131,7 +99,6 @@ func checkPolicy(path string) (policyReport, error) {
 	return r, nil
 }
 
-// print writes the summary for people.
 func (r policyReport) print(env *Env) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ok, %d rules, otherwise %s\n", r.File, len(r.Rules), r.Default)
