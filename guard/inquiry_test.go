@@ -223,3 +223,32 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRounds holds that no question and no answer in a document goes unseen, by what encoding/json sees.
+func FuzzRounds(f *testing.F) {
+	f.Add([]byte(`{"inputRequests":{"a":{"method":"roots/list"},"b":{}},"inputResponses":{"a":{"roots":[]},"":{"action":"accept"}}}`))
+	f.Add([]byte(`{"inputRequests":[{}],"inputResponses":null}`))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		if rawjson.Check(doc) != nil || rawjson.Kind(doc) != '{' {
+			return
+		}
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(doc, &all); err != nil {
+			return // deeper than encoding/json goes
+		}
+		count := func(doc json.RawMessage) int {
+			var members map[string]json.RawMessage
+			_ = json.Unmarshal(doc, &members) // of anything but an object there are none
+			return len(members)
+		}
+		requests, responses := guard.InputRequests(doc), guard.InputResponses(doc)
+		if len(requests) != count(all["inputRequests"]) || len(responses) != count(all["inputResponses"]) {
+			t.Fatalf("%d questions and %d answers in %s", len(requests), len(responses), doc)
+		}
+		for _, r := range responses {
+			if r.Answer == nil || !guard.IsInquiry(r.Method) {
+				t.Fatalf("%+v in %s", r, doc)
+			}
+		}
+	})
+}
