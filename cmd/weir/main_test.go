@@ -47,6 +47,8 @@ func TestScripts(t *testing.T) {
 			"mode":     mode,
 			"term":     term,
 			"hup":      hup,
+			"hook":     hook,
+			"fetch":    fetch,
 			"until":    until,
 
 			"eventually": eventually,

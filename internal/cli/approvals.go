@@ -13,12 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
-	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -261,27 +259,11 @@ func (e *Env) showStats(ctx context.Context, place string, asJSON bool) error {
 		for _, a := range slices.Sorted(maps.Keys(s.Answers)) {
 			fmt.Fprintf(&b, "%-11s %d\n", plain.Text(string(a), 20), s.Answers[a])
 		}
-		fmt.Fprintf(&b, "unanswered  %d\nmedian      %.1f s to an answer\nslowest     %.1f s\n", s.Unanswered, s.Median, s.Slowest)
+		fmt.Fprintf(&b, "unanswered  %d\nmedian      %.1f s to an answer\np90         %.1f s\nslowest     %.1f s\n", s.Unanswered, s.Median, s.P90, s.Slowest)
 		for _, rule := range slices.Sorted(maps.Keys(s.Rules)) {
 			fmt.Fprintf(&b, "  %d by rule %s\n", s.Rules[rule], plain.Text(rule, 80))
 		}
 		_, err = io.WriteString(e.Stdout, b.String())
 		return err
 	})
-}
-
-// approvalStats adds up the questions and answers in the log of a store.
-func approvalStats(ctx context.Context, db *sqlstore.DB) (approve.Stats, error) {
-	var s approve.Stats
-	for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.Approval)}) {
-		if err != nil {
-			return s, err
-		}
-		var event record.Event
-		if row.Erased() || json.Unmarshal(row.Body, &event) != nil {
-			continue
-		}
-		s.Add(&event)
-	}
-	return s.Sum(), nil
 }

@@ -28,14 +28,17 @@ const (
 	linger = 5 * time.Second
 )
 
-// serveHTTP serves the handler at the address of the configuration until ctx ends.
-func (e *Env) serveHTTP(ctx context.Context, s *service, h *streamable.Handler) error {
-	c, log := s.config, s.log
+// metricsPath is the path of the figures for a monitoring system, over HTTP.
+const metricsPath = "/metrics"
+
+// serveHTTP serves hosts, and the figures, at the address of the configuration until ctx ends.
+func (e *Env) serveHTTP(ctx context.Context, t *teller) error {
+	c, log, h := t.config, t.log, t.gateway.Handler()
 	certificates, err := certificates(c.HTTP)
 	if err != nil {
 		return err
 	}
-	guarded, err := e.signedIn(c, h, log)
+	signedIn, err := e.signedIn(c, log)
 	if err != nil {
 		return err
 	}
@@ -48,7 +51,8 @@ func (e *Env) serveHTTP(ctx context.Context, s *service, h *streamable.Handler) 
 		scheme, listener = "https", tls.NewListener(listener, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS12})
 	}
 	mux := http.NewServeMux()
-	mux.Handle(endpoint, guarded)
+	mux.Handle(endpoint, signedIn(h))
+	mux.Handle("GET "+metricsPath, signedIn(h.Guarded(http.HandlerFunc(t.serveMetrics))))
 	server := streamable.NewServer(h) // h itself, which Shutdown then closes
 	server.Handler = mux
 	stopped := make(chan error, 1)
@@ -65,7 +69,7 @@ func (e *Env) serveHTTP(ctx context.Context, s *service, h *streamable.Handler) 
 		stopped <- nil
 	})
 	url := scheme + "://" + listener.Addr().String() + endpoint
-	s.serves.Store(&url)
+	t.serves.Store(&url)
 	log.Info("listening", "url", url)
 	err = server.Serve(listener)
 	if stop() { // it was not ctx that ended it
@@ -86,13 +90,13 @@ func certificates(l config.Listener) ([]tls.Certificate, error) {
 	return []tls.Certificate{pair}, nil
 }
 
-// signedIn puts the token in front of the handler: the one of the configuration; where others than this machine may connect
-// and none is configured, one that is made on first use and kept in the state directory.
-func (e *Env) signedIn(c *config.Config, h http.Handler, log *slog.Logger) (http.Handler, error) {
+// signedIn returns what puts the token in front of a handler: the one of the configuration; where others than this machine may
+// connect and none is configured, one that is made on first use and kept in the state directory.
+func (e *Env) signedIn(c *config.Config, log *slog.Logger) (func(http.Handler) http.Handler, error) {
 	token := c.HTTP.Token
 	switch {
 	case token == config.NoToken, token == "" && !c.Open():
-		return h, nil
+		return func(h http.Handler) http.Handler { return h }, nil
 	case token == "":
 		path, made, err := e.ownToken()
 		if err != nil {
@@ -101,7 +105,7 @@ func (e *Env) signedIn(c *config.Config, h http.Handler, log *slog.Logger) (http
 		log.Info("hosts sign in with a bearer token", "file", path)
 		token = made
 	}
-	return streamable.RequireToken(h, token), nil
+	return func(h http.Handler) http.Handler { return streamable.RequireToken(h, token) }, nil
 }
 
 // ownToken returns the token in the state directory, and where it is. It is made if it is not there: 130 random bits, in a

@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
@@ -44,36 +46,19 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
 	defer people.Close() // before what its answers go to
-	locked, err := e.openPins(s.config)
-	if err != nil {
-		return err
-	}
 	log.Info("starting", "config", s.path, "mode", s.config.Mode, "policy", policyName(s.config), "on", listenName(s.config))
 	for _, p := range slices.Concat(s.config.Warnings, s.config.ListenProblems()) {
 		log.Warn(p.String(), "hint", p.Hint)
 	}
-	words, err := wordsOf(s.config.Words)
-	if err != nil {
-		return err
-	}
 	keys := e.keychain(s.setup)
-	servers, err := s.servers(keys)
-	if err != nil {
-		return err
-	}
-	g, err := gateway.New(gateway.Options{
-		Servers: servers, Policy: s.policy, Mode: s.config.Mode,
-		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.config.Retention)}), Record: kept.record, Approvals: kept.backend,
-		Approval: s.config.Approval, Startup: s.config.Startup, Asked: asked(people),
-		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: log,
-		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
-	})
+	g, err := e.gateway(s, kept, people, keys)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 	r := &reloader{load: s.reload, gateway: g, log: log, started: s.config, keys: keys, now: s.setup}
-	defer e.tellStatus(s, r, log)()
+	t := &teller{service: s, reloader: r, started: time.Now(), people: people, asked: newTally(kept), log: log}
+	defer e.tellStatus(t)()
 	if s.reload != nil {
 		defer r.start(ctx)()
 	}
@@ -82,17 +67,43 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, shown()) }()
-	if s.config.Listen == "" {
-		s.serves.Store(new("stdio"))
-		limits := &rpc.StreamOptions{MaxMessage: s.config.MaxMessage}
-		err = g.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), limits))
-	} else {
-		err = e.serveHTTP(ctx, s, g.Handler())
-	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if err = e.serveHosts(ctx, t); ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // told to stop, and stopped
 	}
 	return err
+}
+
+// serveHosts serves hosts until they leave or ctx ends.
+func (e *Env) serveHosts(ctx context.Context, t *teller) error {
+	if t.config.Listen != "" {
+		return e.serveHTTP(ctx, t)
+	}
+	t.serves.Store(new("stdio"))
+	limits := &rpc.StreamOptions{MaxMessage: t.config.MaxMessage}
+	return t.gateway.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), limits))
+}
+
+// gateway returns the gateway of a service.
+func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *keychain) (*gateway.Gateway, error) {
+	locked, err := e.openPins(s.config)
+	if err != nil {
+		return nil, err
+	}
+	words, err := wordsOf(s.config.Words)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := s.servers(keys)
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(gateway.Options{
+		Servers: servers, Policy: s.policy, Mode: s.config.Mode,
+		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.config.Retention)}), Record: kept.record, Approvals: kept.backend,
+		Approval: s.config.Approval, Startup: s.config.Startup, Asked: asked(people),
+		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: s.log,
+		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
+	})
 }
 
 // wordsOf returns what is read of annotations and written.

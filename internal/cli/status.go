@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/status"
 )
@@ -75,16 +77,19 @@ type teller struct {
 	*service
 	*reloader
 	started time.Time
+	people  *notify.Notifier
+	asked   *tally // nil: no log is kept
+	log     *slog.Logger
 }
 
-// tellStatus lets weir status ask how the service does, until stop is called. A service that cannot be asked serves all the same.
-func (e *Env) tellStatus(s *service, r *reloader, log *slog.Logger) (stop func()) {
+// tellStatus lets weir status ask, until stop is called. A service that cannot be asked serves all the same.
+func (e *Env) tellStatus(t *teller) (stop func()) {
+	log := t.log
 	dir, err := e.runDir()
 	if err != nil {
 		log.Debug("weir status will not find this process", "error", err)
 		return func() {}
 	}
-	t := teller{s, r, time.Now()}
 	l, err := status.Serve(dir, os.Getpid(), t.process)
 	if err != nil {
 		log.Warn("weir status will not find this process", "error", err)
@@ -94,7 +99,7 @@ func (e *Env) tellStatus(s *service, r *reloader, log *slog.Logger) (stop func()
 }
 
 // process tells of the process as it is now.
-func (t teller) process() status.Process {
+func (t *teller) process() status.Process {
 	t.mu.Lock()
 	now, last := t.now, t.last
 	t.mu.Unlock()
@@ -120,6 +125,7 @@ func (t teller) process() status.Process {
 		p.Calls, p.InFlight = p.Calls+one.Calls, p.InFlight+one.InFlight
 		p.Servers = append(p.Servers, one)
 	}
+	p.Approvals, p.Notifications = t.figures(), t.told()
 	if !last.at.IsZero() {
 		p.Reload = &status.Reload{At: last.at.UTC().Round(0), Taken: last.taken}
 		for _, q := range last.problems {
@@ -128,6 +134,32 @@ func (t teller) process() status.Process {
 		}
 	}
 	return p
+}
+
+// figures tells how much people are asked; nil if that is not known.
+func (t *teller) figures() *status.Approvals {
+	if t.asked == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), figuresTime)
+	defer cancel()
+	f, err := t.asked.figures(ctx)
+	if err != nil {
+		t.log.Warn("adding up what people are asked", "error", err)
+		return nil
+	}
+	return f
+}
+
+// figuresTime bounds how long adding up may take.
+const figuresTime = time.Second
+
+// told tells what became of notifications.
+func (t *teller) told() (all []status.Notification) {
+	for _, c := range t.people.Counts() {
+		all = append(all, status.Notification{Channel: c.Channel, Result: string(c.Result), Count: c.N})
+	}
+	return all
 }
 
 // fill tells how the gateway stands with a server.
@@ -155,6 +187,7 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 	fmt.Fprintf(w, ", on %s, since %s\n", plain.Text(p.Serves, 0), moment(p.Started, now))
 	fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, 0), plain.Text(p.Policy, 0), plain.Text(p.Digest, 0))
 	fmt.Fprintf(w, "    hosts %d, calls %d, in flight %d, questions %d\n", p.Hosts, p.Calls, p.InFlight, p.Questions)
+	printPeople(w, p)
 	if r := p.Reload; r != nil {
 		what := "was taken over"
 		if !r.Taken {
@@ -178,6 +211,21 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 	}
 	for _, s := range p.Servers {
 		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain.Text(s.Name, 0), plain.Text(s.Transport, 0), plain.Text(s.Trust, 0), plain.Text(standing(s, now), 0))
+	}
+}
+
+// printPeople writes how much people are asked and told.
+func printPeople(w io.Writer, p status.Process) {
+	if a := p.Approvals; a != nil && a.Asked > 0 {
+		fmt.Fprintf(w, "    people were asked %d times: accepted %d, denied %d, expired %d, open %d; answers took %.1f s at the median, %.1f s at p90\n",
+			a.Asked, a.Accepted, a.Denied, a.Expired, a.Open, a.Median, a.P90)
+	}
+	var parts []string
+	for _, n := range p.Notifications {
+		parts = append(parts, plain.Text(fmt.Sprintf("%s %s %d", n.Channel, n.Result, n.Count), 0))
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "    notifications: %s\n", strings.Join(parts, ", "))
 	}
 }
 

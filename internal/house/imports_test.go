@@ -96,6 +96,7 @@ var table = []row{
 	{"internal/analyze", "label contract policy internal/plain internal/report", "", world, "what a set of tools makes possible under a policy; asks no server"},
 	{"internal/trial", "label policy record internal/document internal/spelling", yaml, world, "policies against cases and recorded decisions; does no I/O"},
 	{"internal/watch", "", "github.com/fsnotify/fsnotify", world, "tells when files change, and reads none"},
+	{"internal/metrics", "", "", world, "figures in the text format of Prometheus"},
 	{"internal/status", "", "", "os/exec", "what a process tells of itself, over a unix socket; who fills it in knows the rest"},
 	{"internal/demo/agent", "", sdk, "", "a client that obeys what it reads"},
 	{"internal/demo/servers", "label contract annotation internal/rawjson", sdk, "", "the servers of the demonstration"},

@@ -61,6 +61,29 @@ type Process struct {
 	Questions int       `json:"questions"` // to people, that are open
 	Servers   []Server  `json:"servers"`   // in the order of the configuration
 	Reload    *Reload   `json:"reload,omitempty"`
+
+	Approvals     *Approvals     `json:"approvals,omitempty"`     // nil if no log is kept
+	Notifications []Notification `json:"notifications,omitempty"` // since the start
+}
+
+// Approvals are how much people were asked, over all processes on the store and as far back as its log goes.
+type Approvals struct {
+	Asked    int     `json:"asked"`
+	Accepted int     `json:"accepted"`
+	Denied   int     `json:"denied"`  // dismissed questions among them
+	Expired  int     `json:"expired"` // without an answer
+	Open     int     `json:"open"`
+	Answered int     `json:"answered"`      // in all, of which the seconds tell
+	Median   float64 `json:"medianSeconds"` // to an answer
+	P90      float64 `json:"p90Seconds"`    // nine of ten answers took no longer
+	Spent    float64 `json:"spentSeconds"`  // of all answers
+}
+
+// A Notification is how often something became of what people were to be told over a channel.
+type Notification struct {
+	Channel string `json:"channel"` // "webhook" or "desktop"
+	Result  string `json:"result"`  // "delivered", "failed", … see package notify
+	Count   int64  `json:"count"`
 }
 
 // A Server is how a process stands with one server, over all connections to it.

@@ -48,6 +48,18 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) *refusal {
 	return &refusal{status: http.StatusNoContent}
 }
 
+// Guarded returns a handler of something else at the same address, which keeps out the same web pages.
+func (h *Handler) Guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if f := h.guard(w, r); f != nil {
+			h.refuse(w, r, f)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // allowedHost reports whether the name that the client asked for may be this server's. A page whose name was
 // rebound to a loopback address still sends that name (DNS rebinding).
 func (h *Handler) allowedHost(r *http.Request) bool {

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"net/http"
+
+	"github.com/weir-mcp/weir/internal/metrics"
+	"github.com/weir-mcp/weir/internal/status"
+)
+
+// serveMetrics serves what weir status tells of this process, in the text format of Prometheus.
+func (t *teller) serveMetrics(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", metrics.ContentType)
+	w.Header().Set("Cache-Control", "no-store")
+	p := t.process()
+	if err := metrics.Write(w, append(processFamilies(p), peopleFamilies(p)...)); err != nil {
+		t.log.Debug("writing the metrics", "error", err)
+	}
+}
+
+// processFamilies tells of a process and its servers.
+func processFamilies(p status.Process) []metrics.Family {
+	info := metrics.Sample{Value: 1, Labels: []metrics.Label{{Name: "version", Value: p.Version}, {Name: "mode", Value: p.Mode}, {Name: "policy", Value: p.Digest}}}
+	calls := metrics.Family{Name: "weir_calls_total", Help: "Requests to servers on behalf of hosts, with those in flight.", Kind: metrics.Counter}
+	inFlight := metrics.Family{Name: "weir_calls_in_flight", Help: "Requests to servers that have no answer yet.", Kind: metrics.Gauge}
+	open := metrics.Family{Name: "weir_server_connections", Help: "Open connections to servers.", Kind: metrics.Gauge}
+	for _, s := range p.Servers {
+		if s.Disabled {
+			continue
+		}
+		of := []metrics.Label{{Name: "server", Value: s.Name}}
+		calls.Samples = append(calls.Samples, metrics.Sample{Labels: of, Value: float64(s.Calls)})
+		inFlight.Samples = append(inFlight.Samples, metrics.Sample{Labels: of, Value: float64(s.InFlight)})
+		open.Samples = append(open.Samples, metrics.Sample{Labels: of, Value: float64(s.Connections)})
+	}
+	return []metrics.Family{
+		{Name: "weir_info", Help: "Version, mode and digest of the policy.", Kind: metrics.Gauge, Samples: []metrics.Sample{info}},
+		metrics.One("weir_start_time_seconds", "When the process started, in seconds since 1970.", metrics.Gauge, float64(p.Started.Unix())),
+		metrics.One("weir_hosts", "Hosts that are connected.", metrics.Gauge, float64(p.Hosts)),
+		calls, inFlight, open,
+	}
+}
+
+// peopleFamilies tells how much people are asked and told.
+func peopleFamilies(p status.Process) []metrics.Family {
+	told := metrics.Family{Name: "weir_notifications_total", Help: "What became of notifications, by channel.", Kind: metrics.Counter}
+	for _, n := range p.Notifications {
+		told.Samples = append(told.Samples, metrics.Sample{
+			Labels: []metrics.Label{{Name: "channel", Value: n.Channel}, {Name: "result", Value: n.Result}}, Value: float64(n.Count),
+		})
+	}
+	a := p.Approvals
+	if a == nil {
+		return []metrics.Family{told}
+	}
+	by := func(answer string, n int) metrics.Sample {
+		return metrics.Sample{Labels: []metrics.Label{{Name: "answer", Value: answer}}, Value: float64(n)}
+	}
+	at := func(quantile string, seconds float64) metrics.Sample {
+		return metrics.Sample{Labels: []metrics.Label{{Name: "quantile", Value: quantile}}, Value: seconds}
+	}
+	return []metrics.Family{
+		metrics.One("weir_approvals_asked_total", "Questions to people, of all processes on the store.", metrics.Counter, float64(a.Asked)),
+		{Name: "weir_approvals_answered_total", Help: "Questions that are over, by what became of them.", Kind: metrics.Counter,
+			Samples: []metrics.Sample{by("accepted", a.Accepted), by("denied", a.Denied), by("expired", a.Expired)}},
+		metrics.One("weir_approvals_open", "Questions that wait for an answer.", metrics.Gauge, float64(a.Open)),
+		{Name: "weir_approval_answer_seconds", Help: "How long people took to answer.", Kind: metrics.Summary, Samples: []metrics.Sample{
+			at("0.5", a.Median), at("0.9", a.P90), {Suffix: "_sum", Value: a.Spent}, {Suffix: "_count", Value: float64(a.Answered)},
+		}},
+		told,
+	}
+}
