@@ -24,20 +24,25 @@ func small(text string) bool {
 	if utf8.RuneCountInString(text) <= smallText || text == "false" {
 		return true
 	}
-	digits := strings.Map(func(r rune) rune {
-		switch {
-		case '0' <= r && r <= '9':
-			return r
-		case r == '.' || r == '-':
-			return -1
+	digits, dots, others := 0, 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case '0' <= c && c <= '9':
+			digits++
+		case c == '.':
+			dots++
+		case c != '-':
+			others++
 		}
-		return 'x'
-	}, text)
-	if !strings.Contains(digits, "x") && len(digits) <= smallNumber && strings.Count(text, ".") <= 1 && strings.LastIndexByte(text, '-') <= 0 {
+	}
+	if others == 0 && digits <= smallNumber && dots <= 1 && strings.LastIndexByte(text, '-') <= 0 {
 		return true
 	}
+	if len(text) > len("2006-01-02T15:04:05+07:00") || text[0] < '0' || text[0] > '9' {
+		return false
+	}
 	for _, layout := range dates {
-		if _, err := time.Parse(layout, text); err == nil && len(text) <= len("2006-01-02T15:04:05+07:00") {
+		if _, err := time.Parse(layout, text); err == nil {
 			return true
 		}
 	}
@@ -47,8 +52,10 @@ func small(text string) bool {
 // hostOf returns the host of a URL, or the domain of a mail address, in lower case; "" of anything else.
 func hostOf(text string) string {
 	text = strings.TrimSpace(text)
-	if u, err := url.Parse(text); err == nil && u.Host != "" && u.Scheme != "" {
-		return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if strings.Contains(text, "//") {
+		if u, err := url.Parse(text); err == nil && u.Host != "" && u.Scheme != "" {
+			return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+		}
 	}
 	rest, _ := strings.CutPrefix(text, "mailto:")
 	if at := strings.LastIndexByte(rest, '@'); at > 0 && isDomain(rest[at+1:]) {
@@ -63,10 +70,10 @@ func hostOf(text string) string {
 // isDomain reports whether a text has the form of a domain name: labels of letters, digits and hyphens, the last one of
 // letters.
 func isDomain(s string) bool {
-	labels := strings.Split(s, ".")
-	if len(labels) < 2 || len(s) > 253 {
+	if len(s) > 253 || strings.IndexByte(s, '.') < 0 {
 		return false
 	}
+	labels := strings.Split(s, ".")
 	for i, label := range labels {
 		letters := 0
 		for _, c := range []byte(strings.ToLower(label)) {
@@ -103,13 +110,12 @@ func addresses(text string) (found []string) {
 	tokens := strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`<>()[]{},;|*", r) })
 	for _, token := range tokens {
 		token = strings.Trim(token, ".:!?")
-		digits := strings.Count(token, "")
-		digits -= strings.Count(strings.Map(func(r rune) rune {
-			if '0' <= r && r <= '9' {
-				return -1
+		digits := 0
+		for i := range len(token) {
+			if '0' <= token[i] && token[i] <= '9' {
+				digits++
 			}
-			return r
-		}, token), "")
+		}
 		if strings.Contains(token, "://") || strings.Contains(token, "@") || hostOf(token) != "" || (digits >= accountDigits && !small(token)) {
 			found = append(found, token)
 		}
