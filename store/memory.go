@@ -28,7 +28,8 @@ type Memory struct {
 	now func() time.Time
 	max int
 
-	latest Clock // of questions: one that has expired stays so, whatever becomes of the machine's clock
+	latest   Clock // of questions: one that has expired stays so, whatever becomes of the machine's clock
+	answered Bell
 
 	mu        sync.RWMutex
 	draft     *Draft // of all sessions

@@ -56,8 +56,12 @@ func (m *Memory) Answer(ctx context.Context, id, principal string, a Answer) (Qu
 		return Question{}, fmt.Errorf("answering: %w", ErrPrincipal)
 	}
 	q.Answer = a
+	m.answered.Ring()
 	return *q, nil
 }
+
+// Answered implements [Announcer].
+func (m *Memory) Answered() <-chan struct{} { return m.answered.Next() }
 
 // Redeem implements [Approvals].
 func (m *Memory) Redeem(ctx context.Context, binding string) (bool, error) {

@@ -70,6 +70,13 @@ type Approvals interface {
 	Questions(ctx context.Context, q QuestionQuery) iter.Seq2[Question, error]
 }
 
+// An Announcer is a store of questions that tells when one is answered, so that who waits need not ask all the time.
+type Announcer interface {
+	// Answered returns a channel that is closed when a question was answered, perhaps by another process, or may have been. Not
+	// every answer is told of: who waits looks for itself now and then.
+	Answered() <-chan struct{}
+}
+
 // Check returns an error that is [ErrInvalid] if the question is not one that a store accepts.
 func (q *Question) Check() error {
 	for _, f := range []text{

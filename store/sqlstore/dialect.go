@@ -25,12 +25,15 @@ type dialect struct {
 	lock     string            // follows the statement that reads the state, which then no other transaction can read so
 	snapshot string            // a transaction that reads
 	size     string            // how many bytes the database has
+	tell     string            // tells other processes of an answer, once the transaction is committed; "" if that cannot be
 	version  string            // the query for a number that changes with each commit of others; "" if there is none
 	scrub    string            // the query that overwrites what was removed and is still in files; "" if there is none
 	types    *strings.Replacer // of the words in the schema
 
 	conflict func(error) bool // whether a transaction that ended so had no effect, because of another, and is worth another attempt
 	lost     func(error) bool // whether the connection was lost, or the server is starting or ending
+
+	listen func(ctx context.Context, target string, ring func()) error // hears of answers until an error; nil if that cannot be
 }
 
 func dialectOf(target string) *dialect {
@@ -40,7 +43,8 @@ func dialectOf(target string) *dialect {
 			snapshot: "begin isolation level repeatable read read only",
 			size:     "select pg_database_size(current_database())",
 			types:    strings.NewReplacer("INT", "bigint", "BYTES", "bytea", "TEXT", `text collate "C"`),
-			conflict: postgresConflict, lost: postgresLost,
+			tell:     postgresTell,
+			conflict: postgresConflict, lost: postgresLost, listen: listenPostgres,
 		}
 	}
 	return &dialect{
@@ -90,17 +94,23 @@ func sqliteConflict(err error) bool {
 }
 
 func openPostgres(target string, synced bool) (*sql.DB, error) {
-	config, err := pgx.ParseConfig(target)
+	config, err := configPostgres(target)
 	if err != nil {
 		return nil, err
-	}
-	if config.RuntimeParams["application_name"] == "" {
-		config.RuntimeParams["application_name"] = "weir"
 	}
 	if !synced {
 		config.RuntimeParams["synchronous_commit"] = "off"
 	}
 	return stdlib.OpenDB(*config), nil
+}
+
+// configPostgres returns how to connect to a server.
+func configPostgres(target string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(target)
+	if err == nil && config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "weir"
+	}
+	return config, err
 }
 
 // postgresConflict knows serialization failures and deadlocks, and tables that two processes make at once.

@@ -157,3 +157,40 @@ func TestPostgresLog(t *testing.T) {
 	c := startCluster(t)
 	audittest.Run(t, func(t *testing.T) audit.Store { return open(t, c.fresh(t), nil).Log() })
 }
+
+// Who waits on one connection to a server is told of an answer on another, after its own was cut too.
+func TestPostgresTellsOfAnswers(t *testing.T) {
+	c := startCluster(t)
+	target := c.fresh(t)
+	here, there := open(t, target, nil), open(t, target, nil)
+	admin, err := sql.Open("pgx", c.target(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	next := here.Answered()
+	wait := func() {
+		t.Helper()
+		select {
+		case <-next:
+		case <-time.After(time.Minute):
+			t.Fatal("nobody was told")
+		}
+		next = here.Answered()
+	}
+	wait() // until it listens
+	for i := range 3 {
+		q := store.Question{ID: fmt.Sprint("q", i), Principal: "p", Binding: "b", Expires: time.Now().Add(time.Hour)}
+		if err := there.Ask(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := there.Answer(t.Context(), q.ID, "p", store.Accepted); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		if _, err := admin.Exec(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'`); err != nil {
+			t.Fatal(err)
+		}
+		wait() // until it listens again
+	}
+}

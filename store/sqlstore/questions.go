@@ -88,12 +88,15 @@ func (d *DB) Answer(ctx context.Context, id, principal string, a store.Answer) (
 		}
 		q.Answer = a
 		answered = q
-		_, err = u.change(ctx, answerQuestion, string(a), id, micros(u.lately()))
-		return err
+		if _, err := u.change(ctx, answerQuestion, string(a), id, micros(u.lately())); err != nil || d.dialect.tell == "" {
+			return err
+		}
+		return u.read(ctx, d.dialect.tell, func(*sql.Rows) error { return nil })
 	}})
 	if err != nil {
 		return store.Question{}, err
 	}
+	d.listener.bell.Ring()
 	return answered, nil
 }
 

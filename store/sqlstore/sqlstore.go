@@ -19,6 +19,7 @@
 //   - Concurrent writers share transactions: who comes while one runs is in the next. An error of one is its own.
 //   - What [DB.Defer] and [DB.Tally] take is written with the next transaction, within [Options].Linger and before Close returns.
 //     While it cannot be written, both return why.
+//   - [DB.Answered] tells of the answers of this process, and with PostgreSQL of those of all.
 //   - The schema only moves forward, in a transaction. A database that a newer Weir has touched, or whose history is another, is
 //     refused ([ErrSchema]).
 //
@@ -58,12 +59,13 @@ type Options struct {
 type DB struct {
 	latest store.Clock // of questions: one that has expired stays so, whatever becomes of the machine's clock
 
-	opts    Options
-	pool    *sql.DB
-	dialect *dialect
-	writer  *writer
-	reads   statements
-	recent  recent
+	opts     Options
+	pool     *sql.DB
+	dialect  *dialect
+	writer   *writer
+	reads    statements
+	recent   recent
+	listener listener
 }
 
 // Open opens the database, and brings its schema up to date. The target is a path or a postgres:// URL.
@@ -85,6 +87,7 @@ func Open(ctx context.Context, target string, opts *Options) (*DB, error) {
 	}
 	d.reads = statements{db: d.pool, prepared: map[string]*sql.Stmt{}}
 	d.recent = recent{db: d.pool, text: d.dialect.version}
+	d.listener.target, d.listener.listen = target, d.dialect.listen
 	d.writer = newWriter(d)
 	return d, nil
 }
@@ -107,6 +110,7 @@ func (o Options) withDefaults() Options {
 
 // Close writes what was deferred and closes the database. Operations that run end first.
 func (d *DB) Close() error {
+	d.listener.close()
 	err := d.writer.close()
 	return errors.Join(err, d.recent.close(), d.reads.close(), d.pool.Close())
 }

@@ -91,6 +91,16 @@ func (f *beside) redeem(binding string) bool {
 	return ok
 }
 
+// answered returns the channel by which the back end tells of the next answer, or if it does not tell, one that tells already.
+func answered(b store.Backend) <-chan struct{} {
+	if a, ok := b.(store.Announcer); ok {
+		return a.Answered()
+	}
+	told := make(chan struct{})
+	close(told)
+	return told
+}
+
 func testAnswer(f *beside) {
 	want := f.ask("q", "call")
 	for q, err := range f.b.Questions(f.t.Context(), store.QuestionQuery{ID: "q"}) {
@@ -101,8 +111,14 @@ func testAnswer(f *beside) {
 	f.is("another's answer", store.ErrPrincipal, err)
 	_, err = f.b.Answer(f.t.Context(), "q", "alice", store.Redeemed)
 	f.is("what is no answer", store.ErrInvalid, err)
+	told := answered(f.b)
 	q, err := f.b.Answer(f.t.Context(), "q", "alice", store.Declined)
 	f.is("answering", nil, err)
+	select {
+	case <-told:
+	case <-time.After(time.Minute):
+		f.t.Error("nobody was told of the answer")
+	}
 	want.Answer = store.Declined
 	f.equal("answered", want, q)
 	_, err = f.b.Answer(f.t.Context(), "q", "alice", store.Accepted)

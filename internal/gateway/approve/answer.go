@@ -151,16 +151,26 @@ func (b *Book) Await(ctx context.Context, id string) (Answer, error) {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
+		answered := b.answered() // before the look: no answer falls between
 		said, err := b.said(ctx, id)
 		if err != nil || said != "" {
 			return said, err
 		}
 		select {
+		case <-answered:
 		case <-tick.C:
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
+}
+
+// answered returns a channel that is closed when the store tells of an answer; nil if it does not do that.
+func (b *Book) answered() <-chan struct{} {
+	if a, ok := b.opts.Store.(store.Announcer); ok {
+		return a.Answered()
+	}
+	return nil
 }
 
 // said returns the answer that counts; "" if the question is open.

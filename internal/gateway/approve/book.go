@@ -43,7 +43,7 @@ const (
 	maxRate = 120
 )
 
-// poll is how often an answer of another process is looked for.
+// poll is how often an answer of another process is looked for, whether the store tells of it or not.
 const poll = 250 * time.Millisecond
 
 // Errors of answers that do not count.
