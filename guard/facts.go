@@ -2,8 +2,7 @@ package guard
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
+	"crypto/rand"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -56,6 +55,7 @@ func canonicalArguments(params json.RawMessage) []byte {
 type canonical struct {
 	of     json.RawMessage // the params
 	text   []byte
+	salt   salt
 	digest string
 }
 
@@ -64,8 +64,10 @@ func (c *Call) canonicalParams() *canonical {
 	if c.canonical != nil && bytes.Equal(c.canonical.of, c.Params) {
 		return c.canonical
 	}
-	text := canonicalArguments(c.Params)
-	return &canonical{c.Params, text, digest(text)}
+	k := &canonical{of: c.Params, text: canonicalArguments(c.Params)}
+	rand.Read(k.salt[:]) // never fails
+	k.digest = k.salt.digest(k.text)
+	return k
 }
 
 // stripOwnMeta removes the members of _meta that hosts and Weir exchange: no server is told them, and none can forge them.
@@ -80,14 +82,6 @@ func stripOwnMeta(doc json.RawMessage) json.RawMessage {
 		}
 	}
 	return doc
-}
-
-func digest(b []byte) string {
-	const name = "sha256:"
-	sum := sha256.Sum256(b)
-	var text [len(name) + 2*sha256.Size]byte
-	hex.Encode(text[copy(text[:], name):], sum[:])
-	return string(text[:])
 }
 
 func isToolError(result json.RawMessage) bool {

@@ -61,6 +61,7 @@ type Options struct {
 	Domains   []string         // the operator's own domains, in lower case; what is below them counts
 	Memory    int              // bytes of what is remembered of sessions to trace values by; zero: 256 MiB
 	Words     annotation.Words // what is read of calls and results, and written to them
+	Contents  Contents         // what events keep of arguments and answers
 }
 
 // A Guard decides. Make one with [New].
@@ -235,10 +236,9 @@ func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}
-	canonical := c.canonicalParams()
-	e.Arguments = canonical.digest
+	g.describe(e, c, f.Phase, m.answer)
 	if v.Effect == policy.Ask {
-		v.Question = g.question(m, d, canonical.text)
+		v.Question = g.question(m, d, c.canonicalParams().text)
 		e.Binding = v.Question.Binding
 		if err := g.answered(ctx, m, d, &v); err != nil {
 			return Verdict{}, err
@@ -265,7 +265,8 @@ func (g *Guard) hold(ctx context.Context, c *Call, f *policy.Facts) Verdict {
 	e := g.event(record.Decision, c)
 	e.Phase, e.Effect, e.Rule, e.Message = f.Phase.String(), v.Effect.String(), v.Rule, v.Message
 	seen := f.Session.Label
-	e.Label, e.Arguments = &seen, c.canonicalParams().digest
+	e.Label = &seen
+	g.describe(e, c, f.Phase, nil)
 	if err := g.opts.Record.Record(ctx, e); err != nil {
 		return denied(fmt.Errorf("recording the decision: %w", err))
 	}

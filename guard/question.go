@@ -2,6 +2,8 @@ package guard
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -93,7 +95,9 @@ func bind(parts ...string) string {
 	for _, part := range parts {
 		fmt.Fprintf(&b, "%d:%s", len(part), part)
 	}
-	return digest([]byte(b.String()))
+	const name = "sha256:"
+	sum := sha256.Sum256([]byte(b.String()))
+	return name + hex.EncodeToString(sum[:])
 }
 
 // Asks reports whether the question is about a request with this method and, but for metadata, these params, or about what

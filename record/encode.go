@@ -47,11 +47,28 @@ func (e *encoder) encode(v *Event) ([]byte, error) {
 		e.name("facts")
 		e.buf = append(e.buf, v.Facts...)
 	}
+	if v.Content != nil {
+		e.content(v.Content)
+	}
 	if len(v.Evidence) > 0 {
 		e.json("evidence", v.Evidence)
 	}
 	e.buf = append(e.buf, "}\n"...)
 	return e.buf, e.err
+}
+
+// content writes what is kept of arguments and answer. The digests are text that needs no escapes.
+func (e *encoder) content(c *Content) {
+	if !isPlain(c.Salt) || !isPlain(c.Answer) {
+		e.json("content", c)
+		return
+	}
+	e.buf = append(append(append(e.buf, `,"content":{"salt":"`...), c.Salt...), '"')
+	e.member("answer", c.Answer)
+	if len(c.Fields) > 0 {
+		e.json("fields", c.Fields)
+	}
+	e.buf = append(e.buf, '}')
 }
 
 // label writes the event's label.

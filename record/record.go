@@ -10,8 +10,9 @@
 // Version: v is 1. Members may be added under the same version; a reader ignores those it does not know. A member that
 // changes its meaning changes v.
 //
-// Arguments and results are not written down: they may hold what must not leave the agent's context. A digest of
-// the canonical arguments ties an event to its call, and facts say what was known of them. Names, URIs and messages that a server chose are written as JSON
+// Arguments and results are not written down: they may hold what must not leave the agent's context. Salted digests of
+// them tie an event to its call ([Content]), and facts say what was known of them. The operator can name members that are kept,
+// and have all of them captured: then they go with the event to a Recorder that encrypts them, and to no other. Names, URIs and messages that a server chose are written as JSON
 // strings and are hostile to whoever prints them.
 //
 // A Recorder returns when the event is written. What must be evidence before it takes effect is recorded
@@ -66,7 +67,7 @@ type Event struct {
 	Matched   []string     `json:"matched,omitempty"`   // decision: every rule that matched
 	Message   string       `json:"message,omitempty"`   // what a person was told, or what is wrong
 	Where     string       `json:"where,omitempty"`     // defect: the JSON path; taint: the resource
-	Arguments string       `json:"arguments,omitempty"` // "sha256:" and the hexadecimal digest of the canonical arguments
+	Arguments string       `json:"arguments,omitempty"` // the salted digest of the canonical arguments; see Content
 	Binding   string       `json:"binding,omitempty"`   // approval: what it is bound to
 	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: what was added
 
@@ -74,8 +75,24 @@ type Event struct {
 	// with nothing of the call's arguments but what is known about them. See policy.Facts.Sketch, which says what is left out.
 	Facts json.RawMessage `json:"facts,omitempty"`
 
+	// Content is, of a decision, what is kept of the call's arguments and of the answer.
+	Content *Content `json:"content,omitempty"`
+
 	// Evidence are, of a decision about a result, the records that its server refers to, the first MaxEvidence of them.
 	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Content is what is kept of a call's arguments and of its answer. A digest is "sha256:" and the hexadecimal SHA-256 of the
+// bytes of the salt, followed by the text.
+type Content struct {
+	Salt   string                     `json:"salt"`             // 16 random bytes of the call's own, in hexadecimal
+	Answer string                     `json:"answer,omitempty"` // of a decision about an answer: the digest of it as its server sent it
+	Fields map[string]json.RawMessage `json:"fields,omitempty"` // the members that the operator names, such as "/arguments/to"
+
+	// What is captured: the arguments in canonical form, or of a decision about an answer the answer. Nil unless that is wanted.
+	// They are valid until the Recorder returns.
+	Arguments []byte `json:"-"`
+	Result    []byte `json:"-"`
 }
 
 // Bounds of the evidence of one event.

@@ -75,6 +75,8 @@ func TestLinesWritesJSON(t *testing.T) {
 		V: 1, ID: "a", Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Kind: record.Defect, Session: "s", Parent: "p", Principal: "q",
 		Call: "c", Server: "d", Method: "e", Name: "n\x00\xff<é>\u2029", Phase: "f", Effect: "g", Decided: "h", Rule: "i",
 		Matched: []string{"j", "\n"}, Message: `k"\`, Where: "l", Arguments: "m", Binding: "o", Label: one, Facts: json.RawMessage(`{"session.calls":1}`),
+		Content: &record.Content{Salt: "00ff", Answer: "sha256:1", Fields: map[string]json.RawMessage{"/result/b": []byte(`"<"`), "/arguments/a": []byte(`{"b":1}`)},
+			Arguments: []byte("secret"), Result: []byte("secret")},
 		Evidence: []record.Evidence{{Type: "<t>", Digest: "sha256:0", Canonicalization: "jcs/rfc8785", Ref: "r"}, {Type: "u"}},
 	}
 	for i, v := 0, reflect.ValueOf(*full); i < v.NumField(); i++ {
@@ -87,6 +89,7 @@ func TestLinesWritesJSON(t *testing.T) {
 	enc.SetEscapeHTML(false)
 	for _, e := range []*record.Event{
 		full, {}, {Label: one}, {Label: &label.Label{}}, {Label: &label.Label{Readers: label.OnlyReaders("x")}}, {Label: one}, full,
+		{Content: &record.Content{Salt: "é\n"}}, {Content: &record.Content{}},
 	} {
 		if err := errors.Join(lines.Record(t.Context(), e), enc.Encode(e)); err != nil {
 			t.Fatal(err)

@@ -178,16 +178,29 @@ func (s *selection) query() audit.Query {
 
 func newAuditShow(env *Env, place *string) *cobra.Command {
 	var s selection
+	var content bool
+	var identity string
 	cmd := &cobra.Command{
-		Use:     "show [NUMBER]",
-		Short:   "Show events, or one entry whole",
-		Long:    "Show the newest events, the newest last, or the entry with a number as JSON.",
-		Example: "  weir audit show --session local/process:x\n  weir audit show --tool mail/send_email --effect block\n  weir audit show 17",
+		Use:   "show [NUMBER]",
+		Short: "Show events, or one entry whole",
+		Long: `Show the newest events, the newest last, or the entry with a number as JSON. With --content, what was
+captured with it is decrypted and shown too, and compared with the digest in the event.`,
+		Example: "  weir audit show --session local/process:x\n  weir audit show --tool mail/send_email --effect block\n  weir audit show 17 --content",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
+			if content && len(args) == 0 {
+				return usage(cmd, errors.New("--content needs the number of an entry"))
+			}
+			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) error {
 				if len(args) == 1 {
-					return env.showEntry(cmd.Context(), db, args[0])
+					out, err := entryOf(cmd.Context(), db, args[0])
+					if err == nil && content {
+						out.Content, err = env.captured(cmd.Context(), db, out, [2]string{identity, target})
+					}
+					if err != nil {
+						return err
+					}
+					return writeJSON(env.Stdout, out)
 				}
 				rows, err := collect(cmd.Context(), db, s.query())
 				if err != nil {
@@ -203,6 +216,8 @@ func newAuditShow(env *Env, place *string) *cobra.Command {
 		},
 	}
 	s.add(cmd, 50)
+	cmd.Flags().BoolVar(&content, "content", false, "show what was captured of arguments and answer")
+	cmd.Flags().StringVar(&identity, "identity", "", "read it with the age identity in this `FILE` (default the key beside the store)")
 	return cmd
 }
 
@@ -236,26 +251,28 @@ type logEntry struct {
 	Leaf   []byte          `json:"leaf"`
 	Salt   []byte          `json:"salt,omitempty"`
 	Event  json.RawMessage `json:"event,omitempty"`
+
+	Content *contentReport `json:"content,omitempty"`
 }
 
-func (e *Env) showEntry(ctx context.Context, db *sqlstore.DB, number string) error {
+func entryOf(ctx context.Context, db *sqlstore.DB, number string) (*logEntry, error) {
 	seq, err := parseEntry(number)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := collect(ctx, db, audit.Query{From: seq, To: seq + 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(rows) == 0 {
-		return &failure{exitUsage, fmt.Errorf("there is no entry %d", seq), ""}
+		return nil, &failure{exitUsage, fmt.Errorf("there is no entry %d", seq), ""}
 	}
 	r := &rows[0]
-	out := logEntry{Entry: r.Seq, Erased: r.Erased(), Leaf: r.Leaf, Salt: r.Salt}
+	out := &logEntry{Entry: r.Seq, Erased: r.Erased(), Leaf: r.Leaf, Salt: r.Salt}
 	if json.Valid(r.Body) {
 		out.Event = r.Body
 	}
-	return writeJSON(e.Stdout, out)
+	return out, nil
 }
 
 func parseEntry(s string) (int64, error) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/notify"
@@ -102,6 +103,7 @@ func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *ke
 		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.config.Retention)}), Record: kept.record, Approvals: kept.backend,
 		Approval: s.config.Approval, Startup: s.config.Startup, Asked: asked(people),
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: s.log,
+		Contents:  guard.Contents{Fields: s.config.Capture.Fields, All: s.config.Capture.Content},
 		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/capture"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/record"
@@ -48,6 +49,10 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 			err = errors.Join(err, kept.Close())
 		}
 	}()
+	if c.Capture.Content && (c.Store == config.MemoryStore || c.Record == config.NoRecord) {
+		return kept, &failure{exitUsage, errors.New("capture.content: there is no log beside which content could be kept"),
+			"leave capture.content out, or store: memory and record: none"}
+	}
 	if c.Store == config.MemoryStore {
 		kept.backend = store.NewMemory(nil)
 		kept.sessions = session.New(session.Options{Store: kept.backend})
@@ -75,7 +80,11 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 		kept.closers = append(kept.closers, keepPruned(ctx, expire, log))
 		return kept, nil
 	}
-	l, err := e.openLedger(ctx, ledger.Options{DB: db, Also: also, Logger: log, Strict: c.Durability == config.Strict}, target)
+	seal, err := e.sealer(c.Capture, target)
+	if err != nil {
+		return kept, err
+	}
+	l, err := e.openLedger(ctx, ledger.Options{DB: db, Also: also, Logger: log, Strict: c.Durability == config.Strict, Seal: seal}, target)
 	if err != nil {
 		return kept, err
 	}
@@ -124,6 +133,42 @@ func (e *Env) openLedger(ctx context.Context, opts ledger.Options, target string
 		return nil, &failure{exitFailure, err, "see weir audit verify; to go on, move the store and its key away"}
 	}
 	return l, err
+}
+
+// sealer returns what encrypts captured content; nil if none is captured.
+func (e *Env) sealer(c config.Capture, target string) (ledger.Sealer, error) {
+	if !c.Content {
+		return nil, nil
+	}
+	recipients := c.Recipients
+	if len(recipients) == 0 {
+		path, err := e.capturePath(target)
+		if err != nil {
+			return nil, err
+		}
+		key, err := capture.OpenKey(path)
+		if err != nil {
+			return nil, err
+		}
+		if key.Recipient() == "" {
+			return nil, &failure{exitUsage, fmt.Errorf("the key in %s has no public key that weir knows", path), "name it below capture.recipients"}
+		}
+		recipients = []string{key.Recipient()}
+	}
+	box, err := capture.NewBox(recipients...)
+	if err != nil {
+		return nil, &failure{exitUsage, err, "see capture.recipients"}
+	}
+	return box.Seal, nil
+}
+
+// capturePath returns where the key is that reads what was captured: beside the store's file, or in the state directory.
+func (e *Env) capturePath(target string) (string, error) {
+	if !strings.Contains(target, "://") {
+		return target + ".capture", nil
+	}
+	dir, err := e.stateDir()
+	return filepath.Join(dir, "capture.key"), err
 }
 
 // keyPath returns where the key is that signs the log of a store: beside its file, or in the state directory.

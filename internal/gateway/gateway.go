@@ -97,6 +97,7 @@ type Options struct {
 	Words      annotation.Words  // what is read of servers and hosts, and written to them
 	TrustText  string            // text that counts as the user's own in every agent session
 	Domains    []string          // the operator's own domains, in lower case
+	Contents   guard.Contents    // what events keep of arguments and answers
 
 	// Names in the Host header and web origins that may connect over HTTP; see streamable.Options.
 	AllowedHosts, AllowedOrigins []string
@@ -146,7 +147,7 @@ func New(opts Options) (*Gateway, error) {
 	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
-		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints,
+		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints, Contents: opts.Contents,
 	})
 	if err != nil {
 		return nil, err

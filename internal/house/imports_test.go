@@ -84,6 +84,7 @@ var table = []row{
 	{"internal/notify", "record internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},
 	{"internal/feed", "record", "", world, "events in other systems' formats; pure"},
+	{"internal/capture", "record", "filippo.io/age", "net net/http os/exec", "encrypts what was captured, and reads it again; knows no store"},
 	{"internal/ledger", "label audit record session store store/sqlstore guard", "", world, "events into the log, with the labels they tell of"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
 	{"internal/config", "annotation contract label overlay policy internal/document internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},

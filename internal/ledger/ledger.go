@@ -40,9 +40,13 @@ type Options struct {
 	Key    *audit.Key      // required
 	Also   record.Recorder // gets each event first, but those of [Ledger.Opening], which it gets next; nil: nobody
 	Every  time.Duration   // how long an event may wait for a checkpoint; zero: a second
+	Seal   Sealer          // encrypts what events have captured, which is kept beside their entries; nil: it is dropped
 	Strict bool            // what Later takes is on disk when it returns, as what Record takes is
 	Logger *slog.Logger    // for checkpoints that could not be signed; nil: none
 }
+
+// A Sealer encrypts what was captured. It returns nil if that is nothing.
+type Sealer func(*record.Content) ([]byte, error)
 
 // A Ledger records events. Make one with [New], and close it.
 type Ledger struct {
@@ -136,10 +140,17 @@ func (l *Ledger) Later(ctx context.Context, e *record.Event) error {
 	if err != nil {
 		return err
 	}
-	err = l.opts.DB.Defer(ctx, entry)
+	if len(entry.Aside) > maxDeferredAside {
+		_, err = l.opts.DB.Log().Append(ctx, []audit.Entry{entry})
+	} else {
+		err = l.opts.DB.Defer(ctx, entry)
+	}
 	l.touch()
 	return err
 }
+
+// maxDeferredAside is how long what was captured may be of an event that waits, in bytes: many of them wait in memory.
+const maxDeferredAside = 64 << 10
 
 // Opening implements [guard.Ledger].
 func (l *Ledger) Opening(event func(session.Rise) *record.Event) session.Opener {
@@ -228,9 +239,15 @@ func (l *Ledger) encode(e *record.Event) (audit.Entry, error) {
 	if err != nil {
 		return audit.Entry{}, fmt.Errorf("encoding event: %w", err)
 	}
-	return audit.Entry{
+	entry := audit.Entry{
 		Time: e.Time, Chain: word(e.Session), Kind: word(string(e.Kind)), Subject: Subject(e), Outcome: word(e.Effect), Body: body,
-	}, nil
+	}
+	if l.opts.Seal != nil {
+		if entry.Aside, err = l.opts.Seal(e.Content); err != nil {
+			return audit.Entry{}, err
+		}
+	}
+	return entry, nil
 }
 
 // Subject returns what an event is found by: the server and what was called of it.

@@ -1,0 +1,94 @@
+package guard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+)
+
+// Contents says what events keep of arguments and answers, beside their salted digests. The zero Contents keep nothing.
+type Contents struct {
+	// Fields are members that events hold in the clear, as "/arguments/to" or "/result/structuredContent/id" (RFC 6901, through
+	// objects alone): by "SERVER/NAME", by "SERVER/*", and by "*". Values of more than 4 KiB are left out.
+	Fields map[string][]string
+
+	// All gives whole arguments and answers to the Recorder, with each event of a decision. It must encrypt what it keeps.
+	All bool
+}
+
+// maxField is how long a value may be that an event holds, in bytes.
+const maxField = 4 << 10
+
+// A salt goes before what is digested, so that a digest tells nothing to who guesses.
+type salt [16]byte
+
+func (s salt) digest(text []byte) string {
+	const name = "sha256:"
+	h := sha256.New()
+	h.Write(s[:])
+	h.Write(text)
+	var short [sha256.Size]byte
+	var out [len(name) + 2*sha256.Size]byte
+	hex.Encode(out[copy(out[:], name):], h.Sum(short[:0]))
+	return string(out[:])
+}
+
+// describe adds to the event of a decision what is kept of the arguments and, once there is one, of the answer.
+func (g *Guard) describe(e *record.Event, c *Call, phase policy.Phase, answer json.RawMessage) {
+	k := c.canonicalParams()
+	e.Arguments = k.digest
+	e.Content = &record.Content{Salt: hex.EncodeToString(k.salt[:])}
+	part, text := "/arguments/", c.Arguments
+	if phase == policy.OnResult {
+		e.Content.Answer = k.salt.digest(answer)
+		part, text = "/result/", answer
+	}
+	e.Content.Fields = g.fields(c, part, text)
+	switch {
+	case !g.opts.Contents.All:
+	case phase == policy.OnResult:
+		e.Content.Result = answer
+	default:
+		e.Content.Arguments = k.text
+	}
+}
+
+// fields returns the members of a part of the call that the operator wants to keep.
+func (g *Guard) fields(c *Call, part string, text json.RawMessage) map[string]json.RawMessage {
+	if len(g.opts.Contents.Fields) == 0 {
+		return nil
+	}
+	var kept map[string]json.RawMessage
+	for _, name := range [...]string{c.Server + "/" + c.Name, c.Server + "/*", "*"} {
+		for _, pointer := range g.opts.Contents.Fields[name] {
+			rest, ok := strings.CutPrefix(pointer, part)
+			if !ok {
+				continue
+			}
+			value, ok := rawjson.Get(text, memberPath(rest)...)
+			if !ok || len(value) > maxField {
+				continue
+			}
+			if kept == nil {
+				kept = map[string]json.RawMessage{}
+			}
+			kept[pointer] = bytes.Clone(value)
+		}
+	}
+	return kept
+}
+
+// memberPath returns the names in a JSON pointer.
+func memberPath(pointer string) []string {
+	names := strings.Split(pointer, "/")
+	for i, name := range names {
+		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	}
+	return names
+}

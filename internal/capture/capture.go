@@ -1,0 +1,207 @@
+// Package capture encrypts what is captured of arguments and answers, and reads it again.
+//
+//	key, err := capture.OpenKey("state.db.capture")             // made on first use
+//	box, err := capture.NewBox(key.Recipient())                 // or the public keys of others
+//	sealed, err := box.Seal(event.Content)
+//	content, err := key.Open(sealed)
+//
+// What is sealed is in the format of age (c2sp.org/age). Each piece has a key of its own, which its own header holds, encrypted
+// to the recipients: who removes a piece has removed its key, and without the recipients' identities all of it is lost.
+// A Box holds public keys alone, so a machine that captures need not be able to read what it has captured.
+//
+// Before encryption a piece is:
+//
+//	0  version, 1
+//	1  the length of the arguments, 4 bytes, big endian, and as many bytes
+//	   the length of the answer, 4 bytes, big endian, and as many bytes
+//
+// A part that is longer than [MaxPart] is left out, and its length is 0xffffffff.
+package capture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+
+	"github.com/weir-mcp/weir/record"
+)
+
+// MaxPart is how long captured arguments, or a captured answer, may be, in bytes.
+const MaxPart = 8 << 20
+
+// maxSealed bounds what is read of a piece, in bytes.
+const maxSealed = 2*MaxPart + 64
+
+const (
+	pieceVersion = 1
+	leftOut      = 0xffffffff
+)
+
+// ErrDamaged is the kind of error of a piece that cannot be read.
+var ErrDamaged = errors.New("the captured content is damaged")
+
+// A Box encrypts to fixed recipients. It may be used concurrently.
+type Box struct{ recipients []age.Recipient }
+
+// NewBox returns a box for the holders of identities, by their public keys (age1…); there has to be one at least.
+func NewBox(recipients ...string) (*Box, error) {
+	if len(recipients) == 0 {
+		return nil, errors.New("captured content needs a recipient")
+	}
+	parsed, err := age.ParseRecipients(strings.NewReader(strings.Join(recipients, "\n")))
+	if err != nil {
+		return nil, errors.New("a recipient of captured content is no public key of age")
+	}
+	return &Box{parsed}, nil
+}
+
+// Seal encrypts what is captured; nil if nothing is.
+func (b *Box) Seal(c *record.Content) ([]byte, error) {
+	if c == nil || c.Arguments == nil && c.Result == nil {
+		return nil, nil
+	}
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, b.recipients...)
+	if err != nil {
+		return nil, fmt.Errorf("encrypting captured content: %w", err)
+	}
+	_, err = w.Write(encode(c))
+	if err := errors.Join(err, w.Close()); err != nil {
+		return nil, fmt.Errorf("encrypting captured content: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func encode(c *record.Content) []byte {
+	b := []byte{pieceVersion}
+	for _, part := range [][]byte{c.Arguments, c.Result} {
+		if len(part) > MaxPart {
+			b = binary.BigEndian.AppendUint32(b, leftOut)
+			continue
+		}
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(part))), part...)
+	}
+	return b
+}
+
+// Parts are the arguments and the answer that were captured. Each may be empty; Cut tells that one was too long.
+type Parts struct {
+	Arguments, Result []byte
+	Cut               bool
+}
+
+// Decode reads a piece as it is before encryption.
+func Decode(b []byte) (p Parts, err error) {
+	if len(b) == 0 || b[0] != pieceVersion {
+		return Parts{}, fmt.Errorf("%w: it is of another version", ErrDamaged)
+	}
+	b = b[1:]
+	for _, part := range []*[]byte{&p.Arguments, &p.Result} {
+		if len(b) < 4 {
+			return Parts{}, fmt.Errorf("%w: it is cut off", ErrDamaged)
+		}
+		n := binary.BigEndian.Uint32(b)
+		if b = b[4:]; n == leftOut {
+			p.Cut = true
+			continue
+		}
+		if uint64(n) > uint64(len(b)) || n > MaxPart {
+			return Parts{}, fmt.Errorf("%w: it is cut off", ErrDamaged)
+		}
+		*part, b = b[:n:n], b[n:]
+	}
+	if len(b) > 0 {
+		return Parts{}, fmt.Errorf("%w: something follows it", ErrDamaged)
+	}
+	return p, nil
+}
+
+// A Key reads what was sealed for it.
+type Key struct {
+	identities []age.Identity
+	recipient  string
+}
+
+// OpenKey returns the identity in the file at path. If there is no file it makes one, readable by its owner only; of several
+// processes that do so at once, all get the same.
+func OpenKey(path string) (*Key, error) {
+	k, err := ReadKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return k, err
+	}
+	made, err := age.GenerateX25519Identity()
+	if err != nil {
+		return nil, fmt.Errorf("making the key of captured content: %w", err)
+	}
+	if err := write(path, made); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("writing the key of captured content: %w", err)
+	}
+	return ReadKey(path)
+}
+
+// write brings a whole file to path, unless there is one.
+func write(path string, identity *age.X25519Identity) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".capture-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = fmt.Fprintf(f, "# public key: %s\n%s\n", identity.Recipient(), identity)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), path)
+}
+
+// ReadKey returns the identities in the file at path, as age has them. A file that others may read is refused.
+func ReadKey(path string) (*Key, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key of captured content: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("reading the key of captured content: others may read %s: its mode is %#o, not 0600", path, info.Mode().Perm())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key of captured content: %w", err)
+	}
+	defer f.Close()
+	identities, err := age.ParseIdentities(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key of captured content: %s holds no identity of age", path) // the text is secret
+	}
+	k := &Key{identities: identities}
+	if own, ok := identities[0].(*age.X25519Identity); ok {
+		k.recipient = own.Recipient().String()
+	}
+	return k, nil
+}
+
+// Recipient returns the public key of the first identity; "" if it is of a kind that has none.
+func (k *Key) Recipient() string { return k.recipient }
+
+// Open decrypts what was sealed.
+func (k *Key) Open(sealed []byte) (Parts, error) {
+	r, err := age.Decrypt(bytes.NewReader(sealed), k.identities...)
+	if err != nil {
+		return Parts{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	b, err := io.ReadAll(io.LimitReader(r, maxSealed))
+	if err != nil {
+		return Parts{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return Decode(b)
+}

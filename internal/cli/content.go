@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/weir-mcp/weir/internal/capture"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// A contentReport is what was captured with an event.
+type contentReport struct {
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	LeftOut   bool            `json:"left_out,omitempty"` // it was too long to capture
+}
+
+// captured decrypts what was captured with an entry of the log. Paths are the file of the identity, "" for the one beside the
+// store, and the store.
+func (e *Env) captured(ctx context.Context, db *sqlstore.DB, entry *logEntry, paths [2]string) (*contentReport, error) {
+	sealed, err := db.Log().Aside(ctx, entry.Entry)
+	if err != nil {
+		return nil, err
+	}
+	if sealed == nil {
+		return nil, &failure{exitFailure, fmt.Errorf("nothing is kept beside entry %d", entry.Entry), "capture.content has it captured; it may have been erased since"}
+	}
+	path := paths[0]
+	if path == "" {
+		if path, err = e.capturePath(paths[1]); err != nil {
+			return nil, err
+		}
+	}
+	key, err := capture.ReadKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &failure{exitUsage, err, "name the file of the identity with --identity"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	parts, err := key.Open(sealed)
+	if err != nil {
+		return nil, err
+	}
+	return contentOf(entry, parts)
+}
+
+// contentOf returns the parts if they are what the event has the digests of.
+func contentOf(entry *logEntry, parts capture.Parts) (*contentReport, error) {
+	var event record.Event
+	if err := json.Unmarshal(entry.Event, &event); err != nil || event.Content == nil {
+		return nil, fmt.Errorf("entry %d has no digests of what is kept beside it", entry.Entry)
+	}
+	salt, err := hex.DecodeString(event.Content.Salt)
+	if err != nil {
+		return nil, fmt.Errorf("entry %d: reading the salt: %w", entry.Entry, err)
+	}
+	out := &contentReport{LeftOut: parts.Cut}
+	for _, part := range []struct {
+		name, digest string
+		text         []byte
+		to           *json.RawMessage
+	}{{"arguments", event.Arguments, parts.Arguments, &out.Arguments}, {"answer", event.Content.Answer, parts.Result, &out.Result}} {
+		if len(part.text) == 0 {
+			continue
+		}
+		sum := sha256.Sum256(append(salt[:len(salt):len(salt)], part.text...))
+		if part.digest != "sha256:"+hex.EncodeToString(sum[:]) || !json.Valid(part.text) {
+			return nil, fmt.Errorf("entry %d: the captured %s is not what the event has the digest of", entry.Entry, part.name)
+		}
+		*part.to = part.text
+	}
+	return out, nil
+}
