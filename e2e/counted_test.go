@@ -117,7 +117,8 @@ func newCounted(t *testing.T, rules string) *counted {
 		"command": os.Args[0], "args": []string{dir}, "trust": "trusted",
 		"env": object{countedLog: c.effects, "GORACE": "atexit_sleep_ms=0"},
 	}
-	config, err := json.Marshal(object{"version": 1, "servers": object{"s": server}, "policy": "policy.yaml"})
+	config, err := json.Marshal(object{"version": 1, "servers": object{"s": server}, "policy": "policy.yaml",
+		"capture": object{"fields": object{"*": []string{"/arguments/id"}}}}) // the ids tie events to calls
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -39,13 +37,6 @@ func (o *operation) request(id string) string {
 		panic(err) // nothing in it can fail
 	}
 	return string(data) + "\n"
-}
-
-// digest is by what the log knows the call.
-func (o *operation) digest() string {
-	data, _ := json.Marshal(object{"arguments": o.countedCall, "name": o.tool}) // sorted, and the canonical form
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // A history is what hosts sent and were answered, in one order. It may be used concurrently.
@@ -115,8 +106,8 @@ type seen struct {
 // Evidence is what Weir and the server have written down.
 type evidence struct {
 	effects  map[string]int             // how often, by the id of the call
-	decided  map[string]int             // decisions on calls that let them go, by the digest of the call
-	labels   map[string][]seen          // of decisions on calls, by the digest of the call
+	decided  map[string]int             // decisions on calls that let them go, by the id of the call
+	labels   map[string][]seen          // of decisions on calls, by the id of the call
 	events   map[string]map[string]bool // events of labels, by agent session and URI
 	sessions map[string]seen            // by agent session
 	accepted map[string]int             // by binding
@@ -158,19 +149,21 @@ func (c *counted) evidence(t *testing.T) *evidence {
 func (e *evidence) event(t *testing.T, line []byte) {
 	t.Helper()
 	var ev struct {
-		Kind, Phase, Effect, Session, Parent, Arguments, Binding string
-		Label                                                    seen
+		Kind, Phase, Effect, Session, Parent, Binding string
+		Label                                         seen
+		Content                                       struct{ Fields map[string]string }
 	}
 	if err := json.Unmarshal(line, &ev); err != nil {
 		t.Fatalf("%v in %.300q", err, line)
 	}
+	id := ev.Content.Fields["/arguments/id"]
 	switch {
 	case ev.Kind == "approval" && ev.Effect == "accepted":
 		e.accepted[ev.Binding]++
 	case ev.Kind == "decision" && ev.Phase == "call":
-		e.labels[ev.Arguments] = append(e.labels[ev.Arguments], ev.Label)
+		e.labels[id] = append(e.labels[id], ev.Label)
 		if ev.Effect == "allow" {
-			e.decided[ev.Arguments]++
+			e.decided[id]++
 			if ev.Binding != "" {
 				e.used[ev.Binding]++
 			}
@@ -198,7 +191,7 @@ func agentSession(key string) string {
 func (h *history) check(t *testing.T, e *evidence) {
 	t.Helper()
 	for _, o := range h.all {
-		if n, decided := e.effects[o.ID], e.decided[o.digest()]; n > min(1, decided) {
+		if n, decided := e.effects[o.ID], e.decided[o.ID]; n > min(1, decided) {
 			t.Errorf("%s %s had %d effects, and %d events let it go", o.tool, o.ID, n, decided)
 		}
 		if o.answered == 0 || o.refused {
@@ -251,7 +244,7 @@ func (h *history) checkDecisions(t *testing.T, e *evidence) (pairs int) {
 			if k.answered > o.sent {
 				continue
 			}
-			for _, l := range e.labels[o.digest()] {
+			for _, l := range e.labels[o.ID] {
 				if k.by != o.by {
 					pairs++
 				}

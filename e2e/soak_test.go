@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -158,24 +159,42 @@ func (s *soak) open() int {
 	return len(names)
 }
 
-// decided returns the digests of the arguments of all calls that the record says may go on. Every line must be whole.
-func (s *soak) decided() map[string]int {
+// A decided is what the record says of the arguments of a call that may go on.
+type decided struct {
+	salt   []byte
+	digest string
+}
+
+// decided returns what the record says of all calls that may go on. Every line must be whole.
+func (s *soak) decided() (all []decided) {
 	s.t.Helper()
 	data, err := os.ReadFile(s.record)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	digests := map[string]int{}
 	for line := range bytes.Lines(data) {
-		var e struct{ Kind, Phase, Effect, Arguments string }
+		var e struct {
+			Kind, Phase, Effect, Arguments string
+			Content                        struct{ Salt string }
+		}
 		if err := json.Unmarshal(line, &e); err != nil || !bytes.HasSuffix(line, []byte("\n")) {
 			s.t.Fatalf("the record holds %q: %v", line, err)
 		}
 		if e.Kind == "decision" && e.Phase == "call" && e.Effect == "allow" {
-			digests[e.Arguments]++
+			salt, err := hex.DecodeString(e.Content.Salt)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			all = append(all, decided{salt, e.Arguments})
 		}
 	}
-	return digests
+	return all
+}
+
+// of reports whether this is about a call with these canonical params.
+func (d decided) of(params string) bool {
+	sum := sha256.Sum256(append(d.salt[:len(d.salt):len(d.salt)], params...))
+	return d.digest == "sha256:"+hex.EncodeToString(sum[:])
 }
 
 // checkRecord wants a decision for each call that a server has seen, and returns how many that are.
@@ -185,14 +204,16 @@ func (s *soak) checkRecord() (calls int) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	decided := s.decided()
+	left := s.decided()
 	var missing []string
 	for line := range strings.Lines(string(seen)) {
 		tool, arguments, _ := strings.Cut(strings.TrimSpace(line), " ")
-		sum := sha256.Sum256([]byte(`{"arguments":` + arguments + `,"name":"` + tool + `"}`)) // in the canonical order
-		digest := "sha256:" + hex.EncodeToString(sum[:])
-		if decided[digest]--; decided[digest] < 0 {
+		params := `{"arguments":` + arguments + `,"name":"` + tool + `"}` // in the canonical order
+		i := slices.IndexFunc(left, func(d decided) bool { return d.of(params) })
+		if i < 0 {
 			missing = append(missing, tool+arguments)
+		} else {
+			left = slices.Delete(left, i, i+1)
 		}
 		calls++
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,14 +26,20 @@ func newState(env *Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				key, err := env.keyPath(target)
-				if err != nil {
+				r := stateReport{Kind: db.Kind(), Store: showTarget(target), Usage: usage}
+				if r.Key, err = env.keyPath(target); err != nil {
 					return err
 				}
-				if asJSON {
-					return writeJSON(env.Stdout, stateReport{db.Kind(), showTarget(target), key, usage})
+				if r.CaptureKey, err = env.capturePath(target); err != nil {
+					return err
 				}
-				return env.printState(stateReport{db.Kind(), showTarget(target), key, usage})
+				if _, err := os.Stat(r.CaptureKey); err != nil {
+					r.CaptureKey = ""
+				}
+				if asJSON {
+					return writeJSON(env.Stdout, r)
+				}
+				return env.printState(r)
 			})
 		},
 	}
@@ -44,20 +51,29 @@ func newState(env *Env) *cobra.Command {
 
 // A stateReport is what weir state says.
 type stateReport struct {
-	Kind  string         `json:"kind"`
-	Store string         `json:"store"`
-	Key   string         `json:"key"`
-	Usage sqlstore.Usage `json:"usage"`
+	Kind       string         `json:"kind"`
+	Store      string         `json:"store"`
+	Key        string         `json:"key"`
+	CaptureKey string         `json:"capture_key,omitempty"` // if there is one beside the store
+	Usage      sqlstore.Usage `json:"usage"`
 }
 
 func (e *Env) printState(r stateReport) error {
 	u := r.Usage
+	keys := plain.Text(r.Key, 0)
+	if r.CaptureKey != "" {
+		keys += "; " + plain.Text(r.CaptureKey, 0) + " for captured content"
+	}
 	_, err := fmt.Fprintf(e.Stdout, `store     %s, %d bytes
-key       %s
+keys      %s
 schema    %d
 sessions  %d
+questions %d
+pins      %d
+labels    %d, of resources
 entries   %d, the oldest of %s
-`, plain.Text(r.Store, 0), u.Bytes, plain.Text(r.Key, 0), u.Schema, u.Sessions, u.Entries, firstOf(u))
+captured  content of %d events, %d bytes
+`, plain.Text(r.Store, 0), u.Bytes, keys, u.Schema, u.Sessions, u.Questions, u.Pins, u.Taints, u.Entries, firstOf(u), u.Captured, u.Beside)
 	return err
 }
 

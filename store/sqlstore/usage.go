@@ -16,19 +16,22 @@ type Usage struct {
 	Taints    int64     `json:"taints"`
 	Entries   int64     `json:"entries"`
 	Chains    int64     `json:"chains"`
+	Captured  int64     `json:"captured"`       // entries beside which something is kept
+	Beside    int64     `json:"captured_bytes"` // how long all of that is
 	First     time.Time `json:"first,omitzero"` // when the first entry that is not erased was written
 }
 
 const readUsage = `select
 	(select max(version) from schema), (select sessions from state), (select count(*) from question), (select count(*) from pin),
 	(select count(*) from taint), (select size from state), (select count(*) from chain),
+	(select count(*) from aside), (select coalesce(sum(length(body)), 0) from aside),
 	coalesce((select time from entry where length(salt) > 0 order by seq limit 1), 0)`
 
 // Usage returns how much the database holds.
 func (d *DB) Usage(ctx context.Context) (u Usage, err error) {
 	var first int64
 	err = d.reads.query(ctx, readUsage, func(rows *sql.Rows) error {
-		return rows.Scan(&u.Schema, &u.Sessions, &u.Questions, &u.Pins, &u.Taints, &u.Entries, &u.Chains, &first)
+		return rows.Scan(&u.Schema, &u.Sessions, &u.Questions, &u.Pins, &u.Taints, &u.Entries, &u.Chains, &u.Captured, &u.Beside, &first)
 	})
 	if err != nil {
 		return Usage{}, err
