@@ -83,16 +83,6 @@ func headerText(value json.RawMessage) (string, bool) {
 	return "", false
 }
 
-// encodeHeader writes what is not plain ASCII, or would lose white space, in Base64 (Streamable HTTP, Value Encoding).
-func encodeHeader(text string) string {
-	plain := strings.TrimSpace(text) == text && !strings.HasPrefix(text, "=?base64?") &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
-	if plain {
-		return text
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
-}
-
 func decodeHeader(value string) (string, bool) {
 	body, encoded := strings.CutPrefix(value, "=?base64?")
 	if !encoded || !strings.HasSuffix(body, "?=") {
@@ -149,7 +139,7 @@ func (x *exchange) withHeaders(ctx context.Context, conn *upstream.Conn, params 
 	for _, h := range paramHeaders(x.route.tool) {
 		value, _ := rawjson.Get(params, append([]string{"arguments"}, h.path...)...)
 		if text, ok := headerText(value); ok {
-			header.Set(paramHeaderPrefix+h.name, encodeHeader(text))
+			header.Set(paramHeaderPrefix+h.name, upstream.HeaderValue(text))
 		}
 	}
 	if len(header) == 0 {

@@ -3,6 +3,8 @@ package gateway
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/weir-mcp/weir/internal/upstream"
 )
 
 func TestStateOpensForItsRequestOnly(t *testing.T) {
@@ -65,7 +67,7 @@ func TestHeadersSayWhatArgumentsSay(t *testing.T) {
 		`"=?base64?eA==?="`: "=?base64?PT9iYXNlNjQ/ZUE9PT89?=", `"a\nb"`: "=?base64?YQpi?=",
 	} {
 		text, ok := headerText(json.RawMessage(value))
-		got := encodeHeader(text)
+		got := upstream.HeaderValue(text)
 		if !ok || got != want {
 			t.Errorf("%s: %q, want %q", value, got, want)
 		}

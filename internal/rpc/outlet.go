@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 )
 
-const (
-	keepBuffer = 1 << 20   // the largest write buffer that a stream keeps for its next message
-	apart      = 512 << 10 // from here on, a message's body is not copied to be written with the rest
-)
+// keepBuffer is the largest write buffer that a stream keeps for its next message.
+const keepBuffer = 1 << 20
 
 // An outlet is the half of a Stream that writes.
 type outlet struct {
@@ -76,19 +73,12 @@ func (s *Stream) Offer(m *Message) (begun bool, err error) {
 	return true, err
 }
 
-// encode lays the message out in parts, a long body where it is.
+// encode lays the message out, and keeps the buffer.
 func (o *outlet) encode(m *Message) {
-	head, body := m.appendHead(o.buf[:0])
-	if len(body) < apart || !isLine(body) {
-		line := append(m.appendTail(appendLine(slices.Grow(head, m.size()), body)), '\n')
-		if cap(line) <= keepBuffer {
-			o.buf = line
-		}
-		o.parts = [...][]byte{line, nil, nil}
-		return
+	o.parts = m.layOut(o.buf, "\n")
+	if buf := o.parts[0]; cap(buf) <= keepBuffer {
+		o.buf = buf
 	}
-	o.buf = append(m.appendTail(head), '\n')
-	o.parts = [...][]byte{o.buf[:len(head)], body, o.buf[len(head):]}
 }
 
 // try writes as much as goes without waiting. If that is all, or the writer is broken, it takes the token away.

@@ -86,8 +86,14 @@ func (m *Message) Failure() *Error {
 // Parse reads one message and keeps slices of data, which must not change afterwards. The error is an [*Error]: -32700
 // for what [rawjson.Check] refuses, -32600 for a bad envelope. If it is a request's fault and the request's id could
 // be read, the error carries that id. A params member that is null counts as absent, since some hosts write it.
-func Parse(data []byte) (*Message, error) {
-	m, e := parse(data, false)
+func Parse(data []byte) (*Message, error) { return parseNaming(data, false) }
+
+// ParseOwned is Parse for data that nobody else has, up to its capacity: the memory behind a large Result belongs to whoever
+// owns the message, so there is room to append a little.
+func ParseOwned(data []byte) (*Message, error) { return parseNaming(data, true) }
+
+func parseNaming(data []byte, owned bool) (*Message, error) {
+	m, e := parse(data, owned)
 	if e == nil {
 		return m, nil
 	}
@@ -95,6 +101,21 @@ func Parse(data []byte) (*Message, error) {
 		e.ID = saw.id()
 	}
 	return nil, e
+}
+
+// NamelessError returns the error object of a response whose id is null, nil for anything else. Parse refuses those: JSON-RPC
+// has them for requests whose id could not be read (5.1), so only who knows which request that was can take them.
+func NamelessError(data []byte) json.RawMessage {
+	if rawjson.Check(data) != nil || rawjson.Kind(data) != '{' {
+		return nil
+	}
+	version, _ := rawjson.Get(data, "jsonrpc")
+	id, _ := rawjson.Get(data, "id")
+	e, _ := rawjson.Get(data, "error")
+	if !is(version, "2.0") || string(id) != "null" || rawjson.Kind(e) != '{' {
+		return nil
+	}
+	return e
 }
 
 // parse is Parse without the id in the error. If the message owns data, up to its capacity, a large result owns what is behind
@@ -244,6 +265,29 @@ func (m *Message) appendTail(dst []byte) []byte {
 		dst = appendLine(dst, value)
 	}
 	return append(dst, '}')
+}
+
+// Parts returns what Append writes, in up to three pieces: a body of half a MiB or more, unless it has line breaks, stays
+// where it is. The pieces must not change.
+func (m *Message) Parts() [][]byte {
+	parts := m.layOut(nil, "")
+	if parts[1] == nil {
+		return parts[:1]
+	}
+	return parts[:]
+}
+
+// apart is the size in bytes from which on a body is not copied to be written with the rest.
+const apart = 512 << 10
+
+// layOut lays the message and an end out in parts, a long body where it is. The others use the room of buf.
+func (m *Message) layOut(buf []byte, end string) [3][]byte {
+	head, body := m.appendHead(buf[:0])
+	if len(body) < apart || !isLine(body) {
+		return [...][]byte{append(m.appendTail(appendLine(slices.Grow(head, m.size()), body)), end...), nil, nil}
+	}
+	all := append(m.appendTail(head), end...)
+	return [...][]byte{all[:len(head)], body, all[len(head):]}
 }
 
 // size estimates the length of what Append writes, from above unless names or the method need escapes.

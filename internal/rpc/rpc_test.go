@@ -326,3 +326,54 @@ func BenchmarkAppend(b *testing.B) {
 		})
 	}
 }
+
+// Parts are what Append writes, and a long body is not copied.
+func TestParts(t *testing.T) {
+	short, long := strings.Repeat("x", 100), strings.Repeat("x", 1<<20)
+	for _, test := range []struct {
+		name string
+		m    *rpc.Message
+		want int
+	}{
+		{"short", rpc.Reply(json.RawMessage("1"), json.RawMessage(`{"a":"`+short+`"}`)), 1},
+		{"long", rpc.Reply(json.RawMessage("1"), json.RawMessage(`{"a":"`+long+`"}`)), 3},
+		{"long with line breaks", rpc.Reply(json.RawMessage("1"), json.RawMessage("{\n"+`"a":"`+long+`"}`)), 1},
+		{"long params", &rpc.Message{Method: "m", Params: json.RawMessage(`{"a":"` + long + `"}`), Rest: json.RawMessage(`{"y":2}`)}, 3},
+		{"long id", rpc.ReplyError(json.RawMessage(`"`+long+`"`), rpc.Errorf(1, "no")), 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			parts := test.m.Parts()
+			if !bytes.Equal(bytes.Join(parts, nil), test.m.Append(nil)) {
+				t.Error("they are something else")
+			}
+			if len(parts) != test.want {
+				t.Errorf("%d parts, want %d", len(parts), test.want)
+			}
+			body := test.m.Result
+			if body == nil {
+				body = test.m.Params
+			}
+			if test.want == 3 && &parts[1][0] != &body[0] {
+				t.Error("the body is a copy")
+			}
+		})
+	}
+}
+
+func TestNamelessError(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"jsonrpc":"2.0","error":{"code":1, "x":2},"id":null}`: `{"code":1, "x":2}`,
+		`{"jsonrpc":"2.0","error":{"code":1},"id":1}`:           "",
+		`{"jsonrpc":"2.0","error":{"code":1}}`:                  "",
+		`{"jsonrpc":"1.0","error":{"code":1},"id":null}`:        "",
+		`{"jsonrpc":"2.0","error":[],"id":null}`:                "",
+		`{"jsonrpc":"2.0","result":{},"id":null}`:               "",
+		`{"jsonrpc":"2.0","error":{"a":1,"a":2},"id":null}`:     "",
+		`[]`: "",
+		``:   "",
+	} {
+		if got := rpc.NamelessError([]byte(in)); string(got) != want {
+			t.Errorf("%s: got %s", in, got)
+		}
+	}
+}

@@ -37,6 +37,7 @@ func (o *origin) authorized(req *http.Request) (*http.Response, error) {
 	if o.auth == nil {
 		return o.base.RoundTrip(req)
 	}
+	req = req.Clone(req.Context())
 	for again := true; ; {
 		token, err := o.auth.Token(req.Context())
 		if err != nil {

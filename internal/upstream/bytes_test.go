@@ -5,16 +5,17 @@ package upstream_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// Members that nobody knows survive, at every depth and both ways: over stdio with all their bytes.
+// Members that nobody knows survive, at every depth and both ways: with all their bytes.
 func TestBytesSurviveStdio(t *testing.T) {
 	conn := dial(t, child(t, "hostile"), "2025-11-25", new(watcher))
 	rapid.Check(t, func(t *rapid.T) {
@@ -29,10 +30,12 @@ func TestBytesSurviveStdio(t *testing.T) {
 	})
 }
 
-// Over HTTP they survive save for white space on the way up, and with all their bytes on the way down.
+// So they do over HTTP, members of the envelope and of errors included.
 func TestBytesSurviveHTTP(t *testing.T) {
 	for _, events := range []bool{false, true} {
 		s := &webServer{events: events}
+		var answer string
+		s.do = func(w http.ResponseWriter, _ *http.Request, m *rpc.Message) { s.answer(w, answer, m.ID) }
 		conn := web(t, s, new(watcher))
 		rapid.Check(t, func(t *rapid.T) {
 			params := document(t, 4)
@@ -40,14 +43,15 @@ func TestBytesSurviveHTTP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			sent, _ := rawjson.Get(s.last, "params")
-			if want := compact(t, []byte(params)); string(sent) != want {
-				t.Fatalf("sent %s\nwant %s", sent, want)
+			if string(m.Result) != params {
+				t.Fatalf("got  %s\nwant %s", m.Result, params)
 			}
-			if string(m.Result) != string(sent) {
-				t.Fatalf("got  %s\nwant %s", m.Result, sent)
+			answer = `{"jsonrpc":"2.0", "id":%s, "error":{"code":7,"message":"no","y":` + strings.ReplaceAll(params, "%", "%%") + `} ,"x":{ "z":1.0}}`
+			if m, err = conn.Call(t.Context(), "do", nil); err != nil {
+				t.Fatal(err)
+			}
+			if want := `{"code":7,"message":"no","y":` + params + `}`; string(m.Error) != want || string(m.Rest) != `{"x":{ "z":1.0}}` {
+				t.Fatalf("got  %s, %s\nwant %s", m.Error, m.Rest, want)
 			}
 		})
 	}

@@ -54,19 +54,23 @@ type answer struct {
 	err     error
 }
 
-// newConn returns a connection over a transport, without a handshake.
-func newConn(t transport, opts Options) *Conn {
+// newConn returns a connection over the transport that connect makes for it, without a handshake.
+func newConn(opts Options, connect func(to receiver) (transport, error)) (*Conn, error) {
 	c := &Conn{
-		opts:      opts,
-		transport: t,
-		done:      make(chan struct{}),
-		calls:     make(map[int64]*call),
-		untold:    make(map[int64]bool),
-		serving:   make(map[string]context.CancelFunc),
+		opts:    opts,
+		done:    make(chan struct{}),
+		calls:   make(map[int64]*call),
+		untold:  make(map[int64]bool),
+		serving: make(map[string]context.CancelFunc),
 	}
+	t, err := connect(c)
+	if err != nil {
+		return nil, err
+	}
+	c.transport = t
 	c.life, c.cancel = context.WithCancel(context.Background())
 	c.tasks.Go(c.read)
-	return c
+	return c, nil
 }
 
 // Protocol returns the revision that was agreed on.
@@ -94,7 +98,8 @@ func (c *Conn) Err() error {
 // depend on the revision are added or removed: protocolVersion is always the connection's own, clientInfo and
 // clientCapabilities stay if they are there.
 //
-// When ctx ends, Call returns its error at once and the server is told so with notifications/cancelled. If the answer
+// When ctx ends, Call returns its error at once and the server is told so: with notifications/cancelled, or over HTTP from
+// 2026-07-28 on by hanging up. If the answer
 // is not a message, Call returns an [*rpc.Error] in its error; if the connection is lost, one that wraps [ErrClosed].
 func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) (*rpc.Message, error) {
 	params, err := c.era.dress(params)
@@ -157,6 +162,9 @@ func (c *Conn) lost(err error) error {
 
 // tellCancelled tells the server that nobody waits for the answer any more. It does not wait.
 func (c *Conn) tellCancelled(id int64, reason error) {
+	if c.hangsUp() {
+		return
+	}
 	c.mu.Lock()
 	c.untold[id] = true
 	c.mu.Unlock()
@@ -174,9 +182,19 @@ func cancelled(id int64, reason error) json.RawMessage {
 	return fmt.Appendf(nil, `{"requestId":%d,"reason":%q}`, id, reason.Error())
 }
 
+// hangsUp reports whether the end of a request's HTTP exchange is all that its server is told when it is given up (revision
+// 2026-07-28, Cancellation).
+func (c *Conn) hangsUp() bool {
+	_, ok := c.transport.(*streamable)
+	return ok && c.era.modern()
+}
+
 // takeLeave tells the server that nobody waits for the calls that are open: some servers end a session only after the
 // last of its calls. It takes cancelWait at most. What is on its way already may go out twice.
 func (c *Conn) takeLeave() {
+	if c.hangsUp() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(c.life, cancelWait)
 	defer cancel()
 	for _, id := range c.open() {

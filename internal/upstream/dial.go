@@ -104,21 +104,21 @@ func (d *dialer) open(ctx context.Context) error {
 		_ = d.conn.Close()
 		d.conn = nil
 	}
-	t, err := connect(ctx, d.spec, d.opts)
+	conn, err := newConn(d.opts, func(to receiver) (transport, error) { return connect(ctx, d.spec, d.opts, to) })
 	if err != nil {
 		return err
 	}
-	d.conn = newConn(t, d.opts)
+	d.conn = conn
 	return nil
 }
 
 // connect makes the transport that the spec asks for.
-func connect(ctx context.Context, spec Spec, opts Options) (transport, error) {
+func connect(ctx context.Context, spec Spec, opts Options, to receiver) (transport, error) {
 	switch {
 	case len(spec.Command) > 0 && spec.URL != "":
 		return nil, errors.New("both a command and a URL are given")
 	case len(spec.Command) > 0:
-		return startProcess(spec, opts)
+		return startProcess(spec, opts, to)
 	}
 	endpoint, err := url.Parse(spec.URL)
 	if err != nil {
@@ -127,7 +127,16 @@ func connect(ctx context.Context, spec Spec, opts Options) (transport, error) {
 	if endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" {
 		return nil, fmt.Errorf("neither a command nor an http or https URL is given: %q", spec.URL)
 	}
-	return connectHTTP(ctx, spec, endpoint, opts)
+	o := newOrigin(spec, endpoint)
+	if !spec.SSE {
+		return newStreamable(o, opts, to), nil
+	}
+	s, err := connectSSE(ctx, o, opts, to)
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // probe is discover for a server that may never answer an unknown method, as some children do.
@@ -249,11 +258,7 @@ func (d *dialer) ask(ctx context.Context, method string, params json.RawMessage)
 }
 
 // isUnreachable reports whether an HTTP request got no response.
-func isUnreachable(err error) bool {
-	var e *url.Error
-	var status *statusError
-	return errors.As(err, &e) && !errors.As(err, &status)
-}
+func isUnreachable(err error) bool { return errors.As(err, new(*url.Error)) }
 
 // refusesRevision reports whether a server's error to initialize means that it knows no handshake, or not that
 // revision: -32601 and -32022 by 2026-07-28, -32602 with the supported revisions before.

@@ -3,9 +3,7 @@
 package upstream_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +104,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 }
 
-// Over HTTP bad answers are errors of their calls, too, as long as the SDK can read their envelope.
+// Over HTTP bad answers are errors of their calls, too, and of no others.
 func TestHTTPBadAnswers(t *testing.T) {
 	for _, events := range []bool{false, true} {
 		for _, test := range []struct {
@@ -117,6 +115,9 @@ func TestHTTPBadAnswers(t *testing.T) {
 			{"duplicate in error", `{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"","data":{"a":1,"a":2}}}`, times(1, upstream.Malformed)},
 			{"utf8", `{"jsonrpc":"2.0","id":%s,"result":"` + "\xff" + `"}`, times(1, upstream.Malformed)},
 			{"neither", `{"jsonrpc":"2.0","id":%s}`, times(1, upstream.Malformed)},
+			{"garbage", `<html>%s`, times(1, upstream.Malformed)},
+			{"too long", `{"jsonrpc":"2.0","id":%s,"result":"` + strings.Repeat("x", 5<<20) + `"}`, times(1, upstream.Malformed)},
+			{"batch", `[{"jsonrpc":"2.0","id":%s,"result":{}}]`, times(1, upstream.Malformed)},
 		} {
 			t.Run(fmt.Sprint(test.name, " ", events), func(t *testing.T) {
 				w, s := new(watcher), &webServer{events: events}
@@ -171,26 +172,6 @@ func TestHTTPRefusals(t *testing.T) {
 			}
 			call(t, conn, "echo", `{}`)
 		})
-	}
-}
-
-// Messages that the SDK cannot read, or that are too long, end the connection, and all calls with it.
-func TestHTTPFatal(t *testing.T) {
-	for name, body := range map[string]string{
-		"garbage":  "<html>",
-		"too long": `{"jsonrpc":"2.0","id":2,"result":"` + strings.Repeat("x", 5<<20) + `"}`,
-		"batch":    `[{"jsonrpc":"2.0","id":2,"result":{}}]`,
-	} {
-		for _, events := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " ", events), func(t *testing.T) {
-				s := &webServer{events: events}
-				s.do = func(w http.ResponseWriter, _ *http.Request, m *rpc.Message) { s.answer(w, "%s", body) }
-				conn := web(t, s, new(watcher))
-				if m, err := conn.Call(t.Context(), "do", nil); !errors.Is(err, upstream.ErrClosed) {
-					t.Errorf("message %v, error %v", m, err)
-				}
-			})
-		}
 	}
 }
 
@@ -283,13 +264,4 @@ func TestStandingStream(t *testing.T) {
 	if diff := cmp.Diff(times(2, upstream.Malformed), w.reasons()); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// compact returns JSON without white space.
-func compact(t interface{ Fatal(...any) }, text []byte) string {
-	var b bytes.Buffer
-	if err := json.Compact(&b, text); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"strings"
@@ -15,13 +16,14 @@ import (
 
 // read returns the data of all events, and the error at the end.
 func read(in io.Reader, limit int) (got []string, err error) {
-	events := newEventReader(in, limit)
+	events := (&streams{limit: limit}).reader(in)
+	defer events.release()
 	for {
 		e, err := events.next()
 		if err != nil {
 			return got, err
 		}
-		got = append(got, strings.Join([]string{e.name, e.id, string(e.data)}, "|"))
+		got = append(got, strings.Join([]string{e.name, events.last, string(e.data)}, "|"))
 	}
 }
 
@@ -46,19 +48,19 @@ func TestEventReader(t *testing.T) {
 		{"unknown field", "x: y\ndata: a\n\n", 20, []string{"||a"}, io.EOF},
 		{"cut off", "data: a\n\ndata: b\n", 20, []string{"||a"}, io.EOF},
 		{"long", "data: " + long + "\n\n", 300_000, []string{"||" + long}, io.EOF},
-		{"too long", "data: a\n\ndata: " + long + "\n\n", 1000, []string{"||a"}, errEventTooLong},
-		{"too many lines", strings.Repeat("data: a\n", 1000), 1000, nil, errEventTooLong},
+		{"too long", "data: a\n\ndata: " + long + "\n\n", 1000, []string{"||a"}, &tooLong{1000}},
+		{"too many lines", strings.Repeat("data: a\n", 1000), 1000, nil, &tooLong{1000}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, in := range []io.Reader{strings.NewReader(test.in), iotest.HalfReader(strings.NewReader(test.in))} {
 				got, err := read(in, test.limit)
-				if diff := cmp.Diff(test.want, got); diff != "" || !errors.Is(err, test.err) {
+				if diff := cmp.Diff(test.want, got); diff != "" || fmt.Sprint(err) != fmt.Sprint(test.err) {
 					t.Errorf("%s, error %v", diff, err)
 				}
 			}
 		})
 	}
-	r := newEventReader(strings.NewReader("retry: 20\nretry: x\nretry: -1\nretry: 99999999999\ndata: a\n\n"), 100)
+	r := (&streams{limit: 100}).reader(strings.NewReader("retry: 20\nretry: x\nretry: -1\nretry: 99999999999\ndata: a\n\n"))
 	if _, err := r.next(); err != nil || r.retry != 20*time.Millisecond {
 		t.Errorf("retry %v, error %v", r.retry, err)
 	}
@@ -75,7 +77,7 @@ func FuzzEventReader(f *testing.F) {
 				t.Fatalf("event of %d bytes", len(e))
 			}
 		}
-		if err != io.EOF && err != errEventTooLong {
+		if err != io.EOF && !errors.As(err, new(*tooLong)) {
 			t.Fatal(err)
 		}
 	})

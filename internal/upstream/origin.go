@@ -3,123 +3,109 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// deleteWait bounds the request that ends a session.
-const deleteWait = 2 * time.Second
-
-// The HTTP headers of the streamable HTTP transport that matter here.
 const (
-	headerProtocol  = "Mcp-Protocol-Version"
-	headerSession   = "Mcp-Session-Id"
-	headerLastEvent = "Last-Event-Id"
+	mostRedirects = 10      // that one request follows
+	mostRefusal   = 1 << 20 // bytes of a response that refuses a message
 )
 
 // An origin is the [http.RoundTripper] through which all HTTP requests of a connection go. It lets none go anywhere but
 // to the origin of the endpoint, so that neither a redirect nor the endpoint event of the HTTP+SSE transport can send
-// calls, or the headers that the operator configured, to somebody else. It adds those headers, the agreed revision
-// and the token of the Authorizer, and bounds bodies.
+// calls, or the headers that the operator configured, to somebody else. It adds the token of the Authorizer.
 type origin struct {
-	base     http.RoundTripper
-	own      *http.Transport // base, if it is ours to close
+	base     *http.Transport
+	client   *http.Client // that sends through the origin
 	endpoint *url.URL
-	headers  map[string]string
-	auth     Authorizer // nil: none
-	limit    int64
-	protocol atomic.Pointer[string] // the agreed revision; nil before
+	headers  http.Header // of the operator's
+	auth     Authorizer  // nil: none
 }
 
-type headerKey struct{}
-
-// WithHeader returns a context for [Conn.Call] that has the header sent with the HTTP request, where there is one. It
-// must not change afterwards, and its names are in canonical form.
-func WithHeader(ctx context.Context, header http.Header) context.Context {
-	return context.WithValue(ctx, headerKey{}, header)
-}
-
-func headerOf(ctx context.Context) http.Header {
-	header, _ := ctx.Value(headerKey{}).(http.Header)
-	return header
-}
-
-func newOrigin(spec Spec, endpoint *url.URL, opts Options) *origin {
-	o := &origin{endpoint: endpoint, headers: maps.Clone(spec.Headers), auth: spec.Auth, limit: int64(opts.MaxMessage)}
-	switch {
-	case opts.Client == nil:
-		o.own = &http.Transport{
+func newOrigin(spec Spec, endpoint *url.URL) *origin {
+	o := &origin{
+		base: &http.Transport{
 			ForceAttemptHTTP2:   true,
 			TLSHandshakeTimeout: 10 * time.Second,
 			IdleConnTimeout:     90 * time.Second,
-			MaxIdleConnsPerHost: 16,
-		}
-		o.base = o.own
-	case opts.Client.Transport == nil:
-		o.base = http.DefaultTransport
-	default:
-		o.base = opts.Client.Transport
+			MaxIdleConnsPerHost: 64,
+
+			MaxResponseHeaderBytes: 256 << 10,
+		},
+		endpoint: endpoint, headers: http.Header{}, auth: spec.Auth,
 	}
+	for name, value := range spec.Headers {
+		o.headers.Set(name, value)
+	}
+	o.client = &http.Client{Transport: o, CheckRedirect: o.redirect}
 	return o
 }
 
-// client returns a client that sends its requests through o, otherwise like the given one.
-func (o *origin) client(like *http.Client) *http.Client {
-	var c http.Client
-	if like != nil {
-		c = *like
+// close lets go of idle connections.
+func (o *origin) close() { o.base.CloseIdleConnections() }
+
+// do sends a request with the operator's headers and then those given, which it takes over. The parts are the body.
+func (o *origin) do(ctx context.Context, method string, to *url.URL, header http.Header, parts [][]byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), nil)
+	if err != nil {
+		return nil, err
 	}
-	c.Transport = o
-	return &c
+	maps.Copy(req.Header, o.headers)
+	maps.Copy(req.Header, header)
+	if parts != nil {
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bodyOf(parts)), nil }
+		req.Body, _ = req.GetBody()
+		for _, part := range parts {
+			req.ContentLength += int64(len(part))
+		}
+	}
+	return o.client.Do(req)
 }
 
-// close lets go of idle connections.
-func (o *origin) close() {
-	if o.own != nil {
-		o.own.CloseIdleConnections()
+// bodyOf reads parts one after the other.
+func bodyOf(parts [][]byte) io.Reader {
+	if len(parts) == 1 {
+		return bytes.NewReader(parts[0])
 	}
+	readers := make([]io.Reader, len(parts))
+	for i, part := range parts {
+		readers[i] = bytes.NewReader(part)
+	}
+	return io.MultiReader(readers...)
+}
+
+// redirect refuses what a request may not become: one to somebody else, or one without its message.
+func (o *origin) redirect(next *http.Request, before []*http.Request) error {
+	switch {
+	case !sameOrigin(next.URL, o.endpoint):
+		return errElsewhere(next.URL)
+	case next.Method != before[0].Method:
+		return fmt.Errorf("server makes a %s of a %s", next.Method, before[0].Method)
+	case len(before) >= mostRedirects:
+		return fmt.Errorf("server redirects more than %d times", mostRedirects)
+	}
+	return nil
+}
+
+func errElsewhere(to *url.URL) error {
+	return fmt.Errorf("server sends us to another origin, %s://%s", to.Scheme, to.Host)
 }
 
 // RoundTrip sends a request of the connection.
 func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !sameOrigin(req.URL, o.endpoint) {
 		discard(req)
-		return nil, fmt.Errorf("server sends us to another origin, %s://%s", req.URL.Scheme, req.URL.Host)
+		return nil, errElsewhere(req.URL)
 	}
-	cancel := context.CancelFunc(func() {})
-	ctx := req.Context()
-	if req.Method == http.MethodDelete {
-		ctx, cancel = context.WithTimeout(ctx, deleteWait)
-	}
-	req = req.Clone(ctx)
-	for name, values := range headerOf(ctx) {
-		req.Header[name] = values
-	}
-	for name, value := range o.headers {
-		req.Header.Set(name, value)
-	}
-	if protocol := o.protocol.Load(); protocol != nil && (req.Header.Get(headerProtocol) == "" || !isModern(*protocol)) {
-		req.Header.Set(headerProtocol, *protocol)
-	}
-	resp, err := o.authorized(req)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	resp.Body = &body{ReadCloser: resp.Body, left: o.limit, endless: isEventStream(resp), cancel: cancel}
-	if req.Method == http.MethodPost && resp.StatusCode >= 400 {
-		return refused(req, resp)
-	}
-	return resp, nil
+	return o.authorized(req)
 }
 
 // A statusError is a response that refuses one message without saying so in JSON-RPC.
@@ -135,22 +121,20 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s: %q", e.status, e.text)
 }
 
-// refused makes an error of a response whose status refuses the message that was posted, unless it tells more: a body
-// that is an answer, or a status that says that the session is gone. The SDK would end the connection for it, though
-// servers of the older revisions answer an unknown method so.
-func refused(req *http.Request, resp *http.Response) (*http.Response, error) {
-	if resp.StatusCode == http.StatusNotFound && req.Header.Get(headerSession) != "" {
-		return resp, nil
-	}
-	data, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
+// refusal reads a response whose status refuses the message that was posted: the answer to m that it holds, or else an error
+// that tells what it says. If nameless, an error that names no request is taken for the answer.
+func refusal(resp *http.Response, m *rpc.Message, nameless bool) (*rpc.Message, error) {
+	data, err := readBody(resp, mostRefusal)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", resp.Status, err)
 	}
-	if m, err := rpc.Parse(data); err == nil && m.IsResponse() && m.Error != nil {
-		// The SDK looks for an answer in the body for most statuses, but not for all.
-		resp.StatusCode, resp.Body = http.StatusBadRequest, io.NopCloser(bytes.NewReader(data))
-		return resp, nil
+	if m.IsRequest() {
+		if answer, err := rpc.ParseOwned(data); err == nil && answer.Error != nil && string(answer.ID) == string(m.ID) {
+			return answer, nil
+		}
+		if e := rpc.NamelessError(data); e != nil && nameless {
+			return &rpc.Message{ID: m.ID, Error: e}, nil
+		}
 	}
 	const most = 200
 	text := withoutToken(string(data), resp.Request)
@@ -173,43 +157,10 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// isEventStream reports whether the response is a stream of server-sent events.
-func isEventStream(resp *http.Response) bool {
+// mediaType returns a response's type without parameters, in lower case.
+func mediaType(resp *http.Response) string {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
+	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// errTooLong ends the reading of a body.
-var errTooLong = errors.New("response is too long")
-
-// A body is a response's, bounded unless it is a stream of events, whose size is bounded one by one.
-type body struct {
-	io.ReadCloser
-	left    int64
-	endless bool
-	cancel  context.CancelFunc
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	if b.endless {
-		return b.ReadCloser.Read(p)
-	}
-	if b.left < 0 {
-		return 0, errTooLong
-	}
-	// One byte more than allowed is read to tell a body that fits from one that does not.
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.left -= int64(n)
-	if b.left < 0 {
-		return 0, errTooLong
-	}
-	return n, err
-}
-
-func (b *body) Close() error {
-	defer b.cancel()
-	return b.ReadCloser.Close()
-}
+const eventStream = "text/event-stream"

@@ -21,6 +21,7 @@ const drainWait = 250 * time.Millisecond
 type process struct {
 	cmd    *exec.Cmd
 	stream *rpc.Stream
+	to     receiver
 	stdin  io.Closer
 	grace  time.Duration
 	exited chan struct{} // closed when the child and its group are gone
@@ -30,7 +31,7 @@ type process struct {
 }
 
 // startProcess starts the spec's command.
-func startProcess(spec Spec, opts Options) (*process, error) {
+func startProcess(spec Spec, opts Options, to receiver) (*process, error) {
 	cmd := exec.Command(spec.Command[0], spec.Command[1:]...)
 	cmd.Dir = spec.Dir
 	cmd.Env = append(append([]string{}, opts.BaseEnv...), spec.Env...)
@@ -58,6 +59,7 @@ func startProcess(spec Spec, opts Options) (*process, error) {
 	p := &process{
 		cmd:    cmd,
 		stream: rpc.NewStream(stdout, stdin, &rpc.StreamOptions{MaxMessage: opts.MaxMessage}),
+		to:     to,
 		stdin:  stdin,
 		grace:  opts.Grace,
 		exited: make(chan struct{}),
@@ -84,21 +86,29 @@ func (p *process) wait(stdout io.Closer, shellEnds func()) {
 
 func (p *process) settle(string) {}
 
-// Read returns the child's next message. The error at the end says how the child ended.
-func (p *process) Read(ctx context.Context) (*rpc.Message, error) {
-	m, err := p.stream.Read(ctx)
-	if err == nil {
-		return m, nil
+// run hands on the child's messages. The error at the end says how the child ended.
+func (p *process) run() error {
+	for {
+		m, err := p.stream.Read(context.Background())
+		var bad *rpc.BadMessage
+		switch {
+		case err == nil:
+			p.to.dispatch(m)
+		case errors.As(err, &bad):
+			p.to.refuse(bad)
+		default:
+			return p.ending()
+		}
 	}
-	var bad *rpc.BadMessage
-	if errors.As(err, &bad) || ctx.Err() != nil {
-		return nil, err
-	}
+}
+
+// ending returns how the child ended.
+func (p *process) ending() error {
 	select {
 	case <-p.exited:
-		return nil, fmt.Errorf("server ended with %v", p.cmd.ProcessState)
+		return fmt.Errorf("server ended with %v", p.cmd.ProcessState)
 	case <-time.After(drainWait):
-		return nil, errors.New("server closed its output")
+		return errors.New("server closed its output")
 	}
 }
 

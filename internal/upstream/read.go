@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,27 +11,14 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// read hands on what the server sends until the transport ends.
+// read has the transport hand on what the server sends until it ends. That end is what ends this, so that a server that is
+// being closed can still empty its output.
 func (c *Conn) read() {
-	for {
-		// The transport's end is what ends this, so that a server that is being closed can still empty its output.
-		m, err := c.transport.Read(context.Background())
-		if err == nil {
-			c.dispatch(m)
-			continue
-		}
-		var bad *rpc.BadMessage
-		switch {
-		case errors.As(err, &bad):
-			c.refuse(bad)
-		case err == io.EOF:
-			c.end(fmt.Errorf("%w: server ended it", ErrClosed))
-			return
-		default:
-			c.end(fmt.Errorf("%w: %w", ErrClosed, err))
-			return
-		}
+	err := c.transport.run()
+	if err == io.EOF {
+		err = errors.New("server ended it")
 	}
+	c.end(fmt.Errorf("%w: %w", ErrClosed, err))
 }
 
 // dispatch hands on one message.
@@ -61,6 +49,9 @@ func (c *Conn) refuse(bad *rpc.BadMessage) {
 		c.reply(rpc.ReplyError(bad.Err.ID, bad.Err))
 	}
 }
+
+// fail gives the call with that id an error.
+func (c *Conn) fail(id json.RawMessage, err error) { c.settle(id, answer{err: err}) }
 
 // defect reports what the server did wrong, unless the connection has ended.
 func (c *Conn) defect(reason, format string, args ...any) {

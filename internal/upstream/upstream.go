@@ -7,8 +7,8 @@
 //
 // A server is a child process that speaks over its standard input and output, or an HTTP endpoint (streamable HTTP, or
 // the HTTP+SSE transport of 2024-11-05). All revisions from 2024-11-05 to 2026-07-28 are spoken; [Conn.Call] looks the
-// same in all of them. Params and results stay raw JSON: members that nobody here knows reach the other side with their
-// bytes unchanged over stdio, and unchanged save for white space over HTTP.
+// same in all of them. Messages stay raw JSON: members that nobody here knows reach the other side with their bytes
+// unchanged.
 //
 // Servers are not trusted. What they send is checked before it is handed on, and what breaks the protocol goes to
 // [Handler.Defect]. An answer is matched to a call by an id of the connection's own, once. A call ends with the
@@ -26,7 +26,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -55,8 +54,9 @@ type Hello struct {
 }
 
 // A Handler receives what a server sends by itself. Notification and Defect are called in the order of arrival, from the
-// goroutine that reads, so what takes long there delays the answers to calls; all methods may be called before Dial
-// returns, and concurrently. None may call [Conn.Close], which waits for them.
+// goroutine that reads, so what takes long there delays the answers to calls. Over HTTP each stream, and so each call, has an
+// order and a goroutine of its own. All methods may be called before Dial returns, and concurrently. None may call
+// [Conn.Close], which waits for them.
 type Handler interface {
 	// Notification receives a notification, except those about cancelled requests.
 	Notification(m *rpc.Message)
@@ -86,7 +86,6 @@ type Options struct {
 	Stderr     io.Writer     // receives a child's standard error, from a goroutine of the connection; nil discards it
 	MaxMessage int           // longest message that is read, in bytes; 0 is rpc.DefaultMaxMessage
 	BaseEnv    []string      // a child's environment, before Spec.Env; nil is empty
-	Client     *http.Client  // for HTTP; nil is one of the connection's own, without a proxy
 	Logger     *slog.Logger  // for what is odd but harmless; nil is none
 	Probe      time.Duration // how long a child may leave server/discover unanswered until it counts as legacy; 0 is 3 s
 	Grace      time.Duration // how long a child may take to exit before the next stronger signal; 0 is 2 s
@@ -123,12 +122,4 @@ func (refuser) Notification(*rpc.Message) {}
 func (refuser) Defect(string, string)     {}
 func (refuser) Request(_ context.Context, m *rpc.Message) *rpc.Message {
 	return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "method %q is not supported", m.Method))
-}
-
-// A transport is what carries a connection's messages.
-type transport interface {
-	rpc.Conn
-
-	// settle says which revision was agreed on. It is called once at most, before calls other than the handshake's.
-	settle(protocol string)
 }
