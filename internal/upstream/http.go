@@ -63,9 +63,7 @@ func (s *streamable) Write(ctx context.Context, m *rpc.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	x := &exchange{s: s, m: m}
-	x.life, x.cancel = context.WithCancel(s.life)
-	x.detach = context.AfterFunc(ctx, x.cancel)
+	x := s.exchange(ctx, m)
 	resp, err := s.origin.do(x.life, http.MethodPost, s.origin.endpoint, s.header(m, headerOf(ctx)), m.Parts())
 	if err == nil {
 		var going bool

@@ -89,6 +89,12 @@ func sdkServer(versions []string) *mcp.Server {
 func listen(t *testing.T, h http.Handler) string {
 	t.Helper()
 	checkLeaks(t)
+	return serve(t, h)
+}
+
+// serve is listen for tests that run beside others, where nobody can say whose a goroutine is.
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(func() {
 		s.CloseClientConnections()
