@@ -64,8 +64,8 @@ var table = []row{
 	{"mcptool", "label contract annotation internal/rawjson", sdk + " github.com/google/jsonschema-go", world,
 		"annotated tools for authors of servers, without the rest of Weir"},
 
-	{"internal/upstream", "internal/rawjson internal/rpc", sdk, "",
-		"one upstream connection; transports come from the SDK, messages stay raw"},
+	{"internal/upstream", "internal/rawjson internal/rpc", "", "",
+		"one upstream connection; messages stay raw, which no transport of the SDK leaves them"},
 	{"internal/oauth", "internal/upstream", sdk + " golang.org/x/oauth2 github.com/gofrs/flock github.com/zalando/go-keyring", "os/exec",
 		"tokens of servers; says what a connection wants to know of them, and knows no gateway"},
 	{"internal/oauth/oauthtest", "", "", "os os/exec", "an authorization server for tests, here and of the command line"},
