@@ -200,7 +200,22 @@ func (h *history) check(t *testing.T, e *evidence) {
 		if o.tool != "look" && e.effects[o.ID] == 0 {
 			t.Errorf("%s %s was answered and had no effect", o.tool, o.ID)
 		}
-		if o.Unseen {
+	}
+	h.checkLabels(t, e)
+	for s, label := range e.sessions {
+		for _, uri := range label.Attribution {
+			if !e.events[s][uri] {
+				t.Errorf("session %s has the label %s, and no event tells of it", s, uri)
+			}
+		}
+	}
+}
+
+// checkLabels finds labels that were acknowledged and are missing.
+func (h *history) checkLabels(t *testing.T, e *evidence) {
+	t.Helper()
+	for _, o := range h.all {
+		if o.answered == 0 || o.refused || o.Unseen {
 			continue
 		}
 		uri := urnSeen + o.ID
@@ -213,13 +228,6 @@ func (h *history) check(t *testing.T, e *evidence) {
 			}
 			if s != "" && o.Secret && !slices.Contains(e.sessions[s].Sensitivity, "credentials") {
 				t.Errorf("session %s holds the credentials of %s and does not know", s, o.ID)
-			}
-		}
-	}
-	for s, label := range e.sessions {
-		for _, uri := range label.Attribution {
-			if !e.events[s][uri] {
-				t.Errorf("session %s has the label %s, and no event tells of it", s, uri)
 			}
 		}
 	}

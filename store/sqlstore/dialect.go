@@ -27,6 +27,7 @@ type dialect struct {
 	size     string            // how many bytes the database has
 	tell     string            // tells other processes of an answer, once the transaction is committed; "" if that cannot be
 	version  string            // the query for a number that changes with each commit of others; "" if there is none
+	backup   string            // the statement that writes a copy to a file; "" if there is none
 	scrub    string            // the query that overwrites what was removed and is still in files; "" if there is none
 	types    *strings.Replacer // of the words in the schema
 
@@ -50,6 +51,7 @@ func dialectOf(target string) *dialect {
 	return &dialect{
 		name: "sqlite", open: openSQLite, begin: "begin immediate", snapshot: "begin",
 		version:  "pragma data_version",
+		backup:   "vacuum into $1",
 		scrub:    "pragma wal_checkpoint(truncate)",
 		size:     "select page_count * page_size from pragma_page_count, pragma_page_size",
 		types:    strings.NewReplacer("INT", "integer", "BYTES", "blob", "TEXT", "text"),
