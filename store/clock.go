@@ -5,13 +5,25 @@ import (
 	"time"
 )
 
-// A Clock tells the time of a clock that may be set back, and does not go back itself. Back ends use it. The zero Clock is
-// ready to use, and safe for concurrent use.
-type Clock struct{ latest atomic.Int64 } // microseconds since 1970; 0 before it was first asked
+// A Clock tells the time of a clock that may be set back, and does not go back itself, nor stand still meanwhile: time goes on as the
+// monotonic clock of the process does, as far as the times that it is given have that. Back ends use it. The zero Clock is ready to
+// use, and safe for concurrent use.
+type Clock struct {
+	first  atomic.Pointer[time.Time] // when it was first asked
+	latest atomic.Int64              // microseconds since 1970; 0 before it was first asked
+}
 
-// At returns the time as it is kept, in UTC and microseconds, or the latest that was returned before, if that is later.
+// At returns the time as it is kept, in UTC and microseconds: now; if that is later, the latest that was returned before, or the
+// first with what has passed since.
 func (c *Clock) At(now time.Time) time.Time {
-	us := now.UnixMicro()
+	c.first.CompareAndSwap(nil, &now)
+	first := *c.first.Load()
+	return c.at(now, first, now.Sub(first))
+}
+
+// at is At for a clock that was first asked at a time, which is so long ago.
+func (c *Clock) at(now, first time.Time, passed time.Duration) time.Time {
+	us := max(now.UnixMicro(), first.Round(0).Add(passed).UnixMicro())
 	for {
 		latest := c.latest.Load()
 		if latest != 0 && us <= latest {
