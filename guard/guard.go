@@ -59,7 +59,7 @@ type Options struct {
 
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; what is below them counts
-	Memory    int              // bytes of what is remembered of sessions to trace values by; zero: 256 MiB
+	Memory    int              // bytes of what is remembered of sessions to trace values by; zero: 112 MiB
 	Words     annotation.Words // what is read of calls and results, and written to them
 	Contents  Contents         // what events keep of arguments and answers
 }

@@ -13,7 +13,7 @@ import (
 
 // Bounds of what is remembered of sessions beside their labels.
 const (
-	defaultMemory   = 256 << 20 // bytes of all sessions together
+	defaultMemory   = 112 << 20 // bytes of all sessions together; twice that, with what waits to be collected, leaves a process below 300 MB
 	maxDestinations = 1024      // of a session; any further one counts as the first time
 	maxMessages     = 1024      // of the user in a session
 	maxRecent       = 64        // calls of a session of which the time is kept

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -594,11 +595,11 @@ func BenchmarkJoinNoted(b *testing.B) {
 	for _, callers := range []int{1, 16} {
 		b.Run(strconv.Itoa(callers), func(b *testing.B) {
 			benchTargets(b, func(b *testing.B, db *sqlstore.DB) {
-				parallel(b, callers, func(caller, i int) error {
+				for caller := range callers {
+					begin(b, db, fmt.Sprint("s", caller))
+				}
+				parallel(b, callers, b.N, func(caller, i int) error {
 					key := fmt.Sprint("s", caller)
-					if i == 0 {
-						begin(b, db, key)
-					}
 					_, _, err := db.JoinNoted(b.Context(), key, uri("%d", i%500), noLimits, audit.Entry{Chain: key, Kind: "label", Body: body})
 					return err
 				})
@@ -618,7 +619,7 @@ func BenchmarkRawSync(b *testing.B) {
 			defer f.Close()
 			var mu sync.Mutex
 			body := make([]byte, 1000)
-			parallel(b, callers, func(int, int) error {
+			parallel(b, callers, b.N, func(int, int) error {
 				mu.Lock()
 				defer mu.Unlock()
 				_, err := f.Write(body)
@@ -628,14 +629,16 @@ func BenchmarkRawSync(b *testing.B) {
 	}
 }
 
-func parallel(b *testing.B, callers int, do func(caller, i int) error) {
+// parallel has callers do something n times together, each its share, and counts for all which time it is.
+func parallel(b *testing.B, callers, n int, do func(caller, i int) error) {
 	b.Helper()
 	b.ResetTimer()
 	var wg sync.WaitGroup
+	var next atomic.Int64
 	for c := range callers {
 		wg.Go(func() {
-			for i := range (b.N + callers - 1) / callers {
-				if err := do(c, i); err != nil {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				if err := do(c, int(i)); err != nil {
 					b.Error(err)
 					return
 				}
