@@ -99,6 +99,32 @@ func (r Reader) contract(tool *object) contract.Contract {
 	return c
 }
 
+// A Statement is what a tool says of itself in one dialect.
+type Statement struct {
+	Dialect  string
+	Contract contract.Contract
+}
+
+// Statements returns what a tool says in each dialect that it uses, in a fixed order. [Reader.ReadTool] joins them.
+func (r Reader) Statements(tool []byte) []Statement {
+	var found defects
+	in := r.tool(document(tool, &found))
+	if in.annotations == nil && in.meta == nil {
+		return nil
+	}
+	var all []Statement
+	for _, d := range known {
+		if d.readTool == nil {
+			continue
+		}
+		var c contract.Contract
+		if d.readTool(in, &c); !c.Equal(contract.Contract{}) {
+			all = append(all, Statement{d.id, c})
+		}
+	}
+	return all
+}
+
 // ReadResolved is [ReadResolved].
 func (r Reader) ReadResolved(result []byte) (contract.Contract, []Defect) {
 	var found defects

@@ -169,6 +169,19 @@ type Beside interface {
 	RemoveAsides(ctx context.Context, seqs []int64) (int64, error)
 }
 
+// Counted is a Storage that counts without handing out rows.
+type Counted interface {
+	// Count returns how many rows that are not erased the query selects, by their words; the most frequent first, then by words.
+	// Limit bounds the counts, not the rows; Newest does not count.
+	Count(ctx context.Context, q Query) ([]Count, error)
+}
+
+// A Count is how many rows have the same words.
+type Count struct {
+	Kind, Subject, Outcome string
+	N                      int64
+}
+
 // Steady is a Storage that can be read while it grows.
 type Steady interface {
 	// Snapshot calls read with the log as it is at one time, for reading only, and returns its error.
@@ -182,5 +195,6 @@ type Store interface {
 	Linked
 	Erasable
 	Beside
+	Counted
 	Steady
 }

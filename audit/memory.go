@@ -96,6 +96,33 @@ func (q *Query) selects(r *Row) bool {
 		is(q.Chain, r.Chain) && is(q.Kind, r.Kind) && is(q.Subject, r.Subject) && is(q.Outcome, r.Outcome)
 }
 
+// Count implements [Counted].
+func (m *Memory) Count(ctx context.Context, q Query) ([]Count, error) {
+	limit := q.Limit
+	q.Limit, q.Newest = 0, false
+	by := map[Count]int64{}
+	for row, err := range m.Rows(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if !row.Erased() {
+			by[Count{row.Kind, row.Subject, row.Outcome, 0}]++
+		}
+	}
+	counts := make([]Count, 0, len(by))
+	for c, n := range by {
+		c.N = n
+		counts = append(counts, c)
+	}
+	slices.SortFunc(counts, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	if limit > 0 {
+		counts = counts[:min(limit, len(counts))]
+	}
+	return counts, ctx.Err()
+}
+
 // Nodes implements [Storage].
 func (m *Memory) Nodes(ctx context.Context, level int, from, to int64) ([]Node, error) {
 	m.mu.RLock()

@@ -34,6 +34,7 @@ func Run(t *testing.T, open New) {
 		{"append", testAppend},
 		{"what no log takes", testInvalid},
 		{"search", testSearch},
+		{"count", testCount},
 		{"tree", testTree},
 		{"sign", testSign},
 		{"erase", testErase},

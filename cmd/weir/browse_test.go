@@ -14,11 +14,11 @@ import (
 var (
 	loginLink = regexp.MustCompile(`weir: console: (http://\S+)/login\?once=\S+`)
 	formField = regexp.MustCompile(`name="form" value="([0-9a-f]+)"`)
-	firstID   = regexp.MustCompile(`name="id" value="([A-Z2-7]+)"`)
+	firstID   = regexp.MustCompile(`name="id" value="([A-Z2-7]+|[0-9a-f]{64})"`)
 )
 
-// browse is "browse LOG PATH… [choice=CHOICE]": it logs in at the console whose link is in the log, prints the pages, and gives the
-// first open question that answer.
+// browse is "browse LOG PATH… [choice=CHOICE] [accept]": it logs in at the console whose link is in the log, prints the pages, gives the
+// first open question that answer, and accepts the first difference of pins.
 func browse(ts *testscript.TestScript, _ bool, args []string) {
 	link := loginLink.FindStringSubmatch(ts.ReadFile(args[0]))
 	if link == nil {
@@ -37,13 +37,17 @@ func browse(ts *testscript.TestScript, _ bool, args []string) {
 	read(client.Get(strings.TrimPrefix(link[0], "weir: console: ")))
 	for _, arg := range args[1:] {
 		page := ""
-		if choice, ok := strings.CutPrefix(arg, "choice="); ok {
-			page = read(client.Get(link[1] + "/approvals"))
+		if choice, ok := strings.CutPrefix(arg, "choice="); ok || arg == "accept" {
+			from, to := "/approvals", "/answer"
+			if !ok {
+				from, to = "/pins", "/accept"
+			}
+			page = read(client.Get(link[1] + from))
 			form, id := formField.FindStringSubmatch(page), firstID.FindStringSubmatch(page)
 			if form == nil || id == nil {
 				ts.Fatalf("nothing to answer: %s", page)
 			}
-			page = read(client.PostForm(link[1]+"/answer", url.Values{"form": {form[1]}, "id": {id[1]}, "choice": {choice}}))
+			page = read(client.PostForm(link[1]+to, url.Values{"form": {form[1]}, "id": {id[1]}, "choice": {choice}}))
 		} else {
 			page = read(client.Get(link[1] + arg))
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/console"
 	"github.com/weir-mcp/weir/internal/ledger"
-	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -54,12 +53,16 @@ their policy.`,
 
 // consoleView returns what a console shows of a store.
 func (e *Env) consoleView(db *sqlstore.DB, l *ledger.Ledger, principal string) *consoleView {
-	return &consoleView{env: e, db: db, ledger: l, principal: principal, book: newBook(db, l)}
+	return &consoleView{
+		env: e, db: db, ledger: l, principal: principal, book: newBook(db, l),
+		asked: &tally{db: db}, hits: newHits(db.Log()), flows: newFlows(db.Log()), fleet: &fleet{env: e},
+	}
 }
 
 // beside serves the console of a weir that serves hosts, if that is asked for.
-func (e *Env) beside(ctx context.Context, s *service, kept *state, now func() *policy.Policy) (stop func() error, err error) {
-	if s.config.Console == "" {
+func (e *Env) beside(ctx context.Context, t *teller, kept *state) (stop func() error, err error) {
+	at := t.service.config.Console
+	if at == "" {
 		return func() error { return nil }, nil
 	}
 	db, isDB := kept.backend.(*sqlstore.DB)
@@ -68,8 +71,8 @@ func (e *Env) beside(ctx context.Context, s *service, kept *state, now func() *p
 		return nil, &failure{exitUsage, errors.New("console: there is no log to show"), "use a store that is not memory, and keep a record"}
 	}
 	view := e.consoleView(db, l, localPrincipal)
-	view.policy = now
-	return e.serveConsole(ctx, view, s.config.Console)
+	view.fleet.own = t
+	return e.serveConsole(ctx, view, at)
 }
 
 // serveConsole serves the pages at an address of this machine until stop is called, and prints the login link.
@@ -82,7 +85,7 @@ func (e *Env) serveConsole(ctx context.Context, view *consoleView, address strin
 	if err != nil {
 		return nil, err
 	}
-	c, err := console.New(console.Options{Source: view, Actor: view, Address: listener.Addr().String()})
+	c, err := console.New(console.Options{Log: view, Desk: view, Fleet: view.fleet, Actor: view, Address: listener.Addr().String()})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,8 +13,6 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
-	"github.com/weir-mcp/weir/internal/status"
-	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -26,11 +21,8 @@ import (
 
 const localPrincipal = gateway.LocalPrincipal
 
-// Bounds of what is looked at for one page.
-const (
-	maxSearched = 20_000 // events
-	maxHits     = 20_000 // decisions in which rules are counted
-)
+// maxSearched is how many events are looked at for a text.
+const maxSearched = 20_000
 
 // A consoleView shows a store to a console, and does there what a person decides.
 type consoleView struct {
@@ -38,28 +30,20 @@ type consoleView struct {
 	db        *sqlstore.DB
 	ledger    *ledger.Ledger
 	book      *approve.Book
+	asked     *tally
+	hits      *hits
+	flows     *flows
+	fleet     *fleet
 	principal string
-	policy    func() *policy.Policy // that decides now; nil if it is not known
 }
 
-// Sessions implements [console.Source].
-func (v *consoleView) Sessions(ctx context.Context, limit int) ([]console.Session, error) {
-	var all []console.Session
-	for s, err := range v.db.List(ctx, "") {
-		if err != nil || len(all) == limit {
-			return all, err
-		}
-		ended, err := v.book.HasEnded(ctx, session.Ref{Key: s.Key, Parent: s.Parent, Principal: s.Principal})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, console.Session{Key: s.Key, Parent: s.Parent, Principal: s.Principal, Label: s.Label, Calls: s.Calls,
-			Created: s.Created, Seen: s.Seen, Ended: ended})
-	}
-	return all, nil
+// Head implements [console.Log].
+func (v *consoleView) Head(ctx context.Context) (int64, error) {
+	head, err := v.db.Log().Head(ctx)
+	return head.Size, err
 }
 
-// Events implements [console.Source].
+// Events implements [console.Log].
 func (v *consoleView) Events(ctx context.Context, f console.Filter) ([]console.Event, error) {
 	q := audit.Query{To: f.Before, Chain: f.Session, Kind: f.Kind, Outcome: f.Effect, Subject: f.Subject, Newest: true, Limit: f.Limit}
 	text := strings.ToLower(f.Text)
@@ -85,7 +69,63 @@ func (v *consoleView) Events(ctx context.Context, f console.Filter) ([]console.E
 	return all, nil
 }
 
-// Questions implements [console.Source].
+// Flows implements [console.Log].
+func (v *consoleView) Flows(ctx context.Context, key string, limit int) ([]console.Flow, error) {
+	return v.flows.of(ctx, key, limit)
+}
+
+// Counts implements [console.Log].
+func (v *consoleView) Counts(ctx context.Context) (console.Counts, error) {
+	c, err := v.hits.counts(ctx)
+	if err != nil {
+		return c, err
+	}
+	s, err := v.asked.sum(ctx)
+	c.Figures = figures(s)
+	return c, err
+}
+
+// Session implements [console.Desk].
+func (v *consoleView) Session(ctx context.Context, key string) (console.Session, bool, error) {
+	s, err := v.db.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return console.Session{}, false, nil
+	}
+	if err != nil {
+		return console.Session{}, false, err
+	}
+	shown, err := v.shown(ctx, s)
+	return shown, err == nil, err
+}
+
+// Sessions implements [console.Desk].
+func (v *consoleView) Sessions(ctx context.Context, after string, limit int) ([]console.Session, error) {
+	var all []console.Session
+	begun := after == ""
+	for s, err := range v.db.List(ctx, "") {
+		if err != nil || len(all) == limit {
+			return all, err
+		}
+		if !begun {
+			begun = s.Key == after
+			continue
+		}
+		shown, err := v.shown(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, shown)
+	}
+	return all, nil
+}
+
+func (v *consoleView) shown(ctx context.Context, s store.Session) (console.Session, error) {
+	ended, err := v.book.HasEnded(ctx, session.Ref{Key: s.Key, Parent: s.Parent, Principal: s.Principal})
+	return console.Session{Key: s.Key, Parent: s.Parent, Principal: s.Principal, Label: s.Label, Calls: s.Calls,
+		Created: s.Created, Seen: s.Seen, Ended: ended}, err
+}
+
+// Questions implements [console.Desk].
 func (v *consoleView) Questions(ctx context.Context) ([]console.Question, error) {
 	open, err := v.book.List(ctx, v.principal)
 	if err != nil {
@@ -98,84 +138,6 @@ func (v *consoleView) Questions(ctx context.Context) ([]console.Question, error)
 			Lead: lines[0], Lines: lines[1:], MaySession: p.Grant != ""})
 	}
 	return all, nil
-}
-
-// Overview implements [console.Source].
-func (v *consoleView) Overview(ctx context.Context) (console.Overview, error) {
-	o := console.Overview{Version: version()}
-	head, err := v.db.Log().Head(ctx)
-	if err != nil {
-		return o, err
-	}
-	o.Head = head.Size
-	if o.Rules, o.Looked, err = v.rules(ctx); err != nil {
-		return o, err
-	}
-	s, err := approvalStats(ctx, v.db)
-	if err != nil {
-		return o, err
-	}
-	o.Figures = figures(s)
-	o.Servers = v.servers(ctx)
-	return o, nil
-}
-
-// rules returns the rules of the policy and how often each matched lately. Without a policy it names those that did.
-func (v *consoleView) rules(ctx context.Context) (rules []console.Rule, looked int, err error) {
-	hits := map[string]int{}
-	for row, err := range v.db.Log().Rows(ctx, audit.Query{Kind: string(record.Decision), Newest: true, Limit: maxHits}) {
-		if err != nil {
-			return nil, 0, err
-		}
-		var e struct {
-			Matched []string `json:"matched"`
-		}
-		if row.Erased() || json.Unmarshal(row.Body, &e) != nil {
-			continue
-		}
-		looked++
-		for _, name := range e.Matched {
-			hits[name]++
-		}
-	}
-	if v.policy == nil {
-		for _, name := range slices.Sorted(maps.Keys(hits)) {
-			rules = append(rules, console.Rule{Name: name, Hits: hits[name]})
-		}
-		return rules, looked, nil
-	}
-	for _, r := range v.policy().Rules() {
-		rules = append(rules, console.Rule{Name: r.Name, When: r.When.String(), If: r.If, Effect: r.Effect.String(), Message: r.Message, Hits: hits[r.Name]})
-	}
-	return rules, looked, nil
-}
-
-func figures(s approve.Stats) []console.Figure {
-	all := []console.Figure{{Name: "asked", Value: strconv.Itoa(s.Asked)}}
-	for _, a := range slices.Sorted(maps.Keys(s.Answers)) {
-		all = append(all, console.Figure{Name: string(a), Value: strconv.Itoa(s.Answers[a])})
-	}
-	return append(all, console.Figure{Name: "unanswered", Value: strconv.Itoa(s.Unanswered)},
-		console.Figure{Name: "median time to an answer", Value: fmt.Sprintf("%.1f s", s.Median)})
-}
-
-// servers returns the servers of the processes that run. Those that cannot be asked are left out.
-func (v *consoleView) servers(ctx context.Context) (all []console.Server) {
-	dir, err := v.env.runDir()
-	if err != nil {
-		return nil
-	}
-	processes, err := status.List(ctx, dir)
-	if err != nil {
-		return nil
-	}
-	for _, p := range processes {
-		for _, s := range p.Servers {
-			all = append(all, console.Server{Name: s.Name, Process: fmt.Sprintf("%s (%d)", p.Command, p.PID), Trust: s.Trust,
-				State: standing(s, time.Now()), Error: s.Error, Calls: s.Calls})
-		}
-	}
-	return all
 }
 
 // Answer implements [console.Actor].
@@ -220,4 +182,18 @@ func (v *consoleView) decided(ctx context.Context, key, why string) (store.Sessi
 		return store.Session{}, errors.New("the log has to say why: give a reason")
 	}
 	return known(ctx, v.db, key)
+}
+
+// Accept implements [console.Actor]. The log gets an event of it before the pin changes.
+func (v *consoleView) Accept(ctx context.Context, id string) error {
+	h, at, err := v.fleet.held(ctx, id)
+	if err != nil {
+		return err
+	}
+	e := record.New(record.Pin, time.Now())
+	e.Principal, e.Server, e.Name, e.Effect, e.Message, e.Where = v.principal, h.Server, h.Tool, "accepted", h.String(), v.env.person()
+	if err := v.ledger.Record(ctx, e); err != nil {
+		return fmt.Errorf("recording an acceptance: %w", err)
+	}
+	return at.accept(ctx, h)
 }

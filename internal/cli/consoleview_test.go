@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"testing"
 	"time"
@@ -45,7 +47,7 @@ func viewOf(t testing.TB, calls int) *consoleView {
 	if err := db.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return (&Env{}).consoleView(db, l, localPrincipal)
+	return (&Env{Environ: []string{"HOME=" + t.TempDir()}}).consoleView(db, l, localPrincipal)
 }
 
 func TestConsoleView(t *testing.T) {
@@ -69,9 +71,19 @@ func TestConsoleView(t *testing.T) {
 			t.Errorf("%s: %d events, want %d; %v", name, len(all), c.want, err)
 		}
 	}
-	rules, looked, err := v.rules(ctx)
-	if err != nil || looked != 30 || len(rules) != 1 || rules[0].Hits != 30 {
-		t.Errorf("rules %v of %d, %v", rules, looked, err)
+	for range 2 { // what was counted is not counted again
+		counts, err := v.Counts(ctx)
+		if err != nil || counts.Decisions != 30 || counts.Hits["a-rule"] != 30 || counts.Since.IsZero() {
+			t.Errorf("counts %+v, %v", counts, err)
+		}
+	}
+	flows, err := v.Flows(ctx, "s", 5)
+	want := console.Flow{Kind: "decision", Subject: "files/tool-0", Effect: "allow", Count: 1}
+	if err != nil || len(flows) != 5 || flows[0] != want {
+		t.Errorf("flows %v, %v", flows, err)
+	}
+	if head, err := v.Head(ctx); err != nil || head != 30 {
+		t.Errorf("head %d, %v", head, err)
 	}
 	if err := v.End(ctx, "s", " "); err == nil {
 		t.Error("ended without a reason")
@@ -85,22 +97,43 @@ func TestConsoleView(t *testing.T) {
 	if err := v.End(ctx, "s", "over"); err != nil {
 		t.Fatal(err)
 	}
-	sessions, err := v.Sessions(ctx, 10)
+	sessions, err := v.Sessions(ctx, "", 10)
 	if err != nil || len(sessions) != 1 || !sessions[0].Ended {
 		t.Errorf("sessions %v, %v", sessions, err)
 	}
+	if more, err := v.Sessions(ctx, "s", 10); err != nil || len(more) != 0 {
+		t.Errorf("after the last session: %v, %v", more, err)
+	}
+	if _, ok, err := v.Session(ctx, "other"); ok || err != nil {
+		t.Errorf("a session that is not there: %v, %v", ok, err)
+	}
 }
 
-// BenchmarkLongSession reads what the page of a session with 100,000 calls shows.
+// BenchmarkLongSession opens the page of a session with 100,000 calls.
 func BenchmarkLongSession(b *testing.B) {
 	v := viewOf(b, 100_000)
-	for b.Loop() {
-		if _, err := v.Sessions(b.Context(), 200); err != nil {
-			b.Fatal(err)
+	c, err := console.New(console.Options{Log: v, Desk: v, Fleet: v.fleet, Actor: v, Address: "127.0.0.1:1"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	get := func(target string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, target, nil)
+		r.Host = "127.0.0.1:1"
+		for _, cookie := range cookies {
+			r.AddCookie(cookie)
 		}
-		all, err := v.Events(b.Context(), console.Filter{Session: "s", Limit: 5000})
-		if err != nil || len(all) != 5000 {
-			b.Fatal(len(all), err)
-		}
+		w := httptest.NewRecorder()
+		c.Handler().ServeHTTP(w, r)
+		return w
+	}
+	cookies := get(c.LoginLink()).Result().Cookies()
+	for _, page := range []string{"/", "/session?key=s", "/events", "/events?kind=label", "/events?text=nothing+such", "/policy"} {
+		b.Run(page, func(b *testing.B) {
+			for b.Loop() {
+				if w := get(page, cookies...); w.Code != http.StatusOK {
+					b.Fatal(w.Code, w.Body)
+				}
+			}
+		})
 	}
 }

@@ -72,7 +72,13 @@ func (t *tally) read(ctx context.Context) error {
 
 // approvalStats adds up the questions and answers in the log of a store.
 func approvalStats(ctx context.Context, db *sqlstore.DB) (approve.Stats, error) {
-	t := tally{db: db}
+	return (&tally{db: db}).sum(ctx)
+}
+
+// sum returns what was added up to now.
+func (t *tally) sum(ctx context.Context) (approve.Stats, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	err := t.read(ctx)
 	return t.stats.Sum(), err
 }

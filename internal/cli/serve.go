@@ -19,9 +19,9 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/notify"
+	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
-	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -33,6 +33,7 @@ type service struct {
 	log     *slog.Logger
 
 	trustText string                 // what the user says beforehand
+	locked    *pins.File             // nil: nothing is pinned
 	serves    atomic.Pointer[string] // where hosts are served; nil before they are
 }
 
@@ -51,6 +52,9 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	for _, p := range slices.Concat(s.config.Warnings, s.config.ListenProblems()) {
 		log.Warn(p.String(), "hint", p.Hint)
 	}
+	if s.locked, err = e.openPins(s.config); err != nil {
+		return err
+	}
 	keys := e.keychain(s.setup)
 	g, err := e.gateway(s, kept, people, keys)
 	if err != nil {
@@ -63,7 +67,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	if s.reload != nil {
 		defer r.start(ctx)()
 	}
-	shown, err := e.beside(ctx, s, kept, func() *policy.Policy { return g.Status().Policy })
+	shown, err := e.beside(ctx, t, kept)
 	if err != nil {
 		return err
 	}
@@ -86,10 +90,6 @@ func (e *Env) serveHosts(ctx context.Context, t *teller) error {
 
 // gateway returns the gateway of a service.
 func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *keychain) (*gateway.Gateway, error) {
-	locked, err := e.openPins(s.config)
-	if err != nil {
-		return nil, err
-	}
 	words, err := wordsOf(s.config.Words)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *ke
 		Approval: s.config.Approval, Startup: s.config.Startup, Asked: asked(people),
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: s.log,
 		Contents:  guard.Contents{Fields: s.config.Capture.Fields, All: s.config.Capture.Content},
-		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
+		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(s.locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
 	})
 }
 

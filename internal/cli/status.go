@@ -90,7 +90,7 @@ func (e *Env) tellStatus(t *teller) (stop func()) {
 		log.Debug("weir status will not find this process", "error", err)
 		return func() {}
 	}
-	l, err := status.Serve(dir, os.Getpid(), t.process)
+	l, err := status.Serve(dir, os.Getpid(), t.process, func() any { return t.details() })
 	if err != nil {
 		log.Warn("weir status will not find this process", "error", err)
 		return func() {}

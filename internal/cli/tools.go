@@ -91,6 +91,16 @@ type memberReport struct {
 	Values []string `json:"values"` // of a set, what is possible; else "yes" or "no"; none if it is not known
 	Known  bool     `json:"known"`
 	From   string   `json:"from"` // overlay NAME (FILE:LINE), server, server and worst case, implied or worst case, draft NAME …
+
+	Dialects []string `json:"dialects,omitempty"` // in which the server says something of it, whether or not that counts
+}
+
+// fromText says where the value comes from, and in which words the server spoke of it.
+func (m memberReport) fromText() string {
+	if len(m.Dialects) == 0 || !strings.HasPrefix(m.From, "server") {
+		return m.From
+	}
+	return "server (" + strings.Join(m.Dialects, ", ") + ")" + strings.TrimPrefix(m.From, "server")
 }
 
 // toolReports asks the servers of a target for their tools.
@@ -114,19 +124,26 @@ func (e *Env) toolReports(ctx context.Context, t *target) ([]toolReport, error) 
 	list, _ := catalog.Build(catalog.Tools, sources)
 	reports := []toolReport{}
 	for entry := range list.All() {
-		reports = append(reports, reportOf(&entry))
+		reports = append(reports, reportOf(&entry, words.Reader))
 	}
 	return reports, nil
 }
 
-func reportOf(e *catalog.Entry) toolReport {
+func reportOf(e *catalog.Entry, reader annotation.Reader) toolReport {
 	r := toolReport{
 		Server: e.Server, Name: e.Name, Shown: e.Shown, Trust: e.Trust.String(),
-		Refined: e.Overlay.Refines(), Resolves: e.Resolvable, Carries: annotation.Notes(e.Raw),
+		Refined: e.Overlay.Refines(), Resolves: e.Resolvable, Carries: annotation.Notes(e.Said),
 	}
+	said := reader.Statements(e.Said)
 	for _, m := range contractMembers() {
 		values, known := m.of(&e.Effective)
-		r.Contract = append(r.Contract, memberReport{m.name, values, known, m.origin(e)})
+		one := memberReport{Name: m.name, Values: values, Known: known, From: m.origin(e)}
+		for _, s := range said {
+			if _, stated := m.of(&s.Contract); stated {
+				one.Dialects = append(one.Dialects, s.Dialect)
+			}
+		}
+		r.Contract = append(r.Contract, one)
 	}
 	return r
 }
@@ -209,7 +226,7 @@ func (m contractMember) undrafted(e *catalog.Entry, now []string, known bool) st
 // text writes the report for people.
 func (r toolReport) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s/%s\n", r.Server, plain.Text(r.Name, 120))
+	fmt.Fprintf(&b, "%s/%s\n", plain.Text(r.Server, 120), plain.Text(r.Name, 120))
 	for _, m := range r.Contract {
 		value := strings.Join(m.Values, ", ")
 		switch {
@@ -218,7 +235,7 @@ func (r toolReport) text() string {
 		case value == "":
 			value = "none"
 		}
-		fmt.Fprintf(&b, "  %-15s %-28s %s\n", m.Name, plain.Text(value, 200), m.From)
+		fmt.Fprintf(&b, "  %-15s %-28s %s\n", m.Name, plain.Text(value, 200), plain.Text(m.fromText(), 200))
 	}
 	if r.Refined {
 		b.WriteString("  an overlay refines this by the arguments of the call\n")

@@ -18,7 +18,7 @@ func TestToolReportShowsWhatIsCarried(t *testing.T) {
 	list, _ := catalog.Build(catalog.Tools, []catalog.Source{{Server: "s", Pages: []json.RawMessage{page}}})
 	var r toolReport
 	for e := range list.All() {
-		r = reportOf(&e)
+		r = reportOf(&e, annotation.Reader{})
 	}
 	want := []annotation.Note{
 		{Where: "requires", Value: "[\"cap\u202e\"]"},

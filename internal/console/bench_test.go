@@ -14,7 +14,7 @@ func BenchmarkTenThousandEvents(b *testing.B) {
 	for range 10_000 {
 		f.add(record.Event{Kind: record.Decision, Session: "s", Server: "web", Name: "fetch", Phase: "call", Effect: "allow"})
 	}
-	c, err := console.New(console.Options{Source: f, Actor: f, Address: "127.0.0.1:1"})
+	c, err := console.New(f.options("127.0.0.1:1"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -44,17 +44,10 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 
 // news returns what changes when there is something new.
 func (c *Console) news(r *http.Request) (string, error) {
-	newest, err := c.opts.Source.Events(r.Context(), Filter{Limit: 1})
+	head, err := c.opts.Log.Head(r.Context())
 	if err != nil {
 		return "", err
 	}
-	open, err := c.opts.Source.Questions(r.Context())
-	if err != nil {
-		return "", err
-	}
-	var head int64
-	if len(newest) > 0 {
-		head = newest[0].Seq
-	}
-	return fmt.Sprintf("%d %d", head, len(open)), nil
+	open, err := c.opts.Desk.Questions(r.Context())
+	return fmt.Sprintf("%d %d", head, len(open)), err
 }

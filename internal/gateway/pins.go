@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -40,6 +43,7 @@ func (l *link) instructions(ctx context.Context, said json.RawMessage) (string, 
 	if err != nil {
 		return "", fmt.Errorf("server %s: %w", server, err)
 	}
+	g.roster.holdsBack(server, text, accepted, why)
 	if why != "" {
 		err = g.defect(ctx, server, "", "", annotation.Defect{Where: "instructions", Reason: why + howToAccept})
 	}
@@ -74,6 +78,7 @@ func (g *Gateway) pin(ctx context.Context, s *catalog.Source) error {
 			return err
 		}
 	}
+	g.roster.holds(s.Server, held)
 	s.Held = make(map[string]catalog.Held, len(held))
 	for name, h := range held {
 		kept := catalog.Held{Why: h.String() + howToAccept}
@@ -83,4 +88,77 @@ func (g *Gateway) pin(ctx context.Context, s *catalog.Source) error {
 		s.Held[name] = kept
 	}
 	return nil
+}
+
+// Tools returns the tools that hosts were shown last, with what counts of them, in the order of the servers. Nothing is asked of a
+// server: as long as no connected host has looked at the tools there are none. Of what several hosts were shown, one counts.
+func (g *Gateway) Tools() []catalog.Entry {
+	g.roster.mu.Lock()
+	sets := slices.Collect(maps.Keys(g.roster.sets))
+	g.roster.mu.Unlock()
+	var all []catalog.Entry
+	seen := map[[2]string]bool{}
+	for _, set := range sets {
+		l := set.cached(catalog.Tools)
+		if l == nil {
+			continue
+		}
+		for e := range l.All() {
+			if at := [2]string{e.Server, e.Name}; !seen[at] {
+				seen[at] = true
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b catalog.Entry) int { return cmp.Compare(g.roster.place(a.Server), g.roster.place(b.Server)) })
+	return all
+}
+
+// Held returns the tools and instructions that nobody has accepted, as their servers gave them last, by server and name.
+func (g *Gateway) Held() []pins.Held {
+	g.roster.mu.Lock()
+	defer g.roster.mu.Unlock()
+	var all []pins.Held
+	for _, server := range slices.Sorted(maps.Keys(g.roster.held)) {
+		for _, name := range slices.Sorted(maps.Keys(g.roster.held[server])) {
+			all = append(all, g.roster.held[server][name])
+		}
+	}
+	return all
+}
+
+// holds notes which tools of a server are held.
+func (r *roster) holds(server string, held map[string]pins.Held) {
+	all := map[string]pins.Held{}
+	maps.Copy(all, held)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h, ok := r.held[server][pins.Preamble]; ok {
+		all[pins.Preamble] = h
+	}
+	r.held[server] = all
+}
+
+// holdsBack notes why the instructions of a server are held; "" if they are not.
+func (r *roster) holdsBack(server, offered, accepted, why string) {
+	was := pins.Instructions(accepted)
+	h := pins.Held{Server: server, Tool: pins.Preamble, Accepted: &was, Offered: pins.Instructions(offered)}
+	if accepted == "" {
+		h.Accepted = nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if why == "" {
+		delete(r.held[server], pins.Preamble)
+		return
+	}
+	if r.held[server] == nil {
+		r.held[server] = map[string]pins.Held{}
+	}
+	r.held[server][pins.Preamble] = h
+}
+
+// place returns the place of a server in the configuration.
+func (r *roster) place(server string) int {
+	return slices.IndexFunc(r.configured(), func(s Server) bool { return s.Name == server })
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/overlay"
@@ -162,11 +164,12 @@ type roster struct {
 	mu      sync.Mutex
 	servers []Server
 	sets    map[*links]bool
-	meters  map[string]*meter // by server
+	meters  map[string]*meter               // by server
+	held    map[string]map[string]pins.Held // by server and name; see Gateway.Held
 }
 
 func newRoster(servers []Server) *roster {
-	return &roster{servers: slices.Clone(servers), sets: map[*links]bool{}, meters: map[string]*meter{}}
+	return &roster{servers: slices.Clone(servers), sets: map[*links]bool{}, meters: map[string]*meter{}, held: map[string]map[string]pins.Held{}}
 }
 
 func (r *roster) configured() []Server {
@@ -194,6 +197,9 @@ func (r *roster) change(servers []Server) (sets []*links, ended []*link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.servers = slices.Clone(servers)
+	maps.DeleteFunc(r.held, func(name string, _ map[string]pins.Held) bool {
+		return !slices.ContainsFunc(servers, func(s Server) bool { return s.Name == name })
+	})
 	for set := range r.sets {
 		sets = append(sets, set)
 		ended = append(ended, set.adopt(r.servers)...)

@@ -75,11 +75,11 @@ func (f *front) named(m *rpc.Message, set *links, e catalog.Entry) (*route, *rpc
 	return f.to(m, set, e, args), nil
 }
 
-// lookUp finds an entry of a list by the name that the host uses.
+// lookUp finds an entry of a list by the name that the host uses. One that is held is looked at again: a person may have accepted it.
 func lookUp(ctx context.Context, set *links, kind catalog.Kind, shown string) (catalog.Entry, bool, *rpc.Error) {
 	l, err := set.list(ctx, kind, false)
 	if err == nil {
-		if e, ok := l.Find(shown); ok {
+		if e, ok := l.Find(shown); ok && e.Held == "" {
 			return e, true, nil
 		}
 		l, err = set.reread(ctx, kind)

@@ -53,6 +53,9 @@ func Open(path string, opts Options) (*File, error) {
 // Path returns where the file is.
 func (f *File) Path() string { return f.path }
 
+// Options returns how the file was opened, with what was left to choose.
+func (f *File) Options() Options { return f.opts }
+
 // Lock returns what is pinned now. It must not be changed.
 func (f *File) Lock() (Lock, error) {
 	f.mu.Lock()

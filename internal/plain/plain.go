@@ -13,10 +13,7 @@ import (
 // characters, line breaks, bidirectional and zero-width characters and unusual spaces by \u{hex}, bytes that are not UTF-8
 // by \xhex; and so what prints, but could pass for an ASCII letter: see imitates. The result is one line.
 func Text(s string, limit int) string {
-	if n := utf8.RuneCountInString(s); limit > 0 && n > limit {
-		head, tail := limit*2/3, limit/3
-		s = firstRunes(s, head) + fmt.Sprintf(" […%d characters…] ", n-head-tail) + lastRunes(s, tail)
-	}
+	s = Cut(s, limit)
 	if isPlain(s) {
 		return s
 	}
@@ -33,6 +30,17 @@ func Text(s string, limit int) string {
 		}
 	}
 	return b.String()
+}
+
+// Cut returns s in about limit characters, or all of it if limit is 0: what is longer is cut in the middle, with how much is missing.
+// Nothing else of it changes: it is not fit to be shown.
+func Cut(s string, limit int) string {
+	n := utf8.RuneCountInString(s)
+	if limit <= 0 || n <= limit {
+		return s
+	}
+	head, tail := limit*2/3, limit/3
+	return firstRunes(s, head) + fmt.Sprintf(" […%d characters…] ", n-head-tail) + lastRunes(s, tail)
 }
 
 // Quote returns s as Text does, in quotation marks.

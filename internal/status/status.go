@@ -4,8 +4,8 @@
 //	processes, err := status.List(ctx, dir)
 //
 // A process serves HTTP on a unix socket in a directory that only its user may enter, under the name PID.sock. GET
-// /status answers with a [Process] as JSON; there is nothing else to ask for, and nothing that changes anything. Never is it
-// served on a network.
+// /status answers with a [Process] as JSON, and GET /details with whatever else the process has to tell, as JSON that who fills
+// it in defines. There is nothing else to ask for, and nothing that changes anything. Never is it served on a network.
 //
 //	{"v":1,"pid":4711,"version":"…","command":"weir run","started":"…","config":"weir.yaml","serves":"http://127.0.0.1:8080/mcp",
 //	 "policy":"built-in","digest":"…","mode":"enforce","hosts":1,"calls":12,"inFlight":1,"questions":0,"servers":[…]}
@@ -38,8 +38,9 @@ const Version = 1
 const (
 	suffix    = ".sock"
 	path      = "/status"
+	more      = "/details"
 	patience  = 2 * time.Second // with a process that is asked
-	maxAnswer = 16 << 20        // bytes
+	maxAnswer = 32 << 20        // bytes
 )
 
 // A Process is what one process tells of itself.
@@ -124,9 +125,9 @@ type Listener struct {
 	done chan struct{}
 }
 
-// Serve answers who asks in dir, which is made for the user alone if it is not there, with what tell returns, until the
-// listener is closed. tell is called concurrently.
-func Serve(dir string, pid int, tell func() Process) (*Listener, error) {
+// Serve answers who asks in dir, which is made for the user alone if it is not there, with what tell and details return, until
+// the listener is closed. Both are called concurrently. Nil details are none: there is only the status.
+func Serve(dir string, pid int, tell func() Process, details func() any) (*Listener, error) {
 	if err := private(dir); err != nil {
 		return nil, fmt.Errorf("serving the status: %w", err)
 	}
@@ -151,6 +152,14 @@ func Serve(dir string, pid int, tell func() Process) (*Listener, error) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(p) // who hung up need not be told
 	})
+	if details != nil {
+		mux.HandleFunc("GET "+more, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			out := json.NewEncoder(w)
+			out.SetEscapeHTML(false) // raw JSON of others stays as it is
+			_ = out.Encode(details())
+		})
+	}
 	l.http = &http.Server{
 		Handler: mux, ReadTimeout: patience, WriteTimeout: 5 * patience, IdleTimeout: patience, MaxHeaderBytes: 4096,
 	}
@@ -219,7 +228,8 @@ func List(ctx context.Context, dir string) ([]Process, error) {
 
 // ask asks one process. It returns nil if that is no more.
 func ask(ctx context.Context, socket string, pid int) *Process {
-	p, err := get(ctx, socket)
+	p := &Process{}
+	err := get(ctx, socket, path, p)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		_ = os.Remove(socket) // the next one tries again
@@ -233,7 +243,18 @@ func ask(ctx context.Context, socket string, pid int) *Process {
 	return p
 }
 
-func get(ctx context.Context, socket string) (*Process, error) {
+// Details asks the process with a pid, which serves its status in dir, for what it tells beside, and reads that into what v points to.
+func Details(ctx context.Context, dir string, pid int, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := get(ctx, filepath.Join(dir, strconv.Itoa(pid)+suffix), more, v); err != nil {
+		return fmt.Errorf("asking process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// get reads an answer into what v points to.
+func get(ctx context.Context, socket, path string, v any) error {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -242,19 +263,18 @@ func get(ctx context.Context, socket string) (*Process, error) {
 	}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://weir"+path, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it answers %s", resp.Status)
+		return fmt.Errorf("it answers %s", resp.Status)
 	}
-	var p Process
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&p); err != nil {
-		return nil, fmt.Errorf("reading its answer: %w", err)
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v); err != nil {
+		return fmt.Errorf("reading its answer: %w", err)
 	}
-	return &p, nil
+	return nil
 }

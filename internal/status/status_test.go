@@ -2,6 +2,7 @@ package status_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -32,7 +33,7 @@ func place(t *testing.T) string {
 
 func serve(t *testing.T, dir string, pid int, tell func() status.Process) *status.Listener {
 	t.Helper()
-	l, err := status.Serve(dir, pid, tell)
+	l, err := status.Serve(dir, pid, tell, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,10 +126,10 @@ func TestOnlyForTheUser(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := status.Serve(dir, 1, nil); err == nil || !strings.Contains(err.Error(), "others may enter") {
+	if _, err := status.Serve(dir, 1, nil, nil); err == nil || !strings.Contains(err.Error(), "others may enter") {
 		t.Errorf("served where others may enter: %v", err)
 	}
-	if _, err := status.Serve(filepath.Join(dir, strings.Repeat("long", 60)), 1, nil); err == nil {
+	if _, err := status.Serve(filepath.Join(dir, strings.Repeat("long", 60)), 1, nil, nil); err == nil {
 		t.Error("served under a name that no socket can have")
 	}
 }
@@ -156,5 +157,26 @@ func TestReadOnly(t *testing.T) {
 		if resp.StatusCode != c.want {
 			t.Errorf("%s %s: %s, want %d", c.method, c.path, resp.Status, c.want)
 		}
+	}
+}
+
+func TestDetails(t *testing.T) {
+	dir := place(t)
+	l, err := status.Serve(dir, 7, func() status.Process { return status.Process{} }, func() any { return map[string]int{"tools": 3} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := serve(t, dir, 8, func() status.Process { return status.Process{} })
+	var told struct{ Tools int }
+	if err := status.Details(t.Context(), dir, 7, &told); err != nil || told.Tools != 3 {
+		t.Errorf("told %+v, %v", told, err)
+	}
+	for _, pid := range []int{8, 9} {
+		if err := status.Details(t.Context(), dir, pid, &told); err == nil {
+			t.Errorf("process %d told something", pid)
+		}
+	}
+	if err := errors.Join(l.Close(), without.Close()); err != nil {
+		t.Error(err)
 	}
 }

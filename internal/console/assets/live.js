@@ -6,10 +6,11 @@
   let last = null;
   const busy = () => {
     const at = document.activeElement;
-    return at && at.closest("form, .question") !== null;
+    return at && at.closest("form, .question, details") !== null || document.querySelector(".question:hover, details[open]") !== null;
   };
+  const long = () => new URLSearchParams(location.search).has("before") || document.querySelectorAll(".chunk").length > 4;
   const refresh = async () => {
-    if (busy() || new URLSearchParams(location.search).has("before")) {
+    if (busy() || long()) {
       news.querySelector("a").href = location.href;
       news.hidden = false;
       return;

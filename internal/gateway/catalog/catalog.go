@@ -73,6 +73,7 @@ type Entry struct {
 	Name      string          // on its server
 	Shown     string          // to the host
 	Raw       json.RawMessage // as the host sees it
+	Said      json.RawMessage // as its server wrote it, or as it was accepted if that differs
 	Overlay   *overlay.Tool   // what the operator says of it; nil: nothing
 	Declared  contract.Contract
 	Effective contract.Contract // whatever the arguments are
@@ -142,6 +143,7 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 			}
 			e.Raw, e.Held = h.Accepted, h.Why
 		}
+		e.Said = e.Raw
 		e.Overlay = said(s.Overlay, l.kind, name)
 		found := e.contract(l.kind, s.Words)
 		for _, d := range found {

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/pins"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// A details is what a process that serves tells a console beside its status: the answer to GET /details of package status.
+// What servers wrote is in it as they wrote it, cut short, but for held definitions, which are whole.
+type details struct {
+	V     int        `json:"v"` // 1
+	Rules []ruleTold `json:"rules"`
+	Tools []toolTold `json:"tools"` // as hosts were shown them last
+	Held  []heldTold `json:"held"`
+	Pins  *pinsTold  `json:"pins,omitempty"` // nil: nothing is pinned
+}
+
+// A ruleTold is a rule of the policy that decides.
+type ruleTold struct {
+	Name    string `json:"name"`
+	When    string `json:"when"`
+	If      string `json:"if"`
+	Effect  string `json:"effect"`
+	Message string `json:"message"`
+}
+
+// A toolTold is a tool with what counts of it.
+type toolTold struct {
+	toolReport
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Held        string `json:"held,omitempty"` // why it must not be called
+}
+
+// A heldTold is a tool that nobody has accepted as it is. Of one that is too large there are only the names.
+type heldTold struct {
+	pins.Held
+	TooLarge bool `json:"tooLarge,omitempty"`
+}
+
+// A pinsTold is where definitions are pinned.
+type pinsTold struct {
+	File   string `json:"file"`
+	Mutex  string `json:"mutex"`
+	Review bool   `json:"review,omitempty"`
+	Tools  int    `json:"tools"` // that are pinned
+}
+
+// Bounds of details, so that no server can make the rest unreadable.
+const (
+	maxToldTools  = 5000
+	maxToldText   = 4000 // characters of a description
+	maxToldWord   = 400  // characters of a name or a value
+	maxToldValues = 40
+	maxToldHeld   = 200
+	maxHeldSize   = 64 << 10 // bytes of a definition as JSON
+)
+
+// details tells what the process offers.
+func (t *teller) details() details {
+	t.mu.Lock()
+	c := t.now.config
+	t.mu.Unlock()
+	d := details{V: 1}
+	for _, r := range t.gateway.Status().Policy.Rules() {
+		d.Rules = append(d.Rules, ruleTold{r.Name, r.When.String(), r.If, r.Effect.String(), r.Message})
+	}
+	words, err := wordsOf(c.Words)
+	if err != nil {
+		return d // the configuration was checked
+	}
+	held := t.held()
+	for _, e := range t.gateway.Tools() {
+		if len(d.Tools) == maxToldTools {
+			break
+		}
+		if !slices.ContainsFunc(held, func(h pins.Held) bool { return h.Server == e.Server && h.Tool == e.Name }) {
+			e.Held = ""
+		}
+		d.Tools = append(d.Tools, toldOf(&e, reportOf(&e, words.Reader)))
+	}
+	for _, h := range held[:min(len(held), maxToldHeld)] {
+		d.Held = append(d.Held, toldHeld(h))
+	}
+	d.Pins = t.pinned()
+	return d
+}
+
+// held returns the tools that nobody has accepted, but for those that somebody has since their servers listed them.
+func (t *teller) held() []pins.Held {
+	all := t.gateway.Held()
+	if t.locked == nil {
+		return all
+	}
+	lock, err := t.locked.Lock()
+	if err != nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(h pins.Held) bool {
+		now, ok := lock[h.Server][h.Tool]
+		return ok && len(now.Differences(h.Offered)) == 0
+	})
+}
+
+// pinned tells where definitions are pinned; nil if they are not.
+func (t *teller) pinned() *pinsTold {
+	if t.locked == nil {
+		return nil
+	}
+	opts := t.locked.Options()
+	p := &pinsTold{File: absolute(t.locked.Path()), Mutex: absolute(opts.Mutex), Review: opts.Mode == pins.Review}
+	if lock, err := t.locked.Lock(); err == nil {
+		for _, tools := range lock {
+			p.Tools += len(tools)
+		}
+	}
+	return p
+}
+
+func toldOf(e *catalog.Entry, r toolReport) toolTold {
+	text := func(member string, limit int) string {
+		raw, _ := rawjson.Get(e.Said, member)
+		s, _ := rawjson.String(raw)
+		return plain.Cut(s, limit)
+	}
+	r.Name, r.Shown = plain.Cut(r.Name, maxToldWord), plain.Cut(r.Shown, maxToldWord)
+	for i := range r.Contract {
+		m := &r.Contract[i]
+		m.Values = m.Values[:min(len(m.Values), maxToldValues)]
+		for j, v := range m.Values {
+			m.Values[j] = plain.Cut(v, maxToldWord)
+		}
+	}
+	return toolTold{toolReport: r, Title: text("title", maxToldWord), Description: text("description", maxToldText), Held: e.Held}
+}
+
+func toldHeld(h pins.Held) heldTold {
+	raw, err := json.Marshal(h)
+	if err != nil || len(raw) > maxHeldSize {
+		return heldTold{Held: pins.Held{Server: h.Server, Tool: plain.Cut(h.Tool, maxToldWord)}, TooLarge: true}
+	}
+	return heldTold{Held: h}
+}
+
+// canonical undoes what JSON between processes does to the definitions.
+func (h *heldTold) canonical() {
+	_, h.Offered = pins.Define(h.Offered.Tool(h.Tool))
+	if h.Accepted != nil {
+		_, was := pins.Define(h.Accepted.Tool(h.Tool))
+		h.Accepted = &was
+	}
+}
+
+// absolute returns a path that other processes understand.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// contractLine says in a few words what a tool may do.
+func contractLine(r toolReport) string {
+	var words []string
+	for _, m := range r.Contract {
+		switch {
+		case !m.Known || len(m.Values) == 0:
+		case m.Values[0] == "yes" && (m.Name == "readOnly" || m.Name == "destructive" || m.Name == "openWorld" || m.Name == "requiresReview"):
+			words = append(words, m.Name)
+		case m.Name == "destinations":
+			words = append(words, "to "+strings.Join(m.Values, ", "))
+		}
+	}
+	return strings.Join(words, "; ")
+}

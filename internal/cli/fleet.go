@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/console"
+	"github.com/weir-mcp/weir/internal/pins"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/status"
+)
+
+// A fleet is the processes of the user that serve now. It implements [console.Fleet].
+type fleet struct {
+	env *Env
+	own *teller // of this process, if it serves
+}
+
+// A vessel is one of them.
+type vessel struct {
+	status.Process
+	told details
+}
+
+func (v *vessel) name() string { return fmt.Sprintf("%s (%d)", v.Command, v.PID) }
+
+// processes asks those that run what they tell of themselves. Those that cannot be asked are left out.
+func (f *fleet) processes(ctx context.Context) []vessel {
+	var all []vessel
+	if f.own != nil {
+		p := f.own.process()
+		p.PID = os.Getpid()
+		all = append(all, vessel{p, f.own.details()})
+	}
+	dir, err := f.env.runDir()
+	if err != nil {
+		return all
+	}
+	others, err := status.List(ctx, dir)
+	if err != nil {
+		return all
+	}
+	for _, p := range others {
+		v := vessel{Process: p}
+		if p.Error != "" || f.own != nil && p.PID == os.Getpid() || status.Details(ctx, dir, p.PID, &v.told) != nil {
+			continue
+		}
+		for i := range v.told.Held {
+			v.told.Held[i].canonical()
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// Servers implements [console.Fleet].
+func (f *fleet) Servers(ctx context.Context) (all []console.Server, _ error) {
+	for _, p := range f.processes(ctx) {
+		for _, s := range p.Servers {
+			all = append(all, console.Server{Name: s.Name, Process: p.name(), Trust: s.Trust, State: standing(s, time.Now()),
+				Error: s.Error, Calls: s.Calls})
+		}
+	}
+	return all, nil
+}
+
+// Policies implements [console.Fleet]. Processes that decide by the same one share it.
+func (f *fleet) Policies(ctx context.Context) (all []console.Policy, _ error) {
+	var digests []string
+	for _, p := range f.processes(ctx) {
+		key := p.Digest + " " + p.Mode
+		if i := slices.Index(digests, key); i >= 0 {
+			all[i].Processes += ", " + p.name()
+			continue
+		}
+		digests = append(digests, key)
+		one := console.Policy{Name: p.Policy, Mode: p.Mode, Processes: p.name()}
+		for _, r := range p.told.Rules {
+			one.Rules = append(one.Rules, console.Rule(r))
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// Tools implements [console.Fleet].
+func (f *fleet) Tools(ctx context.Context) (all []console.Tool, _ error) {
+	for _, p := range f.processes(ctx) {
+		for _, t := range p.told.Tools {
+			all = append(all, shownTool(p.name(), t))
+		}
+	}
+	return all, nil
+}
+
+func shownTool(process string, t toolTold) console.Tool {
+	out := console.Tool{
+		Process: process, Server: t.Server, Name: t.Name, Shown: t.Shown, Trust: t.Trust, Title: t.Title,
+		Description: t.Description, Brief: contractLine(t.toolReport), Held: t.Held,
+	}
+	if t.Refined {
+		out.Notes = append(out.Notes, "An overlay refines this by the arguments of the call.")
+	}
+	if t.Resolves {
+		out.Notes = append(out.Notes, "The server says what a call would do.")
+	}
+	for _, m := range t.Contract {
+		value := strings.Join(m.Values, ", ")
+		switch {
+		case !m.Known:
+			value = "not known"
+		case value == "":
+			value = "none"
+		}
+		out.Contract = append(out.Contract, console.Member{Name: m.Name, Value: value, From: m.From, Dialects: strings.Join(m.Dialects, ", ")})
+	}
+	for _, n := range t.Carries {
+		out.Carries = append(out.Carries, console.Figure{Name: n.Where, Value: n.Value})
+	}
+	return out
+}
+
+// Pins implements [console.Fleet]. Processes that share a file share what is shown of it.
+func (f *fleet) Pins(ctx context.Context) (all []console.PinFile, _ error) {
+	for _, p := range f.processes(ctx) {
+		if p.told.Pins == nil {
+			continue
+		}
+		i := slices.IndexFunc(all, func(other console.PinFile) bool { return other.Path == p.told.Pins.File })
+		if i < 0 {
+			i = len(all)
+			all = append(all, console.PinFile{Path: p.told.Pins.File, Process: p.name(), Review: p.told.Pins.Review, Tools: p.told.Pins.Tools})
+		} else {
+			all[i].Process += ", " + p.name()
+		}
+		for _, h := range p.told.Held {
+			pin := shownPin(p.told.Pins, &h)
+			if !slices.ContainsFunc(all[i].Pins, func(other console.Pin) bool { return other.ID == pin.ID }) {
+				all[i].Pins = append(all[i].Pins, pin)
+			}
+		}
+	}
+	return all, nil
+}
+
+func shownPin(at *pinsTold, h *heldTold) console.Pin {
+	p := console.Pin{ID: at.id(h), Server: h.Server, Tool: h.Tool, New: h.Accepted == nil, TooLarge: h.TooLarge}
+	if !h.TooLarge {
+		for _, d := range h.Differences() {
+			p.Changes = append(p.Changes, console.Change(d))
+		}
+	}
+	return p
+}
+
+// id stands for a difference: the file, what was accepted, and what is offered.
+func (p *pinsTold) id(h *heldTold) string {
+	raw, err := json.Marshal(h)
+	if err != nil {
+		raw = nil // it was read from JSON
+	}
+	sum := sha256.Sum256(append([]byte(p.File+"\x00"), raw...))
+	return hex.EncodeToString(sum[:])
+}
+
+// errNotHeld is the error of accepting what is not there, or not any more.
+var errNotHeld = errors.New("that is not what the tool looks like now: look at the page of pins again")
+
+// held returns the tool whose difference an id stands for, and where it is pinned.
+func (f *fleet) held(ctx context.Context, id string) (pins.Held, *pinsTold, error) {
+	for _, p := range f.processes(ctx) {
+		for _, h := range p.told.Held {
+			if p.told.Pins != nil && p.told.Pins.id(&h) == id {
+				if h.TooLarge {
+					return pins.Held{}, nil, errors.New("that tool is too large to be shown here: use weir pins accept")
+				}
+				return h.Held, p.told.Pins, nil
+			}
+		}
+	}
+	return pins.Held{}, nil, errNotHeld
+}
+
+// accept pins a tool as it is offered.
+func (p *pinsTold) accept(ctx context.Context, h pins.Held) error {
+	if !filepath.IsAbs(p.File) {
+		return fmt.Errorf("the file of pins is told as %s, which is no absolute path", plain.Quote(p.File, 200))
+	}
+	file, err := pins.Open(p.File, pins.Options{Mutex: p.Mutex})
+	if err != nil {
+		return err
+	}
+	lock, err := file.Lock()
+	if err != nil {
+		return err
+	}
+	var shown pins.Definition
+	if h.Accepted != nil {
+		shown = *h.Accepted
+	}
+	if len(lock[h.Server][h.Tool].Differences(shown)) > 0 {
+		return errNotHeld
+	}
+	return file.Accept(ctx, []pins.Held{h})
+}

@@ -1,0 +1,45 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/weir-mcp/weir/internal/plain"
+)
+
+// answer, end, declassify and accept do what a person has decided, and go back to where that shows.
+func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
+	c.done(w, r, "/approvals", c.opts.Actor.Answer(r.Context(), r.PostFormValue("id"), r.PostFormValue("choice")))
+}
+
+func (c *Console) end(w http.ResponseWriter, r *http.Request) {
+	key := sessionOf(r)
+	c.done(w, r, "/session?key="+url.QueryEscape(key), c.opts.Actor.End(r.Context(), key, r.PostFormValue("why")))
+}
+
+func (c *Console) declassify(w http.ResponseWriter, r *http.Request) {
+	key := sessionOf(r)
+	err := c.opts.Actor.Declassify(r.Context(), key, r.PostForm["drop"], r.PostFormValue("why"))
+	c.done(w, r, "/session?key="+url.QueryEscape(key), err)
+}
+
+func (c *Console) accept(w http.ResponseWriter, r *http.Request) {
+	c.done(w, r, "/pins", c.opts.Actor.Accept(r.Context(), r.PostFormValue("id")))
+}
+
+// sessionOf returns the key of the session that a form is about. Forms hold it escaped, because it may hold anything.
+func sessionOf(r *http.Request) string {
+	key, err := url.QueryUnescape(r.PostFormValue("key"))
+	if err != nil {
+		return ""
+	}
+	return key
+}
+
+func (c *Console) done(w http.ResponseWriter, r *http.Request, then string, err error) {
+	if err != nil {
+		c.write(w, http.StatusConflict, "problem", page{Title: "Not done", At: "problem", Problem: plain.Text(err.Error(), 400)})
+		return
+	}
+	http.Redirect(w, r, then, http.StatusSeeOther)
+}

@@ -1,0 +1,51 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+)
+
+// domSkeleton returns the elements that a browser has made of a page, one a line, with the names of their attributes and the values of
+// those that make a difference; but for lines and options, as skeleton of hostile_test.go does.
+const domSkeleton = `(() => {
+	const shaping = ["class", "type", "method", "action", "rel", "src", "role", "name"];
+	const lines = [];
+	for (const e of document.querySelectorAll("*")) {
+		const tag = e.tagName.toLowerCase();
+		if (["span", "ins", "del", "option"].includes(tag) || e.matches("label.box, input[name=drop]")) continue;
+		const attributes = [...e.attributes].map((a) => shaping.includes(a.name) ? a.name + "=" + a.value : a.name);
+		lines.push([tag, ...attributes].join(" "));
+	}
+	return lines.join("\n");
+})()`
+
+// TestBrowserWithHostileText opens every page with each text in every field. No script runs, nothing is asked for, and the page has the
+// elements that it has with a harmless text.
+func TestBrowserWithHostileText(t *testing.T) {
+	b := open(t, "")
+	want := map[int]string{}
+	for _, text := range append([]string{harmless}, hostile...) {
+		s := serve(t, poisoned(text))
+		b.run(t, chromedp.Navigate(s.console.LoginLink()))
+		for i, path := range s.everywhere(text) {
+			var pwned bool
+			var host, title, dom string
+			b.run(t, chromedp.Navigate(s.base+path), chromedp.WaitReady("h1"), chromedp.Evaluate("window.pwned !== undefined", &pwned),
+				chromedp.Evaluate(domSkeleton, &dom), chromedp.Evaluate("location.host", &host), chromedp.Title(&title))
+			if pwned || "http://"+host != s.base || !strings.HasSuffix(title, " – Weir") {
+				t.Errorf("%.40q on %.60s: ran %v, at %s, title %q", text, path, pwned, host, title)
+			}
+			if text == harmless {
+				want[i] = dom
+			} else if len(text) < 128<<10 || !strings.HasPrefix(path, "/pins") { // too large to accept
+				if diff := cmp.Diff(strings.Split(want[i], "\n"), strings.Split(dom, "\n")); diff != "" {
+					t.Errorf("%.40q on %.60s has other elements (-harmless +hostile):\n%s", text, path, diff)
+				}
+			}
+		}
+	}
+	b.check(t)
+}

@@ -1,0 +1,166 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
+)
+
+// A Log tells what happened. It must be safe for concurrent use, and what it does for one page must not grow with the log.
+type Log interface {
+	// Head returns a number that grows with each event.
+	Head(ctx context.Context) (int64, error)
+
+	// Events returns what the filter selects, the newest first.
+	Events(ctx context.Context, f Filter) ([]Event, error)
+
+	// Flows returns how much of each kind happened in a session with each subject, the most frequent first, so many at most.
+	Flows(ctx context.Context, session string, limit int) ([]Flow, error)
+
+	// Counts returns what is counted while the log grows.
+	Counts(ctx context.Context) (Counts, error)
+}
+
+// A Desk tells what people decide about. It must be safe for concurrent use.
+type Desk interface {
+	// Session returns the agent session with a key; false if there is none.
+	Session(ctx context.Context, key string) (Session, bool, error)
+
+	// Sessions returns agent sessions, the newest first, from the one after a key on, "" being the first, so many at most.
+	Sessions(ctx context.Context, after string, limit int) ([]Session, error)
+
+	// Questions returns what waits for an answer, the oldest first.
+	Questions(ctx context.Context) ([]Question, error)
+}
+
+// A Fleet tells of the processes that serve now. It must be safe for concurrent use.
+type Fleet interface {
+	Servers(ctx context.Context) ([]Server, error)
+	Tools(ctx context.Context) ([]Tool, error)
+	Pins(ctx context.Context) ([]PinFile, error)
+	Policies(ctx context.Context) ([]Policy, error)
+}
+
+// An Actor does what a person decides. Its errors are shown to the person.
+type Actor interface {
+	// Answer answers a question: with "once", "session", "deny" or "end".
+	Answer(ctx context.Context, id, choice string) error
+
+	// End has an agent session do nothing more.
+	End(ctx context.Context, key, why string) error
+
+	// Declassify takes what the words name out of the label of an agent session.
+	Declassify(ctx context.Context, key string, drop []string, why string) error
+
+	// Accept pins the definition that the id of a [Pin] stands for, if that is still what it was.
+	Accept(ctx context.Context, id string) error
+}
+
+// A Session is an agent session.
+type Session struct {
+	Key, Parent, Principal string
+	Label                  label.Label
+	Calls                  int64
+	Created, Seen          time.Time
+	Ended                  bool // a person has ended it
+}
+
+// An Event is an event of the log and its number there.
+type Event struct {
+	Seq int64
+	record.Event
+}
+
+// A Filter selects events. Each zero member selects all.
+type Filter struct {
+	Before  int64  // number; only events before it
+	Session string // key
+	Kind    string
+	Effect  string
+	Subject string // "server/name"
+	Text    string // part of what the event says, whatever the case
+	Limit   int
+}
+
+// A Flow is how often something happened in a session.
+type Flow struct {
+	Kind, Subject, Effect string
+	Count                 int64
+}
+
+// A Question waits for an answer. Its texts are plain already.
+type Question struct {
+	ID, Session string
+	Asked       time.Time
+	Expires     time.Time
+	Lead        string   // what would happen
+	Lines       []string // all else that there is to know, in this order
+	MaySession  bool     // whether it may be accepted for the session and the destination
+}
+
+// Counts are what is counted in the events since a time.
+type Counts struct {
+	Since     time.Time      // zero if there was no event
+	Decisions int            // that hits are counted in
+	Hits      map[string]int // decisions that a rule matched, by its name
+	Figures   []Figure       // of questions and answers
+}
+
+// A Policy is the rules by which processes decide.
+type Policy struct {
+	Name, Mode, Processes string
+	Rules                 []Rule
+}
+
+// A Rule is a rule of a policy.
+type Rule struct{ Name, When, If, Effect, Message string }
+
+// A Server is a server, as a process that serves it tells.
+type Server struct {
+	Name, Process, Trust, State, Error string
+	Calls                              int64
+}
+
+// A Tool is a tool, as a process shows it to hosts.
+type Tool struct {
+	Process, Server, Name, Shown string
+	Trust                        string // in the server
+	Title, Description           string // as the server wrote them
+	Brief                        string // what it may do, in a few words
+	Held                         string // why it must not be called; "" if it may
+	Notes                        []string
+	Contract                     []Member
+	Carries                      []Figure // what the server says beside, which decides nothing
+}
+
+// A Member is a part of a tool's contract.
+type Member struct {
+	Name, Value string
+	From        string // who says so
+	Dialects    string // in which the server says something of it
+}
+
+// A PinFile is where the definitions of tools are pinned.
+type PinFile struct {
+	Path, Process string
+	Review        bool // new tools wait for a person too
+	Tools         int  // that are pinned
+	Pins          []Pin
+}
+
+// A Pin is a tool, or a server's instructions, that is not as it was accepted.
+type Pin struct {
+	ID           string // stands for exactly this difference
+	Server, Tool string // "" for the instructions
+	New          bool   // it never was accepted
+	TooLarge     bool   // it cannot be shown here
+	Changes      []Change
+}
+
+// A Change is how a part of a definition changed. Before and After are the server's own text, in lines; "" is none.
+type Change struct{ Member, Before, After string }
+
+// A Figure is a number with its name.
+type Figure struct{ Name, Value string }
