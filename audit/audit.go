@@ -169,7 +169,7 @@ type Beside interface {
 	RemoveAsides(ctx context.Context, seqs []int64) (int64, error)
 }
 
-// Counted is a Storage that counts without handing out rows.
+// Counted is a Storage that counts without handing out rows. [Memory] is one.
 type Counted interface {
 	// Count returns how many rows that are not erased the query selects, by their words; the most frequent first, then by words.
 	// Limit bounds the counts, not the rows; Newest does not count.
@@ -195,6 +195,5 @@ type Store interface {
 	Linked
 	Erasable
 	Beside
-	Counted
 	Steady
 }

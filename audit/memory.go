@@ -21,6 +21,8 @@ type Memory struct {
 	checkpoints []Checkpoint
 }
 
+var _ Counted = (*Memory)(nil)
+
 // NewMemory returns an empty log.
 func NewMemory() *Memory {
 	return &Memory{nodes: map[int][]Node{}, links: map[string]*Link{}, asides: map[int64][]byte{}}

@@ -14,7 +14,10 @@ import (
 	"github.com/weir-mcp/weir/audit"
 )
 
-var _ audit.Store = (*Log)(nil)
+var (
+	_ audit.Store   = (*Log)(nil)
+	_ audit.Counted = (*Log)(nil)
+)
 
 // A Log is the log in a database.
 type Log struct {
