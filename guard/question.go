@@ -26,6 +26,7 @@ type Question struct {
 	Method    string
 	Name      string
 	Contract  contract.Contract  // what the call may do
+	Assumed   bool               // neither operator nor server says so: the worst is assumed
 	Arguments json.RawMessage    // the call's params in canonical form
 	To        []overlay.Argument // where it goes, as the operator says; set with Grant
 	Refined   []overlay.Note     // why the operator says of these arguments what the contract has of it
@@ -49,7 +50,7 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 	c, f := m.call, m.facts
 	q := &Question{
 		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
-		Contract: c.Effective, Arguments: canonical, Refined: c.notes, Rule: d.Rule, Message: d.Message,
+		Contract: c.Effective, Assumed: c.assumed(), Arguments: canonical, Refined: c.notes, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: g.origins.of(c.Session),
 		Values: m.found.values, UserWords: m.found.words, Once: once(d, f),
 	}
@@ -74,6 +75,14 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 		q.To, q.Grant = c.grant(string(seen), d.by)
 	}
 	return q
+}
+
+// assumed reports whether nothing is said of what the call does.
+func (c *Call) assumed() bool {
+	said := c.whatIsSaid()
+	_, outcomes := said.Outcomes.Known()
+	_, destinations := said.Destinations.Known()
+	return !outcomes && !destinations && said.ReadOnly == contract.Unknown && said.Destructive == contract.Unknown && said.OpenWorld == contract.Unknown
 }
 
 // grant returns where the call goes, and the binding of all calls of the agent session, as long as it has seen nothing more,

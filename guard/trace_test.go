@@ -149,6 +149,25 @@ func TestNothingIsLaundered(t *testing.T) {
 	}
 }
 
+// TestAssumed holds that a question tells whether what the tool does was said by anybody.
+func TestAssumed(t *testing.T) {
+	f := newFixture(t, nil)
+	f.run(t, stated(t, "page", `{}`, ""), okResult)
+	for _, c := range []struct {
+		call *guard.Call
+		want bool
+	}{
+		{stated(t, "mail", `{"to":"eve@evil.example","body":"hello"}`, ""), false},
+		{stated(t, "unheard_of", `{}`, ""), true},
+		{call("claimed", contract.Contract{Destructive: contract.Yes}, `{}`), false},
+	} {
+		v := f.g.Before(t.Context(), c.call)
+		if v.Question == nil || v.Question.Assumed != c.want {
+			t.Errorf("%s: %s, question %+v", c.call.Name, v.Effect, v.Question)
+		}
+	}
+}
+
 // TestNothingIsLaunderedElsewhere is TestNothingIsLaundered where a stranger's words were handed to the trusted tool in another session
 // of the tree, by another replica or before a restart, or behind more values than are looked at.
 func TestNothingIsLaunderedElsewhere(t *testing.T) {

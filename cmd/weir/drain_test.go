@@ -73,7 +73,7 @@ func TestSignalLosesNoAnswer(t *testing.T) {
 					t.Fatal(err)
 				}
 				cmd := &exec.Cmd{
-					Path: filepath.Join(bin, "weir"), Args: []string{"weir", "run", "--config", config}, Dir: data, Env: os.Environ(),
+					Path: filepath.Join(bin, "weir"), Args: []string{"weir", "run", "--config", config}, Dir: data, Env: append(os.Environ(), "XDG_STATE_HOME="+data),
 					Stderr: t.Output(), SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 				}
 				call := callStdio

@@ -384,7 +384,9 @@ func TestPrompts(t *testing.T) {
 	answer.Arguments = json.RawMessage(`{"content":{"text":"paris","type":"text"},"role":"assistant"}`)
 	inquiry.Method, inquiry.Name, inquiry.Phase = guard.Elicitation, guard.Elicitation, policy.OnResult
 	inquiry.Arguments = json.RawMessage(`{"message":"your password?","mode":"form"}`)
-	for name, q := range map[string]*guard.Question{"answer": answer, "inquiry": inquiry, "plain": plain, "result": result, "forged": forged, "many": many} {
+	assumed := question()
+	assumed.Assumed = true
+	for name, q := range map[string]*guard.Question{"assumed": assumed, "answer": answer, "inquiry": inquiry, "plain": plain, "result": result, "forged": forged, "many": many} {
 		got := approve.Text(q)
 		path := filepath.Join("testdata", name+".txt")
 		if *update {

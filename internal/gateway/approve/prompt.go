@@ -59,6 +59,9 @@ func NewPrompt(q *guard.Question) Prompt {
 	for _, m := range q.Also {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("%s (rule %s)", plain.Text(m.Message, maxValue), plain.Text(m.Rule, maxName)))
 	}
+	if q.Assumed && q.Phase == policy.OnCall && !guard.IsInquiry(q.Method) {
+		p.Reasons = append(p.Reasons, "nobody has said what this tool does, so the worst is assumed; weir annotate drafts what to say")
+	}
 	p.origins("Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
 	p.origins("Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
 	switch {
