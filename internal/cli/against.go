@@ -19,32 +19,33 @@ const (
 	fetchPatiently = 30 * time.Second
 )
 
-// extends checks that a log extends the checkpoints at places: files and URLs. They are signed with the key, or with another
-// of those that the log was handed over to or from.
+// extends checks that a log extends the checkpoints at places: files and URLs.
 func (e *Env) extends(ctx context.Context, db *sqlstore.DB, places []string, key string) error {
-	if len(places) == 0 {
-		return nil
-	}
-	keys, err := audit.Verifiers(ctx, db.Log(), key)
-	if err != nil {
-		return err
-	}
 	for _, place := range places {
 		note, err := readCheckpoint(ctx, place)
 		if err != nil {
 			return &failure{exitUsage, fmt.Errorf("reading the checkpoint: %w", err), ""}
 		}
-		err = audit.ErrKey
-		for _, k := range keys {
-			if err = audit.Extends(ctx, db.Log(), note, k); !errors.Is(err, audit.ErrKey) {
-				break
-			}
-		}
-		if err != nil {
+		if err := extendsAny(ctx, db.Log(), note, key); err != nil {
 			return fmt.Errorf("against %s: %w", place, err)
 		}
 	}
 	return nil
+}
+
+// extendsAny tells whether a log extends a checkpoint that is signed with the key, or with another of those that the log was
+// handed over to or from.
+func extendsAny(ctx context.Context, log audit.Store, checkpoint []byte, key string) error {
+	keys, err := audit.Verifiers(ctx, log, key)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if err = audit.Extends(ctx, log, checkpoint, k); !errors.Is(err, audit.ErrKey) {
+			return err
+		}
+	}
+	return err
 }
 
 // readCheckpoint reads a file, or what is at a URL.

@@ -90,6 +90,9 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 	}
 	prune := func(ctx context.Context, now time.Time) error { return pruneAll(ctx, l, c.Retention, now) }
 	kept.closers = append(kept.closers, l, keepPruned(ctx, prune, log))
+	if err := kept.publish(c.Checkpoints, l, log); err != nil {
+		return kept, err
+	}
 	kept.record = l
 	return kept, nil
 }

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/label"
@@ -211,6 +213,19 @@ func (l *Ledger) End(ctx context.Context, key string, e *record.Event) ([]string
 
 // Log returns the log that events are written to.
 func (l *Ledger) Log() *audit.Log { return l.log }
+
+// Checkpoint returns a checkpoint over everything that was recorded, also what was deferred; see [audit.Log.Checkpoint].
+func (l *Ledger) Checkpoint(ctx context.Context) ([]byte, error) {
+	if err := l.opts.DB.Flush(ctx); err != nil {
+		return nil, err
+	}
+	return l.log.Checkpoint(ctx)
+}
+
+// Consistency is [audit.Log.Consistency] of the log.
+func (l *Ledger) Consistency(ctx context.Context, old, size int64) ([]tlog.Hash, error) {
+	return l.log.Consistency(ctx, old, size)
+}
 
 // entry returns the event as an entry, once whoever else records has it.
 func (l *Ledger) entry(ctx context.Context, e *record.Event) (audit.Entry, error) {
