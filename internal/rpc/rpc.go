@@ -270,7 +270,11 @@ func (m *Message) appendTail(dst []byte) []byte {
 // Parts returns what Append writes, in up to three pieces: a body of half a MiB or more, unless it has line breaks, stays
 // where it is. The pieces must not change.
 func (m *Message) Parts() [][]byte {
-	parts := m.layOut(nil, "")
+	var buf []byte
+	if size := m.size(); size < apart {
+		buf = make([]byte, 0, size)
+	}
+	parts := m.layOut(buf, "")
 	if parts[1] == nil {
 		return parts[:1]
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -58,7 +59,7 @@ func (a *answer) run(ctx context.Context, box *outbox) (last part, err error) {
 		case ok && p.kind == response:
 			return p, a.finish(p)
 		case ok:
-			if err := a.event(p.data); err != nil {
+			if err := a.event(p); err != nil {
 				return part{}, err
 			}
 			silence.Reset(a.keepAlive)
@@ -83,26 +84,27 @@ func (a *answer) run(ctx context.Context, box *outbox) (last part, err error) {
 // finish sends the last message.
 func (a *answer) finish(p part) error {
 	if a.streaming || a.eager && !p.failed {
-		return a.event(p.data)
+		return a.event(p)
 	}
 	a.begin("application/json", p.failed)
 	a.w.Header().Set("Cache-Control", "no-store")
-	a.w.Header().Set("Content-Length", strconv.Itoa(len(p.data)))
+	a.w.Header().Set("Content-Length", strconv.FormatInt(p.size, 10))
 	a.w.WriteHeader(p.status)
-	return a.send(p.data)
+	return a.send(p.data...)
 }
 
-// event sends data, which has no line breaks, as one event of a stream.
-func (a *answer) event(data []byte) error {
+// event sends a message as one event of a stream.
+func (a *answer) event(p part) error {
 	if err := a.stream(); err != nil {
 		return err
 	}
-	for _, piece := range [][]byte{[]byte("data: "), data, []byte("\n\n")} {
-		if err := a.send(piece); err != nil {
-			return err
-		}
+	if err := a.send([]byte("data: ")); err != nil {
+		return err
 	}
-	return nil
+	if err := a.send(p.data...); err != nil {
+		return err
+	}
+	return a.send([]byte("\n\n"))
 }
 
 // comment sends a line that means nothing, so that something is sent, and flushes.
@@ -137,15 +139,15 @@ func (a *answer) begin(contentType string, failed bool) {
 	}
 }
 
-// send writes data in chunks, each with its own deadline.
-func (a *answer) send(data []byte) error {
-	for len(data) > 0 {
-		n := min(len(data), chunkSize)
-		a.deadline(writeTimeout)
-		if _, err := a.w.Write(data[:n]); err != nil {
-			return err
+// send writes pieces in chunks, each with its own deadline.
+func (a *answer) send(pieces ...[]byte) error {
+	for _, piece := range pieces {
+		for chunk := range slices.Chunk(piece, chunkSize) {
+			a.deadline(writeTimeout)
+			if _, err := a.w.Write(chunk); err != nil {
+				return err
+			}
 		}
-		data = data[n:]
 	}
 	return nil
 }

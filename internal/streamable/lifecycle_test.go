@@ -396,7 +396,7 @@ func TestDrain(t *testing.T) {
 // When Serve returns, requests in progress get an error and the session is gone.
 func TestServeReturns(t *testing.T) {
 	y := newToy()
-	url, _ := start(t, y, streamable.Options{KeepAlive: 10 * time.Millisecond})
+	url, _ := start(t, y, streamable.Options{KeepAlive: 200 * time.Millisecond})
 	for _, how := range []string{"quit", "panic"} {
 		s := session(t, url)
 		_, waiting, _ := call{session: s, body: wait("hang", 1)}.open(t, url)

@@ -24,15 +24,18 @@ const (
 // A part is one encoded message on its way to the client.
 type part struct {
 	kind   kind
-	data   []byte // without line breaks
-	status int    // of the HTTP response, if this is all of it
-	failed bool   // it is a response that holds an error
+	data   [][]byte // in pieces, without line breaks
+	size   int64    // of all pieces, in bytes
+	status int      // of the HTTP response, if this is all of it
+	failed bool     // it is a response that holds an error
 }
 
-// encode returns m as one line.
+// encode returns m as one line. What is long of m must not change any more.
 func encode(m *rpc.Message) part {
-	size := 64 + len(m.ID) + len(m.Method) + len(m.Params) + len(m.Result) + len(m.Error) + len(m.Rest)
-	p := part{data: m.Append(make([]byte, 0, size)), status: http.StatusOK, failed: m.Error != nil}
+	p := part{data: m.Parts(), status: http.StatusOK, failed: m.Error != nil}
+	for _, piece := range p.data {
+		p.size += int64(len(piece))
+	}
 	switch {
 	case m.IsResponse():
 		p.kind = response
@@ -83,7 +86,7 @@ func (b *outbox) put(p part) bool {
 		return false
 	}
 	b.parts = append(b.parts, p)
-	b.size += int64(len(p.data))
+	b.size += p.size
 	b.over = p.kind == response
 	b.signal()
 	return true
@@ -91,12 +94,12 @@ func (b *outbox) put(p part) bool {
 
 // makeRoom drops the oldest notifications for p as far as it must, and reports whether p fits then.
 func (b *outbox) makeRoom(p part) bool {
-	for len(b.parts) > 0 && (len(b.parts) >= maxQueued || b.size+int64(len(p.data)) > b.limit) {
+	for len(b.parts) > 0 && (len(b.parts) >= maxQueued || b.size+p.size > b.limit) {
 		i := slices.IndexFunc(b.parts, func(q part) bool { return q.kind == notification })
 		if i < 0 {
 			return p.kind == response
 		}
-		b.size -= int64(len(b.parts[i].data))
+		b.size -= b.parts[i].size
 		b.parts = slices.Delete(b.parts, i, i+1)
 	}
 	return true
@@ -112,7 +115,7 @@ func (b *outbox) next() (p part, ok, over bool) {
 	p = b.parts[0]
 	b.parts[0] = part{}
 	b.parts = b.parts[1:]
-	b.size -= int64(len(p.data))
+	b.size -= p.size
 	return p, true, false
 }
 
