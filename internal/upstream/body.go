@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
 )
 
 const (
@@ -18,9 +21,14 @@ type tooLong struct{ limit int }
 
 func (e *tooLong) Error() string { return fmt.Sprintf("message is longer than %d bytes", e.limit) }
 
-// readBody reads a response to its end and closes it. The memory that it returns, up to its capacity, is nobody else's. The
+// A memory makes room for what is read. It has garbage collected before long messages double what is in use: by itself the
+// collector waits until as much is garbage as is live, and a long message is garbage as soon as it was handed on. The zero memory
+// is ready to use.
+type memory struct{ made atomic.Int64 } // bytes for long messages since garbage was collected
+
+// body reads a response to its end and closes it. The memory that it returns, up to its capacity, is nobody else's. The
 // error is a [*tooLong] or that of reading, with what has been read by then.
-func readBody(resp *http.Response, limit int) (data []byte, err error) {
+func (m *memory) body(resp *http.Response, limit int) (data []byte, err error) {
 	defer resp.Body.Close()
 	announced := int(max(0, min(resp.ContentLength, int64(limit)+1)))
 	if announced > limit {
@@ -28,7 +36,7 @@ func readBody(resp *http.Response, limit int) (data []byte, err error) {
 	}
 	for {
 		if len(data) == cap(data) {
-			data = makeRoom(data, 1, announced, limit)
+			data = m.room(data, 1, announced, limit)
 		}
 		// One byte more than allowed is read to tell a body that fits from one that does not.
 		n, err := resp.Body.Read(data[len(data):min(cap(data), limit+1)])
@@ -44,14 +52,38 @@ func readBody(resp *http.Response, limit int) (data []byte, err error) {
 	}
 }
 
-// makeRoom makes room for n more bytes, of which expected will come in all if that is not 0: all get room at once if they are
-// few, or when many have come. Else it doubles, so that data is copied about once. There is room for one byte more than
-// the limit.
-func makeRoom(data []byte, n, expected, limit int) []byte {
+// room makes room for n more bytes, as roomFor has it.
+func (m *memory) room(data []byte, n, expected, limit int) []byte {
 	if cap(data)-len(data) >= n {
 		return data
 	}
-	size := 2 * cap(data)
+	size := roomFor(len(data)+n, cap(data), expected, limit)
+	if size > believed {
+		m.tidy(int64(size))
+	}
+	grown := make([]byte, len(data), size)
+	copy(grown, data)
+	return grown
+}
+
+// tidy has garbage collected if much was made since the last time. What that costs grows with what is live, and so does what is
+// much.
+func (m *memory) tidy(size int64) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if live[0].Value.Kind() != metrics.KindUint64 {
+		return
+	}
+	if made := m.made.Add(size); uint64(made) >= live[0].Value.Uint64()/4 && m.made.CompareAndSwap(made, 0) {
+		runtime.GC()
+	}
+}
+
+// roomFor returns the size of room for need bytes that is to take the place of some, where expected will come in all if that is
+// not 0: all get room at once if they are few, or when many have come. Else it doubles, so that data is copied about once. There
+// is room for one byte more than the limit.
+func roomFor(need, some, expected, limit int) int {
+	size := 2 * some
 	switch {
 	case expected == 0:
 		size = max(size, firstRoom)
@@ -60,11 +92,9 @@ func makeRoom(data []byte, n, expected, limit int) []byte {
 	case size > believed:
 		size = max(size, expected)
 	}
-	size = max(min(size, limit), len(data)+n) + 1
+	size = max(min(size, limit), need) + 1
 	if size > largeRoom {
 		size += spare
 	}
-	grown := make([]byte, len(data), size)
-	copy(grown, data)
-	return grown
+	return size
 }

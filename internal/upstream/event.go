@@ -29,6 +29,7 @@ type streams struct {
 	limit   int          // bytes of an event
 	long    atomic.Int64 // length of the last line that did not fit a buffer
 	buffers sync.Pool    // of readers that were released
+	memory  memory
 }
 
 // An eventReader reads server-sent events of bounded size.
@@ -122,14 +123,14 @@ func (r *eventReader) line(most int) (_ []byte, owned bool, err error) {
 		case len(long)+len(part) > most+2:
 			return nil, false, &tooLong{r.of.limit}
 		case err == bufio.ErrBufferFull:
-			long = append(makeRoom(long, len(part), int(r.of.long.Load()), r.of.limit), part...)
+			long = append(r.of.memory.room(long, len(part), int(r.of.long.Load()), r.of.limit), part...)
 			continue
 		case err != nil:
 			return nil, false, err
 		case long == nil:
 			return trimEnd(part), false, nil
 		}
-		long = append(makeRoom(long, len(part), int(r.of.long.Load()), r.of.limit), part...)
+		long = append(r.of.memory.room(long, len(part), int(r.of.long.Load()), r.of.limit), part...)
 		r.of.long.Store(int64(len(long)))
 		return trimEnd(long), true, nil
 	}

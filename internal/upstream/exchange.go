@@ -103,7 +103,7 @@ func (x *exchange) refused(resp *http.Response) error {
 
 // document reads a response that is one message, which must be the answer.
 func (x *exchange) document(resp *http.Response) error {
-	data, err := readBody(resp, x.s.opts.MaxMessage)
+	data, err := x.s.streams.memory.body(resp, x.s.streams.limit)
 	var long *tooLong
 	switch {
 	case errors.As(err, &long):

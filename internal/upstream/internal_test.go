@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -141,5 +142,42 @@ func TestSameOrigin(t *testing.T) {
 		if got := sameOrigin(a, b); got != test.want {
 			t.Errorf("%s and %s: %t", test.a, test.b, got)
 		}
+	}
+}
+
+// Room is made for what has come, and for little that was only announced.
+func TestRoom(t *testing.T) {
+	for _, test := range []struct{ need, some, expected, limit, want int }{
+		{1, 0, 0, 1 << 20, firstRoom + 1},
+		{1, 0, 1000, 1 << 20, 1001},
+		{1, 0, 1 << 30, 1 << 30, believed + 1 + spare},
+		{believed + 2, believed + 1, 10 << 20, 64 << 20, 10<<20 + 1 + spare},
+		{believed + 2, believed + 1, 0, 64 << 20, 2*believed + 3 + spare},
+		{10<<20 + 1, 10 << 20, 10 << 20, 64 << 20, 20<<20 + 1 + spare},
+		{100, 99, 0, 99, 101},
+		{40, 30, 0, 30, 41},
+	} {
+		if got := roomFor(test.need, test.some, test.expected, test.limit); got != test.want {
+			t.Errorf("%+v: got %d", test, got)
+		}
+	}
+}
+
+// A body is read whole, whatever its server announces, up to the limit.
+func TestBody(t *testing.T) {
+	const limit = 5000
+	for _, size := range []int{0, 1, 4096, 4097, limit, limit + 1, 3 * limit} {
+		for _, announced := range []int64{-1, int64(size)} {
+			text := strings.Repeat("x", size)
+			resp := &http.Response{Body: io.NopCloser(iotest.HalfReader(strings.NewReader(text))), ContentLength: announced}
+			data, err := new(memory).body(resp, limit)
+			if size > limit && !errors.As(err, new(*tooLong)) || size <= limit && (err != nil || string(data) != text) {
+				t.Errorf("%d bytes, announced %d: read %d, error %v", size, announced, len(data), err)
+			}
+		}
+	}
+	broken := &http.Response{Body: io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF)), ContentLength: 9}
+	if _, err := new(memory).body(broken, limit); err != io.ErrUnexpectedEOF {
+		t.Errorf("got %v", err)
 	}
 }
