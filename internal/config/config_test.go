@@ -40,6 +40,10 @@ http:
   tls: {cert: cert.pem, key: /etc/ssl/key.pem}
   hosts: [weir.example]
   origins: ["https://app.example:8443"]
+console: localhost:7777
+notify:
+  desktop: true
+  webhook: {url: "https://hooks.example/${TENANT}", secret: "${HOOK}", answers: true, timeout: 3s}
 approval: {timeout: 90s}
 pins: {file: locks/weir.lock, mode: review}
 limits: {message: 1MiB, startup: 2s}
@@ -99,7 +103,8 @@ annotations:
     com.example/label: {confidential: [pii, "regulated:GDPR"], "true": [credentials], public: []}
 `
 	got, err := config.Load("weir.yaml", []byte(src), config.Options{
-		Dir: "/etc/weir", Lookup: lookup(map[string]string{"TOKEN": "t0k", "TENANT": "acme", "HTTP_TOKEN": "0123456789abcdef"}),
+		Dir: "/etc/weir", Lookup: lookup(map[string]string{"TOKEN": "t0k", "TENANT": "acme", "HTTP_TOKEN": "0123456789abcdef",
+			"HOOK": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -118,6 +123,10 @@ annotations:
 		}},
 		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
 		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Store: "postgres://weir:t0k@db/weir", Listen: "127.0.0.1:8080",
+		Console: "localhost:7777", Notify: config.Notify{Desktop: true, Webhook: config.Webhook{
+			URL: "https://hooks.example/acme", Secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", Answers: true, Timeout: 3 * time.Second,
+			Key: []byte("0123456789abcdef0123456789abcdef"),
+		}},
 		Approval: 90 * time.Second, Startup: 2 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
 		Words: config.Words{ToHosts: []string{"mcp", "sep-1913", "trust-annotations"}, ToServers: []string{}, Labels: annotation.Meanings{
 			"com.example/label": {"confidential": {"pii", "regulated:GDPR"}, "true": {"credentials"}, "public": {}}}},

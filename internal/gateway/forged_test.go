@@ -174,7 +174,7 @@ func TestAChangedContractLetsNothingThrough(t *testing.T) {
 // mailOverlay says what send_email does.
 func mailOverlay(t *testing.T, outcomes string) *overlay.Overlay {
 	t.Helper()
-	set, err := overlay.Load("o.yaml", []byte(`
+	return mustOverlay(t, "mail", `
 version: 1
 overlays:
   - name: mail
@@ -182,11 +182,7 @@ overlays:
     tools:
       send_email:
         contract: {readOnly: false, destructive: true, idempotent: false, openWorld: true, destinations: [public], accepts: [], `+outcomes+`, sources: [system], returns: []}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set.For(overlay.Server{Name: "mail"})
+`)
 }
 
 // TestAReusedIDLetsNothingThrough uses the id of one question for another, in every place where there is an id.

@@ -130,7 +130,7 @@ func TestAHostIsToldOfMaliciousContent(t *testing.T) {
 // maliciousReads is an overlay by which whatever read_file returns is malicious: in plain text nothing can be read at the path.
 func maliciousReads(t *testing.T) *overlay.Overlay {
 	t.Helper()
-	set, err := overlay.Load("o.yaml", []byte(`
+	return mustOverlay(t, "files", `
 version: 1
 overlays:
   - name: files
@@ -138,11 +138,17 @@ overlays:
     tools:
       read_file:
         results: [{path: $.verdict, label: {malicious: true}}]
-`))
+`)
+}
+
+// mustOverlay returns what a file says of a server.
+func mustOverlay(t *testing.T, server, src string) *overlay.Overlay {
+	t.Helper()
+	set, err := overlay.Load("o.yaml", []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return set.For(overlay.Server{Name: "files"})
+	return set.For(overlay.Server{Name: server})
 }
 
 func onMalicious(t *testing.T, effect string) *policy.Policy {

@@ -131,7 +131,10 @@ func (n *Notifier) run(channel string, do func()) {
 	}
 	closed := n.closed
 	n.mu.Unlock()
-	if closed || full {
+	if closed {
+		return
+	}
+	if full {
 		n.counts.add(channel, Dropped)
 		n.opts.Logger.Warn("a notification is dropped", "channel", channel, "waiting", maxWaiting)
 		return

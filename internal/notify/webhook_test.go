@@ -446,7 +446,9 @@ func TestNobodyWaits(t *testing.T) {
 	never := make(chan struct{})
 	rec := newReceiver(t, func(http.ResponseWriter, request) { <-never })
 	t.Cleanup(func() { close(never) })
-	r := newRig(t, hook(rec))
+	opts := hook(rec)
+	opts.Webhook.Timeout = time.Minute
+	r := newRig(t, opts)
 	for i := range 300 {
 		q := question(fmt.Sprintf("sha256:%d", i))
 		q.Session.Key = fmt.Sprintf("s%d", i)
