@@ -353,3 +353,65 @@ func BenchmarkCall(b *testing.B) {
 		}
 	}
 }
+
+// With Strict, what may be written later is on disk at once.
+func TestStrict(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		r := newRig(t, time.Hour, nil)
+		l, err := ledger.New(t.Context(), ledger.Options{DB: r.db, Key: r.key, Strict: strict})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Later(t.Context(), record.New(record.Decision, time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(r.events()); (n == 1) != strict {
+			t.Errorf("strict %v: %d events are on disk", strict, n)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(r.events()); n != 1 {
+			t.Errorf("strict %v: %d events are on disk in the end", strict, n)
+		}
+	}
+}
+
+// What was captured is kept beside the event, and an event that cannot be sealed is not written.
+func TestSeal(t *testing.T) {
+	r := newRig(t, time.Hour, nil)
+	broken := errors.New("no key")
+	l, err := ledger.New(t.Context(), ledger.Options{DB: r.db, Key: r.key, Seal: func(c *record.Content) ([]byte, error) {
+		if c != nil && string(c.Arguments) == "bad" {
+			return nil, broken
+		}
+		if c == nil {
+			return nil, nil
+		}
+		return append([]byte("sealed "), c.Arguments...), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	event := func(arguments string) *record.Event {
+		e := record.New(record.Decision, time.Now())
+		e.Content = &record.Content{Salt: "00", Arguments: []byte(arguments)}
+		return e
+	}
+	large := strings.Repeat("x", 100<<10)
+	if err := errors.Join(l.Record(t.Context(), event("{}")), l.Later(t.Context(), event(large)), l.Record(t.Context(), record.New(record.Pin, time.Now()))); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Record(t.Context(), event("bad")); !errors.Is(err, broken) {
+		t.Errorf("what cannot be sealed: %v", err)
+	}
+	if n := len(r.events()); n != 3 {
+		t.Errorf("%d events are on disk", n)
+	}
+	for seq, want := range []string{"sealed {}", "sealed " + large, ""} {
+		if got, err := r.db.Log().Aside(t.Context(), int64(seq)); err != nil || string(got) != want {
+			t.Errorf("beside entry %d: %.20q, %v", seq, got, err)
+		}
+	}
+}
