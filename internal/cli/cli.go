@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -230,11 +231,15 @@ func finish(w io.Writer, err error) int {
 	return exitFailure
 }
 
+// maxError is how many characters of an error are printed.
+const maxError = 4000
+
+// printError prints an error, each part on one line. It may quote what a server wrote.
 func printError(w io.Writer, msg, hint string) {
 	line := strings.NewReplacer("\r", " ", "\n", " ")
-	fmt.Fprintf(w, "weir: error: %s\n", line.Replace(msg))
+	fmt.Fprintf(w, "weir: error: %s\n", plain.Text(line.Replace(msg), maxError))
 	if hint != "" {
-		fmt.Fprintf(w, "weir: hint: %s\n", line.Replace(hint))
+		fmt.Fprintf(w, "weir: hint: %s\n", plain.Text(line.Replace(hint), maxError))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/lint"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -128,7 +129,7 @@ func (e *Env) lintServers(ctx context.Context, t *target) ([]lint.Server, error)
 		return nil, errors.Join(failed...)
 	}
 	for _, err := range failed {
-		fmt.Fprintf(e.Stderr, "weir: warning: %v\n", err)
+		fmt.Fprintf(e.Stderr, "weir: warning: %s\n", plain.Text(err.Error(), maxError))
 	}
 	return out, nil
 }

@@ -152,7 +152,7 @@ func loginHint(err error) string {
 
 // show has a page opened in a browser, and prints where it is.
 func (e *Env) show(server, page string, noBrowser bool) error {
-	if _, err := fmt.Fprintf(e.Stderr, "To log in to %s, open this page:\n  %s\n", server, page); err != nil {
+	if _, err := fmt.Fprintf(e.Stderr, "To log in to %s, open this page:\n  %s\n", server, plain.Text(page, 0)); err != nil {
 		return err
 	}
 	if noBrowser {

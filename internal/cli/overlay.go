@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/overlay/catalogue"
 )
@@ -87,7 +88,7 @@ func listed(entries []entryReport) string {
 		if e.Draft {
 			title = strings.TrimSpace("draft, only raises " + title)
 		}
-		fmt.Fprintf(&b, "  %-20s %3d tools  %s\n", e.Name, len(e.Tools), title)
+		fmt.Fprintf(&b, "  %-20s %3d tools  %s\n", plain.Text(e.Name, maxName), len(e.Tools), plain.Text(title, maxName))
 	}
 	return b.String()
 }

@@ -309,7 +309,7 @@ func (v *pinsView) accept(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "accepted, in %s\n", v.file.Path())
+	_, err := fmt.Fprintf(w, "accepted, in %s\n", plain.Text(v.file.Path(), 0))
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,22 +147,27 @@ func reportRow(e console.Event) []string {
 
 var reportColumns = []string{"number", "time", "session", "principal", "kind", "effect", "server", "name", "rule", "message", "label"}
 
-// writeReportCSV writes the events. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+// writeReportCSV writes the events.
 func writeReportCSV(w io.Writer, r console.Report) error {
 	out := csv.NewWriter(w)
 	err := out.Write(reportColumns)
 	for _, e := range r.Events {
 		row := reportRow(e)
 		for i, cell := range row {
-			if cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
-				row[i] = "'" + cell
-			}
+			row[i] = asCell(cell)
 		}
 		err = errors.Join(err, out.Write(row))
 	}
 	out.Flush()
 	return errors.Join(err, out.Error())
 }
+
+// formula is the beginning of what a spreadsheet takes for a formula: at the start of a cell, or after what a spreadsheet of another
+// country takes for the end of one. The full-width forms count in some of them.
+var formula = regexp.MustCompile(`(^|[;|,])(\s*)([=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])`)
+
+// asCell returns text as a cell that no spreadsheet computes: an apostrophe comes before what could begin a formula.
+func asCell(text string) string { return formula.ReplaceAllString(text, "$1$2'$3") }
 
 // writeReportText writes the report as Markdown, in which what others wrote is code.
 func writeReportText(w io.Writer, r console.Report) error {

@@ -174,18 +174,21 @@ func fill(s *status.Server, g gateway.ServerStatus) {
 	}
 }
 
+// maxTold is how many characters of what a process tells are shown.
+const maxTold = 1000
+
 // printProcess writes what a process tells, for people.
 func printProcess(w io.Writer, p status.Process, now time.Time) {
 	if p.Error != "" {
-		fmt.Fprintf(w, "%d  does not answer: %s\n", p.PID, plain.Text(p.Error, 0))
+		fmt.Fprintf(w, "%d  does not answer: %s\n", p.PID, plain.Text(p.Error, maxTold))
 		return
 	}
-	fmt.Fprintf(w, "%d  %s", p.PID, plain.Text(p.Command, 0))
+	fmt.Fprintf(w, "%d  %s", p.PID, plain.Text(p.Command, maxTold))
 	if p.Config != "" {
-		fmt.Fprintf(w, " --config %s", plain.Text(p.Config, 0))
+		fmt.Fprintf(w, " --config %s", plain.Text(p.Config, maxTold))
 	}
-	fmt.Fprintf(w, ", on %s, since %s\n", plain.Text(p.Serves, 0), moment(p.Started, now))
-	fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, 0), plain.Text(p.Policy, 0), plain.Text(p.Digest, 0))
+	fmt.Fprintf(w, ", on %s, since %s\n", plain.Text(p.Serves, maxTold), moment(p.Started, now))
+	fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, maxTold), plain.Text(p.Policy, maxTold), plain.Text(p.Digest, maxTold))
 	fmt.Fprintf(w, "    hosts %d, calls %d, in flight %d, questions %d\n", p.Hosts, p.Calls, p.InFlight, p.Questions)
 	printPeople(w, p)
 	if r := p.Reload; r != nil {
@@ -199,9 +202,9 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 			if q.Place != "" {
 				place = q.Place + ": "
 			}
-			fmt.Fprintf(w, "      %s\n", plain.Text(place+q.Message, 0))
+			fmt.Fprintf(w, "      %s\n", plain.Text(place+q.Message, maxTold))
 			if q.Hint != "" {
-				fmt.Fprintf(w, "      hint: %s\n", plain.Text(q.Hint, 0))
+				fmt.Fprintf(w, "      hint: %s\n", plain.Text(q.Hint, maxTold))
 			}
 		}
 	}
@@ -210,7 +213,7 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 		width = max(width, len(s.Name))
 	}
 	for _, s := range p.Servers {
-		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain.Text(s.Name, 0), plain.Text(s.Transport, 0), plain.Text(s.Trust, 0), plain.Text(standing(s, now), 0))
+		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain.Text(s.Name, maxTold), plain.Text(s.Transport, maxTold), plain.Text(s.Trust, maxTold), plain.Text(standing(s, now), maxTold))
 	}
 }
 
@@ -222,7 +225,7 @@ func printPeople(w io.Writer, p status.Process) {
 	}
 	var parts []string
 	for _, n := range p.Notifications {
-		parts = append(parts, plain.Text(fmt.Sprintf("%s %s %d", n.Channel, n.Result, n.Count), 0))
+		parts = append(parts, plain.Text(fmt.Sprintf("%s %s %d", n.Channel, n.Result, n.Count), maxTold))
 	}
 	if len(parts) > 0 {
 		fmt.Fprintf(w, "    notifications: %s\n", strings.Join(parts, ", "))

@@ -6,6 +6,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-mcp/weir/internal/plain/plaintest"
 )
 
 // domSkeleton returns the elements that a browser has made of a page, one a line, with the names of their attributes and the values of
@@ -27,7 +29,7 @@ const domSkeleton = `(() => {
 func TestBrowserWithHostileText(t *testing.T) {
 	b := open(t, "")
 	want := map[int]string{}
-	for _, text := range append([]string{harmless}, hostile...) {
+	for _, text := range append([]string{plaintest.Harmless}, plaintest.Texts()...) {
 		s := serve(t, poisoned(text))
 		b.run(t, chromedp.Navigate(s.console.LoginLink()))
 		for i, path := range s.everywhere(text) {
@@ -38,7 +40,7 @@ func TestBrowserWithHostileText(t *testing.T) {
 			if pwned || "http://"+host != s.base || !strings.HasSuffix(title, " – Weir") {
 				t.Errorf("%.40q on %.60s: ran %v, at %s, title %q", text, path, pwned, host, title)
 			}
-			if text == harmless {
+			if text == plaintest.Harmless {
 				want[i] = dom
 			} else if len(text) < 128<<10 || !strings.HasPrefix(path, "/pins") { // too large to accept
 				if diff := cmp.Diff(strings.Split(want[i], "\n"), strings.Split(dom, "\n")); diff != "" {

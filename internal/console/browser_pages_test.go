@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -212,33 +214,32 @@ const maxPicture = 1500
 // small returns a picture that is not too high, in the 256 colours that are most frequent in it.
 func small(t *testing.T, picture []byte) []byte {
 	t.Helper()
-	whole, err := png.Decode(bytes.NewReader(picture))
+	decoded, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
 		t.Fatal(err)
 	}
-	area := whole.Bounds()
+	area := decoded.Bounds()
 	area.Max.Y = min(area.Max.Y, maxPicture)
-	often := map[color.Color]int{}
-	for y := area.Min.Y; y < area.Max.Y; y++ {
-		for x := area.Min.X; x < area.Max.X; x++ {
-			often[whole.At(x, y)]++
-		}
+	whole := image.NewRGBA(area)
+	draw.Draw(whole, area, decoded, area.Min, draw.Src)
+	often := map[color.RGBA]int{}
+	for i := 0; i < len(whole.Pix); i += 4 {
+		often[color.RGBA{whole.Pix[i], whole.Pix[i+1], whole.Pix[i+2], 255}]++
 	}
+	all := slices.SortedFunc(maps.Keys(often), func(a, b color.RGBA) int { return often[b] - often[a] })
 	var palette color.Palette
-	for c := range often {
+	for _, c := range all[:min(len(all), 256)] {
 		palette = append(palette, c)
 	}
-	slices.SortFunc(palette, func(a, b color.Color) int { return often[b] - often[a] })
-	palette = palette[:min(len(palette), 256)]
-	place := map[color.Color]uint8{}
-	for c := range often {
-		place[c] = uint8(palette.Index(c))
+	place := make(map[color.RGBA]uint8, len(all))
+	for i, c := range all {
+		if place[c] = uint8(i); i > 255 {
+			place[c] = uint8(palette.Index(c))
+		}
 	}
 	out := image.NewPaletted(area, palette)
-	for y := area.Min.Y; y < area.Max.Y; y++ {
-		for x := area.Min.X; x < area.Max.X; x++ {
-			out.SetColorIndex(x, y, place[whole.At(x, y)])
-		}
+	for i := range out.Pix {
+		out.Pix[i] = place[color.RGBA{whole.Pix[4*i], whole.Pix[4*i+1], whole.Pix[4*i+2], 255}]
 	}
 	var b bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, out); err != nil {

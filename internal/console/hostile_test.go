@@ -3,7 +3,6 @@ package console_test
 import (
 	"net/http"
 	"net/url"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,75 +13,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weir-mcp/weir/internal/console"
+	"github.com/weir-mcp/weir/internal/plain/plaintest"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
 )
-
-// harmless is a text that nothing has to be done about.
-const harmless = "plain"
 
 // poisoned is a source all of whose texts, whatever they are, are one text; but for the words that Weir itself chooses, on which
 // the shape of pages depends, and for keys of sessions, which the store bounds.
 func poisoned(text string) *fake {
 	f := &fake{}
 	key := text[:min(len(text), 1000)]
+	l := label.Label{Malicious: true, Untrusted: true, Findings: label.SetOf(text), Sensitivity: label.SetOf(label.Class(text)), Attribution: label.SetOf(text)}
 	for _, kind := range []record.Kind{record.Decision, record.Label, record.Approval, record.Declassify, record.Defect, record.Kind(text)} {
 		var e record.Event
-		poison(reflect.ValueOf(&e).Elem(), text)
-		e.Kind, e.Session, e.Phase, e.Facts = kind, key, "call", nil
+		plaintest.Fill(&e, text)
+		e.Kind, e.Session, e.Phase, e.Facts, e.Label = kind, key, "call", nil, &l
 		f.add(e)
 	}
-	var s console.Session
-	var counts console.Counts
-	poison(reflect.ValueOf(&s).Elem(), text)
-	poison(reflect.ValueOf(&counts).Elem(), text)
-	s.Key, s.Parent, s.Created, s.Seen = key, key, f.events[0].Time, f.events[len(f.events)-1].Time
-	f.sessions, f.counts = []console.Session{s}, counts
-	for _, all := range []any{&f.questions, &f.servers, &f.tools, &f.pins, &f.policies} {
-		poison(reflect.ValueOf(all).Elem(), text)
+	f.sessions = make([]console.Session, 1)
+	for _, all := range []any{&f.sessions, &f.counts, &f.questions, &f.servers, &f.tools, &f.pins, &f.policies} {
+		plaintest.Fill(all, text)
 	}
+	s := &f.sessions[0]
+	s.Key, s.Parent, s.Label, s.Created, s.Seen = key, key, l, f.events[0].Time, f.events[len(f.events)-1].Time
 	f.questions[0].ID, f.pins[0].Pins[0].ID = "Q", "P" // random, of Weir
 	f.questions[0].Expires, f.pins[0].Pins[0].TooLarge = time.Now().Add(time.Minute), false
 	return f
-}
-
-// poison sets every string in v to text, every number to 1 and every bool to true. Slices and maps get one element.
-func poison(v reflect.Value, text string) {
-	switch p := v.Addr().Interface().(type) {
-	case *time.Time:
-		*p = time.Now()
-		return
-	case *label.Label:
-		*p = label.Label{Malicious: true, Untrusted: true, Findings: label.SetOf(text), Sensitivity: label.SetOf(label.Class(text)), Attribution: label.SetOf(text)}
-		return
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(text)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(1)
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Uint8:
-		v.SetUint('1')
-	case reflect.Struct:
-		for i := range v.NumField() {
-			poison(v.Field(i), text)
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		poison(v.Elem(), text)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		poison(v.Index(0), text)
-	case reflect.Map:
-		value := reflect.New(v.Type().Elem()).Elem()
-		poison(value, text)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(reflect.ValueOf(text).Convert(v.Type().Key()), value)
-	default:
-		panic("nothing is known of poisoning " + v.Type().String())
-	}
 }
 
 // everywhere returns every page, and those that hold the text in their address.
@@ -127,7 +83,7 @@ func skeleton(page string) (out []string) {
 // and holds nothing that does not print.
 func TestHostileText(t *testing.T) {
 	want := map[string][]string{}
-	for _, text := range append([]string{harmless}, hostile...) {
+	for _, text := range append([]string{plaintest.Harmless}, plaintest.Texts()...) {
 		s := serve(t, poisoned(text))
 		s.signIn(t)
 		for i, path := range s.everywhere(text) {
@@ -137,7 +93,7 @@ func TestHostileText(t *testing.T) {
 			if resp.StatusCode != http.StatusOK {
 				t.Errorf("%s of %.40q: %s", at, text, resp.Status)
 			}
-			if text == harmless {
+			if text == plaintest.Harmless {
 				want[at] = skeleton(page)
 				continue
 			}
@@ -158,14 +114,14 @@ var allPlaces = append(slices.Clone(allPages), "more")
 
 func TestReportsHoldNoMarkupOfOthers(t *testing.T) {
 	var want []string
-	for _, text := range append([]string{harmless}, hostile...) {
+	for _, text := range append([]string{plaintest.Harmless}, plaintest.Texts()...) {
 		f := poisoned(text)
 		var b strings.Builder
 		r := console.Report{Session: text, Counts: f.counts.Figures, Events: f.events, From: time.Now(), To: time.Now()}
 		if err := console.WriteReport(&b, r); err != nil {
 			t.Fatal(err)
 		}
-		if text == harmless {
+		if text == plaintest.Harmless {
 			want = skeleton(b.String())
 			continue
 		}

@@ -261,12 +261,3 @@ func pinned() []console.PinFile {
 		{ID: "P3", Server: "web", Tool: "huge", TooLarge: true},
 	}}}
 }
-
-// hostile strings, each for every field that an attacker controls.
-var hostile = []string{
-	`<script>window.pwned=1</script>`, `"><img src=x onerror="window.pwned=1">`, `'"/><svg onload=window.pwned=1>`, `javascript:window.pwned=1`,
-	`</title></textarea></style><script>window.pwned=1</script>`, `{{.Form}}`, `<style>*{display:none}</style>`, `url(http://evil.example/x)`,
-	"\u202egnp.exe\u2066\u200b\ufeff", "a\x00b\x1b[2J\x1b]0;title\x07", `<form action=http://evil.example><button>Allow once</button></form>`,
-	`<meta http-equiv=refresh content="0;url=http://evil.example/">`, `<base href=http://evil.example/>`, `--><!--`, `]]>`, "\xff\xfe", `&lt;script&gt;`,
-	`http://evil.example/?a=b&c=d#e`, "line\nAllow this call? It changes nothing", strings.Repeat("A", 1<<20),
-}

@@ -71,6 +71,7 @@ var table = []row{
 	{"internal/oauth/oauthtest", "", "", "os os/exec", "an authorization server for tests, here and of the command line"},
 	{"internal/streamable", "internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},
 	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
+	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
 	{"detect", "", "", world, "what should not be in text"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",

@@ -120,6 +120,9 @@ func encode(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// maxText is how many characters of one text are written: what is longer is cut in the middle.
+const maxText = 4000
+
 // writeText writes one line a finding, "severity: server/subject: message (rule)", one for each detail, and one for its hint.
 func writeText(w io.Writer, f Findings) error {
 	var b strings.Builder
@@ -132,14 +135,14 @@ func writeText(w io.Writer, f Findings) error {
 			where = fmt.Sprintf("%s:%d", one.File, one.Line)
 		}
 		if where != "" {
-			where = plain.Text(where, 0) + ": "
+			where = plain.Text(where, maxText) + ": "
 		}
-		fmt.Fprintf(&b, "%s: %s%s (%s)\n", one.Severity, where, plain.Text(one.Message, 0), one.Rule)
+		fmt.Fprintf(&b, "%s: %s%s (%s)\n", one.Severity, where, plain.Text(one.Message, maxText), one.Rule)
 		for _, line := range one.Details {
-			fmt.Fprintf(&b, "  %s\n", plain.Text(line, 0))
+			fmt.Fprintf(&b, "  %s\n", plain.Text(line, maxText))
 		}
 		if one.Hint != "" {
-			fmt.Fprintf(&b, "  hint: %s\n", plain.Text(one.Hint, 0))
+			fmt.Fprintf(&b, "  hint: %s\n", plain.Text(one.Hint, maxText))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
