@@ -140,7 +140,7 @@ func TestFleet(t *testing.T) {
 			e := f.end(t)
 			h.check(t, e)
 			pairs, refused := h.checkDecisions(t, e), h.refused()
-			if len(h.all) != kind.weirs*fleetCallers*fleetCalls || pairs == 0 || len(e.effects) == 0 || refused > len(h.all)*3/4 {
+			if len(h.all) != kind.weirs*fleetCallers*fleetCalls || pairs == 0 || len(e.effects) < len(h.all)/20 {
 				t.Fatalf("%d calls, %d refused, %d effects, %d pairs", len(h.all), refused, len(e.effects), pairs)
 			}
 			t.Logf("%d calls, %d refused, %d effects; %d times a label was acknowledged by one weir before another decided",
