@@ -195,5 +195,5 @@ func (v *consoleView) Accept(ctx context.Context, id string) error {
 	if err := v.ledger.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording an acceptance: %w", err)
 	}
-	return at.accept(ctx, h)
+	return at.accept(ctx, h, v.env.shared(v.db, at.Scopes))
 }

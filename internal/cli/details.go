@@ -51,6 +51,8 @@ type pinsTold struct {
 	Mutex  string `json:"mutex"`
 	Review bool   `json:"review,omitempty"`
 	Tools  int    `json:"tools"` // that are pinned
+
+	Scopes map[string]string `json:"scopes,omitempty"` // where the pins are in the store of a fleet, by server
 }
 
 // Bounds of details, so that no server can make the rest unreadable.
@@ -115,7 +117,7 @@ func (t *teller) pinned() *pinsTold {
 		return nil
 	}
 	opts := t.locked.Options()
-	p := &pinsTold{File: absolute(t.locked.Path()), Mutex: absolute(opts.Mutex), Review: opts.Mode == pins.Review}
+	p := &pinsTold{File: absolute(t.locked.Path()), Mutex: absolute(opts.Mutex), Review: opts.Mode == pins.Review, Scopes: pinScopes(t.config)}
 	if lock, err := t.locked.Lock(); err == nil {
 		for _, tools := range lock {
 			p.Tools += len(tools)

@@ -190,12 +190,12 @@ func (f *fleet) held(ctx context.Context, id string) (pins.Held, *pinsTold, erro
 	return pins.Held{}, nil, errNotHeld
 }
 
-// accept pins a tool as it is offered.
-func (p *pinsTold) accept(ctx context.Context, h pins.Held) error {
+// accept pins a tool as it is offered, for all machines if they share what is kept.
+func (p *pinsTold) accept(ctx context.Context, h pins.Held, shared pins.Shared) error {
 	if !filepath.IsAbs(p.File) {
 		return fmt.Errorf("the file of pins is told as %s, which is no absolute path", plain.Quote(p.File, 200))
 	}
-	file, err := pins.Open(p.File, pins.Options{Mutex: p.Mutex})
+	file, err := pins.Open(p.File, pins.Options{Mutex: p.Mutex, Shared: shared})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/survey"
+	"github.com/weir-mcp/weir/store"
 )
 
 func newPins(env *Env) *cobra.Command {
@@ -40,8 +41,8 @@ reviewed like code; those of weir wrap and of other hosts' files are in the stat
 	return cmd
 }
 
-// openPins returns the pins of a configuration; nil if it wants none.
-func (e *Env) openPins(c *config.Config) (*pins.File, error) {
+// openPins returns the pins of a configuration, which a fleet shares in what it keeps; nil if it wants none.
+func (e *Env) openPins(c *config.Config, kept store.Pins) (*pins.File, error) {
 	if c.Pins.Off {
 		return nil, nil
 	}
@@ -59,7 +60,7 @@ func (e *Env) openPins(c *config.Config) (*pins.File, error) {
 	if path == "" {
 		path = filepath.Join(dir, own+".lock")
 	}
-	opts := pins.Options{Mutex: filepath.Join(dir, own+".mutex")}
+	opts := pins.Options{Mutex: filepath.Join(dir, own+".mutex"), Shared: e.shared(kept, pinScopes(c))}
 	if c.Pins.Review {
 		opts.Mode = pins.Review
 	}
@@ -96,15 +97,33 @@ type pinsView struct {
 	held []pins.Held
 	gone map[string][]string // tools that are pinned and not offered any more, by server
 	all  map[string][]string // tools that are offered, by server
+	end  func() error        // closes what a fleet shares; nil if it shares nothing
+}
+
+// Close closes what the view has open.
+func (v *pinsView) Close() error {
+	if v.end == nil {
+		return nil
+	}
+	return v.end()
 }
 
 // comparePins asks the servers for their tools and compares. Nothing is pinned.
-func (e *Env) comparePins(ctx context.Context, flags *targetFlags, args []string) (*pinsView, error) {
+func (e *Env) comparePins(ctx context.Context, flags *targetFlags, args []string) (v *pinsView, err error) {
 	t, err := flags.target(e, args)
 	if err != nil {
 		return nil, err
 	}
-	f, err := e.openPins(t.config)
+	kept, end, err := e.openSharedPins(ctx, t.config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && end != nil {
+			err = errors.Join(err, end())
+		}
+	}()
+	f, err := e.openPins(t.config, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +134,7 @@ func (e *Env) comparePins(ctx context.Context, flags *targetFlags, args []string
 	if err != nil {
 		return nil, err
 	}
-	v := &pinsView{file: f, gone: map[string][]string{}, all: map[string][]string{}}
+	v = &pinsView{file: f, end: end, gone: map[string][]string{}, all: map[string][]string{}}
 	for _, l := range e.survey(ctx, t) {
 		if l.Err != nil {
 			return nil, l.Err
@@ -225,11 +244,12 @@ which of their tools are new, changed or gone since they were accepted. Nothing 
 The exit status is 1 if a tool has changed.`,
 		Example: "  weir pins diff\n  weir pins diff --json --config weir.yaml\n  weir pins diff -- npx -y @example/server",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			v, err := env.comparePins(cmd.Context(), &flags, args)
 			if err != nil {
 				return err
 			}
+			defer func() { err = errors.Join(err, v.Close()) }()
 			if asJSON {
 				err = writeJSON(env.Stdout, map[string]any{"file": v.file.Path(), "tools": v.reports()})
 			} else {
@@ -257,11 +277,12 @@ func newPinsAccept(env *Env) *cobra.Command {
 that are gone are forgotten.`,
 		Example: "  weir pins accept\n  weir pins accept --tool mail/send_email --yes",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			v, err := env.comparePins(cmd.Context(), &flags, args)
 			if err != nil {
 				return err
 			}
+			defer func() { err = errors.Join(err, v.Close()) }()
 			if err := v.narrow(only); err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	for _, p := range slices.Concat(s.config.Warnings, s.config.ListenProblems()) {
 		log.Warn(p.String(), "hint", p.Hint)
 	}
-	if s.locked, err = e.openPins(s.config); err != nil {
+	if s.locked, err = e.openPins(s.config, kept.backend); err != nil {
 		return err
 	}
 	keys := e.keychain(s.setup)

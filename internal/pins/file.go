@@ -28,6 +28,8 @@ const (
 type Options struct {
 	Mode  Mode
 	Mutex string // a file by which processes take turns to write; "": the lock's own path with ".mutex" at the end
+
+	Shared Shared // what other machines have pinned; nil: nobody shares these pins
 }
 
 // A File is weir.lock, shared by every process that opens it. It may be used concurrently.
@@ -151,11 +153,16 @@ func (f *File) check(ctx context.Context, server string, offered map[string]Defi
 		return nil, nil, err
 	}
 	held, added := compare(lock, server, offered, f.opts.Mode)
-	if len(added) == 0 {
+	settled, err := f.settle(ctx, server, held, added)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(added)+len(settled) == 0 {
 		return held, nil, nil
 	}
 	// Another process may have pinned them meanwhile, and differently.
 	err = f.change(ctx, func(lock Lock) {
+		lock.add(server, settled)
 		held, added = compare(lock, server, offered, f.opts.Mode)
 		lock.add(server, added)
 	})
@@ -188,6 +195,9 @@ func (l Lock) add(server string, tools map[string]Definition) {
 
 // Accept pins what was held as it is offered.
 func (f *File) Accept(ctx context.Context, all []Held) error {
+	if err := f.tell(ctx, all); err != nil {
+		return err
+	}
 	return f.change(ctx, func(lock Lock) {
 		for _, h := range all {
 			lock.add(h.Server, map[string]Definition{h.Tool: h.Offered})
@@ -207,7 +217,10 @@ func (f *File) Forget(ctx context.Context, server string, offered []string) (gon
 		}
 	})
 	slices.Sort(gone)
-	return gone, err
+	if err != nil {
+		return gone, err
+	}
+	return gone, f.forget(ctx, server, gone)
 }
 
 // change has edit change a copy of the lock and puts it in the place of the file, one process at a time. A crash leaves
