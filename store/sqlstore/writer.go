@@ -1,10 +1,8 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
@@ -284,71 +282,4 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 		w.disconnect()
 	}
 	return err
-}
-
-// settle finds out whether a transaction was committed whose connection was lost over it: what it appended tells, once no
-// transaction holds the lock any more. If it was not, it returns an error that is worth another attempt.
-func (w *writer) settle(ctx context.Context, u *unit, err error) error {
-	w.disconnect()
-	if u.batch == nil {
-		return fmt.Errorf("%w: %w", errUncertain, err)
-	}
-	for attempt := range maxAttempts {
-		pause(attempt)
-		landed, asked := w.landed(ctx, &u.batch.Rows[0])
-		w.disconnect()
-		switch {
-		case asked == nil && landed:
-			return nil
-		case asked == nil:
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %w", errUncertain, err)
-}
-
-// landed reports whether the row is in the log.
-func (w *writer) landed(ctx context.Context, row *audit.Row) (landed bool, err error) {
-	if err := w.connect(ctx); err != nil {
-		return false, err
-	}
-	if _, err := w.statements.exec(ctx, w.db.dialect.begin); err != nil {
-		return false, err
-	}
-	skip := func(*sql.Rows) error { return nil }
-	if err := w.statements.query(ctx, readState+w.db.dialect.lock, skip); err != nil {
-		return false, err
-	}
-	err = w.statements.query(ctx, readLeaf, func(rows *sql.Rows) error {
-		var leaf []byte
-		err := rows.Scan(&leaf)
-		landed = bytes.Equal(leaf, row.Leaf)
-		return err
-	}, row.Seq)
-	return landed, err
-}
-
-const readLeaf = `select leaf from entry where seq = $1`
-
-func (w *writer) connect(ctx context.Context) error {
-	if w.conn != nil {
-		return nil
-	}
-	c, err := w.db.pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	w.conn, w.statements = c, &statements{db: c, prepared: map[string]*sql.Stmt{}}
-	return nil
-}
-
-// disconnect drops the connection for good.
-func (w *writer) disconnect() {
-	if w.conn == nil {
-		return
-	}
-	_ = w.statements.close()
-	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = w.conn.Close()
-	w.conn, w.statements = nil, nil
 }
