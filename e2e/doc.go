@@ -12,11 +12,16 @@
 //	npm ci --prefix e2e/node
 //	go test ./e2e -e2e
 //
-// TestCrashes kills the program at random moments and looks at what its effects, its log and its sessions say afterwards. The
-// tests of fleet_test.go do the same with two of it on one store, on PostgreSQL too if it is told where its programs are:
+// TestCrashes kills the program at random moments and looks at what its effects, its log and its sessions say afterwards.
+// TestDiskErrors does the same while system calls on its state fail, which strace makes them do; TestDiskFull needs to mount a file
+// system. Where that is not permitted they are skipped, and say that nothing was tested. The tests of fleets have two and five of
+// it on one store, on PostgreSQL too if it is told where its programs are:
 //
 //	go test ./e2e -e2e -run TestCrashes -timeout 2h -e2e.kills 1000 -e2e.within 1h
+//	go test ./e2e -e2e -run TestDiskErrors -timeout 2h -e2e.faults -1 -e2e.within 1h
 //	go test ./e2e -e2e -run TestFleet -e2e.postgres /usr/lib/postgresql/15/bin
+//
+// TestTlogTiles builds a program of others from the Go module proxy.
 //
 // The tests of soak_test.go put it under load and among servers and hosts that die, flood and do not listen; these are
 // made for the purpose and need no Node.js.
