@@ -127,6 +127,14 @@ func BenchmarkLongSession(b *testing.B) {
 		return w
 	}
 	cookies := get(c.LoginLink()).Result().Cookies()
+	b.Run("the session for the first time", func(b *testing.B) {
+		for b.Loop() {
+			v.flows = newFlows(v.db.Log())
+			if w := get("/session?key=s", cookies...); w.Code != http.StatusOK {
+				b.Fatal(w.Code, w.Body)
+			}
+		}
+	})
 	for _, page := range []string{"/", "/session?key=s", "/events", "/events?kind=label", "/events?text=nothing+such", "/policy"} {
 		b.Run(page, func(b *testing.B) {
 			for b.Loop() {

@@ -33,17 +33,19 @@ func TestBrowserWithHostileText(t *testing.T) {
 		s := serve(t, poisoned(text))
 		b.run(t, chromedp.Navigate(s.console.LoginLink()))
 		for i, path := range s.everywhere(text) {
-			var pwned bool
-			var host, title, dom string
-			b.run(t, chromedp.Navigate(s.base+path), chromedp.WaitReady("h1"), chromedp.Evaluate("window.pwned !== undefined", &pwned),
-				chromedp.Evaluate(domSkeleton, &dom), chromedp.Evaluate("location.host", &host), chromedp.Title(&title))
-			if pwned || "http://"+host != s.base || !strings.HasSuffix(title, " – Weir") {
-				t.Errorf("%.40q on %.60s: ran %v, at %s, title %q", text, path, pwned, host, title)
+			var at struct {
+				Pwned            bool
+				Host, Title, DOM string
+			}
+			b.run(t, chromedp.Navigate(s.base+path),
+				chromedp.Evaluate(`({Pwned: window.pwned !== undefined, Host: location.host, Title: document.title, DOM: `+domSkeleton+`})`, &at))
+			if at.Pwned || "http://"+at.Host != s.base || !strings.HasSuffix(at.Title, " – Weir") {
+				t.Errorf("%.40q on %.60s: ran %v, at %s, title %q", text, path, at.Pwned, at.Host, at.Title)
 			}
 			if text == plaintest.Harmless {
-				want[i] = dom
+				want[i] = at.DOM
 			} else if len(text) < 128<<10 || !strings.HasPrefix(path, "/pins") { // too large to accept
-				if diff := cmp.Diff(strings.Split(want[i], "\n"), strings.Split(dom, "\n")); diff != "" {
+				if diff := cmp.Diff(strings.Split(want[i], "\n"), strings.Split(at.DOM, "\n")); diff != "" {
 					t.Errorf("%.40q on %.60s has other elements (-harmless +hostile):\n%s", text, path, diff)
 				}
 			}

@@ -48,7 +48,7 @@ func open(t *testing.T, also string) *tab {
 	t.Cleanup(cancelAlloc)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(cancel)
-	ctx, cancelTime := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancelTime := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancelTime)
 	b := &tab{Context: ctx, also: also}
 	chromedp.ListenTarget(ctx, b.watch)

@@ -24,9 +24,20 @@
       if (to && from) to.replaceWith(document.adoptNode(from));
     }
   };
-  const source = new EventSource("/live");
-  source.onmessage = (e) => {
-    if (last !== null && last !== e.data) refresh();
-    last = e.data;
+  // A browser keeps few connections to one host, so a tab that nobody looks at has none.
+  let source = null;
+  const listen = () => {
+    if (document.hidden) {
+      source?.close();
+      source = null;
+    } else if (!source) {
+      source = new EventSource("/live");
+      source.onmessage = (e) => {
+        if (last !== null && last !== e.data) refresh();
+        last = e.data;
+      };
+    }
   };
+  document.addEventListener("visibilitychange", listen);
+  listen();
 })();
