@@ -48,7 +48,7 @@ func TestAcceptingWhatAnotherProcessHolds(t *testing.T) {
 	if at.id(&h) != at.id(&told) {
 		t.Error("the same difference has two ids")
 	}
-	if err := at.accept(t.Context(), h.Held); err != nil {
+	if err := at.accept(t.Context(), h.Held, nil); err != nil {
 		t.Fatal(err)
 	}
 	file, err := pins.Open(at.File, pins.Options{Mutex: at.Mutex})
@@ -58,7 +58,7 @@ func TestAcceptingWhatAnotherProcessHolds(t *testing.T) {
 	if held, _, err := file.Check(t.Context(), "mail", []json.RawMessage{json.RawMessage(asOffered)}); err != nil || len(held) != 0 {
 		t.Errorf("still held: %v, %v", held, err)
 	}
-	if err := at.accept(t.Context(), h.Held); err == nil {
+	if err := at.accept(t.Context(), h.Held, nil); err == nil {
 		t.Error("accepted a second time, though the pin is another now")
 	}
 }
@@ -75,7 +75,7 @@ func TestAnyChangeIsAnotherDifference(t *testing.T) {
 			t.Errorf("another %s has the same id", name)
 		}
 	}
-	if err := (&pinsTold{File: "weir.lock"}).accept(t.Context(), told.Held); err == nil {
+	if err := (&pinsTold{File: "weir.lock"}).accept(t.Context(), told.Held, nil); err == nil {
 		t.Error("accepted into a path that is relative to who knows what")
 	}
 	f := &fleet{env: &Env{Environ: []string{"HOME=" + t.TempDir()}}}

@@ -100,7 +100,7 @@ type Question struct {
 	MaySession  bool     // whether it may be accepted for the session and the destination
 }
 
-// Counts are what is counted in the events since a time.
+// Counts are what is counted: hits in the events since a time, figures in the whole log.
 type Counts struct {
 	Since     time.Time      // zero if there was no event
 	Decisions int            // that hits are counted in
