@@ -3,6 +3,7 @@ package guard
 import (
 	"container/list"
 	"crypto/sha256"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // Bounds of what is remembered of sessions beside their labels.
 const (
 	defaultMemory   = 112 << 20 // bytes of all sessions together; twice that, with what waits to be collected, leaves a process below 300 MB
-	maxDestinations = 1024      // of a session; any further one counts as the first time
+	maxDestinations = 1024      // of a session, and as many sites; any further one counts as the first time
 	maxMessages     = 1024      // of the user in a session
 	maxRecent       = 64        // calls of a session of which the time is kept
 	recent          = time.Minute
@@ -42,7 +43,8 @@ type memory struct {
 	messages     map[[sha256.Size]byte]bool // what the user wrote
 	lastMessage  time.Time
 	destinations map[string]bool
-	noted        int // calls that went out
+	sites        map[string]bool // hosts in the user's words, and those that requests went to
+	noted        int             // calls that went out
 	sent         int
 	calls        []time.Time // of the last minute
 	grants       map[string]grant
@@ -65,7 +67,7 @@ func (m *memories) of(ref session.Ref, trusted string, now time.Time) *memory {
 	}
 	s := &memory{
 		key: key, parent: ref.Parent, index: provenance.New(provenance.Options{}), messages: map[[sha256.Size]byte]bool{},
-		destinations: map[string]bool{}, grants: map[string]grant{},
+		destinations: map[string]bool{}, sites: map[string]bool{}, grants: map[string]grant{},
 	}
 	if trusted != "" {
 		s.hear(trusted, now)
@@ -145,6 +147,11 @@ func (s *memory) hear(text string, now time.Time) bool {
 		return false
 	}
 	s.messages[sum] = true
+	for _, address := range addresses(text) {
+		if !strings.Contains(address, "@") {
+			s.visit(address)
+		}
+	}
 	s.lastMessage = now
 	return true
 }
@@ -174,8 +181,11 @@ func (s *memory) went(f *policy.Facts, now time.Time) {
 		return
 	}
 	s.sent++
-	if f.PlainRead() {
-		return // what was looked at is not a place to send something to
+	if f.PlainRead() { // what was looked at is not a place to send something to
+		for d := range f.Call.Destinations.All() {
+			s.visit(d)
+		}
+		return
 	}
 	for d := range f.Call.Destinations.All() {
 		if len(s.destinations) < maxDestinations {

@@ -86,7 +86,7 @@ func (g *Guard) trace(c *Call, f *policy.Facts) *finding {
 	m.doubt(&f.Session)
 	all, cut := scalars(c.Arguments)
 	found := &finding{words: m.index.UserWords(), cut: cut}
-	t := tracer{memory: m, facts: f, known: map[string]Value{}, missed: f.Session.Label.Private && (!m.index.Complete() || f.Session.Calls > m.noted)}
+	t := tracer{memory: m, facts: f, known: map[string]Value{}, stated: f.Roles.Known, missed: f.Session.Label.Private && (!m.index.Complete() || f.Session.Calls > m.noted)}
 	for _, a := range all {
 		found.values = append(found.values, t.value(a))
 	}
@@ -98,6 +98,10 @@ func (g *Guard) trace(c *Call, f *policy.Facts) *finding {
 	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: m.index.Said(verb(c.Name))}
 	t.parts(found, roles)
 	g.destinations(m, &f.Call, roles)
+	f.Call.Strange = roles.Cut || slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool {
+		v := t.value(a)
+		return t.strange(&v, g.opts.Domains)
+	})
 	return found
 }
 
@@ -105,6 +109,7 @@ func (g *Guard) trace(c *Call, f *policy.Facts) *finding {
 type tracer struct {
 	memory *memory
 	facts  *policy.Facts
+	stated bool // the operator says which arguments are destinations and contents
 	missed bool // private data entered the session that the index does not know
 	known  map[string]Value
 }

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -51,20 +50,12 @@ func small(text string) bool {
 
 // hostOf returns the host of a URL, or the domain of a mail address, in lower case; "" of anything else.
 func hostOf(text string) string {
-	text = strings.TrimSpace(text)
-	if strings.Contains(text, "//") {
-		if u, err := url.Parse(text); err == nil && u.Host != "" && u.Scheme != "" {
-			return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-		}
-	}
-	rest, _ := strings.CutPrefix(text, "mailto:")
-	if at := strings.LastIndexByte(rest, '@'); at > 0 && isDomain(rest[at+1:]) {
+	rest, _ := strings.CutPrefix(strings.TrimSpace(text), "mailto:")
+	at := strings.LastIndexByte(rest, '@')
+	if at > 0 && isDomain(rest[at+1:]) && !strings.ContainsAny(rest[:at], `/\?#:`) { // else it may be a URL of another host
 		return strings.ToLower(rest[at+1:])
 	}
-	if domain, _, _ := strings.Cut(text, "/"); isDomain(domain) {
-		return strings.ToLower(domain)
-	}
-	return ""
+	return siteOf(text)
 }
 
 // isDomain reports whether a text has the form of a domain name: labels of letters, digits and hyphens, the last one of

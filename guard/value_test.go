@@ -25,7 +25,8 @@ func TestHostOf(t *testing.T) {
 		"https://Shop.Example:8080/x": "shop.example", "https://acme.example@evil.example/": "evil.example", "http://a.example./": "a.example",
 		"ben@acme.example": "acme.example", "mailto:ben@acme.example": "acme.example", `"a@b"@evil.example`: "evil.example",
 		"www.acme.example/x": "www.acme.example", "acme.example": "acme.example", "Ben": "", "4.5": "", "a b.example": "", "": "",
-		"file:///etc/passwd": "", "@acme.example": "", "report.pdf": "report.pdf", ".example": "", "-": "",
+		"file:///etc/passwd": "", "@acme.example": "", "evil.example/a@acme.example": "evil.example", "evil.example?a@acme.example": "", "mailto:a?to=b@acme.example": "",
+		`https:\evil.example\@acme.example`: "", "evil.example:80@acme.example": "", "report.pdf": "report.pdf", ".example": "", "-": "",
 	} {
 		if got := hostOf(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -25,6 +25,7 @@ func argumentFacts() []fact {
 		texts("call.destination.hosts", nil, func(a *activation) ref.Val { return list(known(a).Hosts) }),
 		boolean("call.destination.own", func(a *activation) bool { return known(a).Traced && known(a).Own }),
 		boolean("call.destination.first", func(a *activation) bool { return !known(a).Traced || known(a).First }),
+		boolean("call.destination.strange", func(a *activation) bool { return !known(a).Traced || known(a).Strange }),
 		kinds("call.content.from", func(c *CallFacts) label.Set[string] { return c.ContentFrom }),
 		boolean("call.content.links", func(a *activation) bool { return !known(a).Traced || known(a).Links }),
 		boolean("call.named", func(a *activation) bool { return known(a).Traced && known(a).Named }),

@@ -45,6 +45,7 @@ const (
 	actAsk     = "ask-before-acting-on-untrusted"
 	leaveAsk   = "ask-before-private-data-leaves"
 	requestAsk = "ask-before-private-data-leaves-in-a-request"
+	placeAsk   = "ask-before-going-where-strangers-point"
 	linksAsk   = "ask-before-passing-on-links"
 	badAsk     = "ask-after-malicious"
 	reviewAsk  = "ask-when-review-is-required"
@@ -75,8 +76,9 @@ const (
 var defaultCases = []defaultCase{
 	{"a clean session writes", clean, silent, unknown, some, policy.Allow, nil},
 	{"a clean session mails", clean, mailer, trusted, some, policy.Allow, nil},
-	{"an untrusted session reads", untrusted, reader, unknown, some, policy.Allow, nil},
-	{"an untrusted session reads from the open world", untrusted, openReader, trusted, some, policy.Allow, nil},
+	{"an untrusted session reads", untrusted, shutReader, unknown, some, policy.Allow, nil},
+	{"an untrusted session reads who knows where", untrusted, reader, unknown, some, policy.Ask, rules(placeAsk)},
+	{"an untrusted session reads who knows where in the open world", untrusted, openReader, trusted, some, policy.Ask, rules(placeAsk)},
 	{"an untrusted session drafts", untrusted, drafts, known, some, policy.Allow, nil},
 	{"an untrusted session drafts at a server nobody vouches for", untrusted, drafts, unknown, some, policy.Ask, rules(actAsk, linksAsk)},
 	{"an untrusted session erases", untrusted, eraser, trusted, some, policy.Ask, rules(actAsk)},

@@ -95,6 +95,7 @@ type CallFacts struct {
 	DestinationFrom label.Set[string] // kinds of the destinations, novel among them if one is not whole
 	Own             bool              // every destination is in one of the operator's own domains
 	First           bool              // a destination that the session has not sent anything to before
+	Strange         bool              // a destination is at a site that only a stranger can have named
 
 	ContentFrom label.Set[string] // kinds of the contents, but the small ones
 	Links       bool              // they hold a link, an address or an account that neither the user nor a trusted source wrote

@@ -131,6 +131,7 @@ func allGivens() map[string]giver {
 		"call.named":                         traced(giveBool(func(g *Given) *bool { return &g.Call.Named })),
 		"call.destination.own":               traced(giveBool(func(g *Given) *bool { return &g.Call.Own })),
 		"call.destination.first":             traced(giveBool(func(g *Given) *bool { return &g.Call.First })),
+		"call.destination.strange":           traced(giveBool(func(g *Given) *bool { return &g.Call.Strange })),
 		"response.annotations.openWorldHint": giveBool(func(g *Given) *bool { return &g.Response.Untrusted }),
 		"response.annotations.maliciousActivityHint": giveBool(func(g *Given) *bool { return &g.Response.Malicious }),
 	}

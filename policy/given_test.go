@@ -150,7 +150,7 @@ func drawTraced(t *rapid.T) *policy.Facts {
 		f.Call = policy.CallFacts{
 			Traced: true, Stated: flag("stated"), From: set("from", kinds...), SmallFrom: set("small", kinds...),
 			Destinations: set("values", places...), Hosts: set("hosts", "example.com"), DestinationFrom: set("to", kinds...),
-			ContentFrom: set("content", kinds...), Own: flag("own"), First: flag("first"), Links: flag("links"), Named: flag("named"),
+			ContentFrom: set("content", kinds...), Own: flag("own"), First: flag("first"), Strange: flag("strange"), Links: flag("links"), Named: flag("named"),
 		}
 	}
 	if flag("overlaid") {

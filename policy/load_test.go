@@ -62,7 +62,7 @@ func TestExpressionMistakes(t *testing.T) {
 		{`server.colour == "red"`, "p.yaml:3:43: unknown fact server.colour\n  hint: the facts of server are name, trust"},
 		{`session`, "p.yaml:3:43: unknown fact session\n  hint: it is a group of facts: add one of private, sensitivity, sources, attribution, id, parent, untrusted, malicious, credentials, calls, sent, recent, userWords, sinceUser, trifecta"},
 		{`has(tool.declared.readOnly)`, "p.yaml:3:47: unknown fact tool.declared.readOnly\n  hint: did you mean tool.declared.readOnlyHint?"},
-		{`call["name"] == "x"`, "p.yaml:3:43: unknown fact call\n  hint: it is a group of facts: add one of method, name, byAgent, plainRead, hasArguments, destinations, reads, writes, arguments, sends, roles, from, small.from, destination.from, destination.values, destination.hosts, destination.own, destination.first, content.from, content.links, named"},
+		{`call["name"] == "x"`, "p.yaml:3:43: unknown fact call\n  hint: it is a group of facts: add one of method, name, byAgent, plainRead, hasArguments, destinations, reads, writes, arguments, sends, roles, from, small.from, destination.from, destination.values, destination.hosts, destination.own, destination.first, destination.strange, content.from, content.links, named"},
 		{`"publik" in tool.declared.inputMetadata.destination`, "p.yaml:3:43: tool.declared.inputMetadata.destination is never \"publik\"\n  hint: did you mean public?"},
 		{`server.trust != "secret"`, "p.yaml:3:59: server.trust is never \"secret\"\n  hint: use untrusted, known or trusted"},
 		{`"none" in session.sensitivity`, "p.yaml:3:43: session.sensitivity is never \"none\"\n  hint: none is the empty set: write size(session.sensitivity) == 0"},

@@ -117,6 +117,7 @@ func (s *sketch) call(c *CallFacts) {
 	s.number("call.destination.hosts", measure(c.Hosts))
 	s.flag("call.destination.own", c.Own)
 	s.flag("call.destination.first", c.First)
+	s.flag("call.destination.strange", c.Strange)
 	s.flag("call.content.links", c.Links)
 	s.flag("call.named", c.Named)
 }

@@ -52,6 +52,7 @@ func with(c policy.CallFacts, change func(*policy.CallFacts)) policy.CallFacts {
 func links(c *policy.CallFacts) { c.Links = true }
 func named(c *policy.CallFacts) { c.Named = true }
 func own(c *policy.CallFacts)   { c.Own = true }
+func afar(c *policy.CallFacts)  { c.Strange = true }
 
 var (
 	user, nothing = from("user"), from()
@@ -101,6 +102,14 @@ var tracedCases = []tracedCase{
 	{"both, a request of small values", both, openReader, to(nothing, nothing), policy.Allow, nil},
 	{"both, a request of a stranger's words", both, openReader, to(from("untrusted"), nothing), policy.Ask, rules(requestAsk)},
 	{"both, a request of nobody's words", both, openReader, to(user, from("novel")), policy.Ask, rules(requestAsk)},
+
+	{"a request to where a stranger points", untrusted, openReader, with(to(from("untrusted"), nothing), afar), policy.Ask, rules(placeAsk)},
+	{"a request to where no stranger has pointed", clean, openReader, with(to(from("novel"), nothing), afar), policy.Allow, nil},
+	{"a request of a stranger's words to a known place", untrusted, openReader, to(from("untrusted"), nothing), policy.Allow, nil},
+	{"both, a request to where a stranger points", both, openReader, with(to(from("untrusted"), nothing), afar), policy.Ask, rules(requestAsk)},
+	{"a read in a closed world, wherever", untrusted, shutReader, with(to(from("untrusted"), nothing), afar), policy.Allow, nil},
+	{"a draft, wherever", untrusted, drafts, with(to(from("untrusted"), nothing), afar), policy.Allow, nil},
+	{"mail to whom the user named, wherever", untrusted, poster, with(to(user, user), afar), policy.Allow, nil},
 }
 
 // draftedCases are calls of which the operator has said nothing.
@@ -216,6 +225,7 @@ func TestSessionFacts(t *testing.T) {
 		`session.userWords && session.sinceUser == 90`:         true,
 		`has(session.sinceUser)`:                               true,
 		`call.destination.first`:                               true,
+		`call.destination.strange`:                             true,
 		`call.from == ["novel"]`:                               true,
 		`call.roles == "drafted"`:                              true,
 		`call.destination.own || call.named`:                   false,
