@@ -146,7 +146,7 @@ func (w *way) openTrusted(ctx context.Context, dir, profile string) error {
 	if err != nil {
 		return err
 	}
-	config := filepath.Join(dir, "trusted.json")
+	config := filepath.Join(dir, w.name+".json")
 	text := fmt.Appendf(nil, `{"version":1,"servers":{"bench":{"command":%q,"args":[%q,"",%q],"trust":"trusted"}}}`,
 		self, roleArgument, roleServer)
 	if err := os.WriteFile(config, text, 0o600); err != nil {
@@ -180,7 +180,7 @@ func (w *way) openHTTP(ctx context.Context, dir, profile string) error {
 	case relay:
 		p, err = w.start(ctx, true, []string{roleArgument, profile, roleHTTPRelay, p.url})
 	case weirOff, weirOn:
-		config := filepath.Join(dir, "servers.json")
+		config := filepath.Join(dir, w.name+".json") // of its own: what is written later would be taken over
 		servers := fmt.Appendf(nil, `{"mcpServers":{"bench":{"type":"http","url":%q}}}`, p.url)
 		if err := os.WriteFile(config, servers, 0o600); err != nil {
 			return err
