@@ -34,6 +34,7 @@ var helpers = []helper{
 	{name: "email.domain", one: text(EmailDomain), typ: cel.StringType},
 	{name: "host.within", two: truthOfTwo(HostWithin), typ: cel.BoolType},
 	{name: "path.ext", one: text(PathExt), typ: cel.StringType},
+	{name: "path.plain", one: truth(PathPlain), typ: cel.BoolType},
 	{name: "path.under", two: truthOfTwo(PathUnder), typ: cel.BoolType},
 	{name: "shell.command", one: text(ShellCommand), typ: cel.StringType},
 	{name: "sql.readOnly", one: truth(SQLReadOnly), typ: cel.BoolType},

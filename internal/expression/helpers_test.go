@@ -29,6 +29,27 @@ func TestPathUnder(t *testing.T) {
 	}
 }
 
+func TestPathPlain(t *testing.T) {
+	for want, paths := range map[bool][]string{
+		true: {
+			"notes.txt", "./notes.txt", "/home/ann/repo/report.md", "/tmp/x/001/notes.txt", "~/work/a.csv", `C:\Users\ann\a.docx`, "src/main.go", "a b/ü.txt",
+			"README", "lib/x.py", "etc/notes.txt", "work/hosts.md",
+		},
+		false: {
+			"", "/", "~", ".", "..", "../a.txt", "a/../b.txt", ".bashrc", "/home/ann/.ssh/authorized_keys", "repo/.git/hooks/pre-commit", "repo/.cursor/mcp.json",
+			".vscode/settings.json", "/etc/cron.d/x", `C:\Windows\x.txt`, `c:/windows/x.txt`, "/usr/local/x.txt", "a.sh", "A.SH", `a\b.Bat`, "Makefile", "x/MAKEFILE",
+			"package.json", "AGENTS.md", "CLAUDE.md", "weir.yaml", "a.txt\x00.sh", "a.txt ", "a.txt.", "a.txt::$DATA", "a\u202etxt.sh", "a\n", "C:x/../a.sh",
+			"/home/ann/bin/tool", "node_modules/x/index.js", "x/Startup/a.txt", "~root/a.txt", "$HOME/a.txt", "%APPDATA%/a.txt", "a/*.txt", "PROGRA~1/x.txt",
+		},
+	} {
+		for _, p := range paths {
+			if got := expression.PathPlain(p); got != want {
+				t.Errorf("%q: %v, want %v", p, got, want)
+			}
+		}
+	}
+}
+
 func TestTexts(t *testing.T) {
 	for name, c := range map[string]struct {
 		f     func(string) string
