@@ -32,7 +32,7 @@ func TestPathUnder(t *testing.T) {
 func TestPathPlain(t *testing.T) {
 	for want, paths := range map[bool][]string{
 		true: {
-			"notes.txt", "./notes.txt", "/home/ann/repo/report.md", "/tmp/x/001/notes.txt", "~/work/a.csv", `C:\Users\ann\a.docx`, "src/main.go", "a b/ü.txt",
+			"notes.txt", "./notes.txt", "/home/ann/repo/report.md", "/tmp/x/001/notes.txt", "~/texts/a.csv", `C:\Users\ann\a.docx`, "src/main.go", "a b/ü.txt",
 			"README", "lib/x.py", "etc/notes.txt", "work/hosts.md",
 		},
 		false: {
