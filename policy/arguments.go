@@ -32,11 +32,11 @@ func argumentFacts() []fact {
 	}
 }
 
-// kinds is a set of kinds of provenance. What was not traced is nobody's.
+// kinds is a set of kinds of provenance. What was not traced may be everything that is worse than what a rule asks for.
 func kinds(name string, get func(*CallFacts) label.Set[string]) fact {
 	return texts(name, kindNames, func(a *activation) ref.Val {
 		if !a.facts.Call.Traced {
-			return list(label.SetOf("novel"))
+			return list(label.SetOf("novel", "private", "untrusted"))
 		}
 		return list(get(&a.facts.Call))
 	})

@@ -132,6 +132,7 @@ var answerCases = []struct {
 }{
 	{"a clean session's model answers", sampling, clean, silent, policy.Allow, nil},
 	{"an untrusted session's model answers", sampling, untrusted, mailer, policy.Allow, nil},
+	{"an untrusted session's model answers among colleagues", sampling, untrusted, mover, policy.Allow, nil},
 	{"a private session's model answers", sampling, private, silent, policy.Ask, rules(leaveAsk)},
 	{"a private session's model answers a closed world", sampling, both, drafts, policy.Allow, nil},
 	{"a model that has seen credentials answers", sampling, credentials, silent, policy.Ask, rules(credAsk, leaveAsk)},

@@ -9,7 +9,10 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-const destroyAsk = "ask-before-destroying-unasked"
+const (
+	destroyAsk = "ask-before-destroying-unasked"
+	changeAsk  = "ask-before-changing-what-strangers-name"
+)
 
 // A tracedCase is a call of which the operator has said what its arguments are for, and where they come from.
 type tracedCase struct {
@@ -57,6 +60,8 @@ func afar(c *policy.CallFacts)  { c.Strange = true }
 var (
 	user, nothing = from("user"), from()
 	remover       = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Irreversible)}
+	mover         = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Consequential)}
+	setter        = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Benign)}
 	overwriter    = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Consequential)}
 )
 
@@ -97,6 +102,17 @@ var tracedCases = []tracedCase{
 	{"undestructive, and not to be undone", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Irreversible)}, to(user, nothing), policy.Allow, nil},
 	{"a read that calls itself destructive", untrusted, contract.Contract{ReadOnly: contract.Yes, Destructive: contract.Yes, OpenWorld: contract.No, Outcomes: contract.Possible(contract.Irreversible)}, to(user, nothing), policy.Allow, nil},
 
+	{"a change of what a stranger named", untrusted, mover, to(from("untrusted", "user"), nothing), policy.Ask, rules(changeAsk)},
+	{"a change of what the agent named", untrusted, mover, to(from("novel", "user"), from("untrusted")), policy.Allow, nil},
+	{"a change of what the user named", untrusted, mover, to(user, from("untrusted")), policy.Allow, nil},
+	{"a change of what a trusted source named", untrusted, mover, to(from("trusted"), from("untrusted")), policy.Allow, nil},
+	{"a change in a clean session", clean, mover, to(from("untrusted"), nothing), policy.Allow, nil},
+	{"a change of no consequence", untrusted, setter, to(from("untrusted"), nothing), policy.Allow, nil},
+	{"a read that calls itself a change", untrusted, contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No, Outcomes: contract.Possible(contract.Consequential)}, to(from("untrusted"), nothing), policy.Allow, nil},
+	{"a change that may be final, of what a stranger named", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Consequential, contract.Irreversible)}, to(from("untrusted"), nothing), policy.Ask, rules(actAsk)},
+	{"a change for nobody else, of what a stranger named", untrusted, overwriter, to(from("untrusted"), nothing), policy.Allow, nil},
+	{"a public change of what a stranger named", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal, contract.Public), Outcomes: contract.Possible(contract.Consequential)}, to(from("untrusted"), nothing), policy.Ask, rules(actAsk)},
+
 	{"both, a request of the user's words", both, openReader, to(user, nothing), policy.Allow, nil},
 	{"both, a request of trusted words", both, openReader, to(from("trusted"), user), policy.Allow, nil},
 	{"both, a request of small values", both, openReader, to(nothing, nothing), policy.Allow, nil},
@@ -123,6 +139,7 @@ var draftedCases = []tracedCase{
 
 // typedCases are what a person types for a server, of which the operator has said what is what.
 var typedCases = []tracedCase{
+	{"a person agrees to a change", untrusted, mover, to(from("untrusted"), nothing), policy.Allow, nil},
 	{"a person agrees to destroy", untrusted, remover, to(user, nothing), policy.Allow, nil},
 	{"a person types a link", untrusted, poster, with(to(user, from("untrusted")), links), policy.Allow, nil},
 }
@@ -226,7 +243,7 @@ func TestSessionFacts(t *testing.T) {
 		`has(session.sinceUser)`:                               true,
 		`call.destination.first`:                               true,
 		`call.destination.strange`:                             true,
-		`call.from == ["novel"]`:                               true,
+		`call.from == ["novel", "private", "untrusted"]`:       true,
 		`call.roles == "drafted"`:                              true,
 		`call.destination.own || call.named`:                   false,
 		`call.content.links`:                                   true,

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -208,9 +209,11 @@ func TestHTTPSessionGone(t *testing.T) {
 		{"no session, nobody's error", "", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"},"id":null}`, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			deleted := false
+			var deleted atomic.Bool
 			s := &webServer{session: test.session, get: func(_ http.ResponseWriter, r *http.Request) {
-				deleted = deleted || r.Method == http.MethodDelete
+				if r.Method == http.MethodDelete {
+					deleted.Store(true)
+				}
 			}}
 			s.do = func(w http.ResponseWriter, _ *http.Request, m *rpc.Message) {
 				w.WriteHeader(http.StatusNotFound)
@@ -229,8 +232,8 @@ func TestHTTPSessionGone(t *testing.T) {
 			if err := conn.Close(); err != nil {
 				t.Error(err)
 			}
-			if want := test.session != "" && !test.gone; deleted != want {
-				t.Errorf("session deleted: %t, want %t", deleted, want)
+			if want := test.session != "" && !test.gone; deleted.Load() != want {
+				t.Errorf("session deleted: %t, want %t", deleted.Load(), want)
 			}
 		})
 	}
