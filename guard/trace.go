@@ -124,9 +124,29 @@ func (t *tracer) value(a policy.Argument) Value {
 	if t.missed && got.From&provenance.Novel != 0 {
 		got.From |= provenance.Private
 	}
+	if echoes(got) {
+		got.From = got.From&^provenance.Untrusted | provenance.Novel
+	}
 	v := Value{Argument: a, From: got.From, Whole: got.Whole, Matches: got.Matches}
 	t.known[a.Text] = v
 	return v
+}
+
+// sentAlong ends the URI of what an agent gave to a tool of that URI, which no tool's own URI does.
+const sentAlong = "?arguments"
+
+// echoes reports whether all that is a stranger's in a value is known from calls that the agent made itself: then it is
+// nobody's, as it was at first.
+func echoes(got provenance.Trace) bool {
+	if got.From&provenance.Untrusted == 0 || len(got.Matches) == 0 || len(got.Matches) >= provenance.MaxMatches {
+		return false
+	}
+	for _, m := range got.Matches {
+		if m.Source.Kinds&provenance.Untrusted != 0 && !strings.HasSuffix(m.Source.URI, sentAlong) {
+			return false
+		}
+	}
+	return true
 }
 
 // parts joins the kinds of the values by the parts that they play. What the operator does not name is content: an agent chose
@@ -247,7 +267,7 @@ func (g *Guard) left(c *Call, f *policy.Facts, found *finding) {
 		if found.cut { // what was not looked at cannot be told again
 			m.index.Doubt()
 		}
-		source := provenance.Source{URI: c.URI() + "?arguments", Kinds: provenance.Untrusted}
+		source := provenance.Source{URI: c.URI() + sentAlong, Kinds: provenance.Untrusted}
 		for _, v := range found.values {
 			known := v.Whole && v.From&(provenance.Novel|provenance.User|provenance.Trusted) == 0
 			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !known && !isScalar(v.Text) {

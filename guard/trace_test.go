@@ -137,7 +137,7 @@ func TestNothingIsLaundered(t *testing.T) {
 	for text, want := range map[string]provenance.Kinds{
 		"Quiet Garden Inn":                          provenance.Trusted,
 		"Harbour View Lodge":                        provenance.Untrusted,
-		"reworded as the Lodge with a Harbour View": provenance.Untrusted,
+		"reworded as the Lodge with a Harbour View": provenance.Novel,
 	} {
 		arguments, _ := json.Marshal(map[string]string{"to": "x", "body": text})
 		v := f.g.Before(t.Context(), stated(t, "mail", string(arguments), ""))

@@ -138,13 +138,15 @@ type Options struct {
 	Text int // bytes of text to keep; zero: 16 MiB. The table takes as much again.
 }
 
+// MaxMatches is how many matches a Trace has at most; there may be more.
+const MaxMatches = 16
+
 // Bounds of an Index that no option changes.
 const (
 	defaultText = 16 << 20
 	leastText   = 4 << 10
 	maxUser     = 64 << 10 // bytes of the user's words
 	maxValue    = 64 << 10 // bytes of a value that are traced; the rest is Novel
-	maxMatches  = 16       // of a Trace
 	maxSources  = 1 << 16
 )
 

@@ -21,7 +21,7 @@ func (x *Index) Trace(text string) Trace {
 	if cut {
 		t.From, t.Whole = t.From|Novel, false
 	}
-	t.Matches = t.Matches[:min(len(t.Matches), maxMatches)]
+	t.Matches = t.Matches[:min(len(t.Matches), MaxMatches)]
 	return t
 }
 
@@ -46,7 +46,7 @@ func (x *Index) tile(v *value, how How) Trace {
 		}
 		t.From |= p.kinds
 		t.Whole = p.start == 0 && p.end == len(v.norm) && v.isAll(p)
-		if len(t.Matches) < maxMatches {
+		if len(t.Matches) < MaxMatches {
 			t.Matches = append(t.Matches, p.match(how))
 		}
 		i = p.end
