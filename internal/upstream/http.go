@@ -77,12 +77,18 @@ func (s *streamable) Write(ctx context.Context, m *rpc.Message) error {
 
 // reason makes the best of an error of a request.
 func (s *streamable) reason(ctx context.Context, err error) error {
+	return posted(ctx, s.life, err)
+}
+
+// posted says what became of a message whose request ended with err, to a caller that waits until ctx ends, over a connection that
+// lives until life does.
+func posted(ctx, life context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case s.life.Err() != nil:
+	case life.Err() != nil:
 		return ErrClosed
 	}
 	if said := authFailure(err); said != nil {

@@ -107,18 +107,7 @@ func (s *sse) Write(ctx context.Context, m *rpc.Message) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	err := s.send(bound, m)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case s.life.Err() != nil:
-		return ErrClosed
-	}
-	if said := authFailure(err); said != nil {
-		return said
-	}
-	return fmt.Errorf("posting message: %w", err)
+	return posted(ctx, s.life, err)
 }
 
 func (s *sse) send(ctx context.Context, m *rpc.Message) error {
