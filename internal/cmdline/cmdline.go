@@ -1,0 +1,229 @@
+// Package cmdline reads command lines of a shell: which program a line runs with which words, and whether it only reads.
+//
+// A line is read as a POSIX shell and as Bash read it (mvdan.cc/sh), and it has to be one simple command with literal words. [ReadOnly]
+// also wants a line that cmd.exe and PowerShell cannot read as more than that one command, as nobody knows which shell a
+// server starts, and takes commands and their options from a list.
+package cmdline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const maxLine = 8 << 10 // bytes
+
+// Words returns the words of a line that is one simple command of literal words, without their quotes. It is not ok for
+// anything else: operators, redirections, expansions, patterns, escapes, assignments before the command, comments, keywords.
+func Words(line string) (words []string, ok bool) {
+	line = strings.Trim(line, " \t\n")
+	if line == "" || len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unreadable) {
+		return nil, false
+	}
+	for _, variant := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
+		read, ok := simple(line, variant)
+		if !ok || words != nil && !slices.Equal(words, read) {
+			return nil, false
+		}
+		words = read
+	}
+	if words[0] == "" || strings.Contains(words[0], "=") {
+		return nil, false
+	}
+	return words, true
+}
+
+// unreadable reports whether a character is one that shells drop, end a line at, expand or run, even inside of quotes.
+func unreadable(r rune) bool {
+	return r != '\t' && !unicode.IsPrint(r) || strings.ContainsRune("\\`$!", r)
+}
+
+// simple returns the words of the only command in the line.
+func simple(line string, variant syntax.LangVariant) ([]string, bool) {
+	file, err := syntax.NewParser(syntax.Variant(variant), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")
+	if err != nil || len(file.Stmts) != 1 || len(file.Last) > 0 {
+		return nil, false
+	}
+	s := file.Stmts[0]
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || s.Semicolon.IsValid() || len(s.Redirs) > 0 || len(s.Comments) > 0 ||
+		len(call.Assigns) > 0 || len(call.Args) == 0 {
+		return nil, false
+	}
+	words := make([]string, len(call.Args))
+	for i, arg := range call.Args {
+		if words[i], ok = literal(arg); !ok {
+			return nil, false
+		}
+	}
+	return words, true
+}
+
+// literal returns a word that stands for itself.
+func literal(word *syntax.Word) (string, bool) {
+	var all strings.Builder
+	for _, part := range word.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			if strings.ContainsAny(part.Value, "*?[]{}~^") {
+				return "", false
+			}
+			all.WriteString(part.Value)
+		case *syntax.SglQuoted:
+			all.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range part.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok {
+					return "", false
+				}
+				all.WriteString(lit.Value)
+			}
+		default:
+			return "", false
+		}
+	}
+	return all.String(), true
+}
+
+// ReadOnly reports whether the line is a command that only reads, in a POSIX shell, in cmd.exe and in PowerShell.
+func ReadOnly(line string) bool {
+	_, ok := reading(line)
+	return ok
+}
+
+// Reads returns the words of a command that only reads and that may be names of files whose contents it shows. It is not ok for any
+// other line, nor where the contents of files are shown that the line does not name.
+func Reads(line string) (operands []string, ok bool) {
+	r, ok := reading(line)
+	if !ok {
+		return nil, false
+	}
+	switch shows := r.shows(); {
+	case shows == unnamed:
+		return nil, false
+	case shows == nothing: // but PowerShell lists variables as ls env:
+		return nil, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ":") })
+	case r.command.script || r.command.needle:
+		r.operands = r.operands[1:]
+	}
+	// PowerShell takes a word with commas for several.
+	return r.operands, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ",") })
+}
+
+// A read is a line of which the command and its options are on the list.
+type read struct {
+	command  command
+	options  []string
+	operands []string
+}
+
+// shows says what the line shows of files, by its options.
+func (r read) shows() shown {
+	c := r.command
+	has := func(set map[string]bool, letters string) bool {
+		return slices.ContainsFunc(r.options, func(o string) bool {
+			name, _, _ := strings.Cut(o, "=")
+			short := len(o) > 1 && o[1] != '-'
+			return set[name] || short && (set[o[:2]] || strings.ContainsAny(o, letters))
+		})
+	}
+	switch {
+	case c.needle && len(r.operands) > 1 && !has(words("-e --recursive"), "erR"):
+		return named
+	case c.patch != nil && !has(c.patch, "p") && (c.brief == nil || has(c.brief, "")):
+		return nothing
+	}
+	return c.shows
+}
+
+func reading(line string) (read, bool) {
+	words, ok := Words(line)
+	if !ok || !sameForWindows(line) {
+		return read{}, false
+	}
+	c, ok := commands[words[0]]
+	words = words[1:]
+	if ok && c.verbs != nil {
+		if len(words) == 0 {
+			return read{}, false
+		}
+		c, ok = c.verbs[words[0]], c.verbs[words[0]].known
+		words = words[1:]
+	}
+	if !ok {
+		return read{}, false
+	}
+	operands, ok := c.accepts(words)
+	options := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, "-") })
+	return read{c, options, operands}, ok
+}
+
+// sameForWindows reports whether cmd.exe and PowerShell take nothing in the line for an operator or a variable. In cmd.exe single quotes
+// are characters like others. Two slashes name another host there.
+func sameForWindows(line string) bool {
+	if strings.ContainsAny(line, "%^@\t") || strings.Contains(line, "//") || strings.ContainsAny(line, "'") && strings.ContainsAny(line, `"`) {
+		return false
+	}
+	double := false
+	for _, r := range line {
+		switch {
+		case r == '"':
+			double = !double
+		case !double && strings.ContainsRune("&|<>;(){}", r):
+			return false
+		}
+	}
+	return true
+}
+
+// accepts reports whether all options are on the command's list, and returns its operands.
+func (c command) accepts(words []string) (operands []string, ok bool) {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		name, _, joined := strings.Cut(w, "=")
+		switch {
+		case w == "--":
+			operands = append(operands, words[i+1:]...)
+			return operands, c.takes(operands)
+		case w == "-" || len(w) > 1 && w[0] == '+' && !c.plus:
+			return nil, false
+		case w[0:min(1, len(w))] != "-":
+			operands = append(operands, w)
+		case c.long[w] || joined && c.valued[name] && (!c.apart || strings.HasPrefix(w, "--")):
+		case c.valued[w]:
+			if i++; i == len(words) {
+				return nil, false
+			}
+		case strings.HasPrefix(w, "--") || c.whole:
+			return nil, false
+		case strings.Trim(w[1:], c.letters) == "":
+		case len(w) > 2 && c.valued[w[:2]] && !c.apart:
+		case strings.Trim(w[1:], "0123456789") == "" && c.count:
+		default:
+			return nil, false
+		}
+	}
+	return operands, c.takes(operands)
+}
+
+func (c command) takes(operands []string) bool {
+	switch {
+	case c.operands >= 0 && len(operands) > c.operands, len(operands) < c.least:
+		return false
+	case c.script && !printsLines(operands[0]):
+		return false
+	}
+	return true
+}
+
+// printsLines reports whether a script of sed prints lines by their numbers and does nothing else: 5p, 10,20p.
+func printsLines(script string) bool {
+	numbers, ok := strings.CutSuffix(script, "p")
+	from, to, both := strings.Cut(numbers, ",")
+	number := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	return ok && number(from) && (!both || number(to))
+}

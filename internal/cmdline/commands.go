@@ -1,0 +1,116 @@
+package cmdline
+
+import "strings"
+
+// What a command shows of files.
+type shown uint8
+
+const (
+	nothing shown = iota // names, sizes, dates
+	named                // what is in the files that it names
+	unnamed              // what is in files that it does not name
+)
+
+// A command is one that only reads, with the options with which it does.
+type command struct {
+	known    bool
+	letters  string          // options of one letter, which may be written together
+	long     map[string]bool // options as a whole word
+	valued   map[string]bool // options that a value follows, in the next word or after =
+	whole    bool            // one hyphen begins a whole word
+	apart    bool            // what follows a letter is another option, even of one that takes a value
+	count    bool            // -20 is a number
+	plus     bool            // a word with a plus sign in front is one like others
+	operands int             // how many words it takes beside options; -1: any number
+	least    int             // how many it needs
+	script   bool            // the first word is a script of sed
+	shows    shown
+	needle   bool               // unnamed, but for the files behind the first word if no option has it look for more
+	patch    map[string]bool    // unnamed, but nothing without one of these options
+	brief    map[string]bool    // and nothing with one of these, if none of patch is there; nil: nothing without any
+	verbs    map[string]command // the commands of a command
+}
+
+func words(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		set[w] = true
+	}
+	return set
+}
+
+// commands are the commands that only read. Not on the list is what runs other programs (env, xargs, awk, less, time), writes by an
+// option that cannot be told from a word (sort on Windows), waits (tail -f), tells of the environment (printenv), or sets something by
+// a word alone (date, hostname).
+var commands = map[string]command{
+	"pwd":      {known: true, letters: "LP"},
+	"whoami":   {known: true},
+	"id":       {known: true, letters: "unGgr", operands: 1},
+	"uname":    {known: true, letters: "asnrvmpio", long: words("--all")},
+	"uptime":   {known: true, letters: "ps"},
+	"which":    {known: true, letters: "a", operands: -1},
+	"basename": {known: true, operands: 2, least: 1},
+	"dirname":  {known: true, operands: -1},
+	"realpath": {known: true, letters: "ems", operands: -1},
+	"ls": {known: true, letters: "aAbBcdfFghHiklLmnNopqQrRsStuUvwxXZ1", operands: -1,
+		long: words("--all --almost-all --human-readable --recursive --reverse --size --directory --group-directories-first --color --color=never --color=auto --full-time"), valued: words("--sort --time --time-style")},
+	"tree": {known: true, apart: true, letters: "adfilpsughDFQNCn", valued: words("-L -I -P --filelimit"), long: words("--dirsfirst --noreport --gitignore --prune"), operands: -1},
+	"stat": {known: true, letters: "Lftx", valued: words("-c --format"), operands: -1},
+	"du":   {known: true, letters: "abchkmsSxHLlD", valued: words("-d --max-depth --exclude"), long: words("--all --summarize --human-readable --total --apparent-size"), operands: -1},
+	"df":   {known: true, letters: "ahHiklTP", valued: words("-t -x"), long: words("--human-readable --total"), operands: -1},
+	"wc":   {known: true, letters: "clmwL", long: words("--bytes --chars --lines --words"), operands: -1, least: 1},
+	"file": {known: true, letters: "bihLkrs", long: words("--brief --mime --mime-type"), operands: -1, least: 1},
+	"find": {known: true, whole: true, operands: -1,
+		long:   words("-H -L -P -not -a -o -and -or -print -print0 -prune -empty -readable -writable -executable -depth -mount -xdev -nouser -nogroup -daystart -true -false"),
+		valued: words("-name -iname -path -ipath -wholename -type -maxdepth -mindepth -size -mtime -mmin -ctime -cmin -atime -amin -newer -perm -user -group -regex -iregex -links")},
+
+	"cat":       {known: true, letters: "AbeEnstTuv", long: words("--number --show-all"), operands: -1, least: 1, shows: named},
+	"head":      {known: true, letters: "qvz", valued: words("-n -c --lines --bytes"), count: true, operands: -1, least: 1, shows: named},
+	"tail":      {known: true, letters: "qvzr", valued: words("-n -c --lines --bytes"), count: true, operands: -1, least: 1, shows: named},
+	"nl":        {known: true, valued: words("-b -w -s -v"), operands: -1, least: 1, shows: named},
+	"sed":       {known: true, letters: "nEs", operands: -1, least: 2, script: true, shows: named},
+	"diff":      {known: true, letters: "abBcdeiNqstuwy", valued: words("-U -C -W"), long: words("--brief --unified --side-by-side --color=never"), operands: 2, least: 2, shows: named},
+	"cmp":       {known: true, letters: "bls", valued: words("-n -i"), operands: 2, least: 2, shows: named},
+	"comm":      {known: true, letters: "123i", operands: 2, least: 2, shows: named},
+	"cut":       {known: true, letters: "sz", valued: words("-d -f -c -b"), operands: -1, least: 1, shows: named},
+	"strings":   {known: true, letters: "a", valued: words("-n -t"), operands: -1, least: 1, shows: named},
+	"md5sum":    {known: true, letters: "bt", operands: -1, least: 1},
+	"sha1sum":   {known: true, letters: "bt", operands: -1, least: 1},
+	"sha256sum": {known: true, letters: "bt", operands: -1, least: 1},
+	"grep":      grep,
+	"egrep":     grep,
+	"fgrep":     grep,
+	"rg": {known: true, letters: "niclLwvFosSUuxNHIp", valued: words("-e -g -t -T -A -B -C -m --glob --type --max-count --context --after-context --before-context --max-depth"),
+		long: words("--files --hidden --no-ignore --ignore-case --files-with-matches --count --line-number --fixed-strings --word-regexp --no-heading"), operands: -1, shows: unnamed},
+
+	// Git runs programs that the configuration of the user names, as it does for the user; options that name one, and those before the
+	// verb, are not on the list. Of the folder's configuration nothing is known here: see package files.
+	"git": {known: true, verbs: map[string]command{
+		"status":    {known: true, letters: "sbu", long: words("--short --branch --porcelain --long --show-stash --ignored"), operands: -1},
+		"log":       {known: true, letters: "pqsz", long: gitLog, valued: gitLogValued, count: true, operands: -1, shows: unnamed, patch: gitPatch},
+		"show":      {known: true, letters: "pqsz", long: gitLog, valued: gitLogValued, operands: -1, shows: unnamed},
+		"diff":      {known: true, letters: "pswbz", long: gitLog, valued: words("-U --unified --diff-filter"), operands: -1, shows: unnamed, patch: gitPatch, brief: gitBrief},
+		"shortlog":  {known: true, letters: "sne", operands: -1},
+		"branch":    {known: true, letters: "arv", long: words("--all --remotes --list --show-current -vv")},
+		"tag":       {known: true, letters: "l", long: words("--list")},
+		"remote":    {known: true, letters: "v", shows: unnamed, patch: words("-v")}, // addresses, and passwords in them
+		"rev-parse": {known: true, long: words("--show-toplevel --abbrev-ref --short --is-inside-work-tree --git-dir"), operands: -1},
+		"ls-files":  {known: true, letters: "comsdt", long: words("--others --cached --modified --exclude-standard"), operands: -1},
+		"ls-tree":   {known: true, letters: "rdtl", long: words("--name-only"), operands: -1},
+		"blame":     {known: true, letters: "wel", valued: words("-L"), operands: -1, shows: unnamed},
+		"describe":  {known: true, long: words("--tags --always --dirty --all --long"), operands: -1},
+	}},
+}
+
+// grep shows what is in the files that it names, and with -r what is in others too.
+var grep = command{known: true, needle: true, letters: "EFGPivwxcnHhlLoqsrRaIUz", operands: -1, least: 1, shows: unnamed,
+	valued: words("-e -A -B -C -m --include --exclude --exclude-dir --max-count --context --after-context --before-context"),
+	long:   words("--ignore-case --line-number --recursive --count --files-with-matches --only-matching --word-regexp --fixed-strings --extended-regexp --invert-match --no-filename --color=never --color=auto")}
+
+var (
+	gitLog = words("--oneline --stat --shortstat --numstat --summary --graph --all --decorate --name-only --name-status --patch --no-patch --no-merges --merges --reverse " +
+		"--follow --cached --staged --no-color --no-ext-diff --no-textconv --color=never --first-parent --abbrev-commit --branches --tags --remotes --relative-date --word-diff --ignore-all-space --no-pager")
+	gitPatch     = words("-p -S -G -U --patch --word-diff --unified")
+	gitBrief     = words("--stat --shortstat --numstat --summary --name-only --name-status")
+	gitLogValued = words("-n -S -G --since --until --after --before --author --grep --max-count --skip --format --pretty --date --diff-filter")
+)

@@ -1,0 +1,178 @@
+// Package speech reads what a user wrote to an agent: which of it are the user's own words, which was pasted, and what the user asks for.
+//
+// [Read] takes a message apart. [Message.Own] is what the user wrote; it vouches for contents. [Message.Wishes] are those clauses of it that
+// forbid nothing and quote nothing; only they name places ([Names]) and deeds ([Asks]). [Message.Pasted] is text of others.
+//
+// Languages have no grammar that a table could hold. Where in doubt a clause counts as a prohibition and a text as pasted, so that a person is asked.
+package speech
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A Message is what a user wrote, taken apart.
+type Message struct {
+	Own    []string // the user's own words
+	Wishes []string // those of them that say what to do
+	Pasted []string // text of unknown origin
+}
+
+// Read takes a message apart.
+func Read(text string) (m Message) {
+	for _, part := range lines(text) {
+		if part.pasted {
+			m.Pasted = append(m.Pasted, part.text)
+			continue
+		}
+		m.quotes(part.text)
+	}
+	return m
+}
+
+// A part is a run of lines.
+type part struct {
+	text   string
+	pasted bool
+}
+
+var (
+	fence = regexp.MustCompile("^\\s*(```|~~~)")
+	cited = regexp.MustCompile(`(?i)<(?:blockquote|q|cite)\b`)
+
+	// wrote ends the line that mail programs write over what they quote; begins, over what they forward.
+	wrote  = regexp.MustCompile(`(?i)^\s*(on|am|le|el|il|op|den|em)\b.{4,200}\b(wrote|schrieb|a écrit|escribió|ha scritto|schreef|skrev|escreveu)\b.{0,80}:\s*$`)
+	begins = regexp.MustCompile(`(?i)^\s*(-{3,}|_{10,}|begin forwarded message|anfang der weitergeleiteten)\s*` +
+		`(forwarded message|original message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|mensaje original)?`)
+
+	// sender is the field that shows a mail to be somebody's; it may stand anywhere in a line.
+	sender = regexp.MustCompile(`(?im)(?:^|[\s"'(>*])(?:from|von|de|da|van|sent|gesendet|envoyé)\**\s*:\**\s*\S`)
+	isFrom = regexp.MustCompile(`(?i)@|\b(?:to|an|subject|betreff|date|datum|objet|asunto|à|para)\**\s*:`)
+)
+
+// lines cuts a message into runs of lines that are pasted, by the signs that programs put before them, and runs that are not.
+func lines(text string) (parts []part) {
+	add := func(line string, pasted bool) {
+		if n := len(parts); n > 0 && parts[n-1].pasted == pasted {
+			parts[n-1].text += line
+			return
+		}
+		parts = append(parts, part{line, pasted})
+	}
+	fenced, rest := false, text
+	for rest != "" {
+		line, after, _ := strings.Cut(rest, "\n")
+		if len(line) < len(rest) {
+			line = rest[:len(line)+1]
+		}
+		rest = after
+		trimmed := strings.TrimSpace(line)
+		switch isFence := fence.MatchString(line); {
+		case isFence:
+			fenced = !fenced
+			add(line, true)
+		case fenced, strings.HasPrefix(trimmed, ">"), strings.HasPrefix(trimmed, "|"):
+			add(line, true)
+		case cited.MatchString(line), wrote.MatchString(trimmed), begins.MatchString(trimmed) && len(trimmed) > 3:
+			add(line+rest, true)
+			return parts
+		default:
+			if at := sender.FindStringIndex(line); at != nil && isFrom.MatchString(line[at[0]:]+firstLine(rest)) {
+				add(line[:at[0]], false)
+				add(line[at[0]:]+rest, true)
+				return parts
+			}
+			add(line, false)
+		}
+	}
+	return parts
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// closing are the marks that end a quotation, by those that begin it.
+var closing = map[rune]string{
+	'"': `"`, '\'': `'`, '`': "`", '\u201c': "\u201d", '\u201e': "\u201c\u201d", '\u2018': "\u2019", '\u201a': "\u2018\u2019", '\u00ab': "\u00bb", '\u00bb': "\u00ab",
+	'\u2039': "\u203a", '\u300c': "\u300d", '\u300e': "\u300f",
+}
+
+// fewWords is how many words between quotation marks are a name that the user gives, and no text of somebody else.
+const fewWords = 5
+
+// giving are words after which a user says in quotation marks what to write, in so many words.
+var giving = set(`say saying says text body subject title titled message content contents comment reading caption description name named call called with post
+ write reply answer note schreib schreibe text betreff titel nachricht inhalt mit antwort antworte dis écris avec texte objet titre di escribe con texto asunto título`)
+
+// quotes takes the quotations out of what is not pasted as a whole.
+func (m *Message) quotes(text string) {
+	var own, wish strings.Builder
+	for i := 0; i < len(text); {
+		inner, end := quotation(text, i)
+		if end == 0 {
+			n := runeLen(text[i:])
+			own.WriteString(text[i : i+n])
+			wish.WriteString(text[i : i+n])
+			i += n
+			continue
+		}
+		long := len(strings.Fields(inner)) > fewWords || strings.ContainsAny(inner, "@\n") || strings.Contains(inner, "://")
+		switch short := len(strings.Fields(inner)) == 1; {
+		case !long || short:
+			wish.WriteString(text[i:end])
+			own.WriteString(text[i:end])
+		case given(text[:i]):
+			wish.WriteByte(' ')
+			own.WriteString(text[i:end])
+		default:
+			m.own(own.String())
+			own.Reset()
+			wish.WriteByte(' ')
+			m.Pasted = append(m.Pasted, inner)
+		}
+		i = end
+	}
+	m.own(own.String())
+	m.Wishes = append(m.Wishes, allowed(wish.String())...)
+}
+
+func (m *Message) own(text string) {
+	if strings.TrimSpace(text) != "" {
+		m.Own = append(m.Own, text)
+	}
+}
+
+// given reports whether the words before a quotation say that it is what to write.
+func given(before string) bool {
+	words := wordsOf(before)
+	for _, w := range words[max(0, len(words)-2):] {
+		if giving[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// quotation returns what stands between the quotation mark at i and its closing one, and where that ends; zero if there is none.
+func quotation(text string, i int) (inner string, end int) {
+	r, n := decode(text[i:])
+	closers := closing[r]
+	if closers == "" || !opensQuote(text, i) {
+		return "", 0
+	}
+	for j := i + n; j < len(text); {
+		c, k := decode(text[j:])
+		if strings.ContainsRune(closers, c) && (j+k >= len(text) || !isWord(text[j+k:]) || r > 0x7f) {
+			return text[i+n : j], j + k
+		}
+		j += k
+	}
+	return "", 0
+}
+
+// opensQuote reports whether a mark at i may begin a quotation: one that is an apostrophe as well stands after a blank.
+func opensQuote(text string, i int) bool {
+	return i == 0 || strings.IndexByte(" \t\n([{:,;=-", text[i-1]) >= 0 || text[i] > 0x7f
+}
