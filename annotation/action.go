@@ -27,14 +27,17 @@ const (
 
 func readAction(in places, c *contract.Contract) {
 	for _, place := range []*object{in.meta, in.annotations} {
-		if said := place.object(actionKey); said != nil {
+		said, bad := place.container(actionKey)
+		if unreadable(c, bad, bad); said != nil {
 			readActionMembers(said, c)
 		}
 	}
 }
 
 func readActionMembers(said *object, c *contract.Contract) {
-	input, output := said.object(inputMetadata), said.object(returnMetadata)
+	input, noInput := said.container(inputMetadata)
+	output, noOutput := said.container(returnMetadata)
+	unreadable(c, noInput, noOutput)
 	c.Destinations = both(c.Destinations, open(input, destination, wordOf(destinationEnum(), contract.Public, "first-party", contract.Internal)))
 	c.Accepts = both(c.Accepts, openClasses(input))
 	c.Sources = both(c.Sources, open(output, source, wordOf(sourceEnum(), label.UntrustedPublic, "first-party", label.Internal)))
@@ -49,25 +52,28 @@ func wordOf[T ~string](enum []T, worst T, word string, means T) func(string) []T
 		switch {
 		case slices.Contains(enum, T(s)):
 			return []T{T(s)}
-		case s == word:
+		case word != "" && s == word:
 			return []T{means}
 		}
 		return []T{worst}
 	}
 }
 
-// open returns a member that should be a string or an array of them, each read by read.
+// open returns a member that should be a string or an array of them, each read by read. What is no string is a word that is
+// not known.
 func open[T ~string](o *object, name string, read func(string) []T) contract.Values[T] {
-	items, ok := o.items(name)
-	if !ok {
+	items, there := o.items(name)
+	if !there {
 		return contract.Values[T]{}
 	}
 	var values []T
+	if len(items) == 0 {
+		values = read("")
+	}
 	for _, it := range items {
 		s, ok := rawjson.String(it.raw)
 		if !ok {
 			o.found.add(it.where(), isNot(it.raw, "a string"))
-			return contract.Values[T]{}
 		}
 		values = append(values, read(s)...)
 	}

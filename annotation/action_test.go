@@ -27,13 +27,16 @@ func TestActionMetadata(t *testing.T) {
 			contract.Contract{Destinations: to(contract.Public), Accepts: sensitive(label.Unspecified), Sources: from(label.UntrustedPublic),
 				Outcomes: does(contract.Irreversible)}, nil},
 		{`{"_meta":{` + key + `:{"inputMetadata":{"destination":1,"sensitivity":[]},"returnMetadata":[],"outcome":[null],"requiresReview":"yes"}}}`,
-			contract.Contract{}, []string{
+			contract.Contract{RequiresReview: contract.Yes, Destinations: to(contract.Public), Accepts: sensitive(label.Unspecified),
+				Outcomes: does(contract.Irreversible), Sources: from(label.UntrustedPublic), Returns: sensitive(label.Unspecified)}, []string{
 				`_meta` + where + `.returnMetadata is an array, not an object`,
 				`_meta` + where + `.inputMetadata.destination is a number, not a string`,
 				`_meta` + where + `.inputMetadata.sensitivity is an empty array`,
 				`_meta` + where + `.outcome[0] is null, not a string`,
 				`_meta` + where + `.requiresReview is a string, not a boolean`}},
-		{`{"annotations":{` + key + `:7}}`, contract.Contract{}, []string{`annotations` + where + ` is a number, not an object`}},
+		{`{"_meta":{` + key + `:{"outcome":""}}}`, contract.Contract{Outcomes: does(contract.Irreversible)}, nil},
+		{`{"annotations":{` + key + `:7}}`, contract.Contract{Destinations: to(contract.Public), Outcomes: does(contract.Irreversible),
+			Sources: from(label.UntrustedPublic), Returns: sensitive(label.Unspecified)}, []string{`annotations` + where + ` is a number, not an object`}},
 		{`{"_meta":7}`, contract.Contract{}, []string{`_meta is a number, not an object`}},
 	})
 	checkWritten(t, writer(t, "action-metadata").WriteTool, []written[contract.Contract]{

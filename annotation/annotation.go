@@ -90,8 +90,7 @@ type dialect struct {
 
 	// These read what the dialect knows and join it into what others have read.
 	readTool    func(in places, c *contract.Contract)
-	readResult  func(in places, c *Claim)
-	readBlock   func(in places, c *Claim)
+	readResult  func(in places, c *reading) // of content blocks too
 	readRequest func(in places, l *label.Label)
 
 	// These write a contract into a tool, and a label into the _meta of a result or a request, as far as the dialect has
@@ -105,7 +104,7 @@ type dialect struct {
 func dialects() []dialect {
 	return []dialect{
 		mcp(), sep1913(), sep1913Draft(), sep2061(), sep1487(), sep1560(), sep1561(), sep1984(),
-		trustAnnotations(), actionMetadata(), ifc(), ifcReaders(), organization(),
+		trustAnnotations(), actionMetadata(), ifc(), ifcReaders(), organization(), own(),
 	}
 }
 

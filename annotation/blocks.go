@@ -19,8 +19,11 @@ const (
 // resultMembers are the members of a result that are read here. isError is not, but belongs to [Outline].
 var resultMembers = []string{meta, content, contents, messages, "isError"}
 
+// blockMembers are the members of a content block that are read here: the labels and what may hold blocks.
+var blockMembers = []string{meta, annotations, content, resource}
+
 // Outline returns what can be read of a result here, and its isError, without its content: the document is small however
-// large the result is, unless its annotations are large. It takes one scan, and a search for "_meta" in the content. The
+// large the result is, unless its annotations are large. It takes one scan, and a search for labels in the content. The
 // outline reads as the result does.
 func Outline(result []byte) []byte {
 	if rawjson.Kind(result) != '{' {
@@ -42,9 +45,9 @@ func Outline(result []byte) []byte {
 	return append(out, '}')
 }
 
-// outlineOf returns the blocks of an array with only their _meta, and those inside of them; nil if there is none.
+// outlineOf returns the blocks of an array with only their labels, and those inside of them; nil if there is none.
 func outlineOf(list []byte) []byte {
-	if !mayHoldMeta(list) || rawjson.Kind(list) != '[' {
+	if !mayHoldLabels(list) || rawjson.Kind(list) != '[' {
 		return nil
 	}
 	out := []byte{'['}
@@ -57,13 +60,14 @@ func outlineOf(list []byte) []byte {
 	return append(out, ']')
 }
 
-// appendOutline appends the _meta of a block, and those of the blocks inside of it, two deep: messages hold content, and
+// appendOutline appends the labels of a block, and those of the blocks inside of it, two deep: messages hold content, and
 // content holds resources.
 func appendOutline(out, block []byte, depth int) []byte {
 	out = append(out, '{')
 	first := true
-	rawjson.Select(block, []string{meta, content, resource}, func(name string, value []byte) bool {
-		if name != meta && (depth > 1 || !mayHoldMeta(value)) {
+	rawjson.Select(block, blockMembers, func(name string, value []byte) bool {
+		own := name == meta || name == annotations
+		if !own && (depth > 1 || !mayHoldLabels(value)) {
 			return true
 		}
 		if !first {
@@ -72,7 +76,7 @@ func appendOutline(out, block []byte, depth int) []byte {
 		first = false
 		out = append(rawjson.AppendQuote(out, name), ':')
 		switch {
-		case name == meta:
+		case own:
 			out = append(out, value...)
 		case rawjson.Kind(value) == '[':
 			out = append(out, '[')
@@ -92,9 +96,12 @@ func appendOutline(out, block []byte, depth int) []byte {
 	return append(out, '}')
 }
 
-// mayHoldMeta reports whether some name in the text may read "_meta", be it with escapes. It spares large content a closer
-// look.
-func mayHoldMeta(text []byte) bool {
+// mayHoldLabels reports whether some name in the text may read "_meta" or "annotations", be it with escapes. It spares large
+// content a closer look.
+func mayHoldLabels(text []byte) bool {
+	if bytes.Contains(text, []byte(`"annotations"`)) {
+		return true
+	}
 	for i := 0; ; i++ {
 		n := bytes.IndexByte(text[i:], '_')
 		if n < 0 {
@@ -109,7 +116,8 @@ func mayHoldMeta(text []byte) bool {
 		if n < 0 {
 			break
 		}
-		if i += n; len(text) > i+5 && string(text[i+1:i+5]) == "u005" && text[i+5]|0x20 == 'f' { // an underscore
+		if i += n; len(text) > i+5 && string(text[i+1:i+4]) == "u00" &&
+			(text[i+4] == '6' || text[i+4] == '7' || text[i+4] == '5' && text[i+5]|0x20 == 'f') { // a letter in lower case, or an underscore
 			return true
 		}
 	}
@@ -126,13 +134,13 @@ func mayRead(text []byte, word string) bool {
 	return true
 }
 
-// blocks iterates over the blocks of a result that may have a _meta: content, contents of resources, messages of
+// blocks iterates over the blocks of a result that may have labels: content, contents of resources, messages of
 // prompts, and what is inside of these.
 func blocks(result *object) iter.Seq[*object] {
 	return func(yield func(*object) bool) {
 		for _, name := range []string{content, contents, messages} {
 			list, ok := result.get(name)
-			if ok && mayHoldMeta(list) && !blocksOf(result, name, 0, yield) {
+			if ok && mayHoldLabels(list) && !blocksOf(result, name, 0, yield) {
 				return
 			}
 		}
@@ -142,7 +150,7 @@ func blocks(result *object) iter.Seq[*object] {
 // blocksOf yields the block, or each of the array of blocks, that a member holds, and those inside of them.
 func blocksOf(in *object, name string, depth int, yield func(*object) bool) bool {
 	list, ok := in.get(name)
-	if !ok || !mayHoldMeta(list) {
+	if !ok || !mayHoldLabels(list) {
 		return true
 	}
 	where := at(in.where, name)
@@ -151,7 +159,7 @@ func blocksOf(in *object, name string, depth int, yield func(*object) bool) bool
 	}
 	n := 0
 	for raw := range rawjson.Elements(list) {
-		if rawjson.Kind(raw) == '{' && mayHoldMeta(raw) &&
+		if rawjson.Kind(raw) == '{' && mayHoldLabels(raw) &&
 			!inside(&object{raw: raw, where: fmt.Sprintf("%s[%d]", where, n), found: in.found}, depth, yield) {
 			return false
 		}
@@ -161,7 +169,7 @@ func blocksOf(in *object, name string, depth int, yield func(*object) bool) bool
 }
 
 func inside(block *object, depth int, yield func(*object) bool) bool {
-	block.index([]string{meta, content, resource})
+	block.index(blockMembers)
 	if !yield(block) {
 		return false
 	}

@@ -22,19 +22,31 @@ func classEnum() []label.Class {
 	return []label.Class{none, label.User, label.PII, label.Financial, label.Credentials}
 }
 
-// readClasses returns a member that should be a DataClass or an array of them.
+// acceptedClasses returns what readClasses does of the sensitivity of inputs: one that cannot be read makes the whole
+// unknown, for which class would be the worst to accept depends on who asks.
+func acceptedClasses(o *object, name string) contract.Values[label.Class] {
+	if v := readClasses(o, name); !v.Has(label.Unspecified) {
+		return v
+	}
+	return contract.Values[label.Class]{}
+}
+
+// readClasses returns a member that should be a DataClass or an array of them. A class that cannot be read is sensitive in
+// an unspecified way.
 func readClasses(o *object, name string) contract.Values[label.Class] {
-	items, ok := o.items(name)
-	if !ok {
+	items, there := o.items(name)
+	if !there {
 		return contract.Values[label.Class]{}
 	}
 	var classes []label.Class
+	bad := len(items) == 0
 	for _, it := range items {
 		more, ok := readClass(it, o.found)
-		if !ok {
-			return contract.Values[label.Class]{}
-		}
 		classes = append(classes, more...)
+		bad = bad || !ok
+	}
+	if bad {
+		classes = append(classes, label.Unspecified)
 	}
 	return contract.Possible(classes...)
 }
@@ -100,16 +112,12 @@ func readRegulated(in *object) (classes []label.Class, ok bool) {
 	return classes, true
 }
 
-// classText returns the JSON text of sensitivity classes; nil if they are unknown. A class that SEP-1913 has no word
-// for, and a scope beyond the limits of reading, is written as regulated by no named regime, so that nobody takes the
-// data for harmless.
-func classText(v contract.Values[label.Class]) []byte {
-	set, known := v.Known()
-	if !known {
-		return nil
-	}
+// classText returns the JSON text of the sensitivity classes that SEP-1913 has words for, and whether it has words for all.
+// A scope beyond the limits of reading is written as regulated by no named regime.
+func classText(set label.Set[label.Class]) (text []byte, all bool) {
 	var texts, named [][]byte
 	unnamed := false
+	all = true
 	for class := range set.All() {
 		scope, ok := class.Scope()
 		switch {
@@ -117,8 +125,10 @@ func classText(v contract.Values[label.Class]) []byte {
 			named = append(named, rawjson.Quote(scope))
 		case slices.Contains(classEnum(), class) && class != none:
 			texts = append(texts, rawjson.Quote(string(class)))
-		case class != none:
+		case ok || class == label.Regulated:
 			unnamed = true
+		case class != none:
+			all = false
 		}
 	}
 	if len(named) > 0 {
@@ -127,10 +137,24 @@ func classText(v contract.Values[label.Class]) []byte {
 	if unnamed {
 		texts = append(texts, regulatedText(nil))
 	}
-	if len(texts) == 0 {
-		return rawjson.Quote(string(none))
+	if len(texts) == 0 && all {
+		return rawjson.Quote(string(none)), true
 	}
-	return oneOrMore(texts)
+	return oneOrMore(texts), all
+}
+
+// classMember returns the member that holds sensitivity classes. Part of a set of possible classes would promise more than
+// the set, so it is written with all of them or not at all.
+func classMember(name string, v contract.Values[label.Class]) text {
+	set, known := v.Known()
+	if !known {
+		return text{name: name}
+	}
+	value, all := classText(set)
+	if !all {
+		value = nil
+	}
+	return text{name, value, true}
 }
 
 func regulatedText(named [][]byte) []byte {

@@ -88,7 +88,7 @@ func TestNewWriter(t *testing.T) {
 		{annotation.Dialects()[:1], ""},
 		{[]string{"sep-1913", "sep-2061"}, "sep-1913 and sep-2061 write the same members with different names: choose one"},
 		{[]string{"sep-1"}, `unknown dialect "sep-1": use mcp, sep-1913, sep-1913-2025-11, sep-2061, sep-1487, sep-1560, ` +
-			`sep-1561, sep-1984, trust-annotations, action-metadata, ifc, ifc-readers`},
+			`sep-1561, sep-1984, trust-annotations, action-metadata, ifc, ifc-readers, weir`},
 	} {
 		_, err := annotation.NewWriter(test.ids...)
 		if got := ""; err != nil {
@@ -236,7 +236,7 @@ func spoken(t *rapid.T) string {
 func TestDialectsNeverLower(t *testing.T) {
 	ids := slices.DeleteFunc(annotation.Dialects(), func(id string) bool { return id == "sep-2061" })
 	rapid.Check(t, func(t *rapid.T) {
-		w := writer(t, some(t, 0, ids...)...)
+		w := writer(t, annotation.Lossless(some(t, 1, ids...)...)...)
 		doc, l := []byte(inside(t, "_meta", spoken(t))), readersOf(t)
 		result, err := w.WriteResult(doc, l)
 		if err != nil || rawjson.Check(result) != nil {

@@ -18,11 +18,15 @@ type editor struct {
 	err     error
 }
 
-// A text is a member and its value as JSON; the value is nil if it is not known.
+// A text is a member and its value as JSON; the value is nil if it is not known, or if the vocabulary has no word for it.
 type text struct {
 	name  string
 	value []byte
+	known bool
 }
+
+// mute reports whether the value is known, and there is no word for it.
+func (t text) mute() bool { return t.known && t.value == nil }
 
 // edit returns the document with the object at the path changed by write, or the document itself if that changes
 // nothing. The object is made if it is absent. A value in its place that is no object is a defect that nobody could read
@@ -86,14 +90,16 @@ func (e *editor) set(name string, value []byte) {
 
 // hint writes a hint that is known.
 func (e *editor) hint(name string, h contract.Hint) {
-	if h == contract.Unknown || e.read().hint(name) == h {
-		return
-	}
 	value := []byte("false")
-	if h == contract.Yes {
+	switch h {
+	case contract.Unknown:
+		return
+	case contract.Yes:
 		value = []byte("true")
 	}
-	e.set(name, value)
+	if old, _ := rawjson.Get(e.raw, name); !bytes.Equal(old, value) {
+		e.set(name, value)
+	}
 }
 
 // raise makes a hint true if yes, and else leaves it as it is.
@@ -135,9 +141,20 @@ func (e *editor) union(name string, more label.Set[string]) {
 }
 
 // members writes an object of which every member is required. If it is there, its members that are known and no longer
-// say the same are replaced one by one, and others are kept. If it is not, it is written only if all are known.
+// say the same are replaced one by one, and others are kept. If it is not, it is written only if all are known. An object of
+// which a member has no word any more says nothing at all: part of it could promise too much, and would break the schema.
 func (e *editor) members(name string, old, now []text) {
 	raw, _ := rawjson.Get(e.raw, name)
+	if slices.ContainsFunc(now, text.mute) {
+		if e.has(name) {
+			names := []string{}
+			for _, t := range now {
+				names = append(names, t.name)
+			}
+			e.empty(name, names...)
+		}
+		return
+	}
 	if rawjson.Kind(raw) != '{' {
 		if slices.ContainsFunc(now, func(t text) bool { return t.value == nil }) {
 			return
@@ -170,6 +187,22 @@ func (e *editor) word(name, value string) {
 		}
 	}
 	e.set(name, rawjson.Quote(value))
+}
+
+// empty removes members of an object, and the object if that was all of it.
+func (e *editor) empty(name string, members ...string) {
+	e.in(name, func(inner *editor) { inner.drop(members...) })
+	raw, _ := rawjson.Get(e.raw, name)
+	for range rawjson.Members(raw) {
+		return
+	}
+	e.drop(name)
+}
+
+// holds reports whether a member is an object that has the other.
+func (e *editor) holds(name, member string) bool {
+	_, ok := rawjson.Get(e.raw, name, member)
+	return ok
 }
 
 // drop removes members.

@@ -26,5 +26,5 @@ func ExampleWriteResult() {
 	result, err := annotation.WriteResult(result, claim.Label)
 	fmt.Println(string(result), err)
 	// Output:
-	// {"content": [], "_meta": {"vendor/x": 1.0, "annotations": {"openWorldHint": true}}} <nil>
+	// {"content": [], "_meta": {"vendor/x": 1.0, "annotations": {"openWorldHint": true},"io.modelcontextprotocol/trust-annotations":{"untrusted":true}}} <nil>
 }

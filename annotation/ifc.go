@@ -30,8 +30,11 @@ const maxReaders = 4096
 
 // readIFC reads the label. Integrity that is trusted states that others could not have written the data, which is what
 // openWorldHint: false states of a result in SEP-1913; it claims nothing beside an openWorldHint.
-func readIFC(in places, c *Claim) {
-	said := in.meta.object(ifcKey)
+func readIFC(in places, c *reading) {
+	said, bad := in.meta.container(ifcKey)
+	if bad {
+		c.Label = label.Join(c.Label, label.Label{Untrusted: true, Private: true})
+	}
 	if said == nil {
 		return
 	}
@@ -46,14 +49,14 @@ func ifcLabel(in *object) label.Label {
 	in.require(integrity, confidentiality)
 	l := label.Label{Untrusted: ifcWord(in, integrity, trusted, untrusted)}
 	if value, _ := in.get(confidentiality); rawjson.Kind(value) == '[' {
-		l.Readers = readReaders(in, value)
+		l.Readers = readReaders(in, confidentiality, value)
 	} else {
 		l.Private = ifcWord(in, confidentiality, public, private)
 	}
 	return l
 }
 
-// ifcWord reports whether a member, which should be one of two words, is the second.
+// ifcWord reports whether a member, which should be one of two words, is the second. Any other word counts as that.
 func ifcWord(in *object, name, lower, higher string) bool {
 	value, ok := in.get(name)
 	if !ok {
@@ -66,22 +69,22 @@ func ifcWord(in *object, name, lower, higher string) bool {
 	case !slices.Contains(both, s):
 		in.found.add(at(in.where, name), isNotOneOf(s, both))
 	}
-	return s == higher
+	return s != lower && rawjson.Kind(value) != 'n'
 }
 
 // readReaders returns the readers of a list. "public" among them means everyone. A list that is too long, or has a reader
 // that is no string, lets nobody read: that there is a limit is all that is known of it.
-func readReaders(in *object, list []byte) label.Readers {
+func readReaders(in *object, name string, list []byte) label.Readers {
 	var who []string
 	everyone := false
 	for raw := range rawjson.Elements(list) {
 		s, ok := rawjson.String(raw)
 		switch {
 		case !ok:
-			in.found.add(at(in.where, confidentiality), "holds a value that is no string")
+			in.found.add(at(in.where, name), "holds a value that is no string")
 			return label.OnlyReaders()
 		case len(who) == maxReaders:
-			in.found.add(at(in.where, confidentiality), fmt.Sprintf("has more than %d readers", maxReaders))
+			in.found.add(at(in.where, name), fmt.Sprintf("has more than %d readers", maxReaders))
 			return label.OnlyReaders()
 		}
 		everyone = everyone || s == public

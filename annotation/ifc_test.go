@@ -24,11 +24,11 @@ func TestIFC(t *testing.T) {
 		{`{"_meta":{"ifc":{"integrity":"trusted","confidentiality":[` + repeat(4096, `"%d"`) + `]}}}`, label.Label{Readers: only(numbered(4096, "%d")...)}, nil},
 		{`{"_meta":{"ifc":{"integrity":"trusted","confidentiality":[` + repeat(4097, `"%d"`) + `]}}}`, label.Label{Readers: only()},
 			[]string{"_meta.ifc.confidentiality has more than 4096 readers"}},
-		{`{"_meta":{"ifc":{"integrity":"low","confidentiality":"secret"}}}`, label.Label{}, []string{
+		{`{"_meta":{"ifc":{"integrity":"low","confidentiality":"secret"}}}`, label.Label{Untrusted: true, Private: true}, []string{
 			`_meta.ifc.integrity is "low", not one of trusted, untrusted`, `_meta.ifc.confidentiality is "secret", not one of private, public`}},
-		{`{"_meta":{"ifc":{"integrity":1}}}`, label.Label{}, []string{
+		{`{"_meta":{"ifc":{"integrity":1}}}`, label.Label{Untrusted: true}, []string{
 			"_meta.ifc.confidentiality is missing", "_meta.ifc.integrity is a number, not a string"}},
-		{`{"_meta":{"ifc":"private"}}`, label.Label{}, []string{"_meta.ifc is a string, not an object"}},
+		{`{"_meta":{"ifc":"private"}}`, label.Label{Untrusted: true, Private: true}, []string{"_meta.ifc is a string, not an object"}},
 	})
 	checkWritten(t, writer(t, "ifc").WriteResult, []written[label.Label]{
 		{`{}`, label.Label{}, `{}`},
@@ -69,12 +69,12 @@ func TestIFCReaders(t *testing.T) {
 		{labels(strings.Join(many, ",")), label.Label{Readers: only("a")}, nil},
 		{labels(`"a.b":{"integrity":"untrusted","confidentiality":["public"]}`), label.Label{Untrusted: true},
 			[]string{where + `["a.b"] is not a JSONPath: it does not start with $`}},
-		{labels(`"$":[],"$.a":{"integrity":"Trusted","confidentiality":"private"},"$.b":{}`), label.Label{}, []string{
+		{labels(`"$":[],"$.a":{"integrity":"Trusted","confidentiality":"private"},"$.b":{}`), label.Label{Untrusted: true, Readers: only()}, []string{
 			where + `["$"] is an array, not an object`,
 			where + `["$.a"].integrity is "Trusted", not one of trusted, untrusted`,
 			where + `["$.a"].confidentiality is a string, not an array`,
 			where + `["$.b"].integrity is missing`, where + `["$.b"].confidentiality is missing`}},
-		{`{"_meta":{"com.github.ifc/labels":[]}}`, label.Label{}, []string{where + " is an array, not an object"}},
+		{`{"_meta":{"com.github.ifc/labels":[]}}`, label.Label{Untrusted: true, Readers: only()}, []string{where + " is an array, not an object"}},
 	})
 	w := writer(t, "ifc-readers")
 	tests := []written[label.Label]{

@@ -23,13 +23,17 @@ const (
 	whole      = "$" // the JSONPath of the whole
 )
 
-func readIFCResult(in places, c *Claim) { c.Label = label.Join(c.Label, readLabels(in.meta)) }
+func readIFCResult(in places, c *reading) { c.Label = label.Join(c.Label, readLabels(in.meta)) }
 
 func readIFCRequest(in places, l *label.Label) { *l = label.Join(*l, readLabels(in.meta)) }
 
 func readLabels(meta *object) label.Label {
 	var l label.Label
-	parts := meta.object(readersKey)
+	unreadable := label.Label{Untrusted: true, Readers: label.OnlyReaders()}
+	parts, bad := meta.container(readersKey)
+	if bad {
+		return unreadable
+	}
 	if parts == nil {
 		return l
 	}
@@ -40,15 +44,17 @@ func readLabels(meta *object) label.Label {
 		}
 		part := asObject(raw, where, parts.found)
 		if part == nil {
+			l = label.Join(l, unreadable)
 			continue
 		}
 		part.require(integrity, confidentiality)
 		one := label.Label{Untrusted: ifcWord(part, integrity, trusted, untrusted)}
 		if value, ok := part.get(confidentiality); ok {
 			if rawjson.Kind(value) == '[' {
-				one.Readers = readReaders(part, value)
+				one.Readers = readReaders(part, confidentiality, value)
 			} else {
 				part.found.add(at(where, confidentiality), isNot(value, "an array"))
+				one.Readers = label.OnlyReaders()
 			}
 		}
 		l = label.Join(l, one)

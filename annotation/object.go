@@ -41,7 +41,7 @@ func (o *object) index(names []string) {
 	}
 	o.indexed, o.members = true, nil
 	rawjson.Select(o.raw, names, func(name string, value []byte) bool {
-		o.members = append(o.members, text{name, value})
+		o.members = append(o.members, text{name: name, value: value})
 		return true
 	})
 }
@@ -95,20 +95,6 @@ func (o *object) object(name string) *object {
 	return asObject(value, at(o.where, name), o.found)
 }
 
-// hint returns a member that should be a boolean.
-func (o *object) hint(name string) contract.Hint {
-	value, ok := o.get(name)
-	if !ok {
-		return contract.Unknown
-	}
-	b, ok := rawjson.Bool(value)
-	if !ok {
-		o.found.add(at(o.where, name), isNot(value, "a boolean"))
-		return contract.Unknown
-	}
-	return contract.HintOf(b)
-}
-
 // shape reports a defect for each of the required members that is missing, and for each member that is not among them.
 func (o *object) shape(required ...string) {
 	for _, name := range required {
@@ -139,48 +125,59 @@ func (it item) where() string {
 	return fmt.Sprintf("%s[%d]", at(it.in.where, it.name), it.index)
 }
 
-// items returns the items of a member, and false if it is absent. An array that is empty or too long is a defect and
+// items returns the items of a member, and whether it is there. An array that is empty or too long is a defect and
 // has no items: no schema gives the empty array a meaning, and read as "none is possible" it would promise most of all.
-func (o *object) items(name string) (items []item, ok bool) {
+// A null is a defect, and absent.
+func (o *object) items(name string) (items []item, there bool) {
 	value, ok := o.get(name)
 	if !ok {
 		return nil, false
 	}
-	if rawjson.Kind(value) != '[' {
+	switch rawjson.Kind(value) {
+	case 'n':
+		o.found.add(at(o.where, name), isNot(value, "a value"))
+		return nil, false
+	case '[':
+	default:
 		return []item{{value, o, name, -1}}, true
 	}
 	for raw := range rawjson.Elements(value) {
 		if len(items) == maxElements {
 			o.found.add(at(o.where, name), tooMany)
-			return nil, false
+			return nil, true
 		}
 		items = append(items, item{raw, o, name, len(items)})
 	}
 	if len(items) == 0 {
 		o.found.add(at(o.where, name), "is an empty array")
 	}
-	return items, len(items) > 0
+	return items, true
 }
 
-// possible returns a member that should be a value of an enumeration, or an array of them. One that is not makes the
-// whole member unknown.
-func possible[T ~string](o *object, name string, enum []T) contract.Values[T] {
-	items, ok := o.items(name)
-	if !ok {
+// possible returns a member that should be a value of an enumeration, or an array of them. One that is not counts as the
+// worst value, beside those that can be read: a value that nobody can read is no promise.
+func possible[T ~string](o *object, name string, enum []T, worst T) contract.Values[T] {
+	items, there := o.items(name)
+	if !there {
 		return contract.Values[T]{}
 	}
-	values := make([]T, 0, len(items))
+	values := make([]T, 0, len(items)+1)
+	bad := len(items) == 0
 	for _, it := range items {
 		s, ok := rawjson.String(it.raw)
 		switch {
 		case !ok:
 			o.found.add(it.where(), isNot(it.raw, "a string"))
-			return contract.Values[T]{}
 		case !slices.Contains(enum, T(s)):
 			o.found.add(it.where(), isNotOneOf(s, enum))
-			return contract.Values[T]{}
+			ok = false
+		default:
+			values = append(values, T(s))
 		}
-		values = append(values, T(s))
+		bad = bad || !ok
+	}
+	if bad {
+		values = append(values, worst)
 	}
 	return contract.Possible(values...)
 }

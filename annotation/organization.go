@@ -34,7 +34,7 @@ func readOrganizationTool(in places, c *contract.Contract) {
 	}
 }
 
-func readOrganizationResult(in places, c *Claim) {
+func readOrganizationResult(in places, c *reading) {
 	c.Label = label.Join(c.Label, label.Label{Sensitivity: in.organization()})
 }
 
@@ -46,8 +46,8 @@ func (in places) organization() label.Set[label.Class] {
 			if !place.has(name) {
 				continue
 			}
-			items, ok := place.items(name)
-			if !ok {
+			items, _ := place.items(name)
+			if len(items) == 0 {
 				classes = append(classes, label.Unspecified)
 			}
 			for _, it := range items {
@@ -73,7 +73,7 @@ func meaning(values map[string][]label.Class, it item) []label.Class {
 	return []label.Class{label.Unspecified}
 }
 
-// isReverseDNS// isReverseDNS reports whether a name has the form com.example/label.
+// isReverseDNS reports whether a name has the form com.example/label.
 func isReverseDNS(name string) bool {
 	prefix, rest, ok := strings.Cut(name, "/")
 	return ok && rest != "" && strings.Count(prefix, ".") > 0 && !strings.HasPrefix(prefix, ".") && !strings.HasSuffix(prefix, ".")

@@ -217,7 +217,8 @@ func TestWriteRequestNeverLowers(t *testing.T) {
 // Unknown members at every depth keep their bytes and their order through every write.
 func TestUnknownMembersSurvive(t *testing.T) {
 	known := strings.Fields("annotations _meta readOnlyHint destructiveHint idempotentHint openWorldHint maliciousActivityHint " +
-		"attribution inputMetadata returnMetadata destination sensitivity outcomes source")
+		"attribution inputMetadata returnMetadata destination sensitivity outcomes source " +
+		"io.modelcontextprotocol/trust-annotations dev.weir/label dev.weir/contract")
 	// The objects on the way, of which only the known members may change.
 	paths := [][]string{{}, {"_meta"}}
 	for _, top := range [][]string{{"annotations"}, {"_meta", "annotations"}} {

@@ -52,22 +52,26 @@ type places struct {
 	annotations *object
 	meta        *object
 	meanings    Meanings
+	unreadable  bool // annotations are there, and no object
 }
 
 // tool returns the places of a tool.
 func (r Reader) tool(tool *object) places {
 	tool.index([]string{annotations, meta})
-	in := places{tool.object(annotations), tool.object(meta), r.meanings}
+	in := places{annotations: tool.object(annotations), meta: tool.object(meta), meanings: r.meanings}
 	in.annotations.index(r.known())
 	in.meta.index(r.known())
 	return in
 }
 
-// data returns the places of a result or of a request's params.
-func (r Reader) data(document *object) places {
-	in := places{meta: document.object(meta), meanings: r.meanings}
+// data returns the places of a result, of a content block or of a request's params.
+func (r Reader) data(document *object) places { return r.meta(document.object(meta)) }
+
+// meta returns the places of a _meta.
+func (r Reader) meta(said *object) places {
+	in := places{meta: said, meanings: r.meanings}
 	in.meta.index(r.known())
-	in.annotations = in.meta.object(annotations)
+	in.annotations, in.unreadable = in.meta.container(annotations)
 	in.annotations.index(r.known())
 	return in
 }
@@ -145,33 +149,77 @@ func (r Reader) ReadResolved(result []byte) (contract.Contract, []Defect) {
 // ReadResult is [ReadResult].
 func (r Reader) ReadResult(result []byte) (Claim, []Defect) {
 	var found defects
-	var c Claim
+	var c reading
 	whole := document(result, &found)
 	whole.index(resultMembers)
 	if in := r.data(whole); in.meta != nil {
-		for _, d := range known {
-			if d.readResult != nil {
-				d.readResult(in, &c)
-			}
-		}
+		c.read(in)
+		c.settle()
 	}
 	for block := range blocks(whole) {
 		r.readBlock(block, &c)
 	}
 	c.Label = c.Label.Normal()
-	return c, found.list
+	return c.Claim, found.list
 }
 
-func (r Reader) readBlock(block *object, c *Claim) {
-	in := places{meta: block.object(meta), meanings: r.meanings}
-	if in.meta == nil {
-		return
+// readBlock joins what a content block says of itself, in its _meta or its annotations.
+func (r Reader) readBlock(block *object, c *reading) {
+	one := reading{Claim: Claim{Evidence: c.Evidence}}
+	if in := r.data(block); in.meta != nil {
+		one.read(in)
 	}
-	in.meta.index(r.known())
+	if beside, bad := block.container(annotations); beside != nil || bad {
+		beside.index(r.known())
+		one.read(places{annotations: beside, meanings: r.meanings})
+	}
+	one.settle()
+	c.Label, c.Evidence = label.Join(c.Label, one.Label), one.Evidence
+}
+
+// A reading is a claim that is being read from one place.
+type reading struct {
+	Claim
+	unnamed bool // data is said to be sensitive in a vocabulary that cannot name how
+	whole   bool // Weir's own vocabulary says what the others have no words for
+}
+
+// read joins what all dialects say in a place.
+func (c *reading) read(in places) {
+	if in.unreadable {
+		c.Label.Untrusted, c.unnamed = true, true
+	}
 	for _, d := range known {
-		if d.readBlock != nil {
-			d.readBlock(in, c)
+		if d.readResult != nil {
+			d.readResult(in, c)
 		}
+	}
+}
+
+// settle decides what a warning that names nothing is about: that which another vocabulary names in the same place, or else
+// something unspecified.
+func (c *reading) settle() {
+	named := c.Label.Sensitivity.Without(label.SetOf(label.User)).Len() > 0
+	switch {
+	case !c.unnamed:
+	case c.whole || named:
+		c.Label.Private = true
+	default:
+		c.Label.Sensitivity = c.Label.Sensitivity.Union(label.SetOf(label.Unspecified))
+	}
+}
+
+// warned reads the hints of a tool's output in a result: they warn of the data there as well.
+func warned(read func(in places, c *contract.Contract)) func(in places, c *reading) {
+	return func(in places, c *reading) {
+		var said contract.Contract
+		read(in, &said)
+		now := &c.Stated.Output
+		now.Unsafe, now.Secret = either(now.Unsafe, said.Output.Unsafe), either(now.Secret, said.Output.Secret)
+		now.Private, now.Sensitive = either(now.Private, said.Output.Private), either(now.Sensitive, said.Output.Sensitive)
+		c.unnamed = c.unnamed || said.Output.Sensitive == contract.Yes
+		said.Output.Sensitive = contract.Unknown
+		c.Label = label.Join(c.Label, contract.Contract{Output: said.Output}.Label())
 	}
 }
 
@@ -181,6 +229,7 @@ func (r Reader) ReadRequest(params []byte) (label.Label, []Defect) {
 	var l label.Label
 	whole := document(params, &found)
 	if in := r.data(whole); in.meta != nil {
+		l.Untrusted = in.unreadable
 		for _, d := range known {
 			if d.readRequest != nil {
 				d.readRequest(in, &l)

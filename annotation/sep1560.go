@@ -6,7 +6,7 @@ import "github.com/weir-mcp/weir/contract"
 func sep1560() dialect {
 	return dialect{
 		id: "sep-1560", members: []string{secretHint},
-		readTool: readSep1560, writeTool: writeSep1560,
+		readTool: readSep1560, readResult: warned(readSep1560), writeTool: writeSep1560,
 	}
 }
 

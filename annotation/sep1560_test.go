@@ -12,7 +12,7 @@ func TestSEP1560(t *testing.T) {
 		{`{"annotations":{"secretHint":true}}`, yes, nil},
 		{`{"annotations":{"secretHint":false}}`, no, nil},
 		{`{"annotations":{"secrethint":true}}`, contract.Contract{}, nil},
-		{`{"annotations":{"secretHint":1}}`, contract.Contract{}, []string{`annotations.secretHint is a number, not a boolean`}},
+		{`{"annotations":{"secretHint":1}}`, yes, []string{`annotations.secretHint is a number, not a boolean`}},
 	})
 	checkWritten(t, writer(t, "sep-1560").WriteTool, []written[contract.Contract]{
 		{`{"x":1}`, yes, `{"x":1,"annotations":{"secretHint":true}}`},

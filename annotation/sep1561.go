@@ -7,7 +7,7 @@ import "github.com/weir-mcp/weir/contract"
 func sep1561() dialect {
 	return dialect{
 		id: "sep-1561", members: []string{unsafeOutputHint},
-		readTool: readSep1561, writeTool: writeSep1561,
+		readTool: readSep1561, readResult: warned(readSep1561), writeTool: writeSep1561,
 	}
 }
 

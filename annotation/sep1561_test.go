@@ -12,7 +12,7 @@ func TestSEP1561(t *testing.T) {
 		{`{"annotations":{"unsafeOutputHint":true}}`, yes, nil},
 		{`{"annotations":{"unsafeOutputHint":false}}`, no, nil},
 		{`{"annotations":{"unsafeoutputhint":true}}`, contract.Contract{}, nil},
-		{`{"annotations":{"unsafeOutputHint":1}}`, contract.Contract{}, []string{`annotations.unsafeOutputHint is a number, not a boolean`}},
+		{`{"annotations":{"unsafeOutputHint":1}}`, yes, []string{`annotations.unsafeOutputHint is a number, not a boolean`}},
 	})
 	checkWritten(t, writer(t, "sep-1561").WriteTool, []written[contract.Contract]{
 		{`{"x":1}`, yes, `{"x":1,"annotations":{"unsafeOutputHint":true}}`},

@@ -1,6 +1,7 @@
 package annotation
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -52,27 +53,42 @@ func readSEP1913Tool(in places, c *contract.Contract) { readSEP1913(in.annotatio
 func readSEP1913(in *object, c *contract.Contract) {
 	c.Malicious = in.hint(maliciousHint)
 	c.Attribution = readAttribution(in)
-	if input := in.object(inputMetadata); input != nil && !isPascal(input) {
+	input, noInput := in.container(inputMetadata)
+	if input != nil && !isPascal(input) {
 		input.shape(destination, sensitivity, outcomes)
-		c.Destinations = possible(input, destination, destinationEnum())
-		c.Accepts = readClasses(input, sensitivity)
-		c.Outcomes = possible(input, outcomes, outcomeEnum())
+		c.Destinations = possible(input, destination, destinationEnum(), contract.Public)
+		c.Accepts = acceptedClasses(input, sensitivity)
+		c.Outcomes = possible(input, outcomes, outcomeEnum(), contract.Irreversible)
 	}
-	if output := in.object(returnMetadata); output != nil && !isPascal(output) {
+	output, noOutput := in.container(returnMetadata)
+	if output != nil && !isPascal(output) {
 		output.shape(source, sensitivity)
-		c.Sources = possible(output, source, sourceEnum())
+		c.Sources = possible(output, source, sourceEnum(), label.UntrustedPublic)
 		c.Returns = readClasses(output, sensitivity)
+	}
+	unreadable(c, noInput, noOutput)
+}
+
+// unreadable adds the worst to what inputMetadata, or returnMetadata, says, if it is there and cannot be read.
+func unreadable(c *contract.Contract, input, output bool) {
+	if input {
+		c.Destinations = both(c.Destinations, contract.Possible(contract.Public))
+		c.Outcomes = both(c.Outcomes, contract.Possible(contract.Irreversible))
+	}
+	if output {
+		c.Sources = both(c.Sources, contract.Possible(label.UntrustedPublic))
+		c.Returns = both(c.Returns, contract.Possible(label.Unspecified))
 	}
 }
 
-func readSEP1913Result(places places, c *Claim) {
+func readSEP1913Result(places places, c *reading) {
 	in, stated := places.annotations, &c.Stated
 	if in == nil {
 		return
 	}
 	readSEP1913(in, stated)
 	stated.OpenWorld = in.hint(openWorldHint)
-	stated.Sources = both(stated.Sources, possible(in, source, sourceEnum()))
+	stated.Sources = both(stated.Sources, possible(in, source, sourceEnum(), label.UntrustedPublic))
 	stated.Returns = both(stated.Returns, readClasses(in, sensitivity))
 	c.Label = label.Join(c.Label, label.Label{
 		Untrusted:   stated.OpenWorld == contract.Yes,
@@ -138,35 +154,69 @@ func readAttribution(in *object) label.Set[string] {
 
 func writeSEP1913Tool(tool *editor, c contract.Contract) {
 	tool.in(annotations, func(out *editor) {
-		var old contract.Contract
-		readSEP1913(out.read(), &old)
+		var pascal contract.Contract
+		readSEP2061Tool(places{annotations: out.read()}, &pascal)
+		old, now := metadata(out.read()), c.Over(pascal)
 		out.hint(maliciousHint, c.Malicious)
 		out.union(attribution, c.Attribution)
-		out.respell(inputMetadata, inputMembers(old), inputMembers(c), "Destination", "Sensitivity", "Outcomes")
-		out.respell(returnMetadata, returnMembers(old), returnMembers(c), "Source", "Sensitivity")
+		out.respell(inputMetadata, inputMembers(old), inputMembers(now), "Destination", "Sensitivity", "Outcomes")
+		out.respell(returnMetadata, returnMembers(old), returnMembers(now), "Source", "Sensitivity")
 	})
+}
+
+// metadata returns what an object of annotations says in the spelling of SEP-1913.
+func metadata(in *object) (c contract.Contract) {
+	readSEP1913(in, &c)
+	return c
 }
 
 func writeSEP1913Result(meta *editor, l label.Label) {
 	meta.in(annotations, func(out *editor) {
-		var old Claim
-		readSEP1913Result(places{annotations: out.read()}, &old)
+		var old reading
+		in := places{annotations: out.read()}
+		readSEP1913Result(in, &old)
+		readSEP2061Result(in, &old)
 		all := label.Join(old.Label, l).Normal()
 		out.raise(openWorldHint, all.Untrusted)
 		out.raise(maliciousHint, all.Malicious)
 		out.union(attribution, l.Attribution)
 
 		// A label without sensitivity says nothing of it, so "none" is only repeated, never made up.
-		var now, before contract.Contract
-		readSEP1913(out.read(), &before)
+		var now contract.Contract
 		if all.Sources.Len() > 0 {
 			now.Sources = contract.Possible(all.Sources.Slice()...)
 		}
+		sensitivityText, wordless := []byte(nil), false
 		if _, stated := old.Stated.Returns.Known(); stated || all.Sensitivity.Len() > 0 {
-			now.Returns = contract.Possible(all.Sensitivity.Slice()...)
+			sensitivityText, _ = classText(all.Sensitivity)
+			wordless = sensitivityText == nil
 		}
-		out.respell(returnMetadata, returnMembers(before), returnMembers(now), "Source", "Sensitivity")
+		writeReturned(out, returnMembers(metadata(out.read())), []text{
+			{source, enumText(now.Sources, sourceEnum()), true}, {sensitivity, sensitivityText, wordless},
+		})
 	})
+}
+
+// writeReturned writes source and sensitivity of a result: into returnMetadata if both are known, for its schema requires
+// both, and else bare beside it. What is said there already is kept true.
+func writeReturned(out *editor, old, now []text) {
+	whole := now[0].value != nil && now[1].value != nil
+	pascal := out.read().object2061(returnMetadata) != nil
+	switch {
+	case whole || (out.holds(returnMetadata, source) || out.holds(returnMetadata, sensitivity)) && !pascal && !now[1].mute():
+		out.respell(returnMetadata, old, now, "Source", "Sensitivity")
+	case out.has(returnMetadata):
+		out.empty(returnMetadata, "Source", "Sensitivity", source, sensitivity)
+	}
+	for _, t := range now {
+		value, there := rawjson.Get(out.raw, t.name)
+		switch {
+		case t.mute():
+			out.drop(t.name)
+		case t.value != nil && (there || !whole && !out.holds(returnMetadata, t.name)) && !bytes.Equal(value, t.value):
+			out.set(t.name, t.value)
+		}
+	}
 }
 
 func writeSEP1913Request(meta *editor, l label.Label) {
@@ -178,17 +228,23 @@ func writeSEP1913Request(meta *editor, l label.Label) {
 
 func inputMembers(c contract.Contract) []text {
 	return []text{
-		{destination, enumText(c.Destinations, destinationEnum())},
-		{sensitivity, classText(c.Accepts)},
-		{outcomes, enumText(c.Outcomes, outcomeEnum())},
+		member(destination, c.Destinations, destinationEnum()),
+		classMember(sensitivity, c.Accepts),
+		member(outcomes, c.Outcomes, outcomeEnum()),
 	}
 }
 
 func returnMembers(c contract.Contract) []text {
 	return []text{
-		{source, enumText(c.Sources, sourceEnum())},
-		{sensitivity, classText(c.Returns)},
+		member(source, c.Sources, sourceEnum()),
+		classMember(sensitivity, c.Returns),
 	}
+}
+
+// member returns the member that holds values of an enumeration.
+func member[T ~string](name string, v contract.Values[T], enum []T) text {
+	_, known := v.Known()
+	return text{name, enumText(v, enum), known}
 }
 
 // enumText returns the JSON text of values of an enumeration; nil if they are unknown, or not what it can express.

@@ -14,7 +14,7 @@ func sep1913Draft() dialect {
 	return dialect{
 		id:       "sep-1913-2025-11",
 		members:  []string{privateHint, sensitiveHint},
-		readTool: readDraftTool, readResult: readDraftResult, readRequest: readDraftRequest,
+		readTool: readDraftTool, readResult: warned(readDraftTool), readRequest: readDraftRequest,
 		writeTool: writeDraftTool, writeResult: writeDraftResult, writeRequest: writeDraftRequest,
 	}
 }
@@ -27,7 +27,7 @@ const (
 	high          = "high"
 )
 
-// level returns whether a sensitiveHint warns: "medium" and "high" do, "low" says that there is nothing to warn of.
+// level returns whether a sensitiveHint warns: "low" says that there is nothing to warn of, any other level does.
 func level(in *object) contract.Hint {
 	value, ok := in.get(sensitiveHint)
 	if !ok {
@@ -37,10 +37,11 @@ func level(in *object) contract.Hint {
 	switch levels := []string{low, medium, high}; {
 	case !ok:
 		in.found.add(at(in.where, sensitiveHint), isNot(value, "a string"))
-		return contract.Unknown
+		if rawjson.Kind(value) == 'n' {
+			return contract.Unknown
+		}
 	case !slices.Contains(levels, s):
 		in.found.add(at(in.where, sensitiveHint), isNotOneOf(s, levels))
-		return contract.Unknown
 	}
 	return contract.HintOf(s != low)
 }
@@ -48,11 +49,6 @@ func level(in *object) contract.Hint {
 func readDraftTool(in places, c *contract.Contract) {
 	c.Output.Private = in.annotations.hint(privateHint)
 	c.Output.Sensitive = either(c.Output.Sensitive, level(in.annotations))
-}
-
-func readDraftResult(in places, c *Claim) {
-	readDraftTool(in, &c.Stated)
-	c.Label = label.Join(c.Label, contract.Contract{Output: c.Stated.Output}.Label())
 }
 
 func readDraftRequest(in places, l *label.Label) {
@@ -66,7 +62,7 @@ func writeDraftTool(tool *editor, c contract.Contract) {
 		out.hint(maliciousHint, c.Malicious)
 		out.union(attribution, c.Attribution)
 		out.hint(privateHint, c.Output.Private)
-		if now := c.Output.Sensitive; now != contract.Unknown && now != level(out.read()) {
+		if now := c.Output.Sensitive; now != contract.Unknown && !out.isLevel(now) {
 			out.word(sensitiveHint, map[contract.Hint]string{contract.No: low, contract.Yes: high}[now])
 		}
 	})
@@ -88,9 +84,15 @@ func writeDraft(out *editor, l label.Label) {
 	out.raise(openWorldHint, l.Untrusted)
 	out.union(attribution, l.Attribution)
 	out.raise(privateHint, l.Private)
-	if l.Sensitivity.Without(label.SetOf(label.User)).Len() > 0 && level(out.read()) != contract.Yes {
+	if l.Sensitivity.Without(label.SetOf(label.User)).Len() > 0 && !out.isLevel(contract.Yes) {
 		out.word(sensitiveHint, high)
 	}
+}
+
+// isLevel reports whether there is a sensitiveHint that says so, in words of its vocabulary.
+func (e *editor) isLevel(h contract.Hint) bool {
+	in := e.read()
+	return level(in) == h && len(in.found.list) == 0
 }
 
 // either returns what two members say that may both speak of one thing: a warning outweighs the rest.

@@ -15,10 +15,10 @@ func TestSEP1913Draft(t *testing.T) {
 		{`{"annotations":{"privateHint":false,"sensitiveHint":"low"}}`,
 			contract.Contract{Output: contract.Output{Private: contract.No, Sensitive: contract.No}}, nil},
 		{`{"annotations":{"sensitiveHint":"low","sensitiveDataHint":true}}`, contract.Contract{Output: contract.Output{Sensitive: contract.Yes}}, nil},
-		{`{"annotations":{"privateHint":"yes","sensitiveHint":"High"}}`, contract.Contract{}, []string{
+		{`{"annotations":{"privateHint":"yes","sensitiveHint":"High"}}`, contract.Contract{Output: contract.Output{Private: contract.Yes, Sensitive: contract.Yes}}, []string{
 			`annotations.privateHint is a string, not a boolean`,
 			`annotations.sensitiveHint is "High", not one of high, low, medium`}},
-		{`{"annotations":{"sensitiveHint":true}}`, contract.Contract{}, []string{`annotations.sensitiveHint is a boolean, not a string`}},
+		{`{"annotations":{"sensitiveHint":true}}`, contract.Contract{Output: contract.Output{Sensitive: contract.Yes}}, []string{`annotations.sensitiveHint is a boolean, not a string`}},
 	})
 	vague := label.SetOf(label.Unspecified)
 	checkResults(t, []claims[label.Label]{

@@ -7,7 +7,7 @@ import "github.com/weir-mcp/weir/contract"
 func sep1984() dialect {
 	return dialect{
 		id: "sep-1984", members: []string{aiProcessingHint, slowExecutionHint, resourceIntensiveHint, sensitiveDataHint, privilegedAccessHint, reversibleHint},
-		readTool: readSep1984, writeTool: writeSep1984,
+		readTool: readSep1984, readResult: warned(readSep1984), writeTool: writeSep1984,
 	}
 }
 

@@ -17,7 +17,7 @@ func TestSEP1984(t *testing.T) {
 	checkTools(t, []claims[contract.Contract]{
 		{all, c, nil},
 		{`{"annotations":{"reversibleHint":true}}`, contract.Contract{Operation: contract.Operation{Reversible: contract.Yes}}, nil},
-		{`{"annotations":{"aiProcessingHint":"yes","slowExecutionHint":{},"reversibleHint":null}}`, contract.Contract{}, []string{
+		{`{"annotations":{"aiProcessingHint":"yes","slowExecutionHint":{},"reversibleHint":null}}`, contract.Contract{Operation: contract.Operation{AIProcessing: contract.Yes, Slow: contract.Yes}}, []string{
 			`annotations.aiProcessingHint is a string, not a boolean`,
 			`annotations.slowExecutionHint is an object, not a boolean`,
 			`annotations.reversibleHint is null, not a boolean`}},

@@ -74,18 +74,20 @@ func isPascal(o *object) bool {
 func readSEP2061Tool(in places, c *contract.Contract) {
 	if input := in.annotations.object2061(inputMetadata); input != nil {
 		input.require("Destination", "Sensitivity", "Outcomes")
-		c.Destinations = both(c.Destinations, spelt(input, "Destination", destinationWords()))
-		c.Accepts = both(c.Accepts, spelt(input, "Sensitivity", classWords()))
-		c.Outcomes = both(c.Outcomes, spelt(input, "Outcomes", outcomeWords()))
+		c.Destinations = both(c.Destinations, spelt(input, "Destination", destinationWords(), "Public"))
+		if accepted := spelt(input, "Sensitivity", classWords(), sensitive); !accepted.Has(label.Unspecified) {
+			c.Accepts = both(c.Accepts, accepted)
+		}
+		c.Outcomes = both(c.Outcomes, spelt(input, "Outcomes", outcomeWords(), "Irreversible"))
 	}
 	if output := in.annotations.object2061(returnMetadata); output != nil {
 		output.require("Source", "Sensitivity")
-		c.Sources = both(c.Sources, spelt(output, "Source", sourceWords()))
-		c.Returns = both(c.Returns, spelt(output, "Sensitivity", classWords()))
+		c.Sources = both(c.Sources, spelt(output, "Source", sourceWords(), "UntrustedPublic"))
+		c.Returns = both(c.Returns, spelt(output, "Sensitivity", classWords(), sensitive))
 	}
 }
 
-func readSEP2061Result(in places, c *Claim) {
+func readSEP2061Result(in places, c *reading) {
 	var said contract.Contract
 	readSEP2061Tool(in, &said)
 	c.Stated.Destinations = both(c.Stated.Destinations, said.Destinations)
@@ -118,13 +120,14 @@ func (o *object) require(names ...string) {
 	}
 }
 
-// spelt returns a member that should be one of the words, or an array of them.
-func spelt[T ~string](o *object, name string, words []spelling[T]) contract.Values[T] {
+// spelt returns a member that should be one of the words, or an array of them. One that is not counts as the worst word, or
+// if that is none of them, as sensitive in an unspecified way.
+func spelt[T ~string](o *object, name string, words []spelling[T], worst string) contract.Values[T] {
 	enum := make([]string, len(words))
 	for i, w := range words {
 		enum[i] = w.word
 	}
-	said, ok := possible(o, name, enum).Known()
+	said, ok := possible(o, name, enum, worst).Known()
 	if !ok {
 		return contract.Values[T]{}
 	}
@@ -134,6 +137,9 @@ func spelt[T ~string](o *object, name string, words []spelling[T]) contract.Valu
 			values = append(values, w.value)
 		}
 	}
+	if worst == sensitive && said.Has(worst) {
+		values = append(values, T(label.Unspecified))
+	}
 	return contract.Possible(values...)
 }
 
@@ -141,61 +147,61 @@ func writeSEP2061Tool(tool *editor, c contract.Contract) {
 	tool.in(annotations, func(out *editor) {
 		var old contract.Contract
 		readSEP2061Tool(places{annotations: out.read()}, &old)
-		out.respell(inputMetadata, inputWords(old), inputWords(c), destination, sensitivity, outcomes)
-		out.respell(returnMetadata, returnWords(old), returnWords(c), source, sensitivity)
+		now := c.Over(metadata(out.read()))
+		out.respell(inputMetadata, inputWords(old), inputWords(now), destination, sensitivity, outcomes)
+		out.respell(returnMetadata, returnWords(old), returnWords(now), source, sensitivity)
 	})
 }
 
 func inputWords(c contract.Contract) []text {
 	return []text{
-		{"Destination", wordsText(c.Destinations, destinationWords(), "")},
-		{"Sensitivity", wordsText(c.Accepts, classWords(), "Regulated")},
-		{"Outcomes", wordsText(c.Outcomes, outcomeWords(), "")},
+		word("Destination", c.Destinations, destinationWords()),
+		word("Sensitivity", c.Accepts, classWords()),
+		word("Outcomes", c.Outcomes, outcomeWords()),
 	}
 }
 
 func returnWords(c contract.Contract) []text {
 	return []text{
-		{"Source", wordsText(c.Sources, sourceWords(), "")},
-		{"Sensitivity", wordsText(c.Returns, classWords(), "Regulated")},
+		word("Source", c.Sources, sourceWords()),
+		word("Sensitivity", c.Returns, classWords()),
 	}
 }
 
-// wordsText returns the JSON text of values in SEP-2061's words; nil if they are unknown, or not what it can express. A
-// value without a word is written as rest, if there is such a word.
-func wordsText[T ~string](v contract.Values[T], words []spelling[T], rest string) []byte {
+// word returns the member that holds values in SEP-2061's words. What is regulated has no scope there.
+func word[T ~string](name string, v contract.Values[T], words []spelling[T]) text {
 	set, known := v.Known()
 	if !known {
-		return nil
+		return text{name: name}
 	}
 	var said []string
 	for value := range set.All() {
 		n := slices.IndexFunc(words, func(w spelling[T]) bool { return w.value == value })
+		_, scoped := label.Class(value).Scope()
 		switch {
 		case n >= 0:
 			said = append(said, words[n].word)
-		case rest == "":
-			return nil
+		case scoped:
+			said = append(said, "Regulated")
 		default:
-			said = append(said, rest)
+			return text{name: name, known: true}
 		}
 	}
-	if len(said) == 0 && rest != "" {
-		return rawjson.Quote("None")
+	if len(said) == 0 && name == "Sensitivity" {
+		said = append(said, "None")
 	}
 	var texts [][]byte
 	for word := range label.SetOf(said...).All() {
 		texts = append(texts, rawjson.Quote(word))
 	}
-	return oneOrMore(texts)
+	return text{name, oneOrMore(texts), true}
 }
 
-// respell writes an object as [editor.members] does, in one spelling: once all members are written, those of the other
+// respell writes an object as [editor.members] does, in one spelling: once a member is written, those of the other
 // spelling go, because no reader could make sense of both.
 func (e *editor) respell(name string, old, now []text, gone ...string) {
 	e.members(name, old, now)
-	if slices.ContainsFunc(now, func(t text) bool { return t.value == nil }) || !e.has(name) {
-		return
+	if slices.ContainsFunc(now, func(t text) bool { return e.holds(name, t.name) }) {
+		e.in(name, func(inner *editor) { inner.drop(gone...) })
 	}
-	e.in(name, func(inner *editor) { inner.drop(gone...) })
 }

@@ -21,7 +21,8 @@ func TestSEP2061(t *testing.T) {
 		{camel, send, nil},
 		{`{"annotations":{"inputMetadata":{"Destination":"Public","Sensitivity":"Regulated","Outcomes":["Benign","Consequential"],"x":1}}}`,
 			contract.Contract{Destinations: to(contract.Public), Accepts: sensitive(label.Regulated), Outcomes: does(contract.Benign, contract.Consequential)}, nil},
-		{`{"annotations":{"inputMetadata":{"Destination":"public","Outcomes":[]},"returnMetadata":{"Source":["User",1]}}}`, contract.Contract{}, []string{
+		{`{"annotations":{"inputMetadata":{"Destination":"public","Outcomes":[]},"returnMetadata":{"Source":["User",1]}}}`, contract.Contract{Destinations: to(contract.Public),
+			Outcomes: does(contract.Irreversible), Sources: from(label.UserSource, label.UntrustedPublic)}, []string{
 			`annotations.inputMetadata.Sensitivity is missing`,
 			`annotations.inputMetadata.Destination is "public", not one of Ephemeral, Internal, Public, System, User`,
 			`annotations.inputMetadata.Outcomes is an empty array`,
@@ -38,13 +39,14 @@ func TestSEP2061(t *testing.T) {
 		{`{}`, send, pascal},
 		{pascal, send, pascal},
 		{camel, send, pascal},
-		{`{}`, contract.Contract{Sources: from(label.Internal), Returns: sensitive("regulated:GDPR", label.Unspecified)},
-			`{"annotations":{"returnMetadata":{"Source":"Internal","Sensitivity":"Regulated"}}}`},
+		{`{}`, contract.Contract{Sources: from(label.Internal), Returns: sensitive("regulated:GDPR", label.PII)},
+			`{"annotations":{"returnMetadata":{"Source":"Internal","Sensitivity":["PII","Regulated"]}}}`},
+		{`{}`, contract.Contract{Sources: from(label.Internal), Returns: sensitive(label.Unspecified)}, `{}`},
 		{`{}`, contract.Contract{Sources: from("mars"), Returns: sensitive()}, `{}`},
 	})
 	checkWritten(t, writer(t, "sep-1913").WriteTool, []written[contract.Contract]{
 		{pascal, send, camel},
 		{`{"annotations":{"returnMetadata":{"Source":"User","x":1}}}`, contract.Contract{Sources: from(label.Internal)},
-			`{"annotations":{"returnMetadata":{"Source":"User","x":1,"source":"internal"}}}`},
+			`{"annotations":{"returnMetadata":{"x":1,"source":"internal"}}}`},
 	})
 }

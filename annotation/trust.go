@@ -11,7 +11,7 @@ import (
 func trustAnnotations() dialect {
 	return dialect{
 		id: "trust-annotations", members: []string{trustKey},
-		readResult: readTrust, readBlock: readTrust, writeResult: writeTrust,
+		readResult: readTrust, writeResult: writeTrust,
 	}
 }
 
@@ -25,17 +25,13 @@ const (
 // maxEvidence is how many references to evidence are read of one result.
 const maxEvidence = 32
 
-func readTrust(in places, c *Claim) {
-	said := in.meta.object(trustKey)
+func readTrust(in places, c *reading) {
+	said, bad := in.meta.container(trustKey)
+	c.Label.Untrusted = c.Label.Untrusted || bad || said.hint(untrusted) == contract.Yes
+	c.unnamed = c.unnamed || bad || said.hint(sensitive) == contract.Yes
 	if said == nil {
 		return
 	}
-	var l label.Label
-	l.Untrusted = said.hint(untrusted) == contract.Yes
-	if said.hint(sensitive) == contract.Yes {
-		l.Sensitivity = label.SetOf(label.Unspecified)
-	}
-	c.Label = label.Join(c.Label, l)
 	ref := said.object(evidenceRef)
 	if ref == nil {
 		return

@@ -20,8 +20,8 @@ func TestTrustAnnotations(t *testing.T) {
 		{`{"_meta":{` + trust + `:{"sensitive":true}}}`, label.Label{Sensitivity: vague}, nil},
 		{`{"_meta":{` + trust + `:{"untrusted":true,"x":1}}}`, label.Label{Untrusted: true}, nil},
 		{`{"_meta":{` + trust + `:{"sensitive":false,"untrusted":false}}}`, label.Label{}, nil},
-		{`{"_meta":{` + trust + `:[]}}`, label.Label{}, []string{where + " is an array, not an object"}},
-		{`{"_meta":{` + trust + `:{"sensitive":1,"untrusted":"x"}}}`, label.Label{}, []string{
+		{`{"_meta":{` + trust + `:[]}}`, label.Label{Untrusted: true, Sensitivity: vague}, []string{where + " is an array, not an object"}},
+		{`{"_meta":{` + trust + `:{"sensitive":1,"untrusted":"x"}}}`, label.Label{Untrusted: true, Sensitivity: vague}, []string{
 			where + ".untrusted is a string, not a boolean", where + ".sensitive is a number, not a boolean"}},
 
 		// A block strengthens what the result claims, and weakens nothing.
@@ -39,11 +39,24 @@ func TestTrustAnnotations(t *testing.T) {
 		{`{"contents":[{"uri":"x:y","_meta":{` + trust + `:{"untrusted":true}}}]}`, label.Label{Untrusted: true}, nil},
 		{`{"messages":[{"role":"user","content":{"type":"text","_meta":{` + trust + `:{"untrusted":true}}}}]}`, label.Label{Untrusted: true}, nil},
 		{`{"messages":[{"role":"user","content":[{"resource":{"_meta":{` + trust + `:{"untrusted":true}}}}]}]}`, label.Label{Untrusted: true}, nil},
-		{`{"content":[1,{"_meta":2},{"_meta":{` + trust + `:{"untrusted":3}}}]}`, label.Label{}, []string{
+		{`{"content":[1,{"_meta":2},{"_meta":{` + trust + `:{"untrusted":3}}}]}`, label.Label{Untrusted: true}, []string{
 			`content[1]._meta is a number, not an object`, `content[2].` + where + ".untrusted is a number, not a boolean"}},
 
+		// A block is labelled in every dialect, beside its content or in its own annotations.
+		{`{"content":[{"_meta":{"ifc":{"integrity":"untrusted","confidentiality":"private"}}}]}`, label.Label{Untrusted: true, Private: true}, nil},
+		{`{"content":[{"_meta":{"annotations":{"maliciousActivityHint":true}}}]}`, label.Label{Malicious: true}, nil},
+		{`{"content":[{"annotations":{"priority":1,"openWorldHint":true}}]}`, label.Label{Untrusted: true}, nil},
+		{`{"content":[{"\u0061nnotations":{"openWorldHint":true}}]}`, label.Label{Untrusted: true}, nil},
+		{`{"content":[{"annotation\u0073":{"openWorldHint":true}}]}`, label.Label{Untrusted: true}, nil},
+		{`{"content":[{"_meta":{"annotations":{"returnMetadata":{"Source":"Internal","Sensitivity":"PII"}}}}]}`,
+			label.Label{Sources: label.SetOf(label.Internal), Sensitivity: label.SetOf(label.PII)}, nil},
+		{`{"content":[{"type":"resource","resource":{"uri":"x:y","_meta":{"com.github.ifc/labels":{"$":{"integrity":"trusted","confidentiality":["a"]}}}}}]}`,
+			label.Label{Readers: label.OnlyReaders("a")}, nil},
+		{`{"content":[{"type":"resource_link","uri":"x:y","_meta":{"annotations":{"sensitivity":"credentials","source":"user"}}}]}`,
+			label.Label{Sources: label.SetOf(label.UserSource), Sensitivity: label.SetOf(label.Credentials)}, nil},
+		{`{"content":[{"annotations":{"audience":["user"]}}],"_meta":{"annotations":{"openWorldHint":false}}}`, label.Label{}, nil},
+
 		// Places that are none.
-		{`{"content":[{"_meta":{"annotations":{"openWorldHint":true},"ifc":{"integrity":"untrusted","confidentiality":"public"}}}]}`, label.Label{}, nil},
 		{`{"structuredContent":{"_meta":{` + trust + `:{"untrusted":true}}},` + trust + `:{"untrusted":true}}`, label.Label{}, nil},
 		{`{"content":"_meta\" \u005f"}`, label.Label{}, nil},
 	})

@@ -1,11 +1,11 @@
-// Package audit keeps a log that nobody can change unseen: an append-only sequence of opaque entries under a Merkle
-// tree, with signed checkpoints.
+// Package audit keeps a log in which changes show: an append-only sequence of opaque entries under a Merkle tree, with signed
+// checkpoints, held to an anchor that is kept apart from it.
 //
-//	key, err := audit.OpenKey("audit.key", "example.com/weir")  // made on first use
-//	log, err := audit.Open(ctx, audit.NewMemory(), key)
+//	anchor, err := audit.OpenAnchor("/home/alice/.local/share/weir/audit/x", "example.com/weir", nil) // made on first use
+//	log, err := audit.Open(ctx, audit.NewMemory(), anchor)
 //	first, err := log.Storage().Append(ctx, []audit.Entry{{Chain: "session 1", Kind: "decision", Body: body}})
 //	note, err := log.Checkpoint(ctx)                             // signed; hand it to somebody else
-//	report, err := audit.Verify(ctx, log.Storage(), key.Verifier())
+//	report, err := audit.Verify(ctx, log.Storage(), audit.VerifyOptions{Anchor: anchor})
 //
 // # The log
 //
@@ -30,10 +30,12 @@
 //
 // # What it promises
 //
-// [Verify] finds each changed bit, each entry that was removed, added or moved, and a log that ends before its last
-// checkpoint, and says where. Who holds both the storage and the key can rewrite everything from the start: only
-// checkpoints that left the machine show that. Entries after the last checkpoint are held by their chains and by the
-// storage's own head alone, so sign often.
+// With the [Anchor], [Verify] finds each changed bit, each entry that was removed, added or moved, and a log that is shorter than its anchor
+// has seen it, and says where; and no log that does not extend its anchor is opened, appended to or signed. Between two checkpoints
+// the head is held by a seal, an HMAC whose key is in the anchor. Without the anchor, Verify finds what does not fit together or
+// is not signed by the key; a log that was cut off at an older checkpoint looks whole, which only a checkpoint that was kept
+// elsewhere shows ([Extends]), and it says that it could not check that. With both the storage and the anchor,
+// everything can be rewritten from the start.
 //
 // A [Storage] appends in one transaction, which may hold other things too: see [Sequence]. The package starts no
 // goroutine. Its types may be used concurrently.
@@ -54,6 +56,11 @@ var (
 	ErrKey     = errors.New("the log is signed with another key")
 	ErrRange   = errors.New("no such place in the log")
 	ErrDamaged = errors.New("the log is damaged")
+	ErrSigner  = errors.New("no checkpoint could be signed")
+	ErrSealed  = errors.New("the log is sealed, and the key of its seal is not given")
+
+	// ErrConflict is the error of a checkpoint that comes after another of the same log.
+	ErrConflict = errors.New("another checkpoint was signed meanwhile")
 )
 
 // Bounds of an entry, in bytes.
@@ -100,6 +107,7 @@ type Query struct {
 	Outcome  string
 	Newest   bool // the newest first
 	Limit    int
+	Leaves   bool // of each row, Seq and Leaf are enough: the others may be left out
 }
 
 // A Node is the hash of a full subtree of the tree whose height is a multiple of 8: the hash with the number N at
@@ -114,6 +122,10 @@ type Node struct {
 type Checkpoint struct {
 	Size int64
 	Note []byte
+}
+
+func (c Checkpoint) equal(o Checkpoint) bool {
+	return c.Size == o.Size && string(c.Note) == string(o.Note)
 }
 
 // A Storage keeps a log. Each operation is atomic; an error means that it had no effect. What was acknowledged is
@@ -132,14 +144,18 @@ type Storage interface {
 	Nodes(ctx context.Context, level int, from, to int64) ([]Node, error)
 }
 
-// Signed is what a Storage keeps of checkpoints.
+// Signed is what a Storage keeps of checkpoints, and of the seal that holds its head between two of them.
 type Signed interface {
-	// Sign calls sign with the log's head and its last checkpoint, which has Size 0 if there is none, and keeps what sign
-	// returns beside the head's size. It replaces an older checkpoint of that size. If sign returns nil it keeps nothing.
-	Sign(ctx context.Context, sign func(Head, Checkpoint) ([]byte, error)) error
+	// AddCheckpoint keeps a checkpoint, also in the place of one of the same size, and makes it and all that was appended before
+	// durable. Last is the newest that the caller knows; if another is there of its size or more, the error is [ErrConflict].
+	AddCheckpoint(ctx context.Context, c, last Checkpoint) error
 
 	// Checkpoints iterates over the checkpoints with at least the given size, in order.
 	Checkpoints(ctx context.Context, from int64) iter.Seq2[Checkpoint, error]
+
+	// SealWith has every later Append check the head that it extends by [Anchor.Check], keep [Anchor.Seal] of the new one with
+	// it, and call [Anchor.Committed] afterwards. Without an anchor, a head that has a seal is not extended: [ErrSealed].
+	SealWith(*Anchor)
 }
 
 // Linked is what a Storage keeps of chains.

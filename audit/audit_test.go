@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func newLog(tb testing.TB, n int) *audit.Log {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l, err := audit.Open(tb.Context(), audit.NewMemory(), key)
+	l, err := audit.Open(tb.Context(), audit.NewMemory(), audit.NewAnchor(key))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestExtendsRefusesAnotherHistory(t *testing.T) {
 	var notes [2][]byte
 	var logs [2]*audit.Log
 	for i := range logs {
-		if logs[i], err = audit.Open(t.Context(), audit.NewMemory(), key); err != nil {
+		if logs[i], err = audit.Open(t.Context(), audit.NewMemory(), audit.NewAnchor(key)); err != nil {
 			t.Fatal(err)
 		}
 		fill(t, logs[i], 100+i)
@@ -192,7 +193,7 @@ func TestKeyFile(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".key-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".new-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
@@ -209,47 +210,128 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// Two processes share a key file: what one rotates, the other finds, at whatever point the first one ended.
+// Two processes share an anchor: what one rotates, the other finds, at whatever point the first one ended.
 func TestRotationAcrossProcesses(t *testing.T) {
-	path, st := filepath.Join(t.TempDir(), "audit.key"), audit.NewMemory()
+	for _, lost := range [][]string{{"key"}, {"key", "checkpoint"}} {
+		t.Run(strings.Join(lost, " and "), func(t *testing.T) { rotateAcross(t, lost) })
+	}
+}
+
+// rotateAcross has the process that rotates end before some files of the anchor are in place.
+func rotateAcross(t *testing.T, lost []string) {
+	dir, st := filepath.Join(t.TempDir(), "anchor"), audit.NewMemory()
 	open := func() *audit.Log {
-		k, err := audit.OpenKey(path, "example.com/weir")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := audit.Open(t.Context(), st, k)
+		l, err := audit.Open(t.Context(), st, openAnchor(t, dir))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l
 	}
-	a, b := open(), open()
+	a := open()
 	fill(t, a, 3)
 	if _, err := a.Checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile(path)
+	before := map[string][]byte{}
+	for _, name := range lost {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[name] = text
+	}
+	if err := a.Rotate(t.Context(), time.Unix(0, 0), nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range before {
+		path := filepath.Join(dir, name)
+		if name == "key" {
+			if err := os.Rename(path, path+".next"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		b := open()
+		if b.Key().Verifier() != a.Key().Verifier() {
+			t.Error("the old key signs")
+		}
+		fill(t, b, 3)
+		if _, err := b.Checkpoint(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := audit.Verify(t.Context(), st, audit.VerifyOptions{Key: a.Key().Verifier()})
+	if err != nil || !r.OK() || r.Signed != 10 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func openAnchor(t *testing.T, dir string) *audit.Anchor {
+	t.Helper()
+	a, err := audit.OpenAnchor(dir, "example.com/weir", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Rotate(t.Context(), time.Unix(0, 0)); err != nil {
+	return a
+}
+
+// What one process has seen of the log holds for the others: a log that goes back while the one that wrote to it is gone is refused.
+func TestSeenByAnotherProcess(t *testing.T) {
+	dir, st := filepath.Join(t.TempDir(), "anchor"), audit.NewMemory()
+	l, err := audit.Open(t.Context(), st, openAnchor(t, dir))
+	if err != nil {
 		t.Fatal(err)
 	}
-	fill(t, b, 3)
-	if _, err := b.Checkpoint(t.Context()); err != nil {
+	heads := make([]audit.Head, 3)
+	other := openAnchor(t, dir)
+	for i := range heads {
+		fill(t, l, 1)
+		if heads[i], err = st.Head(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Check(heads[i]); err != nil {
+			t.Errorf("after %d entries: %v", i+1, err)
+		}
+	}
+	for _, h := range heads[:2] {
+		if err := openAnchor(t, dir).Check(h); !errors.Is(err, audit.ErrDamaged) {
+			t.Errorf("a log of %d entries was taken: %v", h.Size, err)
+		}
+	}
+	behind := openAnchor(t, dir)
+	fill(t, l, 1)
+	if err := behind.Check(heads[2]); !errors.Is(err, audit.ErrDamaged) {
+		t.Errorf("a log that went back behind another process was taken: %v", err)
+	}
+}
+
+// A mark that the machine lost is not missed: the last checkpoint counts.
+func TestTornMark(t *testing.T) {
+	dir, st := filepath.Join(t.TempDir(), "anchor"), audit.NewMemory()
+	l, err := audit.Open(t.Context(), st, openAnchor(t, dir))
+	if err != nil {
 		t.Fatal(err)
 	}
-	// As if the process had ended between handing over and putting the new key in place.
-	if err := errors.Join(os.Rename(path, path+".next"), os.WriteFile(path, before, 0o600)); err != nil {
+	fill(t, l, 3)
+	if _, err := l.Checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c := open()
-	if c.Key().Verifier() != a.Key().Verifier() {
-		t.Error("the old key signs")
-	}
-	r, err := audit.Verify(t.Context(), st, c.Key().Verifier())
-	if err != nil || !r.OK() || r.Signed != 7 {
-		t.Errorf("%+v, %v", r, err)
+	for _, text := range []string{"", "0000", strings.Repeat("\x00", 66), strings.Repeat("x", 66)} {
+		if err := os.WriteFile(filepath.Join(dir, "mark"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := audit.Open(t.Context(), st, openAnchor(t, dir))
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		fill(t, l, 1)
+		if _, err := l.Checkpoint(t.Context()); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 
@@ -295,7 +377,7 @@ func BenchmarkVerify(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if r, err := audit.Verify(b.Context(), l.Storage(), l.Key().Verifier()); err != nil || !r.OK() {
+				if r, err := audit.Verify(b.Context(), l.Storage(), audit.VerifyOptions{Key: l.Key().Verifier()}); err != nil || !r.OK() {
 					b.Fatal(r, err)
 				}
 			}

@@ -70,11 +70,13 @@ func parseStatement(text string) (*statement, error) {
 func (s *statement) signed(keys ...*Key) ([]byte, error) {
 	signers := make([]note.Signer, len(keys))
 	for i, k := range keys {
-		signers[i] = k.signer
+		if signers[i] = k.signer; !k.Signs() {
+			return nil, fmt.Errorf("%w: the program that signs with %s is not given", ErrSigner, k.verifier)
+		}
 	}
 	b, err := note.Sign(&note.Note{Text: s.text()}, signers...)
 	if err != nil {
-		return nil, fmt.Errorf("signing a checkpoint: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrSigner, err)
 	}
 	return b, nil
 }

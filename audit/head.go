@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -15,6 +16,7 @@ const tileHeight = 8
 type Head struct {
 	Size int64
 	Edge []tlog.Hash // of the full subtrees that the tree consists of, the largest first; as many as Size has bits set
+	Seal []byte      // as it is kept, see [Anchor.Seal]; empty: it has none
 }
 
 // MakeHead returns the head of a log of the given size from the concatenated hashes of its edge. Those of another length
@@ -53,7 +55,7 @@ func (h Head) Root() tlog.Hash {
 	return root
 }
 
-// Equal reports whether both are the same head.
+// Equal reports whether both are the same head, whatever their seals.
 func (h Head) Equal(o Head) bool {
 	if h.Size != o.Size || len(h.Edge) != len(o.Edge) {
 		return false
@@ -65,6 +67,8 @@ func (h Head) Equal(o Head) bool {
 	}
 	return true
 }
+
+func (h Head) clone() Head { return Head{h.Size, slices.Clone(h.Edge), slices.Clone(h.Seal)} }
 
 // push adds a leaf's hash and appends the nodes that it completes.
 func (h *Head) push(hash tlog.Hash, nodes []Node) []Node {
@@ -99,7 +103,7 @@ type Batch struct {
 }
 
 // Sequence gives entries their places after the head. A storage calls it in the transaction in which it read the head
-// and the links of the entries' chains, by their names; those that are not there begin. It writes the whole batch in that
+// and the links of the entries' chains, by their names; those that are not there begin. The head of the batch has no seal. It writes the whole batch in that
 // transaction, in which nothing else may append. Entries that a log does not take are [ErrInvalid].
 func Sequence(head Head, links map[string]*Link, entries []Entry) (*Batch, error) {
 	for i := range entries {
@@ -107,7 +111,7 @@ func Sequence(head Head, links map[string]*Link, entries []Entry) (*Batch, error
 			return nil, err
 		}
 	}
-	b := &Batch{Head: Head{head.Size, append([]tlog.Hash(nil), head.Edge...)}, Rows: make([]Row, len(entries))}
+	b := &Batch{Head: Head{Size: head.Size, Edge: append([]tlog.Hash(nil), head.Edge...)}, Rows: make([]Row, len(entries))}
 	salts, leaves := salts(len(entries)), make([]byte, 0, len(entries)*leafSize)
 	touched := map[*Link]bool{}
 	for i, e := range entries {

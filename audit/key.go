@@ -2,7 +2,9 @@ package audit
 
 import (
 	"crypto/ed25519"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -16,10 +18,57 @@ import (
 
 // A Key signs a log's checkpoints. Its name is the log's origin.
 type Key struct {
-	path     string // "" if it is not kept in a file
-	text     string // the signer's key, as package note encodes it
-	signer   note.Signer
+	path     string      // "" if it is not kept in a file
+	text     string      // the signer's key, as package note encodes it; of an external one, the public key
+	signer   note.Signer // nil: another program signs, which is not known here
 	verifier string
+	origin   string
+}
+
+// An external is a signer of which the private key is elsewhere.
+type external struct {
+	note.Verifier
+	sign func(text []byte) ([]byte, error)
+}
+
+// Sign implements [note.Signer].
+func (e external) Sign(text []byte) ([]byte, error) {
+	sig, err := e.sign(text)
+	if err == nil && !e.Verify(text, sig) {
+		err = errors.New("its signature is not one of its key")
+	}
+	return sig, err
+}
+
+// ExternalKey returns a key that signs by a function, with the public key as [Key.Verifier] returns it. The function gets the text of
+// a checkpoint and returns its Ed25519 signature, 64 bytes. It is called by one goroutine at a time.
+func ExternalKey(verifier string, sign func(text []byte) ([]byte, error)) (*Key, error) {
+	v, err := note.NewVerifier(verifier)
+	if err != nil {
+		return nil, fmt.Errorf("%.100q is not a public key", verifier)
+	}
+	return &Key{text: verifier, signer: external{v, sign}, verifier: verifier, origin: v.Name()}, nil
+}
+
+// PublicKey returns a public key under the name of a log, as [Key.Verifier] returns it. The name has neither spaces nor plus signs.
+func PublicKey(name string, key ed25519.PublicKey) (string, error) {
+	return note.NewEd25519VerifierKey(name, key)
+}
+
+// Signs reports whether the key can sign here. The key of an external signer that was not given cannot.
+func (k *Key) Signs() bool { return k.signer != nil }
+
+// sealKey returns the key of the seal that a new anchor gets: of a key that is kept here, one derived from it, so that all anchors
+// with that key have the same.
+func (k *Key) sealKey() []byte {
+	if _, ok := k.signer.(external); ok || k.signer == nil {
+		b := make([]byte, sha256.Size)
+		rand.Read(b) // never fails
+		return b
+	}
+	mac := hmac.New(sha256.New, []byte(k.text))
+	mac.Write([]byte("weir seal 1"))
+	return mac.Sum(nil)
 }
 
 // NewKey makes a key that is kept nowhere. The origin names the log: a URL without its scheme is customary; it has neither
@@ -43,7 +92,7 @@ func OpenKey(path, origin string) (*Key, error) {
 	if k, err = NewKey(origin); err != nil {
 		return nil, err
 	}
-	if err := writeKey(path, k, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := writeFile(path, k.text+"\n", os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("writing the key: %w", err)
 	}
 	return ReadKey(path)
@@ -70,18 +119,21 @@ func ReadKey(path string) (*Key, error) {
 	return k, nil
 }
 
-// writeKey brings a whole file to path by place, which is os.Link or os.Rename.
-func writeKey(path string, k *Key, place func(from, to string) error) error {
+// replaceFile puts a file, readable by its owner alone, in the place of one that may be there.
+func replaceFile(path, text string) error { return writeFile(path, text, os.Rename) }
+
+// writeFile brings a whole file to path by place, which is os.Link or os.Rename. It is on disk when that returns.
+func writeFile(path, text string, place func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".key-*") // mode 0600
+	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.WriteString(k.text + "\n")
+	_, err = f.WriteString(text)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -95,8 +147,11 @@ func writeKey(path string, k *Key, place func(from, to string) error) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// parseKey reads a signer's key: PRIVATE+KEY+name+hash+base64 of the algorithm and the seed.
+// parseKey reads a signer's key: PRIVATE+KEY+name+hash+base64 of the algorithm and the seed; or a public one.
 func parseKey(text string) (*Key, error) {
+	if v, err := note.NewVerifier(text); err == nil {
+		return &Key{text: text, verifier: text, origin: v.Name()}, nil
+	}
 	signer, err := note.NewSigner(text)
 	if err != nil {
 		return nil, errors.New("it is not a signer's key") // the text is secret
@@ -112,11 +167,11 @@ func parseKey(text string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Key{text: text, signer: signer, verifier: verifier}, nil
+	return &Key{text: text, signer: signer, verifier: verifier, origin: signer.Name()}, nil
 }
 
 // Origin returns the name of the log that the key signs.
-func (k *Key) Origin() string { return k.signer.Name() }
+func (k *Key) Origin() string { return k.origin }
 
 // Verifier returns the public key, as package note encodes it: what others verify the log with.
 func (k *Key) Verifier() string { return k.verifier }

@@ -19,6 +19,7 @@ type Memory struct {
 	links       map[string]*Link
 	asides      map[int64][]byte
 	checkpoints []Checkpoint
+	anchor      *Anchor // nil: the head is not sealed
 }
 
 var _ Counted = (*Memory)(nil)
@@ -40,9 +41,16 @@ func (m *Memory) Append(ctx context.Context, entries []Entry) (int64, error) {
 
 func (m *Memory) append(entries []Entry) (int64, error) {
 	first := m.head.Size
+	if err := CheckHead(m.anchor, m.head); err != nil {
+		return 0, err
+	}
 	b, err := Sequence(m.head, m.links, entries)
 	if err != nil {
 		return 0, err
+	}
+	if m.anchor != nil {
+		b.Head.Seal = m.anchor.Seal(b.Head)
+		m.anchor.Committed(b.Head)
 	}
 	for i := range b.Rows {
 		r := &b.Rows[i]
@@ -61,7 +69,7 @@ func (m *Memory) append(entries []Entry) (int64, error) {
 func (m *Memory) Head(ctx context.Context) (Head, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return Head{m.head.Size, slices.Clone(m.head.Edge)}, ctx.Err()
+	return m.head.clone(), ctx.Err()
 }
 
 // Rows implements [Storage]. It yields the rows as they were when the iteration began.
@@ -134,25 +142,27 @@ func (m *Memory) Nodes(ctx context.Context, level int, from, to int64) ([]Node, 
 	return slices.Clone(all[min(max(from, 0), n):min(max(to, 0), n)]), ctx.Err()
 }
 
-// Sign implements [Signed].
-func (m *Memory) Sign(ctx context.Context, sign func(Head, Checkpoint) ([]byte, error)) error {
+// SealWith implements [Signed].
+func (m *Memory) SealWith(a *Anchor) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.anchor = a
+}
+
+// AddCheckpoint implements [Signed].
+func (m *Memory) AddCheckpoint(ctx context.Context, c, last Checkpoint) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var last Checkpoint
-	if n := len(m.checkpoints); n > 0 {
-		last = m.checkpoints[n-1]
+	for _, there := range m.checkpoints {
+		if there.Size >= last.Size && !there.equal(last) {
+			return ErrConflict
+		}
 	}
-	note, err := sign(m.head, last)
-	if err != nil || note == nil {
-		return err
-	}
-	if last.Note != nil && last.Size == m.head.Size {
-		m.checkpoints = m.checkpoints[:len(m.checkpoints)-1]
-	}
-	m.checkpoints = append(m.checkpoints, Checkpoint{m.head.Size, note})
+	m.checkpoints = slices.DeleteFunc(m.checkpoints, func(there Checkpoint) bool { return there.Size == c.Size })
+	m.checkpoints = append(m.checkpoints, c)
 	return nil
 }
 
@@ -182,7 +192,7 @@ func (m *Memory) clone() *Memory {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	c := NewMemory()
-	c.head = Head{m.head.Size, slices.Clone(m.head.Edge)}
+	c.head = m.head.clone()
 	c.rows, c.checkpoints = slices.Clone(m.rows), slices.Clone(m.checkpoints)
 	for level, nodes := range m.nodes {
 		c.nodes[level] = slices.Clone(nodes)

@@ -21,7 +21,7 @@ func filled(tb testing.TB, n int, checkpoints ...int) (*Log, *Memory) {
 		tb.Fatal(err)
 	}
 	m := NewMemory()
-	l, err := Open(tb.Context(), m, key)
+	l, err := Open(tb.Context(), m, NewAnchor(key))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func copyOf(m *Memory) *Memory {
 
 func report(tb testing.TB, l *Log, st Store) *Report {
 	tb.Helper()
-	r, err := Verify(context.Background(), st, l.Key().Verifier())
+	r, err := Verify(context.Background(), st, VerifyOptions{Key: l.Key().Verifier()})
 	if err != nil {
 		tb.Fatal(err)
 	}

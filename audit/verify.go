@@ -1,10 +1,12 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -18,21 +20,45 @@ type Finding struct {
 	What  string `json:"what"`
 }
 
+// A Result is what comes of verifying a log. The zero Result is none.
+type Result string
+
+// The results.
+const (
+	OK       Result = "ok"       // all of it is signed or sealed, nothing was changed and nothing is missing
+	Damaged  Result = "damaged"  // something was changed, removed or added
+	Unsigned Result = "unsigned" // nothing wrong was found, but not all could be checked
+)
+
 // A Report is what [Verify] found.
 type Report struct {
 	Origin      string    `json:"origin,omitempty"`
 	Size        int64     `json:"entries"`
 	Root        tlog.Hash `json:"root"`
-	Signed      int64     `json:"signed"` // how many of the entries the last checkpoint covers
+	Signed      int64     `json:"signed"`   // how many of the entries the last checkpoint covers
+	Anchored    bool      `json:"anchored"` // whether the log was held against its anchor
+	Sealed      bool      `json:"sealed"`   // whether the seal covers those after the last checkpoint
 	Checkpoints int       `json:"checkpoints"`
 	Chains      int       `json:"chains"`
 	Erased      int64     `json:"erased"`
 	Findings    []Finding `json:"findings,omitempty"`
-	More        int       `json:"more,omitempty"` // findings beyond those
+	More        int       `json:"more,omitempty"`      // findings beyond those
+	Unchecked   []string  `json:"unchecked,omitempty"` // what could not be checked
 }
 
-// OK reports whether nothing is wrong.
+// OK reports whether nothing wrong was found. Whether all was checked tells [Report.Result].
 func (r *Report) OK() bool { return len(r.Findings) == 0 }
+
+// Result returns what comes of it.
+func (r *Report) Result() Result {
+	switch {
+	case !r.OK():
+		return Damaged
+	case len(r.Unchecked) > 0:
+		return Unsigned
+	}
+	return OK
+}
 
 func (r *Report) find(entry int64, format string, args ...any) {
 	if len(r.Findings) == maxFindings {
@@ -42,13 +68,29 @@ func (r *Report) find(entry int64, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{entry, fmt.Sprintf(format, args...)})
 }
 
-// Verify reads the whole log, as it is at one time, and checks all of it: each entry against its leaf, each chain, the tree, and each checkpoint. The
-// verifier is the public key that signs now, or one that signed before. An error means that it could not read the log.
-func Verify(ctx context.Context, st Store, verifier string) (*Report, error) {
-	var v *verification
+// VerifyOptions say what [Verify] holds a log against.
+type VerifyOptions struct {
+	Key       string  // the public key that signs now, or one that signed before; "": that of the anchor
+	Anchor    *Anchor // nil: none, so that it cannot be seen whether the log was shortened
+	Elsewhere bool    // the caller compares the log with a checkpoint that was elsewhere, by [Extends]
+}
+
+// Verify reads the whole log, as it is at one time, and checks all of it: each entry against its leaf, each chain, the tree, each checkpoint, the
+// seal and the anchor. An error means that it could not read the log.
+func Verify(ctx context.Context, st Store, opts VerifyOptions) (*Report, error) {
+	v := &verification{Report: &Report{}, opts: opts, chains: map[ID]*chain{}}
+	if a := opts.Anchor; a != nil {
+		if err := a.refresh(); err != nil { // before the log is read, which goes on meanwhile
+			return nil, fmt.Errorf("verifying: %w", err)
+		}
+		v.last, v.seen = a.state()
+		if v.Anchored = true; opts.Key == "" {
+			v.opts.Key = a.Key().Verifier()
+		}
+	}
 	err := st.Snapshot(ctx, func(st Store) error {
-		v = &verification{st: st, Report: &Report{}, chains: map[ID]*chain{}}
-		return v.run(ctx, verifier)
+		v.st = st
+		return v.run(ctx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("verifying: %w", err)
@@ -56,10 +98,9 @@ func Verify(ctx context.Context, st Store, verifier string) (*Report, error) {
 	return v.Report, nil
 }
 
-func (v *verification) run(ctx context.Context, verifier string) error {
+func (v *verification) run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return v.readCheckpoints(ctx, verifier) },
-		v.readRows, v.checkNodes, v.checkLinks, v.checkHead,
+		v.readCheckpoints, v.readAnchor, v.readLinks, v.readRows, v.checkNodes, v.checkLinks, v.checkHead,
 	} {
 		err := step(ctx)
 		switch {
@@ -69,16 +110,19 @@ func (v *verification) run(ctx context.Context, verifier string) error {
 			return err
 		}
 	}
-	v.Chains = len(v.chains)
 	return nil
 }
 
 // A verification is one run of Verify.
 type verification struct {
 	*Report
+	opts    VerifyOptions
+	last    []byte // the checkpoint of the anchor, and how far the log was seen to come
+	seen    mark
 	st      Store
-	pending []pinned // the checkpoints that are not reached yet
-	pinned  int64    // the size of the last checkpoint that held
+	pending []pinned // the trees that are not reached yet, by size
+	pinned  int64    // the size of the last tree that held
+	links   []Link   // the ends of the chains as they are kept
 	chains  map[ID]*chain
 	tree    Head
 	nodes   []Node
@@ -86,16 +130,11 @@ type verification struct {
 	broken  bool  // the tree cannot be what it was, for a reason that was reported
 }
 
-// A pinned is what a checkpoint says the tree was.
-type pinned struct {
-	size int64
-	root tlog.Hash
-}
-
 // A chain is the part of one that was read.
 type chain struct {
 	Link
 	named bool
+	kept  bool // its end is
 }
 
 func (v *verification) readRows(ctx context.Context) error {
@@ -107,7 +146,7 @@ func (v *verification) readRows(ctx context.Context) error {
 	}
 	v.Size, v.Root = v.seq, v.tree.Root()
 	for _, p := range v.pending {
-		v.find(v.seq, "the log ends after %d entries, and there is a checkpoint over %d: what followed was removed", v.seq, p.size)
+		v.find(v.seq, "the log ends after %d entries, and %s over %d: what followed was removed", v.seq, p.what, p.size)
 	}
 	return nil
 }
@@ -144,6 +183,7 @@ func (v *verification) link(r *Row, leaf Leaf, hash tlog.Hash) {
 	if c == nil {
 		c = &chain{Link: Link{ID: leaf.Chain}}
 		v.chains[leaf.Chain] = c
+		v.find(r.Seq, "it is of the chain %s, whose end is not kept", leaf.Chain)
 	}
 	switch {
 	case leaf.Pos != c.Next:
@@ -170,7 +210,7 @@ func (v *verification) atCheckpoint() {
 			continue
 		}
 		if p.root != v.tree.Root() {
-			v.find(v.pinned, "something from here up to entry %d is not what the checkpoint over %d entries was signed for", v.seq-1, p.size)
+			v.find(v.pinned, "something from here up to entry %d is not as it was when %s over %d entries", v.seq-1, p.what, p.size)
 			v.broken = true
 			continue
 		}
@@ -204,19 +244,32 @@ func (v *verification) checkNodes(ctx context.Context) error {
 	return nil
 }
 
-// checkLinks compares the ends of the chains that are kept with those of the rows.
-func (v *verification) checkLinks(ctx context.Context) error {
-	seen := 0
+// readLinks reads the ends of the chains that are kept.
+func (v *verification) readLinks(ctx context.Context) error {
 	for l, err := range v.st.Links(ctx) {
 		if err != nil {
 			return err
 		}
+		v.links = append(v.links, l)
+		v.chains[l.ID] = &chain{Link: Link{ID: l.ID}, kept: true}
+	}
+	return nil
+}
+
+// checkLinks compares the ends of the chains that are kept with those of the rows.
+func (v *verification) checkLinks(context.Context) error {
+	named := make(map[string]ID, len(v.links))
+	for _, l := range v.links {
 		c := v.chains[l.ID]
-		if c == nil {
+		if other, twice := named[l.Name]; twice {
+			v.find(-1, "the chains %s and %s are both kept as %.60q", other, l.ID, l.Name)
+		}
+		named[l.Name] = l.ID
+		if c.Next == 0 {
 			v.find(-1, "the chain %s is kept, and has no entries", l.ID)
 			continue
 		}
-		seen++
+		v.Chains++
 		if c.Next != l.Next || c.Last != l.Last {
 			v.find(-1, "the chain %s ends at number %d, and was kept as ending at number %d, or there with another entry",
 				l.ID, c.Next-1, l.Next-1)
@@ -227,9 +280,6 @@ func (v *verification) checkLinks(ctx context.Context) error {
 		if c.Name != l.Name {
 			v.find(-1, "the chain %s is kept as %.60q, and its entries say %.60q", l.ID, l.Name, c.Name)
 		}
-	}
-	if seen != len(v.chains) {
-		v.find(-1, "%d chains have entries, and %d of them are kept", len(v.chains), seen)
 	}
 	return nil
 }
@@ -247,11 +297,33 @@ func (v *verification) checkHead(ctx context.Context) error {
 	case !v.broken && !head.Equal(v.tree):
 		v.find(v.pinned, "something from here up to entry %d is not what the log's head was kept for", v.seq-1)
 	}
+	v.checkSeal(head)
 	return nil
 }
 
+// checkSeal checks that the entries after the last checkpoint are under the seal of the head.
+func (v *verification) checkSeal(head Head) {
+	a := v.opts.Anchor
+	switch tail := v.seq - v.Signed; {
+	case a != nil:
+		if err := a.checkSeal(head); err != nil {
+			v.find(min(v.Signed, max(v.seq-1, 0)), "from here on: %v", err)
+			return
+		}
+		v.Sealed = len(head.Seal) > 0
+	case v.seq > 0 && v.Checkpoints == 0:
+		v.Unchecked = append(v.Unchecked, "there is no checkpoint, and no anchor to check the seal by: anybody could have written the log")
+	case tail > 0:
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("the last %d entries are under no checkpoint, and there is no anchor to check the seal by", tail))
+	}
+	if a == nil && !v.opts.Elsewhere {
+		v.Unchecked = append(v.Unchecked, "whether the log was shortened cannot be seen without its anchor or a checkpoint from elsewhere")
+	}
+}
+
 // readCheckpoints reads the checkpoints and checks who signed them.
-func (v *verification) readCheckpoints(ctx context.Context, verifier string) error {
+func (v *verification) readCheckpoints(ctx context.Context) error {
+	verifier := v.opts.Key
 	var all []Checkpoint
 	for c, err := range v.st.Checkpoints(ctx, math.MinInt64) { // a size below zero is one that was changed
 		if err != nil {
@@ -275,10 +347,39 @@ func (v *verification) readCheckpoints(ctx context.Context, verifier string) err
 		}
 		v.Origin, v.Signed = said.origin, max(v.Signed, said.size)
 		v.Checkpoints++
-		v.pending = append(v.pending, pinned{said.size, said.root})
+		v.pending = append(v.pending, pinned{said.size, said.root, "a checkpoint was signed"})
 	}
 	if len(all) > 0 && v.Checkpoints == 0 {
 		v.find(-1, "no checkpoint is signed with the key %s", verifier)
+	}
+	return nil
+}
+
+// readAnchor reads where the anchor says that the log was.
+func (v *verification) readAnchor(context.Context) error {
+	if v.opts.Anchor == nil {
+		return nil
+	}
+	if v.seen.size > 0 {
+		v.pending = append(v.pending, pinned{v.seen.size, v.seen.root, "it was seen"})
+	}
+	if v.last == nil {
+		v.find(-1, "its anchor holds no checkpoint: the log is not one that was written under it")
+		return nil
+	}
+	said, _, err := v.opts.Anchor.trusted(v.last)
+	if err != nil {
+		return err
+	}
+	kept := said.size == 0 || slices.ContainsFunc(v.pending, func(p pinned) bool { return p.size == said.size && p.what != "it was seen" })
+	if !kept {
+		v.find(-1, "the checkpoint over %d entries, which its anchor holds, was removed", said.size)
+	}
+	v.Origin, v.Signed = said.origin, max(v.Signed, said.size)
+	v.pending = append(v.pending, pinned{said.size, said.root, "its anchor was made"})
+	slices.SortStableFunc(v.pending, func(a, b pinned) int { return cmp.Compare(a.size, b.size) })
+	for len(v.pending) > 0 && v.pending[0].size == 0 {
+		v.pending = v.pending[1:]
 	}
 	return nil
 }

@@ -192,14 +192,14 @@ func (c Contract) Equal(o Contract) bool {
 	return c.ReadOnly == o.ReadOnly && c.Destructive == o.Destructive && c.Idempotent == o.Idempotent &&
 		c.OpenWorld == o.OpenWorld && c.Malicious == o.Malicious &&
 		c.RequiresReview == o.RequiresReview && c.Trusted == o.Trusted && c.Output == o.Output && c.Operation == o.Operation &&
-		c.Destinations.Equal(o.Destinations) && c.Accepts.Equal(o.Accepts) && c.Outcomes.Equal(o.Outcomes) &&
-		c.Sources.Equal(o.Sources) && c.Returns.Equal(o.Returns) && c.Attribution.Equal(o.Attribution)
+		c.sets(o) && c.Attribution.Equal(o.Attribution)
 }
 
 // Assume fills what the contract does not declare. First with what its other members imply: a read-only tool
 // destroys nothing and its outcome is benign; a change that is not destructive, or that can be undone, is consequential;
-// a closed world is not public. Then with [Pessimistic]. Sensitivity and, in a closed world, the source stay unknown:
-// nothing implies them.
+// a benign outcome destroys nothing; a closed world is not public, and inputs that go nowhere public stay in a closed world
+// (SEP-1913, Destination: where input data may be transmitted). Then with [Pessimistic]. Sensitivity and, in a world that is
+// declared closed, the source stay unknown: nothing implies them. Where inputs go says nothing of where results come from.
 //
 // Hints that warn add to what other members declare: a change that cannot be undone is irreversible, output that is unfit
 // for a prompt is from untrusted sources, and secrets are credentials. A set that is unknown stays unknown, which is worse.
@@ -214,10 +214,16 @@ func (c Contract) Assume() Contract {
 	if c.Operation.Reversible == No && c.ReadOnly != Yes {
 		c.Outcomes = c.Outcomes.with(Irreversible)
 	}
+	if c.Outcomes.Equal(Possible(Benign)) {
+		c.Destructive = c.Destructive.or(No)
+	}
 	worst := Pessimistic()
 	if c.OpenWorld == No {
 		c.Destinations = c.Destinations.or(Possible(Internal))
 		worst.Sources = Values[label.Source]{}
+	}
+	if to := c.Destinations.set; to.Len() > 0 && !to.Has(Public) {
+		c.OpenWorld = c.OpenWorld.or(No)
 	}
 	c.ReadOnly = c.ReadOnly.or(worst.ReadOnly)
 	c.Destructive = c.Destructive.or(worst.Destructive)

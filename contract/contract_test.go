@@ -47,6 +47,22 @@ func TestAssumeFills(t *testing.T) {
 		{name: "the empty set is declared", in: contract.Contract{Destinations: contract.Possible[contract.Destination]()}, want: contract.Contract{
 			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes,
 			Destinations: contract.Possible[contract.Destination](), Outcomes: irreversible, Sources: untrusted}},
+		{name: "inputs go nowhere", in: contract.Contract{Destinations: contract.Possible(contract.Ephemeral)}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: no,
+			Destinations: contract.Possible(contract.Ephemeral), Outcomes: irreversible, Sources: untrusted}},
+		{name: "inputs go nowhere public, or so", in: contract.Contract{Destinations: contract.Possible(contract.Ephemeral, contract.Public)}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes,
+			Destinations: contract.Possible(contract.Ephemeral, contract.Public), Outcomes: irreversible, Sources: untrusted}},
+		{name: "inputs go nowhere in an open world", in: contract.Contract{OpenWorld: yes, Destinations: internal}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes,
+			Destinations: internal, Outcomes: irreversible, Sources: untrusted}},
+		{name: "benign", in: contract.Contract{Outcomes: benign}, want: contract.Contract{
+			ReadOnly: no, Destructive: no, Idempotent: no, OpenWorld: yes, Destinations: public, Outcomes: benign, Sources: untrusted}},
+		{name: "benign or worse", in: contract.Contract{Outcomes: contract.Possible(contract.Benign, contract.Consequential)}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes, Destinations: public,
+			Outcomes: contract.Possible(contract.Benign, contract.Consequential), Sources: untrusted}},
+		{name: "benign and destructive", in: contract.Contract{Destructive: yes, Outcomes: benign}, want: contract.Contract{
+			ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes, Destinations: public, Outcomes: benign, Sources: untrusted}},
 		{name: "not destructive, but for good", in: contract.Contract{Destructive: no, Operation: contract.Operation{Reversible: no}}, want: contract.Contract{
 			ReadOnly: no, Destructive: no, Idempotent: no, OpenWorld: yes, Operation: contract.Operation{Reversible: no},
 			Destinations: public, Outcomes: irreversible, Sources: untrusted}},
@@ -202,6 +218,87 @@ func TestHintText(t *testing.T) {
 	for h, want := range map[contract.Hint]string{contract.Unknown: "unknown", no: "no", yes: "yes", contract.HintOf(true): "yes", contract.HintOf(false): "no"} {
 		if h.String() != want {
 			t.Errorf("%d prints as %q, want %q", h, h, want)
+		}
+	}
+}
+
+// The openWorldHint of a result is about its data, and held against the sources (SEP-1913, Why Separate openWorldHint for
+// Data vs. Tools?).
+func TestBounds(t *testing.T) {
+	strangers := contract.Contract{OpenWorld: yes}
+	for _, tt := range []struct {
+		name             string
+		declared, result contract.Contract
+		want             []string
+	}{
+		{"closed world, untrusted source", contract.Contract{OpenWorld: no, Sources: untrusted}, strangers, nil},
+		{"closed world, sources not declared", contract.Contract{OpenWorld: no}, strangers, nil},
+		{"closed world, unsafe output", contract.Contract{OpenWorld: no, Sources: contract.Possible(label.System), Output: contract.Output{Unsafe: yes}}, strangers, nil},
+		{"open world, internal source", contract.Contract{OpenWorld: yes, Sources: contract.Possible(label.Internal)}, strangers, []string{"openWorldHint"}},
+		{"closed world, curated source", contract.Contract{OpenWorld: no, Sources: contract.Possible(label.TrustedPublic)}, strangers, []string{"openWorldHint"}},
+		{"nothing of others", contract.Contract{OpenWorld: yes, Sources: untrusted}, contract.Contract{OpenWorld: no}, nil},
+		{"other members as ever", contract.Contract{OpenWorld: no, Sources: untrusted, Returns: contract.Possible(label.PII)},
+			contract.Contract{OpenWorld: yes, Returns: contract.Possible(label.Financial)}, []string{"returnMetadata.sensitivity"}},
+	} {
+		if got := tt.declared.Bounds(tt.result); !cmp.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestOutside(t *testing.T) {
+	mail := contract.Contract{Sources: untrusted, Returns: contract.Possible(label.PII)}
+	quiet := contract.Contract{Sources: contract.Possible(label.System), Returns: contract.Possible[label.Class]()}
+	for _, tt := range []struct {
+		name     string
+		declared contract.Contract
+		l        label.Label
+		want     []string
+	}{
+		{"nothing declared", contract.Contract{}, label.Label{Untrusted: true, Malicious: true, Private: true, Sensitivity: label.SetOf(label.Credentials)}, nil},
+		{"within", mail, label.Label{Untrusted: true, Sensitivity: label.SetOf(label.PII), Attribution: label.SetOf("mcp://a")}, nil},
+		{"a class without a source", mail, label.Label{Sensitivity: label.SetOf(label.Credentials)}, []string{"returnMetadata.sensitivity"}},
+		{"a class that a hint warns of", contract.Contract{Returns: contract.Possible(label.PII), Output: contract.Output{Secret: yes}},
+			label.Label{Sensitivity: label.SetOf(label.Credentials)}, nil},
+		{"a source without a class", mail, label.Label{Sources: label.SetOf(label.Internal)}, []string{"returnMetadata.source"}},
+		{"private by itself", quiet, label.Label{Private: true}, []string{"privateHint"}},
+		{"readers", quiet, label.Label{Readers: label.OnlyReaders("ann")}, []string{"privateHint"}},
+		{"private, as declared", contract.Contract{Sources: contract.Possible(label.System), Returns: contract.Possible[label.Class](), Output: contract.Output{Private: yes}},
+			label.Label{Private: true}, nil},
+		{"private, where it says not", contract.Contract{Output: contract.Output{Private: no}}, label.Label{Private: true}, []string{"privateHint"}},
+		{"malicious, where it says never", contract.Contract{Malicious: no}, label.Label{Malicious: true}, []string{"maliciousActivityHint"}},
+		{"of strangers", quiet, label.Label{Untrusted: true}, []string{"openWorldHint"}},
+	} {
+		if got := tt.declared.Outside(tt.l); !cmp.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestTold(t *testing.T) {
+	drafts := contract.Contract{
+		Destinations: contract.Possible(contract.Ephemeral), Accepts: contract.Possible[label.Class](), Outcomes: benign,
+		Sources: contract.Possible(label.UserSource), Returns: contract.Possible(label.PII),
+	}
+	told := drafts
+	told.Destructive, told.OpenWorld = no, no
+	for _, tt := range []struct {
+		name              string
+		overlay, declared contract.Contract
+		trust             contract.Trust
+		want              contract.Contract
+	}{
+		{"nothing known", contract.Contract{}, contract.Contract{}, contract.Trusted, contract.Contract{}},
+		{"read_drafts of SEP-1913", contract.Contract{}, drafts, contract.Trusted, told},
+		{"promises that do not count", contract.Contract{}, contract.Contract{ReadOnly: yes, OpenWorld: no, Trusted: yes}, contract.Untrusted,
+			contract.Contract{ReadOnly: no, OpenWorld: yes, Trusted: no, Outcomes: contract.Possible(contract.Benign, contract.Irreversible),
+				Destinations: contract.Possible(contract.Internal, contract.Public)}},
+		{"an open world in spite of the destination", contract.Contract{OpenWorld: yes}, contract.Contract{Destinations: internal}, contract.Trusted,
+			contract.Contract{OpenWorld: yes, Destinations: internal}},
+	} {
+		got := contract.Overlaid(tt.overlay, tt.declared, tt.trust).Told(tt.declared)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
 }

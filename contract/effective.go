@@ -1,6 +1,10 @@
 package contract
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weir-mcp/weir/label"
+)
 
 // Trust is how far the operator trusts a server's claims about its own tools. The zero Trust is Untrusted.
 type Trust uint8
@@ -30,6 +34,20 @@ func (t Trust) String() string { return [...]string{"untrusted", "known", "trust
 // [Pessimistic]; of a known server that holds for the claims about its data: the sources and the sensitivity. That a
 // tool is to be trusted counts from a trusted server only.
 func Effective(declared Contract, trust Trust) Contract { return Overlaid(Contract{}, declared, trust) }
+
+// Reading returns the contract of a request that changes nothing, by protocol: to read a resource that its server lists, where the
+// agent chooses no more than which one.
+func Reading() Contract { return Contract{ReadOnly: Yes} }
+
+// Offered returns what a server declares by offering a prompt, or a template for resources: something to be filled in and read
+// (2025-11-25, Prompts, Resource Templates). Servers act on the arguments of both all the same, so this is a declaration of a
+// trusted server only; of any other nothing is known.
+func Offered(trust Trust) Contract {
+	if trust == Trusted {
+		return Reading()
+	}
+	return Contract{}
+}
 
 // Narrows reports whether r, the contract resolved for one call, stays inside what c declares. What does not is a
 // contract violation: hints that a declaration bounds (readOnlyHint: true, destructiveHint: false, idempotentHint:
@@ -67,5 +85,50 @@ func (c Contract) Narrows(r Contract) (violations []string) {
 	set("inputMetadata.outcomes", !r.Outcomes.known || r.Outcomes.Within(c.Outcomes))
 	set("returnMetadata.source", !r.Sources.known || r.Sources.Within(c.Sources))
 	set("returnMetadata.sensitivity", !r.Returns.known || r.Returns.Within(c.Returns))
+	return violations
+}
+
+// Bounds reports whether a result's statement stays inside what c declares of the tool, as [Contract.Narrows] does, but
+// for openWorldHint. That hint of a tool is about the entities that the tool interacts with; of a result it is about the
+// data, and an internal tool may return data of external origin (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
+// So the hint of a result is compared with the declared sources.
+func (c Contract) Bounds(result Contract) (violations []string) {
+	if result.OpenWorld == Yes && c.Sources.known && !c.Sources.Has(label.UntrustedPublic) && c.Output.Unsafe != Yes {
+		violations = append(violations, "openWorldHint")
+	}
+	result.OpenWorld = Unknown
+	return append(violations, c.Narrows(result)...)
+}
+
+// Outside returns the members of c that data with this label violates: the label is the statement, so it is compared as it is
+// and not as some vocabulary would write it. None means that a tool with this contract may return the data.
+func (c Contract) Outside(l label.Label) (violations []string) {
+	l = l.Normal()
+	var said Contract
+	warn := func(h *Hint, yes bool) {
+		if yes {
+			*h = Yes
+		}
+	}
+	warn(&said.OpenWorld, l.Untrusted)
+	warn(&said.Malicious, l.Malicious)
+	warn(&said.Output.Secret, l.Sensitivity.Has(label.Credentials))
+	warn(&said.Output.Private, l.Private)
+	warn(&said.Output.Sensitive, l.Sensitivity.Without(label.SetOf(label.User, label.Credentials)).Len() > 0)
+	if l.Sources.Len() > 0 {
+		said.Sources = Possible(l.Sources.Slice()...)
+	}
+	if l.Sensitivity.Len() > 0 {
+		said.Returns = Possible(l.Sensitivity.Slice()...)
+	}
+	possible := c.Label()
+	c.Returns = c.Returns.with(possible.Sensitivity.Slice()...)
+	if c.Output.Unsafe == Yes {
+		c.Sources = c.Sources.with(label.UntrustedPublic)
+	}
+	violations = c.Bounds(said)
+	if c.Sources.known && c.Returns.known && l.Private && !possible.Private && c.Output.Private != No {
+		violations = append(violations, "privateHint")
+	}
 	return violations
 }

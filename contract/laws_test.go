@@ -280,3 +280,16 @@ func TestStringTellsContractsApart(t *testing.T) {
 		}
 	})
 }
+
+// A reader that believes what it is told decides as Weir does.
+func TestToldIsDecidedByAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		overlay, declared := draw(t, "overlay"), draw(t, "declared")
+		e := contract.Overlaid(overlay, declared, contract.Trust(rapid.IntRange(0, 2).Draw(t, "trust")))
+		told := e.Told(declared)
+		got := told.Assume()
+		want := e.Assume()
+		got.Trusted, got.Operation.Reversible = want.Trusted, want.Operation.Reversible // promises that do not count
+		same(t, "told", got, want)
+	})
+}

@@ -71,12 +71,12 @@ func ForCall(overlay, declared, resolution Contract, trust Trust) (said, effecti
 			claims.Sources, claims.Returns, claims.Output = declared.Sources, declared.Returns, declared.Output
 		}
 	}
-	more := resolution.beyond(declared)
+	more := resolution.Beyond(declared)
 	return overlay.Over(claims).Raise(more), Overlaid(overlay, claims, trust).Raise(more)
 }
 
-// beyond returns what c says and o does not say as well.
-func (c Contract) beyond(o Contract) Contract {
+// Beyond returns the members of c that o does not say as well.
+func (c Contract) Beyond(o Contract) Contract {
 	hints, known := c.hints(), o.hints()
 	for i, h := range hints {
 		if *h == *known[i] {

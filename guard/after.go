@@ -3,10 +3,10 @@ package guard
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -39,6 +39,7 @@ type Outcome struct {
 	Label    label.Label // the label of the answer
 	Question *Question   // set if Effect is Ask
 	Redeemed string      // as in a Verdict
+	Err      error       // as in a Verdict
 }
 
 // Allowed reports whether the agent may see the answer.
@@ -49,32 +50,40 @@ func (o Outcome) Allowed() bool { return o.Effect == policy.Allow || o.Effect ==
 // enters the context of a person or a model just as what it returns. A withheld answer does not enter the agent's context, so it raises nothing.
 func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if (a.Result == nil) == (a.Error == nil) {
-		return withheld(errors.New("a server answered with neither or both of result and error"))
+		return withheld(errNoAnswer)
 	}
-	c = c.forArguments()
+	c = g.located(c).forArguments()
 	state, err := g.open(ctx, c)
+	if err == nil {
+		state.Label, err = g.raise(ctx, c, state.Label, c.Context)
+	}
 	if err != nil {
 		return withheld(err)
 	}
 	// What the guard reads of a result, which may be large: one scan for all questions.
 	said := json.RawMessage(annotation.Outline(a.Result))
 	l, claim, defects := c.answerLabel(g.opts.Words.Reader, a, said)
-	if c.isSilent() {
+	switch {
+	case c.isSilent():
 		l = label.Label{}
+	case c.asked:
+		l = label.Join(l, Said(c.Trust)) // a contract speaks of results, not of questions
 	}
 	facts := c.facts(policy.OnResult, state)
-	lasting, err := g.tainted(ctx, c, facts.Resources)
+	lasting, err := g.read(ctx, c, facts.Resources)
 	if err != nil {
 		return withheld(err)
 	}
-	l = label.Join(l, lasting)
+	l = label.Join(label.Join(l, lasting), c.strangersRun())
 	for _, d := range defects {
 		if err := g.Defect(ctx, c, d); err != nil {
 			return withheld(err)
 		}
 	}
 	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(said)
-	v, err := g.settle(ctx, matter{c, facts, g.trace(c, facts), a.Raw(), claim.Evidence})
+	found := g.trace(c, facts)
+	g.charge(c, facts, found, false)
+	v, err := g.settle(ctx, matter{c, facts, found, a.Raw(), claim.Evidence})
 	if err != nil {
 		return withheld(err)
 	}
@@ -102,22 +111,22 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	return o
 }
 
-func withheld(err error) Outcome {
-	return Outcome{Effect: policy.Block, Rule: RuleInternal, Message: err.Error()}
-}
-
 // answerLabel joins what the contract says of the tool's answers with what the answer says of itself. What a trusted
 // server says of one result narrows what it declared for all of them; what any other server says only adds. The result's
 // _meta is in said. The claim is what the answer says of itself.
 func (c *Call) answerLabel(reader annotation.Reader, a Answer, said json.RawMessage) (
 	l label.Label, claim annotation.Claim, defects []annotation.Defect,
 ) {
+	if data, ok := rawjson.Get(a.Error, "data"); ok && rawjson.Kind(data) == '{' { // a result that its server refused keeps its label there
+		claim, defects = reader.ReadResult(annotation.Outline(data))
+		claim.Stated = contract.Contract{}
+	}
 	if a.Error == nil {
 		claim, defects = reader.ReadResult(said)
 		defects = append(defects, c.violations(claim.Stated)...)
 	}
 	from := c.Effective
-	if c.Trust == contract.Trusted {
+	if c.Trust == contract.Trusted && c.Violates == "" {
 		from = narrowed(c, claim.Stated)
 	}
 	l = label.Join(label.Join(from.Label(), claim.Label), c.ruled(a.Result)).Normal()
@@ -161,7 +170,7 @@ func narrowed(c *Call, said contract.Contract) contract.Contract {
 
 // violations reports what a result claims outside of what its tool declared.
 func (c *Call) violations(said contract.Contract) (defects []annotation.Defect) {
-	for _, member := range c.Declared.Narrows(said) {
+	for _, member := range c.Declared.Bounds(said) {
 		defects = append(defects, annotation.Defect{
 			Where:  "_meta.annotations." + member,
 			Reason: "the result is outside of what the tool declares",

@@ -59,9 +59,12 @@ type Options struct {
 
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; what is below them counts
-	Memory    int              // bytes of what is remembered of sessions to trace values by; zero: 112 MiB
+	Memory    Room             // for what is remembered of sessions to trace values by; nil: 32 MiB of the guard's own
 	Words     annotation.Words // what is read of calls and results, and written to them
 	Contents  Contents         // what events keep of arguments and answers
+	Files     Files            // of this machine; nil: the text of a path is all that is known
+
+	Review func(server string) string // the command by which a person reviews definitions of a server; nil: there is none
 }
 
 // A Guard decides. Make one with [New].
@@ -82,10 +85,10 @@ func New(opts Options) (*Guard, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Memory == 0 {
-		opts.Memory = defaultMemory
+	if opts.Memory == nil {
+		opts.Memory = &room{left: defaultMemory}
 	}
-	g := &Guard{opts: opts, memories: memories{limit: opts.Memory}}
+	g := &Guard{opts: opts, memories: memories{room: opts.Memory}}
 	g.Swap(opts.Policy, opts.Mode)
 	return g, nil
 }
@@ -110,7 +113,21 @@ type Call struct {
 	Overlay  *overlay.Tool      // what the operator says of the tool; nil: nothing
 	Resolved *contract.Contract // what the server says of this very call: see [Guard.Resolved]; nil: nothing
 
+	// Violates says in which way the arguments are outside of the tool's input schema; "" if they are not, or there is none. Such
+	// a call may do anything: whatever is said of the tool was said of other arguments.
+	Violates string
+
+	// Undeclared is what the request holds that nothing declares: the agent chose its names, as it did values.
+	Undeclared Undeclared
+
+	// Schema is the JSON Schema of the arguments, as the server wrote it, or nil. It tells how much the choice of arguments can carry.
+	Schema json.RawMessage
+
 	Held string // why the call must not go, whatever policy says of it; "" if nothing holds it
+
+	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and resources,
+	// instructions, log and progress messages. It enters the agent session before the call is decided. See [Definitions].
+	Context label.Label
 
 	// Further says that the request goes on with a call that went out before, and adds nothing but answers to its
 	// server's questions: see [Guard.Onward].
@@ -122,7 +139,26 @@ type Call struct {
 	said  *contract.Contract // by operator and server for the arguments; nil: what the server declares
 	notes []overlay.Note     // why the operator says that for the arguments
 
+	read struct {
+		forms  []json.RawMessage // further readings of the arguments: with each path as it leads for the server
+		unsure bool              // a path may lead elsewhere too
+		runs   string            // what a stranger has put there that the call may run; "" if nothing
+	}
+
 	canonical *canonical // form of Params, as Before saw them; nil if it did not
+}
+
+// Undeclared are the parts of a request of which neither MCP nor the tool's input schema knows. They are traced as arguments are.
+type Undeclared struct {
+	Names []string // of members of the arguments that the schema does not name, at any depth
+
+	// Beside are the paths of those that may change what other arguments mean. Where the overlay names one of them no more than the
+	// schema does, its conditions were written of other calls, so they cannot lower the contract of this one.
+	Beside []string
+
+	// Params are the members of the params that MCP does not have for the method, as a JSON object, or nil. What a server does with them
+	// nobody says.
+	Params json.RawMessage
 }
 
 // A Verdict is what may happen to a call.
@@ -133,6 +169,8 @@ type Verdict struct {
 	Params   json.RawMessage // what to send: the params with the session's annotations; nil unless the call may go
 	Question *Question       // set if Effect is Ask
 	Redeemed string          // the binding of the acceptance that was used up; empty if none was
+	exact    bool            // that was of exactly this call, by a person who was asked about it
+	Err      error           // why Rule is RuleInternal, for logs: it may tell of the store; nil otherwise
 }
 
 // Allowed reports whether the call may go.
@@ -148,17 +186,22 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		return denied(errBackwards)
 	}
 	c.canonical = c.canonicalParams()
-	c = c.forArguments()
+	c = g.located(c).forArguments()
 	seen, err := g.enter(ctx, c)
 	if err != nil {
 		return denied(err)
 	}
+	seen.Label = label.Join(seen.Label, c.strangersRun())
 	facts := c.facts(policy.OnCall, seen)
-	if c.Held != "" {
-		return g.hold(ctx, c, facts)
+	if v, denied := g.barred(ctx, c, facts); denied {
+		return v
 	}
 	found := g.trace(c, facts)
+	g.charge(c, facts, found, true)
 	v, err := g.settle(ctx, matter{call: c, facts: facts, found: found})
+	if err != nil || !v.Allowed() || v.exact {
+		g.discharge(c, facts, found, err == nil && v.exact)
+	}
 	if err != nil {
 		return denied(err)
 	}
@@ -199,7 +242,10 @@ func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
 			return session.State{}, err
 		}
 	}
-	state.Label, err = g.raise(ctx, c, state.Label, claimed)
+	told := label.Join(claimed, c.Context)
+	g.arrive(c, told, "")
+	state.Label, err = g.raise(ctx, c, state.Label, told)
+	g.origins.shown(c)
 	return state, err
 }
 
@@ -226,7 +272,7 @@ type matter struct {
 func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 	c, f := m.call, m.facts
 	by := g.rules.Load()
-	d := ruling{by.decide(f), by.policy.Digest()}
+	d := ruling{by.decide(f, c.read.forms), by.policy.Digest()}
 	v := Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}
 	e := g.event(record.Decision, c)
 	e.Phase = f.Phase.String()
@@ -237,8 +283,13 @@ func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 		e.Matched = append(e.Matched, m.Rule)
 	}
 	g.describe(e, c, f.Phase, m.answer)
+	hint := g.unreviewed(by, m, d)
+	if v.Effect != policy.Allow && hint != "" {
+		v.Message += "; " + hint
+	}
 	if v.Effect == policy.Ask {
 		v.Question = g.question(m, d, c.canonicalParams().text)
+		v.Question.Hint = hint
 		e.Binding = v.Question.Binding
 		if err := g.answered(ctx, m, d, &v); err != nil {
 			return Verdict{}, err
@@ -259,23 +310,39 @@ func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 	return v, nil
 }
 
-// hold denies a call that no policy is asked about, and records that.
-func (g *Guard) hold(ctx context.Context, c *Call, f *policy.Facts) Verdict {
-	v := Verdict{Effect: policy.Block, Rule: RuleHeld, Message: c.Held}
+// barred denies a call that no policy is asked about, and records that.
+func (g *Guard) barred(ctx context.Context, c *Call, f *policy.Facts) (v Verdict, barred bool) {
+	if v, barred = g.barrier(c); !barred {
+		return v, false
+	}
 	e := g.event(record.Decision, c)
 	e.Phase, e.Effect, e.Rule, e.Message = f.Phase.String(), v.Effect.String(), v.Rule, v.Message
 	seen := f.Session.Label
 	e.Label = &seen
 	g.describe(e, c, f.Phase, nil)
 	if err := g.opts.Record.Record(ctx, e); err != nil {
-		return denied(fmt.Errorf("recording the decision: %w", err))
+		return denied(fmt.Errorf("recording the decision: %w", err)), true
 	}
-	return v
+	return v, true
+}
+
+// barrier says whether a call is denied whatever policy and mode say: because it is held, or because it would touch what is
+// Weir's own.
+func (g *Guard) barrier(c *Call) (v Verdict, barred bool) {
+	if c.Held != "" {
+		return Verdict{Effect: policy.Block, Rule: RuleHeld, Message: c.Held}, true
+	}
+	if own := g.ownFiles(c); own != "" {
+		return Verdict{Effect: policy.Block, Rule: RuleOwnFiles, Message: "it would touch " + own +
+			": nothing that goes through weir may touch what is weir's own"}, true
+	}
+	return v, false
 }
 
 // raise joins l into the call's agent session and into its ancestors, and records that. A label that is already covered is
-// neither recorded nor written.
+// neither recorded nor written. Credentials in it count as those of the call's server.
 func (g *Guard) raise(ctx context.Context, c *Call, seen, l label.Label) (label.Label, error) {
+	g.arrive(c, l, c.Server)
 	if seen.Covers(l) {
 		return seen, nil
 	}
@@ -308,8 +375,4 @@ func (g *Guard) event(kind record.Kind, c *Call) *record.Event {
 	e.Session, e.Parent, e.Principal, e.Call = c.Session.Key, c.Session.Parent, c.Session.Principal, c.ID
 	e.Server, e.Method, e.Name = c.Server, c.Method, c.Name
 	return e
-}
-
-func denied(err error) Verdict {
-	return Verdict{Effect: policy.Block, Rule: RuleInternal, Message: err.Error()}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -102,6 +103,7 @@ func call(name string, declared contract.Contract, params string) *guard.Call {
 		ID: "call-" + name, Session: session.Ref{Key: "s", Principal: "p"}, Server: "srv", Trust: contract.Trusted,
 		Method: "tools/call", Name: name, Params: json.RawMessage(params), Declared: declared,
 	}
+	c.Arguments, _ = rawjson.Get(c.Params, "arguments")
 	c.Effective = contract.Effective(declared, c.Trust)
 	return c
 }
@@ -194,6 +196,31 @@ func TestAnApprovalFitsOneCallOnly(t *testing.T) {
 	}
 }
 
+// TestMoreOfTheSameKeepsAnApproval has text of the kinds that a session already holds arrive while a person reads the question.
+func TestMoreOfTheSameKeepsAnApproval(t *testing.T) {
+	f := newFixture(t, nil)
+	f.run(t, call("fetch", fetchPage, `{"name":"fetch"}`), okResult)
+	send := call("send_email", sendMail, `{"name":"send_email","arguments":{"to":"a@b.example"}}`)
+	v := f.g.Before(t.Context(), send)
+	if v.Question == nil {
+		t.Fatalf("verdict %+v, want a question", v)
+	}
+	f.accepted[v.Question.Binding] = true
+	other := call("fetch", fetchPage, `{"name":"fetch"}`)
+	other.Server = "other"
+	before := f.label(t)
+	f.run(t, other, okResult)
+	if after := f.label(t); after.Attribution.Equal(before.Attribution) {
+		t.Fatal("nothing has entered the session")
+	}
+	if v := f.g.Before(t.Context(), send); v.Effect != policy.Allow {
+		t.Errorf("accepted, and the session holds nothing of another kind, but %+v", v)
+	}
+	if v := f.g.Before(t.Context(), send); v.Effect != policy.Ask {
+		t.Errorf("an approval was used twice: %+v", v)
+	}
+}
+
 func TestMaliciousResultIsWithheldAndRaisesNothing(t *testing.T) {
 	f := newFixture(t, nil)
 	o := f.run(t, call("fetch", fetchPage, `{"name":"fetch"}`), `{"content":[],"_meta":{"annotations":{"maliciousActivityHint":true}}}`)
@@ -224,6 +251,22 @@ func TestErrorAnswersRaiseToo(t *testing.T) {
 	}
 }
 
+// A result that its server refused keeps its label in the error: what was found malicious does not get lost with it.
+func TestErrorsKeepTheirLabel(t *testing.T) {
+	f := newFixture(t, nil)
+	for _, data := range []string{
+		`{"_meta":{"annotations":{"maliciousActivityHint":true}}}`, `{"_meta":{"annotations":{"maliciousActivityHint":"yes"}}}`,
+		`{"content":[{"_meta":{"annotations":{"maliciousActivityHint":true}}}]}`, `{"_meta":{"dev.weir/label":{"malicious":true}}}`,
+	} {
+		c := call("read_file", readSalaries, `{"name":"read_file"}`)
+		f.g.Before(t.Context(), c)
+		o := f.g.After(t.Context(), c, guard.Answer{Error: json.RawMessage(`{"code":-32603,"message":"outside","data":` + data + `}`)})
+		if o.Effect != policy.Block || o.Answer.Error != nil || !o.Label.Malicious {
+			t.Errorf("%s: %+v", data, o)
+		}
+	}
+}
+
 func TestFailsClosed(t *testing.T) {
 	read := call("read_file", readSalaries, `{}`)
 	t.Run("decision not recorded", func(t *testing.T) {
@@ -244,14 +287,14 @@ func TestFailsClosed(t *testing.T) {
 		f := newFixture(t, nil)
 		f.run(t, read, okResult)
 		f.accepted["fail"] = true
-		if v := f.g.Before(t.Context(), call("send", sendMail, `{}`)); v.Effect != policy.Block {
+		if v := f.g.Before(t.Context(), call("send", sendMail, `{"arguments":{"to":"a"}}`)); v.Effect != policy.Block {
 			t.Errorf("%+v", v)
 		}
 	})
 	t.Run("no approvals", func(t *testing.T) {
 		f := newFixture(t, func(o *guard.Options) { o.Approvals = nil })
 		f.run(t, read, okResult)
-		if v := f.g.Before(t.Context(), call("send", sendMail, `{}`)); v.Effect != policy.Ask {
+		if v := f.g.Before(t.Context(), call("send", sendMail, `{"arguments":{"to":"a"}}`)); v.Effect != policy.Ask {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -386,7 +429,7 @@ func TestModes(t *testing.T) {
 	for mode, want := range map[policy.Mode]policy.Effect{policy.Enforce: policy.Ask, policy.WarnOnly: policy.Warn, policy.Audit: policy.Allow} {
 		f := newFixture(t, func(o *guard.Options) { o.Mode = mode })
 		f.run(t, call("read_file", readSalaries, `{}`), okResult)
-		v := f.g.Before(t.Context(), call("send", sendMail, `{}`))
+		v := f.g.Before(t.Context(), call("send", sendMail, `{"arguments":{"to":"a"}}`))
 		if v.Effect != want {
 			t.Errorf("mode %v: %v, want %v", mode, v.Effect, want)
 		}
@@ -402,10 +445,10 @@ func TestChildSessionsStartWithAndJoinIntoTheirParent(t *testing.T) {
 	child := call("read_file", readSalaries, `{}`)
 	child.Session = session.Ref{Key: "child", Parent: "s", Principal: "p"}
 	f.run(t, child, okResult)
-	if v := f.g.Before(t.Context(), call("send", sendMail, `{}`)); v.Effect != policy.Ask {
+	if v := f.g.Before(t.Context(), call("send", sendMail, `{"arguments":{"to":"a"}}`)); v.Effect != policy.Ask {
 		t.Errorf("what the child saw does not hold for its parent: %+v", v)
 	}
-	other := call("send", sendMail, `{}`)
+	other := call("send", sendMail, `{"arguments":{"to":"a"}}`)
 	other.Session = session.Ref{Key: "second", Parent: "s", Principal: "p"}
 	if v := f.g.Before(t.Context(), other); v.Effect != policy.Ask {
 		t.Errorf("a child does not start with its parent's label: %+v", v)

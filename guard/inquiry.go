@@ -81,12 +81,23 @@ func (g *Guard) reply(ctx context.Context, c *Call, seen session.State) (json.Ra
 		return nil, err
 	}
 	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})
-	return stripOwnMeta(c.Params), nil
+	return c.bare(c.Params, seen.Label), nil
 }
 
 // isSilent reports whether an inquiry says nothing that a person or a model could read.
 func (c *Call) isSilent() bool {
-	return c.asked && (c.Arguments == nil || rawjson.Kind(c.Arguments) == '{' && !hasMembers(c.Arguments))
+	for name, value := range rawjson.Members(c.metadata()) {
+		if name != "progressToken" || rawjson.Kind(value) != '0' {
+			return false
+		}
+	}
+	return c.asked && IsInquiry(c.Method) && (c.Arguments == nil || rawjson.Kind(c.Arguments) == '{' && !hasMembers(c.Arguments))
+}
+
+// metadata returns what the params say beside what they are about.
+func (c *Call) metadata() json.RawMessage {
+	meta, _ := rawjson.Get(c.Params, "_meta")
+	return meta
 }
 
 // ReplyMethod tells by its form which kind of question an answer is for, where nobody remembers the question. What is

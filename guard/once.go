@@ -3,22 +3,26 @@ package guard
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
 )
 
-// A grant is a yes that covers later calls.
+// A grant is a yes that covers later calls with values that its request showed.
 type grant struct {
-	from  provenance.Kinds // what the arguments may come from
+	shown map[policy.Argument]bool
+	names map[string]bool // that no schema declares
 	until time.Time
+	bits  int // that later calls may still carry
 }
 
 // Bounds of grants.
 const (
 	grantTime = 15 * time.Minute
 	maxGrants = 256 // of a session
+	grantBits = 64  // for the numbers of pages and the like, and for calls alone; more of them need a new yes
 )
 
 // scope names what a yes to a question that is asked once covers: the session in its present state, the tool, its contract,
@@ -53,34 +57,79 @@ func once(d ruling, f *policy.Facts) bool {
 func (g *Guard) answered(ctx context.Context, m matter, d ruling, v *Verdict) error {
 	memory, now := g.memory(m.call), g.opts.Now()
 	repeats := v.Question.Once
-	if repeats && memory.covered(scope(m, d), m.found.kinds(), now) {
+	if repeats && memory.covered(scope(m, d), m.found, now) {
 		v.Effect, v.Question = policy.Allow, nil
 		return nil
 	}
 	asked := v.Question.Binding
 	err := g.redeem(ctx, m.call, v, d.by)
-	if err == nil && repeats && v.Redeemed == asked { // a further round that goes on unasked is nobody's yes
-		memory.grant(scope(m, d), m.found.kinds(), now)
+	v.exact = err == nil && v.Redeemed == asked
+	if repeats && v.exact { // a further round that goes on unasked is nobody's yes
+		memory.grant(scope(m, d), m.found, now)
 	}
 	return err
 }
 
-// covered reports whether a person's earlier yes covers the call.
-func (m *memory) covered(scope string, from provenance.Kinds, now time.Time) bool {
+// covered reports whether a person's earlier yes covers the call: every value is one that the request showed. The user's own words and
+// numbers of a few digits may differ, and calls may come again, until they have carried grantBits.
+func (m *memory) covered(scope string, found *finding, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g, ok := m.grants[scope]
-	return ok && now.Before(g.until) && from&^g.from == 0
+	if !ok || !now.Before(g.until) || found.cut {
+		return false
+	}
+	for _, name := range found.undeclared {
+		if !g.names[name] {
+			return false
+		}
+	}
+	bits := found.beside
+	for _, v := range found.values {
+		switch {
+		case g.shown[v.Argument]:
+		case v.From.Only(provenance.User):
+			bits += v.Bits
+		case isCount(v.Text):
+			bits += numberBits(v.Text)
+		default:
+			return false
+		}
+	}
+	if bits = max(bits, callBits); bits > g.bits {
+		return false
+	}
+	g.bits -= bits
+	m.grants[scope] = g
+	return true
 }
 
+// isCount reports whether a text is a whole number of a few digits.
+func isCount(text string) bool {
+	if text == "" || len(text) > 6 {
+		return false
+	}
+	return strings.Trim(text, "0123456789") == ""
+}
+
+// numberBits returns how many bits a number of so many digits can carry at most.
+func numberBits(digits string) int { return 4 * len(digits) }
+
 // grant keeps a person's yes.
-func (m *memory) grant(scope string, from provenance.Kinds, now time.Time) {
+func (m *memory) grant(scope string, found *finding, now time.Time) {
+	if found.cut {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.grants) >= maxGrants {
 		clear(m.grants)
 	}
-	m.grants[scope] = grant{from, now.Add(grantTime)}
+	shown := make(map[policy.Argument]bool, len(found.values))
+	for _, v := range found.values {
+		shown[v.Argument] = true
+	}
+	m.grants[scope] = grant{shown, setOf(found.undeclared), now.Add(grantTime), grantBits}
 }
 
 // kinds returns what all values of a call come from.

@@ -29,9 +29,6 @@ type origins struct {
 }
 
 func (o *origins) add(ref session.Ref, origin Origin) {
-	if origin.Label.IsZero() {
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.sessions == nil {
@@ -58,10 +55,17 @@ func join(seen []Origin, origin Origin) []Origin {
 			seen[i].Label = label.Join(seen[i].Label, origin.Label)
 		}
 		return seen
+	case origin.Label.IsZero() && len(seen) >= maxOrigins/2:
+		return seen // which leaves room for what a person has to know
 	case len(seen) >= maxOrigins:
 		return seen
 	}
 	return append(slices.Clip(seen), origin)
+}
+
+// tainted returns the sources of what is wrong or private in what an agent session has seen.
+func (o *origins) tainted(ref session.Ref) []Origin {
+	return slices.DeleteFunc(o.of(ref), func(origin Origin) bool { return origin.Label.IsZero() })
 }
 
 func (o *origins) of(ref session.Ref) []Origin {

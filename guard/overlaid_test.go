@@ -199,6 +199,9 @@ func TestResolved(t *testing.T) {
 	}
 }
 
+// openDeclared is a tool that says of itself that it may publish, and that it can say more.
+var openDeclared = contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Internal, contract.Public)}
+
 func TestMayAsk(t *testing.T) {
 	secret := label.Label{Private: true, Untrusted: true}
 	g, _ := raised(t, "", secret)
@@ -211,6 +214,11 @@ func TestMayAsk(t *testing.T) {
 	}
 	if ok, err := g.MayAsk(t.Context(), overlaid(t, "send", `{"to":"bob@corp.example"}`)); err != nil || !ok {
 		t.Errorf("a closed world is not asked: %v %v", ok, err)
+	}
+	open.Trust, open.Declared = contract.Known, openDeclared
+	open.Effective = contract.Effective(openDeclared, contract.Known)
+	if ok, err := g.MayAsk(t.Context(), open); err != nil || ok {
+		t.Errorf("a known server is shown arguments of a call that would not go out: %v %v", ok, err)
 	}
 	open.Trust = contract.Trusted
 	if ok, err := g.MayAsk(t.Context(), open); err != nil || !ok {
@@ -247,6 +255,34 @@ func TestQuestionSaysWhyAnOverlayRefines(t *testing.T) {
 		o := g.After(t.Context(), inquiry, guard.Answer{Result: inquiry.Params})
 		if o.Question == nil || o.Question.Refined != nil {
 			t.Errorf("%s: the server's question: %+v", c.arguments, o.Question)
+		}
+	}
+}
+
+// TestMayAskWithCredentials holds that to resolve a call is egress as the call is, at every level of trust but the highest.
+func TestMayAskWithCredentials(t *testing.T) {
+	for trust, want := range map[contract.Trust]bool{contract.Untrusted: false, contract.Known: false, contract.Trusted: true} {
+		for _, declared := range []contract.Contract{openDeclared, {Destinations: contract.Possible(contract.Public)}, {}} {
+			g, _ := raised(t, "", label.Label{})
+			c := &guard.Call{
+				ID: "1", Session: session.Ref{Key: "s", Principal: "ann"}, Server: "vault", Trust: trust, Method: "tools/call", Name: "post",
+				Params: json.RawMessage(`{"arguments":{"q":"x"}}`), Arguments: json.RawMessage(`{"q":"x"}`),
+				Declared: declared, Effective: contract.Effective(declared, trust),
+			}
+			if v := g.Before(t.Context(), c); !v.Allowed() {
+				t.Fatalf("the clean session: %+v", v)
+			}
+			secret := *c
+			secret.Effective = contract.Contract{Returns: contract.Possible(label.Credentials), Sources: contract.Possible(label.Internal), OpenWorld: contract.No}.Assume()
+			if o := g.After(t.Context(), &secret, guard.Answer{Result: json.RawMessage(`{"content":[]}`)}); !o.Allowed() {
+				t.Fatalf("the secret: %+v", o)
+			}
+			if ok, err := g.MayAsk(t.Context(), c); err != nil || ok != want {
+				t.Errorf("%s, %v: shown %v, want %v: %v", trust, declared, ok, want, err)
+			}
+			if v := g.Before(t.Context(), c); v.Effect != policy.Ask {
+				t.Errorf("%s, %v: the call itself: %+v", trust, declared, v)
+			}
 		}
 	}
 }

@@ -6,19 +6,22 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/provenance"
 	"github.com/weir-mcp/weir/session"
 )
 
 // A Question is what a person has to decide. Everything in it that a server or an agent wrote (Server excepted, which
 // is the operator's name for it) is hostile to whoever shows it.
 type Question struct {
-	Binding   string      // stands for exactly this call in exactly this state of the session; any change makes a new one
+	Binding   string      // stands for exactly this call, asked about for these reasons, in a session with these kinds of data
 	Grant     string      // stands for calls like it, that go to the same place; "" if nobody has said where that is
 	Session   session.Ref // whose call it is
 	Phase     policy.Phase
@@ -36,23 +39,30 @@ type Question struct {
 	Label     label.Label    // what the session has seen; for a result, of the result
 	Origins   []Origin       // where that came from, oldest first
 	Values    []Value        // the arguments one by one, and where each came from
+	Cut       bool           // there are more values than these
+	Leak      string         // how much the call, and those before it, could tell; "" if that is nothing or nobody could be meant to
 	UserWords string         // what the user wrote in this session, as far as the host tells
 	Once      bool           // a yes also covers later calls of the tool to the same destination whose arguments come from nothing worse
 
+	// Hint says that the request would need no approval if somebody had reviewed definitions of servers; "" if it would.
+	Hint string
+
 	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
-	outerMethod    string
-	outerArguments []byte
+	outer struct {
+		method    string
+		arguments []byte
+	}
 }
 
 // question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
-// arguments, effective contract, session label and policy; for a result, to its exact bytes too.
+// arguments, effective contract, the kinds of data in the session, policy and the rules that ask; for a result, to its exact bytes too.
 func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 	c, f := m.call, m.facts
 	q := &Question{
 		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
 		Contract: c.Effective, Assumed: c.assumed(), Arguments: canonical, Refined: c.notes, Rule: d.Rule, Message: d.Message,
-		Label: f.Session.Label, Origins: g.origins.of(c.Session),
-		Values: m.found.values, UserWords: m.found.words, Once: once(d, f),
+		Label: f.Session.Label, Origins: g.origins.tainted(c.Session),
+		Values: m.found.values, Cut: m.found.cut, UserWords: m.found.words, Leak: leakText(f), Once: once(d, f),
 	}
 	for _, m := range d.Matched {
 		if m.Effect == policy.Ask && m.Rule != d.Rule {
@@ -64,17 +74,33 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 		q.Origins = nil
 	}
 	if c.within != nil {
-		q.outerMethod, q.outerArguments = c.within.Method, canonicalArguments(c.within.Params)
+		q.outer.method, q.outer.arguments = c.within.Method, canonicalArguments(c.within.Params)
 	}
 	seen := must(json.Marshal(f.Session.Label))
 	q.Binding = bind(
 		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
-		c.Effective.String(), string(seen), d.by, f.Phase.String(), string(m.answer),
+		c.Effective.String(), kinds(f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(m.answer),
 	)
 	if f.Phase == policy.OnCall && !c.asked {
-		q.To, q.Grant = c.grant(string(seen), d.by)
+		q.To, q.Grant = c.grant(m.found, string(seen), d.by)
 	}
 	return q
+}
+
+// kinds returns what of a label a question is bound to: all but where the data is from. More of the same kinds of data may enter the
+// session while a person reads, such as a line that a server logs.
+func kinds(l label.Label) string {
+	l.Attribution = label.Set[string]{}
+	return string(must(json.Marshal(l)))
+}
+
+// reasons returns the rules that ask.
+func (q *Question) reasons() string {
+	rules := []string{q.Rule}
+	for _, m := range q.Also {
+		rules = append(rules, m.Rule)
+	}
+	return bind(rules...)
 }
 
 // assumed reports whether nothing is said of what the call does.
@@ -87,14 +113,20 @@ func (c *Call) assumed() bool {
 
 // grant returns where the call goes, and the binding of all calls of the agent session, as long as it has seen nothing more,
 // to this tool under this contract and policy that go there too. Only the operator's word tells which arguments say where;
-// without it, with no such argument, or with more of them than are looked at, there is none.
-func (c *Call) grant(seen, by string) (to []overlay.Argument, binding string) {
+// without it, with no such argument, or with more of them than are looked at, there is none. The calls have arguments of the
+// same names, and no private or untrusted content unless this one has.
+func (c *Call) grant(found *finding, seen, by string) (to []overlay.Argument, binding string) {
 	roles := c.Overlay.Roles(c.Arguments)
 	if !roles.Known || roles.Cut || len(roles.Destinations) == 0 {
 		return nil, ""
 	}
-	where := must(json.Marshal(roles.Destinations))
-	return roles.Destinations, bind("grant", c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(where),
+	where, names := must(json.Marshal(roles.Destinations)), []string{}
+	for name := range rawjson.Members(c.Arguments) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	carried := (found.kinds() & (provenance.Private | provenance.Untrusted)).Names()
+	return roles.Destinations, bind("grant", string(must(json.Marshal(names))), strings.Join(carried, " "), c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(where),
 		c.Effective.String(), seen, by)
 }
 
@@ -112,8 +144,8 @@ func bind(parts ...string) string {
 // Asks reports whether the question is about a request with this method and, but for metadata, these params, or about what
 // its server asks in the middle of it.
 func (q *Question) Asks(method string, params json.RawMessage) bool {
-	if q.outerMethod != "" {
-		return q.outerMethod == method && bytes.Equal(q.outerArguments, canonicalArguments(params))
+	if q.outer.method != "" {
+		return q.outer.method == method && bytes.Equal(q.outer.arguments, canonicalArguments(params))
 	}
 	return q.Method == method && bytes.Equal(q.Arguments, canonicalArguments(params))
 }

@@ -7,15 +7,18 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/speech"
 	"github.com/weir-mcp/weir/policy"
 )
 
 // maxScalars is how many values of a call are traced. A call with more counts as holding something novel.
 const maxScalars = 1024
 
-// scalars returns the values in the arguments, and whether there were more. A member name that could carry something is one too.
-func scalars(arguments json.RawMessage) (all []policy.Argument, cut bool) {
+// scalars returns the values in the arguments, and whether there were more. A member name that could carry something, or
+// that no schema has, is one too.
+func scalars(arguments json.RawMessage, undeclared []string) (all []policy.Argument, cut bool) {
 	names := map[string]bool{}
 	var take func(path string, value []byte)
 	take = func(path string, value []byte) {
@@ -27,7 +30,7 @@ func scalars(arguments json.RawMessage) (all []policy.Argument, cut bool) {
 		case '{':
 			for name, inner := range rawjson.Members(value) {
 				inside := strings.TrimPrefix(path+"."+name, ".")
-				if !names[name] && (len(names) >= maxNames || !isName(name)) {
+				if !names[name] && (len(names) >= maxNames || !isName(name) || slices.Contains(undeclared, name)) {
 					all = append(all, policy.Argument{Path: inside + nameOf, Text: name})
 				}
 				names[name] = true
@@ -82,7 +85,7 @@ var destinationWords = []string{
 func draft(all []policy.Argument) policy.Roles {
 	var r policy.Roles
 	for _, a := range all {
-		if hostOf(a.Text) != "" || slices.ContainsFunc(nameWords(a.Path), func(w string) bool {
+		if leadsSomewhere(a.Text) || slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool {
 			return slices.Contains(destinationWords, w)
 		}) {
 			r.Destinations = append(r.Destinations, a)
@@ -93,26 +96,8 @@ func draft(all []policy.Argument) policy.Roles {
 	return r
 }
 
-// nameWords takes a name apart, written with any signs between its words or with capitals, in lower case.
-func nameWords(name string) []string {
-	var words []string
-	start := 0
-	runes := []rune(name)
-	cut := func(end int) {
-		if end > start {
-			words = append(words, strings.ToLower(string(runes[start:end])))
-		}
-	}
-	for i, r := range runes {
-		switch {
-		case !unicode.IsLetter(r):
-			cut(i)
-			start = i + 1
-		case i > start && unicode.IsUpper(r) && unicode.IsLower(runes[i-1]):
-			cut(i)
-			start = i
-		}
-	}
-	cut(len(runes))
-	return words
+// leadsSomewhere reports whether a value as a whole may be an address.
+func leadsSomewhere(text string) bool {
+	r := address.Read(text)
+	return r.Sure || len(r.Places) > 0 && !strings.ContainsAny(strings.TrimSpace(text), " \n")
 }

@@ -1,6 +1,10 @@
 package guard
 
-import "github.com/weir-mcp/weir/policy"
+import (
+	"encoding/json"
+
+	"github.com/weir-mcp/weir/policy"
+)
 
 // The rules are what a guard decides by: an immutable snapshot, so that one decision never sees half of a change.
 type rules struct {
@@ -9,8 +13,19 @@ type rules struct {
 	folds  folds
 }
 
-// decide is what the policy says of the facts.
-func (r *rules) decide(f *policy.Facts) policy.Decision { return r.folds.of(r.policy, f).Decide(f) }
+// decide is what the policy says of the facts, and of the other readings of their arguments: the strictest counts.
+func (r *rules) decide(f *policy.Facts, forms []json.RawMessage) policy.Decision {
+	by := r.folds.of(r.policy, f)
+	d := by.Decide(f)
+	for _, form := range forms {
+		reading := *f
+		reading.Arguments = form
+		if other := by.Decide(&reading); other.Effect < d.Effect {
+			d = other
+		}
+	}
+	return d
+}
 
 // Swap has the guard decide by another policy and mode from now on; a nil policy is policy.Default(). A decision that is
 // being made meanwhile is by the old or by the new pair, never by a mixture. Sessions keep their labels. What a person accepted

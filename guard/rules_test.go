@@ -25,7 +25,7 @@ func TestSwap(t *testing.T) {
 	f := newFixture(t, nil)
 	read := call("read_file", readSalaries, `{}`)
 	f.run(t, read, okResult)
-	send := call("send", sendMail, `{}`)
+	send := call("send", sendMail, `{"arguments":{"to":"a"}}`)
 	asked := f.g.Before(t.Context(), send)
 	if asked.Effect != policy.Ask {
 		t.Fatalf("%+v, want a question", asked)
@@ -72,7 +72,7 @@ func TestSwapIsWhole(t *testing.T) {
 		}
 	})
 	for range 300 {
-		v := f.g.Before(t.Context(), call("send", sendMail, `{}`))
+		v := f.g.Before(t.Context(), call("send", sendMail, `{"arguments":{"to":"a"}}`))
 		if v.Effect == policy.Warn {
 			t.Errorf("%+v: neither pair warns", v)
 		}

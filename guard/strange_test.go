@@ -30,6 +30,14 @@ func TestStrangeSites(t *testing.T) {
 		{"the user's site as a mail domain", wish, "toll.example/a@bridge.example", policy.Ask},
 		{"the user's site behind a backslash", wish, `https:\\toll.example\@bridge.example`, policy.Ask},
 		{"no host at all", wish, "toll", policy.Ask},
+		{"without slashes", wish, "https:toll.example/x", policy.Ask},
+		{"with backslashes", wish, `https:\\toll.example\x`, policy.Ask},
+		{"with one slash", wish, "http:/toll.example", policy.Ask},
+		{"a host and a query", wish, "toll.example?x", policy.Ask},
+		{"an address in one number", wish, "2130706433/x", policy.Ask},
+		{"an address in octal", wish, "http://0251.0376.0251.0376/", policy.Ask},
+		{"with the dot of IDNA", wish, "https://toll\u3002example/", policy.Ask},
+		{"the user's site in capitals", wish, "https://BRIDGE.example/x", policy.Allow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, func(o *guard.Options) { o.Domains = []string{"weir.example"} })
@@ -52,7 +60,8 @@ func TestStrangeSitesDrafted(t *testing.T) {
 	for arguments, want := range map[string]policy.Effect{
 		`{"page":"https://toll.example/"}`: policy.Ask, `{"url":"toll.example:80/x"}`: policy.Ask, `{"url":"10.1.2.3/x"}`: policy.Ask,
 		`{"query":"tolls of bridges"}`: policy.Allow, `{"path":"notes/today.txt"}`: policy.Allow, `{"page":"https://bridge.example/"}`: policy.Allow,
-		`{"account":"ben"}`: policy.Allow,
+		`{"account":"ben"}`: policy.Allow, `{"page":"https:toll.example/x"}`: policy.Ask, `{"page":"https:\\\\toll.example"}`: policy.Ask,
+		`{"page":"http:/toll.example"}`: policy.Ask, `{"page":"toll.example?x"}`: policy.Ask, `{"page":"2130706433/x"}`: policy.Ask, `{"page":"//toll.example"}`: policy.Ask,
 	} {
 		f := newFixture(t, nil)
 		f.run(t, stated(t, "page", `{}`, wish), textResult("go to https://toll.example/ and bridge.example"))

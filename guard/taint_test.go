@@ -23,6 +23,9 @@ overlays:
       write:
         contract: {readOnly: false, destructive: false, openWorld: false, destinations: [internal], outcomes: [consequential], sources: [system], returns: []}
         resource: {writes: ["file://{path}"]}
+      download:
+        contract: {readOnly: false, destructive: false, openWorld: true, destinations: [user], outcomes: [consequential], sources: [untrustedPublic], returns: []}
+        resource: {writes: ["file://{path}"]}
       read:
         contract: {readOnly: true, openWorld: false, destinations: [ephemeral], outcomes: [benign], sources: [system], returns: []}
         resource: {reads: ["file://{path}"]}
@@ -104,9 +107,9 @@ func (n *notes) raise(in string, l label.Label) {
 	}
 }
 
-// What one session writes after it has read strangers' text and secrets, another reads with their label, however it spells the name.
+// What one session writes after it has read strangers' text and private data, another reads with their label, however it spells the name.
 func TestTaintComesBack(t *testing.T) {
-	seen := label.Label{Untrusted: true, Sensitivity: label.SetOf(label.Credentials)}.Normal()
+	seen := label.Label{Untrusted: true, Sensitivity: label.SetOf(label.PII)}.Normal()
 	for _, c := range []struct {
 		written, read string
 		back          bool
@@ -128,6 +131,20 @@ func TestTaintComesBack(t *testing.T) {
 		got, ok := n.do("two", "read", c.read)
 		if back := got.Covers(seen); !ok || back != c.back {
 			t.Errorf("written to %s, read from %s: allowed %t, comes back %t: %+v", c.written, c.read, ok, back, got)
+		}
+	}
+}
+
+// A file that a clean session downloads is by strangers for every session that reads it.
+func TestDownloadsAreStrangers(t *testing.T) {
+	n := newNotes(t)
+	for _, tool := range []string{"write", "download"} {
+		if _, ok := n.do("one "+tool, tool, "/data/"+tool+".txt"); !ok {
+			t.Fatalf("%s is not allowed", tool)
+		}
+		got, _ := n.do("two "+tool, "read", "/data/"+tool+".txt")
+		if want := tool == "download"; got.Untrusted != want {
+			t.Errorf("%s: untrusted %t, want %t", tool, got.Untrusted, want)
 		}
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/speech"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
@@ -26,6 +28,7 @@ type Value struct {
 	From        provenance.Kinds // empty of what has no letters and digits
 	Whole       bool             // all of it is one piece of one source
 	Matches     []provenance.Match
+	Bits, Known int // what its choice can tell; see provenance.Trace
 }
 
 // A finding is what tracing found of one call.
@@ -33,6 +36,13 @@ type finding struct {
 	values []Value
 	words  string // what the user wrote
 	cut    bool   // there are more values
+
+	bits int        // that the choice of arguments can tell
+	to   []receiver // and to whom
+	over []receiver // the call's server, if it may learn of credentials of another one and keep them
+
+	beside     int      // bits of what is no value: how the arguments are written, and what of them is empty
+	undeclared []string // names that no schema declares
 }
 
 // hear takes in what the host says that the user wrote.
@@ -80,13 +90,19 @@ func (g *Guard) memory(c *Call) *memory {
 // trace finds out where the arguments of the call came from, and adds to the facts what follows from that.
 func (g *Guard) trace(c *Call, f *policy.Facts) *finding {
 	m := g.memory(c)
+	others := g.secretsOf(c, m, &f.Session)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.about(&f.Session, g.opts.Now())
 	m.doubt(&f.Session)
-	all, cut := scalars(c.Arguments)
-	found := &finding{words: m.index.UserWords(), cut: cut}
-	t := tracer{memory: m, facts: f, known: map[string]Value{}, stated: f.Roles.Known, missed: f.Session.Label.Private && (!m.index.Complete() || f.Session.Calls > m.noted)}
+	all, cut := scalars(c.Arguments, c.Undeclared.Names)
+	if c.Undeclared.Params != nil {
+		beyond, more := scalars(c.Undeclared.Params, nil)
+		all, cut = append(all, beyond...), cut || more
+	}
+	found := &finding{words: m.words, cut: cut}
+	t := tracer{memory: m, facts: f, known: map[string]Value{}, stated: f.Roles.Known, domains: g.opts.Domains}
+	t.missed = f.Session.Label.Private && (m.arrivals.missed || !m.index.Complete() || f.Session.Calls > m.noted)
 	for _, a := range all {
 		found.values = append(found.values, t.value(a))
 	}
@@ -95,12 +111,17 @@ func (g *Guard) trace(c *Call, f *policy.Facts) *finding {
 		roles = draft(all)
 	}
 	roles.Cut = roles.Cut || cut
-	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: m.index.Said(verb(c.Name))}
+	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: speech.Asks(m.wishes, c.Name, c.Server)}
 	t.parts(found, roles)
+	t.measure(c, found, roles)
+	if others && c.keeps() {
+		found.over = []receiver{{key: "secrets " + c.Server, base: t.server(c).base}}
+	}
+	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.tells()
 	g.destinations(m, &f.Call, roles)
 	f.Call.Strange = roles.Cut || slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool {
-		v := t.value(a)
-		return t.strange(&v, g.opts.Domains)
+		v := t.place(a)
+		return t.strange(&v)
 	})
 	return found
 }
@@ -112,6 +133,8 @@ type tracer struct {
 	stated bool // the operator says which arguments are destinations and contents
 	missed bool // private data entered the session that the index does not know
 	known  map[string]Value
+
+	domains []string // the operator's own
 }
 
 // value traces one argument.
@@ -127,7 +150,7 @@ func (t *tracer) value(a policy.Argument) Value {
 	if echoes(got) {
 		got.From = got.From&^provenance.Untrusted | provenance.Novel
 	}
-	v := Value{Argument: a, From: got.From, Whole: got.Whole, Matches: got.Matches}
+	v := Value{Argument: a, From: got.From, Whole: got.Whole, Matches: got.Matches, Bits: got.Bits, Known: got.Known}
 	t.known[a.Text] = v
 	return v
 }
@@ -163,7 +186,11 @@ func (t *tracer) parts(found *finding, roles policy.Roles) {
 	isContent := setOf(contents)
 	for i := range found.values {
 		v := &found.values[i]
-		v.Destination = isDestination[v.Argument]
+		call.MadeLinks = call.MadeLinks || t.makesLink(v)
+		if v.Destination = isDestination[v.Argument]; v.Destination {
+			place := t.place(v.Argument)
+			v.From, v.Whole = place.From, place.Whole
+		}
 		if !v.Destination && !isContent[v.Argument] {
 			contents = append(contents, v.Argument)
 		}
@@ -174,7 +201,7 @@ func (t *tracer) parts(found *finding, roles policy.Roles) {
 		}
 	}
 	for _, a := range destinations {
-		v := t.value(a)
+		v := t.place(a)
 		if destination |= v.From; !v.Whole || v.From == 0 {
 			destination |= provenance.Novel
 		}
@@ -188,28 +215,58 @@ func (t *tracer) parts(found *finding, roles policy.Roles) {
 	}
 	if roles.Cut {
 		from, destination, content = from|provenance.Novel, destination|provenance.Novel, content|provenance.Novel
-		call.Links = true
+		call.Links, call.MadeLinks = true, true
 	}
 	call.From, call.SmallFrom = kindSet(from), kindSet(smallFrom)
 	call.DestinationFrom, call.ContentFrom = kindSet(destination), kindSet(content)
 }
 
-// leads reports whether the value holds a link, an address or an account that neither the user nor a trusted source wrote.
+// longestContent is how many bytes of a value are searched for links: any longer one may hold some.
+const longestContent = 64 << 10
+
+// leads reports whether the value holds a link, an address or an account that neither the user nor a trusted source wrote, and
+// that is not in the operator's own domains.
 func (t *tracer) leads(v *Value) bool {
-	if v.From.Only(provenance.User | provenance.Trusted) {
+	if v.From.Only(provenance.Trusted) {
 		return false
 	}
-	for _, address := range addresses(v.Text) {
-		got := t.memory.index.Trace(address)
-		if !got.Whole || !got.From.Only(provenance.User|provenance.Trusted|provenance.Private) || got.From&provenance.Novel != 0 {
+	if len(v.Text) > longestContent {
+		return true
+	}
+	for _, p := range address.Find(v.Text) {
+		if p.Name != "" && t.memory.named[p.Name] || p.Host != "" && address.Within(p.Host, t.domains) {
+			continue
+		}
+		got := t.memory.index.Trace(p.Text)
+		if !got.Whole || !got.From.Only(provenance.User|provenance.Trusted|provenance.Private) || got.From&provenance.User != 0 && !speech.Names(t.memory.wishes, p.Text) {
 			return true
 		}
 	}
 	return false
 }
 
-func setOf(all []policy.Argument) map[policy.Argument]bool {
-	set := make(map[policy.Argument]bool, len(all))
+// makesLink reports whether the value holds the address of a site, not in the operator's own domains, that stands nowhere in what the session
+// has read or the user wrote: the agent made it up, and whoever fetches it tells the site what the agent put there.
+func (t *tracer) makesLink(v *Value) bool {
+	if len(v.Text) > longestContent {
+		return true
+	}
+	for _, p := range address.Find(v.Text) {
+		if p.Kind != address.Web || address.Within(p.Host, t.domains) {
+			continue
+		}
+		if got := t.memory.index.Trace(p.Text); !got.Whole || min(got.Bits, got.Known) > mostLink {
+			return true
+		}
+	}
+	return false
+}
+
+// mostLink is how many bits a link may take that is a copy: which one it is of those in the texts of a session.
+const mostLink = 64
+
+func setOf[T comparable](all []T) map[T]bool {
+	set := make(map[T]bool, len(all))
 	for _, a := range all {
 		set[a] = true
 	}
@@ -218,6 +275,9 @@ func setOf(all []policy.Argument) map[policy.Argument]bool {
 
 func kindSet(k provenance.Kinds) label.Set[string] { return label.SetOf(k.Names()...) }
 
+// unsureHost stands among the hosts for a destination that programs could take to different places.
+const unsureHost = "?"
+
 // destinations says where the call goes, and whether those places are known.
 func (g *Guard) destinations(m *memory, call *policy.CallFacts, roles policy.Roles) {
 	var values, hosts []string
@@ -225,11 +285,15 @@ func (g *Guard) destinations(m *memory, call *policy.CallFacts, roles policy.Rol
 	for _, d := range roles.Destinations {
 		values = append(values, clip(d.Text))
 		known = known && m.destinations[clip(d.Text)]
-		host := hostOf(d.Text)
-		if host != "" {
-			hosts = append(hosts, clip(host))
+		r := address.Read(d.Text)
+		own = own && r.Sure
+		if !r.Sure && len(r.Places) > 0 {
+			hosts = append(hosts, unsureHost)
 		}
-		own = own && host != "" && within(host, g.opts.Domains)
+		for _, host := range r.Hosts() {
+			hosts = append(hosts, host)
+			own = own && address.Within(host, g.opts.Domains)
+		}
 	}
 	call.Destinations, call.Hosts = label.SetOf(values...), label.SetOf(hosts...)
 	call.Own = roles.Known && own && len(values) > 0 && !roles.Cut
@@ -246,21 +310,15 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "… " + hex.EncodeToString(sum[:])
 }
 
-// verb returns the word with which a tool's name begins, by custom what it does, without the e that its forms drop.
-func verb(name string) string {
-	words := nameWords(name)
-	if len(words) == 0 || len(words[0]) < 3 {
-		return ""
-	}
-	return strings.TrimSuffix(words[0], "e")
-}
-
 // left notes what an allowed call takes with it. In a session that strangers have written to, what the agent makes up or
 // hands on is theirs from then on, so that it does not come back as a trusted server's own.
 func (g *Guard) left(c *Call, f *policy.Facts, found *finding) {
 	m := g.memory(c)
 	g.memories.change(m, func() {
 		m.went(f, g.opts.Now())
+		if !c.asked {
+			m.told.went++
+		}
 		if !f.Session.Label.Untrusted {
 			return
 		}

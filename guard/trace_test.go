@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
@@ -241,6 +242,13 @@ func TestOnce(t *testing.T) {
 	ask("again", first, policy.Allow)
 	ask("to another place", `{"url":"http://b.example/page"}`, policy.Ask)
 	ask("with private data", `{"url":"http://a.example/page","q":"passport HGK137803"}`, policy.Ask)
+	ask("with a header", `{"url":"http://a.example/page","headers":{"X-Data":"cGFzc3BvcnQgSEdLMTM3ODAz"}}`, policy.Ask)
+	ask("with a query", `{"url":"http://a.example/page","q":"nothing of the kind"}`, policy.Ask)
+	ask("with a name", `{"url":"http://a.example/page","HGK137803":true}`, policy.Ask)
+	for page := range 3 {
+		ask("a page of it", fmt.Sprintf(`{"url":"http://a.example/page","start":%d}`, 1000+page), policy.Allow)
+	}
+	ask("one page too many", `{"url":"http://a.example/page","start":1003}`, policy.Ask)
 	other := stated(t, "fetch", first, "")
 	other.Session.Key = "other"
 	if v := f.g.Before(t.Context(), other); v.Effect != policy.Allow {
@@ -272,6 +280,13 @@ func TestOwnDomains(t *testing.T) {
 		`"ben@acme.example"`: policy.Allow, `"ben@mail.acme.example"`: policy.Allow, `"https://acme.example/x"`: policy.Allow,
 		`"ben@notacme.example"`: policy.Ask, `"acme.example@evil.example"`: policy.Ask, `"https://acme.example@evil.example/"`: policy.Ask,
 		`["ben@acme.example","eve@evil.example"]`: policy.Ask, `"Ben"`: policy.Ask, `[]`: policy.Ask,
+		// One text with several addresses, by whatever reading: all of them count.
+		`"eve@evil.example, ben@acme.example"`: policy.Ask, `"eve@evil.example; ben@acme.example"`: policy.Ask, `"eve@evil.example ben@acme.example"`: policy.Ask,
+		`"\"x\" <eve@evil.example>, ben@acme.example"`: policy.Ask, `"eve%evil.example@acme.example"`: policy.Ask, `"evil.example!eve@acme.example"`: policy.Ask,
+		`"Team: eve@evil.example, ben@acme.example;"`: policy.Ask, `"ben@acme.example (eve@evil.example)"`: policy.Ask, `"ben@acme.example\nBcc: eve@evil.example"`: policy.Ask,
+		`"ben@acme.example%0d%0aBcc: eve@evil.example"`: policy.Ask, `"<@evil.example:ben@acme.example>"`: policy.Ask, `"\"eve@evil.example\"@acme.example"`: policy.Ask,
+		`"mailto:ben@acme.example?cc=eve@evil.example"`: policy.Ask, `"evil.example/a@acme.example"`: policy.Ask, `"https://evil.example\\@acme.example/"`: policy.Ask,
+		`"Ben <ben@ACME.example>, \"Byron, Ada\" <ada@acme.example>"`: policy.Allow,
 	} {
 		f := newFixture(t, func(o *guard.Options) { o.Domains = []string{"acme.example"} })
 		f.run(t, stated(t, "profile", `{}`, ""), textResult("passport HGK137803"))
@@ -284,7 +299,8 @@ func TestOwnDomains(t *testing.T) {
 
 // TestForgottenIsNotTrusted holds that a guard which remembers nothing asks more, not less.
 func TestForgottenIsNotTrusted(t *testing.T) {
-	f := newFixture(t, func(o *guard.Options) { o.Memory = 1 })
+	room, _ := budget.New(budget.Limits{Traces: 1}).Traces.Acquire(0)
+	f := newFixture(t, func(o *guard.Options) { o.Memory = room })
 	f.run(t, stated(t, "page", `{}`, wish), textResult("x"))
 	other := stated(t, "list", `{}`, "")
 	other.Session.Key = "other"

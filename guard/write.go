@@ -12,12 +12,12 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// upward returns the params to send to the server: without Weir's own _meta members, with the session's annotations.
+// upward returns the params to send to the server: with the _meta members that it may be told, and with the session's annotations.
 // Attribution names other servers' data, so only a trusted server is told (SEP-1913, Privacy Considerations).
 func (g *Guard) upward(c *Call, s session.State) (json.RawMessage, error) {
 	trusted := c.Trust == contract.Trusted
 	if _, ok := rawjson.Get(c.Params, "_meta"); ok || c.Params == nil {
-		return g.opts.Words.ToServers.WriteRequest(stripOwnMeta(c.Params), s.Label, trusted)
+		return g.opts.Words.ToServers.WriteRequest(c.bare(c.Params, s.Label), s.Label, trusted)
 	}
 	tellsTo := "untrusted:"
 	if trusted {

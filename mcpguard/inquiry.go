@@ -94,6 +94,7 @@ func (c *conn) serve(req *jsonrpc.Request) error {
 			return nil
 		}
 	}
+	c.p.show(guard.Messages(c.server.Name, c.server.Trust))
 	c.deliver(incoming{msg: req})
 	return nil
 }

@@ -17,8 +17,9 @@
 //
 // The transport guards what servers ask of people, models and hosts as well, and what is answered: requests of the server up to
 // 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is decided on in
-// each of its rounds. What Transport does not do, and the gateway does: it resolves no tools, pins none, and keeps no
-// labels of resources.
+// each of its rounds. Definitions of an untrusted server, and notifications of any that is not trusted, raise the agent sessions
+// of the Protector. What Transport does not do, and the gateway does: it resolves no tools, pins no definitions, so that nobody can
+// review them and a later change of a known server's is not noticed, and keeps no labels of resources.
 package mcpguard
 
 import (
@@ -26,12 +27,14 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -66,6 +69,9 @@ type Protector struct {
 	opts     Options
 	guard    *guard.Guard
 	accepted guard.Accepted
+
+	mu    sync.Mutex
+	shown label.Label // of what the host was shown outside of results
 }
 
 // New returns a Protector.
@@ -164,8 +170,18 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	return o.Answer, false, nil
 }
 
+// show notes that the host is shown something outside of results. It enters every agent session with its next call.
+func (p *Protector) show(l label.Label) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown = label.Join(p.shown, l)
+}
+
 // before asks the guard, and if need be a person, whether something may go to the server.
 func (p *Protector) before(ctx context.Context, c *guard.Call) guard.Verdict {
+	p.mu.Lock()
+	c.Context = p.shown
+	p.mu.Unlock()
 	v := p.guard.Before(ctx, c)
 	if v.Effect == policy.Ask && p.ask(ctx, v.Question) {
 		v = p.guard.Before(ctx, c)

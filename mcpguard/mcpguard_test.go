@@ -122,7 +122,7 @@ func TestNobodyToAskMeansNo(t *testing.T) {
 	} {
 		p := protector(t, func(o *mcpguard.Options) { o.Ask = ask })
 		// Nothing was listed, so every tool counts as the worst, and what it returns as untrusted.
-		mail, out := demo(t, p, mcpguard.Server{Name: "mail"}, map[string]string{"drafts.json": "[]", "inbox.json": "[]"}, "2025-11-25")
+		mail, out := demo(t, p, mcpguard.Server{Name: "mail", Trust: contract.Known}, map[string]string{"drafts.json": "[]", "inbox.json": "[]"}, "2025-11-25")
 		call(t, mail, "list_inbox", nil)
 		if res := call(t, mail, "send_email", mailTo); !res.IsError {
 			t.Errorf("%s: sent: %s", name, text(res))
@@ -142,7 +142,7 @@ func TestAnAnswerAfterTheCallEndedIsNo(t *testing.T) {
 			return true, nil
 		}
 	})
-	mail, out := demo(t, p, mcpguard.Server{Name: "mail"}, map[string]string{"drafts.json": "[]", "inbox.json": "[]"}, "2025-11-25")
+	mail, out := demo(t, p, mcpguard.Server{Name: "mail", Trust: contract.Known}, map[string]string{"drafts.json": "[]", "inbox.json": "[]"}, "2025-11-25")
 	call(t, mail, "list_inbox", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-waiting; cancel() }()
@@ -231,5 +231,23 @@ func TestServerRefusesOtherRequestsWithAnError(t *testing.T) {
 	var wire *jsonrpc.Error
 	if !errors.As(err, &wire) || wire.Code != guard.CodeRefused || !strings.Contains(string(wire.Data), guard.MetaVerdict) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Whatever an untrusted server says of its tools reaches the host, so it counts in the next call to any server.
+func TestDefinitionsOfUntrustedServersRaise(t *testing.T) {
+	for trust, want := range map[contract.Trust]bool{contract.Untrusted: true, contract.Known: false, contract.Trusted: false} {
+		sessions := session.New(session.Options{})
+		p := protector(t, func(o *mcpguard.Options) {
+			o.Sessions = sessions
+			o.Session = func(context.Context) session.Ref { return session.Ref{Key: "s", Principal: "ann"} }
+		})
+		demo(t, p, mcpguard.Server{Name: "mail", Trust: trust}, map[string]string{"drafts.json": "[]", "inbox.json": "[]"}, "2025-11-25")
+		files, _ := demo(t, p, mcpguard.Server{Name: "files", Trust: contract.Trusted}, map[string]string{"a.txt": "x"}, "2025-11-25")
+		call(t, files, "read_file", map[string]any{"path": "nowhere"})
+		state, err := sessions.Snapshot(t.Context(), "s")
+		if got := state.Label.Attribution.Has("mcp://mail/#definitions"); err != nil || got != want {
+			t.Errorf("%v: the session is %+v, %v", trust, state.Label, err)
+		}
 	}
 }

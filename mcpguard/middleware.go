@@ -47,7 +47,7 @@ func (p *Protector) receive(ctx context.Context, self Server, contracts map[stri
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	declared := contract.Contract{ReadOnly: contract.Yes}
+	declared := contract.Offered(self.Trust)
 	if r.method == "tools/call" {
 		declared = contracts[call.Name]
 	}
@@ -66,7 +66,7 @@ func (p *Protector) receive(ctx context.Context, self Server, contracts map[stri
 		result = &mcp.CallToolResult{}
 		return result, json.Unmarshal(a.Result, result)
 	}
-	return result, label(result, a.Result)
+	return result, withLabel(result, a.Result)
 }
 
 // handle runs the handler. An error that has a wire form is an answer like any other.
@@ -84,8 +84,8 @@ func (r received) handle(ctx context.Context) (mcp.Result, guard.Answer, error) 
 	return result, guard.Answer{Result: raw}, err
 }
 
-// label gives the handler's result the _meta of the guard's answer.
-func label(result mcp.Result, answer json.RawMessage) error {
+// withLabel gives the handler's result the _meta of the guard's answer.
+func withLabel(result mcp.Result, answer json.RawMessage) error {
 	raw, ok := rawjson.Get(answer, "_meta")
 	if !ok {
 		return nil

@@ -44,6 +44,9 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		out: make(chan incoming), waiting: map[jsonrpc.ID]chan *jsonrpc.Response{},
 		lists: map[jsonrpc.ID]bool{}, declared: map[string]contract.Contract{}, serving: map[jsonrpc.ID]*guard.Call{},
 	}
+	if t.server.Trust == contract.Untrusted {
+		t.p.show(guard.Definitions(t.server.Name)) // whatever it says, from its handshake on
+	}
 	c.work.Go(c.pump)
 	return c, nil
 }
@@ -143,7 +146,7 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	if err != nil {
 		return guard.Answer{}, err
 	}
-	declared := contract.Contract{ReadOnly: contract.Yes}
+	declared := contract.Offered(c.server.Trust)
 	if req.Method == "tools/call" {
 		c.mu.Lock()
 		declared = c.declared[call.Name]
@@ -154,12 +157,23 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 		return v.Refusal().Answer(call.Method), err
 	}
 	a, refused, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
-		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
+		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: introduced(params, req.Params), Extra: req.Extra})
 	})
 	if err != nil || refused {
 		return a, err
 	}
 	return c.p.screen(ctx, call, a), nil
+}
+
+// introduced returns params with those members of the request's _meta in which the SDK says who the client is, with each request from
+// 2026-07-28 on: here no agent writes them.
+func introduced(params, request json.RawMessage) json.RawMessage {
+	for _, name := range []string{"io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"} {
+		if said, ok := rawjson.Get(request, "_meta", name); ok {
+			params, _ = rawjson.Set(params, said, "_meta", name)
+		}
+	}
+	return params
 }
 
 // send passes a request to the server and waits for its answer. Meanwhile the call is in flight.
@@ -254,7 +268,7 @@ func (c *conn) learn(result json.RawMessage) (json.RawMessage, error) {
 			c.declared[name] = declared
 			c.mu.Unlock()
 		}
-		shown, err := c.p.opts.Words.ToHosts.WriteTool(raw, effective(c.server.Overlay.Tool(name), declared, c.server.Trust))
+		shown, err := c.p.opts.Words.ToHosts.WriteTool(raw, effective(c.server.Overlay.Tool(name), declared, c.server.Trust).Told(declared))
 		if err != nil {
 			return nil, fmt.Errorf("tools of server %s: %w", c.server.Name, err)
 		}

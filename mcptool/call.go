@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -21,6 +22,7 @@ type Call struct {
 	Seen    label.Label // what the client says that its agent has seen; a claim of the client's, which only ever raises
 
 	mu       sync.Mutex
+	labelled bool // the handler has said what it returns
 	returned label.Label
 }
 
@@ -28,7 +30,7 @@ type Call struct {
 func (c *Call) Returns(l label.Label) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.returned = label.Join(c.returned, l.Normal())
+	c.labelled, c.returned = true, label.Join(c.returned, l.Normal())
 }
 
 // Text returns a result of one block of text with this label.
@@ -43,9 +45,14 @@ func (c *Call) Block(block mcp.Content, l label.Label) mcp.Content {
 	return block
 }
 
-func (c *Call) label() label.Label {
+// label returns the label of the result: of all that the handler said, or if it said nothing, of all that its contract
+// calls possible.
+func (c *Call) label(declared contract.Contract) label.Label {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.labelled {
+		return declared.Label()
+	}
 	return c.returned
 }
 
@@ -127,33 +134,55 @@ func (t *Tools) call(ctx context.Context, next mcp.MethodHandler, req *mcp.CallT
 	return result, nil
 }
 
-// annotate writes the label of all that the call returned into its result, after checking it against the contract.
+// annotate writes the label of all that the call returned into its result. The label itself is held against the contract, not
+// what a vocabulary makes of it. A result that breaks the contract is an internal error; its label goes with the error, so
+// that what the tool has found malicious is not lost with the result.
 func (c *Call) annotate(result *mcp.CallToolResult, declared contract.Contract) error {
-	if _, ok := result.Meta["annotations"]; ok {
-		return errors.New("the tool wrote annotations by hand; use Call.Returns")
-	}
-	raw, err := annotation.WriteResult([]byte(`{}`), c.label())
+	l := c.label(declared)
+	meta, err := metaOf(l)
 	if err != nil {
-		return fmt.Errorf("annotating the result: %w", err)
+		return err
+	}
+	for name := range meta {
+		if _, ok := result.Meta[name]; ok {
+			return broken("the tool wrote %s by hand; use Call.Returns", name)
+		}
+	}
+	if _, ok := result.Meta["annotations"]; ok {
+		return broken("the tool wrote annotations by hand; use Call.Returns")
+	}
+	if outside := declared.Outside(l); len(outside) > 0 {
+		refusal := broken("the result is outside of what the tool declares: %s", strings.Join(outside, ", "))
+		if refusal.Data, err = json.Marshal(map[string]any{"_meta": meta}); err != nil {
+			return fmt.Errorf("annotating the error: %w", err)
+		}
+		return refusal
+	}
+	if result.Meta == nil {
+		result.Meta = mcp.Meta{}
+	}
+	maps.Copy(result.Meta, meta)
+	return nil
+}
+
+// metaOf returns the _meta that says the label. One that is not read again as it is written cannot be said.
+func metaOf(l label.Label) (mcp.Meta, error) {
+	raw, err := annotation.WriteResult([]byte(`{}`), l)
+	if err != nil {
+		return nil, broken("annotating the result: %v", err)
 	}
 	claim, defects := annotation.ReadResult(raw)
-	if len(defects) > 0 {
-		return fmt.Errorf("annotating the result: %v", defects[0])
-	}
-	if outside := declared.Narrows(claim.Stated); len(outside) > 0 {
-		return fmt.Errorf("the result is outside of what the tool declares: %s", strings.Join(outside, ", "))
+	switch {
+	case len(defects) > 0:
+		return nil, broken("annotating the result: %v", defects[0])
+	case !claim.Label.Covers(l):
+		return nil, broken("annotating the result: the label has no words in the vocabularies")
 	}
 	var said struct {
 		Meta mcp.Meta `json:"_meta"`
 	}
 	if err := json.Unmarshal(raw, &said); err != nil {
-		return fmt.Errorf("annotating the result: %w", err)
+		return nil, broken("annotating the result: %v", err)
 	}
-	for name, value := range said.Meta {
-		if result.Meta == nil {
-			result.Meta = mcp.Meta{}
-		}
-		result.Meta[name] = value
-	}
-	return nil
+	return said.Meta, nil
 }

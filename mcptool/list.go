@@ -86,21 +86,21 @@ func (t *Tools) annotated(name string, raw json.RawMessage) (json.RawMessage, er
 	return out, nil
 }
 
-// writeTool writes the contract into a tool, in the vocabularies of SEP-1913 and of the hints beside it, and in others where
-// only they have words for what is declared.
+// writeTool writes the contract into a tool. One that is not read again as it is written cannot be said: to leave out part of
+// it would promise clients more than the author does.
 func writeTool(tool []byte, c contract.Contract) ([]byte, error) {
-	ids := []string{"mcp", "sep-1913", "sep-1487", "sep-1560", "sep-1561", "sep-1984"}
-	if c.Output.Private != contract.Unknown {
-		ids = append(ids, "sep-1913-2025-11")
-	}
-	if c.RequiresReview != contract.Unknown {
-		ids = append(ids, "action-metadata")
-	}
-	w, err := annotation.NewWriter(ids...)
+	out, err := annotation.WriteTool(tool, c)
 	if err != nil {
 		return nil, err
 	}
-	return w.WriteTool(tool, c)
+	said, defects := annotation.ReadTool(out)
+	switch {
+	case len(defects) > 0:
+		return nil, fmt.Errorf("the contract has no words in the vocabularies: %v", defects[0])
+	case !said.Equal(c):
+		return nil, fmt.Errorf("the contract has no words in the vocabularies: %v would be read as %v", c, said)
+	}
+	return out, nil
 }
 
 // marked returns the tool with the mark of a resolvable one.

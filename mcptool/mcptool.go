@@ -15,8 +15,9 @@
 //   - tools/list shows each contract in Tool.annotations (SEP-1913, Extended Tool Annotations). The SDK's own type has no
 //     members for it and would drop them.
 //   - A result carries in _meta.annotations the join of the labels of everything in it, so no block is forgotten (SEP-1913,
-//     Response Annotations Scope). A result outside of what the tool declared is an error, found by the author's first test
-//     and not by a client in the field.
+//     Response Annotations Scope). A handler that says nothing returns all that its contract calls possible. A result outside
+//     of what the tool declared is an error, found by the author's first test and not by a client in the field.
+//   - What is said is read exactly as it is meant. A contract that no vocabulary has words for is an error of [Add].
 //   - [Call.Seen] is what the client says that its agent has seen before (SEP-1913, Tool Call Request Extension), and
 //     [Declaration.Admit] decides on it before the tool runs: allow, refuse, or ask the user, over the protocol of either era.
 //   - A declaration with Resolve is served by tools/resolve, in the core form and in that of the extension
@@ -102,10 +103,17 @@ type Declaration[In any] struct {
 type Handler[In, Out any] func(ctx context.Context, c *Call, in In) (*mcp.CallToolResult, Out, error)
 
 // Add adds a tool to the server, as [mcp.AddTool] does. The hints of the tool's own Annotations must be unset: they come
-// from the contract.
+// from the contract, which must have words in the vocabularies: sets of destinations, outcomes and sources that are known are
+// not empty, and every value is one of theirs.
 func Add[In, Out any](t *Tools, definition *mcp.Tool, d Declaration[In], h Handler[In, Out]) error {
 	if a := definition.Annotations; a != nil && (a.ReadOnlyHint || a.IdempotentHint || a.DestructiveHint != nil || a.OpenWorldHint != nil) {
 		return fmt.Errorf("tool %q: its hints are the contract's to set", definition.Name)
+	}
+	if _, err := writeTool([]byte(`{}`), d.Contract); err != nil {
+		return fmt.Errorf("tool %q: %w", definition.Name, err)
+	}
+	if _, err := metaOf(d.Contract.Label()); err != nil {
+		return fmt.Errorf("tool %q: %w", definition.Name, err)
 	}
 	of := declared{contract: d.Contract}
 	if d.Resolve != nil {

@@ -325,7 +325,7 @@ func TestMistakesOfAuthors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed := mcptool.Declaration[file]{Contract: contract.Contract{OpenWorld: contract.No}}
+	closed := mcptool.Declaration[file]{Contract: contract.Contract{OpenWorld: contract.No, Sources: contract.Possible(label.Internal)}}
 	var says label.Label
 	answer := func(_ context.Context, c *mcptool.Call, _ file) (*mcp.CallToolResult, any, error) {
 		return c.Text("x", says), nil, nil

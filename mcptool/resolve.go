@@ -33,6 +33,7 @@ type resolved struct {
 }
 
 type resolvedTool struct {
+	Meta        mcp.Meta        `json:"_meta,omitempty"`
 	Name        string          `json:"name"`
 	Annotations json.RawMessage `json:"annotations"`
 }
@@ -50,20 +51,20 @@ func (t *Tools) resolve(_ context.Context, ss *mcp.ServerSession, p *resolvePara
 	if err != nil {
 		return nil, err
 	}
-	annotations, err := encoded(c)
+	annotations, meta, err := encoded(c)
 	if err != nil {
-		return nil, err
+		return nil, broken("resolving: %v", err)
 	}
 	if hello := ss.InitializeParams(); hello != nil && hello.Capabilities != nil {
 		if _, ok := hello.Capabilities.Extensions[extension]; ok {
-			return &resolved{ResultType: "complete", Name: p.Name, Annotations: annotations}, nil
+			return &resolved{ResultBase: mcp.ResultBase{Meta: meta}, ResultType: "complete", Name: p.Name, Annotations: annotations}, nil
 		}
 	}
-	return &resolved{Tool: &resolvedTool{p.Name, annotations}}, nil
+	return &resolved{Tool: &resolvedTool{meta, p.Name, annotations}}, nil
 }
 
-// encoded returns the annotations of the contract. All four classic hints are there, as the extension has it.
-func encoded(c contract.Contract) (json.RawMessage, error) {
+// encoded returns the annotations and the _meta of the contract. All four classic hints are there, as the extension has it.
+func encoded(c contract.Contract) (json.RawMessage, mcp.Meta, error) {
 	for _, h := range []*contract.Hint{&c.ReadOnly, &c.Destructive, &c.Idempotent, &c.OpenWorld} {
 		if *h == contract.Unknown {
 			full := c.Assume()
@@ -73,15 +74,21 @@ func encoded(c contract.Contract) (json.RawMessage, error) {
 	}
 	tool, err := writeTool([]byte(`{}`), c)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the contract: %w", err)
+		return nil, nil, err
 	}
 	var said struct {
 		Annotations json.RawMessage `json:"annotations"`
+		Meta        mcp.Meta        `json:"_meta"`
 	}
 	if err := json.Unmarshal(tool, &said); err != nil {
-		return nil, fmt.Errorf("encoding the contract: %w", err)
+		return nil, nil, fmt.Errorf("encoding the contract: %w", err)
 	}
-	return said.Annotations, nil
+	return said.Annotations, said.Meta, nil
+}
+
+// broken is the error of a server that breaks its own contract.
+func broken(format string, args ...any) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf(format, args...)}
 }
 
 func invalid(format string, args ...any) error {
@@ -130,10 +137,10 @@ func resolver[In any](schema *jsonschema.Resolved, d Declaration[In]) func(json.
 		}
 		c, err := d.Resolve(in, d.Contract)
 		if err != nil {
-			return contract.Contract{}, fmt.Errorf("resolving: %w", err)
+			return contract.Contract{}, broken("resolving: %v", err)
 		}
 		if outside := d.Contract.Narrows(c); len(outside) > 0 {
-			return contract.Contract{}, fmt.Errorf("resolving: outside of what the tool declares: %s", strings.Join(outside, ", "))
+			return contract.Contract{}, broken("resolving: outside of what the tool declares: %s", strings.Join(outside, ", "))
 		}
 		return c, nil
 	}

@@ -102,7 +102,8 @@ type Resources struct {
 }
 
 // Resources returns what a call with the arguments, a JSON object without duplicate names or nil, reads and writes. Where an
-// argument is missing the URI has its place in braces, as in file://{path}: it could be any.
+// argument is missing the URI has its place in braces, as in file://{path}: it could be any. Without an argument that is marked as
+// optional, as in file://{path?}, there is no resource.
 func (t *Tool) Resources(arguments []byte) Resources {
 	if t == nil {
 		return Resources{}
@@ -122,6 +123,7 @@ type template []part
 type part struct {
 	text     string // the literal; of an argument, its path as it is written
 	argument path   // nil: a literal
+	optional bool   // without the argument there is no URI
 }
 
 func parseTemplate(s string) (template, error) {
@@ -141,11 +143,12 @@ func parseTemplate(s string) (template, error) {
 		if !closed {
 			return nil, fmt.Errorf("a { without its }")
 		}
+		name, optional := strings.CutSuffix(name, "?")
 		p, err := parsePath(name, false)
 		if err != nil {
 			return nil, fmt.Errorf("{%s}: %w", name, err)
 		}
-		t = append(t, part{text: name, argument: p})
+		t = append(t, part{text: name, argument: p, optional: optional})
 		s = after
 	}
 	return t, nil
@@ -176,7 +179,7 @@ func expand(templates []template, arguments []byte) []string {
 	return all
 }
 
-// values returns what stands for an argument in a URI; whole is whether the argument is the URI.
+// values returns what stands for an argument in a URI; whole is whether the argument is the URI. Nil: there is no URI.
 func (p part) values(arguments []byte, whole bool) []string {
 	var cut bool
 	var texts []string
@@ -185,6 +188,9 @@ func (p part) values(arguments []byte, whole bool) []string {
 			v.Text = escape(v.Text)
 		}
 		texts = append(texts, v.Text)
+	}
+	if texts == nil && p.optional {
+		return nil
 	}
 	if texts == nil || cut || len(texts) > maxResources {
 		return []string{"{" + p.text + "}"}

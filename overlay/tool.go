@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -157,6 +158,41 @@ func (t *Tool) Refine(arguments []byte) (contract.Contract, []Note) {
 		said = said.Over(c)
 	}
 	return said, notes
+}
+
+// Names reports whether anything that is said of the tool speaks of the argument by this name. A part of an argument, as a.b, has no name.
+func (t *Tool) Names(argument string) bool {
+	if t == nil {
+		return false
+	}
+	is := func(p path) bool { return len(p) > 0 && p[0].member == argument }
+	for _, d := range t.layers {
+		for _, r := range d.refinements {
+			if slices.Contains(r.members(), argument) {
+				return true
+			}
+		}
+		for _, uri := range slices.Concat(d.reads, d.writes) {
+			if slices.ContainsFunc(uri, func(p part) bool { return is(p.argument) }) {
+				return true
+			}
+		}
+		if slices.ContainsFunc(slices.Concat(d.destination, d.content), is) {
+			return true
+		}
+	}
+	return false
+}
+
+// member is where a condition reads an argument.
+var member = regexp.MustCompile(`\bcall\.arguments(?:\.([A-Za-z_][A-Za-z0-9_]*)|\[["']([^"'\\]+)["']\])`)
+
+// members returns the arguments that the condition reads by name.
+func (r refinement) members() (all []string) {
+	for _, m := range member.FindAllStringSubmatch(r.text, -1) {
+		all = append(all, m[1]+m[2])
+	}
+	return all
 }
 
 // Refines reports whether what is said of the tool depends on its arguments.

@@ -178,6 +178,10 @@ func TestResources(t *testing.T) {
 		{"file://{path}", `{"path":"/a/../../etc/./passwd"}`, "file:///etc/passwd"},
 		{"file://{path}", `{}`, "file://{path}"},
 		{"file://{path}", `{"path":null}`, "file://{path}"},
+		{"file://{path?}", `{"path":"/a"}`, "file:///a"},
+		{"file://{path?}", `{"path":null}`, ""},
+		{"file://{dir}/{name?}", `{"dir":"/a"}`, ""},
+		{"file://{dir}/{name?}", `{"name":"b"}`, "file://{dir}/b"},
 		{"file://{paths}", `{"paths":["/a","/b"]}`, "file:///a file:///b"},
 		{"{url}", `{"url":"https://a.example/x?y=1"}`, "https://a.example/x?y=1"},
 		{"repo://{owner}/{repo}/{n}", `{"owner":"a/b","repo":"c","n":12}`, "repo://a/b/c/12"},
@@ -286,5 +290,21 @@ func BenchmarkRefine(b *testing.B) {
 		if c, _ := tool.Refine(arguments); !c.Outcomes.Has(contract.Benign) {
 			b.Fatal(c)
 		}
+	}
+}
+
+// TestNames tells which arguments something is said of.
+func TestNames(t *testing.T) {
+	o := of(t, `contract: {readOnly: false}, when: [{if: 'call.arguments.a == "b" && call.arguments["c-d"].e == 1', contract: {readOnly: true}}],
+	  arguments: {destination: ["to[*].address"], content: [text]}, resource: {writes: ['x:{path}']}`)
+	for name, want := range map[string]bool{
+		"a": true, "c-d": true, "to": true, "text": true, "path": true, "b": false, "e": false, "address": false, "x": false, "to[0].address": false, "": false,
+	} {
+		if o.Names(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
+	}
+	if (*overlay.Tool)(nil).Names("a") {
+		t.Error("nil names something")
 	}
 }

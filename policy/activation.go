@@ -92,10 +92,9 @@ func (a *activation) value(i int) ref.Val {
 func (a *activation) session() *label.Label  { return &a.facts.Session.Label }
 func (a *activation) response() *label.Label { return a.facts.Response }
 
-// plainRead reports whether the call only reads, by what the server says of it or what is known of it.
-func (a *activation) plainRead() bool {
-	return a.annotations.ReadOnly == contract.Yes || a.facts.Tool.Declared.ReadOnly == contract.Yes
-}
+// plainRead reports whether the call changes nothing, by the contract that counts: the word of a server that nobody vouches for
+// makes no call a plain read.
+func (a *activation) plainRead() bool { return a.annotations.ReadOnly == contract.Yes }
 
 // byAgent reports whether the agent chose what goes out. What a person types for a server, and the folders that the host has
 // open, are answers that no agent wrote.

@@ -11,7 +11,9 @@ import (
 func argumentFacts() []fact {
 	known := func(a *activation) *CallFacts { return &a.facts.Call }
 	return []fact{
-		boolean("call.sends", (*activation).sends),
+		boolean("call.egress", (*activation).egress),
+		boolean("call.crosses", (*activation).crosses),
+		boolean("call.verbatim", func(a *activation) bool { return known(a).Traced && known(a).Verbatim }),
 		text("call.roles", roleNames, func(a *activation) string {
 			if known(a).Traced && known(a).Stated {
 				return "stated"
@@ -28,8 +30,21 @@ func argumentFacts() []fact {
 		boolean("call.destination.strange", func(a *activation) bool { return !known(a).Traced || known(a).Strange }),
 		kinds("call.content.from", func(c *CallFacts) label.Set[string] { return c.ContentFrom }),
 		boolean("call.content.links", func(a *activation) bool { return !known(a).Traced || known(a).Links }),
+		boolean("call.links.made", func(a *activation) bool { return !known(a).Traced || known(a).MadeLinks }),
+		number("call.leak.bits", func(a *activation) int { return known(a).bits(known(a).Leak) }),
+		number("call.leak.total", func(a *activation) int { return known(a).bits(known(a).Total) }),
 		boolean("call.named", func(a *activation) bool { return known(a).Traced && known(a).Named }),
 	}
+}
+
+// MostBits is the largest value of call.leak.bits and call.leak.total, and theirs where nothing is known.
+const MostBits = 1 << 20
+
+func (c *CallFacts) bits(n int) int {
+	if !c.Traced {
+		return MostBits
+	}
+	return min(n, MostBits)
 }
 
 // kinds is a set of kinds of provenance. What was not traced may be everything that is worse than what a rule asks for.
@@ -42,14 +57,25 @@ func kinds(name string, get func(*CallFacts) label.Set[string]) fact {
 	})
 }
 
-// sends reports whether the call may carry anything out of the reach of user and operator: what it is given may become
-// public, or, if it is no plain read, meets an open world. A read is taken at its server's word that its world is closed.
-func (a *activation) sends() bool {
-	public := a.annotations.Destinations.Has(contract.Public)
-	if !a.plainRead() {
-		return public || a.annotations.OpenWorld == contract.Yes
-	}
-	return public && a.facts.Tool.Declared.OpenWorld != contract.No && hasMembers(a.facts.Arguments)
+// ephemeral is the destination of input that is used for the call and not kept.
+var ephemeral = label.SetOf(contract.Ephemeral)
+
+// egress reports whether somebody outside may learn of the call: the agent chose it, the contract that counts does not rule out that
+// its input becomes public, and it tells something. A change tells something whatever its arguments are, and so does a choice
+// among the tools and resources of a server that nobody vouches for; any other read tells its arguments. Where a contract states the
+// destination, that settles who learns the input (SEP-1913, Destination), and an open world does not widen it.
+func (a *activation) egress() bool {
+	tells := !a.plainRead() || a.facts.Server.Trust == contract.Untrusted || hasMembers(a.facts.Arguments)
+	return tells && a.byAgent() && a.annotations.Destinations.Has(contract.Public)
+}
+
+// crosses reports whether a secret may get from one server to another: the session holds credentials, and the agent gives the call
+// arguments that may hold those of another server, or has told its server too much by many calls. A read that keeps nothing of them
+// takes nothing over.
+func (a *activation) crosses() bool {
+	may := !a.facts.Call.Traced || a.facts.Call.Crosses
+	keeps := !a.plainRead() || !ephemeral.Contains(a.annotations.Destinations.Set())
+	return may && keeps && a.byAgent() && a.session().Sensitivity.Has(label.Credentials) && (a.facts.Call.Traced || hasMembers(a.facts.Arguments))
 }
 
 // legs returns which of the three things have come together in the session that an attacker needs.
@@ -66,5 +92,5 @@ func (a *activation) legs() label.Set[string] {
 // PlainRead reports whether the call only reads, as the fact call.plainRead says.
 func (f *Facts) PlainRead() bool { return new(activation).of(f).plainRead() }
 
-// Sends reports whether the call may carry anything out, as the fact call.sends says.
-func (f *Facts) Sends() bool { return new(activation).of(f).sends() }
+// Egress reports whether somebody outside may learn of the call, as the fact call.egress says.
+func (f *Facts) Egress() bool { return new(activation).of(f).egress() }

@@ -24,28 +24,30 @@ var (
 
 // Tools, as what their servers declare.
 var (
-	silent     = contract.Contract{}
-	reader     = contract.Contract{ReadOnly: contract.Yes}
-	openReader = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes}
-	inbox      = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.Ephemeral)}
-	shutReader = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No}
-	drafts     = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.User)}
-	openDrafts = contract.Contract{Destructive: contract.No, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User)}
-	eraser     = contract.Contract{OpenWorld: contract.No, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Irreversible)}
-	poster     = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Public)}
-	wary       = contract.Contract{RequiresReview: contract.Yes}
-	waryReader = contract.Contract{RequiresReview: contract.Yes, ReadOnly: contract.Yes}
-	carefree   = contract.Contract{RequiresReview: contract.No}
-	mailer     = contract.Contract{Outcomes: contract.Possible(contract.Irreversible), Destinations: contract.Possible(contract.Internal, contract.Public)}
+	silent       = contract.Contract{}
+	reader       = contract.Contract{ReadOnly: contract.Yes}
+	openReader   = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes}
+	inbox        = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.Ephemeral)}
+	publicReader = contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Public)}
+	shutReader   = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No}
+	drafts       = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.User)}
+	openDrafts   = contract.Contract{Destructive: contract.No, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User)}
+	eraser       = contract.Contract{OpenWorld: contract.No, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Irreversible)}
+	poster       = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Public)}
+	wary         = contract.Contract{RequiresReview: contract.Yes}
+	waryReader   = contract.Contract{RequiresReview: contract.Yes, ReadOnly: contract.Yes}
+	carefree     = contract.Contract{RequiresReview: contract.No}
+	mailer       = contract.Contract{Outcomes: contract.Possible(contract.Irreversible), Destinations: contract.Possible(contract.Internal, contract.Public)}
 )
 
 const (
-	credBlock  = "block-credentials-to-public"
-	credAsk    = "ask-before-credentials-may-become-public"
+	credAsk    = "ask-before-credentials-leave"
+	crossAsk   = "ask-before-credentials-cross"
 	actAsk     = "ask-before-acting-on-untrusted"
 	leaveAsk   = "ask-before-private-data-leaves"
 	requestAsk = "ask-before-private-data-leaves-in-a-request"
 	placeAsk   = "ask-before-going-where-strangers-point"
+	madeAsk    = "ask-before-a-link-tells"
 	linksAsk   = "ask-before-passing-on-links"
 	badAsk     = "ask-after-malicious"
 	reviewAsk  = "ask-when-review-is-required"
@@ -76,8 +78,10 @@ const (
 var defaultCases = []defaultCase{
 	{"a clean session writes", clean, silent, unknown, some, policy.Allow, nil},
 	{"a clean session mails", clean, mailer, trusted, some, policy.Allow, nil},
-	{"an untrusted session reads", untrusted, shutReader, unknown, some, policy.Allow, nil},
-	{"an untrusted session reads who knows where", untrusted, reader, unknown, some, policy.Ask, rules(placeAsk)},
+	{"an untrusted session reads", untrusted, shutReader, known, some, policy.Allow, nil},
+	{"an untrusted session reads by the word of a server nobody vouches for", untrusted, shutReader, unknown, some, policy.Ask, rules(actAsk, linksAsk)},
+	{"an untrusted session reads without arguments by that word", untrusted, reader, unknown, none, policy.Ask, rules(actAsk, linksAsk)},
+	{"an untrusted session reads who knows where", untrusted, reader, known, some, policy.Ask, rules(placeAsk)},
 	{"an untrusted session reads who knows where in the open world", untrusted, openReader, trusted, some, policy.Ask, rules(placeAsk)},
 	{"an untrusted session drafts", untrusted, drafts, known, some, policy.Allow, nil},
 	{"an untrusted session drafts at a server nobody vouches for", untrusted, drafts, unknown, some, policy.Ask, rules(actAsk, linksAsk)},
@@ -85,32 +89,44 @@ var defaultCases = []defaultCase{
 	{"an untrusted session posts", untrusted, poster, trusted, some, policy.Ask, rules(actAsk, linksAsk)},
 	{"an untrusted session mails", untrusted, mailer, trusted, some, policy.Ask, rules(actAsk, linksAsk)},
 	{"an untrusted session uses a silent tool", untrusted, silent, trusted, some, policy.Ask, rules(actAsk, linksAsk)},
-	{"a private session reads", private, reader, unknown, some, policy.Allow, nil},
-	{"a private session reads from the open world", private, openReader, trusted, some, policy.Allow, nil},
+	{"a private session reads", private, shutReader, known, some, policy.Allow, nil},
+	{"a private session reads by the word of a server nobody vouches for", private, shutReader, unknown, some, policy.Ask, rules(leaveAsk)},
+	{"a private session reads without arguments by that word", private, reader, unknown, none, policy.Allow, nil},
+	{"a private session reads from the open world", private, openReader, trusted, some, policy.Ask, rules(requestAsk)},
+	{"a private session reads from the open world without arguments", private, openReader, trusted, none, policy.Allow, nil},
+	{"a private session reads from an open world that keeps it", private, inbox, trusted, some, policy.Allow, nil},
 	{"a private session drafts", private, drafts, trusted, some, policy.Allow, nil},
 	{"a private session erases", private, eraser, trusted, some, policy.Allow, nil},
-	{"a private session drafts in the open world", private, openDrafts, trusted, some, policy.Ask, rules(leaveAsk)},
+	{"a private session drafts in the open world", private, openDrafts, trusted, some, policy.Allow, nil},
+	{"a private session drafts in the open world at a server nobody vouches for", private, openDrafts, unknown, some, policy.Ask, rules(leaveAsk)},
+	{"a private session posts without arguments", private, poster, trusted, none, policy.Allow, nil},
 	{"a private session posts", private, poster, trusted, some, policy.Ask, rules(leaveAsk)},
 	{"a private session uses a silent tool", private, silent, unknown, some, policy.Ask, rules(leaveAsk)},
-	{"both, and a request to the open world", both, openReader, trusted, some, policy.Ask, rules(requestAsk)},
-	{"both, and a request by a reader that says no more", both, reader, known, some, policy.Ask, rules(requestAsk)},
+	{"both, and a request to the open world", both, openReader, trusted, some, policy.Ask, rules(requestAsk, tellAsk)},
+	{"both, and a request by a reader that says no more", both, reader, known, some, policy.Ask, rules(requestAsk, tellAsk)},
 	{"both, and a request that goes no further", both, inbox, trusted, some, policy.Allow, nil},
 	{"both, and a request without arguments", both, openReader, trusted, `{ }`, policy.Allow, nil},
 	{"both, and a request with none", both, openReader, trusted, none, policy.Allow, nil},
 	{"both, and a read from a closed world", both, shutReader, trusted, some, policy.Allow, nil},
-	{"both, and a read from what an unknown server calls closed", both, shutReader, unknown, some, policy.Allow, nil},
+	{"both, and a read from what an unknown server calls closed", both, shutReader, unknown, some, policy.Ask, rules(actAsk, linksAsk, leaveAsk, tellAsk)},
 	{"both, and a draft", both, drafts, trusted, some, policy.Allow, nil},
-	{"both, and mail", both, mailer, trusted, some, policy.Ask, rules(actAsk, linksAsk, leaveAsk)},
-	{"credentials, and a read", credentials, reader, unknown, some, policy.Allow, nil},
-	{"credentials, and a read that says public", credentials, contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Public)}, trusted, some, policy.Allow, nil},
-	{"credentials, and a draft", credentials, drafts, trusted, some, policy.Allow, nil},
-	{"credentials, and a post", credentials, poster, trusted, some, policy.Block, rules(credBlock, leaveAsk)},
-	{"credentials, and mail", credentials, mailer, unknown, some, policy.Block, rules(credBlock, leaveAsk)},
-	{"credentials, and a silent tool", credentials, silent, trusted, some, policy.Ask, rules(credAsk, leaveAsk)},
-	{"credentials, and a draft at a server nobody vouches for", credentials, drafts, unknown, some, policy.Ask, rules(credAsk, leaveAsk)},
-	{"credentials that nobody called private, and a post", bareSecret, poster, trusted, some, policy.Block, rules(credBlock)},
-	{"credentials that nobody called private, and a silent tool", bareSecret, silent, trusted, some, policy.Ask, rules(credAsk)},
-	{"after something malicious, a read", malicious, reader, unknown, some, policy.Allow, nil},
+	{"both, and mail", both, mailer, trusted, some, policy.Ask, rules(actAsk, linksAsk, leaveAsk, tellAsk)},
+	{"credentials, and a read", credentials, shutReader, known, none, policy.Allow, nil},
+	{"credentials, and a read elsewhere", credentials, shutReader, known, some, policy.Ask, rules(crossAsk)},
+	{"credentials, and a read that says public", credentials, publicReader, trusted, some, policy.Ask, rules(credAsk, crossAsk, requestAsk)},
+	{"credentials, and a read that says public, without arguments", credentials, publicReader, trusted, none, policy.Allow, nil},
+	{"credentials, and a choice at a server nobody vouches for", credentials, shutReader, unknown, none, policy.Ask, rules(credAsk)},
+	{"credentials, and a draft", credentials, drafts, trusted, some, policy.Ask, rules(crossAsk)},
+	{"credentials, and a draft without arguments", credentials, drafts, trusted, none, policy.Allow, nil},
+	{"credentials, and a post", credentials, poster, trusted, some, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
+	{"credentials, and a post without arguments", credentials, poster, trusted, none, policy.Ask, rules(credAsk)},
+	{"credentials, and mail", credentials, mailer, unknown, some, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
+	{"credentials, and a silent tool", credentials, silent, trusted, some, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
+	{"credentials, and a draft at a server nobody vouches for", credentials, drafts, unknown, some, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
+	{"credentials that nobody called private, and a post", bareSecret, poster, trusted, some, policy.Ask, rules(credAsk, crossAsk)},
+	{"credentials that nobody called private, and a silent tool", bareSecret, silent, trusted, some, policy.Ask, rules(credAsk, crossAsk)},
+	{"after something malicious, a read", malicious, shutReader, known, some, policy.Allow, nil},
+	{"after something malicious, a request", malicious, reader, known, some, policy.Ask, rules(badAsk)},
 	{"after something malicious, a draft", malicious, drafts, trusted, some, policy.Ask, rules(badAsk)},
 	{"a clean session calls what wants review", clean, wary, trusted, some, policy.Ask, rules(reviewAsk)},
 	{"a clean session calls what wants review, at a server nobody vouches for", clean, wary, unknown, some, policy.Ask, rules(reviewAsk)},
@@ -135,8 +151,8 @@ var answerCases = []struct {
 	{"an untrusted session's model answers among colleagues", sampling, untrusted, mover, policy.Allow, nil},
 	{"a private session's model answers", sampling, private, silent, policy.Ask, rules(leaveAsk)},
 	{"a private session's model answers a closed world", sampling, both, drafts, policy.Allow, nil},
-	{"a model that has seen credentials answers", sampling, credentials, silent, policy.Ask, rules(credAsk, leaveAsk)},
-	{"a model that has seen credentials answers what says public", sampling, credentials, poster, policy.Block, rules(credBlock, leaveAsk)},
+	{"a model that has seen credentials answers", sampling, credentials, silent, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
+	{"a model that has seen credentials answers what says public", sampling, credentials, poster, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
 	{"a model that has seen something malicious answers", sampling, malicious, silent, policy.Ask, rules(badAsk)},
 	{"a person answers in an untrusted session", elicitation, untrusted, silent, policy.Allow, nil},
 	{"a person answers in a private session", elicitation, both, mailer, policy.Allow, nil},
@@ -206,6 +222,11 @@ func checkDefault(p *policy.Policy) (wrong []string) {
 		Tool:    policy.ToolFacts{Declared: openReader, Annotations: overlaid},
 		Session: policy.SessionFacts{Label: both}, Arguments: []byte(some),
 	}, policy.Allow, nil)
+	bare := &policy.Facts{
+		Tool:    policy.ToolFacts{Declared: openReader, Annotations: openReader.Assume()},
+		Session: policy.SessionFacts{Label: both}, Call: policy.CallFacts{Traced: true},
+	}
+	check("both, and a request without arguments that the operator describes", bare, policy.Allow, nil)
 	for _, c := range tracedCases {
 		check(c.name, c.facts(), c.effect, c.rules)
 	}
@@ -236,7 +257,7 @@ func TestDefault(t *testing.T) {
 // must be seen by a case, so that no part of the policy is there without a reason.
 func TestDefaultMutants(t *testing.T) {
 	term := regexp.MustCompile(`[a-z]+\.[\w.]+\.(all|exists)\(k, [^)]*\)|size\([\w.]+\) > 0|[a-z]+\.[\w.]+ [!=]= ("[\w/]+"|\["user"\])|` +
-		`"\w+" in [\w.]+|has\([\w.]+\)|[a-z]+\.[\w.]+`)
+		`call\.leak\.total (?:>|<=) \d+|"\w+" in [\w.]+|has\([\w.]+\)|[a-z]+\.[\w.]+`)
 	original := policy.Default().Rules()
 	if wrong := checkDefault(load(t, render(original))); len(wrong) > 0 {
 		t.Fatalf("rendering changes the policy: %v", wrong)

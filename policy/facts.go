@@ -58,7 +58,8 @@ type ToolFacts struct {
 	// (see [contract.Contract.Assume]), so the zero contract is the worst.
 	Annotations contract.Contract
 
-	// Declared is what is said of the tool: by the operator, and else by the server, whether or not it is trusted.
+	// Declared is what is said of the tool: by the operator, and else by the server, whether or not it is trusted. Rules may read
+	// it; nothing that Weir itself derives does.
 	Declared contract.Contract
 }
 
@@ -99,6 +100,14 @@ type CallFacts struct {
 
 	ContentFrom label.Set[string] // kinds of the contents, but the small ones
 	Links       bool              // they hold a link, an address or an account that neither the user nor a trusted source wrote
+
+	MadeLinks bool // a value, of whatever part, holds the address of a site that nobody wrote as it stands
+
+	Verbatim bool // there is a value, and each is, as a whole, one piece of the user's words
+	Crosses  bool // credentials of another server may be in the values
+
+	Leak  int // bits that the call can tell whoever learns of it, beside what the user wrote
+	Total int // with what they were told before
 
 	Named bool // the user's words hold the verb with which the tool's name begins
 }

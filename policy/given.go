@@ -46,6 +46,7 @@ func Give(phase Phase, v Values) (*Given, error) {
 	ofContract := func(name string) bool { return strings.HasPrefix(name, annotations) }
 	names := slices.Sorted(maps.Keys(v))
 	set(slices.DeleteFunc(slices.Clone(names), ofContract))
+	g.leaks(v)
 	g.Session.Label = g.Session.Label.Normal()
 	if g.Response != nil {
 		*g.Response = g.Response.Normal()
@@ -56,6 +57,22 @@ func Give(phase Phase, v Values) (*Given, error) {
 		return nil, wrong
 	}
 	return g, nil
+}
+
+// leaks takes values of which nobody says how much they can tell for the worst, unless all are the user's or a trusted source's.
+func (g *Given) leaks(v Values) {
+	_, bits := v["call.leak.bits"]
+	_, total := v["call.leak.total"]
+	if bits || total {
+		return
+	}
+	for _, from := range []label.Set[string]{g.Call.From, g.Call.SmallFrom, g.Call.ContentFrom, g.Call.DestinationFrom} {
+		for kind := range from.All() {
+			if kind != "user" && kind != "trusted" {
+				g.Call.Leak, g.Call.Total = MostBits, MostBits
+			}
+		}
+	}
 }
 
 const annotations = "tool.annotations."
@@ -128,7 +145,12 @@ func allGivens() map[string]giver {
 		"call.reads":                         stating(func(g *Given) *bool { return &g.Resources.Known }, giveTexts("call.reads", func(g *Given) *[]string { return &g.Resources.Reads })),
 		"call.writes":                        stating(func(g *Given) *bool { return &g.Resources.Known }, giveTexts("call.writes", func(g *Given) *[]string { return &g.Resources.Writes })),
 		"call.content.links":                 traced(giveBool(func(g *Given) *bool { return &g.Call.Links })),
+		"call.links.made":                    traced(giveBool(func(g *Given) *bool { return &g.Call.MadeLinks })),
+		"call.leak.bits":                     traced(giveInt(func(g *Given) *int { return &g.Call.Leak })),
+		"call.leak.total":                    traced(giveInt(func(g *Given) *int { return &g.Call.Total })),
 		"call.named":                         traced(giveBool(func(g *Given) *bool { return &g.Call.Named })),
+		"call.verbatim":                      traced(giveBool(func(g *Given) *bool { return &g.Call.Verbatim })),
+		"call.crosses":                       traced(giveBool(func(g *Given) *bool { return &g.Call.Crosses })),
 		"call.destination.own":               traced(giveBool(func(g *Given) *bool { return &g.Call.Own })),
 		"call.destination.first":             traced(giveBool(func(g *Given) *bool { return &g.Call.First })),
 		"call.destination.strange":           traced(giveBool(func(g *Given) *bool { return &g.Call.Strange })),

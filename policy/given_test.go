@@ -21,7 +21,7 @@ func TestGiveRefuses(t *testing.T) {
 		want string
 	}{
 		{"a misspelt name", policy.Values{"session.untrused": true}, "unknown fact session.untrused (did you mean session.untrusted?)"},
-		{"what follows", policy.Values{"call.sends": true}, "call.sends follows from other facts"},
+		{"what follows", policy.Values{"call.egress": true}, "call.egress follows from other facts"},
 		{"another type", policy.Values{"session.untrusted": "yes"}, "session.untrusted is not true or false"},
 		{"another value", policy.Values{"call.from": []string{"usr"}}, `call.from is never "usr" (did you mean user?)`},
 		{"a number of kinds", policy.Values{"call.from": 2}, "call.from is not a list of texts"},
@@ -150,7 +150,8 @@ func drawTraced(t *rapid.T) *policy.Facts {
 		f.Call = policy.CallFacts{
 			Traced: true, Stated: flag("stated"), From: set("from", kinds...), SmallFrom: set("small", kinds...),
 			Destinations: set("values", places...), Hosts: set("hosts", "example.com"), DestinationFrom: set("to", kinds...),
-			ContentFrom: set("content", kinds...), Own: flag("own"), First: flag("first"), Strange: flag("strange"), Links: flag("links"), Named: flag("named"),
+			ContentFrom: set("content", kinds...), Own: flag("own"), First: flag("first"), Strange: flag("strange"), Links: flag("links"), MadeLinks: flag("made"), Named: flag("named"), Verbatim: flag("verbatim"), Crosses: flag("crosses"),
+			Leak: rapid.IntRange(0, 300).Draw(t, "leak"), Total: rapid.IntRange(0, 300).Draw(t, "total"),
 		}
 	}
 	if flag("overlaid") {

@@ -219,7 +219,11 @@ var implied = [...][2]string{
 	{"request.annotations.openWorldHint", "session.untrusted"},
 	{"session.untrusted", "request.annotations.openWorldHint"},
 	{annotations + "readOnlyHint", "call.plainRead"},
-	{"tool.declared.readOnlyHint", "call.plainRead"},
+	{"call.plainRead", annotations + "readOnlyHint"},
+	{"call.egress", "call.byAgent"},
+	{"call.crosses", "call.byAgent"},
+	{"call.crosses", "session.credentials"},
+	{"call.crosses", "call.hasArguments"},
 }
 
 // possible reports whether the world agrees with what follows from what.

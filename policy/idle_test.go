@@ -70,7 +70,7 @@ func TestIdle(t *testing.T) {
 // A rule that is reported as idle decides nothing, whatever the facts are.
 func TestIdleIsSound(t *testing.T) {
 	conditions := []string{
-		"session.untrusted", "session.private", "session.credentials", "call.plainRead", "call.hasArguments", "call.sends",
+		"session.untrusted", "session.private", "session.credentials", "call.plainRead", "call.hasArguments", "call.egress", "call.crosses", "call.verbatim",
 		"tool.annotations.destructiveHint", `"public" in tool.annotations.inputMetadata.destination`, "has(tool.declared.openWorldHint)",
 		`has(call.arguments.to) && call.arguments.to == "a@example.com"`, "call.arguments.n > 0", `server.trust == "known"`,
 	}

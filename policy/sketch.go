@@ -69,6 +69,11 @@ func (s *sketch) number(name string, n int) {
 	}
 }
 
+func (s *sketch) count(name string, n int) {
+	s.name(name)
+	s.text = strconv.AppendInt(s.text, int64(n), 10)
+}
+
 func (s *sketch) quote(text string) {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) {
 		s.text = append(append(append(s.text, '"'), text...), '"')
@@ -119,7 +124,12 @@ func (s *sketch) call(c *CallFacts) {
 	s.flag("call.destination.first", c.First)
 	s.flag("call.destination.strange", c.Strange)
 	s.flag("call.content.links", c.Links)
+	s.flag("call.links.made", c.MadeLinks)
+	s.count("call.leak.bits", c.Leak) // also if it is none, which is not what is taken for granted
+	s.count("call.leak.total", c.Total)
 	s.flag("call.named", c.Named)
+	s.flag("call.verbatim", c.Verbatim)
+	s.flag("call.crosses", c.Crosses)
 }
 
 func (s *sketch) label(prefix string, l *label.Label) {

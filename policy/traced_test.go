@@ -12,6 +12,8 @@ import (
 const (
 	destroyAsk = "ask-before-destroying-unasked"
 	changeAsk  = "ask-before-changing-what-strangers-name"
+	tellAsk    = "ask-before-telling-more-than-a-little"
+	siteAsk    = "ask-before-telling-strangers-sites-much"
 )
 
 // A tracedCase is a call of which the operator has said what its arguments are for, and where they come from.
@@ -47,22 +49,36 @@ func to(destination, content label.Set[string]) policy.CallFacts {
 }
 
 // with changes a call.
-func with(c policy.CallFacts, change func(*policy.CallFacts)) policy.CallFacts {
-	change(&c)
+func with(c policy.CallFacts, changes ...func(*policy.CallFacts)) policy.CallFacts {
+	for _, change := range changes {
+		change(&c)
+	}
 	return c
 }
 
+func made(c *policy.CallFacts)  { c.MadeLinks = true }
 func links(c *policy.CallFacts) { c.Links = true }
 func named(c *policy.CallFacts) { c.Named = true }
 func own(c *policy.CallFacts)   { c.Own = true }
 func afar(c *policy.CallFacts)  { c.Strange = true }
 
+func much(c *policy.CallFacts) { c.Leak, c.Total = 65, 65 }
+func lots(c *policy.CallFacts) { c.Leak, c.Total, c.Hosts = 257, 257, from("somewhere.example") }
+
+func verbatim(c *policy.CallFacts)     { c.Verbatim = true }
+func crosses(c *policy.CallFacts)      { c.Crosses = true }
+func smallPrivate(c *policy.CallFacts) { c.SmallFrom = from("private") }
+
 var (
-	user, nothing = from("user"), from()
-	remover       = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Irreversible)}
-	mover         = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Consequential)}
-	setter        = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Benign)}
-	overwriter    = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Consequential)}
+	user, nothing      = from("user"), from()
+	secret             = label.Label{Sensitivity: label.SetOf(label.Credentials)} // and not private, so that one rule decides
+	secretAndUntrusted = label.Join(secret, untrusted)
+	remover            = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Irreversible)}
+	mover              = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Consequential)}
+	scratch            = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Ephemeral), Outcomes: contract.Possible(contract.Benign)}
+	setter             = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Benign)}
+	openPoster         = contract.Contract{Destructive: contract.No, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.Public)}
+	overwriter         = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Consequential)}
 )
 
 // tracedCases are the calls that the built-in policy decides by where their arguments come from, one line a case.
@@ -73,21 +89,57 @@ var tracedCases = []tracedCase{
 	{"mail to whom a trusted source named", untrusted, poster, to(from("trusted"), user), policy.Ask, rules(actAsk)},
 	{"mail to one whom the user named and to another", untrusted, poster, to(from("novel", "user"), user), policy.Ask, rules(actAsk)},
 	{"mail to whom the user named, with a link", untrusted, poster, with(to(user, from("untrusted")), links), policy.Ask, rules(linksAsk)},
-	{"an open draft with a link", untrusted, openDrafts, with(to(user, from("untrusted")), links), policy.Ask, rules(linksAsk)},
+	{"an open draft with a link", untrusted, openDrafts, with(to(user, from("untrusted")), links), policy.Allow, nil},
 	{"a closed draft with a link", untrusted, drafts, with(to(user, from("untrusted")), links), policy.Allow, nil},
 	{"a link that nobody else could have planted", clean, poster, with(to(user, from("novel")), links), policy.Allow, nil},
+	{"both, an open draft with a link that was made up", both, openDrafts, with(to(user, user), made), policy.Ask, rules(madeAsk)},
+	{"both, an open draft with a link that somebody wrote", both, openDrafts, with(to(user, from("untrusted")), links), policy.Allow, nil},
+	{"both, a closed draft with a link that was made up", both, drafts, with(to(user, user), made), policy.Allow, nil},
+	{"both, a read from an open world that keeps it, with a link that was made up", both, inbox, with(to(user, user), made), policy.Allow, nil},
+	{"both, mail with a link that was made up", both, openPoster, with(to(user, user), made), policy.Allow, nil},
+	{"private, an open draft with a link that was made up", private, openDrafts, with(to(user, user), made), policy.Allow, nil},
+	{"an open draft with a link that was made up", untrusted, openDrafts, with(to(user, user), made), policy.Allow, nil},
 	{"a request with a link", untrusted, openReader, with(to(user, from("untrusted")), links), policy.Allow, nil},
 
 	{"both, mail to whom the user named, of the user's words", both, poster, to(user, user), policy.Allow, nil},
 	{"both, mail to whom the user named, of small values", both, poster, to(user, nothing), policy.Allow, nil},
 	{"both, mail to whom the user named, of trusted words", both, poster, to(user, from("trusted", "user")), policy.Allow, nil},
 	{"both, mail to whom the user named, of private words", both, poster, to(user, from("private", "trusted")), policy.Ask, rules(leaveAsk)},
-	{"both, mail to whom the user named, of nobody's words", both, poster, to(user, from("novel")), policy.Ask, rules(leaveAsk)},
-	{"both, mail to colleagues, of nobody's words", both, poster, with(to(user, from("novel")), own), policy.Ask, rules(leaveAsk)},
+	{"both, mail to whom the user named, of nobody's words", both, poster, with(to(user, from("novel")), much), policy.Ask, rules(leaveAsk, tellAsk)},
+	{"both, mail to whom the user named, of few words of nobody's", both, poster, to(user, from("novel")), policy.Allow, nil},
+	{"both, mail to colleagues, of nobody's words", both, poster, with(to(user, from("novel")), own, much), policy.Ask, rules(leaveAsk, tellAsk)},
+	{"both, mail of the user's words, and many of them", both, poster, with(to(user, user), much), policy.Ask, rules(tellAsk)},
+	{"mail of the user's words, and many of them", untrusted, poster, with(to(user, user), much), policy.Allow, nil},
+	{"private, mail of the user's words, and many of them", private, poster, with(to(user, user), much), policy.Allow, nil},
+	{"private, mail to anyone, of few words of nobody's", private, poster, to(from("novel"), from("novel")), policy.Ask, rules(leaveAsk)},
+	{"both, a draft of the user's words, and many of them", both, drafts, with(to(user, user), much), policy.Allow, nil},
 	{"private, mail to whom the user named, of private words", private, poster, to(user, from("private")), policy.Allow, nil},
 	{"private, mail to colleagues, of private words", private, poster, with(to(from("novel"), from("private")), own), policy.Allow, nil},
 	{"private, mail to anyone, of private words", private, poster, to(from("novel"), from("private")), policy.Ask, rules(leaveAsk)},
 	{"private, mail to anyone, of the user's words", private, poster, to(from("novel"), user), policy.Allow, nil},
+
+	{"both, mail to whom nobody named, of the user's words as they are", both, poster, with(to(from("novel"), user), verbatim), policy.Ask, rules(actAsk)},
+	{"private, a request of private words", private, openReader, to(user, from("private")), policy.Ask, rules(requestAsk)},
+	{"private, a request to a place of private words", private, openReader, to(from("private", "novel"), nothing), policy.Ask, rules(requestAsk)},
+	{"private, a request to a place that a private list names", private, openReader, to(from("private", "trusted"), nothing), policy.Allow, nil},
+	{"private, a request of nobody's words", private, openReader, to(from("novel"), from("novel")), policy.Allow, nil},
+	{"private, a request of private words to colleagues", private, openReader, with(to(user, from("private")), own), policy.Allow, nil},
+	{"both, a request of private words to colleagues", both, openReader, with(to(user, from("private")), own), policy.Ask, rules(requestAsk)},
+
+	{"credentials, a post of the user's words as they are", secret, poster, with(to(user, user), verbatim), policy.Allow, nil},
+	{"credentials, a post of the user's words", secret, poster, to(user, user), policy.Ask, rules(credAsk)},
+	{"credentials, a request of the user's words as they are", secret, openReader, with(to(user, user), verbatim), policy.Allow, nil},
+	{"credentials, a request of the user's words", secret, openReader, to(user, user), policy.Ask, rules(credAsk)},
+	{"credentials, a draft elsewhere", secret, drafts, with(to(user, from("novel")), crosses), policy.Allow, nil},
+	{"credentials, a draft elsewhere of private words", secret, drafts, with(to(user, from("private")), crosses), policy.Ask, rules(crossAsk)},
+	{"credentials, a draft elsewhere of small private words", secret, drafts, with(to(user, nothing), crosses, smallPrivate), policy.Ask, rules(crossAsk)},
+	{"credentials, a draft of private words at the same server", secret, drafts, to(user, from("private")), policy.Allow, nil},
+	{"credentials beside strangers' text, a draft elsewhere", secretAndUntrusted, drafts, with(to(user, from("novel")), crosses), policy.Ask, rules(crossAsk)},
+	{"credentials beside strangers' text, a read elsewhere", secretAndUntrusted, shutReader, with(to(user, from("novel")), crosses), policy.Ask, rules(crossAsk)},
+	{"credentials beside strangers' text, a read elsewhere that keeps nothing", secretAndUntrusted, inbox, with(to(user, from("private")), crosses), policy.Allow, nil},
+	{"credentials beside strangers' text, a change that keeps nothing", secretAndUntrusted, scratch, with(to(user, from("private")), crosses), policy.Ask, rules(crossAsk)},
+	{"credentials beside strangers' text, a draft at the same server", secretAndUntrusted, drafts, to(user, from("novel")), policy.Allow, nil},
+	{"private data, a draft elsewhere", private, drafts, with(to(user, from("private")), crosses), policy.Allow, nil},
 
 	{"a change without a destination, of the user's words", untrusted, poster, to(nothing, user), policy.Allow, nil},
 	{"a change without a destination, of user's and trusted words", untrusted, poster, to(nothing, from("trusted", "user")), policy.Allow, nil},
@@ -117,12 +169,20 @@ var tracedCases = []tracedCase{
 	{"both, a request of trusted words", both, openReader, to(from("trusted"), user), policy.Allow, nil},
 	{"both, a request of small values", both, openReader, to(nothing, nothing), policy.Allow, nil},
 	{"both, a request of a stranger's words", both, openReader, to(from("untrusted"), nothing), policy.Ask, rules(requestAsk)},
+	{"both, a request of small values to where a stranger points", both, openReader, with(to(nothing, nothing), afar), policy.Ask, rules(requestAsk)},
 	{"both, a request of nobody's words", both, openReader, to(user, from("novel")), policy.Ask, rules(requestAsk)},
 
 	{"a request to where a stranger points", untrusted, openReader, with(to(from("untrusted"), nothing), afar), policy.Ask, rules(placeAsk)},
 	{"a request to where no stranger has pointed", clean, openReader, with(to(from("novel"), nothing), afar), policy.Allow, nil},
 	{"a request of a stranger's words to a known place", untrusted, openReader, to(from("untrusted"), nothing), policy.Allow, nil},
 	{"both, a request to where a stranger points", both, openReader, with(to(from("untrusted"), nothing), afar), policy.Ask, rules(requestAsk)},
+	{"a request that tells a stranger's site much", untrusted, openReader, with(to(user, user), lots), policy.Ask, rules(siteAsk)},
+	{"a request that tells it little", untrusted, openReader, with(to(user, user), lots, func(c *policy.CallFacts) { c.Total = 256 }), policy.Allow, nil},
+	{"a request that tells no site much", untrusted, openReader, with(to(user, user), lots, func(c *policy.CallFacts) { c.Hosts = nothing }), policy.Allow, nil},
+	{"a request that tells a site much, and no stranger's text", clean, openReader, with(to(user, user), lots), policy.Allow, nil},
+	{"both, a request that tells a site much", both, openReader, with(to(user, user), lots), policy.Ask, rules(tellAsk)},
+	{"mail that tells a site much", untrusted, poster, with(to(user, user), lots), policy.Allow, nil},
+	{"a read in a closed world that tells a site much", untrusted, shutReader, with(to(user, user), lots), policy.Allow, nil},
 	{"a read in a closed world, wherever", untrusted, shutReader, with(to(from("untrusted"), nothing), afar), policy.Allow, nil},
 	{"a draft, wherever", untrusted, drafts, with(to(from("untrusted"), nothing), afar), policy.Allow, nil},
 	{"mail to whom the user named, wherever", untrusted, poster, with(to(user, user), afar), policy.Allow, nil},
@@ -132,6 +192,7 @@ var tracedCases = []tracedCase{
 var draftedCases = []tracedCase{
 	{"mail to whom the user named, as far as can be guessed", untrusted, poster, to(user, user), policy.Ask, rules(actAsk)},
 	{"private, mail of the user's words, as far as can be guessed", private, poster, to(from("novel"), user), policy.Ask, rules(leaveAsk)},
+	{"private, mail of the user's words as they are", private, poster, with(to(from("novel"), user), verbatim), policy.Allow, nil},
 	{"private, mail to whom the user named, as far as can be guessed", private, poster, to(user, from("private")), policy.Ask, rules(leaveAsk)},
 	{"both, a request of the user's words, whatever for", both, openReader, to(user, nothing), policy.Allow, nil},
 	{"both, a request of small values, whatever for", both, openReader, to(nothing, nothing), policy.Ask, rules(requestAsk)},
@@ -141,6 +202,7 @@ var draftedCases = []tracedCase{
 var typedCases = []tracedCase{
 	{"a person agrees to a change", untrusted, mover, to(from("untrusted"), nothing), policy.Allow, nil},
 	{"a person agrees to destroy", untrusted, remover, to(user, nothing), policy.Allow, nil},
+	{"a person types a link of their own", both, openDrafts, with(to(user, user), made), policy.Allow, nil},
 	{"a person types a link", untrusted, poster, with(to(user, from("untrusted")), links), policy.Allow, nil},
 }
 
@@ -160,10 +222,10 @@ func TestUnstated(t *testing.T) {
 	}
 }
 
-// TestOnce holds which questions are put once for a destination: of the built-in policy only the one about reading.
+// TestOnce holds which questions are put once for a destination: of the built-in policy those about reading and about what was told in all.
 func TestOnce(t *testing.T) {
 	for _, r := range policy.Default().Rules() {
-		if r.Once != (r.Name == requestAsk) {
+		if r.Once != (r.Name == requestAsk || r.Name == tellAsk) {
 			t.Errorf("%s: once %v", r.Name, r.Once)
 		}
 	}
@@ -189,23 +251,29 @@ func TestProfiles(t *testing.T) {
 		{tracedCase{name: "a stranger's server says that it reads", tool: reader}, trust, a, a, a, x},
 		{tracedCase{name: "a person types", tool: poster, session: both}, func(f *policy.Facts) { f.Method = "elicitation/create" }, a, a, a, a},
 		{tracedCase{name: "a draft of a stranger's words", session: untrusted, tool: drafts, call: to(user, from("untrusted"))}, same, a, a, q, x},
-		{tracedCase{name: "a draft of the user's words", session: untrusted, tool: drafts, call: with(to(user, user), named)}, same, a, a, a, x},
+		{tracedCase{name: "a draft of the user's words", session: untrusted, tool: drafts, call: with(to(user, user), named, verbatim)}, same, a, a, a, x},
 		{tracedCase{name: "a draft of the user's words, unasked", session: untrusted, tool: drafts, call: to(user, user)}, same, a, a, q, x},
 		{tracedCase{name: "a post to whom a stranger named", session: untrusted, tool: poster, call: to(from("untrusted"), user)}, same, a, q, q, x},
 		{tracedCase{name: "mail to whom a stranger named", session: untrusted, tool: mailer, call: with(to(from("untrusted"), user), named)}, same, q, q, q, x},
-		{tracedCase{name: "mail to whom the user named", session: untrusted, tool: mailer, call: with(to(user, user), named)}, same, a, a, a, x},
+		{tracedCase{name: "mail to whom the user named", session: untrusted, tool: mailer, call: with(to(user, user), named, verbatim)}, same, a, a, a, x},
 		{tracedCase{name: "erasing a stranger's choice", session: untrusted, tool: eraser, call: to(nothing, from("untrusted"))}, same, q, q, q, x},
 		{tracedCase{name: "a link to whom the user named", session: untrusted, tool: poster, call: with(to(user, from("untrusted")), links)}, same, a, q, q, x},
 		{tracedCase{name: "destroying what the user named", session: untrusted, tool: remover, call: to(user, nothing)}, same, a, q, q, x},
 		{tracedCase{name: "private words to anyone", session: private, tool: poster, call: to(from("novel"), from("private"))}, same, a, q, q, x},
 		{tracedCase{name: "private words to colleagues", session: private, tool: poster, call: with(to(from("novel"), from("private")), own)}, same, a, a, a, x},
 		{tracedCase{name: "the user's words to anyone, beside private data", session: private, tool: poster, call: to(from("novel"), user)}, same, a, a, q, x},
-		{tracedCase{name: "the trifecta", session: both, tool: poster, call: to(user, from("novel"))}, same, q, q, q, x},
-		{tracedCase{name: "the trifecta, of the user's words", session: both, tool: poster, call: with(to(user, user), named)}, same, a, a, q, x},
+		{tracedCase{name: "the trifecta", session: both, tool: poster, call: with(to(user, from("novel")), much)}, same, q, q, q, x},
+		{tracedCase{name: "the trifecta, of the user's words", session: both, tool: poster, call: with(to(user, user), named, verbatim)}, same, a, a, q, x},
 		{tracedCase{name: "the trifecta, by a request", session: both, tool: openReader, call: to(from("untrusted"), nothing)}, same, q, q, q, q},
-		{tracedCase{name: "the user's request", session: untrusted, tool: openReader, call: to(user, nothing)}, same, a, a, a, a},
+		{tracedCase{name: "the user's request", session: untrusted, tool: openReader, call: with(to(user, nothing), verbatim)}, same, a, a, a, a},
 		{tracedCase{name: "a stranger's request", session: untrusted, tool: openReader, call: to(from("untrusted"), nothing)}, same, a, a, q, a},
-		{tracedCase{name: "credentials to the public", session: credentials, tool: poster, call: to(user, user)}, same, x, x, x, x},
+		{tracedCase{name: "credentials to the public", session: credentials, tool: poster, call: to(user, user)}, same, q, q, q, x},
+		{tracedCase{name: "credentials to the public, of the user's words", session: secret, tool: poster, call: with(to(user, user), verbatim)}, same, a, a, q, x},
+		{tracedCase{name: "credentials to the public, in a request", session: secret, tool: openReader, call: to(user, from("novel"))}, same, q, q, q, q},
+		{tracedCase{name: "credentials to another server", session: secret, tool: shutReader, call: with(to(user, from("private")), crosses)}, same, q, q, q, q},
+		{tracedCase{name: "nobody's words to another server", session: secret, tool: shutReader, call: with(to(user, from("novel")), crosses)}, same, a, a, q, a},
+		{tracedCase{name: "private words in a request", session: private, tool: openReader, call: to(user, from("private"))}, same, a, q, q, q},
+		{tracedCase{name: "nobody's words in a request", session: private, tool: openReader, call: to(user, from("novel"))}, same, a, a, q, a},
 		{tracedCase{name: "credentials to who knows where", session: credentials, tool: silent, call: to(user, user)}, same, q, q, q, x},
 		{tracedCase{name: "after something malicious", session: malicious, tool: drafts, call: to(user, user)}, same, q, q, q, x},
 		{tracedCase{name: "what wants review", tool: waryReader}, same, q, q, q, q},

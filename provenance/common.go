@@ -17,6 +17,3 @@ func commonTable() map[string]bool {
 	}
 	return table
 }
-
-// Common reports whether a word is one of the function words, which are no evidence of anything.
-func Common(word string) bool { return common[strings.ToLower(word)] }

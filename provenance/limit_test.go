@@ -19,3 +19,18 @@ func TestLargeDocuments(t *testing.T) {
 		t.Errorf("the end is %v, complete %t", from, x.Complete())
 	}
 }
+
+// TestRepeats holds that text that comes again and again does not push out of the index text that came once.
+func TestRepeats(t *testing.T) {
+	for _, name := range []string{"byron@mail.example", "ada.king@mail.example", "www.shop.example/a"} {
+		x := provenance.New(provenance.Options{})
+		const said = "brbpjpzb bbbbb bbbbb"
+		x.Add(page, said)
+		for range 40 {
+			x.Add(listing, name+" ")
+		}
+		if got := x.Trace(said); got.From != provenance.Untrusted {
+			t.Errorf("beside %s it is from %q: %+v", name, got.From, got.Matches)
+		}
+	}
+}

@@ -27,8 +27,8 @@ func (f *form) wordEnd(i int) int {
 	return min(i+1, len(f.ends))
 }
 
-// verbatim returns the longest piece that begins with the word at i and stands in text at the place as it is, but for the
-// case of ASCII letters and the amount of white space, and for which neither text has it inside of something longer.
+// verbatim returns the longest piece that begins with the word at i and stands in text at the place byte for byte, and for which
+// neither text has it inside of something longer.
 func (v *value) verbatim(i int, text []byte, at int) (best piece) {
 	from, begin := int(v.raw[i]), at
 	for from > 0 && begin > 0 && v.text[from-1] == text[begin-1] && mark(v.text[from-1]) {
@@ -38,14 +38,7 @@ func (v *value) verbatim(i int, text []byte, at int) (best piece) {
 		return piece{}
 	}
 	p, q, k := int(v.raw[i]), at, i
-	for p < len(v.text) && q < len(text) {
-		if white(v.text[p]) && white(text[q]) {
-			p, q = skipWhite(v.text, p), skipWhite(text, q)
-			continue
-		}
-		if lower(v.text[p]) != lower(text[q]) {
-			break
-		}
+	for p < len(v.text) && q < len(text) && v.text[p] == text[q] {
 		p, q = p+1, q+1
 		for k < len(v.end) && int(v.end[k]) < p {
 			k++
@@ -54,6 +47,9 @@ func (v *value) verbatim(i int, text []byte, at int) (best piece) {
 		if atEnd && closes(v.text, p) && closes(text, q) {
 			best = piece{start: i, end: k + 1, from: from, to: p, at: begin}
 		}
+	}
+	if best.end == len(v.norm) && p > best.to && skipWhite(v.text, p) == len(v.text) && closes(text, q) {
+		best.to = p // with the marks that end it
 	}
 	return best
 }
@@ -124,13 +120,6 @@ func skipWhite(text []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }
 
 // mark reports whether a byte is visible and neither letter nor digit.

@@ -26,15 +26,16 @@
 //
 //   - A piece counts if it is two words or more with six characters, or one word of eight characters, or of four with a
 //     digit in it. A value that is a single shorter word counts as a whole if it has three letters.
-//   - The function words of English ([Common]) neither count nor stand for something unexplained.
+//   - A function word of English is no piece of its own. Whatever stands between pieces is Novel, function words too.
 //   - Of places that begin alike, the oldest and the three newest of each kind are compared.
 //   - Numbers and texts without a letter count from four digits on.
 //
 // # What an answer is good for
 //
 // A match explains and raises: it says that the value may come from there. Only two kinds may lower anything, [User] and
-// [Trusted], and they are given to a piece only if it is the same text but for the case of letters and the amount of
-// white space, and if neither its beginning nor its end is inside a longer name, address or number. What both a trusted source
+// [Trusted], and they are given to a piece only if it is the same text byte for byte, and if neither its beginning nor its end is
+// inside a longer name, address or number: case, white space and the choice of words carry data. A value that is more than one such
+// piece is Novel too, since somebody chose how to put it together. What both a trusted source
 // and a stranger say is of the one who said it first, so that nothing becomes trusted by being written somewhere and
 // read back. Whatever
 // nothing explains is [Novel]. Who decides has to take Novel for the worst that the session has seen: a model can
@@ -131,6 +132,9 @@ type Trace struct {
 	From    Kinds // of all its pieces; empty only for a value without letters and digits
 	Whole   bool  // all of the value is one piece
 	Matches []Match
+
+	Bits  int // what its choice can tell: see bits.go. A copy of the user's words or of a trusted source's costs little
+	Known int // the same, where a copy of strangers' text that is not private costs as little
 }
 
 // Options configures an Index.
@@ -148,6 +152,7 @@ const (
 	maxUser     = 64 << 10 // bytes of the user's words
 	maxValue    = 64 << 10 // bytes of a value that are traced; the rest is Novel
 	maxSources  = 1 << 16
+	maxBits     = 1 << 30 // of a value that is not looked at as a whole
 )
 
 // An Index knows what entered one agent session. Make one with [New].
@@ -196,17 +201,3 @@ func (x *Index) Doubt() {
 
 // Size returns how many bytes the index takes.
 func (x *Index) Size() int { return x.data.size() + x.user.size() }
-
-// Said reports whether the user wrote a word that begins with the letters or digits of stem.
-func (x *Index) Said(stem string) bool {
-	want := string(normal([]byte(stem)).norm)
-	for word := range x.user.places {
-		if want != "" && strings.HasPrefix(word, want) {
-			return true
-		}
-	}
-	return false
-}
-
-// UserWords returns what the user wrote, as far as it is kept.
-func (x *Index) UserWords() string { return string(x.user.text) }

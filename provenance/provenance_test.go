@@ -46,11 +46,17 @@ func TestTrace(t *testing.T) {
 		// the user's words
 		{"GB29NWBK60161331926819", "user", true},
 		{"janeLong@google.com", "user", true},
-		{"JANELONG@google.com", "user", true},
+		{"JANELONG@google.com", "novel", false},
 		{" janeLong@google.com ", "user", true},
 		{"Apple", "user", true},
 		{"Bob", "user", true},
-		{"in  Paris", "user", true},
+		{"in Paris", "user", true},
+		{"in  Paris", "novel", false},
+		{"in\tParis", "novel", false},
+		{"  janeLong@google.com", "user, novel", false},
+		{"Bob at www.our-company.com/menu, and Apple called.", "user", true},
+		{"Bob at www.our-company.com/menu, and the Apple called.", "user, novel", false},
+		{"Bob at www.our-company.com/menu, AND Apple called.", "user, novel", false},
 		{"www.our-company.com/menu", "user", true},
 		// parts of what the user named are not what the user named
 		{"google.com", "novel", false},
@@ -79,11 +85,11 @@ func TestTrace(t *testing.T) {
 		{hex.EncodeToString([]byte("mallory@evil.example")), "untrusted, novel", false},
 		// trusted data
 		{"Le Marais Boutique", "trusted", true},
-		{"le marais boutique", "trusted", true},
+		{"le marais boutique", "novel", true},
 		{"LeMaraisBoutique", "novel", true},
 		{"123 Rue de Rivoli, 75001 Paris, France", "trusted", true},
-		{"Dinner at New Israeli Restaurant", "user, trusted", false},
-		{"Dinner at New Israeli Restaurant in Paris.", "user, trusted", false},
+		{"Dinner at New Israeli Restaurant", "user, trusted, novel", false},
+		{"Dinner at New Israeli Restaurant in Paris.", "user, trusted, novel", false},
 		// private data
 		{"HGK137803", "trusted, private", true},
 		{"Emma Johnson, passport_number: HGK137803", "trusted, private, novel", false},
@@ -242,12 +248,5 @@ func TestForgottenStrangersStay(t *testing.T) {
 		if got := x.Trace(inn); got.From != provenance.Trusted {
 			t.Errorf("%s, and nothing forgotten: from %q", inn, got.From)
 		}
-	}
-}
-
-func TestSaid(t *testing.T) {
-	x := index()
-	if !x.Said("refund") || !x.Said("Pari") || x.Said("remove") || x.Said("") {
-		t.Error("what the user said is told wrongly")
 	}
 }

@@ -6,6 +6,7 @@ type speech struct {
 	text   []byte
 	form   form
 	places map[string][]int32 // where words begin in text
+	words  int                // how many do
 }
 
 // userBreak separates what was written at different times: no value reaches over it.
@@ -21,11 +22,12 @@ func (s *speech) add(text string) bool {
 	}
 	s.text = append(s.text, text...)
 	s.form = normal(s.text)
-	s.places = map[string][]int32{}
+	s.places, s.words = map[string][]int32{}, 0
 	for i := range s.form.norm {
 		if s.form.begins[i] {
 			word := string(s.form.norm[i:s.form.wordEnd(i)])
 			s.places[word] = append(s.places[word], s.form.raw[i])
+			s.words++
 		}
 	}
 	return true

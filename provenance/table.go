@@ -3,12 +3,13 @@ package provenance
 import "math/bits"
 
 const (
-	gram         = 8  // normalised bytes of an entry
-	shortestWord = 2  // normalised bytes of a word that has an entry
-	slots        = 8  // entries of a bucket
-	alike        = 4  // entries of one beginning and one kind
-	bucketSize   = 64 // bytes: a line of the cache
-	fewest       = 16 // buckets of a new table
+	gram         = 8       // normalised bytes of an entry
+	shortestWord = 2       // normalised bytes of a word that has an entry
+	slots        = 8       // entries of a bucket
+	alike        = 4       // entries of one beginning and one kind
+	bucketSize   = 64      // bytes: a line of the cache
+	fewest       = 16      // buckets of a new table
+	small        = 1 << 10 // buckets of a table that grows rather than forget, however few entries it has
 )
 
 // A bucket holds entries: a key is 28 bits of a hash and four bits of kinds, a place is one more than the place in the
@@ -97,7 +98,7 @@ func (t *table) put(p place, kind Kinds) {
 		oldest = second // the oldest says who had it first
 	case b.places[oldest] == 0:
 		t.used++
-	case t.used > len(t.buckets) && t.grow():
+	case (t.used > len(t.buckets) || len(t.buckets) < small) && t.grow():
 		t.put(p, kind)
 		return
 	default:

@@ -20,6 +20,7 @@ func (x *Index) Trace(text string) Trace {
 	})
 	if cut {
 		t.From, t.Whole = t.From|Novel, false
+		t.Bits, t.Known = maxBits, maxBits
 	}
 	t.Matches = t.Matches[:min(len(t.Matches), MaxMatches)]
 	return t
@@ -30,6 +31,8 @@ func newValue(text []byte) *value { return &value{text, normal(text)} }
 // tile covers the value with the longest pieces, from left to right.
 func (x *Index) tile(v *value, how How) Trace {
 	var t Trace
+	var b bill
+	joined := false // of several pieces, or with something between or around them
 	spots := make([]spot, 0, 2*slots)
 	for i := 0; i < len(v.norm); {
 		if !v.looksAt(i) {
@@ -38,21 +41,24 @@ func (x *Index) tile(v *value, how How) Trace {
 		}
 		p := x.best(v, i, spots)
 		if !v.counts(p) {
-			if v.begins[i] && !v.neutral(i) {
+			if v.begins[i] {
 				t.From |= Novel
 			}
 			i++
 			continue
 		}
 		t.From |= p.kinds
+		b.take(x, v, p)
 		t.Whole = p.start == 0 && p.end == len(v.norm) && v.isAll(p)
+		joined = joined || !t.Whole
 		if len(t.Matches) < MaxMatches {
 			t.Matches = append(t.Matches, p.match(how))
 		}
 		i = p.end
 	}
-	if t.From == 0 && len(v.norm) > 0 {
-		t.From = Novel // nothing but function words says nothing
+	t.Bits, t.Known = b.hidden.total(v), b.known.total(v)
+	if joined && t.From&(User|Trusted) != 0 {
+		t.From |= Novel // who put it together chose how
 	}
 	return t
 }
@@ -64,9 +70,9 @@ func (p *piece) match(how How) Match {
 	return Match{Source: p.source, Start: p.from, End: p.to, At: p.at, How: how}
 }
 
-// isAll reports whether the piece is the value, but for white space around it.
+// isAll reports whether the piece is the value, but for a sign of white space before and after it.
 func (v *value) isAll(p piece) bool {
-	return skipWhite(v.text, 0) == p.from && skipWhite(v.text, p.to) == len(v.text)
+	return skipWhite(v.text, 0) == p.from && skipWhite(v.text, p.to) == len(v.text) && p.from <= 1 && len(v.text)-p.to <= 1
 }
 
 // looksAt reports whether a piece may begin at i.
@@ -103,9 +109,6 @@ func (v *value) counts(p piece) bool {
 	}
 	return (words >= 2 && n >= 6 && letters >= 3) || (words >= 1 && n >= 8) || (n >= 4 && digits > 0) || n >= standsOut
 }
-
-// neutral reports whether the word at i is one that stands in every text.
-func (v *value) neutral(i int) bool { return common[string(v.norm[i:v.wordEnd(i)])] }
 
 // best returns the longest piece that begins at i. Of pieces of one length the one that the user wrote comes first, then the
 // one that came first: who says the same later does not make it theirs.

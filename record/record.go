@@ -40,7 +40,7 @@ const (
 	Label    Kind = "label"    // a label joins into an agent session and its ancestors
 	Defect   Kind = "defect"   // a server broke its contract, a schema or the protocol
 	Approval Kind = "approval" // a person was asked, or answered
-	Upstream Kind = "upstream" // a connection to a server began, failed or ended
+	Upstream Kind = "upstream" // a connection to a server began, failed or ended, or a call that reached its server was left unanswered
 	Taint    Kind = "taint"    // a call is about to write, and what it writes to carries the label from now on
 	Pin      Kind = "pin"      // the definition of a tool was seen for the first time, and counts as accepted from now on
 	Reload   Kind = "reload"   // other servers, policy or mode count from now on
@@ -68,7 +68,7 @@ type Event struct {
 	Message   string       `json:"message,omitempty"`   // what a person was told, or what is wrong
 	Where     string       `json:"where,omitempty"`     // defect: the JSON path; taint: the resource
 	Arguments string       `json:"arguments,omitempty"` // the salted digest of the canonical arguments; see Content
-	Binding   string       `json:"binding,omitempty"`   // approval: what it is bound to
+	Binding   string       `json:"binding,omitempty"`   // approval: what it is bound to; erase: the numbers of the entries that it erases, as Ranges
 	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: what was added
 
 	// Facts is, of a decision of a policy, what else it looked at: an object of facts by their names in the language of policies,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,6 +45,17 @@ func (d *Draft) Put(r Row) {
 
 // Has reports whether the session is in the draft.
 func (d *Draft) Has(key string) bool { return d.rows[key] != nil }
+
+// Get returns the session as it is in the draft.
+func (d *Draft) Get(key string) (s Session, ok bool) {
+	if r := d.rows[key]; r != nil {
+		return r.Session, true
+	}
+	return s, false
+}
+
+// Keys returns the keys of the sessions in the draft, in no order.
+func (d *Draft) Keys() []string { return slices.Collect(maps.Keys(d.rows)) }
 
 // Changed returns the sessions that were created or changed since Track, and how many were created.
 func (d *Draft) Changed() (rows []*Row, created int) { return d.changed, d.created }

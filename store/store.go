@@ -45,7 +45,14 @@ var (
 	ErrParent    = errors.New("session cannot have this parent") // it has another, a cycle, or a chain over MaxDepth
 	ErrInvalid   = errors.New("invalid reference")
 	ErrFull      = errors.New("too many sessions")
+
+	// ErrState is the kind of error of state that was changed from outside, or removed: it is not what the store wrote. Nothing may be
+	// decided by it.
+	ErrState = errors.New("the state is not what the log proves")
 )
+
+// ErrUnavailable is the kind of error of whatever keeps a store and cannot do so at the moment. It has told its operator already.
+var ErrUnavailable = errors.New("unavailable")
 
 const (
 	// MaxKey is the greatest length of a key or principal in bytes.

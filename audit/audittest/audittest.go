@@ -37,6 +37,7 @@ func Run(t *testing.T, open New) {
 		{"count", testCount},
 		{"tree", testTree},
 		{"sign", testSign},
+		{"seal", testSeal},
 		{"erase", testErase},
 		{"asides", testAsides},
 		{"concurrent", testConcurrent},
@@ -60,7 +61,7 @@ func newFixture(t *testing.T, open New) *fixture {
 		t.Fatal(err)
 	}
 	st := open(t)
-	log, err := audit.Open(t.Context(), st, key)
+	log, err := audit.Open(t.Context(), st, audit.NewAnchor(key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func (f *fixture) rows(q audit.Query) []audit.Row {
 // verify returns the report on the log, which has to be without findings.
 func (f *fixture) verify() *audit.Report {
 	f.Helper()
-	r, err := audit.Verify(f.Context(), f.Store, f.log.Key().Verifier())
+	r, err := audit.Verify(f.Context(), f.Store, audit.VerifyOptions{Key: f.log.Key().Verifier()})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -245,9 +246,32 @@ func testSign(f *fixture) {
 	report := f.verify()
 	f.equal("signed", int64(30), report.Signed)
 	f.equal("checkpoints", 3, report.Checkpoints)
-	broken := errors.New("no")
-	err := f.Sign(f.Context(), func(audit.Head, audit.Checkpoint) ([]byte, error) { return nil, broken })
-	f.equal("a signer's error", true, errors.Is(err, broken))
+	late := audit.Checkpoint{Size: 30, Note: []byte("x")}
+	f.equal("one that comes after another", true, errors.Is(f.AddCheckpoint(f.Context(), late, audit.Checkpoint{Size: 20, Note: notes[1]}), audit.ErrConflict))
+	f.equal("one that knows of no other", true, errors.Is(f.AddCheckpoint(f.Context(), late, audit.Checkpoint{}), audit.ErrConflict))
+	f.equal("one that knows the last", nil, f.AddCheckpoint(f.Context(), audit.Checkpoint{Size: 30, Note: notes[2]}, audit.Checkpoint{Size: 30, Note: notes[2]}))
+}
+
+// Each head is sealed under its anchor, and is not extended under another one or under none.
+func testSeal(f *fixture) {
+	f.append(0, 7)
+	head, err := f.Head(f.Context())
+	f.equal("error", nil, err)
+	f.equal("seal", f.log.Anchor().Seal(head), head.Seal)
+	key, err := audit.NewKey(f.log.Key().Origin())
+	f.equal("error", nil, err)
+	for anchor, want := range map[*audit.Anchor]error{audit.NewAnchor(key): audit.ErrDamaged, nil: audit.ErrSealed} {
+		f.SealWith(anchor)
+		if _, err := f.Append(f.Context(), []audit.Entry{entry(7)}); !errors.Is(err, want) {
+			f.Errorf("extended with %v", err)
+		}
+	}
+	f.SealWith(f.log.Anchor())
+	f.append(7, 8)
+	report, err := audit.Verify(f.Context(), f.Store, audit.VerifyOptions{Anchor: f.log.Anchor()})
+	f.equal("error", nil, err)
+	f.equal("result", audit.OK, report.Result())
+	f.equal("sealed", true, report.Sealed)
 }
 
 // numbers returns the numbers of the rows that a query selects.
@@ -362,7 +386,7 @@ func testRotate(f *fixture) {
 	before, err := f.log.Checkpoint(f.Context())
 	f.equal("error", nil, err)
 	for range 2 {
-		f.equal("error", nil, f.log.Rotate(f.Context(), start))
+		f.equal("error", nil, f.log.Rotate(f.Context(), start, nil))
 	}
 	f.equal("error", nil, audit.Extends(f.Context(), f.Store, before, first))
 	f.append(7, 10)
@@ -370,15 +394,15 @@ func testRotate(f *fixture) {
 		f.Fatal(err)
 	}
 	f.equal("checkpoints", 4, f.verify().Checkpoints)
-	report, err := audit.Verify(f.Context(), f.Store, first)
+	report, err := audit.Verify(f.Context(), f.Store, audit.VerifyOptions{Key: first})
 	f.equal("error", nil, err)
 	f.equal("with the first key", true, report.OK())
 	other, err := audit.NewKey(f.log.Key().Origin())
 	f.equal("error", nil, err)
-	report, err = audit.Verify(f.Context(), f.Store, other.Verifier())
+	report, err = audit.Verify(f.Context(), f.Store, audit.VerifyOptions{Key: other.Verifier()})
 	f.equal("error", nil, err)
 	f.equal("with another key", false, report.OK())
-	if _, err := audit.Open(f.Context(), f.Store, other); !errors.Is(err, audit.ErrKey) {
+	if _, err := audit.Open(f.Context(), f.Store, audit.NewAnchor(other)); !errors.Is(err, audit.ErrKey) {
 		f.Errorf("opening with another key: %v", err)
 	}
 }

@@ -69,11 +69,11 @@ func TestSignalLosesNoAnswer(t *testing.T) {
 				t.Parallel()
 				data := t.TempDir()
 				config := filepath.Join(data, "weir.yaml")
-				if err := os.WriteFile(config, []byte("version: 1\nrecord: none\nservers: {p: {command: "+filepath.Join(bin, "patient")+"}}\n"), 0o600); err != nil {
+				if err := os.WriteFile(config, []byte("version: 1\nrecord: none\nservers: {p: {command: "+filepath.Join(bin, "patient")+", trust: known}}\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				cmd := &exec.Cmd{
-					Path: filepath.Join(bin, "weir"), Args: []string{"weir", "run", "--config", config}, Dir: data, Env: append(os.Environ(), "XDG_STATE_HOME="+data),
+					Path: filepath.Join(bin, "weir"), Args: []string{"weir", "run", "--config", config}, Dir: data, Env: append(os.Environ(), "XDG_STATE_HOME="+data, "XDG_DATA_HOME="+data),
 					Stderr: t.Output(), SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 				}
 				call := callStdio

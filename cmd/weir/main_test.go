@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+			env.Setenv("XDG_DATA_HOME", env.WorkDir+"/data")
 			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir+"/runtime")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command built with -race takes a second to exit
 			return nil
@@ -50,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"hook":     hook,
 			"fetch":    fetch,
 			"until":    until,
+			"sql":      runSQL,
 
 			"eventually": eventually,
 			"readme":     inReadme,

@@ -45,7 +45,7 @@ func TestSignal(t *testing.T) {
 			data := t.TempDir()
 			cmd := &exec.Cmd{
 				Path: weir, Args: []string{"weir", "wrap", "--record", "none", "--", "sh", "-c", c.server, weir},
-				Dir: data, Env: append(os.Environ(), "XDG_STATE_HOME="+data), Stderr: t.Output(),
+				Dir: data, Env: append(os.Environ(), "XDG_STATE_HOME="+data, "XDG_DATA_HOME="+data), Stderr: t.Output(),
 			}
 			start(t, cmd)
 			pid := readPID(t, filepath.Join(data, "pid"))

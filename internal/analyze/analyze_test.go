@@ -274,3 +274,24 @@ func TestExamplesKeepTheThreeApart(t *testing.T) {
 		}
 	}
 }
+
+// TestLeakIsProved holds that the proof of a profile names the bits that small values may tell a destination unasked.
+func TestLeakIsProved(t *testing.T) {
+	prove := func(p *policy.Policy) analyze.Result {
+		r, err := analyze.Explore(t.Context(), analyze.Question{Policy: p, Tools: []analyze.Tool{web, file, send, note}, Goal: analyze.Trifecta(), Attacker: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for profile, want := range map[string]int{"balanced": 64, "calm": 64} {
+		p, ok := policy.Profile(profile)
+		if r := prove(p); !ok || !r.Proved || r.Bits != want {
+			t.Errorf("%s: %+v", profile, r)
+		}
+	}
+	quiet := load(t, `rules: [{name: a, when: call, if: 'call.egress && !call.plainRead && "untrusted" in call.from', effect: ask, message: m}]`)
+	if r := prove(quiet); !r.Proved || r.Bits != policy.MostBits {
+		t.Errorf("a policy without a budget: %+v", r)
+	}
+}

@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/weir-mcp/weir/label"
@@ -32,27 +33,59 @@ type Step struct {
 
 // A Result is the answer to a question.
 type Result struct {
-	Goal           string `json:"goal"`
-	Proved         bool   `json:"proved"` // no sequence of calls reaches the goal without a block or a question
-	States         int    `json:"states"` // labels that sessions can have
-	Decisions      int    `json:"decisions"`
-	Classes        int    `json:"classes"` // of tools that the policy can tell apart
+	Goal      string `json:"goal"`
+	Proved    bool   `json:"proved"` // no sequence of calls reaches the goal without a block or a question
+	States    int    `json:"states"` // labels that sessions can have
+	Decisions int    `json:"decisions"`
+	Classes   int    `json:"classes"` // of tools that the policy can tell apart
+
+	// Bits is the most that small values and choices can tell a destination before policy stops a call that would reach the
+	// goal, as call.leak.total counts them; policy.MostBits if no rule bounds them. It is 0 without a proof.
+	Bits           int    `json:"bits"`
 	Counterexample []Step `json:"counterexample,omitempty"`
 }
 
-// settled are the facts that a state and a tool settle. All others are left open.
-var settled = []string{
-	"call.method", "call.plainRead", "server.trust",
-	"request.annotations.openWorldHint", "session.untrusted", "session.private", "session.malicious", "session.credentials",
-	"session.sensitivity", "session.sources",
-	"response.annotations.private", "response.annotations.sensitivity", "response.annotations.sources",
-	"response.annotations.openWorldHint", "response.annotations.maliciousActivityHint",
+// A standing is how the analysis treats a fact.
+type standing uint8
+
+const (
+	_        standing = iota
+	settled           // a state and a tool settle it
+	named             // so it is, by a name that tells tools apart
+	narrowed          // a tool settles it, unless arguments or the server may narrow the contract
+	chosen            // an attacker settles it; without one, it is open
+	both              // an attacker and a tool settle it together: it is open where one of them leaves it open
+	open              // it may be anything
+)
+
+// standings are those of all facts but those of contracts (tool.*), which are narrowed.
+var standings = map[string]standing{
+	"server.name": named, "call.name": named,
+	"call.plainRead": narrowed,
+
+	"call.method": settled, "server.trust": settled, "request.annotations.openWorldHint": settled,
+	"session.untrusted": settled, "session.private": settled, "session.malicious": settled, "session.credentials": settled,
+	"session.sensitivity": settled, "session.sources": settled,
+	"response.annotations.private": settled, "response.annotations.sensitivity": settled, "response.annotations.sources": settled,
+	"response.annotations.openWorldHint": settled, "response.annotations.maliciousActivityHint": settled,
+
+	"call.byAgent": chosen, "call.hasArguments": chosen, "call.named": chosen, "call.leak.bits": chosen, "call.leak.total": chosen,
+	"call.egress": both, "call.crosses": chosen, "call.verbatim": chosen, "call.from": chosen, "call.small.from": chosen,
+	"call.destination.from": chosen, "call.destination.own": chosen, "call.destination.values": chosen, "call.destination.hosts": chosen,
+
+	"call.arguments": open, "call.destinations": open, "call.reads": open, "call.writes": open, "call.roles": open,
+	"call.destination.first": open, "call.destination.strange": open, "call.content.from": open, "call.content.links": open, "call.links.made": open,
+	"request.annotations.attribution": open, "response.annotations.attribution": open, "response.isError": open,
+	"session.attribution": open, "session.id": open, "session.parent": open, "session.calls": open, "session.sent": open,
+	"session.recent": open, "session.userWords": open, "session.sinceUser": open, "session.trifecta": open,
 }
 
-// attacked are the facts that an attacker settles, beside those above.
-var attacked = []string{
-	"call.byAgent", "call.hasArguments", "call.sends", "call.named", "call.from", "call.small.from",
-	"call.destination.from", "call.destination.own", "call.destination.values", "call.destination.hosts",
+// standingOf returns how a fact is treated; nothing of a fact that nobody has classified, which then counts as open.
+func standingOf(fact string) standing {
+	if strings.HasPrefix(fact, "tool.") {
+		return narrowed
+	}
+	return standings[fact]
 }
 
 // explorer goes through the states.
@@ -89,19 +122,55 @@ func Explore(ctx context.Context, q Question) (Result, error) {
 		}
 	}
 	e.result.Proved, e.result.States = true, len(e.nodes)
+	e.result.Bits = e.bits()
 	return e.result, nil
+}
+
+// small are the facts by which policy recognises data that an attacker chose. Data in small values and choices is recognised
+// by none of them.
+var small = []string{"call.from", "call.small.from", "call.destination.from", "call.crosses", "call.named"}
+
+// bits returns the largest leak that policy lets reach the goal from any of the states. Only the call that reaches the goal is
+// asked about: what it adds to the total is in the total.
+func (e *explorer) bits() (most int) {
+	open := slices.Concat(e.open, small)
+	varying := slices.Concat(e.varying, small)
+	for _, n := range e.nodes {
+		for _, t := range e.tools {
+			if !e.Attacker || !e.Goal.Holds(n.label) || !t.MayReach(e.Goal.Destination) {
+				continue
+			}
+			f, facts := e.facts(t, n.label), open
+			if t.Varies {
+				facts = varying
+			}
+			stopped := sort.Search(policy.MostBits+1, func(bits int) bool {
+				f.Call.Leak, f.Call.Total = bits, bits
+				return e.Policy.Span(f, facts).Mildest < policy.Warn
+			})
+			most = max(most, stopped-1)
+		}
+	}
+	return most
 }
 
 func newExplorer(q Question) *explorer {
 	e := &explorer{Question: q, seen: map[string]bool{}, result: Result{Goal: q.Goal.Name}}
 	for _, fact := range policy.FactNames() {
-		switch {
-		case strings.HasPrefix(fact, "tool."):
+		switch standingOf(fact) {
+		case settled, named:
+		case narrowed:
 			e.varying = append(e.varying, fact)
-		case fact == "call.plainRead":
-			e.varying = append(e.varying, fact)
-		case q.Attacker && slices.Contains(attacked, fact):
-		case fact == "server.name" || fact == "call.name" || slices.Contains(settled, fact):
+		case chosen:
+			if !q.Attacker {
+				e.open = append(e.open, fact)
+			}
+		case both:
+			if q.Attacker {
+				e.varying = append(e.varying, fact)
+			} else {
+				e.open = append(e.open, fact)
+			}
 		default:
 			e.open = append(e.open, fact)
 		}
@@ -174,7 +243,8 @@ func (e *explorer) facts(t Tool, session label.Label) *policy.Facts {
 	if e.Attacker {
 		strangers, place := label.SetOf("untrusted"), label.SetOf("attacker.example")
 		f.Call = policy.CallFacts{
-			Traced: true, Destinations: place, Hosts: place, From: strangers, SmallFrom: strangers, DestinationFrom: strangers, ContentFrom: strangers, Links: true, First: true,
+			Traced: true, Destinations: place, Hosts: place, From: strangers, SmallFrom: strangers, DestinationFrom: strangers, ContentFrom: strangers, Links: true, First: true, Strange: true, Crosses: true,
+			Leak: policy.MostBits, Total: policy.MostBits,
 		}
 	}
 	if e.Attacker && !t.Fixed {

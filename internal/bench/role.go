@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -57,7 +59,7 @@ func play(ctx context.Context, args []string) int {
 	case roleHTTPRelay:
 		err = relayHTTP(ctx, rest, os.Stderr)
 	case roleWeir:
-		return cli.Main(ctx, cli.Env{Args: rest, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()})
+		return cli.Main(ctx, cli.Env{Args: rest, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: weirEnviron(rest)})
 	default:
 		err = fmt.Errorf("no role %q", role)
 	}
@@ -136,4 +138,14 @@ func startProfile(prefix string) (stop func(), err error) {
 			_ = f.Close()
 		}
 	}, nil
+}
+
+// weirEnviron returns the environment of a weir with these arguments, which keeps the anchor of its log beside its store: both go
+// when the measurement ends.
+func weirEnviron(args []string) []string {
+	environ := os.Environ()
+	if i := slices.Index(args, "--store"); i >= 0 && i+1 < len(args) {
+		environ = append(environ, "XDG_DATA_HOME="+filepath.Dir(args[i+1]))
+	}
+	return environ
 }

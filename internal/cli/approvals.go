@@ -47,14 +47,16 @@ func newApprovals(env *Env) *cobra.Command {
 	var a asking
 	var asJSON, stats bool
 	cmd := &cobra.Command{
-		Use:   "approvals",
+		Use:   "approvals [ID]",
 		Short: "Show the questions that wait for a person",
 		Long: `Show the questions that wait for a person, the oldest first: what would happen, where it would go,
-with which arguments, and why it is asked. Answer them with weir approve and weir deny. With
---stats, show how often people were asked, what they said and how long they took.`,
-		Example: "  weir approvals\n  weir approvals --stats\n  weir approvals --json",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+with which arguments, and why it is asked. Answer them with weir approve and weir deny. With the
+start of an ID, show one of them with everything that its prompt leaves out; the code that weir
+approve needs then stands at the end. With --stats, show how often people were asked, what they
+said and how long they took.`,
+		Example: "  weir approvals\n  weir approvals K7Q2\n  weir approvals --stats\n  weir approvals --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if stats {
 				return env.showStats(cmd.Context(), a.store, asJSON)
 			}
@@ -62,6 +64,13 @@ with which arguments, and why it is asked. Answer them with weir approve and wei
 				open, err := book.List(cmd.Context(), a.principal)
 				if err != nil {
 					return err
+				}
+				if len(args) == 1 {
+					p, err := oneOf(open, args[0])
+					if err != nil {
+						return err
+					}
+					return env.printListing(p, asJSON)
 				}
 				if asJSON {
 					return writeJSON(env.Stdout, map[string]any{"questions": questionReports(open)})
@@ -118,19 +127,22 @@ func (e *Env) printQuestions(open []*approve.Pending, now time.Time) error {
 
 func newApprove(env *Env) *cobra.Command {
 	var session bool
+	var code string
 	cmd := newSay(env, func() approve.Reply {
 		if session {
-			return approve.Reply{Answer: approve.Granted}
+			return approve.Reply{Answer: approve.Granted, Code: code}
 		}
-		return approve.Reply{Answer: approve.Accepted}
+		return approve.Reply{Answer: approve.Accepted, Code: code}
 	})
 	cmd.Use = "approve ID"
 	cmd.Short = "Let happen what a question is about, once"
 	cmd.Long = `Accept a question: the call that it is about may happen once, for exactly the arguments that were
 shown, as long as its session has seen nothing more. With --session, calls of that tool to the
 same destination may happen in that session too, for 12 hours; only where an overlay says which
-arguments are the destination. The start of an id will do.`
-	cmd.Example = "  weir approve K7Q2\n  weir approve K7Q2 --session"
+arguments are the destination. The start of an id will do. A request that is too long to be shown
+as a whole needs the --code that stands at the end of weir approvals ID.`
+	cmd.Example = "  weir approve K7Q2\n  weir approve K7Q2 --session\n  weir approve K7Q2 --code H4TB"
+	cmd.Flags().StringVar(&code, "code", "", "the `CODE` at the end of the listing of a request that does not show everything")
 	cmd.Flags().BoolVar(&session, "session", false, "also accept calls to the same destination in this session")
 	return cmd
 }
@@ -172,12 +184,15 @@ func (e *Env) say(ctx context.Context, a *asking, start string, r approve.Reply)
 		if err != nil {
 			return err
 		}
-		open = slices.DeleteFunc(open, func(p *approve.Pending) bool { return start == "" || !strings.HasPrefix(p.ID, strings.ToUpper(start)) })
-		if len(open) != 1 {
-			return &failure{exitFailure, fmt.Errorf("%d open questions have an id that begins with %.64q", len(open), start), "see weir approvals"}
+		p, err := oneOf(open, start)
+		if err != nil {
+			return err
 		}
-		r.ID, r.Principal, r.Via, r.By = open[0].ID, a.principal, commandLine, e.person()
+		r.ID, r.Principal, r.Via, r.By = p.ID, a.principal, commandLine, e.person()
 		err = book.Answer(ctx, r)
+		if errors.Is(err, approve.ErrUnseen) {
+			return &failure{exitFailure, err, "read weir approvals " + p.ID + ", then approve it with --code"}
+		}
 		if errors.Is(err, approve.ErrNoGrant) {
 			return &failure{exitFailure, err, "approve it without --session, or write an overlay for the tool"}
 		}
@@ -187,6 +202,30 @@ func (e *Env) say(ctx context.Context, a *asking, start string, r approve.Reply)
 		_, err = fmt.Fprintf(e.Stdout, "%s: %s\n", r.ID, r.Answer)
 		return err
 	})
+}
+
+// oneOf returns the question whose id begins with a text.
+func oneOf(open []*approve.Pending, start string) (*approve.Pending, error) {
+	open = slices.DeleteFunc(open, func(p *approve.Pending) bool { return start == "" || !strings.HasPrefix(p.ID, strings.ToUpper(start)) })
+	if len(open) != 1 {
+		return nil, &failure{exitFailure, fmt.Errorf("%d open questions have an id that begins with %.64q", len(open), start), "see weir approvals"}
+	}
+	return open[0], nil
+}
+
+// printListing prints a question with everything that its prompt leaves out.
+func (e *Env) printListing(p *approve.Pending, asJSON bool) error {
+	if asJSON {
+		return writeJSON(e.Stdout, struct {
+			questionReport
+			Listing approve.Listing `json:"listing"`
+		}{questionReports([]*approve.Pending{p})[0], p.Listing})
+	}
+	if err := e.printQuestions([]*approve.Pending{p}, time.Now()); err != nil {
+		return err
+	}
+	_, err := io.WriteString(e.Stdout, p.Listing.Text())
+	return err
 }
 
 func newWatch(env *Env) *cobra.Command {
@@ -246,7 +285,7 @@ func (e *Env) watch(ctx context.Context, book *approve.Book, principal string, a
 
 // showStats prints how much is asked and answered.
 func (e *Env) showStats(ctx context.Context, place string, asJSON bool) error {
-	return e.withStore(ctx, place, func(db *sqlstore.DB, _ string) error {
+	return e.readStore(ctx, place, func(db *sqlstore.DB, _ string) error {
 		s, err := approvalStats(ctx, db)
 		if err != nil {
 			return err

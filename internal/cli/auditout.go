@@ -30,7 +30,7 @@ func newAuditTail(env *Env, place *string) *cobra.Command {
 		Example: "  weir audit tail\n  weir audit tail --format cef",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
+			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
 				err := env.tail(cmd.Context(), db, format.value)
 				if cmd.Context().Err() != nil {
 					return nil
@@ -73,7 +73,7 @@ func (e *Env) print(ctx context.Context, db *sqlstore.DB, format string, q audit
 		}
 		next = row.Seq + 1
 		var event record.Event
-		if row.Erased() || json.Unmarshal(row.Body, &event) != nil {
+		if row.Erased() || row.Kind == string(record.StateRow) || json.Unmarshal(row.Body, &event) != nil {
 			continue // erased, or not an event: the log's own entries
 		}
 		line, err := write(feed.Item{Seq: row.Seq, Event: &event, Raw: row.Body})
@@ -105,7 +105,7 @@ of events and no event.`,
 			if tiles != "" {
 				return env.withLog(cmd.Context(), *place, func(l *audit.Log) error { return exportTiles(cmd.Context(), l, tiles) })
 			}
-			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
+			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
 				_, err := env.print(cmd.Context(), db, format.value, audit.Query{From: from, To: to})
 				return err
 			})
@@ -183,14 +183,24 @@ func (e *Env) checkProof(path, key string) error {
 }
 
 func newAuditKey(env *Env, place *string) *cobra.Command {
-	return &cobra.Command{
-		Use:     "key",
-		Short:   "Print the public key of the log",
-		Long:    "Print the public key that the log's checkpoints are verified with. Keep it where the log is not.",
-		Example: "  weir audit key",
+	var file, name string
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "Print the public key of the log",
+		Long: `Print the public key that the log's checkpoints are verified with. Keep it where the log is not. With
+--pem, print that of another program instead, as audit.signer in weir.yaml takes it.`,
+		Example: "  weir audit key\n  weir audit key --pem signer.pem --name weir.example/log",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.withStore(cmd.Context(), *place, func(_ *sqlstore.DB, target string) error {
+			if file != "" {
+				key, err := publicKeyOf(file, name)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(env.Stdout, key)
+				return err
+			}
+			return env.readStore(cmd.Context(), *place, func(_ *sqlstore.DB, target string) error {
 				k, err := env.readKey(target)
 				if err != nil {
 					return err
@@ -200,6 +210,9 @@ func newAuditKey(env *Env, place *string) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&file, "pem", "", "the public key in this PEM `FILE`, of Ed25519")
+	cmd.Flags().StringVar(&name, "name", "weir/log", "with --pem, the `NAME` of the log")
+	return cmd
 }
 
 func newAuditRotate(env *Env, place *string) *cobra.Command {
@@ -213,7 +226,7 @@ several machines, copy the file.`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := env.withLog(cmd.Context(), *place, func(l *audit.Log) error {
-				if err := l.Rotate(cmd.Context(), time.Now()); err != nil {
+				if err := l.Rotate(cmd.Context(), time.Now(), nil); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintln(env.Stdout, l.Key().Verifier())

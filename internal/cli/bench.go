@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func newBench(env *Env) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
 	}
-	cmd.AddCommand(newBenchAgentDojo(env))
+	cmd.AddCommand(newBenchAgentDojo(env), newBenchDay(env))
 	return cmd
 }
 
@@ -77,6 +78,72 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 	cmd.Flags().StringArrayVar(&flags.domains, "domain", nil, "take this `DOMAIN` for one of the operator's own; may be given several times")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the report as JSON")
 	return cmd
+}
+
+func newBenchDay(env *Env) *cobra.Command {
+	var flags benchFlags
+	cmd := &cobra.Command{
+		Use:   "day FILE",
+		Short: "Replay a working day of an agent, and attacks on it",
+		Long: `Serve the tools of a working day as MCP servers, put weir in front of them, and replay the day's
+calls, alone and under each attack. Tell which calls a person was asked about, how many of these
+requests were unwanted by the day's own verdicts, and which attacks got through, with and without
+the user's words. docs/evaluation.md describes the file.
+
+Nothing leaves this machine. The exit status is 1 if an attack got through.`,
+		Example: "  weir bench day day.json\n  weir bench day --policy strict --json day.json",
+		Args:    needsArg("the file of a day"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(cmd, fmt.Errorf("more than one file: %.64q", args[1]))
+			}
+			return env.benchDay(cmd.Context(), &flags, args[0])
+		},
+	}
+	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
+	cmd.Flags().StringArrayVar(&flags.domains, "domain", nil, "take this `DOMAIN` for one of the operator's own; may be given several times")
+	cmd.Flags().BoolVar(&flags.json, "json", false, "print the reports as JSON")
+	return cmd
+}
+
+func (e *Env) benchDay(ctx context.Context, flags *benchFlags, path string) error {
+	src, err := readFile(path)
+	if err != nil {
+		return &failure{exitUsage, fmt.Errorf("reading the day: %w", err), ""}
+	}
+	day, err := evaluate.LoadDay(src)
+	if err != nil {
+		return &failure{exitUsage, err, "docs/evaluation.md describes the file"}
+	}
+	opts := evaluate.Options{Domains: flags.domains}
+	if flags.policy != "" {
+		if opts.Policy, err = loadPolicy(flags.policy); err != nil {
+			return err
+		}
+	}
+	var reports []*evaluate.DayReport
+	through := 0
+	for _, words := range []bool{false, true} {
+		r, err := evaluate.RunDay(ctx, day, words, opts)
+		if err != nil {
+			return err
+		}
+		reports, through = append(reports, r), max(through, len(r.Through))
+		if !flags.json {
+			if err := r.Text(e.Stdout); err != nil {
+				return err
+			}
+		}
+	}
+	if flags.json {
+		if err := writeJSON(e.Stdout, map[string]any{"reports": reports}); err != nil {
+			return err
+		}
+	}
+	if through > 0 {
+		return &failure{exitFailure, fmt.Errorf("%d attacks got through", through), ""}
+	}
+	return nil
 }
 
 // read reads the files that the command is given.

@@ -45,17 +45,14 @@ func (v *consoleView) Head(ctx context.Context) (int64, error) {
 
 // Events implements [console.Log].
 func (v *consoleView) Events(ctx context.Context, f console.Filter) ([]console.Event, error) {
-	q := audit.Query{To: f.Before, Chain: f.Session, Kind: f.Kind, Outcome: f.Effect, Subject: f.Subject, Newest: true, Limit: f.Limit}
+	q := audit.Query{To: f.Before, Chain: f.Session, Kind: f.Kind, Outcome: f.Effect, Subject: f.Subject, Newest: true, Limit: maxSearched}
 	text := strings.ToLower(f.Text)
-	if text != "" {
-		q.Limit = maxSearched
-	}
 	var all []console.Event
 	for row, err := range v.db.Log().Rows(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		if row.Erased() || text != "" && !strings.Contains(strings.ToLower(string(row.Body)), text) {
+		if row.Erased() || row.Kind == string(record.StateRow) || text != "" && !strings.Contains(strings.ToLower(string(row.Body)), text) {
 			continue
 		}
 		e := console.Event{Seq: row.Seq}
@@ -135,20 +132,20 @@ func (v *consoleView) Questions(ctx context.Context) ([]console.Question, error)
 	for _, p := range open {
 		lines := strings.Split(p.Prompt.Text(), "\n")
 		all = append(all, console.Question{ID: p.ID, Session: p.Session, Asked: p.Asked, Expires: p.Expires,
-			Lead: lines[0], Lines: lines[1:], MaySession: p.Grant != ""})
+			Lead: lines[0], Lines: lines[1:], MaySession: p.Grant != "", Unseen: p.Prompt.Unseen != "", Listing: strings.Split(p.Listing.Text(), "\n")})
 	}
 	return all, nil
 }
 
 // Answer implements [console.Actor].
-func (v *consoleView) Answer(ctx context.Context, id, choice string) error {
+func (v *consoleView) Answer(ctx context.Context, id, choice, code string) error {
 	said, ok := map[string]approve.Answer{
 		"once": approve.Accepted, "session": approve.Granted, "deny": approve.Declined, "end": approve.Ended,
 	}[choice]
 	if !ok {
 		return fmt.Errorf("no answer is called %.40q", choice)
 	}
-	return v.book.Answer(ctx, approve.Reply{ID: id, Principal: v.principal, Answer: said, Via: "console", By: v.env.person()})
+	return v.book.Answer(ctx, approve.Reply{ID: id, Principal: v.principal, Answer: said, Code: code, Via: "console", By: v.env.person()})
 }
 
 // End implements [console.Actor].
@@ -191,7 +188,7 @@ func (v *consoleView) Accept(ctx context.Context, id string) error {
 		return err
 	}
 	e := record.New(record.Pin, time.Now())
-	e.Principal, e.Server, e.Name, e.Effect, e.Message, e.Where = v.principal, h.Server, h.Tool, "accepted", h.String(), v.env.person()
+	e.Principal, e.Server, e.Name, e.Effect, e.Message, e.Where = v.principal, h.Server, h.Name, "accepted", h.String(), v.env.person()
 	if err := v.ledger.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording an acceptance: %w", err)
 	}

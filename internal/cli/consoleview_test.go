@@ -28,7 +28,7 @@ func viewOf(t testing.TB, calls int) *consoleView {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.New(t.Context(), ledger.Options{DB: db, Key: key})
+	l, err := ledger.New(t.Context(), ledger.Options{DB: db, Anchor: audit.NewAnchor(key)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestConsoleView(t *testing.T) {
 	}{
 		"all":        {console.Filter{Limit: 100}, 30},
 		"a page":     {console.Filter{Limit: 10}, 10},
-		"before":     {console.Filter{Before: 5, Limit: 10}, 5},
+		"before":     {console.Filter{Before: 6, Limit: 10}, 5},
 		"a tool":     {console.Filter{Subject: "files/tool-7", Limit: 10}, 1},
 		"text":       {console.Filter{Text: "TOOL-12", Limit: 10}, 1},
 		"a session":  {console.Filter{Session: "other", Limit: 10}, 0},
@@ -82,7 +82,7 @@ func TestConsoleView(t *testing.T) {
 	if err != nil || len(flows) != 5 || flows[0] != want {
 		t.Errorf("flows %v, %v", flows, err)
 	}
-	if head, err := v.Head(ctx); err != nil || head != 30 {
+	if head, err := v.Head(ctx); err != nil || head != 31 {
 		t.Errorf("head %d, %v", head, err)
 	}
 	if err := v.End(ctx, "s", " "); err == nil {
@@ -91,7 +91,7 @@ func TestConsoleView(t *testing.T) {
 	if err := v.Declassify(ctx, "s", nil, "why"); err == nil {
 		t.Error("lowered by nothing")
 	}
-	if err := v.Answer(ctx, "x", "maybe"); err == nil {
+	if err := v.Answer(ctx, "x", "maybe", ""); err == nil {
 		t.Error("answered with a word that nobody knows")
 	}
 	if err := v.End(ctx, "s", "over"); err != nil {

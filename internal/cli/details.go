@@ -2,10 +2,13 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -39,10 +42,11 @@ type toolTold struct {
 	Held        string `json:"held,omitempty"` // why it must not be called
 }
 
-// A heldTold is a tool that nobody has accepted as it is. Of one that is too large there are only the names.
+// A heldTold is a definition that nobody has reviewed. Of one that is too large there are only the names.
 type heldTold struct {
 	pins.Held
 	TooLarge bool `json:"tooLarge,omitempty"`
+	Seen     bool `json:"seen,omitempty"` // hosts see it, and nobody vouches for it
 }
 
 // A pinsTold is where definitions are pinned.
@@ -83,14 +87,18 @@ func (t *teller) details() details {
 		if len(d.Tools) == maxToldTools {
 			break
 		}
-		if !slices.ContainsFunc(held, func(h pins.Held) bool { return h.Server == e.Server && h.Tool == e.Name }) {
+		if !slices.ContainsFunc(held, func(h pins.Held) bool { return h.Server == e.Server && h.Kind == pins.Tools && h.Name == e.Name }) {
 			e.Held = ""
 		}
 		d.Tools = append(d.Tools, toldOf(&e, reportOf(&e, words.Reader)))
 	}
-	for _, h := range held[:min(len(held), maxToldHeld)] {
-		d.Held = append(d.Held, toldHeld(h))
+	for _, h := range held {
+		d.Held = append(d.Held, toldHeld(h, false))
 	}
+	for _, h := range t.seen(c) {
+		d.Held = append(d.Held, toldHeld(h, true))
+	}
+	d.Held = d.Held[:min(len(d.Held), maxToldHeld)]
 	d.Pins = t.pinned()
 	return d
 }
@@ -106,9 +114,30 @@ func (t *teller) held() []pins.Held {
 		return all
 	}
 	return slices.DeleteFunc(all, func(h pins.Held) bool {
-		now, ok := lock[h.Server][h.Tool]
-		return ok && len(now.Differences(h.Offered)) == 0
+		now, ok := lock.Get(h.Server, h.ID)
+		return ok && len(now.Definition.Differences(h.Offered)) == 0
 	})
+}
+
+// seen returns the definitions that hosts see although nobody vouches for them.
+func (t *teller) seen(c *config.Config) (all []pins.Held) {
+	if t.locked == nil {
+		return nil
+	}
+	lock, err := t.locked.Lock()
+	if err != nil {
+		return nil // calls fail as well
+	}
+	for _, s := range c.Servers {
+		for _, kind := range pins.Kinds() {
+			for _, name := range slices.Sorted(maps.Keys(lock[s.Name][kind])) {
+				if p := lock[s.Name][kind][name]; !p.Vouched(s.Trust != contract.Untrusted) && len(p.Definition) > 0 {
+					all = append(all, pins.Held{Server: s.Name, ID: pins.ID{Kind: kind, Name: name}, Accepted: &p.Definition, Offered: p.Definition})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // pinned tells where definitions are pinned; nil if they are not.
@@ -119,8 +148,8 @@ func (t *teller) pinned() *pinsTold {
 	opts := t.locked.Options()
 	p := &pinsTold{File: absolute(t.locked.Path()), Mutex: absolute(opts.Mutex), Review: opts.Mode == pins.Review, Scopes: pinScopes(t.config)}
 	if lock, err := t.locked.Lock(); err == nil {
-		for _, tools := range lock {
-			p.Tools += len(tools)
+		for _, pinned := range lock {
+			p.Tools += len(pinned[pins.Tools])
 		}
 	}
 	return p
@@ -143,19 +172,19 @@ func toldOf(e *catalog.Entry, r toolReport) toolTold {
 	return toolTold{toolReport: r, Title: text("title", maxToldWord), Description: text("description", maxToldText), Held: e.Held}
 }
 
-func toldHeld(h pins.Held) heldTold {
+func toldHeld(h pins.Held, seen bool) heldTold {
 	raw, err := json.Marshal(h)
 	if err != nil || len(raw) > maxHeldSize {
-		return heldTold{Held: pins.Held{Server: h.Server, Tool: plain.Cut(h.Tool, maxToldWord)}, TooLarge: true}
+		return heldTold{Held: pins.Held{Server: h.Server, ID: pins.ID{Kind: h.Kind, Name: plain.Cut(h.Name, maxToldWord)}}, TooLarge: true, Seen: seen}
 	}
-	return heldTold{Held: h}
+	return heldTold{Held: h, Seen: seen}
 }
 
 // canonical undoes what JSON between processes does to the definitions.
 func (h *heldTold) canonical() {
-	_, h.Offered = pins.Define(h.Offered.Tool(h.Tool))
+	_, h.Offered = h.Kind.Define(h.Offered.Entry(h.Kind, h.Name))
 	if h.Accepted != nil {
-		_, was := pins.Define(h.Accepted.Tool(h.Tool))
+		_, was := h.Kind.Define(h.Accepted.Entry(h.Kind, h.Name))
 		h.Accepted = &was
 	}
 }

@@ -38,7 +38,7 @@ func (e *Env) decisions(ctx context.Context, f *eventFlags, do func(iter.Seq2[*r
 		}
 		return errors.Join(do(recorded(file)), file.Close())
 	}
-	return e.withStore(ctx, f.store, func(db *sqlstore.DB, _ string) error {
+	return e.readStore(ctx, f.store, func(db *sqlstore.DB, _ string) error {
 		return do(func(yield func(*record.Event, error) bool) {
 			for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.Decision)}) {
 				if err == nil && row.Erased() {

@@ -153,12 +153,24 @@ func (f *fleet) Pins(ctx context.Context) (all []console.PinFile, _ error) {
 }
 
 func shownPin(at *pinsTold, h *heldTold) console.Pin {
-	p := console.Pin{ID: at.id(h), Server: h.Server, Tool: h.Tool, New: h.Accepted == nil, TooLarge: h.TooLarge}
-	if !h.TooLarge {
-		for _, d := range h.Differences() {
-			p.Changes = append(p.Changes, console.Change(d))
-		}
+	p := console.Pin{ID: at.id(h), Server: h.Server, Tool: h.Name, New: h.Accepted == nil, Seen: h.Seen, TooLarge: h.TooLarge}
+	switch {
+	case h.ID == pins.ID{Kind: pins.Handshake, Name: pins.Preamble}:
+		p.Tool = ""
+	case h.Kind != pins.Tools:
+		p.Tool = nameOfDefinition(h.Kind, h.Name)
 	}
+	if h.TooLarge {
+		return p
+	}
+	changes := h.Differences()
+	if h.Seen {
+		changes = pins.Definition{}.Differences(h.Offered)
+	}
+	for _, d := range changes {
+		p.Changes = append(p.Changes, console.Change(d))
+	}
+	p.Findings = findingsOf(h.Held)
 	return p
 }
 
@@ -181,7 +193,7 @@ func (f *fleet) held(ctx context.Context, id string) (pins.Held, *pinsTold, erro
 		for _, h := range p.told.Held {
 			if p.told.Pins != nil && p.told.Pins.id(&h) == id {
 				if h.TooLarge {
-					return pins.Held{}, nil, errors.New("that tool is too large to be shown here: use weir pins accept")
+					return pins.Held{}, nil, errors.New("that tool is too large to be shown here: use weir review")
 				}
 				return h.Held, p.told.Pins, nil
 			}
@@ -207,7 +219,7 @@ func (p *pinsTold) accept(ctx context.Context, h pins.Held, shared pins.Shared) 
 	if h.Accepted != nil {
 		shown = *h.Accepted
 	}
-	if len(lock[h.Server][h.Tool].Differences(shown)) > 0 {
+	if was, _ := lock.Get(h.Server, h.ID); len(was.Definition.Differences(shown)) > 0 {
 		return errNotHeld
 	}
 	return file.Accept(ctx, []pins.Held{h})

@@ -14,6 +14,10 @@ const (
 	asOffered  = `{"name":"send","description":"Send <i>mail</i>.","inputSchema":{"properties":{"to":{"type":"string","pattern":"<&>"}},"type":"object"}}`
 )
 
+func offering(tool string) pins.Offer {
+	return pins.Offer{Server: "mail", Kind: pins.Tools, Entries: pins.Tools.Entries([]json.RawMessage{json.RawMessage(tool)})}
+}
+
 // lockWith returns a file of pins with a tool, and the same tool held as it is offered.
 func lockWith(t *testing.T) (*pinsTold, heldTold) {
 	t.Helper()
@@ -23,14 +27,14 @@ func lockWith(t *testing.T) (*pinsTold, heldTold) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := file.Check(t.Context(), "mail", []json.RawMessage{json.RawMessage(asAccepted)}); err != nil {
+	if _, err := file.Check(t.Context(), offering(asAccepted)); err != nil {
 		t.Fatal(err)
 	}
-	held, _, err := file.Check(t.Context(), "mail", []json.RawMessage{json.RawMessage(asOffered)})
-	if err != nil || len(held) != 1 {
-		t.Fatalf("held %v, %v", held, err)
+	c, err := file.Check(t.Context(), offering(asOffered))
+	if err != nil || len(c.Held) != 1 {
+		t.Fatalf("held %v, %v", c.Held, err)
 	}
-	return at, toldHeld(held["send"])
+	return at, toldHeld(c.Held["send"], false)
 }
 
 // What another process is told of a difference is the difference, and accepting it pins what the server offers.
@@ -55,8 +59,8 @@ func TestAcceptingWhatAnotherProcessHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if held, _, err := file.Check(t.Context(), "mail", []json.RawMessage{json.RawMessage(asOffered)}); err != nil || len(held) != 0 {
-		t.Errorf("still held: %v, %v", held, err)
+	if c, err := file.Check(t.Context(), offering(asOffered)); err != nil || len(c.Held) != 0 {
+		t.Errorf("still held: %v, %v", c.Held, err)
 	}
 	if err := at.accept(t.Context(), h.Held, nil); err == nil {
 		t.Error("accepted a second time, though the pin is another now")
@@ -66,7 +70,7 @@ func TestAcceptingWhatAnotherProcessHolds(t *testing.T) {
 func TestAnyChangeIsAnotherDifference(t *testing.T) {
 	at, told := lockWith(t)
 	other := told
-	other.Offered.Description = []string{"Send <i>mail</i>. "}
+	other.Offered = pins.Instructions("Send <i>mail</i>. ")
 	nothing := told
 	nothing.Accepted = nil
 	elsewhere := &pinsTold{File: at.File + "2"}
@@ -86,8 +90,8 @@ func TestAnyChangeIsAnotherDifference(t *testing.T) {
 
 func TestWhatIsTooLargeIsNotTold(t *testing.T) {
 	_, told := lockWith(t)
-	told.Offered.Description = []string{strings.Repeat("x", maxHeldSize)}
-	if h := toldHeld(told.Held); !h.TooLarge || h.Offered.Description != nil || h.Tool != "send" {
+	told.Offered = pins.Instructions(strings.Repeat("x", maxHeldSize))
+	if h := toldHeld(told.Held, false); !h.TooLarge || h.Offered != nil || h.Name != "send" {
 		t.Errorf("told %+v", h)
 	}
 }

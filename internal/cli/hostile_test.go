@@ -58,11 +58,13 @@ func printers() []printer {
 			printProcess(out, p, time.Now())
 			return nil
 		}, false},
-		{"pins diff", func(text string, out *bytes.Buffer) error {
-			d := filled[pins.Definition](text)
-			d.Annotations, d.InputSchema, d.OutputSchema, d.Extensions = nil, nil, nil, nil
-			v := pinsView{held: []pins.Held{{Server: text, Tool: text, Offered: d}}, gone: map[string][]string{text: {text}}}
-			return v.print(out)
+		{"review", func(text string, out *bytes.Buffer) error {
+			r := &serverReview{Server: text, Trust: text, Findings: []report.Finding{{Rule: text, Subject: text, Message: text}}}
+			for _, kind := range pins.Kinds() {
+				r.Definitions = append(r.Definitions, definitionReview{kind, text, text, []pins.Difference{{Member: text, Before: text, After: text}}})
+			}
+			_, err := out.WriteString(reviewText([]*serverReview{r}))
+			return err
 		}, true},
 		{"session list", func(text string, out *bytes.Buffer) error {
 			return env(out).printSessions([]sessionReport{{Key: text, Parent: text, Principal: text, Label: *eventsOf(text)[0].Label}})

@@ -28,7 +28,7 @@ it, or all.`,
 		Example: "  weir labels\n  weir labels file:///home/ann/notes\n  weir labels clear file:///home/ann/notes --why 'reviewed'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.withStore(cmd.Context(), place, func(db *sqlstore.DB, _ string) error {
+			return env.readStore(cmd.Context(), place, func(db *sqlstore.DB, _ string) error {
 				all := []taintReport{}
 				for t, err := range db.Tainting(cmd.Context(), strings.Join(args, "")) {
 					if err != nil {

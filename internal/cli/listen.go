@@ -46,6 +46,7 @@ func (e *Env) serveHTTP(ctx context.Context, t *teller) error {
 	if err != nil {
 		return err
 	}
+	listener = h.Listener(listener)
 	scheme := "http"
 	if certificates != nil {
 		scheme, listener = "https", tls.NewListener(listener, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS12})

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/importer"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/overlay/catalogue"
@@ -34,9 +35,13 @@ type setup struct {
 // the one at policyPath if that is not "". All problems of both are reported together, as [config.Errors]; then
 // the setup, if there is one, has no config.
 func (e *Env) load(path, policyPath string) (*setup, error) {
-	if path == "" {
+	searched := path == ""
+	if searched {
 		var err error
 		if path, err = find(); err != nil {
+			return nil, err
+		}
+		if err := e.trust(path); err != nil {
 			return nil, err
 		}
 	}
@@ -53,6 +58,9 @@ func (e *Env) load(path, policyPath string) (*setup, error) {
 		return nil, fmt.Errorf("reading the catalogue: %w", err)
 	}
 	s := newSetup(path, path)
+	if searched {
+		s.files = append(s.files, found[0]) // it would count as soon as it is there
+	}
 	read := config.Load
 	if importer.Detect(path, src) {
 		read = importer.Load
@@ -124,6 +132,20 @@ func find() (string, error) {
 	}
 	return "", &failure{exitUsage, errors.New("no configuration: neither ./weir.yaml nor ./.mcp.json is here"),
 		"name one with --config, or put one server behind weir with weir wrap"}
+}
+
+// trust refuses a configuration that was found in a clone that nobody has confirmed: it may be a stranger's, who would say what Weir is
+// to decide and to start.
+func (e *Env) trust(name string) error {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	if why := files.New(files.Options{Confirmed: e.confirmed()}).Cloned(abs); why != "" {
+		return &failure{exitUsage, fmt.Errorf("%s lies in %s, whose authors may have written it", name, why),
+			"if it is yours, name it with --config " + name + ", or run weir folders confirm for the clone"}
+	}
+	return nil
 }
 
 // shorten returns the path relative to the working directory if it is below, for messages.

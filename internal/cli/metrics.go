@@ -2,9 +2,11 @@ package cli
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/weir-mcp/weir/internal/metrics"
 	"github.com/weir-mcp/weir/internal/status"
+	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 // serveMetrics serves what weir status tells of this process, in the text format of Prometheus.
@@ -12,7 +14,7 @@ func (t *teller) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", metrics.ContentType)
 	w.Header().Set("Cache-Control", "no-store")
 	p := t.process()
-	if err := metrics.Write(w, append(processFamilies(p), peopleFamilies(p)...)); err != nil {
+	if err := metrics.Write(w, slices.Concat(processFamilies(p), budgetFamilies(p), peopleFamilies(p))); err != nil {
 		t.log.Debug("writing the metrics", "error", err)
 	}
 }
@@ -32,12 +34,42 @@ func processFamilies(p status.Process) []metrics.Family {
 		inFlight.Samples = append(inFlight.Samples, metrics.Sample{Labels: of, Value: float64(s.InFlight)})
 		open.Samples = append(open.Samples, metrics.Sample{Labels: of, Value: float64(s.Connections)})
 	}
+	store := metrics.Family{Name: "weir_store_state", Help: "1 for the state that the store is in.", Kind: metrics.Gauge}
+	for _, state := range []sqlstore.State{sqlstore.OK, sqlstore.Moved, sqlstore.Stalled, sqlstore.Failing} {
+		if p.Store == nil {
+			break
+		}
+		one := metrics.Sample{Labels: []metrics.Label{{Name: "state", Value: string(state)}}}
+		if p.Store.State == string(state) {
+			one.Value = 1
+		}
+		store.Samples = append(store.Samples, one)
+	}
 	return []metrics.Family{
+		store,
 		{Name: "weir_info", Help: "Version, mode and digest of the policy.", Kind: metrics.Gauge, Samples: []metrics.Sample{info}},
 		metrics.One("weir_start_time_seconds", "When the process started, in seconds since 1970.", metrics.Gauge, float64(p.Started.Unix())),
 		metrics.One("weir_hosts", "Hosts that are connected.", metrics.Gauge, float64(p.Hosts)),
 		calls, inFlight, open,
 	}
+}
+
+// budgetFamilies tells what is taken of each resource.
+func budgetFamilies(p status.Process) []metrics.Family {
+	families := []metrics.Family{
+		{Name: "weir_budget_used", Help: "What is taken of each resource.", Kind: metrics.Gauge},
+		{Name: "weir_budget_peak", Help: "The most that was taken of each resource.", Kind: metrics.Gauge},
+		{Name: "weir_budget_limit", Help: "What there is of each resource.", Kind: metrics.Gauge},
+		{Name: "weir_budget_refused_total", Help: "Times that something new was turned away for want of a resource.", Kind: metrics.Counter},
+		{Name: "weir_budget_evicted_total", Help: "Times that something older gave way to something new.", Kind: metrics.Counter},
+	}
+	for _, u := range p.Budget {
+		of := []metrics.Label{{Name: "resource", Value: u.Name}}
+		for i, n := range []int64{u.Used, u.Peak, u.Limit, u.Refused, u.Evicted} {
+			families[i].Samples = append(families[i].Samples, metrics.Sample{Labels: of, Value: float64(n)})
+		}
+	}
+	return families
 }
 
 // peopleFamilies tells how much people are asked and told.

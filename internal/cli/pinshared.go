@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -47,70 +46,87 @@ func (e *Env) openSharedPins(ctx context.Context, c *config.Config) (store.Pins,
 	if pinScopes(c) == nil || c.Pins.Off {
 		return nil, nil, nil
 	}
-	db, _, err := e.openStore(ctx, c.Store)
+	db, err := openStore(ctx, c.Store, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	return db, db.Close, nil
 }
 
-// pinName returns the name under which a tool is kept. A server may call its tools anything.
-func pinName(tool string) string {
-	sum := sha256.Sum256([]byte(tool))
+// pinName returns the name under which a definition is kept. A server may call its tools anything.
+func pinName(id pins.ID) string {
+	name := id.Name
+	if id.Kind != pins.Tools {
+		name = string(id.Kind) + "\x00" + name
+	}
+	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:])
 }
 
-func (s *sharedPins) pin(server, tool, by string, d pins.Definition) (store.Pin, error) {
+func (s *sharedPins) pin(server string, id pins.ID, by string, p pins.Pin) (store.Pin, error) {
 	scope, ok := s.scopes[server]
 	if !ok {
 		return store.Pin{}, fmt.Errorf("there is no server %q", server)
 	}
-	body, err := pins.Lock{server: {tool: d}}.Encode()
+	body, err := pins.Lock{server: {id.Kind: {id.Name: p}}}.Encode()
 	sum := sha256.Sum256(body)
-	return store.Pin{Scope: scope, Name: pinName(tool), Digest: hex.EncodeToString(sum[:]), Body: body, By: by}, err
+	return store.Pin{Scope: scope, Name: pinName(id), Digest: hex.EncodeToString(sum[:]), Body: body, By: by}, err
 }
 
-func definitionOf(p store.Pin, server, tool string) (pins.Definition, error) {
-	lock, err := pins.Parse(p.Body)
-	d, ok := lock[server][tool]
-	if err == nil && !ok {
-		err = errors.New("it is of another tool")
-	}
+// read returns the definition that is kept, and of which it is. A person has reviewed it if somebody is named.
+func read(kept store.Pin, server string) (id pins.ID, p pins.Pin, err error) {
+	lock, err := pins.Parse(kept.Body)
 	if err != nil {
-		return d, fmt.Errorf("reading a pin of %s: %w", p.Scope, err)
+		return id, p, fmt.Errorf("reading a pin of %s: %w", kept.Scope, err)
 	}
-	return d, nil
+	for kind, all := range lock[server] {
+		for name, one := range all {
+			if id = (pins.ID{Kind: kind, Name: name}); pinName(id) == kept.Name {
+				if kept.By != "" {
+					one.Status = pins.Reviewed
+				}
+				return id, one, nil
+			}
+		}
+	}
+	return id, p, fmt.Errorf("reading a pin of %s: it is of another definition", kept.Scope)
 }
 
 // First implements [pins.Shared].
-func (s *sharedPins) First(ctx context.Context, server, tool string, d pins.Definition) (pins.Definition, error) {
-	p, err := s.pin(server, tool, "", d)
+func (s *sharedPins) First(ctx context.Context, server string, id pins.ID, p pins.Pin) (pins.Pin, error) {
+	kept, err := s.pin(server, id, "", p)
 	if err == nil {
-		p, err = s.pins.Pin(ctx, p)
+		kept, err = s.pins.Pin(ctx, kept)
 	}
 	if err != nil {
-		return pins.Definition{}, err
+		return pins.Pin{}, err
 	}
-	return definitionOf(p, server, tool)
+	_, p, err = read(kept, server)
+	return p, err
 }
 
-// Accepted implements [pins.Shared].
-func (s *sharedPins) Accepted(ctx context.Context, server, tool string) (d pins.Definition, ok bool, err error) {
-	for p, err := range s.pins.Pinned(ctx, s.scopes[server]) {
+// Reviewed implements [pins.Shared].
+func (s *sharedPins) Reviewed(ctx context.Context, server string) (map[pins.ID]pins.Pin, error) {
+	all := map[pins.ID]pins.Pin{}
+	for kept, err := range s.pins.Pinned(ctx, s.scopes[server]) {
 		if err != nil {
-			return d, false, err
+			return nil, err
 		}
-		if p.Name == pinName(tool) && p.By != "" {
-			d, err := definitionOf(p, server, tool)
-			return d, err == nil, err
+		if kept.By == "" {
+			continue
 		}
+		id, p, err := read(kept, server)
+		if err != nil {
+			return nil, err
+		}
+		all[id] = p
 	}
-	return d, false, nil
+	return all, nil
 }
 
 // Accept implements [pins.Shared].
-func (s *sharedPins) Accept(ctx context.Context, server, tool string, d pins.Definition) error {
-	p, err := s.pin(server, tool, s.person, d)
+func (s *sharedPins) Accept(ctx context.Context, server string, id pins.ID, d pins.Definition) error {
+	p, err := s.pin(server, id, s.person, pins.Pin{Status: pins.Reviewed, Definition: d})
 	if err != nil {
 		return err
 	}
@@ -118,10 +134,10 @@ func (s *sharedPins) Accept(ctx context.Context, server, tool string, d pins.Def
 }
 
 // Forget implements [pins.Shared].
-func (s *sharedPins) Forget(ctx context.Context, server, tool string) error {
+func (s *sharedPins) Forget(ctx context.Context, server string, id pins.ID) error {
 	if s.scopes[server] == "" {
 		return nil
 	}
-	_, err := s.pins.Unpin(ctx, s.scopes[server], pinName(tool))
+	_, err := s.pins.Unpin(ctx, s.scopes[server], pinName(id))
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/internal/analyze"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
 )
 
 // proveFlags are the flags of weir policy prove.
@@ -134,11 +135,20 @@ func list[T ~string](words []T) string {
 	return b.String()
 }
 
+// leak says what small values and choices may tell unasked.
+func leak(bits int) string {
+	if bits >= policy.MostBits {
+		return "small values and choices are not bounded: no rule reads call.leak.total"
+	}
+	return fmt.Sprintf("small values and choices may tell one destination up to %d bits before a person is asked", max(bits, 0))
+}
+
 func printProofs(w io.Writer, results []analyze.Result, tools int) error {
 	var b strings.Builder
 	for _, r := range results {
 		if r.Proved {
 			fmt.Fprintf(&b, "%s: proved impossible unasked, over %d tools (%d kinds), %d states and %d decisions\n", r.Goal, tools, r.Classes, r.States, r.Decisions)
+			b.WriteString("  " + leak(r.Bits) + "\n")
 			continue
 		}
 		fmt.Fprintf(&b, "%s: possible unasked\n", r.Goal)

@@ -23,9 +23,12 @@ const settle = 200 * time.Millisecond
 type reloader struct {
 	load    func() (*setup, error) // all of it as at the start, flags included
 	gateway *gateway.Gateway
+	settled func(*setup) // is told of what is taken over
 	keys    *keychain
 	log     *slog.Logger
 	started *config.Config // of which some things hold until the end
+
+	proposals proposals // setups that wait for a person
 
 	mu    sync.Mutex
 	now   *setup    // what was taken over last
@@ -110,6 +113,9 @@ func (r *reloader) run(ctx context.Context, watcher *watch.Watcher, next hangup)
 			}
 		case <-changed:
 			r.reload(ctx, false)
+		case s := <-r.proposals.accepted:
+			r.proposals.waiting = nil
+			r.take(ctx, s, "; accepted by a person")
 		}
 		for r.watch(watcher) {
 			r.reload(ctx, false) // a file may have changed after it was read and before it was watched
@@ -117,43 +123,72 @@ func (r *reloader) run(ctx context.Context, watcher *watch.Watcher, next hangup)
 	}
 }
 
-// reload takes over the configuration as it is now, if it is sound; else everything stays and the problems are logged. If
-// it was not asked for, files that say the same as before are passed over.
+// reload takes over the configuration as it is now, if it is sound and as strict as the one before; else everything stays. What is
+// wrong with it is logged; for one that loosens, a person is asked. If it was not asked for, files that say the same as before are
+// passed over.
 func (r *reloader) reload(ctx context.Context, asked bool) {
 	r.mu.Lock()
 	before, last, failed := r.now, r.last, r.tried != nil
 	r.mu.Unlock()
-	s, err := r.load()
-	if err == nil && !asked && !failed && s.same(before) {
+	s, err := steady(r.load, func(d time.Duration) { time.Sleep(d) })
+	switch {
+	case err != nil:
+		r.refuse(s, err, last, failed && !asked)
+		return
+	case s.same(before):
+		r.proposals.drop()
+		if !asked && !failed {
+			return
+		}
+	}
+	if ways := loosened(before, s); len(ways) > 0 {
+		r.propose(ctx, s, ways)
 		return
 	}
-	var d gateway.Difference
-	var servers []gateway.Server
-	if err == nil {
-		servers, err = s.servers(r.keys)
+	r.proposals.drop()
+	r.take(ctx, s, "")
+}
+
+// refuse logs why a setup is not taken over, unless nothing has changed in that.
+func (r *reloader) refuse(s *setup, err error, last reloading, again bool) {
+	before := r.now.path
+	problems := problemsOf(err, before)
+	if again && slices.Equal(problems, last.problems) {
+		r.failed(s, last)
+		return
 	}
+	r.log.Error("the configuration is not taken over, the one before goes on", "config", before, "problems", len(problems))
+	for _, p := range problems {
+		r.log.Error(p.String(), "hint", p.Hint)
+	}
+	r.failed(s, reloading{time.Now(), false, problems})
+}
+
+// take takes over a setup, by whoever has accepted it.
+func (r *reloader) take(ctx context.Context, s *setup, by string) {
+	r.mu.Lock()
+	before := r.now
+	r.mu.Unlock()
+	what := differences(before, s)
+	why := by
+	if what != "" {
+		why = "; " + what + by
+	}
+	servers, err := s.servers(r.keys)
+	var d gateway.Difference
 	if err == nil {
 		d, err = r.gateway.Reload(ctx, gateway.Change{
-			Servers: servers, Policy: s.policy, Mode: s.config.Mode,
-			Approval: s.config.Approval, Startup: s.config.Startup,
+			Servers: servers, Policy: s.policy, Mode: s.config.Mode, Approval: s.config.Approval, Startup: s.config.Startup, Why: why,
 		})
 	}
 	if err != nil {
-		problems := problemsOf(err, before.path)
-		if !asked && failed && slices.Equal(problems, last.problems) {
-			r.failed(s, last)
-			return
-		}
-		r.log.Error("the configuration is not taken over, the one before goes on", "config", before.path, "problems", len(problems))
-		for _, p := range problems {
-			r.log.Error(p.String(), "hint", p.Hint)
-		}
-		r.failed(s, reloading{time.Now(), false, problems})
+		r.refuse(s, err, reloading{}, false)
 		return
 	}
-	late := fixed(r.started, s.config)
+	r.settled(s)
 	r.log.Info("configuration taken over", "config", s.path, "mode", s.config.Mode, "policy", policyName(s.config),
-		"added", d.Added, "removed", d.Removed, "replaced", d.Replaced, "adjusted", d.Adjusted)
+		"added", d.Added, "removed", d.Removed, "replaced", d.Replaced, "adjusted", d.Adjusted, "changed", what)
+	late := fixed(r.started, s.config)
 	for _, p := range append(late, s.config.Warnings...) {
 		r.log.Warn(p.String(), "hint", p.Hint)
 	}
@@ -199,11 +234,13 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("durability", before.Durability != after.Durability)
 	late("retention", before.Retention != after.Retention)
 	late("capture", !reflect.DeepEqual(before.Capture, after.Capture))
+	late("audit.signer", !reflect.DeepEqual(before.Checkpoints.Signer, after.Checkpoints.Signer))
 	late("checkpoints", !reflect.DeepEqual(before.Checkpoints, after.Checkpoints))
 	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
 	late("domains", !reflect.DeepEqual(before.Domains, after.Domains))
 	late("pins", before.Pins != after.Pins)
 	late("limits.message", before.MaxMessage != after.MaxMessage)
+	late("limits", before.Limits != after.Limits)
 	return out
 }
 

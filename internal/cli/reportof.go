@@ -47,7 +47,7 @@ report is made from the log; verify that with weir audit verify.`,
 			if wrong != nil {
 				return usage(cmd, wrong)
 			}
-			return env.withStore(cmd.Context(), place, func(db *sqlstore.DB, _ string) error {
+			return env.readStore(cmd.Context(), place, func(db *sqlstore.DB, _ string) error {
 				if err := fillReport(cmd.Context(), db, &r); err != nil {
 					return err
 				}

@@ -20,7 +20,7 @@ const pruneEvery = time.Hour
 
 // retentionOf returns how long things are kept, as a ledger takes it.
 func retentionOf(r config.Retention) ledger.Retention {
-	return ledger.Retention{Sessions: r.Sessions, Events: r.Events, Content: r.Content}
+	return ledger.Retention{Sessions: r.Sessions, Events: r.Events, Content: r.Content, Bytes: r.Size}
 }
 
 // keepLabels returns how long resources keep labels.
@@ -95,12 +95,13 @@ func (v days) Set(s string) (err error) {
 
 func newStatePrune(env *Env, place *string) *cobra.Command {
 	r := config.NewDraft("").Config.Retention
+	r.Events, r.Size = 0, 0 // what a configuration keeps longer is not erased unasked
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove what is kept longer than retention says",
 		Long: `Remove sessions, events and captured content that are kept longer than the flags say, whose defaults
-are those of retention in weir.yaml, and questions and labels of resources that have expired. weir
+are those of retention in weir.yaml but for events, and questions and labels of resources that have expired. weir
 run and weir wrap do that by themselves, by their own configuration. What is left of an event is its
 leaf: the log verifies as before, and an event of its own tells how many were erased.`,
 		Example: "  weir state prune --events 365d --dry-run\n  weir state prune --events 365d --content 7d",

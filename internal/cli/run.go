@@ -36,6 +36,9 @@ over, if there is no mistake in them. Connections to servers that stay the same 
 				if err := flags.apply(s.config); err != nil {
 					return s, usage(cmd, err)
 				}
+				if err := env.secured(s); err != nil {
+					return s, err
+				}
 				s.config.Warnings = append(s.config.Warnings, missing(s.config)...)
 				return s, setListen(s.config, listen)
 			}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/pins"
@@ -34,6 +36,7 @@ type service struct {
 
 	trustText string                 // what the user says beforehand
 	locked    *pins.File             // nil: nothing is pinned
+	ground    files.Current          // this machine's files
 	serves    atomic.Pointer[string] // where hosts are served; nil before they are
 }
 
@@ -56,13 +59,14 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 		return err
 	}
 	keys := e.keychain(s.setup)
+	s.ground.Set(e.ground(s.setup, log))
 	g, err := e.gateway(s, kept, people, keys)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	r := &reloader{load: s.reload, gateway: g, log: log, started: s.config, keys: keys, now: s.setup}
-	t := &teller{service: s, reloader: r, started: time.Now(), people: people, asked: newTally(kept), log: log}
+	r := &reloader{load: s.reload, settled: func(now *setup) { s.ground.Set(e.ground(now, log)) }, proposals: newProposals(kept, people), gateway: g, log: log, started: s.config, keys: keys, now: s.setup}
+	t := &teller{service: s, reloader: r, started: time.Now(), people: people, asked: newTally(kept), health: kept.health, refused: kept.refused, log: log}
 	defer e.tellStatus(t)()
 	if s.reload != nil {
 		defer r.start(ctx)()
@@ -102,9 +106,19 @@ func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *ke
 		Servers: servers, Policy: s.policy, Mode: s.config.Mode,
 		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.config.Retention)}), Record: kept.record, Approvals: kept.backend,
 		Approval: s.config.Approval, Startup: s.config.Startup, Asked: asked(people),
-		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, MaxMessage: s.config.MaxMessage, Logger: s.log,
+		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, Budget: budgetOf(s.config), Logger: s.log,
+		Web:       gateway.Web{AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins, Share: s.config.HTTP.Share},
 		Contents:  guard.Contents{Fields: s.config.Capture.Fields, All: s.config.Capture.Content},
-		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(s.locked), AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins,
+		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
+	})
+}
+
+// budgetOf returns the limits of the configuration.
+func budgetOf(c *config.Config) *budget.Budget {
+	l := c.Limits
+	return budget.New(budget.Limits{
+		Message: int64(c.MaxMessage), Bytes: int64(l.InFlight), Connections: int64(l.Connections), Sessions: int64(l.Sessions),
+		Processes: int64(l.Processes), Traces: int64(l.Traces),
 	})
 }
 
@@ -112,7 +126,7 @@ func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *ke
 func wordsOf(w config.Words) (words annotation.Words, err error) {
 	words.Reader = annotation.NewReader(w.Labels)
 	if w.ToHosts != nil {
-		if words.ToHosts, err = annotation.NewWriter(w.ToHosts...); err != nil {
+		if words.ToHosts, err = annotation.NewWriter(annotation.Lossless(w.ToHosts...)...); err != nil {
 			return words, fmt.Errorf("annotations.to_hosts: %w", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -57,7 +58,7 @@ func newSessionList(env *Env, place *string) *cobra.Command {
 		Example: "  weir session list\n  weir session list --principal alice --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
+			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
 				reports, err := sessionReports(cmd.Context(), db, principal)
 				if err != nil {
 					return err
@@ -131,8 +132,8 @@ func labelWords(l label.Label) string {
 
 // withLedger calls do with a store and the log in it, to write what a person does to a session.
 func (e *Env) withLedger(ctx context.Context, place string, do func(*sqlstore.DB, *ledger.Ledger) error) error {
-	return e.withStore(ctx, place, func(db *sqlstore.DB, target string) (err error) {
-		l, err := e.openLedger(ctx, ledger.Options{DB: db}, target)
+	return e.withAnchor(ctx, place, func(db *sqlstore.DB, a *audit.Anchor) (err error) {
+		l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: a})
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +26,16 @@ type state struct {
 	sessions *session.Sessions
 	backend  store.Backend // of sessions, questions and all else that is no event
 	record   record.Recorder
-	closers  []io.Closer // in the order in which they were opened
+	health   func() sqlstore.Health // nil: there is no database
+	closers  []io.Closer            // in the order in which they were opened
+}
+
+// refused returns why no event can be recorded; nil if all is well.
+func (s *state) refused() error {
+	if l, ok := s.record.(*ledger.Ledger); ok {
+		return l.Refused()
+	}
+	return nil
 }
 
 // Close writes what was deferred and closes what was opened.
@@ -60,12 +68,24 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 		kept.record = together(kept.record, also)
 		return kept, err
 	}
-	db, target, err := e.openStoreBy(ctx, c.Store, &sqlstore.Options{Unsynced: c.Durability == config.Relaxed})
+	target, err := e.storePlace(c.Store)
+	if err != nil {
+		return kept, err
+	}
+	signer, err := signerOf(c.Checkpoints.Signer)
+	if err != nil {
+		return kept, err
+	}
+	anchor, err := e.openAnchor(target, signer, log)
+	if err != nil {
+		return kept, err
+	}
+	db, err := openStore(ctx, target, &sqlstore.Options{Anchor: anchor, Unsynced: c.Durability == config.Relaxed, Told: telling(log), Damaged: tellingDamage(log)})
 	if err != nil {
 		return kept, err
 	}
 	kept.closers = append(kept.closers, db)
-	kept.backend = db
+	kept.backend, kept.health = db, db.Health
 	kept.sessions = session.New(session.Options{Store: db})
 	if c.Record != "" {
 		file, err := e.openRecord(c, kept, log)
@@ -84,7 +104,7 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 	if err != nil {
 		return kept, err
 	}
-	l, err := e.openLedger(ctx, ledger.Options{DB: db, Also: also, Logger: log, Strict: c.Durability == config.Strict, Seal: seal}, target)
+	l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: anchor, Also: also, Logger: log, Strict: c.Durability == config.Strict, Seal: seal})
 	if err != nil {
 		return kept, err
 	}
@@ -117,25 +137,6 @@ func (p pair) Record(ctx context.Context, e *record.Event) error {
 		return err
 	}
 	return p[1].Record(ctx, e)
-}
-
-// openLedger opens the log in a store, whose checkpoints the key beside it signs.
-func (e *Env) openLedger(ctx context.Context, opts ledger.Options, target string) (*ledger.Ledger, error) {
-	path, err := e.keyPath(target)
-	if err != nil {
-		return nil, err
-	}
-	if opts.Key, err = audit.OpenKey(path, "weir/"+strings.ToLower(rand.Text())); err != nil {
-		return nil, err
-	}
-	l, err := ledger.New(ctx, opts)
-	if errors.Is(err, audit.ErrKey) {
-		return nil, &failure{exitFailure, err, "every weir on one store needs the same key: copy it to " + path}
-	}
-	if errors.Is(err, audit.ErrDamaged) {
-		return nil, &failure{exitFailure, err, "see weir audit verify; to go on, move the store and its key away"}
-	}
-	return l, err
 }
 
 // sealer returns what encrypts captured content; nil if none is captured.
@@ -174,34 +175,60 @@ func (e *Env) capturePath(target string) (string, error) {
 	return filepath.Join(dir, "capture.key"), err
 }
 
-// keyPath returns where the key is that signs the log of a store: beside its file, or in the state directory.
-func (e *Env) keyPath(target string) (string, error) {
-	if !strings.Contains(target, "://") {
-		return target + ".key", nil
+// storePlace returns where a store is; "" is the default place.
+func (e *Env) storePlace(place string) (string, error) {
+	if place != "" {
+		return place, nil
 	}
 	dir, err := e.stateDir()
-	return filepath.Join(dir, "audit.key"), err
+	return filepath.Join(dir, "state.db"), err
 }
 
-// openStore opens the store at a target, "" for the default place, and returns the target too.
-func (e *Env) openStore(ctx context.Context, target string) (*sqlstore.DB, string, error) {
-	return e.openStoreBy(ctx, target, nil)
-}
-
-// openStoreBy opens a store like openStore, by options.
-func (e *Env) openStoreBy(ctx context.Context, target string, opts *sqlstore.Options) (*sqlstore.DB, string, error) {
-	if target == "" {
-		dir, err := e.stateDir()
-		if err != nil {
-			return nil, "", err
-		}
-		target = filepath.Join(dir, "state.db")
-	}
+// openStore opens the store at a place.
+func openStore(ctx context.Context, target string, opts *sqlstore.Options) (*sqlstore.DB, error) {
 	db, err := sqlstore.Open(ctx, target, opts)
 	if err != nil {
-		return nil, "", &failure{exitUsage, fmt.Errorf("opening the store: %w", err), "name another place with --store, or memory"}
+		if hinted := anchorHint(err, opts); hinted != nil {
+			return nil, hinted
+		}
+		return nil, &failure{exitUsage, fmt.Errorf("opening the store: %w", err), storeHint(err, target)}
 	}
-	return db, target, nil
+	return db, nil
+}
+
+// storeHint says what helps against an error of the store at a target. To go on without its labels never is that.
+func storeHint(err error, target string) string {
+	server := strings.Contains(target, "://")
+	switch {
+	case errors.Is(err, sqlstore.ErrSchema):
+		return ""
+	case errors.Is(err, audit.ErrDamaged):
+		return damagedHint
+	case errors.Is(err, audit.ErrSigner):
+		return "see why the program of audit.signer does not sign"
+	case errors.Is(err, sqlstore.ErrMoved) && !errors.Is(err, sqlstore.ErrExposed):
+		return "bring the same file back, or restore a backup with weir state restore and start weir again"
+	case errors.Is(err, sqlstore.ErrExposed):
+		return "find out who changed that; then chmod 600 " + target + "*"
+	case server && errors.Is(err, sqlstore.ErrStalled):
+		return "the database server, or the way to it, does not answer: look into its log, and at locks in pg_stat_activity"
+	case errors.Is(err, sqlstore.ErrStalled):
+		return "another process holds its lock, or the disk does not answer: weir status lists who uses it"
+	case server:
+		return "see whether the database server runs, and lets this user in from here"
+	}
+	return "weir has to be able to read and write it; name another place with --store"
+}
+
+// telling logs how the store does whenever that changes.
+func telling(log *slog.Logger) func(sqlstore.Health) {
+	return func(h sqlstore.Health) {
+		if h.State == sqlstore.OK {
+			log.Info("the store works again")
+			return
+		}
+		log.Error("the store does not work; calls are refused", "state", string(h.State), "error", h.Err)
+	}
 }
 
 // openRecord opens the file that events are written to, and adds it to what is closed.
@@ -237,7 +264,7 @@ func (e *Env) stateDir() (string, error) {
 		return filepath.Join(home, ".local", "state", "weir"), nil
 	}
 	return "", &failure{exitUsage, errors.New("no place for the state: neither XDG_STATE_HOME nor HOME is set"),
-		"name a file with --store, or memory"}
+		"set HOME, or name a file with --store"}
 }
 
 // showTarget returns a target without the password that may be in it.

@@ -21,13 +21,13 @@ func newState(env *Env) *cobra.Command {
 		Example: "  weir state\n  weir state --store postgres://weir@db.example.com/weir --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.withStore(cmd.Context(), place, func(db *sqlstore.DB, target string) error {
+			return env.readStore(cmd.Context(), place, func(db *sqlstore.DB, target string) error {
 				usage, err := db.Usage(cmd.Context())
 				if err != nil {
 					return err
 				}
 				r := stateReport{Kind: db.Kind(), Store: showTarget(target), Usage: usage}
-				if r.Key, err = env.keyPath(target); err != nil {
+				if r.Anchor, err = env.anchorDir(target); err != nil {
 					return err
 				}
 				if r.CaptureKey, err = env.capturePath(target); err != nil {
@@ -45,7 +45,7 @@ func newState(env *Env) *cobra.Command {
 	}
 	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE`: a file or postgres://… (default state.db in weir's state\ndirectory)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
-	cmd.AddCommand(newStateBackup(env, &place), newStateRestore(env, &place), newStatePrune(env, &place))
+	cmd.AddCommand(newStateBackup(env, &place), newStateRestore(env, &place), newStatePrune(env, &place), newStateRebuild(env, &place))
 	return cmd
 }
 
@@ -53,19 +53,20 @@ func newState(env *Env) *cobra.Command {
 type stateReport struct {
 	Kind       string         `json:"kind"`
 	Store      string         `json:"store"`
-	Key        string         `json:"key"`
+	Anchor     string         `json:"anchor"`                // the directory of the log's key and last checkpoint
 	CaptureKey string         `json:"capture_key,omitempty"` // if there is one beside the store
 	Usage      sqlstore.Usage `json:"usage"`
 }
 
 func (e *Env) printState(r stateReport) error {
 	u := r.Usage
-	keys := plain.Text(r.Key, 0)
+	capture := "none"
 	if r.CaptureKey != "" {
-		keys += "; " + plain.Text(r.CaptureKey, 0) + " for captured content"
+		capture = plain.Text(r.CaptureKey, 0)
 	}
 	_, err := fmt.Fprintf(e.Stdout, `store     %s, %d bytes
-keys      %s
+anchor    %s
+content   %s, the key of what was captured
 schema    %d
 sessions  %d
 questions %d
@@ -73,7 +74,7 @@ pins      %d
 labels    %d, of resources
 entries   %d, the oldest of %s
 captured  content of %d events, %d bytes
-`, plain.Text(r.Store, 0), u.Bytes, keys, u.Schema, u.Sessions, u.Questions, u.Pins, u.Taints, u.Entries, firstOf(u), u.Captured, u.Beside)
+`, plain.Text(r.Store, 0), u.Bytes, plain.Text(r.Anchor, 0), capture, u.Schema, u.Sessions, u.Questions, u.Pins, u.Taints, u.Entries, firstOf(u), u.Captured, u.Beside)
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/status"
+	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 func newStatus(env *Env) *cobra.Command {
@@ -78,7 +79,9 @@ type teller struct {
 	*reloader
 	started time.Time
 	people  *notify.Notifier
-	asked   *tally // nil: no log is kept
+	asked   *tally                 // nil: no log is kept
+	health  func() sqlstore.Health // of the store; nil: none is kept
+	refused func() error           // why no event can be recorded
 	log     *slog.Logger
 }
 
@@ -106,7 +109,7 @@ func (t *teller) process() status.Process {
 	g := t.gateway.Status()
 	p := status.Process{
 		Version: version(), Command: "weir run", Config: now.path, Started: t.started.UTC().Round(0), Policy: policyName(now.config),
-		Digest: g.Policy.Digest(), Mode: g.Mode.String(), Hosts: g.Hosts, Questions: g.Questions,
+		Digest: g.Policy.Digest(), Mode: g.Mode.String(), Hosts: g.Hosts, Questions: g.Questions, Budget: g.Budget,
 	}
 	if abs, err := filepath.Abs(now.path); err == nil {
 		p.Config = abs
@@ -125,7 +128,13 @@ func (t *teller) process() status.Process {
 		p.Calls, p.InFlight = p.Calls+one.Calls, p.InFlight+one.InFlight
 		p.Servers = append(p.Servers, one)
 	}
-	p.Approvals, p.Notifications = t.figures(), t.told()
+	if err := t.refused(); err != nil {
+		p.Log = err.Error()
+	}
+	p.Store, p.Notifications = t.storeHealth(), t.told()
+	if p.Store == nil || p.Store.State == string(sqlstore.OK) {
+		p.Approvals = t.figures()
+	}
 	if !last.at.IsZero() {
 		p.Reload = &status.Reload{At: last.at.UTC().Round(0), Taken: last.taken}
 		for _, q := range last.problems {
@@ -134,6 +143,19 @@ func (t *teller) process() status.Process {
 		}
 	}
 	return p
+}
+
+// storeHealth tells how the store does; nil if none is kept.
+func (t *teller) storeHealth() *status.Store {
+	if t.health == nil {
+		return nil
+	}
+	h := t.health()
+	s := &status.Store{State: string(h.State), Since: h.Since.UTC().Round(0)}
+	if h.Err != nil {
+		s.Error, s.Hint = h.Err.Error(), storeHint(h.Err, t.config.Store)
+	}
+	return s
 }
 
 // figures tells how much people are asked; nil if that is not known.
@@ -165,12 +187,27 @@ func (t *teller) told() (all []status.Notification) {
 // fill tells how the gateway stands with a server.
 func fill(s *status.Server, g gateway.ServerStatus) {
 	s.State, s.Connections, s.Protocols, s.PIDs = string(g.State), g.Connections, g.Protocols, g.PIDs
-	s.Calls, s.InFlight = g.Calls, g.InFlight
+	s.Calls, s.InFlight, s.Unreviewed = g.Calls, g.InFlight, g.Unreviewed
 	if g.State == gateway.Failed {
 		s.Retry = g.Retry.UTC().Round(0)
 	}
 	if g.Err != nil {
 		s.Error, s.ErrorAt = g.Err.Error(), g.ErrTime.UTC().Round(0)
+	}
+}
+
+// printBudget writes what is taken of each resource, and how often that was not enough.
+func printBudget(w io.Writer, p status.Process) {
+	var parts []string
+	for _, u := range p.Budget {
+		part := fmt.Sprintf("%d of %d %s", u.Used, u.Limit, plain.Text(u.Of, maxTold))
+		if u.Refused+u.Evicted > 0 {
+			part += fmt.Sprintf(" (at the limit %d were refused, %d evicted)", u.Refused, u.Evicted)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "    takes %s\n", strings.Join(parts, ", "))
 	}
 }
 
@@ -190,6 +227,16 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 	fmt.Fprintf(w, ", on %s, since %s\n", plain.Text(p.Serves, maxTold), moment(p.Started, now))
 	fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, maxTold), plain.Text(p.Policy, maxTold), plain.Text(p.Digest, maxTold))
 	fmt.Fprintf(w, "    hosts %d, calls %d, in flight %d, questions %d\n", p.Hosts, p.Calls, p.InFlight, p.Questions)
+	if p.Log != "" {
+		fmt.Fprintf(w, "    nothing is recorded, so calls are refused: %s; see weir audit verify\n", plain.Text(p.Log, maxTold))
+	}
+	if s := p.Store; s != nil && s.State != string(sqlstore.OK) {
+		fmt.Fprintf(w, "    store %s since %s, calls are refused: %s\n", plain.Text(s.State, maxTold), moment(s.Since, now), plain.Text(s.Error, maxTold))
+		if s.Hint != "" {
+			fmt.Fprintf(w, "      hint: %s\n", plain.Text(s.Hint, maxTold))
+		}
+	}
+	printBudget(w, p)
 	printPeople(w, p)
 	if r := p.Reload; r != nil {
 		what := "was taken over"
@@ -266,6 +313,9 @@ func standing(s status.Server, now time.Time) string {
 	}
 	if s.Error != "" {
 		parts = append(parts, "last error at "+moment(s.ErrorAt, now)+": "+s.Error)
+	}
+	if s.Unreviewed > 0 {
+		parts = append(parts, fmt.Sprintf("%d definitions that nobody has reviewed: run weir review", s.Unreviewed))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -58,6 +58,9 @@ variable, so that no secret has to stand on a command line.`,
 			if err := flags.apply(s.config); err != nil {
 				return usage(cmd, err)
 			}
+			if err := env.secured(s); err != nil {
+				return err
+			}
 			words, err := flags.words()
 			if err != nil {
 				return err

@@ -46,6 +46,7 @@ type Config struct {
 	Servers     []Server // in the order of the file, disabled ones included; at least one is enabled
 	Policy      string   // path of the policy file, or name of a profile; "" is the built-in policy
 	Domains     []string // the operator's own domains, in lower case
+	Folders     []string // absolute paths of folders of the user's own work
 	Overlays    []string // paths of the operator's overlay files, the first counts most
 	NoCatalogue bool     // whether the catalogue's overlays do not apply
 	Mode        policy.Mode
@@ -62,6 +63,7 @@ type Config struct {
 	Approval    time.Duration // how long a question to a person stays open
 	Startup     time.Duration // how long hosts wait for servers that do not answer their handshake
 	MaxMessage  int           // bytes of one message
+	Limits      Limits        // of what hosts, servers and agent sessions take together
 	Pins        Pins          // how definitions of tools are pinned
 	Words       Words         // which annotations are written, and what labels of organisations mean
 	Warnings    []Problem     // what is not wrong, but deserves a look
@@ -90,6 +92,15 @@ type Pins struct {
 	File   string // path of weir.lock; "" for a place in Weir's state directory
 	Review bool   // a tool that was never seen before has to be accepted too
 	Off    bool   // nothing is pinned
+}
+
+// Limits bound what hosts, servers and agent sessions take together. A zero member is the default of the gateway.
+type Limits struct {
+	InFlight    int // bytes of messages over HTTP
+	Connections int // over HTTP
+	Sessions    int // over HTTP, in the older revisions
+	Processes   int // of servers
+	Traces      int // bytes remembered of agent sessions
 }
 
 // Words is which dialects of annotations are written, by their ids, and what labels of organisations mean. A nil list is the

@@ -40,13 +40,14 @@ http:
   tls: {cert: cert.pem, key: /etc/ssl/key.pem}
   hosts: [weir.example]
   origins: ["https://app.example:8443"]
+  share: true
 console: localhost:7777
 notify:
   desktop: true
   webhook: {url: "https://hooks.example/${TENANT}", secret: "${HOOK}", answers: true, timeout: 3s}
 approval: {timeout: 90s}
 pins: {file: locks/weir.lock, mode: review}
-limits: {message: 1MiB, startup: 2s}
+limits: {message: 1MiB, startup: 2s, in_flight: 100MiB, traces: 32MiB, connections: 100, sessions: 10, processes: 5}
 servers:
   mail:
     command: ./bin/mail
@@ -85,7 +86,7 @@ servers:
 overlays: [rules/own.yaml, /etc/shared.yaml]
 catalogue: false
 durability: strict
-retention: {sessions: 30d, labels: forever, events: 365d, content: 7d}
+retention: {sessions: 30d, labels: forever, events: 365d, content: 7d, size: 2GiB}
 capture:
   content: encrypted
   recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]
@@ -111,7 +112,7 @@ annotations:
 	}
 	const day = 24 * time.Hour
 	want := &config.Config{
-		Durability: config.Strict, Retention: config.Retention{Sessions: 30 * day, Events: 365 * day, Content: 7 * day},
+		Durability: config.Strict, Retention: config.Retention{Sessions: 30 * day, Events: 365 * day, Content: 7 * day, Size: 2 << 30},
 		Capture: config.Capture{
 			Content: true, Recipients: []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"},
 			Fields: map[string][]string{"mail/send": {"/arguments/to", "/result/structuredContent/id"}, "*": {"/arguments/path"}},
@@ -127,12 +128,12 @@ annotations:
 			URL: "https://hooks.example/acme", Secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", Answers: true, Timeout: 3 * time.Second,
 			Key: []byte("0123456789abcdef0123456789abcdef"),
 		}},
-		Approval: 90 * time.Second, Startup: 2 * time.Second, MaxMessage: 1 << 20, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
+		Approval: 90 * time.Second, Startup: 2 * time.Second, MaxMessage: 1 << 20, Limits: config.Limits{InFlight: 100 << 20, Traces: 32 << 20, Connections: 100, Sessions: 10, Processes: 5}, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
 		Words: config.Words{ToHosts: []string{"mcp", "sep-1913", "trust-annotations"}, ToServers: []string{}, Labels: annotation.Meanings{
 			"com.example/label": {"confidential": {"pii", "regulated:GDPR"}, "true": {"credentials"}, "public": {}}}},
 		HTTP: config.Listener{
 			Token: "0123456789abcdef", Cert: "/etc/weir/cert.pem", Key: "/etc/ssl/key.pem",
-			Hosts: []string{"weir.example"}, Origins: []string{"https://app.example:8443"},
+			Hosts: []string{"weir.example"}, Origins: []string{"https://app.example:8443"}, Share: true,
 		},
 		Servers: []config.Server{{
 			Name: "mail", Command: "/etc/weir/bin/mail", Args: []string{"--port", "80", "8080", "${PLAIN}", "cost: 5$"},
@@ -168,7 +169,7 @@ func TestDefaults(t *testing.T) {
 		Servers: []config.Server{{Name: "a", Command: "a", Transport: config.Stdio}},
 		Policy:  filepath.Join("conf", "p.yaml"), Record: config.NoRecord,
 		Approval: 5 * time.Minute, Startup: 10 * time.Second, MaxMessage: 64 << 20, Pins: config.Pins{File: filepath.Join("conf", "weir.lock")},
-		Retention:   config.Retention{Sessions: 90 * 24 * time.Hour, Labels: 90 * 24 * time.Hour, Content: 30 * 24 * time.Hour},
+		Retention:   config.Retention{Sessions: 90 * 24 * time.Hour, Labels: 90 * 24 * time.Hour, Content: 30 * 24 * time.Hour, Events: 396 * 24 * time.Hour, Size: 20 << 30},
 		Checkpoints: config.Checkpoints{Every: time.Minute},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -33,7 +33,7 @@ func NewDraft(file string) *Draft {
 		File: file,
 		Config: Config{
 			Approval: DefaultApproval, Startup: DefaultStartup, MaxMessage: DefaultMaxMessage, Checkpoints: Checkpoints{Every: DefaultPublish},
-			Retention: Retention{Sessions: DefaultKeepSessions, Labels: DefaultKeepLabels, Content: DefaultKeepContent},
+			Retention: Retention{Sessions: DefaultKeepSessions, Labels: DefaultKeepLabels, Content: DefaultKeepContent, Events: DefaultKeepEvents, Size: DefaultStoreSize},
 		},
 		places: map[string]Place{},
 	}
@@ -103,6 +103,7 @@ func (d *Draft) Finish(opts Options) (*Config, error) {
 	if c.Record != NoRecord {
 		c.Record = resolve(dir, c.Record)
 	}
+	checkFolders(d, opts, dir)
 	checkStore(d, opts, dir)
 	checkPublications(d, opts, dir)
 	warnRelaxed(d)
@@ -162,6 +163,31 @@ func (d *Draft) checkOverlays(opts Options, dir string) {
 			d.Fault(d.Place(Pointer("servers", s.Name, "catalogue")), hint, "server %.80q: the catalogue has no entry %.80q", s.Name, s.Catalogue)
 		}
 	}
+}
+
+// checkFolders resolves the folders of the user's own work. A folder around everything would make every file the user's own.
+func checkFolders(d *Draft, opts Options, dir string) {
+	for i, f := range d.Config.Folders {
+		at := d.Place(Pointer("folders", strconv.Itoa(i)))
+		if rest, ok := strings.CutPrefix(f, "~"); ok && (rest == "" || rest[0] == '/') {
+			home, _ := lookUp(opts.Lookup, "HOME")
+			if home == "" {
+				d.Fault(at, "write its absolute path", "folders: HOME is not set, so %.80q cannot be found", f)
+			}
+			f = home + rest
+		}
+		if f = filepath.Clean(resolve(dir, f)); filepath.Dir(f) == f {
+			d.Fault(at, "name the folders of your own work", "folders: %.80q is all of the disk", f)
+		}
+		d.Config.Folders[i] = f
+	}
+}
+
+func lookUp(lookup func(string) (string, bool), name string) (string, bool) {
+	if lookup == nil {
+		return "", false
+	}
+	return lookup(name)
 }
 
 // resolve makes a path that a file names relative to dir.

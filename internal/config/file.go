@@ -36,6 +36,7 @@ func (r reader) file(root ast.Node) {
 		"overlays":    r.texts(&c.Overlays),
 		"catalogue":   func(m member) { on := true; r.boolean(&on)(m); c.NoCatalogue = !on },
 		"domains":     r.domains,
+		"folders":     r.texts(&c.Folders),
 		"mode":        r.mode,
 		"record":      r.text(&c.Record),
 		"store":       r.text(&c.Store),
@@ -43,13 +44,14 @@ func (r reader) file(root ast.Node) {
 		"retention":   r.retention,
 		"capture":     r.capture,
 		"checkpoints": r.checkpoints,
+		"audit":       func(m member) { r.object(m, fields{"signer": r.signer}) },
 		"listen":      r.listen,
 		"http":        r.http,
 		"console":     r.console,
 		"notify":      r.notify,
 		"approval":    func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
 		"annotations": r.annotations,
-		"limits":      func(m member) { r.object(m, fields{"message": r.size, "startup": r.duration(&c.Startup)}) },
+		"limits":      r.limits,
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.pinMode}) },
 	})
 	if _, ok := root.(*ast.MappingNode); !ok {
@@ -294,22 +296,76 @@ func (r reader) duration(p *time.Duration) func(member) {
 
 var size = regexp.MustCompile(`^([0-9]{1,10}) ?(B|KiB|MiB|GiB)$`)
 
-// size reads limits.message.
-func (r reader) size(m member) {
-	s, ok := r.scalar(m, "a size with its unit, 64MiB")
-	if !ok {
-		return
+// limits reads what bounds the process. A message has to fit into what may be in flight.
+func (r reader) limits(m member) {
+	c := &r.d.Config
+	l := &c.Limits
+	r.object(m, fields{
+		"startup": r.duration(&c.Startup), "message": r.size(&c.MaxMessage, minMaxMessage, maxMaxMessage),
+		"in_flight": r.size(&l.InFlight, 1<<20, 64<<30), "traces": r.size(&l.Traces, 1<<20, 64<<30),
+		"connections": r.count(&l.Connections), "sessions": r.count(&l.Sessions), "processes": r.count(&l.Processes),
+	})
+	if least := 2 * c.MaxMessage; l.InFlight > 0 && l.InFlight < least {
+		r.d.Fault(m.at, "set it to twice limits.message, "+sizeText(uint64(least))+", or more", "%s: in_flight is too small for one message", m.name)
 	}
-	match := size.FindStringSubmatch(s)
-	if match == nil {
-		r.d.Fault(m.at, "write a size in B, KiB, MiB or GiB, like 64MiB", "%s: bad size %.40q", m.name, s)
-		return
+}
+
+// size reads a number of bytes.
+func (r reader) size(p *int, least, most uint64) func(member) {
+	return r.bytes(func(n uint64) { *p = int(n) }, least, most)
+}
+
+// bytes reads a number of bytes that set takes.
+func (r reader) bytes(set func(uint64), least, most uint64) func(member) {
+	return func(m member) {
+		s, ok := r.scalar(m, "a size with its unit, 64MiB")
+		if !ok {
+			return
+		}
+		match := size.FindStringSubmatch(s)
+		if match == nil {
+			r.d.Fault(m.at, "write a size in B, KiB, MiB or GiB, like 64MiB", "%s: bad size %.40q", m.name, s)
+			return
+		}
+		n, _ := strconv.ParseUint(match[1], 10, 64) // at most 10 digits: the shift cannot overflow
+		n <<= units[match[2]]
+		if n < least || n > most {
+			r.d.Fault(m.at, "use "+sizeText(least)+" to "+sizeText(most), "%s: %s is out of range", m.name, s)
+			return
+		}
+		set(n)
 	}
-	n, _ := strconv.ParseUint(match[1], 10, 64) // at most 10 digits: the shift cannot overflow
-	n <<= map[string]uint{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[match[2]]
-	if n < minMaxMessage || n > maxMaxMessage {
-		r.d.Fault(m.at, "use 64KiB to 1GiB", "%s: %s is out of range", m.name, s)
-		return
+}
+
+// units are the powers of two of the units of sizes.
+var units = map[string]uint{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}
+
+// sizeText writes a size in the largest unit in which it is whole.
+func sizeText(n uint64) string {
+	for _, unit := range []string{"GiB", "MiB", "KiB"} {
+		if n%(1<<units[unit]) == 0 {
+			return strconv.FormatUint(n>>units[unit], 10) + unit
+		}
 	}
-	r.d.Config.MaxMessage = int(n)
+	return strconv.FormatUint(n, 10) + "B"
+}
+
+// maxCount is more than any of the things that are counted here can be.
+const maxCount = 1_000_000
+
+// count reads a number of things.
+func (r reader) count(p *int) func(member) {
+	return func(m member) {
+		n, ok := m.value.(*ast.IntegerNode)
+		if !ok {
+			r.wrong(m, "a whole number")
+			return
+		}
+		v, err := strconv.Atoi(n.GetToken().Value)
+		if err != nil || v < 1 || v > maxCount {
+			r.d.Fault(m.at, "use 1 to "+strconv.Itoa(maxCount), "%s: %.20s is out of range", m.name, n.GetToken().Value)
+			return
+		}
+		*p = v
+	}
 }

@@ -22,14 +22,17 @@ const (
 	DefaultKeepSessions = 90 * 24 * time.Hour
 	DefaultKeepLabels   = 90 * 24 * time.Hour
 	DefaultKeepContent  = 30 * 24 * time.Hour
+	DefaultKeepEvents   = 396 * 24 * time.Hour // 13 months
+	DefaultStoreSize    = 20 << 30             // bytes
 )
 
-// Retention is how long things are kept. Zero is forever, which is the default of Events alone.
+// Retention is how long things are kept. Zero is forever.
 type Retention struct {
 	Sessions time.Duration // since they were last heard of
 	Labels   time.Duration // of resources, since they were last written
 	Events   time.Duration
 	Content  time.Duration // what was captured
+	Size     int64         // bytes of an SQLite store, beyond which the oldest events go
 }
 
 // durability reads when events have to be on disk.
@@ -62,6 +65,7 @@ func (r reader) retention(m member) {
 	keep := &r.d.Config.Retention
 	r.object(m, fields{
 		"sessions": r.days(&keep.Sessions), "labels": r.days(&keep.Labels), "events": r.days(&keep.Events), "content": r.days(&keep.Content),
+		"size": r.bytes(func(n uint64) { keep.Size = int64(n) }, 1<<20, 1<<40),
 	})
 }
 

@@ -16,6 +16,7 @@ type Listener struct {
 	Key     string   // path of a PEM file with its key
 	Hosts   []string // names in the Host header, beside loopback names; empty off loopback: any
 	Origins []string // web origins whose pages may connect; empty: none
+	Share   bool     // whether HTTP sessions of one principal may share connections to servers
 }
 
 // http reads the section of that name.
@@ -26,6 +27,7 @@ func (r reader) http(m member) {
 		"tls":     func(m member) { r.object(m, fields{"cert": r.text(&h.Cert), "key": r.text(&h.Key)}) },
 		"hosts":   r.texts(&h.Hosts),
 		"origins": r.texts(&h.Origins),
+		"share":   r.boolean(&h.Share),
 	})
 }
 

@@ -14,8 +14,9 @@ import (
 // DefaultPublish is how often checkpoints are published.
 const DefaultPublish = time.Minute
 
-// Checkpoints is where signed checkpoints of the log go. The zero Checkpoints go nowhere.
+// Checkpoints is who signs checkpoints of the log, and where they go. The zero Checkpoints go nowhere.
 type Checkpoints struct {
+	Signer  Signer
 	Every   time.Duration
 	Publish []Publication
 }

@@ -9,7 +9,7 @@ import (
 
 // answer, end, declassify and accept do what a person has decided, and go back to where that shows.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
-	c.done(w, r, "/approvals", c.opts.Actor.Answer(r.Context(), r.PostFormValue("id"), r.PostFormValue("choice")))
+	c.done(w, r, "/approvals", c.opts.Actor.Answer(r.Context(), r.PostFormValue("id"), r.PostFormValue("choice"), r.PostFormValue("code")))
 }
 
 func (c *Console) end(w http.ResponseWriter, r *http.Request) {
@@ -24,7 +24,13 @@ func (c *Console) declassify(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) accept(w http.ResponseWriter, r *http.Request) {
-	c.done(w, r, "/pins", c.opts.Actor.Accept(r.Context(), r.PostFormValue("id")))
+	var err error
+	for _, id := range r.PostForm["id"] { // one, or all that a server has on the page
+		if err = c.opts.Actor.Accept(r.Context(), id); err != nil {
+			break
+		}
+	}
+	c.done(w, r, "/pins", err)
 }
 
 // sessionOf returns the key of the session that a form is about. Forms hold it escaped, because it may hold anything.

@@ -198,11 +198,11 @@ func TestBrowserFollows(t *testing.T) {
 	b := open(t, "")
 	s := serve(t, story())
 	b.run(t, chromedp.Navigate(s.console.LoginLink()), chromedp.WaitVisible("#s-open"))
-	if err := s.Answer(b, "A", "deny"); err != nil {
+	if err := s.Answer(b, "A", "deny", ""); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * time.Second) // the first news only tell where things stand
-	if err := s.Answer(b, "B", "deny"); err != nil {
+	if err := s.Answer(b, "B", "deny", ""); err != nil {
 		t.Fatal(err)
 	}
 	b.run(t, chromedp.Poll(`document.querySelector("nav .count")?.textContent.startsWith("2")`, nil))

@@ -11,7 +11,8 @@
 //
 // What it promises:
 //
-//   - Nothing but the page with the style and the script is answered without the cookie of a login. A login link works once.
+//   - Nothing but the page with the style and the script is answered without the cookie of a login. A login link works once,
+//     and expires after 15 minutes if it is not used.
 //   - Requests with another Host than the console's own are refused, so that no name that is made to resolve here gets in.
 //   - What changes something is a POST from the console's own pages: http.CrossOriginProtection, and a token in each form.
 //   - Pages load nothing from elsewhere, hold no inline script or style, and their Content-Security-Policy says so. All of
@@ -52,6 +53,7 @@ type Console struct {
 
 	mu     sync.Mutex
 	once   string               // the token of the login link; "" once it was used
+	until  time.Time            // when that expires
 	logins map[string]time.Time // cookies and when they end
 }
 
@@ -70,6 +72,7 @@ func New(opts Options) (*Console, error) {
 		opts.Now = time.Now
 	}
 	c := &Console{opts: opts, secret: make([]byte, 32), once: rand.Text(), logins: map[string]time.Time{}}
+	c.until = opts.Now().Add(linkLife)
 	rand.Read(c.secret)
 	pages, err := template.New("").Funcs(template.FuncMap{
 		"show":   func(s string) string { return plain.Text(s, 200) },

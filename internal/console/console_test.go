@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -107,6 +108,32 @@ func (s *site) paths() []string {
 		}
 	}
 	return out
+}
+
+// A link that lay in a log for a quarter of an hour logs nobody in.
+func TestLoginLinkExpires(t *testing.T) {
+	now := time.Now()
+	opts := story().options("127.0.0.1:1")
+	opts.Now = func() time.Time { return now }
+	c, err := console.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := c.LoginLink()
+	use := func() int {
+		req := httptest.NewRequest(http.MethodGet, link, nil)
+		w := httptest.NewRecorder()
+		c.Handler().ServeHTTP(w, req)
+		return w.Code
+	}
+	now = now.Add(15 * time.Minute)
+	if got := use(); got != http.StatusForbidden || c.LoginLink() != "" {
+		t.Errorf("after 15 minutes: %d, link %q", got, c.LoginLink())
+	}
+	now = now.Add(-time.Second)
+	if got := use(); got != http.StatusSeeOther {
+		t.Errorf("just in time: %d", got)
+	}
 }
 
 func TestPagesNeedALogin(t *testing.T) {

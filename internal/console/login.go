@@ -14,19 +14,23 @@ import (
 )
 
 const (
+	linkLife  = 15 * time.Minute // of a login link that is not used
 	loginLife = 12 * time.Hour
 	maxLogins = 100
 )
 
-// LoginLink returns the address that logs a browser in, once. After it was used it is "".
+// LoginLink returns the address that logs a browser in, once, within 15 minutes of New. After that, and once it was used, it is "".
 func (c *Console) LoginLink() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.once == "" {
+	if !c.linked() {
 		return ""
 	}
 	return "http://" + c.opts.Address + "/login?once=" + url.QueryEscape(c.once)
 }
+
+// linked reports whether the login link works. The lock must be held.
+func (c *Console) linked() bool { return c.once != "" && c.opts.Now().Before(c.until) }
 
 // cookieName tells consoles on one machine apart: cookies know no ports.
 func (c *Console) cookieName() string {
@@ -38,7 +42,7 @@ func (c *Console) cookieName() string {
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	given := r.URL.Query().Get("once")
 	c.mu.Lock()
-	ok := c.once != "" && subtle.ConstantTimeCompare([]byte(given), []byte(c.once)) == 1
+	ok := c.linked() && subtle.ConstantTimeCompare([]byte(given), []byte(c.once)) == 1
 	cookie := rand.Text()
 	if ok {
 		c.once = ""

@@ -70,6 +70,35 @@ func (p *Pin) size() (n int) {
 	return n
 }
 
+// A pinGroup is the pins of one server on a page.
+type pinGroup struct {
+	Server string
+	Pins   []Pin
+	All    []string // ids of those that are shown, if there are several
+}
+
+// Groups returns the pins by server, in their order.
+func (f PinFile) Groups() (all []*pinGroup) {
+	for _, p := range f.Pins {
+		i := slices.IndexFunc(all, func(g *pinGroup) bool { return g.Server == p.Server })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &pinGroup{Server: p.Server})
+		}
+		g := all[i]
+		g.Pins = append(g.Pins, p)
+		if !p.TooLarge {
+			g.All = append(g.All, p.ID)
+		}
+	}
+	for _, g := range all {
+		if len(g.Pins) < 2 {
+			g.All = nil
+		}
+	}
+	return all
+}
+
 func (c *Console) pins(w http.ResponseWriter, r *http.Request) {
 	all, err := c.opts.Fleet.Pins(r.Context())
 	for _, file := range all {

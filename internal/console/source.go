@@ -45,8 +45,8 @@ type Fleet interface {
 
 // An Actor does what a person decides. Its errors are shown to the person.
 type Actor interface {
-	// Answer answers a question: with "once", "session", "deny" or "end".
-	Answer(ctx context.Context, id, choice string) error
+	// Answer answers a question: with "once", "session", "deny" or "end", and the code at the end of its listing if it has one.
+	Answer(ctx context.Context, id, choice, code string) error
 
 	// End has an agent session do nothing more.
 	End(ctx context.Context, key, why string) error
@@ -97,6 +97,8 @@ type Question struct {
 	Expires     time.Time
 	Lead        string   // what would happen
 	Lines       []string // all else that there is to know, in this order
+	Unseen      bool     // whether a yes needs the code at the end of the listing
+	Listing     []string // everything that the lines leave out; nil if nothing, or too much
 	MaySession  bool     // whether it may be accepted for the session and the destination
 }
 
@@ -150,12 +152,14 @@ type PinFile struct {
 	Pins          []Pin
 }
 
-// A Pin is a tool, or a server's instructions, that is not as it was accepted.
+// A Pin is a definition of a server that nobody has reviewed: a tool, its instructions, or any other.
 type Pin struct {
 	ID           string // stands for exactly this difference
 	Server, Tool string // "" for the instructions
 	New          bool   // it never was accepted
-	TooLarge     bool   // it cannot be shown here
+	Seen         bool   // hosts see it all the same
+	Findings     []string
+	TooLarge     bool // it cannot be shown here
 	Changes      []Change
 }
 

@@ -114,7 +114,7 @@ func (f *fake) done() []string {
 	return slices.Clone(f.did)
 }
 
-func (f *fake) Answer(_ context.Context, id, choice string) error {
+func (f *fake) Answer(_ context.Context, id, choice, _ string) error {
 	f.mu.Lock()
 	before := len(f.questions)
 	f.questions = slices.DeleteFunc(f.questions, func(q console.Question) bool { return q.ID == id })

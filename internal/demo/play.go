@@ -13,6 +13,9 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
+// userMessage is the member by which a host tells Weir what the user wrote.
+const userMessage = "dev.weir/user-message"
+
 // play lets an agent do the task of the scenario in a world and writes down each call.
 func (s *stage) play(ctx context.Context, w *World, telling *Telling) (err error) {
 	way, err := s.connect(ctx, w)
@@ -24,6 +27,7 @@ func (s *stage) play(ctx context.Context, w *World, telling *Telling) (err error
 	}
 	a, err := agent.Connect(ctx, way.Transports, agent.Options{
 		Protocol: s.opts.Protocol, Person: person(s.scenario.Wishes),
+		Meta: mcp.Meta{userMessage: s.scenario.Task},
 	})
 	if err != nil {
 		if way.Log != nil {

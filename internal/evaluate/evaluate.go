@@ -80,7 +80,9 @@ var modes = []Mode{{false, false}, {true, false}, {false, true}, {true, true}}
 
 // runSuite replays one suite in one mode.
 func runSuite(ctx context.Context, s *Suite, m Mode, mark string, opts Options) (row *Row, err error) {
-	w, err := newWorld(ctx, s, opts)
+	w, err := newWorld(ctx, s, opts, func(server string) described {
+		return described{overlay: opts.Overlays.For(overlay.Server{Name: server})}
+	})
 	if err != nil {
 		return nil, err
 	}

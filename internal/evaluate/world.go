@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -33,8 +34,14 @@ type world struct {
 	asked   []string // rules of the questions since it was last emptied
 }
 
-// newWorld starts a world.
-func newWorld(ctx context.Context, s *Suite, opts Options) (*world, error) {
+// A described server is how far it is trusted, and what an overlay states of it.
+type described struct {
+	trust   contract.Trust
+	overlay *overlay.Overlay
+}
+
+// newWorld starts a world with the servers of a suite.
+func newWorld(ctx context.Context, s *Suite, opts Options, about func(server string) described) (*world, error) {
 	w := &world{}
 	var servers []gateway.Server
 	for _, name := range sorted(s.Servers) {
@@ -43,7 +50,7 @@ func newWorld(ctx context.Context, s *Suite, opts Options) (*world, error) {
 			return nil, errors.Join(err, w.Close())
 		}
 		servers = append(servers, gateway.Server{
-			Name: name, Spec: upstream.Spec{Name: name, URL: url}, Overlay: opts.Overlays.For(overlay.Server{Name: name, URL: url}),
+			Name: name, Spec: upstream.Spec{Name: name, URL: url}, Trust: about(name).trust, Overlay: about(name).overlay,
 		})
 	}
 	g, err := gateway.New(gateway.Options{

@@ -1,10 +1,11 @@
 package expression
 
 import (
-	"net/netip"
 	"net/url"
 	"path"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/address"
 )
 
 // PathUnder is path.under: whether p is the directory dir or inside it, by its text alone. Dots are resolved first, so no ..
@@ -55,28 +56,20 @@ func PathExt(p string) string {
 
 // parseURL reads an absolute URL that every reader takes alike: nothing that some would trim, fold or turn into a slash.
 func parseURL(s string) (*url.URL, bool) {
-	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
+	if address.URL(s) == "" {
 		return nil, false
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme == "" || u.Host == "" || u.Opaque != "" {
-		return nil, false
-	}
-	host := u.Hostname()
-	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r > 0x7e || r == '%' }) {
-		return nil, false
-	}
-	return u, true
+	return u, err == nil && u.Scheme != "" && u.Host != "" && u.Opaque == ""
 }
 
-// URLHost is url.host: the host of an absolute URL without its port, in lower case and without a closing dot; "" if there is
-// none or if two readers of the URL could see different ones.
+// URLHost is url.host: the host of an absolute URL without its port, in the one form that all its spellings have (a name in lower case
+// and without a closing dot, an address in its usual numbers); "" if there is none or if two readers of the URL could see different ones.
 func URLHost(s string) string {
-	u, ok := parseURL(s)
-	if !ok {
+	if _, ok := parseURL(s); !ok {
 		return ""
 	}
-	return normalHost(u.Hostname())
+	return address.URL(s)
 }
 
 // URLScheme is url.scheme: the scheme of an absolute URL in lower case; "" if s is none.
@@ -97,53 +90,20 @@ func URLPath(s string) string {
 	return path.Clean("/" + u.Path)
 }
 
-func normalHost(h string) string { return strings.ToLower(strings.TrimSuffix(h, ".")) }
-
-// HostWithin is host.within: whether host is the domain or below it. An address in numbers is within itself only.
+// HostWithin is host.within: whether host is the domain or below it, in whatever spelling. An address in numbers is within itself only.
 func HostWithin(host, domain string) bool {
-	host, domain = normalHost(host), normalHost(domain)
-	if host == "" || domain == "" || strings.HasPrefix(domain, ".") {
-		return false
-	}
-	if host == domain {
-		return true
-	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return false
-	}
-	return strings.HasSuffix(host, "."+domain) && isName(host)
+	return address.Within(address.Host(host), []string{domain})
 }
 
-// isName reports whether the host is made of labels as domain names have them.
-func isName(host string) bool {
-	for label := range strings.SplitSeq(host, ".") {
-		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
-			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
-		}) {
-			return false
-		}
-	}
-	return true
-}
+// HostInternal is host.internal: whether the host is, or may be by its form, of the user's own machine or network. "" is.
+func HostInternal(host string) bool { return address.Internal(host) }
 
 // EmailDomain is email.domain: the domain of one address, as in ann@example.com or Ann <ann@example.com>, in lower case;
 // "" if there are several addresses, or if two readers could see different ones.
 func EmailDomain(s string) string {
-	s = strings.Trim(s, " \t")
-	if inner, ok := strings.CutSuffix(s, ">"); ok {
-		name, address, found := strings.Cut(inner, "<")
-		if !found || strings.ContainsAny(name, "<>@,;:\"()[]\\\r\n\x00") {
-			return ""
-		}
-		s = address
-	}
-	local, domain, ok := strings.Cut(s, "@")
-	domain = normalHost(domain)
-	// % and ! in the local part are routes to other hosts for some mailers.
-	if !ok || local == "" || !isName(domain) || strings.ContainsFunc(local, func(r rune) bool {
-		return r <= ' ' || r == 0x7f || strings.ContainsRune("<>,;:\"()[]\\%!@", r)
-	}) {
+	r := address.Read(s)
+	if r.Host() == "" || r.Places[0].Kind != address.Mail {
 		return ""
 	}
-	return domain
+	return r.Host()
 }

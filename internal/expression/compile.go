@@ -7,6 +7,8 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/weir-mcp/weir/internal/sqlread"
 )
 
 // Limits of one expression. They keep load time short; no rule for people to read comes near them.
@@ -46,7 +48,7 @@ func New(variables []Variable) (*Compiler, error) {
 		cel.RegexProgramSizeLimit(maxRegexp),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateComprehensionNestingLimit(maxLoops)),
 	}
-	opts = append(opts, helperOptions()...)
+	opts = append(opts, helperOptions(new(sqlread.Reader))...)
 	for i, v := range variables {
 		c.index[v.Name] = i
 		opts = append(opts, cel.Variable(v.Name, v.Type))

@@ -74,7 +74,8 @@ func (s sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 
 // EstimateCallCost returns what a helper function costs, and nil for CEL's own functions: CEL knows.
 func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
-	if !isHelper(function) {
+	h := helperNamed(function)
+	if h == nil {
 		return nil
 	}
 	var all uint64
@@ -86,7 +87,7 @@ func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.A
 		all += min(size, MaxArguments)
 	}
 	return &cost.CallEstimate{
-		CostEstimate: cost.Estimate{Min: 1, Max: 1 + all/bytesPerUnit},
+		CostEstimate: cost.Estimate{Min: 1, Max: 1 + h.units + all/bytesPerUnit},
 		ResultSize:   upTo(all),
 	}
 }
@@ -99,10 +100,11 @@ type actualCost struct{}
 
 // CallCost returns nil for CEL's own functions: CEL knows.
 func (actualCost) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
-	if !isHelper(function) {
+	h := helperNamed(function)
+	if h == nil {
 		return nil
 	}
-	units := uint64(1)
+	units := 1 + h.units
 	for _, a := range args {
 		if s, ok := a.(types.String); ok {
 			units += uint64(len(s)) / bytesPerUnit

@@ -7,6 +7,9 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/weir-mcp/weir/internal/cmdline"
+	"github.com/weir-mcp/weir/internal/sqlread"
 )
 
 // A helper is a function of one or two texts that conditions may call by a name with a dot. It has an answer for every text.
@@ -15,9 +18,13 @@ type helper struct {
 	one  func(string) ref.Val         // nil if it takes two
 	two  func(string, string) ref.Val // nil if it takes one
 	typ  *cel.Type                    // of the answer
+
+	sql   func(r *sqlread.Reader, text, dialect string) bool // nil but for one
+	words []string                                           // what the second text is one of, as a literal; nil: any text
+	units uint64                                             // what a call costs beside what its texts do, in CEL's units
 }
 
-func text(f func(string) string) func(string) ref.Val {
+func answer(f func(string) string) func(string) ref.Val {
 	return func(s string) ref.Val { return types.String(f(s)) }
 }
 
@@ -31,17 +38,21 @@ func truthOfTwo(f func(string, string) bool) func(string, string) ref.Val {
 
 // helpers are all helper functions, by name.
 var helpers = []helper{
-	{name: "email.domain", one: text(EmailDomain), typ: cel.StringType},
+	{name: "email.domain", one: answer(EmailDomain), typ: cel.StringType},
+	{name: "host.internal", one: truth(HostInternal), typ: cel.BoolType},
 	{name: "host.within", two: truthOfTwo(HostWithin), typ: cel.BoolType},
-	{name: "path.ext", one: text(PathExt), typ: cel.StringType},
+	{name: "path.ext", one: answer(PathExt), typ: cel.StringType},
+	{name: "path.noSecrets", one: truth(PathNoSecrets), typ: cel.BoolType},
 	{name: "path.plain", one: truth(PathPlain), typ: cel.BoolType},
 	{name: "path.under", two: truthOfTwo(PathUnder), typ: cel.BoolType},
-	{name: "shell.command", one: text(ShellCommand), typ: cel.StringType},
-	{name: "sql.readOnly", one: truth(SQLReadOnly), typ: cel.BoolType},
-	{name: "sql.verb", one: text(SQLVerb), typ: cel.StringType},
-	{name: "url.host", one: text(URLHost), typ: cel.StringType},
-	{name: "url.path", one: text(URLPath), typ: cel.StringType},
-	{name: "url.scheme", one: text(URLScheme), typ: cel.StringType},
+	{name: "shell.command", one: answer(ShellCommand), typ: cel.StringType},
+	{name: "shell.noSecrets", one: truth(ShellNoSecrets), typ: cel.BoolType},
+	{name: "shell.readOnly", one: truth(cmdline.ReadOnly), typ: cel.BoolType},
+	{name: "sql.noSecrets", sql: (*sqlread.Reader).NoSecrets, typ: cel.BoolType, words: sqlread.Dialects(), units: 10_000},
+	{name: "sql.readOnly", sql: (*sqlread.Reader).ReadOnly, typ: cel.BoolType, words: sqlread.Dialects(), units: 10_000},
+	{name: "url.host", one: answer(URLHost), typ: cel.StringType},
+	{name: "url.path", one: answer(URLPath), typ: cel.StringType},
+	{name: "url.scheme", one: answer(URLScheme), typ: cel.StringType},
 }
 
 func helperNames() []string {
@@ -52,8 +63,12 @@ func helperNames() []string {
 	return names
 }
 
-func isHelper(name string) bool {
-	return slices.ContainsFunc(helpers, func(h helper) bool { return h.name == name })
+// helperNamed returns the helper of a name, and nil if there is none.
+func helperNamed(name string) *helper {
+	if i := slices.IndexFunc(helpers, func(h helper) bool { return h.name == name }); i >= 0 {
+		return &helpers[i]
+	}
+	return nil
 }
 
 // isHelperGroup reports whether the word is what stands before the dot of a helper's name.
@@ -62,9 +77,12 @@ func isHelperGroup(word string) bool {
 }
 
 // helperOptions declares the helpers to CEL.
-func helperOptions() []cel.EnvOption {
+func helperOptions(reader *sqlread.Reader) []cel.EnvOption {
 	options := make([]cel.EnvOption, len(helpers))
 	for i, h := range helpers {
+		if h.sql != nil {
+			h.two = truthOfTwo(func(text, dialect string) bool { return h.sql(reader, text, dialect) })
+		}
 		overload := strings.ReplaceAll(h.name, ".", "_")
 		if h.one != nil {
 			options[i] = cel.Function(h.name, cel.Overload(overload, []*cel.Type{cel.StringType}, h.typ,

@@ -3,6 +3,7 @@ package expression
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -115,8 +116,30 @@ func (n *names) helper(e ast.Expr, call ast.CallExpr) bool {
 	name := target.AsIdent() + "." + call.FunctionName()
 	if !slices.Contains(helperNames(), name) {
 		n.complain(target, spelling.DidYouMean(name, helperNames()), "unknown function %s", name)
+		return true
 	}
+	n.word(target, helperNamed(name), call.Args())
 	return true
+}
+
+// word checks the second argument of a helper that takes one of some words.
+func (n *names) word(at ast.Expr, h *helper, args []ast.Expr) {
+	if h.words == nil {
+		return
+	}
+	words := spelling.OrList(h.words)
+	if len(args) != 2 {
+		n.complain(at, "write "+h.name+"(text, "+strconv.Quote(h.words[0])+"), with one of "+words+"; leave the condition out for anything else",
+			"%s takes a text and a dialect", h.name)
+		return
+	}
+	switch s, ok := literal(args[1]); {
+	case !ok:
+		n.complain(args[1], "write one of "+words+" as a literal", "the dialect of %s is not known at load", h.name)
+	case !slices.Contains(h.words, s):
+		n.complain(args[1], "use "+words+"; a statement in any other dialect may do anything, so leave the condition out",
+			"%s knows no dialect %q", h.name, s)
+	}
 }
 
 // selection checks a fact, or a member of call.arguments or of a loop variable.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -28,7 +30,7 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 	}
 	set, err := f.connected(who)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	switch m.Method {
 	case "server/discover":
@@ -79,11 +81,11 @@ func (f *front) list(ctx context.Context, m *rpc.Message, who *caller, kind cata
 	}
 	set, err := f.connected(who)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	l, err := set.list(ctx, kind, true)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	result := l.Result()
 	if kind.Method == catalog.Tools.Method && who.resolves() {
@@ -92,6 +94,9 @@ func (f *front) list(ctx context.Context, m *rpc.Message, who *caller, kind cata
 	return rpc.Reply(m.ID, forHost(result, who, true))
 }
 
-func internalError(m *rpc.Message, err error) *rpc.Message {
-	return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InternalError, Message: err.Error()})
+// internalError answers a request with an error that is no JSON-RPC error of a server: what of it a host may be shown. The log
+// has all of it.
+func (f *front) internalError(m *rpc.Message, err error) *rpc.Message {
+	f.g.log.Warn("answering with an error", "method", plain.Text(m.Method, maxNotice), "error", err)
+	return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err)))
 }

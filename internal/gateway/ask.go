@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/policy"
@@ -23,6 +24,7 @@ const (
 
 // Members of the form that asks a person, and what may be chosen in it.
 const (
+	codeMember    = "code" // of the listing
 	choiceMember  = "allow"
 	choiceOnce    = "once"
 	choiceSession = "session" // for this agent session and this destination
@@ -39,11 +41,15 @@ func elicitation(p *approve.Pending) (json.RawMessage, error) {
 			"description": "Whether it goes for this call only, or for calls of this tool to the same destination in this session too",
 		}
 	}
-	return json.Marshal(map[string]any{
-		"mode":            "form",
-		"message":         p.Prompt.Text(),
-		"requestedSchema": map[string]any{"type": "object", "properties": properties},
-	})
+	schema := map[string]any{"type": "object", "properties": properties}
+	if p.Prompt.Unseen != "" {
+		properties[codeMember] = map[string]any{
+			"type": "string", "title": "Code",
+			"description": "The code at the end of the full listing: weir approvals " + p.ID + ", or the console",
+		}
+		schema["required"] = []string{codeMember}
+	}
+	return json.Marshal(map[string]any{"mode": "form", "message": p.Prompt.Text(), "requestedSchema": schema})
 }
 
 // ask puts a question to a person: the one at the host, or whoever answers it elsewhere first. It returns nil if the person
@@ -52,12 +58,15 @@ func elicitation(p *approve.Pending) (json.RawMessage, error) {
 // ask, the question stays open, and the call is refused until it was accepted and is made again.
 func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answer) *rpc.Message {
 	refuse := func(message string) *rpc.Message {
+		if q.Hint != "" {
+			message += "; " + q.Hint
+		}
 		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: message})
 	}
 	book := x.f.g.book
 	p, err := book.Open(ctx, q, held)
 	if err != nil {
-		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + err.Error())
+		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + hosterror.Text(err))
 	}
 	x.tellAsked(ctx, q)
 	if !x.who.canElicit() || (!x.who.modern() && x.f.takesNoRequests()) {
@@ -66,7 +75,7 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 	}
 	params, err := elicitation(p)
 	if err != nil {
-		return internalError(x.m, err)
+		return x.f.internalError(x.m, err)
 	}
 	if x.who.modern() {
 		for _, binding := range x.redeemed {
@@ -82,14 +91,14 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 	stop()
 	switch {
 	case err != nil:
-		return refuse(q.Message + "; the answer does not count: " + err.Error())
+		return refuse(q.Message + "; the answer does not count: " + hosterror.Text(err))
 	case !said.Yes():
 		return refuse(notAccepted(said, q.Message))
 	}
 	return nil
 }
 
-var errElsewhere = errors.New("the question was answered elsewhere")
+var errElsewhere = hosterror.New("the question was answered elsewhere")
 
 // askHost asks the person at a host of an older revision, until somebody has answered.
 func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.RawMessage) (approve.Answer, error) {
@@ -105,10 +114,10 @@ func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.
 		}
 	}()
 	answer, err := x.f.request(asking, "elicitation/create", params)
-	said := approve.Cancelled
+	said, code := approve.Cancelled, ""
 	switch {
 	case err == nil && answer.Error == nil:
-		said = answerOf(answer.Result)
+		said, code = answerOf(answer.Result)
 	case err != nil && errors.Is(within.Err(), context.DeadlineExceeded):
 		said = approve.Expired
 	}
@@ -121,7 +130,7 @@ func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.
 		return other, nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = book.Answer(ctx, approve.Reply{ID: p.ID, Principal: p.Principal, Answer: said, Via: "host"})
+	err = book.Answer(ctx, approve.Reply{ID: p.ID, Principal: p.Principal, Answer: said, Code: code, Via: "host"})
 	book.Close(p)
 	if errors.Is(err, approve.ErrNoQuestion) && (!said.Yes() || book.Stands(ctx, p.ID)) {
 		err = nil // no is no, whoever said it first; and yes was said already
@@ -140,7 +149,7 @@ func (x *exchange) inputRequired(p *approve.Pending, params json.RawMessage, uns
 	if unsent {
 		more, err := x.carry()
 		if err != nil {
-			return internalError(x.m, err)
+			return x.f.internalError(x.m, err)
 		}
 		state += more
 	}
@@ -152,13 +161,19 @@ func (x *exchange) inputRequired(p *approve.Pending, params json.RawMessage, uns
 		"requestState": state,
 	})
 	if err != nil {
-		return internalError(x.m, err)
+		return x.f.internalError(x.m, err)
 	}
 	return rpc.Reply(x.m.ID, result)
 }
 
-// answerOf reads what the person did. Anything but a clear accept is no.
-func answerOf(response json.RawMessage) approve.Answer {
+// answerOf reads what the person did, and the code of the listing. Anything but a clear accept is no.
+func answerOf(response json.RawMessage) (said approve.Answer, code string) {
+	raw, _ := rawjson.Get(response, "content", codeMember)
+	code, _ = rawjson.String(raw)
+	return chosen(response), code
+}
+
+func chosen(response json.RawMessage) approve.Answer {
 	raw, _ := rawjson.Get(response, "action")
 	switch action, _ := rawjson.String(raw); action {
 	case "accept":
@@ -200,9 +215,10 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 	}
 	id, carried, _ := strings.Cut(id, ".")
 	response, _ := rawjson.Get(m.Params, "inputResponses", inputID)
-	r, err := f.answered(ctx, id, answerOf(response))
+	said, code := answerOf(response)
+	r, err := f.answered(ctx, approve.Reply{ID: id, Principal: f.host.principal, Answer: said, Code: code, Via: "host"})
 	if err != nil {
-		return nil, m, rpc.Errorf(rpc.InvalidParams, "params.requestState: %v; it may have expired: call again without it", err)
+		return nil, m, rpc.Errorf(rpc.InvalidParams, "params.requestState: %s; it may have expired: call again without it", hosterror.Text(err))
 	}
 	plain := *m
 	plain.Params = rawjson.Delete(rawjson.Delete(m.Params, "requestState"), "inputResponses")
@@ -216,19 +232,22 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 }
 
 // answered closes the question with what the person at the host said.
-func (f *front) answered(ctx context.Context, id string, said approve.Answer) (*resumption, error) {
-	book, principal := f.g.book, f.host.principal
-	p, err := book.Find(ctx, id, principal)
+func (f *front) answered(ctx context.Context, r approve.Reply) (*resumption, error) {
+	book := f.g.book
+	p, err := book.Find(ctx, r.ID, r.Principal)
 	if err != nil {
 		return nil, err
 	}
-	err = book.Answer(ctx, approve.Reply{ID: id, Principal: principal, Answer: said, Via: "host"})
-	if errors.Is(err, approve.ErrNoQuestion) && (!said.Yes() || book.Stands(ctx, id)) {
+	err = book.Answer(ctx, r)
+	if errors.Is(err, approve.ErrUnseen) { // the request stays open, for an answer with its code
+		r.Answer, err = approve.Declined, nil
+	}
+	if errors.Is(err, approve.ErrNoQuestion) && (!r.Answer.Yes() || book.Stands(ctx, r.ID)) {
 		err = nil // no is no, whoever said it first; and yes was said already
 	}
 	if err != nil {
 		return nil, err
 	}
 	book.Close(p)
-	return &resumption{p, said}, nil
+	return &resumption{p, r.Answer}, nil
 }

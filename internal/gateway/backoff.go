@@ -1,9 +1,10 @@
 package gateway
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/hosterror"
 )
 
 // Bounds of the pause after a failed attempt to reach a server. It doubles from one failure to the next.
@@ -34,5 +35,5 @@ func (b *backoff) waiting(now time.Time) error {
 	if b.err == nil || left <= 0 {
 		return nil
 	}
-	return fmt.Errorf("%w; the next call after %v tries again", b.err, left.Round(100*time.Millisecond)+100*time.Millisecond)
+	return hosterror.And(b.err, "; the next call after {} tries again", hosterror.Time(left.Round(100*time.Millisecond)+100*time.Millisecond))
 }

@@ -87,7 +87,7 @@ func helpful(action string) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{RootsV2: &mcp.RootCapabilities{}},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			if r.Params.Message != nameForm.Message {
+			if !strings.HasPrefix(r.Params.Message, "Server \"asker\" asks you, not Weir.") || !strings.HasSuffix(r.Params.Message, "\n> "+nameForm.Message) {
 				return nil, fmt.Errorf("asked %q", r.Params.Message)
 			}
 			if action != "accept" {

@@ -3,10 +3,11 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/budget"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // errLate says that a server has not answered its handshake yet.
-var errLate = errors.New("it has not answered its handshake yet")
+var errLate = hosterror.New("it has not answered its handshake yet")
 
 // A dialling is an attempt to reach a server. It belongs to the link, so it goes on when who wanted it has left.
 type dialling struct {
@@ -43,14 +44,14 @@ func (l *link) connection(ctx context.Context) (*upstream.Conn, error) {
 	case <-d.done:
 		return d.conn, d.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("server %s: %w", l.server.Name, context.Cause(ctx))
+		return nil, hosterror.At(l.server.Name, upstream.Explain(context.Cause(ctx)))
 	}
 }
 
 // begin returns the live connection, the attempt that is being made, or why none is made. The lock must be held.
 func (l *link) begin() (*upstream.Conn, *dialling, error) {
 	if l.closed {
-		return nil, nil, fmt.Errorf("server %s: %w", l.server.Name, errUnserved)
+		return nil, nil, hosterror.At(l.server.Name, errUnserved)
 	}
 	dead := l.conn
 	if dead != nil && dead.Err() == nil {
@@ -70,7 +71,7 @@ func (l *link) begin() (*upstream.Conn, *dialling, error) {
 	tried := l.trying()
 	if err := l.set.g.holds.run(func() { l.dial(d, dead, tried) }); err != nil {
 		tried()
-		return nil, nil, fmt.Errorf("server %s: %w", l.server.Name, err)
+		return nil, nil, hosterror.At(l.server.Name, upstream.Explain(err))
 	}
 	l.dialling = d
 	return nil, d, nil
@@ -83,7 +84,7 @@ func (l *link) dial(d *dialling, dead *upstream.Conn, tried func()) {
 	}
 	conn, err := l.reach()
 	if err != nil {
-		err = fmt.Errorf("server %s: %w", l.server.Name, err)
+		err = hosterror.At(l.server.Name, upstream.Explain(err))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +95,7 @@ func (l *link) dial(d *dialling, dead *upstream.Conn, tried func()) {
 		if conn != nil {
 			conn.Close()
 		}
-		conn, err = nil, fmt.Errorf("server %s: %w", l.server.Name, errUnserved)
+		conn, err = nil, hosterror.At(l.server.Name, errUnserved)
 	case errors.Is(err, upstream.ErrLogin):
 		l.needsLogin(err) // which may happen at any time, so the next attempt need not wait
 	case err != nil:
@@ -136,9 +137,50 @@ func (l *link) reach() (*upstream.Conn, error) {
 	defer time.AfterFunc(g.waits.Load().startup, release).Stop()
 	ctx, cancel := context.WithTimeout(l.life, dialTimeout)
 	defer cancel()
-	return upstream.Dial(ctx, l.server.Spec, l.set.hello, &upstream.Options{
-		Handler: relay{l}, Stderr: g.opts.Stderr, MaxMessage: g.opts.MaxMessage, BaseEnv: g.opts.BaseEnv, Logger: g.log,
+	lease, err := l.roomForProcess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := upstream.Dial(ctx, l.server.Spec, l.set.hello, &upstream.Options{
+		Handler: relay{l}, Stderr: g.opts.Stderr, MaxMessage: int(g.opts.Budget.Message), BaseEnv: g.opts.BaseEnv, Logger: g.log,
 	})
+	if err != nil {
+		lease.Release()
+		return nil, err
+	}
+	if len(l.server.Spec.Command) == 0 {
+		return conn, nil // the lease is empty
+	}
+	l.set.processes.Go(func() {
+		<-conn.Done()
+		_ = conn.Close() // waits for the process; whoever closes the link gets the error
+		lease.Release()
+	})
+	return conn, nil
+}
+
+// yieldWait is how long the processes of an HTTP session that gave way may take to end before another one has to.
+const yieldWait = 3 * time.Second
+
+// roomForProcess takes room for the server's process; the lease of a server that has none is empty. At the limit the HTTP session gives way that was
+// quiet for the longest time; if all are busy, there is no room.
+func (l *link) roomForProcess(ctx context.Context) (*budget.Lease, error) {
+	g, pool := l.set.g, l.set.g.opts.Budget.Processes
+	n := int64(min(len(l.server.Spec.Command), 1))
+	for {
+		lease, ok := pool.Acquire(n)
+		if ok {
+			return lease, nil
+		}
+		if ctx.Err() != nil || !g.http.Yield() {
+			pool.Refused()
+			return nil, hosterror.New("{} processes of servers run already", hosterror.Number(int(pool.Limit())))
+		}
+		pool.Evicted()
+		soon, cancel := context.WithTimeout(ctx, yieldWait)
+		_ = pool.Wait(soon, n)
+		cancel()
+	}
 }
 
 // note records and logs what happened to the connection. The lock must be held.

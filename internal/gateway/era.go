@@ -36,6 +36,46 @@ type caller struct {
 
 func (c *caller) modern() bool { return c.version >= modern }
 
+// Bounds of what servers are told of a client, in bytes.
+const (
+	maxName      = 128
+	maxAbilities = 8 << 10
+)
+
+// introduction returns what servers are told of the client's implementation: its names and version, where they are short.
+func (c *caller) introduction() json.RawMessage {
+	if rawjson.Kind(c.info) != '{' {
+		return nil
+	}
+	short := json.RawMessage("{}")
+	for _, name := range []string{"name", "title", "version"} {
+		text, _ := rawjson.Get(c.info, name)
+		if s, ok := rawjson.String(text); ok && len(s) <= maxName {
+			short, _ = rawjson.Set(short, rawjson.Quote(s), name)
+		}
+	}
+	for _, name := range []string{"name", "version"} { // which servers want
+		if _, ok := rawjson.Get(short, name); !ok {
+			short, _ = rawjson.Set(short, []byte(`""`), name)
+		}
+	}
+	return short
+}
+
+// abilities returns the capabilities of the client that servers are told of: of too many, those that MCP names, without more on them.
+func (c *caller) abilities() json.RawMessage {
+	if len(c.capabilities) <= maxAbilities {
+		return c.capabilities
+	}
+	known := json.RawMessage("{}")
+	for _, name := range []string{"roots", "sampling", "elicitation"} {
+		if _, ok := rawjson.Get(c.capabilities, name); ok {
+			known, _ = rawjson.Set(known, []byte("{}"), name)
+		}
+	}
+	return known
+}
+
 // canElicit reports whether the client can show a form to a person. An elicitation capability without members means form
 // mode (2025-11-25, Elicitation, Capabilities).
 func (c *caller) canElicit() bool {

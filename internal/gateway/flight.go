@@ -3,13 +3,13 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -42,6 +42,10 @@ type flight struct {
 func newFlight(f *front, m *rpc.Message, who *caller) *flight {
 	fl := &flight{takes: who.capabilities, over: make(chan struct{})}
 	fl.board(f, m)
+	if set := f.joined(); set != nil && !who.modern() {
+		fl.level = set.levelOf(f)
+		return fl
+	}
 	fl.level = metaString(m.Params, metaLogLevel)
 	return fl
 }
@@ -88,7 +92,9 @@ func (fl *flight) wait() (done func()) {
 		fl.mu.Unlock()
 		fl.fleet.mu.Lock()
 		defer fl.fleet.mu.Unlock()
-		fl.fleet.lookAfter(fl.patience)
+		if fl.fleet.by[fl.number] == fl {
+			fl.fleet.lookAfter(fl.patience)
+		}
 	}
 }
 
@@ -122,7 +128,7 @@ type flights struct {
 	last int64
 	by   map[int64]*flight
 
-	look  *time.Timer // calls expire; one for all, since there are many flights and few are late
+	look  *time.Timer // calls expire; one for all, since there are many flights and few are late. It runs only while there are flights
 	looks time.Time   // when it does; zero if it does not run
 }
 
@@ -177,7 +183,7 @@ func (fs *flights) expire() {
 		switch left, matters := fl.left(now); {
 		case !matters:
 		case left <= 0:
-			fl.cancel(fmt.Errorf("no answer within %v", fl.patience))
+			fl.cancel(hosterror.New("no answer within {}", hosterror.Time(fl.patience)))
 		default:
 			fs.lookAfter(left)
 		}
@@ -190,6 +196,10 @@ func (fs *flights) land(fl *flight) {
 	defer fs.mu.Unlock()
 	delete(fs.by, fl.number)
 	close(fl.over)
+	if len(fs.by) == 0 && fs.look != nil { // else the timer keeps a connection that has ended until it runs out
+		fs.look.Stop()
+		fs.looks = time.Time{}
+	}
 }
 
 // withToken returns the flight that has the token; nil if there is none.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -39,6 +40,9 @@ type front struct {
 	inFlight map[string]*pending          // by the host's request id
 	asked    map[string]chan *rpc.Message // by our request id
 	lastID   int64
+	reports  map[string][]*link // by the progress token of the server's request that the host is answering
+
+	faults throttle // of the host's messages
 }
 
 // serve runs one host connection: it reads until the host leaves or ctx ends, answers requests concurrently, and returns
@@ -46,7 +50,7 @@ type front struct {
 func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	f := &front{
 		g: g, conn: conn, host: h.named(), crew: newCrew(), slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
-		inFlight: map[string]*pending{}, asked: map[string]chan *rpc.Message{},
+		inFlight: map[string]*pending{}, asked: map[string]chan *rpc.Message{}, reports: map[string][]*link{},
 	}
 	f.offer, _ = conn.(offerer)
 	var end context.CancelFunc
@@ -64,7 +68,11 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	drained.Stop()
 	written.Stop()
 	stop()
-	if f.links != nil && !h.shared {
+	switch {
+	case f.links == nil || h.shared:
+	case f.joined() != nil:
+		err = errors.Join(err, f.leave(f.links))
+	default:
 		err = errors.Join(err, f.links.close())
 	}
 	return err
@@ -79,6 +87,7 @@ func (f *front) read(ctx, work context.Context) error {
 			var bad *rpc.BadMessage
 			switch {
 			case errors.As(err, &bad):
+				f.spoiled(ctx, bad.Err.Error())
 				f.write(ctx, rpc.ReplyError(bad.Err.ID, bad.Err))
 				continue
 			case errors.Is(err, io.EOF), ctx.Err() != nil:
@@ -92,11 +101,14 @@ func (f *front) read(ctx, work context.Context) error {
 
 // take deals with one message of the host.
 func (f *front) take(work context.Context, m *rpc.Message) {
+	if m.Repaired {
+		f.spoiled(work, "half of a surrogate pair, replaced by U+FFFD")
+	}
 	switch {
 	case m.IsResponse():
 		f.deliver(m)
 	case m.IsNotification():
-		f.notified(m)
+		f.notified(work, m)
 	default:
 		f.answerTo(work, m)
 	}
@@ -168,7 +180,7 @@ func (f *front) end(ctx context.Context, p *pending) (wanted bool) {
 }
 
 // errCancelled is why a request ended that its host cancelled. Such a request gets no answer (MCP, Cancellation).
-var errCancelled = errors.New("cancelled by the host")
+var errCancelled = hosterror.New("cancelled by the host")
 
 // respond answers one request. Its id is free again before the answer is out, since the host may use it at once.
 func (f *front) respond(ctx context.Context, p *pending) {
@@ -176,33 +188,6 @@ func (f *front) respond(ctx context.Context, p *pending) {
 	if f.end(ctx, p) {
 		reply.ID = p.m.ID
 		f.write(context.WithoutCancel(ctx), reply)
-	}
-}
-
-// notified takes a notification of the host: a cancellation ends its request; the end of the handshake is between the
-// host and the gateway; everything else goes to every server.
-func (f *front) notified(m *rpc.Message) {
-	switch m.Method {
-	case "notifications/initialized":
-		return
-	case "notifications/cancelled":
-		id, _ := rawjson.Get(m.Params, "requestId")
-		f.mu.Lock()
-		p := f.inFlight[string(id)]
-		f.mu.Unlock()
-		if p != nil {
-			p.cancel(errCancelled)
-		}
-		return
-	}
-	f.mu.Lock()
-	set := f.links
-	f.mu.Unlock()
-	if set == nil || f.host.shared {
-		return
-	}
-	for _, l := range set.all() {
-		l.notify(m)
 	}
 }
 
@@ -278,12 +263,19 @@ func (f *front) shaken(method string) (*caller, *rpc.Error) {
 
 // connected returns the links of the connection, made for the caller if they do not exist yet.
 func (f *front) connected(c *caller) (*links, error) {
-	hello := upstream.Hello{Protocol: c.version, ClientInfo: c.info, Capabilities: c.capabilities}
+	hello := upstream.Hello{Protocol: c.version, ClientInfo: c.introduction(), Capabilities: c.abilities()}
 	if f.host.shared {
 		return f.g.sharedLinks(f.host.principal, hello)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.links == nil && f.mayJoin(hello) {
+		set, err := f.g.join(f, hello)
+		if err != nil {
+			return nil, err
+		}
+		f.links = set
+	}
 	if f.links == nil {
 		f.links = newLinks(f.g, hello, f)
 	}

@@ -8,7 +8,7 @@
 // A front is one host connection: stdio, one session of streamable HTTP in the older revisions, or one request of
 // 2026-07-28. A link is one connection to one server. A front has links of its own, because in the older revisions
 // what a server may ask of a host is agreed for each connection; the requests of 2026-07-28 over HTTP share theirs for each
-// principal.
+// principal, and HTTP sessions of the older revisions may (joint.go).
 //
 // Host and server need not speak the same revision. A server's request to a host of 2026-07-28 is held (held.go) until the
 // host comes back with the answer; a result that requires input is fulfilled by asking a host of an older revision
@@ -37,7 +37,9 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
@@ -78,29 +80,39 @@ func (s Server) same(other Server) bool {
 
 // Options configures a Gateway.
 type Options struct {
-	Servers    []Server          // at least one
-	Policy     *policy.Policy    // nil: policy.Default()
-	Mode       policy.Mode       // zero: enforce
-	Sessions   *session.Sessions // nil: in memory, for this gateway alone
-	Record     record.Recorder   // required; record.Discard() to keep nothing
-	Approvals  store.Approvals   // where questions are kept; nil: in memory, for this gateway alone
-	Approval   time.Duration     // how long a question stays open; zero: approve.DefaultTimeout
-	Asked      Asked             // is told of new questions; nil: nobody is
-	Startup    time.Duration     // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
-	Version    string            // of Weir, told to hosts
-	BaseEnv    []string          // environment of stdio servers, "NAME=value"
-	Stderr     io.Writer         // where stdio servers' standard error goes; nil: nowhere
-	MaxMessage int               // bytes of one message; zero: the default of package rpc
-	Logger     *slog.Logger      // nil: none
-	Pins       Pins              // nil: definitions of tools may change
-	Taints     guard.Taints      // labels of resources that agents wrote to; nil: in memory, for this gateway alone
-	Words      annotation.Words  // what is read of servers and hosts, and written to them
-	TrustText  string            // text that counts as the user's own in every agent session
-	Domains    []string          // the operator's own domains, in lower case
-	Contents   guard.Contents    // what events keep of arguments and answers
+	Servers   []Server          // at least one
+	Policy    *policy.Policy    // nil: policy.Default()
+	Mode      policy.Mode       // zero: enforce
+	Sessions  *session.Sessions // nil: in memory, for this gateway alone
+	Record    record.Recorder   // required; record.Discard() to keep nothing
+	Approvals store.Approvals   // where questions are kept; nil: in memory, for this gateway alone
+	Approval  time.Duration     // how long a question stays open; zero: approve.DefaultTimeout
+	Asked     Asked             // is told of new questions; nil: nobody is
+	Startup   time.Duration     // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
+	Version   string            // of Weir, told to hosts
+	BaseEnv   []string          // environment of stdio servers, "NAME=value"
+	Stderr    io.Writer         // where stdio servers' standard error goes; nil: nowhere
+	Budget    *budget.Budget    // limits of messages, and of what hosts, servers and agent sessions take together; nil: the defaults, for this gateway alone
+	Logger    *slog.Logger      // nil: none
+	Pins      Pins              // nil: definitions may change, and nobody reviews them
+	Taints    guard.Taints      // labels of resources that agents wrote to; nil: in memory, for this gateway alone
+	Words     annotation.Words  // what is read of servers and hosts, and written to them
+	TrustText string            // text that counts as the user's own in every agent session
+	Domains   []string          // the operator's own domains, in lower case
+	Contents  guard.Contents    // what events keep of arguments and answers
+	Files     guard.Files       // of this machine; nil: the text of a path is all that is known
 
-	// Names in the Host header and web origins that may connect over HTTP; see streamable.Options.
-	AllowedHosts, AllowedOrigins []string
+	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
+
+	Web // which HTTP requests are served, and how
+}
+
+// Web is how hosts are served over HTTP.
+type Web struct {
+	AllowedHosts, AllowedOrigins []string // names in the Host header and web origins that may connect; see streamable.Options
+
+	// Share says that no server keeps anything of a session, so that HTTP sessions of one principal may share connections to servers.
+	Share bool
 }
 
 // Asked is told of a new question, and where its answer goes. It must not wait: a call does.
@@ -117,11 +129,16 @@ type Gateway struct {
 	sealer *sealer
 	roster *roster
 
+	schemas schemas
+
+	traces   *budget.Lease // of what the guard remembers
 	dialling chan struct{} // holds a token for each server that is being started
 	waits    atomic.Pointer[waits]
 
 	mu     sync.Mutex
 	shared map[string]*links // by principal, and what its clients take
+	joint  map[string]*links // of HTTP sessions, by all in which they must agree
+	heard  map[string]*heard // by principal
 	closed bool
 }
 
@@ -142,12 +159,17 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Record == nil {
 		return nil, errors.New("a gateway needs a record")
 	}
+	if opts.Budget == nil {
+		opts.Budget = budget.New(budget.Limits{})
+	}
+	traces, _ := opts.Budget.Traces.Acquire(0)
 	book := approve.NewBook(approve.Options{
 		Timeout: opts.Approval, Record: opts.Record, Store: opts.Approvals, Sessions: opts.Sessions, Asked: opts.Asked,
 	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
-		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints, Contents: opts.Contents,
+		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints, Contents: opts.Contents, Files: opts.Files, Review: opts.reviewing(),
+		Memory: traces,
 	})
 	if err != nil {
 		return nil, err
@@ -157,11 +179,11 @@ func New(opts Options) (*Gateway, error) {
 		return nil, err
 	}
 	gw := &Gateway{
-		holds: newHolds(), sealer: sealer, opts: opts, roster: newRoster(opts.Servers), guard: g, book: book,
-		log: opts.Logger, shared: map[string]*links{}, dialling: make(chan struct{}, maxDialling),
+		holds: newHolds(), sealer: sealer, opts: opts, traces: traces, roster: newRoster(opts.Servers), guard: g, book: book,
+		log: opts.Logger, shared: map[string]*links{}, joint: map[string]*links{}, heard: map[string]*heard{}, dialling: make(chan struct{}, maxDialling),
 	}
 	gw.await(opts.Approval, opts.Startup)
-	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: int64(opts.MaxMessage), Logger: opts.Logger,
+	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,
 		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
 	return gw, nil
 }
@@ -198,6 +220,7 @@ func (g *Gateway) Close() error {
 		errs = append(errs, l.close())
 	}
 	g.holds.running.Wait()
+	g.traces.Release()
 	return errors.Join(errs...)
 }
 
@@ -207,15 +230,25 @@ func (g *Gateway) sharedLinks(principal string, hello upstream.Hello) (*links, e
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil, errors.New("the gateway is closed")
+		return nil, hosterror.New("the gateway is closed")
 	}
 	key := principal + " " + taken(hello.Capabilities)
 	l, ok := g.shared[key]
 	if !ok {
 		l = newLinks(g, hello, nil)
+		l.heard = g.heardBy(principal)
 		g.shared[key] = l
 	}
 	return l, nil
+}
+
+// heardBy returns what the clients of a principal that share connections were told: what one of them was, an agent of any may know. The lock must
+// be held.
+func (g *Gateway) heardBy(principal string) *heard {
+	if g.heard[principal] == nil {
+		g.heard[principal] = &heard{}
+	}
+	return g.heard[principal]
 }
 
 // taken names the requests of servers that a client takes, in one of a few dozen ways.

@@ -34,6 +34,14 @@ func TestMain(m *testing.M) {
 		resolving()
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == "mutant" {
+		mutant(os.Args[2])
+		return
+	}
+	if len(os.Args) == 3 && os.Args[1] == "hostile" {
+		hostile(os.Args[2])
+		return
+	}
 	if len(os.Args) == 3 && os.Args[1] == "scripted" {
 		scripted()
 		return

@@ -3,12 +3,16 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 )
 
 // An exchange is one request of an agent on its way through the guard.
@@ -23,6 +27,8 @@ type exchange struct {
 	modernServer bool // whether the server that answered speaks 2026-07-28
 	asking       bool // whether its answer asks for input
 	inquires     bool // whether there are questions in its answer
+	ours         bool // whether the answer is Weir's own: a question that a server of an older revision asks in the middle
+	reached      bool // whether the request went out to its server, as far as Weir knows
 
 	warning  *guard.Refusal // what the agent is told beside the answer; nil if nothing
 	redeemed []string       // acceptances that were used up for what has not happened yet
@@ -48,7 +54,7 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 		return rpc.ReplyError(m.ID, rerr)
 	}
 	if err := x.f.g.holdEnded(ctx, x.route.call); err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	_, answers := rawjson.Get(x.m.Params, "inputResponses")
 	x.route.call.Further = answers || x.state != nil
@@ -98,7 +104,7 @@ func (x *exchange) rounds(ctx context.Context, v guard.Verdict) *rpc.Message {
 func (x *exchange) goOnWith(ctx context.Context, answer *guard.Answer) *rpc.Message {
 	for round := 1; x.mustFulfil(); round++ {
 		if round == maxRounds {
-			return internalError(x.m, fmt.Errorf("server %s still asks for input after %d rounds", x.route.call.Server, maxRounds))
+			return x.f.internalError(x.m, hosterror.At(x.route.call.Server, hosterror.New("it still asks for input after {} rounds", hosterror.Number(maxRounds))))
 		}
 		refusal := x.fulfil(ctx, *answer, round-1)
 		if refusal == nil {
@@ -124,9 +130,9 @@ func (x *exchange) round(ctx context.Context, v guard.Verdict) (*guard.Answer, *
 	answer, err := x.send(ctx, params)
 	x.redeemed = nil
 	if err != nil {
-		return nil, internalError(x.m, err)
+		return nil, x.unanswered(ctx, err)
 	}
-	return x.received(answer)
+	return x.received(ctx, answer)
 }
 
 // cleared returns the params of a request that may go, or what to answer the host.
@@ -137,32 +143,59 @@ func (x *exchange) cleared(ctx context.Context, v guard.Verdict) (json.RawMessag
 	}
 	params, err := x.route.params(v.Params)
 	if err != nil {
-		return nil, internalError(x.m, err)
+		return nil, x.f.internalError(x.m, err)
 	}
 	return params, nil
 }
 
 // received returns what a server has answered, as it concerns the guard.
-func (x *exchange) received(m *rpc.Message) (*guard.Answer, *rpc.Message) {
-	x.look(m)
+func (x *exchange) received(ctx context.Context, m *rpc.Message) (*guard.Answer, *rpc.Message) {
+	x.asking, x.inquires = false, false
+	switch {
+	case x.modernServer || x.ours:
+		x.look(m)
+	case x.who.modern():
+		m = ofOlder(m)
+	}
 	a := &guard.Answer{Result: m.Result, Error: m.Error, Own: !x.asking && !x.inquires}
 	if x.who.modern() && x.modernServer && x.asking {
 		var err error
 		if a.Result, err = x.wrap(a.Result); err != nil {
-			return nil, internalError(x.m, err)
+			return nil, x.unanswered(ctx, err)
 		}
 	}
 	return a, nil
 }
 
+// ofOlder returns an answer of a server of an older revision without the members by which 2026-07-28 asks for input: there they
+// have no meaning, and a host of 2026-07-28 would give them one.
+func ofOlder(m *rpc.Message) *rpc.Message {
+	var found []string
+	rawjson.Select(m.Result, []string{resultType, inputRequests, requestState}, func(name string, _ []byte) bool {
+		found = append(found, name)
+		return true
+	})
+	if len(found) == 0 {
+		return m
+	}
+	plain := *m
+	plain.Inside = nil
+	for _, name := range found {
+		plain.Result = rawjson.Delete(plain.Result, name)
+	}
+	return &plain
+}
+
 // send passes the request to its server, in the server's era.
 func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Message, error) {
+	x.ours = false
 	if x.state != nil && x.state.Kind == stateHeld {
 		name, _ := rawjson.String(x.state.Value)
 		c, ok := x.f.g.holds.take(name)
 		if !ok {
-			return rpc.ReplyError(x.m.ID, rpc.Errorf(rpc.InvalidParams, "%v", errState)), nil
+			return rpc.ReplyError(x.m.ID, rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(errState))), nil
 		}
+		x.reached = true
 		return x.goOn(ctx, c)
 	}
 	l := x.route.link
@@ -170,7 +203,7 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	if err != nil {
 		return nil, err
 	}
-	x.modernServer = conn.Modern()
+	x.modernServer, x.reached = conn.Modern(), true
 	if answer, ok := x.subscribe(ctx, conn); ok {
 		return answer, nil
 	}
@@ -190,6 +223,28 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	return answer, err
 }
 
+// unanswered answers a request for which its server has given no answer that can be used. A request that reached the server
+// raises the agent session as its contract says, whatever came back. Nothing that the server sent is in the answer: that is
+// in the event and in the log.
+func (x *exchange) unanswered(ctx context.Context, err error) *rpc.Message {
+	ctx = context.WithoutCancel(ctx) // the host may have cancelled the request, and the server has it all the same
+	call := x.route.call
+	if x.reached {
+		if raising := x.f.g.guard.Failed(ctx, call); raising != nil {
+			x.f.g.log.Error("raising an agent session by a failed call", "error", raising)
+		}
+	}
+	if x.reached && !errors.Is(err, errCancelled) {
+		e := record.New(record.Upstream, time.Now())
+		e.Session, e.Call, e.Server, e.Method, e.Name = call.Session.Key, call.ID, call.Server, call.Method, call.Name
+		e.Effect, e.Message = "unanswered", fmt.Sprintf("%.1000q", err.Error())
+		if recording := x.f.g.opts.Record.Record(ctx, e); recording != nil {
+			x.f.g.log.Error("recording", "error", recording)
+		}
+	}
+	return x.f.internalError(x.m, err)
+}
+
 // handOn gives the agent an answer, as far as the guard lets it.
 func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
 	return x.handOnAs(ctx, a, x.after(ctx, x.route.call, a))
@@ -206,11 +261,18 @@ func (x *exchange) handOnAs(ctx context.Context, a guard.Answer, o guard.Outcome
 	case o.Answer.Error != nil:
 		return &rpc.Message{ID: x.m.ID, Error: o.Answer.Error}
 	}
-	result := forHost(o.Answer.Result, x.who, x.m.Method == "resources/read" && !needsInput(o.Answer.Result))
+	given := o.Answer.Result
+	if x.inquires {
+		var err error
+		if given, err = x.attributed(given); err != nil {
+			return x.f.internalError(x.m, err)
+		}
+	}
+	result := forHost(given, x.who, x.m.Method == "resources/read" && !needsInput(given))
 	if x.warning != nil {
 		var err error
 		if result, err = guard.WithVerdict(result, *x.warning); err != nil {
-			return internalError(x.m, err)
+			return x.f.internalError(x.m, err)
 		}
 	}
 	return rpc.Reply(x.m.ID, result)
@@ -227,6 +289,7 @@ func needsInput(result json.RawMessage) bool {
 const (
 	resultType    = "resultType"
 	inputRequests = "inputRequests"
+	requestState  = "requestState"
 )
 
 func isInputRequired(kind json.RawMessage) bool {

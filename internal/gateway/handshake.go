@@ -41,11 +41,11 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 		f.mu.Lock()
 		f.era = nil
 		f.mu.Unlock()
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	w, err := set.welcome(ctx)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	w.capabilities = who.offering(w.capabilities)
 	result := json.RawMessage(`{}`)
@@ -65,7 +65,7 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 			continue
 		}
 		if result, err = rawjson.Set(result, member.value, member.name); err != nil {
-			return internalError(m, err)
+			return f.internalError(m, err)
 		}
 	}
 	return rpc.Reply(m.ID, result)
@@ -74,11 +74,11 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 // discover answers server/discover of 2026-07-28.
 func (f *front) discover(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
 	if err := set.connect(ctx); err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	w, err := set.welcome(ctx)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	result := json.RawMessage(`{}`)
 	if w.single != nil && isDiscovery(w.single) {
@@ -87,7 +87,7 @@ func (f *front) discover(ctx context.Context, m *rpc.Message, who *caller, set *
 	w.capabilities = who.offering(w.capabilities)
 	versions, err := json.Marshal(revisions)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	for _, member := range []struct {
 		value json.RawMessage
@@ -102,7 +102,7 @@ func (f *front) discover(ctx context.Context, m *rpc.Message, who *caller, set *
 			continue
 		}
 		if result, err = rawjson.Set(result, member.value, member.path...); err != nil {
-			return internalError(m, err)
+			return f.internalError(m, err)
 		}
 	}
 	return rpc.Reply(m.ID, forHost(result, who, true))

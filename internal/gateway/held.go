@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -74,10 +74,10 @@ type holds struct {
 func newHolds() *holds { return &holds{parked: map[string]*heldCall{}} }
 
 var (
-	errTooManyHolds = errors.New("too many calls wait for their hosts already")
-	errNotBack      = errors.New("the host did not come back with an answer in time")
-	errRefused      = errors.New("the request may not go on")
-	errClosing      = errors.New("the gateway is closing")
+	errTooManyHolds = hosterror.New("too many calls wait for their hosts already")
+	errNotBack      = hosterror.New("the host did not come back with an answer in time")
+	errRefused      = hosterror.New("the request may not go on")
+	errClosing      = hosterror.New("the gateway is closing")
 )
 
 // run has do done in a goroutine that the gateway waits for when it closes.
@@ -153,11 +153,11 @@ func (l *link) asked(method string) (fl *flight, done func(), err error) {
 		found = idle
 	}
 	if len(found) == 0 {
-		return nil, nil, errors.New("no request is in flight whose client takes this")
+		return nil, nil, hosterror.New("no request is in flight whose client takes this")
 	}
 	for _, other := range found[1:] {
 		if other.call.Session != found[0].call.Session {
-			return nil, nil, errors.New("several agent sessions have requests in flight, and nothing says which this belongs to")
+			return nil, nil, hosterror.New("several agent sessions have requests in flight, and nothing says which this belongs to")
 		}
 	}
 	return found[0], found[0].wait(), nil
@@ -303,5 +303,6 @@ func (x *exchange) question(c *heldCall, a *ask) (*rpc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.ours = true
 	return rpc.Reply(x.m.ID, result), nil
 }

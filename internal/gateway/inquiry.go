@@ -5,14 +5,18 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
 )
 
 // Servers ask as well: of a host of an older revision in requests of their own, of one of 2026-07-28 in results. Both ways
@@ -48,7 +52,7 @@ func (f *front) only() (session.Ref, bool) {
 	return f.host.sessionRef(nil), true
 }
 
-var errWhose = errors.New("several agent sessions could be meant, and nothing says which")
+var errWhose = hosterror.New("several agent sessions could be meant, and nothing says which")
 
 // whose finds what a server's question to a host of an older revision belongs to: the newest call in flight, as long as
 // all of them are of one agent session, else the connection.
@@ -69,6 +73,7 @@ func (l *link) whose(f *front) (*flight, *guard.Call, error) {
 	}
 	return nil, &guard.Call{
 		ID: rand.Text(), Session: ref, Server: l.server.Name, Trust: l.trust(), Effective: contract.Pessimistic(),
+		Context: l.set.shown(),
 	}, nil
 }
 
@@ -87,6 +92,7 @@ func (l *link) inquire(ctx context.Context, f *front, m *rpc.Message) *rpc.Messa
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
+	defer f.reportsTo(l, m.Params)()
 	x := &exchange{f: f, sent: m, m: m, who: who, route: &route{link: l, call: call}}
 	answer, refusal := x.inquire(ctx, m.Method, m.Params)
 	if refusal != nil {
@@ -104,9 +110,16 @@ func (x *exchange) inquire(ctx context.Context, method string, params json.RawMe
 	if params, refusal = x.admitInquiry(ctx, inquiry, nil); refusal != nil {
 		return nil, refusal
 	}
+	if method == guard.Elicitation {
+		named, err := approve.Attribute(x.route.call.Server, params)
+		if err != nil {
+			return nil, x.f.internalError(x.m, err)
+		}
+		params = named
+	}
 	answer, err := x.f.request(ctx, method, params)
 	if err != nil {
-		return nil, internalError(x.m, err)
+		return nil, x.f.internalError(x.m, err)
 	}
 	if answer.Error != nil {
 		return answer, nil
@@ -115,7 +128,7 @@ func (x *exchange) inquire(ctx context.Context, method string, params json.RawMe
 	if refusal != nil {
 		return nil, refusal
 	}
-	return &rpc.Message{Result: v.Params, Rest: answer.Rest}, nil
+	return &rpc.Message{Result: v.Params}, nil
 }
 
 // admitInquiry asks the guard, and if need be a person, whether the host may be asked, and returns the question's params as
@@ -165,6 +178,25 @@ func (x *exchange) screened(ctx context.Context, a guard.Answer, o guard.Outcome
 	return o, nil
 }
 
+// attributed returns a result in which each elicitation names the server that asks (2026-07-28, Multi Round-Trip Requests).
+func (x *exchange) attributed(result json.RawMessage) (json.RawMessage, error) {
+	requests, _ := rawjson.Get(result, inputRequests)
+	for name, request := range rawjson.Members(requests) {
+		asked := guard.ReadInputRequest(request)
+		if asked.Method != guard.Elicitation {
+			continue
+		}
+		params, err := approve.Attribute(x.route.call.Server, asked.Params)
+		if err == nil {
+			result, err = rawjson.Set(result, params, inputRequests, name, "params")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
 // abandon ends the call that a question of its server holds open, if the host is not asked.
 func (x *exchange) abandon(a guard.Answer, refusal *rpc.Message) {
 	raw, _ := rawjson.Get(a.Result, "requestState")
@@ -190,7 +222,7 @@ func (x *exchange) permitAnswers(ctx context.Context) *rpc.Message {
 		}
 		params, err := rawjson.Set(x.m.Params, v.Params, "inputResponses", r.Name)
 		if err != nil {
-			return internalError(x.m, err)
+			return x.f.internalError(x.m, err)
 		}
 		plain := *x.m
 		plain.Params = params
@@ -202,14 +234,35 @@ func (x *exchange) permitAnswers(ctx context.Context) *rpc.Message {
 // before asks the guard whether something may go to the server.
 func (x *exchange) before(ctx context.Context, call *guard.Call) guard.Verdict {
 	if err := x.f.g.holdEnded(ctx, call); err != nil {
-		return guard.Verdict{Rule: guard.RuleInternal, Message: err.Error()}
+		return x.f.g.logged(guard.Denied(err))
 	}
-	return x.f.g.guard.Before(ctx, call)
+	call.Context = x.route.link.set.shown() // a message may have come since the call was routed
+	return x.f.g.logged(x.f.g.guard.Before(ctx, call))
 }
 
 // after asks the guard whether the agent or the host may see what a server says in a call.
 func (x *exchange) after(ctx context.Context, call *guard.Call, a guard.Answer) guard.Outcome {
-	return x.f.g.guard.After(ctx, call, a)
+	o := x.f.g.guard.After(ctx, call, a)
+	if o.Err != nil {
+		x.f.g.log.Log(ctx, severity(o.Err), "deciding on an answer", "error", o.Err)
+	}
+	return o
+}
+
+// logged returns a verdict, and logs the error that it is for.
+func (g *Gateway) logged(v guard.Verdict) guard.Verdict {
+	if v.Err != nil {
+		g.log.Log(context.Background(), severity(v.Err), "deciding on a call", "error", v.Err)
+	}
+	return v
+}
+
+// severity returns how loud an error is: one of a store that is not available has been told of once, and is one for each call.
+func severity(err error) slog.Level {
+	if errors.Is(err, store.ErrUnavailable) {
+		return slog.LevelDebug
+	}
+	return slog.LevelError
 }
 
 // permit asks the guard, and if need be a person, whether something may go to the server. It returns what to answer the

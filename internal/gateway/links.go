@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
@@ -24,10 +24,13 @@ type links struct {
 	g       *Gateway
 	hello   upstream.Hello
 	owner   *front // who gets what servers ask and announce; nil if shared
+	key     string // of a joint set among those of the gateway
 	current atomic.Pointer[[]*link]
+	heard   *heard
 
-	ended      chan struct{} // closed when the set is closed
-	announcing atomic.Bool   // that servers have come
+	ended      chan struct{}  // closed when the set is closed
+	processes  sync.WaitGroup // that have not ended
+	announcing atomic.Bool    // that servers have come
 
 	reading chan struct{}        // holds a token while somebody reads a list that is not in the cache
 	misses  map[string]time.Time // when a list was last read for a name that it did not have; who has the token may use it
@@ -36,13 +39,15 @@ type links struct {
 	lists     map[string]*catalog.List // by list method
 	level     string                   // of log messages, as the host has set it; "" if it has not
 	listeners map[*listener]bool
+	members   map[*front]*member // of a joint set; nil of any other
 }
 
 // A link is the connection to one server. It is dialled when first needed, and again after the server has died.
 type link struct {
-	set     *links
-	server  Server // as it is reached; its trust and timeout are in terms
-	terms   atomic.Pointer[terms]
+	set    *links
+	server Server // as it is reached; its trust and timeout are in terms
+	terms  atomic.Pointer[terms]
+
 	life    context.Context
 	end     context.CancelFunc // of life
 	gone    chan struct{}      // closed when the connection has ended for good
@@ -71,7 +76,7 @@ type link struct {
 }
 
 func newLinks(g *Gateway, hello upstream.Hello, owner *front) *links {
-	set := &links{g: g, hello: hello, owner: owner, lists: map[string]*catalog.List{}, misses: map[string]time.Time{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1), ended: make(chan struct{})}
+	set := &links{g: g, hello: hello, owner: owner, heard: &heard{}, lists: map[string]*catalog.List{}, misses: map[string]time.Time{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1), ended: make(chan struct{})}
 	g.roster.enter(set)
 	return set
 }
@@ -180,10 +185,8 @@ func (set *links) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Sourc
 		}
 		sources[i].Server, sources[i].Trust, sources[i].Words = l.server.Name, l.trust(), set.g.opts.Words
 		sources[i].Overlay = l.overlay()
-		if kind.Method == catalog.Tools.Method {
-			if err := set.g.pin(ctx, &sources[i]); err != nil {
-				return nil, err
-			}
+		if err := set.g.pin(ctx, kind, &sources[i]); err != nil {
+			return nil, err
 		}
 		out = append(out, sources[i])
 	}
@@ -208,13 +211,13 @@ func (set *links) remember(l *link, kind catalog.Kind, pages []json.RawMessage, 
 func (l *link) pages(ctx context.Context, kind catalog.Kind) ([]json.RawMessage, error) {
 	conn := l.opened()
 	if conn == nil {
-		return nil, fmt.Errorf("server %s: %w", l.server.Name, errLate)
+		return nil, hosterror.At(l.server.Name, errLate)
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(l.timeout(), listTimeout))
 	defer cancel()
 	pages, err := conn.List(ctx, kind.Method, capabilityOf(kind.Method))
 	if err != nil {
-		return nil, fmt.Errorf("server %s: %w", l.server.Name, err)
+		return nil, hosterror.At(l.server.Name, upstream.Explain(err))
 	}
 	return pages, nil
 }
@@ -252,7 +255,7 @@ func (l *link) call(ctx context.Context, fl *flight, method string, params json.
 func (l *link) depart(fl *flight, params json.RawMessage, cancel context.CancelCauseFunc) (json.RawMessage, error) {
 	params, ok := l.flights.depart(fl, params, l.timeout(), cancel)
 	if !ok {
-		return nil, fmt.Errorf("server %s: %d requests to it are in flight already", l.server.Name, maxFlights)
+		return nil, hosterror.At(l.server.Name, hosterror.New("{} requests to it are in flight already", hosterror.Number(maxFlights)))
 	}
 	l.meter.begin()
 	return params, nil
@@ -272,7 +275,7 @@ func (l *link) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return fmt.Errorf("server %s: %w", l.server.Name, err)
+	return hosterror.At(l.server.Name, upstream.Explain(err))
 }
 
 // live returns the connection if there is one, and waits for nothing.
@@ -299,5 +302,6 @@ func (set *links) close() error {
 		wg.Go(func() { errs[i] = l.close() })
 	}
 	wg.Wait()
+	set.processes.Wait()
 	return errors.Join(errs...)
 }

@@ -39,11 +39,11 @@ func (f *front) listen(ctx context.Context, m *rpc.Message, set *links) *rpc.Mes
 		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "params.notifications is missing or not an object"))
 	}
 	if err := set.connect(ctx); err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	w, err := set.welcome(ctx)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	l := &listener{front: f, id: m.ID, methods: map[string]bool{}}
 	agreed := l.agree(wanted, w.capabilities)
@@ -57,7 +57,7 @@ func (f *front) listen(ctx context.Context, m *rpc.Message, set *links) *rpc.Mes
 			agreed, err = rawjson.Set(agreed, list, "resourceSubscriptions")
 		}
 		if err != nil {
-			return internalError(m, err)
+			return f.internalError(m, err)
 		}
 	}
 	l.mu.Lock()
@@ -73,7 +73,7 @@ func (f *front) listen(ctx context.Context, m *rpc.Message, set *links) *rpc.Mes
 	}
 	result, err := rawjson.Set([]byte(`{"resultType":"complete"}`), m.ID, "_meta", metaSubscription)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	return rpc.Reply(m.ID, result)
 }
@@ -148,14 +148,12 @@ func (set *links) listening(l *listener) (leave func()) {
 // announce passes on that something has changed: to a host of an older revision as it is, to others if they listen.
 func (set *links) announce(m *rpc.Message) {
 	if set.owner != nil && !set.owner.takesNoRequests() {
-		if _, marked := rawjson.Get(m.Params, "_meta", metaSubscription); marked {
-			m = rpc.NewNotification(m.Method, rawjson.Delete(m.Params, "_meta"))
-		}
-		set.owner.write(context.Background(), m)
+		set.owner.write(context.Background(), unmarked(m))
 		return
 	}
 	raw, _ := rawjson.Get(m.Params, "uri")
 	uri, _ := rawjson.String(raw)
+	set.toMembers(m, uri)
 	var hear []*listener
 	set.mu.Lock()
 	for l := range set.listeners {
@@ -169,6 +167,14 @@ func (set *links) announce(m *rpc.Message) {
 		l.send(m)
 		l.mu.Unlock()
 	}
+}
+
+// unmarked returns an announcement as the older revisions have it.
+func unmarked(m *rpc.Message) *rpc.Message {
+	if _, marked := rawjson.Get(m.Params, "_meta", metaSubscription); marked {
+		return rpc.NewNotification(m.Method, rawjson.Delete(m.Params, "_meta"))
+	}
+	return m
 }
 
 // watches reports whether a listener wants to know of changes to a resource, or to one that contains it.

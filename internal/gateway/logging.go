@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -39,9 +40,13 @@ func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *
 	if !slices.Contains(levels, level) {
 		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "params.level is not a log level"})
 	}
+	if one := set.member(f); one != nil {
+		return f.setMemberLevel(ctx, m, set, one, level)
+	}
 	set.mu.Lock()
 	set.level = level
 	set.mu.Unlock()
+	params := json.RawMessage(`{"level":` + string(rawjson.Quote(level)) + `}`) // nothing else: no server is asked about here
 	all := set.all()
 	for _, l := range all {
 		conn := l.open()
@@ -51,12 +56,12 @@ func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *
 		if conn != nil && !logs(conn) {
 			continue // what the host sets is the level of Weir's own messages
 		}
-		answer, err := l.call(ctx, newFlight(f, m, who), m.Method, m.Params)
+		answer, err := l.call(ctx, newFlight(f, m, who), m.Method, params)
 		switch {
 		case err != nil:
 			f.g.log.Warn("passing on "+m.Method, "error", err)
 		case answer.Error != nil && len(all) == 1:
-			return answer
+			return f.internalError(m, hosterror.At(l.server.Name, upstream.Explain(answer.Failure())))
 		}
 	}
 	return rpc.Reply(m.ID, json.RawMessage(`{}`))
@@ -100,10 +105,13 @@ func (l *link) raiseLevel(ctx context.Context, conn *upstream.Conn, level string
 func (l *link) logged(m *rpc.Message) {
 	if owner := l.set.owner; owner != nil && !owner.takesNoRequests() {
 		ctx := context.Background()
-		if fl := l.flights.newest(); fl != nil {
+		fl := l.flights.newest()
+		if fl != nil {
 			ctx = fl.related(ctx)
 		}
-		owner.write(ctx, m)
+		if l.mayTell(nil, m) && l.mayTell(fl, m) { // any session of the host may read it, and the newest call's most likely does
+			owner.write(ctx, m)
+		}
 		return
 	}
 	raw, _ := rawjson.Get(m.Params, "level")
@@ -113,7 +121,7 @@ func (l *link) logged(m *rpc.Message) {
 		least := slices.Index(levels, fl.level)
 		return least >= 0 && least <= severity
 	})
-	if len(found) == 1 {
+	if len(found) == 1 && l.mayTell(found[0], m) {
 		found[0].write(m)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
 )
@@ -128,7 +129,7 @@ func (d *door) Token(context.Context) (string, error) {
 	if d.open.Load() {
 		return "key", nil
 	}
-	return "", fmt.Errorf("%w: run weir login asker", upstream.ErrLogin)
+	return "", hosterror.New("login needed: run {}", hosterror.Configured("weir login asker")).Because(upstream.ErrLogin)
 }
 
 func (d *door) Refused(context.Context, string, *http.Response) (bool, error) { return false, nil }

@@ -35,7 +35,7 @@ const ownLogging = `{"logging":{}}`
 func (x *exchange) logsAt(level string) bool {
 	least := metaString(x.sent.Params, metaLogLevel)
 	if !x.who.modern() {
-		least = x.route.link.set.logLevel()
+		least = x.route.link.set.levelOf(x.f)
 	}
 	at := slices.Index(levels, least)
 	return at >= 0 && at <= slices.Index(levels, level)

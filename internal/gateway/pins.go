@@ -10,26 +10,77 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
 )
 
-// Pins knows which definitions of tools were accepted. See [pins.File].
+// Pins knows which definitions were accepted, and who vouches for them. See [pins.File].
 type Pins interface {
-	// Check returns the tools of a server that nobody has accepted as they are now, by name, and the names of those that
-	// count as accepted from now on.
-	Check(ctx context.Context, server string, tools []json.RawMessage) (held map[string]pins.Held, pinned []string, err error)
+	// Check returns what hosts may be shown of an offer, and pins it.
+	Check(ctx context.Context, o pins.Offer) (pins.Checked, error)
 
-	// CheckInstructions returns the instructions of a server that were accepted, why those that it gives are held, "" if they are not, and
-	// whether they count as accepted from now on.
-	CheckInstructions(ctx context.Context, server, text string) (accepted, why string, pinned bool, err error)
+	// CheckHandshake returns the instructions of a server that were accepted, why those that it gives are held, "" if they are not, and
+	// whether they are pinned from now on.
+	CheckHandshake(ctx context.Context, server, instructions string, self pins.Definition) (accepted, why string, pinned bool, err error)
+
+	// Unreviewed returns how many definitions that hosts may have been shown nobody has reviewed, by server.
+	Unreviewed() (map[string]pins.Counts, error)
 }
 
-// howToAccept is what a person can do about what is held.
-const howToAccept = "; a person can look at it with weir pins diff, and accept it with weir pins accept"
+// reviewing returns the command by which a person reviews definitions; nil if nothing is pinned.
+func (o *Options) reviewing() func(server string) string {
+	switch {
+	case o.Pins == nil:
+		return nil
+	case o.Review != nil:
+		return o.Review
+	}
+	return func(server string) string { return "weir review " + server }
+}
+
+// howToAccept says how a person accepts the definitions of a server.
+func (g *Gateway) howToAccept(server string) string {
+	return "; a person can look at it and accept it with " + g.opts.reviewing()(server)
+}
+
+// tellUnreviewed tells once that nobody vouches for the definitions of a server.
+func (g *Gateway) tellUnreviewed(server string, trust contract.Trust) {
+	counts, err := g.opts.Pins.Unreviewed()
+	n := counts[server].Unvouched(trust != contract.Untrusted)
+	if err != nil || n == 0 {
+		return
+	}
+	if _, told := g.roster.told.LoadOrStore(server, true); !told {
+		g.log.Warn("nobody has reviewed definitions of a server, so conversations that see them are untrusted",
+			"server", server, "definitions", n, "hint", g.opts.reviewing()(server))
+	}
+}
+
+// shown returns the label of everything that the hosts of the set may have been shown outside of results. It does not depend on
+// who listed what: definitions are pinned before any host sees them, and the pins outlive connections and processes.
+func (set *links) shown() label.Label {
+	var counts map[string]pins.Counts
+	var err error
+	if kept := set.g.opts.Pins; kept != nil {
+		if counts, err = kept.Unreviewed(); err != nil {
+			set.g.log.Error("reading pins", "error", err)
+		}
+	}
+	l := set.heard.label()
+	for _, server := range set.all() {
+		trusted := server.trust() != contract.Untrusted
+		unvouched := counts[server.server.Name].Unvouched(trusted) > 0
+		if err != nil || unvouched || set.g.opts.Pins == nil && !trusted {
+			l = label.Join(l, guard.Definitions(server.server.Name))
+		}
+	}
+	return l
+}
 
 // instructions returns what a server may tell the model: what was accepted. It gets there before any call that could be decided.
 func (l *link) instructions(ctx context.Context, said json.RawMessage) (string, error) {
@@ -39,21 +90,21 @@ func (l *link) instructions(ctx context.Context, said json.RawMessage) (string, 
 	if g.opts.Pins == nil {
 		return text, nil
 	}
-	accepted, why, pinned, err := g.opts.Pins.CheckInstructions(ctx, server, text)
+	accepted, why, pinned, err := g.opts.Pins.CheckHandshake(ctx, server, text, catalog.Self(said))
 	if err != nil {
 		return "", fmt.Errorf("server %s: %w", server, err)
 	}
 	g.roster.holdsBack(server, text, accepted, why)
 	if why != "" {
-		err = g.defect(ctx, server, "", "", annotation.Defect{Where: "instructions", Reason: why + howToAccept})
+		err = g.defect(ctx, server, "", "", annotation.Defect{Where: "instructions", Reason: why + g.howToAccept(server)})
 	}
 	if pinned && text != "" {
-		err = g.pinned(ctx, server, pins.Preamble)
+		err = g.pinned(ctx, server, "")
 	}
 	return accepted, err
 }
 
-// pinned records what counts as accepted from now on.
+// pinned records what is pinned from now on.
 func (g *Gateway) pinned(ctx context.Context, server, name string) error {
 	e := record.New(record.Pin, time.Now())
 	e.Server, e.Name = server, name
@@ -63,27 +114,31 @@ func (g *Gateway) pinned(ctx context.Context, server, name string) error {
 	return nil
 }
 
-// pin holds the tools of a server whose definitions nobody has accepted. An error means that no tool may be shown.
-func (g *Gateway) pin(ctx context.Context, s *catalog.Source) error {
+// pin holds the entries of a server's list whose definitions nobody has accepted. An error means that nothing of the list may
+// be shown.
+func (g *Gateway) pin(ctx context.Context, kind catalog.Kind, s *catalog.Source) error {
 	if g.opts.Pins == nil {
 		return nil
 	}
-	tools := upstream.Entries(s.Pages, catalog.Tools.Member)
-	held, pinned, err := g.opts.Pins.Check(ctx, s.Server, tools)
+	checked, err := g.opts.Pins.Check(ctx, s.Offer(kind))
 	if err != nil {
 		return fmt.Errorf("server %s: %w", s.Server, err)
 	}
-	for _, name := range pinned {
+	for _, name := range checked.Pinned {
 		if err := g.pinned(ctx, s.Server, name); err != nil {
 			return err
 		}
 	}
-	g.roster.holds(s.Server, held)
-	s.Held = make(map[string]catalog.Held, len(held))
-	for name, h := range held {
-		kept := catalog.Held{Why: h.String() + howToAccept}
+	g.tellUnreviewed(s.Server, s.Trust)
+	g.roster.holds(s.Server, kind.Pins, checked.Held)
+	s.Held = make(map[string]catalog.Held, len(checked.Held)+len(checked.Kept))
+	for name, d := range checked.Kept {
+		s.Held[name] = catalog.Held{Accepted: d.Entry(kind.Pins, name)}
+	}
+	for name, h := range checked.Held {
+		kept := catalog.Held{Why: h.String() + g.howToAccept(s.Server)}
 		if h.Accepted != nil {
-			kept.Accepted = h.Accepted.Tool(name)
+			kept.Accepted = h.Accepted.Entry(kind.Pins, name)
 		}
 		s.Held[name] = kept
 	}
@@ -114,48 +169,44 @@ func (g *Gateway) Tools() []catalog.Entry {
 	return all
 }
 
-// Held returns the tools and instructions that nobody has accepted, as their servers gave them last, by server and name.
+// Held returns the definitions that nobody has accepted, as their servers gave them last, by server, kind and name.
 func (g *Gateway) Held() []pins.Held {
 	g.roster.mu.Lock()
 	defer g.roster.mu.Unlock()
 	var all []pins.Held
 	for _, server := range slices.Sorted(maps.Keys(g.roster.held)) {
-		for _, name := range slices.Sorted(maps.Keys(g.roster.held[server])) {
-			all = append(all, g.roster.held[server][name])
+		for _, kind := range pins.Kinds() {
+			held := g.roster.held[server][kind]
+			for _, name := range slices.Sorted(maps.Keys(held)) {
+				all = append(all, held[name])
+			}
 		}
 	}
 	return all
 }
 
-// holds notes which tools of a server are held.
-func (r *roster) holds(server string, held map[string]pins.Held) {
-	all := map[string]pins.Held{}
-	maps.Copy(all, held)
+// holds notes which definitions of a server are held.
+func (r *roster) holds(server string, kind pins.Kind, held map[string]pins.Held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h, ok := r.held[server][pins.Preamble]; ok {
-		all[pins.Preamble] = h
+	if r.held[server] == nil {
+		r.held[server] = map[pins.Kind]map[string]pins.Held{}
 	}
-	r.held[server] = all
+	r.held[server][kind] = maps.Clone(held)
 }
 
 // holdsBack notes why the instructions of a server are held; "" if they are not.
 func (r *roster) holdsBack(server, offered, accepted, why string) {
+	if why == "" {
+		r.holds(server, pins.Handshake, nil)
+		return
+	}
 	was := pins.Instructions(accepted)
-	h := pins.Held{Server: server, Tool: pins.Preamble, Accepted: &was, Offered: pins.Instructions(offered)}
+	h := pins.Held{Server: server, ID: pins.ID{Kind: pins.Handshake, Name: pins.Preamble}, Accepted: &was, Offered: pins.Instructions(offered)}
 	if accepted == "" {
 		h.Accepted = nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if why == "" {
-		delete(r.held[server], pins.Preamble)
-		return
-	}
-	if r.held[server] == nil {
-		r.held[server] = map[string]pins.Held{}
-	}
-	r.held[server][pins.Preamble] = h
+	r.holds(server, pins.Handshake, map[string]pins.Held{pins.Preamble: h})
 }
 
 // place returns the place of a server in the configuration.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,7 +206,7 @@ func value(depth int) *rapid.Generator[string] {
 func object(depth int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{
-			"x", "X", "annotation", "hint\\u0000", "é", "a b", "dev.other/key", "outputSchema", "0", "__proto__", "", "toolx",
+			"x", "Zz", "annotation", "hint\\u0000", "é", "a b", "dev.other/key", "outputSchema", "0", "__proto__", "", "toolx",
 		}), 0, 4, rapid.ID).Draw(t, "names")
 		var members []string
 		for _, n := range names {
@@ -295,7 +296,14 @@ func TestBadInputIsAnswered(t *testing.T) {
 		{"no version", `{"id":1,"method":"ping"}`, `"code":-32600`},
 		{"bad id", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"code":-32600`},
 		{"bad UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", `"code":-32700`},
-		{"half a surrogate pair", `{"jsonrpc":"2.0","id":1,"method":"\ud800"}`, `"code":-32700`},
+		{"half a surrogate pair", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\ud800"}}`, `"code":-32602`},
+		{"name in another case", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"Name":"tool"}}`, `"code":-32602`},
+		{"a second name in another case", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"other","Name":"tool"}}`, `"code":-32602`},
+		{"params in another case", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"other"},"PARAMS":{"name":"tool"}}`, `"code":-32600`},
+		{"a call without an id", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"tool"}}`, `"id":null,"error":{"code":-32600`},
+		{"a call with an ID", `{"jsonrpc":"2.0","ID":1,"method":"tools/call","params":{"name":"tool"}}`, `"code":-32600`},
+		{"a read without an id", `{"jsonrpc":"2.0","method":"resources/read","params":{"uri":"x://tools/call"}}`, `"id":null,"error":{"code":-32600`},
+		{"a vendor's request without an id", `{"jsonrpc":"2.0","method":"tasks/cancel","params":{"x":"tools/call"}}`, `"id":null,"error":{"code":-32600`},
 		{"deep nesting", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}}`, `"code":-32700`},
 		{"duplicate method", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}`, `"code":-32700`},
 		{"duplicate argument", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool","arguments":{"to":"a","to":"b"}}}`, `"code":-32700`},
@@ -321,6 +329,94 @@ func TestBadInputIsAnswered(t *testing.T) {
 	}
 	if n := strings.Count(string(log), "tools/call"); n != 1 {
 		t.Errorf("%d calls reached the server, want the last one only:\n%s", n, log)
+	}
+}
+
+// Notifications of MCP pass by a table; one that nobody knows goes to the only server, after a decision.
+func TestHostNotifications(t *testing.T) {
+	lines := []string{
+		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed","params":{"told":"secret"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"secret"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"secret"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/acme/changed","params":{"what":"all"},"told":"secret"}`,
+	}
+	for _, servers := range []int{1, 2} {
+		r, seen := script(t, nil, func(o *gateway.Options) {
+			if servers == 2 {
+				o.Servers = append(o.Servers, gateway.Server{Name: "f", Spec: upstream.Spec{Name: "f", Command: []string{os.Args[0], "faulty", "f"}}})
+			}
+		})
+		w := r.wire(t)
+		w.ask(hello)
+		for _, line := range lines {
+			w.send(line)
+		}
+		waitFor(t, seen, "list_changed")
+		for w.ask(`{"jsonrpc":"2.0","id":3,"method":"ping"}`) == "" {
+		}
+		if servers == 1 {
+			waitFor(t, seen, "notifications/acme/changed")
+		}
+		log, err := os.ReadFile(seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(log), "secret") || strings.Contains(string(log), "notifications/progress") {
+			t.Errorf("%d servers: the server was told\n%s", servers, log)
+		}
+		decided := slices.ContainsFunc(r.recorded(t, record.Decision), func(e record.Event) bool { return e.Method == "notifications/acme/changed" })
+		if came := strings.Contains(string(log), "acme"); came != (servers == 1) || decided != came {
+			t.Errorf("%d servers: decided %v, and sent %v", servers, decided, came)
+		}
+	}
+}
+
+// What is said of a tool is said of the arguments that its schema names.
+func TestArgumentsOutsideOfTheSchema(t *testing.T) {
+	r, seen := script(t, map[string]string{
+		"tools/list": `{"tools":[{"name":"tool","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"tags":{"type":"object"}}},` +
+			`"annotations":{"readOnlyHint":true,"openWorldHint":false}}]}`,
+		"tools/call": `{"content":[],"_meta":{"annotations":{"openWorldHint":true}}}`,
+	}, nil)
+	w := r.wire(t)
+	w.ask(hello)
+	for _, c := range []struct{ arguments, want string }{
+		{`{"path":"/a"}`, `"content":[],`}, // which raises the session
+		{`{"path":"/a","tags":{"x":"1"}}`, `"content":[],`},
+		{`{"path":"/a","Path":"/b"}`, `-32602`},
+		{`{"path":"/a","PATH":"/b"}`, `-32602`},
+		{`{"Path":"/b"}`, `blocked by weir`},
+		{`{"path":"/a","file":"/b"}`, `blocked by weir`},
+		{`{"path":["/b"]}`, `blocked by weir`},
+		{`{"path":"/a","tags":{"x":"1","X":"2"}}`, `blocked by weir`},
+	} {
+		if got := w.ask(tool("1", "tool", c.arguments)); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.arguments, got)
+		}
+	}
+	log, err := os.ReadFile(seen)
+	if n := strings.Count(string(log), `"tools/call"`); err != nil || n != 2 {
+		t.Errorf("%d calls reached the server, want 2: %v", n, err)
+	}
+}
+
+// A server of an older revision has no way to ask by its result, whatever it writes there.
+func TestResultTypeOfAnOlderServer(t *testing.T) {
+	result := `{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"PIN?"}}},"requestState":"s","content":[]}`
+	r, seen := script(t, map[string]string{"tools/call": result}, nil)
+	w := r.wire(t)
+	w.ask(hello)
+	if got := w.ask(tool("1", "tool", "{}")); !strings.Contains(got, `"resultType":"input_required"`) || !strings.Contains(got, `"content":[]`) {
+		t.Errorf("an older host is answered %s", got)
+	}
+	modern := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
+	got := r.wire(t).ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool","arguments":{},` + modern + `}}`)
+	if strings.Contains(got, "input_required") || strings.Contains(got, "PIN") || !strings.Contains(got, `"resultType":"complete"`) {
+		t.Errorf("a host of 2026-07-28 is answered %s", got)
+	}
+	log, err := os.ReadFile(seen)
+	if n := strings.Count(string(log), `"tools/call"`); err != nil || n != 2 {
+		t.Errorf("the tool ran %d times, want once for each host: %v", n, err)
 	}
 }
 

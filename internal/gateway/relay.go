@@ -15,7 +15,7 @@ type relay struct{ l *link }
 
 // Notification passes a server's notification on: progress and log messages to the request that they belong to, changes
 // to whoever wants to know, everything else to the host that owns the connection. Over connections that hosts share,
-// other notifications have nobody to go to.
+// other notifications have nobody to go to. What is said in one has entered the agent session before (heard.go).
 func (r relay) Notification(m *rpc.Message) {
 	set := r.l.set
 	for _, method := range changed[m.Method] {
@@ -23,7 +23,7 @@ func (r relay) Notification(m *rpc.Message) {
 	}
 	switch {
 	case m.Method == "notifications/progress":
-		if fl := r.l.flights.withToken(m.Params); fl != nil {
+		if fl := r.l.flights.withToken(m.Params); fl != nil && r.l.mayTell(fl, m) {
 			fl.progress(m)
 		}
 	case m.Method == "notifications/message":
@@ -31,9 +31,13 @@ func (r relay) Notification(m *rpc.Message) {
 	case m.Method == "notifications/subscriptions/acknowledged":
 		r.l.acknowledged(m.Params)
 	case m.Method == updated || changed[m.Method] != nil:
-		set.announce(m)
+		if r.l.mayTell(nil, m) {
+			set.announce(m)
+		}
 	case set.owner != nil:
-		set.owner.write(context.Background(), m)
+		if r.l.mayTell(nil, m) {
+			set.owner.write(context.Background(), m)
+		}
 	}
 }
 

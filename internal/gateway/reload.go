@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -27,6 +28,8 @@ type Change struct {
 	Mode    policy.Mode
 
 	Approval, Startup time.Duration
+
+	Why string // what is new of the policy and who accepted it, for the event; "" says nothing
 }
 
 // A Difference names the servers that a Change concerns.
@@ -60,7 +63,7 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	before := g.roster.configured()
 	d := differ(before, c.Servers)
 	e := record.New(record.Reload, time.Now())
-	e.Effect, e.Message = c.Mode.String(), "policy "+c.Policy.Digest()+d.String()
+	e.Effect, e.Message = c.Mode.String(), "policy "+c.Policy.Digest()+d.String()+c.Why
 	if err := g.opts.Record.Record(ctx, e); err != nil {
 		return Difference{}, fmt.Errorf("recording the change: %w", err)
 	}
@@ -161,15 +164,17 @@ type roster struct {
 	reloading sync.Mutex // held while a change is taken over, before mu
 	closed    bool       // under reloading
 
+	told sync.Map // servers whose unreviewed definitions the log has told of
+
 	mu      sync.Mutex
 	servers []Server
 	sets    map[*links]bool
-	meters  map[string]*meter               // by server
-	held    map[string]map[string]pins.Held // by server and name; see Gateway.Held
+	meters  map[string]*meter                             // by server
+	held    map[string]map[pins.Kind]map[string]pins.Held // by server; see Gateway.Held
 }
 
 func newRoster(servers []Server) *roster {
-	return &roster{servers: slices.Clone(servers), sets: map[*links]bool{}, meters: map[string]*meter{}, held: map[string]map[string]pins.Held{}}
+	return &roster{servers: slices.Clone(servers), sets: map[*links]bool{}, meters: map[string]*meter{}, held: map[string]map[pins.Kind]map[string]pins.Held{}}
 }
 
 func (r *roster) configured() []Server {
@@ -197,7 +202,7 @@ func (r *roster) change(servers []Server) (sets []*links, ended []*link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.servers = slices.Clone(servers)
-	maps.DeleteFunc(r.held, func(name string, _ map[string]pins.Held) bool {
+	maps.DeleteFunc(r.held, func(name string, _ map[pins.Kind]map[string]pins.Held) bool {
 		return !slices.ContainsFunc(servers, func(s Server) bool { return s.Name == name })
 	})
 	for set := range r.sets {
@@ -291,7 +296,7 @@ func (l *link) overlay() *overlay.Overlay { return l.terms.Load().overlay }
 func (l *link) timeout() time.Duration { return l.terms.Load().timeout }
 
 // errUnserved says that a link is closed: its host has left, the gateway ends, or the server is not configured any more.
-var errUnserved = errors.New("it is not served any more")
+var errUnserved = hosterror.New("it is not served any more")
 
 // close ends the connection for good and waits for the server's process.
 func (l *link) close() error {

@@ -140,7 +140,7 @@ esac; done`}}}
 	write(t, dir, "go", "")
 	wg.Wait()
 	for name, text := range got {
-		if ended := strings.Contains(text, "connection to server closed"); ended != (name == "replaced") || !ended && text != "at last" {
+		if ended := strings.Contains(text, "the connection to it was lost"); ended != (name == "replaced") || !ended && text != "at last" {
 			t.Errorf("the call to %s: %s", name, text)
 		}
 	}
@@ -173,19 +173,19 @@ func await(t *testing.T, path string) {
 func TestReloadTrustPolicyAndMode(t *testing.T) {
 	r, servers := configured(t)
 	s := r.stdio(t, "2025-11-25", nil)
-	readOnly := func() bool {
+	closed := func() bool {
 		list, err := s.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, tool := range list.Tools {
 			if tool.Name == "read_drafts" {
-				return tool.Annotations != nil && tool.Annotations.ReadOnlyHint
+				return tool.Annotations != nil && tool.Annotations.OpenWorldHint != nil && !*tool.Annotations.OpenWorldHint
 			}
 		}
 		return false
 	}
-	if !readOnly() {
+	if !closed() {
 		t.Error("the claim of a trusted server does not count")
 	}
 	servers[1].Trust = contract.Untrusted
@@ -199,7 +199,7 @@ func TestReloadTrustPolicyAndMode(t *testing.T) {
 		denied bool
 	}{{blocks, policy.Enforce, true}, {blocks, policy.Audit, false}, {nil, policy.Enforce, false}, {blocks, policy.Enforce, true}} {
 		r.reload(t, gateway.Change{Servers: servers, Policy: change.policy, Mode: change.mode})
-		if readOnly() {
+		if closed() {
 			t.Error("the claim of a server that is not trusted any more counts")
 		}
 		if res, text := callTool(t, s, "read_file", map[string]any{"path": "notes.md"}); res.IsError != change.denied {

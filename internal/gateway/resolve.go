@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -62,16 +63,16 @@ func (f *front) resolve(ctx context.Context, m *rpc.Message, who *caller, set *l
 	}
 	r.call.Method = "tools/call" // which is what would be decided
 	if err := f.g.learn(ctx, r); err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	resolution, err := f.g.guard.Resolve(ctx, r.call)
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	// The hints of the list bound every resolution (SEP-1862).
 	for _, member := range r.call.Effective.Narrows(resolution.Contract) {
 		if !strings.Contains(member, ".") {
-			return internalError(m, errors.New("the server says worse of this call than of the tool: "+member))
+			return f.internalError(m, hosterror.New("the server says worse of this call than of the tool").Because(errors.New(member)))
 		}
 	}
 	shown, _ := rawjson.Get(m.Params, "name")
@@ -80,7 +81,7 @@ func (f *front) resolve(ctx context.Context, m *rpc.Message, who *caller, set *l
 		result, err = guard.WithVerdict(result, resolution.Verdict.Refusal())
 	}
 	if err != nil {
-		return internalError(m, err)
+		return f.internalError(m, err)
 	}
 	return rpc.Reply(m.ID, forHost(result, who, false))
 }
@@ -131,12 +132,12 @@ func (g *Gateway) resolved(tool, name json.RawMessage, c contract.Contract, exte
 	return result, nil
 }
 
-// refinements returns what other extensions say of a tool in its _meta; nil if nothing.
+// refinements returns what other extensions, and Weir's own vocabulary, say of a tool in its _meta; nil if nothing.
 func refinements(tool json.RawMessage) json.RawMessage {
 	meta, _ := rawjson.Get(tool, "_meta")
 	var out json.RawMessage
 	for name, value := range rawjson.Members(meta) {
-		if !strings.HasPrefix(name, "io.modelcontextprotocol/") || name == catalog.Resolution {
+		if !strings.HasPrefix(name, "io.modelcontextprotocol/") && name != annotation.OwnContract || name == catalog.Resolution {
 			continue
 		}
 		if out == nil {
@@ -170,13 +171,13 @@ func marked(result json.RawMessage) json.RawMessage {
 
 // learns reports whether the call's server is asked what the call would do.
 func (r *route) learns() bool {
-	return r.resolvable && r.link.terms.Load().resolve > 0 && r.call.Held == ""
+	return r.resolvable && r.link.terms.Load().resolve > 0 && r.call.Held == "" && r.call.Violates == ""
 }
 
 // learned asks the server what its call would do, and then the guard whether it may.
 func (x *exchange) learned(ctx context.Context) guard.Verdict {
 	if err := x.f.g.learn(ctx, x.route); err != nil {
-		return guard.Verdict{Rule: guard.RuleInternal, Message: err.Error()}
+		return x.f.g.logged(guard.Denied(err))
 	}
 	return x.before(ctx, x.route.call)
 }

@@ -110,8 +110,8 @@ func TestServersResolveTheirTools(t *testing.T) {
 		}{
 			{contract.Trusted, "notes/a", "written notes/a"},
 			{contract.Trusted, "public/a", "it would be public"},
-			{contract.Known, "notes/a", "written notes/a"},
-			{contract.Untrusted, "notes/a", "it would be public"}, // its word lowers nothing
+			{contract.Known, "notes/a", "it would be public"},     // it is not shown what its tool alone would not be given
+			{contract.Untrusted, "notes/a", "it would be public"}, // likewise, and its word lowers nothing
 		} {
 			t.Run(fmt.Sprintf("%s %v %s", era.name, c.trust, c.path), func(t *testing.T) {
 				r := newRecord()
@@ -271,7 +271,7 @@ func TestBadResolutions(t *testing.T) {
 		{"worse than declared", `{"name":"tool","annotations":{"destructiveHint":true,` + internal + `}}`, false, "tools/resolve annotations.destructiveHint"},
 		{"outside of what is declared", `{"name":"tool","annotations":{"inputMetadata":{"destination":"user","sensitivity":"none","outcomes":"consequential"}}}`,
 			false, "tools/resolve annotations.inputMetadata.destination"},
-		{"nonsense", `{"name":"tool","annotations":{"destructiveHint":"no"}}`, false, "annotations.destructiveHint"},
+		{"nonsense", `{"name":"tool","annotations":{"destructiveHint":"no"}}`, false, "tools/resolve annotations.destructiveHint"},
 		{"silence", `"silence"`, false, ""},
 		{"not JSON-RPC", `"half"`, false, ""},
 	} {

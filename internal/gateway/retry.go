@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -27,13 +28,13 @@ func (x *exchange) comeBack() *rpc.Error {
 	text, _ := rawjson.String(raw)
 	state, err := x.f.g.sealer.open(x.binding(), text)
 	if err != nil {
-		return rpc.Errorf(rpc.InvalidParams, "%v", err)
+		return rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(err))
 	}
 	x.state = &state
 	params := rawjson.Delete(x.m.Params, "requestState")
 	if state.Kind == stateServer {
 		if params, err = rawjson.Set(params, state.Value, "requestState"); err != nil {
-			return rpc.Errorf(rpc.InternalError, "%v", err)
+			return rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 		}
 	}
 	back := *x.m
@@ -45,7 +46,7 @@ func (x *exchange) comeBack() *rpc.Error {
 // sameServer reports whether the state goes back to the server that it came from.
 func (x *exchange) sameServer() *rpc.Error {
 	if x.state != nil && x.state.Server != x.route.call.Server {
-		return rpc.Errorf(rpc.InvalidParams, "%v", errState)
+		return rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(errState))
 	}
 	return nil
 }
@@ -101,11 +102,11 @@ func (f *front) carried(m *rpc.Message, sealed string) *rpc.Error {
 	}
 	state, err := f.g.sealer.open(stateBinding(f.host.principal, m.Method, m.Params), sealed)
 	if err != nil || state.Kind != stateCarried {
-		return rpc.Errorf(rpc.InvalidParams, "%v", errState)
+		return rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(errState))
 	}
 	for name, value := range rawjson.Members(state.Value) {
 		if m.Params, err = rawjson.Set(m.Params, value, name); err != nil {
-			return rpc.Errorf(rpc.InternalError, "%v", err)
+			return rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 		}
 	}
 	return nil
@@ -131,19 +132,19 @@ func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *
 			responses, err = rawjson.Set(responses, response, name)
 		}
 		if err != nil {
-			return internalError(x.m, fmt.Errorf("server %s asks for input: %w", x.route.call.Server, err))
+			return x.f.internalError(x.m, hosterror.And(hosterror.At(x.route.call.Server, hosterror.New("it asks for input: ")), "{}", hosterror.Shown(err)).Because(err))
 		}
 	}
 	if len(responses) == len(`{}`) {
 		select {
 		case <-time.After(time.Duration(round+1) * roundPause):
 		case <-ctx.Done():
-			return internalError(x.m, context.Cause(ctx))
+			return x.f.internalError(x.m, context.Cause(ctx))
 		}
 	}
 	state, _ := rawjson.Get(o.Answer.Result, "requestState")
 	if err := x.renew(responses, state); err != nil {
-		return internalError(x.m, err)
+		return x.f.internalError(x.m, err)
 	}
 	return nil
 }
@@ -153,16 +154,16 @@ func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (_ js
 	asked := guard.ReadInputRequest(request)
 	method, params := asked.Method, asked.Params
 	if !takesRequest(x.who.capabilities, method) {
-		return nil, nil, fmt.Errorf("the host does not take %.100q", method)
+		return nil, nil, hosterror.New("this host does not take such a request").Because(fmt.Errorf("%.100q", method))
 	}
 	answer, refusal := x.inquire(ctx, method, params)
 	switch {
 	case refusal != nil:
 		return nil, refusal, nil
 	case answer.Error != nil:
-		return nil, nil, fmt.Errorf("the host answers %s: %w", method, answer.Failure())
+		return nil, nil, hosterror.New("the host answers with an error").Because(answer.Failure())
 	case rawjson.Kind(answer.Result) != '{':
-		return nil, nil, fmt.Errorf("the host answers %s with no object", method)
+		return nil, nil, hosterror.New("the host answers with no object")
 	}
 	return answer.Result, nil, nil
 }

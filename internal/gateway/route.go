@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"strings"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -72,7 +74,8 @@ func (f *front) named(m *rpc.Message, set *links, e catalog.Entry) (*route, *rpc
 	default:
 		return nil, rpc.Errorf(rpc.InvalidParams, "params.arguments is not an object")
 	}
-	return f.to(m, set, e, args), nil
+	r := f.to(m, set, e, args)
+	return r, f.fits(r, e, m.Odd)
 }
 
 // lookUp finds an entry of a list by the name that the host uses. One that is held is looked at again: a person may have accepted it.
@@ -85,7 +88,7 @@ func lookUp(ctx context.Context, set *links, kind catalog.Kind, shown string) (c
 		l, err = set.reread(ctx, kind)
 	}
 	if err != nil {
-		return catalog.Entry{}, false, rpc.Errorf(rpc.InternalError, "%v", err)
+		return catalog.Entry{}, false, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	e, ok := l.Find(shown)
 	return e, ok, nil
@@ -101,18 +104,18 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, 
 	}
 	l, err := set.list(ctx, catalog.Resources, false)
 	if err != nil {
-		return nil, rpc.Errorf(rpc.InternalError, "%v", err)
+		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	if e, ok := l.Find(uri); ok {
 		return f.to(m, set, e, nil), nil
 	}
 	args, err := rawjson.Set([]byte(`{}`), raw, "uri")
 	if err != nil {
-		return nil, rpc.Errorf(rpc.InternalError, "%v", err)
+		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	templates, err := set.list(ctx, catalog.Templates, false)
 	if err != nil {
-		return nil, rpc.Errorf(rpc.InternalError, "%v", err)
+		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	if e, ok := templates.Match(uri); ok {
 		return f.to(m, set, e.At(uri, set.find(e.Server).overlay()), args), nil
@@ -125,9 +128,10 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, 
 	return f.to(m, set, e.At(uri, only.overlay()), args), nil
 }
 
-// byReference finds the server of the prompt or template that a completion is for.
+// byReference finds the server of the prompt or template that a completion is for. All that the params say beside that is told to
+// the server: the argument that is being typed, and those before it.
 func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*route, *rpc.Error) {
-	args, _ := rawjson.Get(m.Params, "argument")
+	args := rawjson.Delete(rawjson.Delete(m.Params, "_meta"), "ref")
 	if raw, ok := rawjson.Get(m.Params, "ref", "name"); ok {
 		shown, _ := rawjson.String(raw)
 		e, found, rerr := lookUp(ctx, set, catalog.Prompts, shown)
@@ -158,10 +162,14 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 	r := &route{link: set.find(e.Server), call: &guard.Call{
 		ID: rand.Text(), Session: f.agent(m.Params), Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
-		Held: e.Held, Overlay: e.Overlay,
+		Held: e.Held, Overlay: e.Overlay, Context: set.shown(),
 	}}
+	if r.call.Undeclared.Params = beyond(m); r.call.Undeclared.Params != nil {
+		r.call.Violates = unknownMembers
+	}
 	if m.Method == "tools/call" || m.Method == guard.MethodResolve {
 		r.tool, r.resolvable = e.Raw, e.Resolvable
+		r.call.Schema, _ = rawjson.Get(e.Raw, "inputSchema")
 	}
 	if e.Shown != e.Name {
 		r.rename = e.Name
@@ -169,13 +177,60 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 	return r
 }
 
+// unknownMembers says why a request may do anything.
+const unknownMembers = "the request has members that MCP does not know"
+
+// beyond returns the members of a request's params that MCP does not have for the method; nil if there are none. What completions are
+// asked with counts as arguments, but for the reference.
+func beyond(m *rpc.Message) json.RawMessage {
+	out, is := json.RawMessage("{}"), false
+	add := func(name string, value []byte) {
+		if more, err := rawjson.Set(out, value, name); err == nil {
+			out, is = more, true
+		}
+	}
+	for name, value := range rawjson.Members(m.Params) {
+		known := false
+		switch name {
+		case "_meta", "inputResponses", requestState:
+			known = true
+		case "name", "arguments":
+			known = m.Method == "tools/call" || m.Method == "prompts/get" || m.Method == guard.MethodResolve
+		case "uri":
+			known = strings.HasPrefix(m.Method, "resources/")
+		case "task":
+			ttl, _ := rawjson.Get(value, "ttl")
+			known = m.Method == "tools/call" && rawjson.Kind(value) == '{' && (rawjson.Kind(ttl) == '0' || ttl == nil) &&
+				string(rawjson.Canonical(rawjson.Delete(value, "ttl"))) == "{}"
+		case "ref":
+			rest := rawjson.Delete(rawjson.Delete(value, "name"), "uri")
+			kind, _ := rawjson.Get(rest, "type")
+			known = rawjson.Kind(value) == '{' && (string(kind) == `"ref/prompt"` || string(kind) == `"ref/resource"`) &&
+				string(rawjson.Canonical(rawjson.Delete(rest, "type"))) == "{}"
+		default:
+			known = m.Method == "completion/complete" // where they are arguments
+		}
+		if !known {
+			add(name, value)
+		}
+	}
+	if !is {
+		return nil
+	}
+	return out
+}
+
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
 // is assumed, and what its params hold counts as chosen by the agent.
 func (f *front) toOnly(m *rpc.Message, l *link) *route {
+	params := m.Params
+	if params == nil {
+		params = json.RawMessage("{}") // so that the session's annotations have a place
+	}
 	return &route{link: l, call: &guard.Call{
 		ID: rand.Text(), Session: f.agent(m.Params), Server: l.server.Name, Trust: l.trust(),
-		Method: m.Method, Name: m.Method, Params: m.Params, Arguments: rawjson.Delete(m.Params, "_meta"),
-		Effective: contract.Pessimistic(),
+		Method: m.Method, Name: m.Method, Params: params, Arguments: rawjson.Delete(params, "_meta"),
+		Effective: contract.Pessimistic(), Context: l.set.shown(),
 	}}
 }
 

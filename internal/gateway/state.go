@@ -6,12 +6,12 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -38,7 +38,7 @@ type returnState struct {
 	Expires int64           `json:"expires"` // seconds since 1970
 }
 
-var errState = errors.New("params.requestState is not of this request, or has expired; call again without it")
+var errState = hosterror.New("params.requestState is not of this request, or has expired; call again without it")
 
 // A sealer encrypts and authenticates states under a key of its own that lives as long as it does. Nobody but the
 // gateway can make or change one, and none can be used by another principal or for another request.

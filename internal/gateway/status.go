@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/budget"
+	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -32,8 +34,9 @@ var states = []State{Idle, Ended, Failed, NeedsLogin, Connecting, Connected}
 type Status struct {
 	Policy    *policy.Policy // what decides
 	Mode      policy.Mode
-	Hosts     int // connections of hosts; over HTTP in 2026-07-28, clients that differ in principal or capabilities
+	Hosts     int // connections of hosts; over HTTP in 2026-07-28, clients that differ in principal or capabilities; sessions that share servers are one
 	Questions int // open ones
+	Budget    []budget.Usage
 	Servers   []ServerStatus
 }
 
@@ -50,17 +53,23 @@ type ServerStatus struct {
 	Err         error     // of the last failure; nil if there was none
 	ErrTime     time.Time // when that was
 	Retry       time.Time // in state Failed: before when no further attempt is made
+	Unreviewed  int       // definitions that nobody vouches for
 }
 
 // Status returns how the gateway does. It waits for no server.
 func (g *Gateway) Status() Status {
-	s := Status{Questions: g.book.Count()}
+	s := Status{Questions: g.book.Count(), Budget: g.opts.Budget.Usage()}
 	s.Policy, s.Mode = g.guard.Rules()
 	g.roster.mu.Lock()
 	defer g.roster.mu.Unlock()
 	s.Hosts = len(g.roster.sets)
+	var counts map[string]pins.Counts
+	if g.opts.Pins != nil {
+		counts, _ = g.opts.Pins.Unreviewed() // calls fail if this does
+	}
 	for _, server := range g.roster.servers {
 		one := ServerStatus{Name: server.Name, Trust: server.Trust, State: Idle}
+		one.Unreviewed = counts[server.Name].Unvouched(server.Trust != contract.Untrusted)
 		m := g.roster.meter(server.Name)
 		one.Calls, one.InFlight = m.calls.Load(), m.inFlight.Load()
 		for set := range g.roster.sets {

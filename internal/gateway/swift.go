@@ -57,12 +57,12 @@ func (f *front) swift(ctx context.Context, p *pending) bool {
 		s.answer(ctx, refusal)
 		return true
 	}
-	x.modernServer = conn.Modern()
+	x.modernServer, x.reached = conn.Modern(), true
 	l, fl := x.route.link, newFlight(f, x.m, x.who)
 	fl.call = x.route.call
 	params, err := l.depart(fl, params, p.cancel)
 	if err != nil {
-		s.answer(ctx, internalError(x.m, err))
+		s.answer(ctx, f.internalError(x.m, err))
 		return true
 	}
 	err = conn.Start(x.withHeaders(ctx, conn, params), x.m.Method, params, func(m *rpc.Message, err error) {
@@ -72,7 +72,8 @@ func (f *front) swift(ctx context.Context, p *pending) bool {
 	})
 	if err != nil {
 		l.land(fl)
-		s.answer(ctx, internalError(x.m, l.failed(ctx, err)))
+		err = l.failed(ctx, err)
+		s.later(ctx, func() *rpc.Message { return x.unanswered(ctx, err) })
 	}
 	return true
 }
@@ -141,10 +142,10 @@ type swiftCall struct {
 // came takes what the server has answered.
 func (s *swiftCall) came(ctx context.Context, m *rpc.Message, err error) {
 	if err != nil {
-		s.answer(ctx, internalError(s.x.m, err))
+		s.later(ctx, func() *rpc.Message { return s.x.unanswered(ctx, err) })
 		return
 	}
-	answer, refusal := s.x.received(m)
+	answer, refusal := s.x.received(ctx, m)
 	switch {
 	case refusal != nil:
 		s.answer(ctx, refusal)

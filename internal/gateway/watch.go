@@ -23,6 +23,8 @@ type watches struct {
 	lists *watch
 	by    map[string]*watch // by resource
 	kept  bool              // whether somebody sees to it that there is a connection
+
+	turn sync.Mutex // held by a request of the older revisions, before mu: one that ends a subscription must not overtake the next that begins it
 }
 
 // A watch is one subscription at a server.
@@ -81,7 +83,11 @@ func (l *link) opens(conn *upstream.Conn, uri string) *watch {
 		return l.listens(conn, json.RawMessage(`{"resourceSubscriptions":[`+string(rawjson.Quote(uri))+`]}`))
 	}
 	w := &watch{ready: make(chan struct{})}
-	err := l.set.g.holds.run(func() { w.settle(l.ask(conn, "resources/subscribe", uri)) })
+	err := l.set.g.holds.run(func() {
+		l.watches.turn.Lock()
+		defer l.watches.turn.Unlock()
+		w.settle(l.ask(conn, "resources/subscribe", uri))
+	})
 	if err != nil {
 		w.settle(err)
 	}
@@ -146,7 +152,9 @@ func (l *link) unsubscribe(uri string) {
 	}
 	l.set.g.holds.run(func() {
 		<-w.ready
-		if conn := l.open(); conn != nil && w.err == nil {
+		l.watches.turn.Lock()
+		defer l.watches.turn.Unlock()
+		if conn := l.open(); conn != nil && w.err == nil && !l.watched(uri) {
 			_ = l.ask(conn, "resources/unsubscribe", uri) // the server may announce what nobody hears
 		}
 	})
@@ -207,6 +215,9 @@ func (l *link) unwatch() {
 // knows neither. To subscribe twice is to subscribe once.
 func (x *exchange) subscribe(ctx context.Context, conn *upstream.Conn) (*rpc.Message, bool) {
 	l, uri := x.route.link, x.route.call.Name
+	if one := l.set.member(x.f); one != nil && (x.m.Method == "resources/subscribe" || x.m.Method == "resources/unsubscribe") {
+		return x.watch(ctx, one), true
+	}
 	if !conn.Modern() || x.who.modern() {
 		return nil, false
 	}
@@ -216,7 +227,7 @@ func (x *exchange) subscribe(ctx context.Context, conn *upstream.Conn) (*rpc.Mes
 	switch {
 	case x.m.Method == "resources/subscribe" && !subscribed:
 		if err := l.subscribe(ctx, uri); err != nil {
-			return internalError(x.m, err), true
+			return x.f.internalError(x.m, err), true
 		}
 	case x.m.Method == "resources/unsubscribe":
 		l.unsubscribe(uri)

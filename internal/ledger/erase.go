@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,26 +34,40 @@ type Chosen struct {
 	Contents  []int64  // of those, the ones beside which something was captured
 	Sessions  []string // that are kept; none unless a session or a principal is selected, at whatever time
 	principal string
-	whole     bool // all of a session or a principal, so that nothing else of it is to stay either
+	whole     bool                  // all of a session or a principal, so that nothing else of it is to stay either
+	selects   func(*audit.Row) bool // whether an entry belongs to it
 }
 
 // Empty reports whether there is nothing to erase.
 func (c *Chosen) Empty() bool { return len(c.Events)+len(c.Contents)+len(c.Sessions) == 0 }
 
-// Select returns what the selection stands for now. It reads the log, all of it for a session or a principal.
+// Select returns what the selection stands for now. It reads the log, all of it for a session or a principal, and checks each entry and
+// session that it goes by: one that was changed is [audit.ErrDamaged] or [store.ErrState], and nothing is selected.
 func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 	c := &Chosen{principal: s.Principal}
 	family, err := l.family(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}
+	c.selects = func(row *audit.Row) bool { return !row.Erased() && !always(row.Kind) && s.selects(row, family) }
 	log := l.opts.DB.Log()
 	for row, err := range log.Rows(ctx, s.query()) {
+		if err == nil {
+			err = checked(&row)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if row.Erased() || always(row.Kind) || !s.selects(&row, family) {
+		if !c.selects(&row) {
 			continue
+		}
+		if row.Kind == string(record.StateRow) && !c.whole {
+			if holds, err := l.opts.DB.Holds(ctx, &row); err != nil || holds {
+				if err != nil {
+					return nil, err
+				}
+				continue // it proves a row
+			}
 		}
 		c.Events = append(c.Events, row.Seq)
 	}
@@ -65,6 +80,14 @@ func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 		}
 	}
 	return c, nil
+}
+
+// checked returns an error if an entry is not what its leaf says: then its columns decide nothing.
+func checked(row *audit.Row) error {
+	if _, err := row.Check(); err != nil {
+		return fmt.Errorf("entry %d, so nothing is erased: %w", row.Seq, err)
+	}
+	return nil
 }
 
 // query returns what the log can select by itself.
@@ -99,7 +122,13 @@ func (l *Ledger) family(ctx context.Context, s Selection, c *Chosen) (map[string
 		}
 	}
 	for _, kept := range all {
-		if c.whole && (s.Session == "" || family[kept.Key]) {
+		if s.Session != "" && !family[kept.Key] {
+			continue
+		}
+		if _, err := l.opts.DB.Get(ctx, kept.Key); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err // whose it is cannot be told
+		}
+		if c.whole {
 			c.Sessions = append(c.Sessions, kept.Key)
 		}
 	}
@@ -133,15 +162,38 @@ func (c *Chosen) Figures(contentOnly bool) string {
 // eraseAtOnce is how many entries one transaction erases: nobody waits long for it.
 const eraseAtOnce = 500
 
+// maxRanges is how many ranges of entries one event names: it stays below a megabyte.
+const maxRanges = 40_000
+
 // Erase erases what was chosen, with contentOnly nothing but what was captured beside events. The event that tells of it, whose
-// message gets the figures, is on disk first: a crash leaves some of what it tells of, and the same selection finds that again.
+// message gets the figures and which names the entries, is on disk first: a crash leaves some of what it tells of, and the same
+// selection finds that again. Of very many entries, several events tell.
 func (l *Ledger) Erase(ctx context.Context, c *Chosen, contentOnly bool, e *record.Event) error {
 	if c.Empty() {
 		return nil
 	}
-	e.Effect, e.Message = "erased", e.Message+" ("+c.Figures(contentOnly)+")"
-	if err := l.Record(ctx, e); err != nil {
-		return err
+	figures := c.Figures(contentOnly)
+	if !contentOnly && c.whole {
+		if err := l.forget(ctx, c); err != nil {
+			return err
+		}
+	}
+	e.Effect, e.Message = "erased", e.Message+" ("+figures+")"
+	var named record.Ranges
+	if !contentOnly {
+		named = record.RangesOf(c.Events)
+	}
+	for {
+		part := *e
+		some := min(len(named), maxRanges)
+		part.Binding, named = named[:some].String(), named[some:]
+		if err := l.Record(ctx, &part); err != nil {
+			return err
+		}
+		if len(named) == 0 {
+			break
+		}
+		e.ID, e.Message = rand.Text(), "more of the same"
 	}
 	log := l.opts.DB.Log()
 	for part := range slices.Chunk(c.Contents, eraseAtOnce) {
@@ -163,14 +215,33 @@ func (l *Ledger) eraseEvents(ctx context.Context, c *Chosen) error {
 			return err
 		}
 	}
-	if !c.whole {
-		return nil
+	return nil
+}
+
+// forget removes the sessions and questions that were chosen, and adds to the events what the log tells of that.
+func (l *Ledger) forget(ctx context.Context, c *Chosen) error {
+	head, err := l.opts.DB.Log().Head(ctx)
+	if err != nil {
+		return err
 	}
 	for _, key := range c.Sessions {
 		if _, err := l.opts.DB.End(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
-	_, err := l.opts.DB.ForgetQuestions(ctx, c.principal, c.Sessions)
-	return err
+	if _, err := l.opts.DB.ForgetQuestions(ctx, c.principal, c.Sessions); err != nil {
+		return err
+	}
+	for row, err := range l.opts.DB.Log().Rows(ctx, audit.Query{From: head.Size, Kind: string(record.StateRow)}) {
+		if err == nil {
+			err = checked(&row)
+		}
+		if err != nil {
+			return err
+		}
+		if c.selects(&row) {
+			c.Events = append(c.Events, row.Seq)
+		}
+	}
+	return nil
 }

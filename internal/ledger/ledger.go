@@ -1,6 +1,6 @@
 // Package ledger writes events of package record into the log of a database, with the labels that they tell of.
 //
-//	l, err := ledger.New(ctx, ledger.Options{DB: db, Key: key})
+//	l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: anchor})
 //	gateway.Options{Sessions: session.New(session.Options{Store: db}), Record: l}
 //	defer l.Close()
 //
@@ -9,7 +9,8 @@
 // as JSON. Its chain is the agent session, its subject the server and what was called of it, its outcome the event's effect.
 //
 // A ledger has one goroutine of its own. It signs a checkpoint a second after an event, unless one was signed since, and a last one
-// when it is closed.
+// when it is closed. While the log cannot be signed, since it does not extend its anchor or the signer refuses, nothing is
+// recorded: each call that needs its event fails. It tries again each second.
 package ledger
 
 import (
@@ -18,6 +19,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -39,7 +41,7 @@ var (
 // Options are the options of [New].
 type Options struct {
 	DB     *sqlstore.DB    // required; the ledger does not close it
-	Key    *audit.Key      // required
+	Anchor *audit.Anchor   // of the log; required
 	Also   record.Recorder // gets each event first, but those of [Ledger.Opening], which it gets next; nil: nobody
 	Every  time.Duration   // how long an event may wait for a checkpoint; zero: a second
 	Seal   Sealer          // encrypts what events have captured, which is kept beside their entries; nil: it is dropped
@@ -56,13 +58,15 @@ type Ledger struct {
 	log     *audit.Log
 	encoder record.Encoder
 	grown   chan struct{} // takes one: there is something to sign
+	refused atomic.Pointer[error]
 	end     context.CancelFunc
 	ended   chan struct{}
 }
 
-// New returns a ledger. The error is [audit.ErrKey] if the log is signed with another key.
+// New returns a ledger. The error is [audit.ErrKey] if the log is signed with another key, and [audit.ErrDamaged] if it does not
+// extend its anchor.
 func New(ctx context.Context, opts Options) (*Ledger, error) {
-	log, err := audit.Open(ctx, opts.DB.Log(), opts.Key)
+	log, err := audit.Open(ctx, opts.DB.Log(), opts.Anchor)
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +112,36 @@ func (l *Ledger) sign(ctx context.Context) {
 			return
 		case <-pause.C:
 		}
-		if _, err := l.log.Checkpoint(ctx); err != nil && ctx.Err() == nil {
-			l.opts.Logger.Error("no checkpoint was signed", "error", err)
-			l.touch()
+		if _, err := l.Checkpoint(ctx); ctx.Err() == nil {
+			l.signed(err)
 		}
 	}
+}
+
+// signed notes how signing went.
+func (l *Ledger) signed(err error) {
+	before := l.Refused()
+	switch {
+	case err == nil:
+		if l.refused.Store(nil); before != nil {
+			l.opts.Logger.Info("the log is signed and written again")
+		}
+		return
+	case errors.Is(err, audit.ErrDamaged), errors.Is(err, audit.ErrKey), errors.Is(err, audit.ErrSigner):
+		l.refused.Store(&err)
+	}
+	l.touch()
+	if before == nil || before.Error() != err.Error() {
+		l.opts.Logger.Error("no checkpoint was signed", "error", err, "hint", "see weir audit verify")
+	}
+}
+
+// Refused returns why nothing is recorded: the log is damaged, or cannot be signed. It is nil if all is well.
+func (l *Ledger) Refused() error {
+	if err := l.refused.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 func (l *Ledger) touch() {
@@ -250,6 +279,9 @@ func (l *Ledger) also(ctx context.Context, events ...*record.Event) error {
 
 // encode returns the event as an entry.
 func (l *Ledger) encode(e *record.Event) (audit.Entry, error) {
+	if err := l.Refused(); err != nil {
+		return audit.Entry{}, err
+	}
 	body, err := l.encoder.Encode(e)
 	if err != nil {
 		return audit.Entry{}, fmt.Errorf("encoding event: %w", err)

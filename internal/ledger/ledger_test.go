@@ -40,7 +40,7 @@ func newRig(t *testing.T, linger time.Duration, also record.Recorder) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.New(t.Context(), ledger.Options{DB: db, Key: key, Also: also})
+	l, err := ledger.New(t.Context(), ledger.Options{DB: db, Anchor: audit.NewAnchor(key), Also: also})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,9 @@ func (r *rig) events() (out []record.Event) {
 	for row, err := range r.db.Log().Rows(r.Context(), audit.Query{}) {
 		if err != nil {
 			r.Fatal(err)
+		}
+		if row.Kind == string(record.StateRow) {
+			continue
 		}
 		var e record.Event
 		if err := json.Unmarshal(row.Body, &e); err != nil {
@@ -278,7 +281,7 @@ func TestCheckpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.New(t.Context(), ledger.Options{DB: db, Key: key, Every: time.Millisecond})
+	l, err := ledger.New(t.Context(), ledger.Options{DB: db, Anchor: audit.NewAnchor(key), Every: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +306,7 @@ func TestCheckpoints(t *testing.T) {
 	if n := signed(); n != 2 {
 		t.Errorf("%d events are signed", n)
 	}
-	report, err := audit.Verify(t.Context(), db.Log(), key.Verifier())
+	report, err := audit.Verify(t.Context(), db.Log(), audit.VerifyOptions{Key: key.Verifier()})
 	if err != nil || !report.OK() || report.Signed != 2 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -311,7 +314,7 @@ func TestCheckpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.New(t.Context(), ledger.Options{DB: db, Key: other}); !errors.Is(err, audit.ErrKey) {
+	if _, err := ledger.New(t.Context(), ledger.Options{DB: db, Anchor: audit.NewAnchor(other)}); !errors.Is(err, audit.ErrKey) {
 		t.Errorf("with another key: %v", err)
 	}
 }
@@ -331,7 +334,7 @@ func BenchmarkCall(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					l, err := ledger.New(b.Context(), ledger.Options{DB: db, Key: key})
+					l, err := ledger.New(b.Context(), ledger.Options{DB: db, Anchor: audit.NewAnchor(key)})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -358,7 +361,7 @@ func BenchmarkCall(b *testing.B) {
 func TestStrict(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		r := newRig(t, time.Hour, nil)
-		l, err := ledger.New(t.Context(), ledger.Options{DB: r.db, Key: r.key, Strict: strict})
+		l, err := ledger.New(t.Context(), ledger.Options{DB: r.db, Anchor: audit.NewAnchor(r.key), Strict: strict})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +384,7 @@ func TestStrict(t *testing.T) {
 func TestSeal(t *testing.T) {
 	r := newRig(t, time.Hour, nil)
 	broken := errors.New("no key")
-	l, err := ledger.New(t.Context(), ledger.Options{DB: r.db, Key: r.key, Seal: func(c *record.Content) ([]byte, error) {
+	l, err := ledger.New(t.Context(), ledger.Options{DB: r.db, Anchor: audit.NewAnchor(r.key), Seal: func(c *record.Content) ([]byte, error) {
 		if c != nil && string(c.Arguments) == "bad" {
 			return nil, broken
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
@@ -15,7 +16,11 @@ type Retention struct {
 	Sessions time.Duration // since a session, or one that descends from it, was last heard of
 	Events   time.Duration
 	Content  time.Duration // what was captured with events
+	Bytes    int64         // of an SQLite file, in use: beyond, the oldest events go, but those of the last week
 }
+
+// alwaysKept is how long events are kept whatever the size: a flood of calls does not push out what it did.
+const alwaysKept = 7 * 24 * time.Hour
 
 // Overdue is what a [Retention] keeps no longer.
 type Overdue struct {
@@ -42,8 +47,17 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 	if r.Sessions > 0 {
 		o.seen = now.Add(-r.Sessions)
 	}
+	until, err := l.beyond(ctx, r.Bytes, now)
+	if err != nil {
+		return o, err
+	}
 	if r.Events > 0 {
-		if o.Events, err = l.Select(ctx, Selection{Until: now.Add(-r.Events).Truncate(day)}); err != nil {
+		if old := now.Add(-r.Events).Truncate(day); old.After(until) {
+			until = old
+		}
+	}
+	if !until.IsZero() {
+		if o.Events, err = l.Select(ctx, Selection{Until: until}); err != nil {
 			return o, err
 		}
 	}
@@ -59,6 +73,48 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 		}
 	}
 	return o, nil
+}
+
+// beyond returns the time before which events are too many for a file of that size; zero if none are. It takes all entries for equally
+// long, and their leaves for nothing: what is left too much is found the next time.
+func (l *Ledger) beyond(ctx context.Context, most int64, now time.Time) (until time.Time, err error) {
+	if most <= 0 {
+		return until, nil
+	}
+	used, known, err := l.opts.DB.Used(ctx)
+	if err != nil || !known || used <= most {
+		return until, err
+	}
+	log := l.opts.DB.Log()
+	head, err := log.Head(ctx)
+	if err != nil {
+		return until, err
+	}
+	var first int64
+	for row, err := range log.Rows(ctx, audit.Query{Since: time.Unix(1, 0), Limit: 1}) {
+		if err == nil {
+			err = checked(&row)
+		}
+		if err != nil {
+			return until, err
+		}
+		first = row.Seq
+	}
+	const room = 0.95 // so that it is not over at once again
+	cut := head.Size - int64(float64(head.Size-first)*room*float64(most)/float64(used))
+	for row, err := range log.Rows(ctx, audit.Query{From: min(cut, head.Size-1), Since: time.Unix(1, 0), Limit: 1}) {
+		if err == nil {
+			err = checked(&row)
+		}
+		if err != nil {
+			return until, err
+		}
+		until = row.Time
+	}
+	if last := now.Add(-alwaysKept); until.After(last) {
+		until = last
+	}
+	return until, nil
 }
 
 // overdueSessions counts the sessions that neither they nor a descendant were heard of since.
@@ -87,7 +143,11 @@ func (l *Ledger) overdueSessions(ctx context.Context, since time.Time) (int, err
 // Prune removes what the retention keeps no longer, and what has expired by itself: questions, and labels of resources. The log
 // tells of the events and the content that it erases.
 func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue, store.Expired, error) {
-	o, err := l.overdue(ctx, r, now)
+	believed, err := l.opts.DB.Believed(ctx, now)
+	if err != nil {
+		return Overdue{}, store.Expired{}, fmt.Errorf("looking whether the clock is to be believed: %w", err)
+	}
+	o, err := l.overdue(ctx, r, believed)
 	if err != nil {
 		return o, store.Expired{}, fmt.Errorf("looking for what is kept too long: %w", err)
 	}
@@ -105,7 +165,7 @@ func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue
 func (l *Ledger) retire(ctx context.Context, o Overdue, now time.Time) error {
 	event := func() *record.Event {
 		e := record.New(record.Erase, now)
-		e.Rule, e.Message = "retention", "kept long enough"
+		e.Rule, e.Message = "retention", "kept long enough, or the store is full"
 		return e
 	}
 	if err := l.Erase(ctx, o.Events, false, event()); err != nil {

@@ -10,6 +10,7 @@ package lint
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
@@ -29,6 +30,7 @@ const (
 	Unresolvable  = "unresolvable"
 	Poisoned      = "poisoned-text"
 	SecretPlace   = "secret-place"
+	Addressed     = "addressed-to-the-model"
 	Collision     = "name-collision"
 	LookAlike     = "look-alike"
 	Worse         = "worse-than-overlay"
@@ -44,6 +46,7 @@ func Rules() []report.Rule {
 		{ID: Contradiction, Summary: "Annotations of one tool contradict each other", Severity: report.Error},
 		{ID: LookAlike, Summary: "Tools have names that people take for one another", Severity: report.Error},
 		{ID: Suspicious, Summary: "A tool claims to be more harmless than its name says", Severity: report.Warning},
+		{ID: Addressed, Summary: "Text for people tells the model what to do", Severity: report.Warning},
 		{ID: SecretPlace, Summary: "Text for people names a place where secrets are kept", Severity: report.Warning},
 		{ID: Worse, Summary: "A server says worse of its tool than the overlay does", Severity: report.Warning},
 		{ID: Trifecta, Summary: "Strangers' text, private data and a way out come together", Severity: report.Warning},
@@ -74,6 +77,7 @@ type Server struct {
 	Instructions string            // to the model, of the server's welcome
 	Tools        []json.RawMessage // free of duplicate members
 	Prompts      []json.RawMessage
+	Resources    []json.RawMessage // and templates
 }
 
 // Unsaid returns the tools that no overlay speaks of.
@@ -102,6 +106,7 @@ type tool struct {
 type linter struct {
 	found report.Findings
 	tools []*tool
+	read  []passage
 }
 
 // Check returns what it finds in the definitions of some servers that agents use together.
@@ -110,6 +115,7 @@ func Check(servers []Server) report.Findings {
 	for i := range servers {
 		l.server(&servers[i])
 	}
+	l.addresses()
 	l.names()
 	l.trifecta()
 	return l.found
@@ -117,9 +123,8 @@ func Check(servers []Server) report.Findings {
 
 func (l *linter) server(s *Server) {
 	l.text(s, "instructions", s.Instructions)
-	for _, raw := range s.Prompts {
-		name := text(raw, "name")
-		l.text(s, name, text(raw, "description"))
+	for _, raw := range slices.Concat(s.Prompts, s.Resources) {
+		l.passages(s, text(raw, "name"), raw, 0)
 	}
 	var unlabelled, unknown []string
 	for _, raw := range s.Tools {

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/draft"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/label"
 )
 
 // definition looks at one tool.
@@ -18,11 +16,7 @@ func (l *linter) definition(t *tool) {
 	for _, d := range t.defects {
 		say(Invalid, d.String(), "it counts as absent; tell the author of the server")
 	}
-	l.text(t.server, t.name, t.name)
-	l.text(t.server, t.name, text(t.raw, "title"))
-	l.text(t.server, t.name, text(t.raw, "description"))
-	schema, _ := rawjson.Get(t.raw, "inputSchema")
-	l.schema(t, schema, 0)
+	l.passages(t.server, t.name, t.raw, 0)
 	for _, c := range contradictions(t.declared) {
 		say(Contradiction, c, "the worse of the two is believed")
 	}
@@ -35,33 +29,12 @@ func (l *linter) definition(t *tool) {
 	l.breadth(t)
 }
 
-// maxDepth is how deep schemas are looked into.
-const maxDepth = 8
-
-// schema looks at the descriptions inside of a schema.
-func (l *linter) schema(t *tool, schema json.RawMessage, depth int) {
-	if depth > maxDepth {
-		return
-	}
-	switch rawjson.Kind(schema) {
-	case '[':
-		for element := range rawjson.Elements(schema) {
-			l.schema(t, element, depth+1)
-		}
-	case '{':
-		for name, value := range rawjson.Members(schema) {
-			l.text(t.server, t.name, name)
-			if s, ok := rawjson.String(value); ok {
-				l.text(t.server, t.name, s)
-				continue
-			}
-			l.schema(t, value, depth+1)
-		}
-	}
-}
+// maxDepth is how deep definitions are looked into.
+const maxDepth = 12
 
 // text looks for what should not be in text that a model reads.
 func (l *linter) text(s *Server, subject, text string) {
+	l.read = append(l.read, passage{s, subject, text})
 	for _, f := range detect.Text(text) {
 		rule, hint := Poisoned, "do not use this server before you know why"
 		if f.Kind == detect.Secret {
@@ -84,7 +57,6 @@ func contradictions(c contract.Contract) (found []string) {
 	check(readOnly && known && !c.Outcomes.Has(contract.Benign), "it is read-only, and its outcome is never benign")
 	check(readOnly && c.Outcomes.Has(contract.Irreversible), "it is read-only, and may be irreversible")
 	check(c.OpenWorld == contract.No && c.Destinations.Has(contract.Public), "its world is closed, and its destination may be public")
-	check(c.OpenWorld == contract.No && c.Sources.Has(label.UntrustedPublic), "its world is closed, and its source may be untrustedPublic")
 	check(c.Operation.Reversible == contract.Yes && c.Outcomes.Has(contract.Irreversible), "it is reversible, and may be irreversible")
 	return found
 }

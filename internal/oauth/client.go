@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/address"
 )
 
 const (
@@ -21,18 +22,18 @@ const (
 // maxRedirects is how many redirects of a request for metadata are followed.
 const maxRedirects = 5
 
-// sharedSpace is for the networks of carriers (RFC 6598), as little public as private networks.
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+// errInside is the error for what a server outside may not name.
+var errInside = errors.New("a server outside the own network may not name an address that is not public; if it belongs there, set auth.issuer")
 
-// newClient returns the client for everything but the server's own endpoint. What a server names is reached only if it is
-// public, unless the server itself is not, or the operator has said who issues its tokens.
-func newClient(ctx context.Context, s Server) *http.Client {
+// newClient returns the client for everything but the server's own endpoint. It connects to public addresses only, whatever names lead to
+// them, unless the server is inside the own network by the form of its name, or the operator has said who issues its tokens.
+func newClient(s Server) *http.Client {
 	dialer := &net.Dialer{Timeout: dialWait}
-	if s.Issuer == "" && isPublic(ctx, s.URL) {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(address)
-			if err != nil || !publicAddr(at.Addr()) {
-				return errors.New("a server on a public address may not name one that is not public")
+	if s.Issuer == "" && !inside(s.URL) {
+		dialer.Control = func(_, to string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(to)
+			if err != nil || !address.Public(at.Addr()) {
+				return errInside
 			}
 			return nil
 		}
@@ -61,29 +62,18 @@ func stayThere(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// isPublic reports whether all addresses of a URL's host are public. If it cannot be found, it counts as public.
-func isPublic(ctx context.Context, raw string) bool {
+// inside reports whether a URL's host is of the own machine or network by its form. DNS is not asked: the owner of a public name decides
+// what it answers, and when.
+func inside(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return true
+		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil {
-		return true
+	host := address.Host(u.Hostname())
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return address.Local(ip)
 	}
-	for _, a := range addrs {
-		if !publicAddr(a) {
-			return false
-		}
-	}
-	return true
-}
-
-func publicAddr(a netip.Addr) bool {
-	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a)
+	return host != "" && address.Internal(host)
 }
 
 // safeEndpoint refuses a URL to which secrets would go in the clear over a network.

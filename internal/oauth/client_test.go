@@ -2,9 +2,9 @@ package oauth
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -28,7 +28,7 @@ func TestNoRedirect(t *testing.T) {
 				}
 				http.Redirect(w, r, to, status)
 			}))
-			client := newClient(t.Context(), Server{URL: server.URL})
+			client := newClient(Server{URL: server.URL})
 			c := &tokenClient{client, server.URL + "/token", "id", "s3cret", methodPost}
 			if _, err := c.token(t.Context(), url.Values{"refresh_token": {"r3fresh"}}); err == nil || strings.Contains(err.Error(), "3cret") {
 				t.Errorf("%d to %s: %v", status, to, err)
@@ -55,7 +55,7 @@ func TestMetadataRedirect(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	client := newClient(t.Context(), Server{URL: server.URL})
+	client := newClient(Server{URL: server.URL})
 	for path, ok := range map[string]bool{"/out": false, "/in": true, "/loop": false} {
 		resp, err := client.Get(server.URL + path)
 		if (err == nil) != ok {
@@ -67,32 +67,48 @@ func TestMetadataRedirect(t *testing.T) {
 	}
 }
 
-// A server on a public address cannot have addresses asked that are not. The address is one for documentation (RFC 5737).
+// A server outside cannot have addresses inside asked, by whatever names it calls them.
 func TestPublicServer(t *testing.T) {
-	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer inside.Close()
+	asked := 0
+	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer inner.Close()
+	_, port, _ := net.SplitHostPort(inner.Listener.Addr().String())
 	for _, c := range []struct {
 		server Server
 		ok     bool
 	}{
-		{Server{URL: "https://192.0.2.1/mcp"}, false},
-		{Server{URL: "https://192.0.2.1/mcp", Issuer: inside.URL}, true},
+		{Server{URL: "https://192.0.2.1/mcp"}, false}, // for documentation (RFC 5737)
+		{Server{URL: "https://192.0.2.1/mcp", Issuer: inner.URL}, true},
+		{Server{URL: "https://evil.example/mcp"}, false},
+		{Server{URL: "https://localhost.evil.example/mcp"}, false},
 		{Server{URL: "http://127.0.0.1:1/mcp"}, true},
+		{Server{URL: "http://localhost:1/mcp"}, true},
 	} {
-		resp, err := newClient(t.Context(), c.server).Get(inside.URL)
-		if (err == nil) != c.ok {
-			t.Errorf("%+v: %v", c.server, err)
-		}
-		if err == nil {
-			resp.Body.Close()
+		for _, named := range []string{inner.URL, "http://localhost:" + port} {
+			resp, err := newClient(c.server).Get(named)
+			if (err == nil) != c.ok || err != nil && !errors.Is(err, errInside) {
+				t.Errorf("%+v names %s: %v", c.server, named, err)
+			}
+			if err == nil {
+				resp.Body.Close()
+			}
 		}
 	}
-	for addr, public := range map[string]bool{
-		"8.8.8.8": true, "2001:4860:4860::8888": true, "10.0.0.1": false, "192.168.1.1": false, "100.64.0.1": false, "169.254.169.254": false,
-		"127.0.0.1": false, "::1": false, "::ffff:127.0.0.1": false, "fd00::1": false, "fe80::1": false, "0.0.0.0": false,
+	if asked != 6 {
+		t.Errorf("%d requests came through, want 6", asked)
+	}
+}
+
+// Which servers are inside follows from their names alone.
+func TestInside(t *testing.T) {
+	for raw, want := range map[string]bool{
+		"http://127.0.0.1/": true, "http://[::1]:80/": true, "https://10.1.2.3/": true, "https://100.64.0.1/": true, "https://[fd00::1]/": true,
+		"http://0x7f.1/": true, "http://[::ffff:10.0.0.1]/": true, "http://wiki/": true, "https://wiki.corp/": true, "https://nas.local/": true,
+		"https://mcp.example.com/": false, "https://evil.example/": false, "https://93.184.216.34/": false, "https://192.0.2.1/": false,
+		"https://[64:ff9b::7f00:1]/": false, "https://[2002:7f00:1::]/": false, "https://localhost.evil.example/": false, "https:///": false, ":": false, "": false,
 	} {
-		if got := publicAddr(netip.MustParseAddr(addr)); got != public {
-			t.Errorf("%s: public %v", addr, got)
+		if got := inside(raw); got != want {
+			t.Errorf("%s: inside is %v", raw, got)
 		}
 	}
 }
@@ -144,7 +160,7 @@ func TestRefusal(t *testing.T) {
 		w.Write([]byte(`{"error":"invalid_grant","error_description":"` + r.FormValue("refresh_token") + ` of ` + r.FormValue("client_secret") + `"}`))
 	}))
 	defer server.Close()
-	c := &tokenClient{newClient(t.Context(), Server{URL: server.URL}), server.URL, "id", "s3cret", methodPost}
+	c := &tokenClient{newClient(Server{URL: server.URL}), server.URL, "id", "s3cret", methodPost}
 	_, err := c.token(t.Context(), url.Values{"refresh_token": {"r3fresh"}})
 	var r *refusal
 	if !errors.As(err, &r) || !isOver(err) || err.Error() != `authorization server answers "invalid_grant": "[secret] of [secret]"` {

@@ -61,7 +61,7 @@ func replace(ctx context.Context, v *Vault, g *Grant) error {
 
 // obtain gets a grant.
 func obtain(ctx context.Context, s Server, opts *LoginOptions) (*Grant, error) {
-	l := &login{server: s, opts: opts, client: newClient(ctx, s)}
+	l := &login{server: s, opts: opts, client: newClient(s)}
 	if before, err := opts.Vault.Look(s.URL); err == nil && before != nil && before.Fits(s) {
 		l.before = before
 	}
@@ -197,7 +197,7 @@ func revoke(ctx context.Context, s Server, g *Grant) bool {
 	if g.RevokeURL == "" || form.Get("token") == "" {
 		return false
 	}
-	resp, err := g.client(newClient(ctx, s), s).post(ctx, g.RevokeURL, form)
+	resp, err := g.client(newClient(s), s).post(ctx, g.RevokeURL, form)
 	if err != nil {
 		return false
 	}

@@ -69,7 +69,7 @@ func (m *Machine) Refused(ctx context.Context, token string, resp *http.Response
 	if time.Since(m.fetched) < time.Minute && slices.Equal(more, m.scopes) {
 		return false, fmt.Errorf("the server refuses the token that %.200q gave", m.server.Issuer)
 	}
-	client := newClient(ctx, m.server)
+	client := newClient(m.server)
 	found, err := discover(ctx, client, m.server, c)
 	if err != nil {
 		return false, fmt.Errorf("getting a token: %w", err)
@@ -87,7 +87,7 @@ func (m *Machine) fetch(ctx context.Context) error {
 		return errors.New("getting a token: no client secret is configured")
 	}
 	t := &tokenClient{
-		newClient(ctx, m.server), m.found.TokenEndpoint, m.server.ClientID, m.server.ClientSecret, secretMethod(m.found, m.server.ClientSecret),
+		newClient(m.server), m.found.TokenEndpoint, m.server.ClientID, m.server.ClientSecret, secretMethod(m.found, m.server.ClientSecret),
 	}
 	form := url.Values{"grant_type": {"client_credentials"}, "resource": {m.found.resource}}
 	if len(m.scopes) > 0 {

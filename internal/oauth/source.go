@@ -2,12 +2,14 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
@@ -143,7 +145,7 @@ func (s *Source) renew(ctx context.Context) error {
 	case g.Secret.Refresh == "":
 		return s.needed("the login has expired")
 	}
-	token, err := g.client(newClient(ctx, s.server), s.server).token(ctx, url.Values{
+	token, err := g.client(newClient(s.server), s.server).token(ctx, url.Values{
 		"grant_type": {"refresh_token"}, "refresh_token": {g.Secret.Refresh}, "resource": {g.Resource},
 	})
 	if err != nil && isOver(err) {
@@ -187,12 +189,12 @@ func (s *Source) tooLittle(ctx context.Context, c challenge) error {
 		more = fmt.Sprintf("the scope %.200q", strings.Join(c.scopes, " "))
 	}
 	if s.server.Scopes != nil {
-		return fmt.Errorf("the server asks for %s, which auth.scopes does not have", more)
+		return hosterror.New("it asks for rights that auth.scopes does not have").Because(errors.New(more))
 	}
 	if err := s.want(ctx, c.scopes); err != nil {
 		return err
 	}
-	return fmt.Errorf("the server asks for %s: to grant it, run %s", more, s.server.Command)
+	return hosterror.New("it asks for rights that were not granted: to grant them, run {}", hosterror.Configured(s.server.Command)).Because(errors.New(more))
 }
 
 // want notes scopes for the next login.
@@ -215,5 +217,6 @@ func (s *Source) want(ctx context.Context, scopes []string) error {
 
 // needed says that somebody has to log in, and how.
 func (s *Source) needed(why string) error {
-	return fmt.Errorf("%w: %s: run %s", upstream.ErrLogin, why, s.server.Command)
+	why = fmt.Sprintf("%.400q", why)
+	return hosterror.New("login needed: run {}", hosterror.Configured(s.server.Command)).Because(fmt.Errorf("%w: %s", upstream.ErrLogin, why))
 }

@@ -2,7 +2,6 @@ package pins
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// A Mode is what happens to a tool that was never seen before. The zero Mode pins it as it is.
+// A Mode is what happens to a tool, a prompt or instructions that were never seen before. The zero Mode pins them as they are.
 type Mode uint8
 
 const (
@@ -40,6 +39,8 @@ type File struct {
 	mu   sync.Mutex
 	last Lock // as it was read or written last
 	seen fs.FileInfo
+
+	counts map[string]Counts // of last; nil if they were not counted yet
 }
 
 // Open returns the lock file at path, which need not exist. The error says what is wrong with its content.
@@ -70,7 +71,7 @@ func (f *File) read() (Lock, error) {
 	info, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		f.last, f.seen = Lock{}, nil
+		f.last, f.counts, f.seen = Lock{}, nil, nil
 		return f.last, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading pins: %w", err)
@@ -85,19 +86,22 @@ func (f *File) read() (Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading pins: %s: %w", f.path, err)
 	}
-	f.last, f.seen = lock, info
+	if f.opts.Mode == Review {
+		lock.accepted()
+	}
+	f.last, f.counts, f.seen = lock, nil, info
 	return lock, nil
 }
 
-// Held is a tool whose definition nobody has accepted, or a server's instructions.
+// Held is a definition that nobody has reviewed, and that hosts therefore do not see.
 type Held struct {
-	Server   string
-	Tool     string      // [Preamble]: its instructions
+	Server string
+	ID
 	Accepted *Definition // what was accepted; nil if nothing was
 	Offered  Definition  // what the server says now
 }
 
-// Differences returns what a person has to accept.
+// Differences returns what a person has to review.
 func (h Held) Differences() []Difference {
 	if h.Accepted == nil {
 		return Definition{}.Differences(h.Offered)
@@ -105,7 +109,7 @@ func (h Held) Differences() []Difference {
 	return h.Accepted.Differences(h.Offered)
 }
 
-// String says in one line why the tool is held. It quotes nothing of the server but the names of what changed.
+// String says in one line why the definition is held. It quotes nothing of the server but the names of what changed.
 func (h Held) String() string {
 	if h.Accepted == nil {
 		return "its definition was not accepted yet"
@@ -117,110 +121,166 @@ func (h Held) String() string {
 	return "its definition has changed since it was accepted: " + strings.Join(members, ", ")
 }
 
-// Check compares a server's tools with their pins and pins those that are new, if the mode says so. It returns the tools
-// that are held, by name, and the names of those that it pinned. An error means that nothing is known of any tool.
-func (f *File) Check(ctx context.Context, server string, tools []json.RawMessage) (held map[string]Held, pinned []string, err error) {
-	offered := map[string]Definition{}
-	for _, tool := range tools {
-		name, d := Define(tool)
-		if _, second := offered[name]; name != "" && !second { // of two with one name the first counts, as it does for hosts
-			offered[name] = d
-		}
-	}
-	return f.check(ctx, server, offered)
+// An Offer is everything of one kind that a server offers.
+type Offer struct {
+	Server  string
+	Kind    Kind
+	Entries map[string]Definition
 }
 
-// CheckInstructions is Check for the instructions of a server. It returns those that were accepted, and why the others are held: ""
-// if they are not. That a server gives none is pinned too.
-func (f *File) CheckInstructions(ctx context.Context, server, text string) (accepted, why string, pinned bool, err error) {
-	held, added, err := f.check(ctx, server, map[string]Definition{Preamble: Instructions(text)})
+// Checked is what an offer comes to. Hosts may be shown what is neither held nor kept as the server says it, since that is
+// pinned.
+type Checked struct {
+	Held   map[string]Held       // must not be used
+	Kept   map[string]Definition // shown as it was pinned: the server changes what decides nothing
+	Pinned []string              // for the first time, or anew
+}
+
+// Check compares an offer with its pins, and pins new definitions if the mode says so. An error means that nothing of the
+// server may be shown.
+func (f *File) Check(ctx context.Context, o Offer) (Checked, error) {
+	lock, err := f.Lock()
+	if err != nil {
+		return Checked{}, err
+	}
+	c, added := o.compare(lock, f.opts.Mode, o.status(lock, f.opts.Mode))
+	settled, err := f.settle(ctx, lock, o, c, added)
+	if err != nil {
+		return Checked{}, err
+	}
+	_, listed := lock[o.Server][o.Kind]
+	if len(added)+len(settled) == 0 && (listed || f.opts.Mode == Review) {
+		return c, nil
+	}
+	// Another process may have pinned them meanwhile, and differently.
+	err = f.change(ctx, func(lock Lock) {
+		status := o.status(lock, f.opts.Mode)
+		lock.add(o.Server, o.Kind, settled)
+		c, added = o.compare(lock, f.opts.Mode, status)
+		lock.add(o.Server, o.Kind, added)
+	})
+	c.Pinned = slices.Sorted(maps.Keys(added))
+	return c, err
+}
+
+// status returns who vouches for definitions of the offer that were never seen: for a whole offer, whoever trusts the server.
+func (o Offer) status(lock Lock, mode Mode) Status {
+	before, listed := lock[o.Server][o.Kind]
+	switch {
+	case mode == Review:
+		return Later
+	case !listed, o.Kind == Handshake && before[Preamble].partial: // version 1 pinned instructions, and nothing else of a handshake
+		return First
+	}
+	return Later
+}
+
+// compare returns what the offer comes to under a lock, and what is to be pinned.
+func (o Offer) compare(lock Lock, mode Mode, status Status) (c Checked, added map[string]Pin) {
+	c, added = Checked{Held: map[string]Held{}, Kept: map[string]Definition{}}, map[string]Pin{}
+	for name, now := range o.Entries {
+		id := ID{o.Kind, name}
+		was, known := lock.Get(o.Server, id)
+		now = lock.Apart(o.Server, id, now)
+		holds := o.Kind.holds(name)
+		switch {
+		case !known && name == Beside && len(now) == 0:
+		case !known && holds && mode == Review:
+			c.Held[name] = Held{o.Server, id, nil, now}
+		case !known:
+			added[name] = Pin{Status: status, Definition: now}
+		case holds && was.drifts(now):
+			c.Held[name] = Held{o.Server, id, &was.Definition, now}
+		case was.partial:
+			added[name] = Pin{Status: was.Status, Definition: now}
+		case len(was.Definition.Differences(now)) == 0:
+		case holds:
+			c.Kept[name] = was.Definition
+		default:
+			added[name] = Pin{Status: Later, Definition: now}
+		}
+	}
+	return c, added
+}
+
+// CheckHandshake is Check for what a server says of itself: the instructions to the model, and everything else. It returns the
+// instructions that were accepted, and why the others are held: "" if they are not. That a server gives none is pinned too.
+func (f *File) CheckHandshake(ctx context.Context, server, instructions string, self Definition) (accepted, why string, pinned bool, err error) {
+	c, err := f.Check(ctx, Offer{server, Handshake, map[string]Definition{Preamble: Instructions(instructions), Self: self}})
 	if err != nil {
 		return "", "", false, err
 	}
-	h, isHeld := held[Preamble]
+	h, isHeld := c.Held[Preamble]
 	switch {
-	case !isHeld || text == "": // there is nothing to hold
-		return text, "", len(added) > 0, nil
+	case !isHeld || instructions == "": // there is nothing to hold
+		return instructions, "", slices.Contains(c.Pinned, Preamble), nil
 	case h.Accepted == nil:
 		return "", "the server's instructions were not accepted yet", false, nil
 	}
 	return h.Accepted.Text(), "the server's instructions have changed since they were accepted", false, nil
 }
 
-func (f *File) check(ctx context.Context, server string, offered map[string]Definition) (held map[string]Held, pinned []string, err error) {
-	lock, err := f.Lock()
-	if err != nil {
-		return nil, nil, err
+// Unreviewed returns how many pinned definitions nobody has reviewed, by server. It must not be changed.
+func (f *File) Unreviewed() (map[string]Counts, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.read(); err != nil {
+		return nil, err
 	}
-	held, added := compare(lock, server, offered, f.opts.Mode)
-	settled, err := f.settle(ctx, server, held, added)
-	if err != nil {
-		return nil, nil, err
+	if f.counts == nil {
+		f.counts = f.last.unreviewed()
 	}
-	if len(added)+len(settled) == 0 {
-		return held, nil, nil
-	}
-	// Another process may have pinned them meanwhile, and differently.
-	err = f.change(ctx, func(lock Lock) {
-		lock.add(server, settled)
-		held, added = compare(lock, server, offered, f.opts.Mode)
-		lock.add(server, added)
-	})
-	return held, slices.Sorted(maps.Keys(added)), err
+	return f.counts, nil
 }
 
-// compare returns what is held of the offered tools, and what is to be pinned.
-func compare(lock Lock, server string, offered map[string]Definition, mode Mode) (held map[string]Held, added map[string]Definition) {
-	held, added = map[string]Held{}, map[string]Definition{}
-	for name, now := range offered {
-		was, known := lock[server][name]
-		switch {
-		case known && len(was.Differences(now)) > 0:
-			held[name] = Held{server, name, &was, now}
-		case !known && mode == Review:
-			held[name] = Held{server, name, nil, now}
-		case !known:
-			added[name] = now
-		}
-	}
-	return held, added
-}
-
-func (l Lock) add(server string, tools map[string]Definition) {
-	if l[server] == nil {
-		l[server] = map[string]Definition{}
-	}
-	maps.Copy(l[server], tools)
-}
-
-// Accept pins what was held as it is offered.
+// Accept pins definitions as they are offered, as reviewed by a person.
 func (f *File) Accept(ctx context.Context, all []Held) error {
 	if err := f.tell(ctx, all); err != nil {
 		return err
 	}
 	return f.change(ctx, func(lock Lock) {
 		for _, h := range all {
-			lock.add(h.Server, map[string]Definition{h.Tool: h.Offered})
+			lock.add(h.Server, h.Kind, map[string]Pin{h.Name: {Status: Reviewed, Definition: h.Offered}})
 		}
 	})
 }
 
-// Forget drops the pins of tools that a server does not offer any more, and returns their names.
-func (f *File) Forget(ctx context.Context, server string, offered []string) (gone []string, err error) {
-	err = f.change(ctx, func(lock Lock) {
-		gone = nil
-		for name := range lock[server] {
-			if name != Preamble && !slices.Contains(offered, name) {
-				gone = append(gone, name)
-				delete(lock[server], name)
+// Review pins everything that is offered, as reviewed by a person, and forgets what is not offered any more of these kinds.
+func (f *File) Review(ctx context.Context, offers []Offer) error {
+	lock, err := f.Lock()
+	if err != nil {
+		return err
+	}
+	for _, o := range offers {
+		var all []Held
+		for name, d := range o.Entries {
+			if was, _ := lock.Get(o.Server, ID{o.Kind, name}); was.Status != Reviewed || len(was.Definition.Differences(d)) > 0 {
+				all = append(all, Held{Server: o.Server, ID: ID{o.Kind, name}, Offered: d})
 			}
 		}
-	})
-	slices.Sort(gone)
-	if err != nil {
-		return gone, err
+		var gone []ID
+		for name := range lock[o.Server][o.Kind] {
+			if _, offered := o.Entries[name]; !offered {
+				gone = append(gone, ID{o.Kind, name})
+			}
+		}
+		if err := f.forget(ctx, o.Server, gone); err != nil {
+			return err
+		}
+		if err := f.tell(ctx, all); err != nil {
+			return err
+		}
 	}
-	return gone, f.forget(ctx, server, gone)
+	return f.change(ctx, func(lock Lock) {
+		for _, o := range offers {
+			pins := map[string]Pin{}
+			for name, d := range o.Entries {
+				pins[name] = Pin{Status: Reviewed, Definition: d}
+			}
+			delete(lock[o.Server], o.Kind)
+			lock.add(o.Server, o.Kind, pins)
+		}
+	})
 }
 
 // change has edit change a copy of the lock and puts it in the place of the file, one process at a time. A crash leaves
@@ -240,10 +300,7 @@ func (f *File) change(ctx context.Context, edit func(Lock)) error {
 	if err != nil {
 		return err
 	}
-	lock := Lock{}
-	for server, tools := range old {
-		lock[server] = maps.Clone(tools)
-	}
+	lock := old.clone()
 	edit(lock)
 	src, err := lock.Encode()
 	if err == nil {
@@ -252,7 +309,7 @@ func (f *File) change(ctx context.Context, edit func(Lock)) error {
 	if err != nil {
 		return fmt.Errorf("writing pins: %w", err)
 	}
-	f.last, f.seen = lock, nil
+	f.last, f.counts, f.seen = lock, nil, nil
 	return nil
 }
 

@@ -1,134 +1,172 @@
-// Package pins remembers what the tools of servers looked like when they were accepted, and tells what has changed since.
+// Package pins remembers the definitions that servers showed, who has vouched for them, and what has changed since.
 //
-// A server that was honest when it was looked at can change a tool's description, schema or annotations later: a rug pull.
-// So each definition is pinned when it is first seen, and one that differs from its pin is held until a person accepts the
-// difference. Pins live in one file, weir.lock, which is made to be read and reviewed: JSON, sorted, indented, one line of a
-// description a line.
+// Definitions are text that a model reads and follows: tools, prompts, resources, resource templates, and what a server says of
+// itself in its handshake. A server that was honest when it was looked at can change them later: a rug pull. So each definition
+// is pinned when it is first seen. A tool, a prompt or instructions that differ from their pin are held until a person reviews
+// the difference; lists of resources may change, and their new entries are pinned as not reviewed.
+//
+// A pin says who vouches for its definition (see [Status]). Pins live in one file, weir.lock, which is made to be read and
+// reviewed: JSON, sorted, indented, one line of a description a line.
 //
 //	{
-//	  "version": 1,
-//	  "instructions": {
-//	    "mail": ["Never send without asking."]
-//	  },
+//	  "version": 2,
 //	  "servers": {
 //	    "mail": {
-//	      "send_email": {
-//	        "description": [
-//	          "Send an e-mail."
-//	        ],
-//	        "annotations": {"openWorldHint": true},
-//	        "inputSchema": {"type": "object"}
+//	      "handshake": {
+//	        "instructions": {"status": "first", "description": ["Never send without asking."]}
+//	      },
+//	      "tools": {
+//	        "send_email": {
+//	          "status": "reviewed",
+//	          "description": ["Send an e-mail."],
+//	          "members": {"annotations": {"openWorldHint": true}, "inputSchema": {"type": "object"}}
+//	        }
 //	      }
 //	    }
 //	  }
 //	}
 //
-// Pinned are the title, the description, both schemas, the annotations, and what extensions of the protocol say in _meta. The
-// rest of _meta and the icons may change from list to list and are not. So are the instructions that a server gives to the
-// model in its handshake, by line.
+// Every member of a definition is pinned. Icons, and members of _meta that are not the protocol's own, may change from list to
+// list without a tool being held; hosts are then shown those that were pinned.
 //
 //	file, err := pins.Open("weir.lock", pins.Options{})
-//	held, err := file.Check(ctx, "mail", tools)
+//	checked, err := file.Check(ctx, pins.Offer{Server: "mail", Kind: pins.Tools, Entries: entries})
 //
 // Text in a definition is the server's and hostile to whoever prints it: see [Difference].
 package pins
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
+// A Kind is a kind of definitions.
+type Kind string
+
+// The kinds of definitions: the four lists of MCP, and what a server says in its handshake.
+const (
+	Handshake Kind = "handshake"
+	Tools     Kind = "tools"
+	Prompts   Kind = "prompts"
+	Resources Kind = "resources"
+	Templates Kind = "resourceTemplates"
+)
+
+// Kinds returns the kinds in the order in which a person reads them.
+func Kinds() []Kind { return []Kind{Handshake, Tools, Prompts, Resources, Templates} }
+
+// key returns the member of an entry that names it.
+func (k Kind) key() string {
+	switch k {
+	case Resources:
+		return "uri"
+	case Templates:
+		return "uriTemplate"
+	}
+	return "name"
+}
+
+// Names of the two definitions of a handshake, and of the members that a list has beside its entries.
+const (
+	Preamble = "instructions" // the instructions to the model
+	Self     = "server"       // everything else that a server says of itself
+	Beside   = ""             // of a list
+)
+
+// holds reports whether a definition that differs from its pin is held. Others are pinned anew, as not reviewed.
+func (k Kind) holds(name string) bool {
+	switch k {
+	case Tools, Prompts:
+		return name != Beside
+	case Handshake:
+		return name == Preamble
+	}
+	return false
+}
+
+// A Definition is what a server says of one thing: the members of its entry in a list but for the name, in canonical JSON.
+type Definition map[string]json.RawMessage
+
 // protocol begins the names of _meta members that belong to the protocol's own extensions.
 const protocol = "io.modelcontextprotocol/"
 
-// A Definition is what a server says of a tool, as far as it is pinned.
-type Definition struct {
-	Title        string                     `json:"title,omitempty"`
-	Description  []string                   `json:"description,omitempty"` // by line
-	Annotations  json.RawMessage            `json:"annotations,omitempty"` // this and what follows: canonical JSON
-	InputSchema  json.RawMessage            `json:"inputSchema,omitempty"`
-	OutputSchema json.RawMessage            `json:"outputSchema,omitempty"`
-	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"` // members of _meta
+// Define returns the name and the definition of an entry of a list, which must be free of duplicate members. The name is "" if
+// the entry has none.
+func (k Kind) Define(entry json.RawMessage) (name string, d Definition) {
+	d = Definition{}
+	for member, raw := range rawjson.Members(entry) {
+		switch {
+		case member == k.key():
+			name, _ = rawjson.String(raw)
+		case k == Resources && member == "size" && isNumber(raw):
+		default:
+			d[member] = rawjson.Canonical(raw)
+		}
+	}
+	if k == Resources || k == Templates {
+		d.unstamp()
+	}
+	return name, d
 }
 
-// Define returns the name and the definition of a Tool of a tools/list result, which must be free of duplicate members. The
-// name is "" if the tool has none.
-func Define(tool json.RawMessage) (name string, d Definition) {
-	text := func(member string) string {
-		raw, _ := rawjson.Get(tool, member)
-		s, _ := rawjson.String(raw)
-		return s
-	}
-	canonical := func(member string) json.RawMessage {
-		raw, ok := rawjson.Get(tool, member)
-		if !ok {
-			return nil
-		}
-		return rawjson.Canonical(raw)
-	}
-	d = Definition{
-		Title: text("title"), Annotations: canonical("annotations"),
-		InputSchema: canonical("inputSchema"), OutputSchema: canonical("outputSchema"),
-	}
-	if s := text("description"); s != "" {
-		d.Description = strings.Split(s, "\n")
-	}
-	meta, _ := rawjson.Get(tool, "_meta")
-	for member, raw := range rawjson.Members(meta) {
-		if strings.HasPrefix(member, protocol) {
-			if d.Extensions == nil {
-				d.Extensions = map[string]json.RawMessage{}
-			}
-			d.Extensions[member] = rawjson.Canonical(raw)
+// unstamp removes the time at which a resource was changed last (2025-11-25, Resources, Annotations), if it is one.
+func (d Definition) unstamp() {
+	raw, ok := rawjson.Get(d["annotations"], "lastModified")
+	if text, isString := rawjson.String(raw); ok && isString {
+		if _, err := time.Parse(time.RFC3339, text); err == nil {
+			d["annotations"] = rawjson.Canonical(rawjson.Delete(d["annotations"], "lastModified"))
 		}
 	}
-	return text("name"), d
+}
+
+func isNumber(raw json.RawMessage) bool {
+	c := rawjson.Kind(raw)
+	return c == '-' || c >= '0' && c <= '9'
+}
+
+// Entries returns the definitions of a list by their names. Of two with one name the first counts, as it does for hosts.
+func (k Kind) Entries(list []json.RawMessage) map[string]Definition {
+	all := map[string]Definition{}
+	for _, entry := range list {
+		name, d := k.Define(entry)
+		if _, second := all[name]; name != "" && !second {
+			all[name] = d
+		}
+	}
+	return all
 }
 
 // Instructions returns the definition that stands for a server's instructions; "" if it gives none.
-func Instructions(text string) (d Definition) {
-	if text != "" {
-		d.Description = strings.Split(text, "\n")
+func Instructions(text string) Definition {
+	if text == "" {
+		return Definition{}
 	}
-	return d
+	return Definition{"description": rawjson.Canonical(rawjson.Quote(text))}
 }
 
 // Text returns the description as the server wrote it.
-func (d Definition) Text() string { return strings.Join(d.Description, "\n") }
-
-// Tool returns the definition as a Tool of a tools/list result.
-func (d Definition) Tool(name string) json.RawMessage {
-	members := map[string]any{"name": name}
-	if d.Title != "" {
-		members["title"] = d.Title
-	}
-	if d.Description != nil {
-		members["description"] = d.Text()
-	}
-	for member, raw := range d.raw() {
-		if raw != nil {
-			members[member] = raw
-		}
-	}
-	if d.Extensions != nil {
-		members["_meta"] = d.Extensions
-	}
-	raw, err := json.Marshal(members)
-	if err != nil {
-		panic(err) // the raw members were read from JSON
-	}
-	return raw
+func (d Definition) Text() string {
+	s, _ := rawjson.String(d["description"])
+	return s
 }
 
-// raw returns the members that are JSON, by their names.
-func (d Definition) raw() map[string]json.RawMessage {
-	return map[string]json.RawMessage{"annotations": d.Annotations, "inputSchema": d.InputSchema, "outputSchema": d.OutputSchema}
+// Entry returns the definition as an entry of a list.
+func (d Definition) Entry(kind Kind, name string) json.RawMessage {
+	members := maps.Clone(d)
+	if members == nil {
+		members = Definition{}
+	}
+	members[kind.key()] = rawjson.Quote(name)
+	raw, err := json.Marshal(members)
+	if err != nil {
+		panic(err) // the members were read from JSON
+	}
+	return raw
 }
 
 // A Difference is how one member of a definition changed. Before and After are the server's own text, not escaped; "" is none.
@@ -138,105 +176,170 @@ type Difference struct {
 	After  string `json:"after,omitempty"`
 }
 
-// Differences returns how after differs from d, in a fixed order.
+// Differences returns how after differs from d, in a fixed order: first the texts, then the other members by name.
 func (d Definition) Differences(after Definition) []Difference {
 	var found []Difference
-	compare := func(member, before, after string) {
-		if before != after {
-			found = append(found, Difference{member, before, after})
+	was, now := d.flat(), after.flat()
+	all := maps.Clone(was)
+	maps.Copy(all, now)
+	first := []string{"title", "description"}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(m string) bool { return slices.Contains(first, m) })
+	for _, member := range append(first, names...) {
+		before, after := was[member], now[member]
+		if before == after {
+			continue
 		}
-	}
-	compare("title", d.Title, after.Title)
-	compare("description", d.Text(), after.Text())
-	now := after.raw()
-	was := d.raw()
-	for _, member := range slices.Sorted(maps.Keys(was)) {
-		compare(member, string(was[member]), string(now[member]))
-	}
-	all := maps.Clone(d.Extensions)
-	if all == nil {
-		all = map[string]json.RawMessage{}
-	}
-	maps.Copy(all, after.Extensions)
-	for _, member := range slices.Sorted(maps.Keys(all)) {
-		compare("_meta."+member, string(d.Extensions[member]), string(after.Extensions[member]))
+		found = append(found, Difference{member, text(before), text(after)})
 	}
 	return found
 }
 
-// A Lock is the content of weir.lock: definitions by server and tool. Under [Preamble] are the server's instructions.
-type Lock map[string]map[string]Definition
-
-// Preamble is the name under which a server's instructions are pinned. No tool has it.
-const Preamble = ""
-
-type lockFile struct {
-	Version      int                 `json:"version"`
-	Instructions map[string][]string `json:"instructions,omitempty"` // by server and line
-	Servers      Lock                `json:"servers"`
-}
-
-const version = 1
-
-// Parse reads a lock. It is strict: a member that it does not know would be one whose change nobody notices.
-func Parse(src []byte) (Lock, error) {
-	if err := rawjson.Check(src); err != nil {
-		return nil, err
-	}
-	var f lockFile
-	dec := json.NewDecoder(bytes.NewReader(src))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
-		return nil, err
-	}
-	if f.Version != version {
-		return nil, fmt.Errorf("version is %d; this weir knows version %d", f.Version, version)
-	}
-	lock := Lock{}
-	for server, tools := range f.Servers {
-		for name, d := range tools {
-			if name == Preamble {
-				return nil, fmt.Errorf("server %q: a tool has no name", server)
-			}
-			lock.add(server, map[string]Definition{name: d.canonical()})
+// flat returns the members, those of _meta one by one.
+func (d Definition) flat() map[string]string {
+	out := map[string]string{}
+	for member, raw := range d {
+		if member != "_meta" || rawjson.Kind(raw) != '{' {
+			out[member] = string(raw)
+			continue
+		}
+		for name, value := range rawjson.Members(raw) {
+			out["_meta."+name] = string(value)
 		}
 	}
-	for server, lines := range f.Instructions {
-		lock.add(server, map[string]Definition{Preamble: Instructions(strings.Join(lines, "\n"))})
-	}
-	return lock, nil
+	return out
 }
 
-// canonical undoes the indentation of the file.
-func (d Definition) canonical() Definition {
-	for _, raw := range []*json.RawMessage{&d.Annotations, &d.InputSchema, &d.OutputSchema} {
-		if *raw != nil {
-			*raw = rawjson.Canonical(*raw)
-		}
+// text returns what a person reads of a member.
+func text(raw string) string {
+	if s, ok := rawjson.String(json.RawMessage(raw)); ok && s != "" {
+		return s
 	}
-	for member, raw := range d.Extensions {
-		d.Extensions[member] = rawjson.Canonical(raw)
+	return raw
+}
+
+// decides reports whether a member, as Differences names it, may matter for what a tool does or what a model is told to do with it.
+func decides(member string) bool {
+	meta, isMeta := strings.CutPrefix(member, "_meta.")
+	return member != "icons" && (!isMeta || strings.HasPrefix(meta, protocol))
+}
+
+// drifts reports whether a definition has changed so much that it must not be used before a person has reviewed it.
+func (p Pin) drifts(now Definition) bool {
+	return slices.ContainsFunc(p.Definition.Differences(now), func(d Difference) bool {
+		return decides(d.Member) && (!p.partial || slices.Contains(partial, d.Member) || strings.HasPrefix(d.Member, "_meta."+protocol))
+	})
+}
+
+// A Status says who vouches for a pinned definition. The zero Status is nobody.
+type Status uint8
+
+const (
+	Later    Status = iota // it came or changed after the server was first seen
+	First                  // it is of the first version of the server; whoever trusts the server vouches for it
+	Reviewed               // a person has reviewed it
+)
+
+var statuses = []string{"later", "first", "reviewed"}
+
+// String returns the status as it is written in a lock.
+func (s Status) String() string { return statuses[s] }
+
+// A Pin is a pinned definition.
+type Pin struct {
+	Status     Status
+	Definition Definition
+
+	partial bool // it is of a file of version 1, which did not pin every member
+}
+
+// Vouched reports whether anybody vouches for the pinned definition, if the operator trusts the server or not.
+func (p Pin) Vouched(trusted bool) bool { return p.Status == Reviewed || p.Status == First && trusted }
+
+// An ID says what a definition is of.
+type ID struct {
+	Kind Kind
+	Name string
+}
+
+// Pinned are the pins of one server. A kind that is there without pins was offered, and empty.
+type Pinned map[Kind]map[string]Pin
+
+// A Lock is the content of weir.lock: pins by server.
+type Lock map[string]Pinned
+
+// Get returns a pin, as [Lock.Apart] leaves it.
+func (l Lock) Get(server string, id ID) (Pin, bool) {
+	p, ok := l[server][id.Kind][id.Name]
+	p.Definition = l.Apart(server, id, p.Definition)
+	return p, ok
+}
+
+// Apart returns a definition without what the server's handshake was pinned with: servers of 2026-07-28 say beside every list who
+// they are, and others in their handshake only.
+func (l Lock) Apart(server string, id ID, d Definition) Definition {
+	self := l[server][Handshake][Self].Definition
+	if id.Name != Beside || len(self) == 0 {
+		return d
 	}
+	d = maps.Clone(d)
+	maps.DeleteFunc(d, func(member string, raw json.RawMessage) bool { return string(self[member]) == string(raw) })
 	return d
 }
 
-// Encode returns what [Parse] reads. Equal locks give equal text.
-func (l Lock) Encode() ([]byte, error) {
-	f := lockFile{Version: version, Instructions: map[string][]string{}, Servers: Lock{}}
-	for server, all := range l {
-		tools := maps.Clone(all)
-		if d, ok := all[Preamble]; ok {
-			f.Instructions[server] = append([]string{}, d.Description...) // [] is to give none
-			delete(tools, Preamble)
+func (l Lock) add(server string, kind Kind, pins map[string]Pin) {
+	if l[server] == nil {
+		l[server] = Pinned{}
+	}
+	if l[server][kind] == nil {
+		l[server][kind] = map[string]Pin{}
+	}
+	maps.Copy(l[server][kind], pins)
+}
+
+// clone returns a lock that can be changed apart from l.
+func (l Lock) clone() Lock {
+	out := Lock{}
+	for server, kinds := range l {
+		for kind, pins := range kinds {
+			out.add(server, kind, pins)
 		}
-		f.Servers[server] = tools
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(f); err != nil {
-		return nil, err
+	return out
+}
+
+// Counts are how many definitions of a server nobody has reviewed.
+type Counts struct {
+	First, Later int
+}
+
+// Unvouched returns how many definitions nobody vouches for, if the operator trusts the server or not.
+func (c Counts) Unvouched(trusted bool) int {
+	if trusted {
+		return c.Later
 	}
-	return b.Bytes(), nil
+	return c.First + c.Later
+}
+
+// unreviewed counts the definitions that nobody has reviewed, by server. An empty definition says nothing.
+func (l Lock) unreviewed() map[string]Counts {
+	all := map[string]Counts{}
+	for server, kinds := range l {
+		var c Counts
+		for kind, pins := range kinds {
+			for name := range pins {
+				p, _ := l.Get(server, ID{kind, name})
+				switch {
+				case p.Status == Reviewed, len(p.Definition) == 0 && (kind == Handshake || name == Beside):
+				case p.Status == First:
+					c.First++
+				default:
+					c.Later++
+				}
+			}
+		}
+		if c != (Counts{}) {
+			all[server] = c
+		}
+	}
+	return all
 }

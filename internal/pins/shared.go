@@ -3,72 +3,95 @@ package pins
 import (
 	"context"
 	"fmt"
+	"maps"
 )
 
 // Shared are pins that several machines have in common, each beside a lock of its own. What one of them has seen first, or what a
-// person has accepted at one of them, counts for all.
+// person has reviewed at one of them, counts for all.
 type Shared interface {
-	// First keeps the definition unless one is kept, and returns the one that is.
-	First(ctx context.Context, server, tool string, d Definition) (Definition, error)
+	// First keeps the pin unless one is kept, and returns the one that is.
+	First(ctx context.Context, server string, id ID, p Pin) (Pin, error)
 
-	// Accepted returns the definition that is kept, if a person has accepted it.
-	Accepted(ctx context.Context, server, tool string) (d Definition, ok bool, err error)
+	// Reviewed returns the pins that are kept of a server and that a person has reviewed.
+	Reviewed(ctx context.Context, server string) (map[ID]Pin, error)
 
-	// Accept keeps the definition that a person accepts in the place of the one that is kept.
-	Accept(ctx context.Context, server, tool string, d Definition) error
+	// Accept keeps the definition that a person has reviewed in the place of the one that is kept.
+	Accept(ctx context.Context, server string, id ID, d Definition) error
 
-	// Forget forgets the definition of a tool that is gone.
-	Forget(ctx context.Context, server, tool string) error
+	// Forget forgets a definition that is gone.
+	Forget(ctx context.Context, server string, id ID) error
 }
 
-// settle returns what other machines say of tools that are held or new here: what they saw first of a new one, if that is
-// something else, and what a person has accepted there of what is held.
-func (f *File) settle(ctx context.Context, server string, held map[string]Held, added map[string]Definition) (map[string]Definition, error) {
+// settle returns what other machines say of an offer: what they saw first of new definitions, if that is something else, and
+// what a person has reviewed there.
+func (f *File) settle(ctx context.Context, lock Lock, o Offer, c Checked, added map[string]Pin) (map[string]Pin, error) {
+	settled := map[string]Pin{}
 	if f.opts.Shared == nil {
-		return nil, nil
+		return settled, nil
 	}
-	settled := map[string]Definition{}
 	for name, now := range added {
-		first, err := f.opts.Shared.First(ctx, server, name, now)
+		if !o.Kind.holds(name) {
+			continue // such definitions may differ from machine to machine
+		}
+		first, err := f.opts.Shared.First(ctx, o.Server, ID{o.Kind, name}, now)
 		if err != nil {
 			return nil, fmt.Errorf("sharing pins: %w", err)
 		}
-		if len(first.Differences(now)) > 0 {
+		if first.drifts(now.Definition) {
 			settled[name] = first
 		}
 	}
-	for name, h := range held {
-		d, ok, err := f.opts.Shared.Accepted(ctx, server, name)
-		if err != nil {
-			return nil, fmt.Errorf("sharing pins: %w", err)
+	open := maps.Clone(added)
+	for name, now := range o.Entries {
+		if was, _ := lock.Get(o.Server, ID{o.Kind, name}); was.Status != Reviewed || len(was.Definition.Differences(now)) > 0 {
+			open[name] = Pin{Definition: now}
 		}
-		if ok && len(d.Differences(h.Offered)) == 0 {
-			settled[name] = d
+	}
+	if len(open) == 0 {
+		return settled, nil
+	}
+	reviewed, err := f.opts.Shared.Reviewed(ctx, o.Server)
+	if err != nil {
+		return nil, fmt.Errorf("sharing pins: %w", err)
+	}
+	for name, now := range open {
+		p, ok := reviewed[ID{o.Kind, name}]
+		was, _ := lock.Get(o.Server, ID{o.Kind, name})
+		if ok && p.Fits(o.Kind, name, now.Definition) && (was.Status != Reviewed || len(was.Definition.Differences(p.Definition)) > 0) {
+			settled[name] = p
 		}
 	}
 	return settled, nil
 }
 
-// tell tells the other machines what a person accepts.
+// Fits reports whether a definition is used as the pinned one is.
+func (p Pin) Fits(kind Kind, name string, now Definition) bool {
+	if kind.holds(name) {
+		return !p.drifts(now)
+	}
+	return len(p.Definition.Differences(now)) == 0
+}
+
+// tell tells the other machines what a person has reviewed.
 func (f *File) tell(ctx context.Context, all []Held) error {
 	if f.opts.Shared == nil {
 		return nil
 	}
 	for _, h := range all {
-		if err := f.opts.Shared.Accept(ctx, h.Server, h.Tool, h.Offered); err != nil {
+		if err := f.opts.Shared.Accept(ctx, h.Server, h.ID, h.Offered); err != nil {
 			return fmt.Errorf("sharing pins: %w", err)
 		}
 	}
 	return nil
 }
 
-// forget tells the other machines which tools are gone.
-func (f *File) forget(ctx context.Context, server string, gone []string) error {
+// forget tells the other machines what a server does not offer any more.
+func (f *File) forget(ctx context.Context, server string, gone []ID) error {
 	if f.opts.Shared == nil {
 		return nil
 	}
-	for _, name := range gone {
-		if err := f.opts.Shared.Forget(ctx, server, name); err != nil {
+	for _, id := range gone {
+		if err := f.opts.Shared.Forget(ctx, server, id); err != nil {
 			return fmt.Errorf("sharing pins: %w", err)
 		}
 	}

@@ -132,7 +132,7 @@ func newRig(t *testing.T) *rig {
 // fresh returns an empty log that the key signs.
 func (r *rig) fresh() *audit.Log {
 	r.Helper()
-	log, err := audit.Open(r.Context(), audit.NewMemory(), r.key)
+	log, err := audit.Open(r.Context(), audit.NewMemory(), audit.NewAnchor(r.key))
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestWitness(t *testing.T) {
 		if string(lines) != string(text) {
 			t.Errorf("lines %q, want %q", lines, text)
 		}
-		if _, err := audit.Open(t.Context(), r.log.Storage(), r.key); err != nil {
+		if _, err := audit.Open(t.Context(), r.log.Storage(), audit.NewAnchor(r.key)); err != nil {
 			t.Error(err)
 		}
 		if err := audit.Extends(t.Context(), r.log.Storage(), append(checkpoint, lines...), r.key.Verifier()); err != nil {

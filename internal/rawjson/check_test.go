@@ -167,8 +167,11 @@ func FuzzCheckMembers(f *testing.F) {
 	for _, doc := range []string{`{"a":1,"\u0062":{"a":[1]}}`, ` { "a" : [ ] , "b" : { } } `, `[{"a":1}]`, `{"a":1,"a":2}`, `0`} {
 		f.Add([]byte(doc))
 	}
+	f.Add([]byte(`{"a":{"Name":1},"b":{"x":1,"X":2}}`))
+	f.Add([]byte(`{"a":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"I":9,"i":10,"I":11}}`))
+	names := rawjson.NewNames("name", "uri", "mimeType")
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		members, err := rawjson.CheckMembers(doc)
+		members, odd, err := rawjson.CheckMembers(doc, names)
 		if want := rawjson.Check(doc); (err == nil) != (want == nil) {
 			t.Fatalf("%v; Check: %v", err, want)
 		}
@@ -185,7 +188,39 @@ func FuzzCheckMembers(f *testing.F) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("%q; Members: %q", got, want)
 		}
+		if !odd && foldedAnywhere(doc, names) {
+			t.Fatalf("%s has names that fold to the same", doc)
+		}
 	})
+}
+
+// foldedAnywhere is the plain reading of what CheckMembers says of names.
+func foldedAnywhere(doc []byte, names *rawjson.Names) bool {
+	found := rawjson.Folded(doc, names)
+	for _, value := range rawjson.Members(doc) {
+		found = found || foldedAnywhere(value, names)
+	}
+	for value := range rawjson.Elements(doc) {
+		found = found || foldedAnywhere(value, names)
+	}
+	return found
+}
+
+// BenchmarkCheckMembers is BenchmarkCheck with the names of a protocol.
+func BenchmarkCheckMembers(b *testing.B) {
+	names := rawjson.NewNames("type", "text", "data", "name", "uri", "_meta", "content", "annotations", "mimeType", "isError", "description", "title", "message", "method", "params", "result", "error", "size", "icons", "arguments")
+	for _, size := range sizes {
+		doc := document(size.bytes)
+		b.Run(size.name, func(b *testing.B) {
+			b.SetBytes(int64(len(doc)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := rawjson.CheckMembers(doc, names); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 func BenchmarkCheck(b *testing.B) {

@@ -22,15 +22,17 @@ const (
 	fewInside     = 64
 )
 
-// CheckMembers is [Check] and then, unless it refuses the document, what [Members] yields, in one pass over the document.
-func CheckMembers(data []byte) ([]Member, error) {
+// CheckMembers is [Check] and then, unless it refuses the document, what [Members] yields, in one pass over the document. It
+// also reports whether the document may be odd: if it is false, no object at any depth has two names that fold to the same,
+// and none has one that misspells one of the known names.
+func CheckMembers(data []byte, known *Names) (_ []Member, odd bool, _ error) {
 	var room [16]span
-	c := checker{data: data, names: room[:0], outer: make([]Member, 0, 5)}
+	c := checker{data: data, names: room[:0], outer: make([]Member, 0, 5), known: known}
 	if c.check() {
-		return c.outer, nil
+		return c.outer, c.odd, nil
 	}
 	if err := Check(data); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var list []Member
 	members(data, skipSpace(data, 0), func(m member) bool {
@@ -38,7 +40,7 @@ func CheckMembers(data []byte) ([]Member, error) {
 		list = append(list, Member{Name: []byte(name), Value: m.value.of(data), At: m.value.start})
 		return ok
 	})
-	return list, nil
+	return list, true, nil
 }
 
 // check reports whether [Check] accepts the document, in one pass and, unless objects are large or names have escapes,
@@ -59,6 +61,9 @@ type checker struct {
 	names []span   // of the members of all objects that are open, the innermost last; without quotes
 	outer []Member // those of the outermost object, if that is the document; kept if not nil
 	inner []Member // those of the object in it that is open, if the document is large
+
+	known *Names // what names are held against; nil: nothing is odd
+	odd   bool   // whether a name is, or may be
 }
 
 // value checks any value.
@@ -68,7 +73,7 @@ func (c *checker) value(i int) int {
 	}
 	switch b := c.data[i]; {
 	case b == '"':
-		end, _ := c.text(i)
+		end, _, _ := c.text(i)
 		return end
 	case b == '{', b == '[':
 		return c.nested(i)
@@ -125,12 +130,13 @@ func (c *checker) object(i int) int {
 		return i + 1
 	}
 	first := len(c.names)
-	var many map[string]struct{}
+	var many map[string]string
 	for {
 		if !c.at(i, '"') {
 			return -1
 		}
-		end, escaped := c.text(i)
+		end, escaped, wide := c.text(i)
+		c.odd = c.odd || escaped || wide
 		if end < 0 || !c.enter(span{i + 1, end - 1}, escaped, first, &many) {
 			return -1
 		}
@@ -181,33 +187,50 @@ func (c *checker) keep(m member, escaped bool) {
 
 // enter adds a name to those of the innermost object, which begin at first, and reports whether it is new. When there
 // are many, or one has escapes, they are kept unescaped in a map.
-func (c *checker) enter(name span, escaped bool, first int, many *map[string]struct{}) bool {
+func (c *checker) enter(name span, escaped bool, first int, many *map[string]string) bool {
 	if *many == nil && !escaped && len(c.names)-first < fewNames {
 		text := name.of(c.data)
 		for _, other := range c.names[first:] {
+			if other.end-other.start != len(text) {
+				continue
+			}
 			if string(other.of(c.data)) == string(text) {
 				return false
 			}
+			c.odd = c.odd || c.known != nil && foldsASCII(other.of(c.data), text)
 		}
+		c.odd = c.odd || c.known != nil && c.known.suspects(text)
 		c.names = append(c.names, name)
 		return true
 	}
 	if *many == nil {
-		*many = make(map[string]struct{})
+		*many = make(map[string]string)
 		for _, other := range c.names[first:] {
-			(*many)[string(other.of(c.data))] = struct{}{}
+			c.add(*many, string(other.of(c.data)))
 		}
 	}
 	text, ok := unquote(c.data[name.start-1 : name.end+1])
-	if _, taken := (*many)[text]; taken || !ok {
-		return false
-	}
-	(*many)[text] = struct{}{}
-	return true
+	return ok && c.add(*many, text)
 }
 
-// text checks a string literal, and reports whether it has escapes.
-func (c *checker) text(i int) (end int, escaped bool) {
+// add adds a name to a map of names by their folded form, and reports whether it is new. Further names of the same form are
+// there behind a byte that no name has.
+func (c *checker) add(names map[string]string, name string) bool {
+	fold := Fold(name)
+	first, taken := names[fold]
+	if !taken {
+		names[fold] = name
+		c.odd = c.odd || c.known != nil && c.known.Misspells(name)
+		return true
+	}
+	_, again := names["\xff"+name]
+	c.odd = true
+	names["\xff"+name] = name
+	return first != name && !again
+}
+
+// text checks a string literal, and reports whether it has escapes, and whether there is more than ASCII in it.
+func (c *checker) text(i int) (end int, escaped, wide bool) {
 	data := c.data
 	for i++; i < len(data); {
 		if i+8 <= len(data) {
@@ -220,7 +243,7 @@ func (c *checker) text(i int) (end int, escaped bool) {
 		}
 		switch b := data[i]; {
 		case b == '"':
-			return i + 1, escaped
+			return i + 1, escaped, wide
 		case b == '\\':
 			escaped = true
 			if i+1 < len(data) && short[data[i+1]] {
@@ -229,21 +252,22 @@ func (c *checker) text(i int) (end int, escaped bool) {
 				i = c.unicode(i)
 			}
 		case b < ' ':
-			return -1, escaped
+			return -1, escaped, wide
 		case b < utf8.RuneSelf:
 			i++
 		default:
 			r, n := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && n <= 1 {
-				return -1, escaped
+				return -1, escaped, wide
 			}
+			wide = true
 			i += n
 		}
 		if i < 0 {
-			return -1, escaped
+			return -1, escaped, wide
 		}
 	}
-	return -1, escaped
+	return -1, escaped, wide
 }
 
 // short are the bytes that make an escape with just a backslash before them.

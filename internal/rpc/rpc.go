@@ -1,7 +1,7 @@
 // Package rpc reads and writes raw JSON-RPC 2.0 messages, and frames them by newlines.
 //
-// A [Message] is an envelope around raw JSON: ids, params, results and errors keep the bytes that they came with, and
-// members of the envelope that nobody here knows are kept too, so that a message can be handed on without loss.
+// A [Message] is an envelope around raw JSON: ids, params, results and errors keep the bytes that they came with. The envelope
+// itself is written anew: members of it that JSON-RPC does not know have no place in a Message, so none is handed on.
 //
 //	m, err := rpc.Parse(line)          // strict; the error is an *Error that can be sent back
 //	line = m.Append(nil)               // one line, without the newline
@@ -10,8 +10,9 @@
 // MCP's stdio transport (revision 2026-07-28, Transports, stdio): one message a line, UTF-8, no newline inside.
 //
 // Parse refuses what two parsers may read differently: bad UTF-8, duplicate member names, text after the value (all by
-// [rawjson.Check]), and envelopes that are two kinds of message at once. Batches, which revision 2025-06-18 removed, are
-// refused too. What cannot be read is not fatal to a connection: [Conn.Read] gives a [BadMessage] and goes on.
+// [rawjson.Check]), names that differ in nothing but case where MCP names members, envelopes that are two kinds of message at
+// once, and requests without an id. Batches, which revision 2025-06-18 removed, are refused too. The escape of half a
+// surrogate pair, which JavaScript leaves where it cuts a text, is read as U+FFFD, and replaced by that. What cannot be read is not fatal to a connection: [Conn.Read] gives a [BadMessage] and goes on.
 //
 // A Message may be shared between goroutines as long as nobody changes it. A [Stream] is safe for concurrent use.
 package rpc
@@ -37,7 +38,9 @@ type Message struct {
 	Params json.RawMessage // an object
 	Result json.RawMessage // any value; in MCP an object
 	Error  json.RawMessage // an object; see [Message.Failure]
-	Rest   json.RawMessage // an object of the envelope's other members, in their order
+
+	Odd      bool // whether an object at any depth may have names that fold to the same
+	Repaired bool // whether halves of surrogate pairs were replaced
 
 	// Inside are the members of Result, if that is a large object with few; else nil.
 	Inside []rawjson.Member
@@ -121,7 +124,13 @@ func NamelessError(data []byte) json.RawMessage {
 // parse is Parse without the id in the error. If the message owns data, up to its capacity, a large result owns what is behind
 // it: the end of the envelope, which is read by then, and the room that follows.
 func parse(data []byte, owned bool) (*Message, *Error) {
-	members, err := rawjson.CheckMembers(data)
+	members, odd, err := rawjson.CheckMembers(data, known)
+	repaired := false
+	if err != nil {
+		if data, repaired = rawjson.Repair(data); repaired {
+			members, odd, err = rawjson.CheckMembers(data, known)
+		}
+	}
 	if err != nil {
 		return nil, Errorf(ParseError, "parse error %v", err)
 	}
@@ -132,7 +141,10 @@ func parse(data []byte, owned bool) (*Message, *Error) {
 	default:
 		return nil, Errorf(InvalidRequest, "message is not an object")
 	}
-	m, versioned := new(Message), false
+	if odd && rawjson.Folded(data, envelope.known) {
+		return nil, Errorf(InvalidRequest, "a member of the message differs from another, or from one of JSON-RPC, in nothing but case")
+	}
+	m, versioned := &Message{Odd: odd, Repaired: repaired}, false
 	for _, member := range members {
 		if string(member.Name) == "jsonrpc" {
 			versioned = is(member.Value, "2.0")
@@ -140,18 +152,18 @@ func parse(data []byte, owned bool) (*Message, *Error) {
 			return nil, e
 		}
 	}
-	if m.Rest != nil {
-		m.Rest = append(m.Rest, '}')
-	}
 	if owned && m.Inside != nil {
-		m.ID = bytes.Clone(m.ID) // which may be behind the result; Rest is a copy
+		m.ID = bytes.Clone(m.ID) // which may be behind the result
 		at := members[slices.IndexFunc(members, isResult)].At
 		m.Result = data[at : at+len(m.Result)]
 	}
 	if !versioned {
 		return nil, Errorf(InvalidRequest, `member jsonrpc is not "2.0"`)
 	}
-	return m, m.check()
+	if e := m.check(); e != nil || !odd {
+		return m, e
+	}
+	return m, m.spelling()
 }
 
 func isResult(m rawjson.Member) bool { return string(m.Name) == "result" }
@@ -173,8 +185,6 @@ func (m *Message) set(member rawjson.Member) *Error {
 		m.Result, m.Inside = value, member.Inside
 	case "error":
 		m.Error, ok = value, rawjson.Kind(value) == '{'
-	default:
-		m.Rest = appendMember(m.Rest, string(name), value)
 	}
 	if !ok {
 		return Errorf(InvalidRequest, "member %s has the wrong type or size", name)
@@ -191,15 +201,8 @@ func is(value []byte, text string) bool {
 	return ok && s == text
 }
 
-// appendMember appends to an object that has no end yet; nil is one that has no beginning either.
-func appendMember(object []byte, name string, value []byte) []byte {
-	separator := byte(',')
-	if object == nil {
-		separator = '{'
-	}
-	object = rawjson.AppendQuote(append(object, separator), name)
-	return append(append(object, ':'), value...)
-}
+// notifications begins the methods of all notifications of MCP. Whatever else has no id is a request that lost it.
+const notifications = "notifications/"
 
 // check reports an envelope that is no message, or two at once.
 func (m *Message) check() *Error {
@@ -207,6 +210,9 @@ func (m *Message) check() *Error {
 	case m.Method != "":
 		if m.Result != nil || m.Error != nil {
 			return Errorf(InvalidRequest, "message is both a request and a response")
+		}
+		if m.ID == nil && !strings.HasPrefix(m.Method, notifications) {
+			return Errorf(InvalidRequest, "request has no id, and its method is none of a notification")
 		}
 	case m.Result == nil && m.Error == nil:
 		return Errorf(InvalidRequest, "message has no method, no result and no error")
@@ -231,7 +237,7 @@ func validID(value []byte) bool {
 // no result, or an error beside it, goes out as an error.
 func (m *Message) Append(dst []byte) []byte {
 	dst, body := m.appendHead(dst)
-	return m.appendTail(appendLine(dst, body))
+	return append(appendLine(dst, body), '}')
 }
 
 // appendHead appends what comes before the body, which is params, error or result.
@@ -258,15 +264,6 @@ func (m *Message) appendHead(dst []byte) (_ []byte, body json.RawMessage) {
 	return append(dst, `,"error":{"code":-32603,"message":"no result"}`...), nil
 }
 
-// appendTail appends what comes after the body.
-func (m *Message) appendTail(dst []byte) []byte {
-	for name, value := range rawjson.Members(m.Rest) {
-		dst = append(rawjson.AppendQuote(append(dst, ','), name), ':')
-		dst = appendLine(dst, value)
-	}
-	return append(dst, '}')
-}
-
 // Parts returns what Append writes, in up to three pieces: a body of half a MiB or more, unless it has line breaks, stays
 // where it is. The pieces must not change.
 func (m *Message) Parts() [][]byte {
@@ -288,15 +285,15 @@ const apart = 512 << 10
 func (m *Message) layOut(buf []byte, end string) [3][]byte {
 	head, body := m.appendHead(buf[:0])
 	if len(body) < apart || !isLine(body) {
-		return [...][]byte{append(m.appendTail(appendLine(slices.Grow(head, m.size()), body)), end...), nil, nil}
+		return [...][]byte{append(append(appendLine(slices.Grow(head, m.size()), body), '}'), end...), nil, nil}
 	}
-	all := append(m.appendTail(head), end...)
+	all := append(append(head, '}'), end...)
 	return [...][]byte{all[:len(head)], body, all[len(head):]}
 }
 
 // size estimates the length of what Append writes, from above unless names or the method need escapes.
 func (m *Message) size() int {
-	return 64 + len(m.ID) + len(m.Method) + len(m.Params) + len(m.Result) + len(m.Error) + len(m.Rest)
+	return 64 + len(m.ID) + len(m.Method) + len(m.Params) + len(m.Result) + len(m.Error)
 }
 
 // appendLine appends a JSON value without its line breaks. A string holds none, so all are white space.

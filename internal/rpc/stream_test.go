@@ -46,13 +46,13 @@ func drain(t testing.TB, s rpc.Conn) (got []string) {
 		case err != nil:
 			t.Fatal(err)
 		default:
-			got = append(got, m.Method+string(m.Result))
+			got = append(got, strings.TrimPrefix(m.Method, "notifications/")+string(m.Result))
 		}
 	}
 }
 
 func TestStreamRead(t *testing.T) {
-	n := func(name string) string { return `{"jsonrpc":"2.0","method":"` + name + `"}` }
+	n := func(name string) string { return `{"jsonrpc":"2.0","method":"notifications/` + name + `"}` }
 	long := strings.Repeat("x", 200_000)
 	for _, test := range []struct {
 		name, in string
@@ -96,8 +96,8 @@ func TestStreamRead(t *testing.T) {
 // A reader's error ends the stream, after what came before it.
 func TestStreamReadError(t *testing.T) {
 	broken := errors.New("broken")
-	s := reading(io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","method":"a"}`+"\n"), iotest.ErrReader(broken)), 0)
-	if m, err := s.Read(t.Context()); err != nil || m.Method != "a" {
+	s := reading(io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/a"}`+"\n"), iotest.ErrReader(broken)), 0)
+	if m, err := s.Read(t.Context()); err != nil || m.Method != "notifications/a" {
 		t.Fatal(m, err)
 	}
 	if _, err := s.Read(t.Context()); err != broken {
@@ -144,10 +144,10 @@ func TestStreamReadEnds(t *testing.T) {
 	if _, err := s.Read(ctx); err != context.DeadlineExceeded {
 		t.Fatalf("got %v", err)
 	}
-	if err := s.Write(t.Context(), rpc.NewNotification("a", nil)); err != nil {
+	if err := s.Write(t.Context(), rpc.NewNotification("notifications/a", nil)); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := s.Read(t.Context()); err != nil || m.Method != "a" {
+	if m, err := s.Read(t.Context()); err != nil || m.Method != "notifications/a" {
 		t.Fatal(m, err)
 	}
 	time.AfterFunc(10*time.Millisecond, func() { s.Close() })
@@ -157,7 +157,7 @@ func TestStreamReadEnds(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := s.Write(t.Context(), rpc.NewNotification("a", nil)); err == nil {
+	if err := s.Write(t.Context(), rpc.NewNotification("notifications/a", nil)); err == nil {
 		t.Error("writing after Close is no error")
 	}
 }
@@ -180,7 +180,7 @@ func TestStreamWrite(t *testing.T) {
 	for range many {
 		wg.Go(func() {
 			params := raw("{\n\"a\": \"" + strings.Repeat("é", 5000) + "\"}")
-			if err := s.Write(t.Context(), rpc.NewNotification("n", params)); err != nil {
+			if err := s.Write(t.Context(), rpc.NewNotification("notifications/n", params)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -204,7 +204,7 @@ func TestStreamWrite(t *testing.T) {
 func TestStreamWriteBlocked(t *testing.T) {
 	r, w := io.Pipe()
 	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), w, nil)
-	for _, method := range []string{"begun", "queued"} {
+	for _, method := range []string{"notifications/begun", "notifications/queued"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		if err := s.Write(ctx, rpc.NewNotification(method, nil)); err != context.DeadlineExceeded {
 			t.Errorf("%s: %v", method, err)
@@ -212,7 +212,7 @@ func TestStreamWriteBlocked(t *testing.T) {
 		cancel()
 	}
 	go func() {
-		_ = s.Write(context.Background(), rpc.NewNotification("later", nil))
+		_ = s.Write(context.Background(), rpc.NewNotification("notifications/later", nil))
 		s.Close()
 	}()
 	if diff := cmp.Diff([]string{"begun", "later"}, drain(t, reading(r, 0))); diff != "" {
@@ -250,7 +250,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}`), uint8(200))
 	f.Add([]byte("\r\n\"\\\n{\"id\":\"\x00"), uint8(1))
 	f.Fuzz(func(t *testing.T, data []byte, limit uint8) {
-		last := `{"jsonrpc":"2.0","method":"the end"}`
+		last := `{"jsonrpc":"2.0","method":"notifications/the end"}`
 		in := string(data) + "\n" + last
 		got := drain(t, reading(iotest.HalfReader(strings.NewReader(in)), len(last)+int(limit)))
 		if len(got) == 0 || got[len(got)-1] != "the end" {
@@ -308,13 +308,13 @@ func TestStreamOffer(t *testing.T) {
 		method string
 		params json.RawMessage
 		begun  bool
-	}{{"small", nil, true}, {"more than a pipe holds", large, true}, {"while that is being written", nil, false}} {
+	}{{"notifications/small", nil, true}, {"notifications/more than a pipe holds", large, true}, {"notifications/while that is being written", nil, false}} {
 		if begun, err := s.Offer(rpc.NewNotification(test.method, test.params)); begun != test.begun || err != nil {
 			t.Errorf("%s: %v, %v", test.method, begun, err)
 		}
 	}
 	go func() {
-		_ = s.Write(context.Background(), rpc.NewNotification("then", large))
+		_ = s.Write(context.Background(), rpc.NewNotification("notifications/then", large))
 		s.Close()
 	}()
 	if diff := cmp.Diff([]string{"small", "more than a pipe holds", "then"}, drain(t, reading(r, 0))); diff != "" {

@@ -30,6 +30,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/budget"
 )
 
 // Version is the version of the schema.
@@ -62,9 +64,22 @@ type Process struct {
 	Questions int       `json:"questions"` // to people, that are open
 	Servers   []Server  `json:"servers"`   // in the order of the configuration
 	Reload    *Reload   `json:"reload,omitempty"`
+	Store     *Store    `json:"store,omitempty"` // nil if state is kept in memory
+	Log       string    `json:"log,omitempty"`   // why no event can be recorded: it is damaged, or cannot be signed
+
+	Budget []budget.Usage `json:"budget,omitempty"` // what is taken of each resource
 
 	Approvals     *Approvals     `json:"approvals,omitempty"`     // nil if no log is kept
 	Notifications []Notification `json:"notifications,omitempty"` // since the start
+}
+
+// A Store is how the store of a process does: "ok"; "moved", its file is not as it was opened; "stalled", it does not answer in time;
+// or "failing". As long as it is not "ok", calls are refused.
+type Store struct {
+	State string    `json:"state"`
+	Since time.Time `json:"since"`
+	Error string    `json:"error,omitempty"` // may name files, hosts and users
+	Hint  string    `json:"hint,omitempty"`
 }
 
 // Approvals are how much people were asked, over all processes on the store and as far back as its log goes.
@@ -98,10 +113,11 @@ type Server struct {
 	PIDs        []int     `json:"pids,omitempty"`
 	Calls       int64     `json:"calls"`
 	InFlight    int64     `json:"inFlight"`
-	Retry       time.Time `json:"retry,omitzero"`     // before when no further attempt is made
-	Error       string    `json:"error,omitempty"`    // the last one
-	ErrorAt     time.Time `json:"errorAt,omitzero"`   // when that was
-	Disabled    bool      `json:"disabled,omitempty"` // left out by the configuration
+	Retry       time.Time `json:"retry,omitzero"`       // before when no further attempt is made
+	Error       string    `json:"error,omitempty"`      // the last one
+	ErrorAt     time.Time `json:"errorAt,omitzero"`     // when that was
+	Disabled    bool      `json:"disabled,omitempty"`   // left out by the configuration
+	Unreviewed  int       `json:"unreviewed,omitempty"` // definitions that nobody vouches for
 }
 
 // A Reload is the last attempt to take over a changed configuration.

@@ -16,8 +16,9 @@
 // A connection is a session. An initialize request without Mcp-Session-Id opens one; its answer carries the id,
 // 130 random bits, which every later request must name (400 without, 404 if there is no such session, or none
 // of this principal). GET opens the standing stream, for messages that belong to no request; a second GET takes
-// its place. DELETE ends the session, and so do [Options.IdleTimeout] without a request or stream, an
-// initialize that was answered with an error, and Serve by returning. What goes to a request that the client
+// its place. DELETE ends the session, and so do an initialize that was answered with an error, and Serve by returning. After
+// [Options.IdleTimeout] without a request or stream, or when the budget has no room for others, it sleeps: the call of Serve ends, and the next request
+// of the client, within a day, begins another one with the same SessionID and the same initialize. What goes to a request that the client
 // waits for goes onto that request's response; a request or notification that Serve writes with
 // [rpc.WithRelated] goes there too, or, once that response is over, to the standing stream like all others. A
 // client that hangs up does not cancel its request (that takes notifications/cancelled); the answer is then
@@ -69,7 +70,7 @@
 //	400  bad JSON, duplicate member names, bad UTF-8 (-32700), no JSON-RPC message, a batch (-32600)
 //	400  a revision that is not in Options.Versions (-32022), headers against body (-32020), no revision in _meta (-32602)
 //	400  no Mcp-Session-Id, an id that another request of the session still uses, a response from 2026-07-28 on (-32600)
-//	503  more than Options.MaxSessions sessions; the handler is closed
+//	503  the budget has no room; the handler is closed
 //
 // Those with a code carry a JSON-RPC error, the others plain text: clients take a 404 with a JSON-RPC error for
 // the answer to one request, and one without for the end of the session.

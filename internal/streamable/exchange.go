@@ -25,8 +25,9 @@ type exchange struct {
 func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, m *rpc.Message) *refusal {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	x := &exchange{
-		msg: m, in: make(chan *rpc.Message, 1), box: newOutbox(h.opts.MaxBody), cancel: cancel, done: make(chan struct{}),
+		msg: m, in: make(chan *rpc.Message, 1), box: newOutbox(h.opts.MaxBody, h.opts.Budget.Bytes), cancel: cancel, done: make(chan struct{}),
 	}
+	defer x.box.release()
 	x.in <- m
 	if m.IsNotification() {
 		close(x.in)

@@ -1,24 +1,15 @@
 package streamable
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
-
-// bodyTimeout is how long a request may take to arrive after its header.
-const bodyTimeout = 2 * time.Minute
 
 // guard keeps out web pages that have no business here: it checks Host and Origin, and answers for the origins
 // that are allowed (CORS). It sends what it must to w; a request that needs nothing more is refused with status
@@ -52,6 +43,10 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) *refusal {
 func (h *Handler) Guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		limitBody(w, r)
+		c := clientOf(r)
+		c.isOwed()
+		defer c.owes(nil)
 		if f := h.guard(w, r); f != nil {
 			h.refuse(w, r, f)
 			return
@@ -156,40 +151,6 @@ func prefersStream(header http.Header) bool {
 	line := strings.ToLower(strings.Join(header.Values("Accept"), ","))
 	stream, object := strings.Index(line, "text/event-stream"), strings.Index(line, "application/json")
 	return stream >= 0 && stream < object
-}
-
-// limitBody gives the body of r time to arrive. What is not read of it the server reads before it answers, so
-// the deadline is for refused requests too; body takes it back. A server's ReadTimeout would also end long
-// answers.
-func limitBody(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 {
-		// Writers that know no deadlines are those of tests.
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
-	}
-}
-
-// body reads the body of r. Memory grows with what has arrived, not with what was announced.
-func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
-	tooLarge := &refusal{
-		status: http.StatusRequestEntityTooLarge,
-		text:   fmt.Sprintf("body exceeds %d bytes", h.opts.MaxBody),
-	}
-	if r.ContentLength > h.opts.MaxBody {
-		return nil, tooLarge
-	}
-	var buf bytes.Buffer
-	buf.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
-	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
-	switch _, large := errors.AsType[*http.MaxBytesError](err); {
-	case large:
-		return nil, tooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &refusal{status: http.StatusRequestTimeout, text: "body took too long"}
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, &refusal{status: http.StatusBadRequest, text: "body could not be read"}
-	}
-	http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return buf.Bytes(), nil
 }
 
 // fold returns list in lower case.

@@ -150,7 +150,7 @@ func TestRefusals(t *testing.T) {
 		{"mirror, method in capitals", call{header: newVersion + "\nMcp-Method: SERVER/DISCOVER", body: discover}, 400, "-32020"},
 		{"mirror, method twice", call{header: newVersion + "\nMcp-Method: server/discover\nMcp-Method: x", body: discover}, 400, "-32020"},
 		{"mirror, method differs in a session", call{header: "Mcp-Method: tools/list", body: ping, session: known}, 400, "-32020"},
-		{"mirror, method differs in a notification", call{header: newVersion + "\nMcp-Method: a", body: `{"jsonrpc":"2.0","method":"b"}`}, 400, "-32020"},
+		{"mirror, method differs in a notification", call{header: newVersion + "\nMcp-Method: a", body: `{"jsonrpc":"2.0","method":"notifications/b"}`}, 400, "-32020"},
 		{"mirror, name", call{header: newVersion + "\nMcp-Method: tools/call\nMcp-Name: echo", body: echo}, 200, "0"},
 		{"mirror, name in base64", call{header: newVersion + "\nMcp-Method: tools/call\nMcp-Name: =?base64?ZWNobw==?=", body: echo}, 200, "0"},
 		{"mirror, name missing", call{header: newVersion + "\nMcp-Method: tools/call", body: echo}, 400, "-32020"},

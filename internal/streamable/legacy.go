@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"net/http"
@@ -18,12 +19,13 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, m *rpc.Message) *
 	if m.Method != "initialize" || !m.IsRequest() {
 		return invalid(m, rpc.InvalidRequest, "header "+sessionHeader+" is missing")
 	}
-	s, f := h.newSession(r)
+	s, f := h.newSession(r, rand.Text(), m)
 	if f != nil {
 		return f
 	}
 	defer s.pause()
 	box := s.await(m.ID)
+	defer box.release()
 	if s.accept(r.Context(), m) != nil {
 		s.end()
 		return nil
@@ -36,40 +38,41 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, m *rpc.Message) *
 	return nil
 }
 
-// newSession enters a session into the books and starts to serve it. The caller holds it active.
-func (h *Handler) newSession(r *http.Request) (*session, *refusal) {
+// newSession enters a session that m opens into the books and starts to serve it. The caller holds it active.
+func (h *Handler) newSession(r *http.Request, id string, m *rpc.Message) (*session, *refusal) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	s := &session{
-		id:        rand.Text(),
+		id:        id,
 		principal: principal(r.Context()),
 		idle:      h.opts.IdleTimeout,
 		maxBody:   h.opts.MaxBody,
+		bytes:     h.opts.Budget.Bytes,
 		cancel:    cancel,
 		in:        make(chan *rpc.Message, inboxSize),
 		done:      make(chan struct{}),
 		waiting:   map[string]*outbox{},
-		standing:  newOutbox(h.opts.MaxBody),
+		standing:  newOutbox(h.opts.MaxBody, h.opts.Budget.Bytes),
 		active:    1,
+		last:      time.Now(),
 	}
-	s.forget = func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.sessions, s.id)
+	if len(m.Params) <= maxOpening {
+		s.opening = rpc.NewRequest(wakingID, m.Method, bytes.Clone(m.Params))
 	}
+	s.forget = func(dormant bool) { h.forget(s, dormant) }
 	s.expiry = time.AfterFunc(time.Hour, s.expire)
 	s.expiry.Stop()
 	conn := info(r)
 	conn.Header, conn.SessionID = conn.Header.Clone(), s.id
-
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.closed:
-		cancel()
-		return nil, unavailable("server is shutting down")
-	case len(h.sessions) >= h.opts.MaxSessions:
+	if s.lease = h.roomForSession(s.principal); s.lease == nil {
 		cancel()
 		return nil, unavailable("too many sessions")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		cancel()
+		s.lease.Release()
+		return nil, unavailable("server is shutting down")
 	}
 	h.sessions[s.id] = s
 	h.running.Add(1)
@@ -81,12 +84,16 @@ func (h *Handler) newSession(r *http.Request) (*session, *refusal) {
 	return s, nil
 }
 
-// session finds the session that r names. The caller must pause it.
+// session finds the session that r names, and wakes it if it sleeps. The caller must pause it.
 func (h *Handler) session(r *http.Request) (*session, *refusal) {
-	h.mu.Lock()
-	s := h.sessions[r.Header.Get(sessionHeader)]
-	h.mu.Unlock()
-	if s == nil || s.principal != principal(r.Context()) || !s.resume() {
+	s, box, f := h.find(r)
+	if box == nil {
+		return s, f
+	}
+	defer box.release()
+	if p, err := box.answer(r.Context()); err != nil || p.failed {
+		s.end()
+		s.pause()
 		return nil, noSession()
 	}
 	return s, nil
@@ -105,6 +112,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, s *session, m 
 	if box == nil {
 		return invalid(m, rpc.InvalidRequest, "another request with this id is not answered yet")
 	}
+	defer box.release()
 	defer s.abandon(m.ID, box)
 	s.accept(r.Context(), m)             // if the session is over, box holds an error
 	h.answer(w, r).run(r.Context(), box) // if the client is gone, there is nothing to do
@@ -123,6 +131,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) *refusal {
 		return &refusal{status: http.StatusNotAcceptable, text: "Accept must admit text/event-stream"}
 	}
 	a, box := h.answer(w, r), s.attach()
+	defer s.detach()
 	// Proxies that speak HTTP/2 hold a header back until there is a body.
 	if a.comment("open") == nil {
 		a.run(r.Context(), box) // an error is an end

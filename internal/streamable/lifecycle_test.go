@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
 )
@@ -244,19 +245,35 @@ func TestDuplicateID(t *testing.T) {
 	}
 }
 
+// At the limit the session that was quiet for the longest time sleeps; one with a request under way does not.
 func TestSessionLimit(t *testing.T) {
-	url, _ := start(t, newToy(), streamable.Options{MaxSessions: 2})
+	y := newToy()
+	limits := budget.New(budget.Limits{Sessions: 2})
+	url, h := start(t, y, streamable.Options{Budget: limits})
 	first := session(t, url)
-	session(t, url)
-	resp, _ := call{body: initialize}.do(t, url)
-	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
-		t.Errorf("third session: %s", resp.Status)
+	second := session(t, url)
+	go http.DefaultClient.Do(call{session: second, body: wait("hang", 7)}.request(t, url))
+	eventually(t, "call runs", func() bool { return y.get("wait") == 1 })
+	third := session(t, url)
+	eventually(t, "first session sleeps", func() bool { return y.get("conn") == 2 })
+	go http.DefaultClient.Do(call{session: third, body: wait("hang", 8)}.request(t, url))
+	eventually(t, "call runs", func() bool { return y.get("wait") == 2 })
+	for _, refused := range []call{{body: initialize}, {session: first, body: ping}} {
+		if resp, _ := refused.do(t, url); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("beyond the limit: %s", resp.Status)
+		}
 	}
 	if resp, _ := modern("server/discover", "{}").do(t, url); resp.StatusCode != 200 {
 		t.Errorf("request without session: %s", resp.Status)
 	}
-	call{method: "DELETE", session: first}.do(t, url)
-	session(t, url)
+	call{method: "DELETE", session: second}.do(t, url)
+	if resp, body := (call{session: first, body: ping}).do(t, url); resp.StatusCode != 200 {
+		t.Errorf("first session after its sleep: %s %s", resp.Status, body)
+	}
+	h.Close()
+	if u := limits.Sessions.Usage(); u.Used != 0 || u.Evicted != 1 || u.Refused != 2 || u.Peak != 2 {
+		t.Errorf("%+v", u)
+	}
 }
 
 // bubble runs f with a session of a toy, on fake time and without a network.
@@ -285,8 +302,18 @@ func TestIdleExpiry(t *testing.T) {
 		}
 		time.Sleep(idle + time.Second)
 		synctest.Wait()
-		if got := direct(t, h, s, ping); got != 404 || y.get("conn") != 0 {
-			t.Errorf("status %d, %d connections after the session's end", got, y.get("conn"))
+		if y.get("conn") != 0 {
+			t.Errorf("%d connections of a session that sleeps", y.get("conn"))
+		}
+		if got := direct(t, h, s, ping); got != 200 || y.get("conn") != 1 {
+			t.Errorf("status %d, %d connections after its sleep", got, y.get("conn"))
+		}
+		if last := y.infos[len(y.infos)-1]; last.SessionID != s {
+			t.Errorf("woken as %q, was %q", last.SessionID, s)
+		}
+		time.Sleep(idle + 24*time.Hour + time.Second)
+		if got := direct(t, h, s, ping); got != 404 {
+			t.Errorf("status %d after a day of sleep", got)
 		}
 	})
 	bubble(t, streamable.Options{IdleTimeout: idle}, func(t *testing.T, y *toy, h *streamable.Handler, s string) {
@@ -301,8 +328,9 @@ func TestIdleExpiry(t *testing.T) {
 		hangUp()
 		streams.Wait()
 		time.Sleep(idle + time.Second)
-		if got := direct(t, h, s, ping); got != 404 {
-			t.Errorf("status %d after the session's end", got)
+		synctest.Wait()
+		if y.get("conn") != 0 {
+			t.Errorf("%d connections of a session that sleeps", y.get("conn"))
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
@@ -68,15 +69,22 @@ func statusOf(m *rpc.Message) int {
 // An outbox holds what is to be sent on one response. Any number of goroutines put; one takes.
 type outbox struct {
 	limit int64         // bytes
+	pool  *budget.Pool  // of them all
 	wake  chan struct{} // holds a token when there may be something new
 
 	mu    sync.Mutex
+	lease *budget.Lease // of size
 	parts []part
 	size  int64
 	over  bool // nothing is taken in any more
 }
 
-func newOutbox(limit int64) *outbox { return &outbox{limit: limit, wake: make(chan struct{}, 1)} }
+// newOutbox returns an outbox of so many bytes, which count in the pool until release is called.
+func newOutbox(limit int64, pool *budget.Pool) *outbox {
+	b := &outbox{limit: limit, pool: pool, wake: make(chan struct{}, 1)}
+	b.lease, _ = pool.Acquire(0)
+	return b
+}
 
 // put queues p and reports whether it did. After a response it does no more.
 func (b *outbox) put(p part) bool {
@@ -84,6 +92,13 @@ func (b *outbox) put(p part) bool {
 	defer b.mu.Unlock()
 	if b.over || !b.makeRoom(p) {
 		return false
+	}
+	if !b.lease.Grow(p.size) {
+		if p.kind != response {
+			b.pool.Refused()
+			return false
+		}
+		b.lease.Force(p.size) // it is there already, and all that its client waits for
 	}
 	b.parts = append(b.parts, p)
 	b.size += p.size
@@ -100,6 +115,7 @@ func (b *outbox) makeRoom(p part) bool {
 			return p.kind == response
 		}
 		b.size -= b.parts[i].size
+		b.lease.Shrink(b.parts[i].size)
 		b.parts = slices.Delete(b.parts, i, i+1)
 	}
 	return true
@@ -116,6 +132,7 @@ func (b *outbox) next() (p part, ok, over bool) {
 	b.parts[0] = part{}
 	b.parts = b.parts[1:]
 	b.size -= p.size
+	b.lease.Shrink(p.size)
 	return p, true, false
 }
 
@@ -127,12 +144,20 @@ func (b *outbox) seal() {
 	b.signal()
 }
 
+// release takes what is in the outbox out of the pool: nobody will take it any more, or very soon.
+func (b *outbox) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lease.Release()
+}
+
 // succeed ends the outbox and returns one that has what was in it.
 func (b *outbox) succeed() *outbox {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	heir := newOutbox(b.limit)
+	heir := newOutbox(b.limit, b.pool)
 	heir.parts, heir.size, heir.over = b.parts, b.size, b.over
+	heir.lease, b.lease = b.lease, heir.lease
 	b.parts, b.size, b.over = nil, 0, true
 	b.signal()
 	return heir

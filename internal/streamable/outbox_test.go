@@ -5,13 +5,16 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/weir-mcp/weir/internal/budget"
 )
 
 // An outbox agrees with a plain list under the same rules, whatever is put, taken and handed over.
 func TestOutboxModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 2000).Draw(t, "limit")
-		box := newOutbox(limit)
+		pool := budget.New(budget.Limits{Bytes: rapid.Int64Range(1, 4000).Draw(t, "pool")}).Bytes
+		box := newOutbox(limit, pool)
 		var model []part
 		size, over := int64(0), false
 		fits := func(p part) bool {
@@ -34,7 +37,7 @@ func TestOutboxModel(t *testing.T) {
 					kind: rapid.SampledFrom([]kind{notification, notification, request, response}).Draw(t, "kind"),
 					size: int64(rapid.IntRange(0, 300).Draw(t, "length")),
 				}
-				want := !over && fits(p)
+				want := !over && fits(p) && (p.kind == response || size+p.size <= pool.Limit())
 				if want {
 					model, size, over = append(model, p), size+p.size, p.kind == response
 				}
@@ -66,7 +69,13 @@ func TestOutboxModel(t *testing.T) {
 				if len(box.parts) != len(model) || box.size != size || len(model) > maxQueued+1 {
 					t.Fatalf("%d parts of %d bytes, want %d of %d", len(box.parts), box.size, len(model), size)
 				}
+				if used := pool.Usage().Used; used != size {
+					t.Fatalf("%d bytes are taken, want %d", used, size)
+				}
 			},
 		})
+		if box.release(); pool.Usage().Used != 0 {
+			t.Fatalf("%d bytes are still taken", pool.Usage().Used)
+		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
@@ -232,9 +233,13 @@ func start(t testing.TB, y *toy, opts streamable.Options) (url string, h *stream
 	if opts.Serve == nil {
 		opts.Serve = y.serve
 	}
+	if opts.Budget == nil {
+		opts.Budget = budget.New(budget.Limits{})
+	}
 	h = streamable.New(opts)
 	srv := httptest.NewUnstartedServer(h)
 	srv.Config = streamable.NewServer(h)
+	srv.Listener = h.Listener(srv.Listener)
 	srv.Start()
 	t.Cleanup(func() {
 		h.Close()
@@ -242,6 +247,11 @@ func start(t testing.TB, y *toy, opts streamable.Options) (url string, h *stream
 		srv.Close()
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 		noneLeft(t)
+		for _, u := range opts.Budget.Usage() {
+			if u.Used != 0 {
+				t.Errorf("%d %s are still taken", u.Used, u.Of)
+			}
+		}
 	})
 	return srv.URL, h
 }
@@ -255,7 +265,7 @@ func noneLeft(t testing.TB) {
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		left := 0
 		for g := range bytes.SplitSeq(stacks, []byte("\n\n")) {
-			if bytes.Contains(g, []byte("internal/streamable.(")) {
+			if bytes.Contains(g, []byte("internal/streamable.(")) && !bytes.Contains(g, []byte("clients).Accept(")) { // of a server that goes on
 				left++
 			}
 		}

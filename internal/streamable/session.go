@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
@@ -24,7 +25,10 @@ type session struct {
 	principal string
 	idle      time.Duration
 	maxBody   int64
-	forget    func()             // takes the session out of the books
+	bytes     *budget.Pool       // of what waits for the client
+	lease     *budget.Lease      // of being a session
+	opening   *rpc.Message       // the initialize that opened it; nil if it is too long to be kept
+	forget    func(dormant bool) // takes the session out of the books, or leaves in them what wakes it
 	cancel    context.CancelFunc // of the context of Serve
 	in        chan *rpc.Message
 	done      chan struct{} // closed at the end
@@ -35,6 +39,8 @@ type session struct {
 	waiting  map[string]*outbox // responses that a client waits for, by the text of the request's id
 	standing *outbox            // for what belongs to no request
 	active   int                // HTTP requests under way
+	streams  int                // of these, standing streams
+	last     time.Time          // when the last one came or ended, but for the streams
 	expiry   *time.Timer        // runs while there are none
 }
 
@@ -92,18 +98,22 @@ func (s *session) Close() error {
 }
 
 // end ends the session, once.
-func (s *session) end() { s.endIf(func() bool { return true }) }
+func (s *session) end() { s.endIf(false, func() bool { return true }) }
 
-// expire ends the session if it is idle. A request may have come since the timer ran out.
-func (s *session) expire() { s.endIf(func() bool { return s.active == 0 }) }
+// expire puts the session to sleep if it is idle. A request may have come since the timer ran out.
+func (s *session) expire() { s.endIf(true, func() bool { return s.active == 0 }) }
 
-// endIf ends the session if it has not ended and condition, which is called with the lock held, allows.
-// Requests that wait are answered with an error; a 404 is what tells a client to open another session.
-func (s *session) endIf(condition func() bool) {
+// yield puts the session to sleep if it is quiet, whether or not its client listens. It reports whether it did.
+func (s *session) yield() bool { return s.endIf(true, func() bool { return s.active == s.streams }) }
+
+// endIf ends the session if it has not ended and condition, which is called with the lock held, allows. A session that is dormant
+// then goes on with its client's next request. Requests that wait are answered with an error; a 404 is what tells a client to open another
+// session.
+func (s *session) endIf(dormant bool, condition func() bool) bool {
 	s.mu.Lock()
 	if s.ended || !condition() {
 		s.mu.Unlock()
-		return
+		return false
 	}
 	s.ended = true
 	s.expiry.Stop()
@@ -116,10 +126,14 @@ func (s *session) endIf(condition func() bool) {
 	}
 	clear(s.waiting)
 	s.standing.seal()
+	s.standing.release()
 	close(s.done)
+	dormant = dormant && s.opened && s.opening != nil
 	s.mu.Unlock()
 	s.cancel()
-	s.forget()
+	s.forget(dormant)
+	s.lease.Release()
+	return true
 }
 
 // resume counts an HTTP request, for which pause must then be called. It returns false if the session is over.
@@ -130,6 +144,7 @@ func (s *session) resume() bool {
 		return false
 	}
 	s.active++
+	s.last = time.Now()
 	s.expiry.Stop()
 	return true
 }
@@ -139,9 +154,17 @@ func (s *session) pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active--
+	s.last = time.Now()
 	if s.active == 0 && !s.ended {
 		s.expiry.Reset(s.idle)
 	}
+}
+
+// quiet tells since when the session has no request under way; false if it has one. Whether its client listens counts in idle.
+func (s *session) quiet() (since time.Time, idle, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.active == 0, !s.ended && s.active == s.streams
 }
 
 // await returns an outbox for the response to the request with that id, nil if another request uses the id.
@@ -151,7 +174,7 @@ func (s *session) await(id json.RawMessage) *outbox {
 	if s.waiting[string(id)] != nil {
 		return nil
 	}
-	box := newOutbox(s.maxBody)
+	box := newOutbox(s.maxBody, s.bytes)
 	if s.ended {
 		box.put(failure(id, http.StatusNotFound, sessionOver))
 		return box
@@ -181,10 +204,17 @@ func (s *session) accept(ctx context.Context, m *rpc.Message) error {
 	}
 }
 
-// attach makes a new standing stream take the place of the one before.
+// attach makes a new standing stream take the place of the one before. When it is over, detach must be called.
 func (s *session) attach() *outbox {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.streams++
 	s.standing = s.standing.succeed()
 	return s.standing
+}
+
+func (s *session) detach() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams--
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
@@ -29,14 +30,14 @@ type Options struct {
 	// one.
 	Serve func(ctx context.Context, info Info, conn rpc.Conn) error
 
-	MaxBody        int64         // of a request, in bytes; default 64 MiB
-	MaxSessions    int           // at a time; default 1000
-	IdleTimeout    time.Duration // of a session with no request or stream open; default 1 h
-	KeepAlive      time.Duration // of silence before a comment on a stream; default 30 s
-	Versions       []string      // protocol revisions that are accepted; default all from 2024-11-05 to 2026-07-28
-	AllowedHosts   []string      // host names, without port, for which requests are accepted; see [Handler]
-	AllowedOrigins []string      // origins of web pages that may send requests, such as "https://app.example"
-	Logger         *slog.Logger  // default none
+	MaxBody        int64          // of a request, in bytes; default 64 MiB
+	Budget         *budget.Budget // what clients may take together; default one of the handler's own
+	IdleTimeout    time.Duration  // of a session with no request or stream open; default 10 min
+	KeepAlive      time.Duration  // of silence before a comment on a stream; default 30 s
+	Versions       []string       // protocol revisions that are accepted; default all from 2024-11-05 to 2026-07-28
+	AllowedHosts   []string       // host names, without port, for which requests are accepted; see [Handler]
+	AllowedOrigins []string       // origins of web pages that may send requests, such as "https://app.example"
+	Logger         *slog.Logger   // default none
 }
 
 // Info says where a connection comes from.
@@ -61,10 +62,13 @@ type Handler struct {
 	closing      context.Context // done when Close has begun
 	beginClosing func()          // makes it so
 
+	waking sync.Mutex // held while a session is looked for, before mu
+
 	mu       sync.Mutex
 	closed   bool
 	draining bool // requests are refused, and all else is taken
 	sessions map[string]*session
+	dormant  dormant
 	posts    map[*exchange]struct{}
 }
 
@@ -73,11 +77,11 @@ func New(opts Options) *Handler {
 	if opts.MaxBody <= 0 {
 		opts.MaxBody = 64 << 20
 	}
-	if opts.MaxSessions <= 0 {
-		opts.MaxSessions = 1000
+	if opts.Budget == nil {
+		opts.Budget = budget.New(budget.Limits{})
 	}
 	if opts.IdleTimeout <= 0 {
-		opts.IdleTimeout = time.Hour
+		opts.IdleTimeout = 10 * time.Minute
 	}
 	if opts.KeepAlive <= 0 {
 		opts.KeepAlive = 30 * time.Second
@@ -97,13 +101,14 @@ func New(opts Options) *Handler {
 }
 
 // NewServer returns a server for h with the limits on time and size that suit long-lived streams: a slow header
-// costs a client its connection, a slow answer does not. If h is a [Handler], Shutdown closes it.
+// costs a client its connection, a slow answer does not. If h is a [Handler], Shutdown closes it. Serve it on [Handler.Listener].
 func NewServer(h http.Handler) *http.Server {
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnContext:       withClient,
 	}
 	if c, ok := h.(*Handler); ok {
 		srv.RegisterOnShutdown(c.Close)
@@ -131,6 +136,7 @@ func (h *Handler) Close() {
 	h.closed = true
 	sessions, posts := h.sessions, h.posts
 	h.sessions, h.posts = map[string]*session{}, map[*exchange]struct{}{}
+	h.dormant = dormant{}
 	h.mu.Unlock()
 	h.beginClosing()
 	for _, s := range sessions {
@@ -146,6 +152,14 @@ func (h *Handler) Close() {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	limitBody(w, r)
+	c := clientOf(r)
+	c.isOwed()
+	defer c.owes(nil)
+	if len(r.TransferEncoding) > 0 {
+		// The request may have had a Content-Length too, which net/http takes away unseen. Whoever in between believed that must not have
+		// its rest taken for another request (RFC 9112, 6.1).
+		w.Header().Set("Connection", "close")
+	}
 	if f := h.guard(w, r); f != nil {
 		h.refuse(w, r, f)
 		return
@@ -171,7 +185,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	if f := acceptable(r); f != nil {
 		return f
 	}
-	body, f := h.body(w, r)
+	body, lease, f := h.body(w, r)
+	defer lease.Release()
 	if f != nil {
 		return f
 	}

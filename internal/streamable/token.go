@@ -13,6 +13,7 @@ import (
 func RequireToken(next http.Handler, token string) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limitBody(w, r)
 		if r.Method == http.MethodOptions {
 			next.ServeHTTP(w, r)
 			return

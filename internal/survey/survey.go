@@ -48,6 +48,9 @@ type Listing struct {
 	Templates    []json.RawMessage `json:"resourceTemplates,omitempty"`
 	Prompts      []json.RawMessage `json:"prompts,omitempty"`
 	Err          error             `json:"-"` // why the rest is missing
+
+	Welcome json.RawMessage              `json:"-"` // the whole answer to its handshake
+	Pages   map[string][]json.RawMessage `json:"-"` // the whole results of the list methods, by method
 }
 
 // Ask asks every server, and returns a listing for each, in their order.
@@ -89,7 +92,7 @@ func ask(ctx context.Context, spec upstream.Spec, opts Options) (l Listing) {
 		return l
 	}
 	defer func() { l.Err = errors.Join(l.Err, conn.Close()) }()
-	l.Protocol = conn.Protocol()
+	l.Protocol, l.Welcome, l.Pages = conn.Protocol(), conn.Welcome(), map[string][]json.RawMessage{}
 	var ok bool
 	if l.Info, ok = rawjson.Get(conn.Welcome(), "serverInfo"); !ok { // 2026-07-28 has it in the metadata
 		l.Info, _ = rawjson.Get(conn.Welcome(), "_meta", "io.modelcontextprotocol/serverInfo")
@@ -110,7 +113,7 @@ func ask(ctx context.Context, spec upstream.Spec, opts Options) (l Listing) {
 			l.Err = fmt.Errorf("server %s: %w", spec.Name, err)
 			return l
 		}
-		*list.into = upstream.Entries(pages, list.member)
+		*list.into, l.Pages[list.method] = upstream.Entries(pages, list.member), pages
 	}
 	return l
 }

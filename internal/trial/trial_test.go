@@ -135,7 +135,7 @@ func TestLoadComplains(t *testing.T) {
 		{"a moment that is none", head + "cases:\n- {name: a, effect: ask, when: later}\n", `unknown moment "later"`},
 		{"two of one name", head + "cases:\n- {name: a, effect: ask}\n- {name: a, effect: ask}\n", "a second case with the name"},
 		{"a misspelt fact", head + "cases:\n- name: a\n  effect: ask\n  facts:\n    session.untrused: true\n", "c.yaml:8:5: unknown fact session.untrused\n  hint: did you mean session.untrusted?"},
-		{"a fact that follows", head + "cases:\n- {name: a, effect: ask, facts: {call.sends: true}}\n", "call.sends follows from other facts"},
+		{"a fact that follows", head + "cases:\n- {name: a, effect: ask, facts: {call.egress: true}}\n", "call.egress follows from other facts"},
 		{"something not given", head + "cases:\n- {name: a, effect: ask, with: [h]}\n", `nothing is given under the name "h"`},
 		{"arguments that are none", head + "cases:\n- {name: a, effect: ask, facts: {call.arguments: [1]}}\n", "call.arguments is not an object"},
 		{"a misspelt fact that is shared", "version: 1\ngiven:\n  g: {a: 1}\ncases:\n- {name: a, effect: ask, with: [g]}\n- {name: b, effect: ask, with: [g]}\n", "c.yaml:3:7: unknown fact a"},

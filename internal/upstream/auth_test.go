@@ -67,7 +67,7 @@ func TestAuthorizer(t *testing.T) {
 	}
 	conn := dial(t, upstream.Spec{URL: listen(t, s), Auth: p}, "2025-11-25", new(watcher))
 	call(t, conn, "do", `{}`) // with a, and then with b
-	if _, err := conn.Call(t.Context(), "never", nil); err == nil || !strings.Contains(err.Error(), `401 Unauthorized: "what is Bearer [token]?"`) {
+	if _, err := conn.Call(t.Context(), "never", nil); err == nil || !strings.Contains(err.Error(), `"401 Unauthorized": "what is Bearer [token]?"`) {
 		t.Errorf("refused: %v", err)
 	}
 	want := []string{"Bearer a", "Bearer a", "Bearer a", "Bearer b", "Bearer b", "Bearer c"}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	eventBuffer = 64 << 10
+	eventBuffer = 8 << 10 // an idle session with a server holds one or two
 	longestID   = 1 << 10 // bytes of an event's id, which is sent back
 )
 

@@ -69,7 +69,7 @@ func (x *exchange) take(resp *http.Response) (going bool, err error) {
 		return x.goOn(resp, x.stream)
 	}
 	_ = resp.Body.Close()
-	return false, fmt.Errorf("%s with content type %.64q", resp.Status, kind)
+	return false, newStatusError(resp, fmt.Sprintf("content type %.64q", kind))
 }
 
 // goOn has the rest of the response read by another goroutine.

@@ -24,9 +24,22 @@ import (
 // times returns n times the reason.
 func times(n int, reason string) []string { return slices.Repeat([]string{reason}, n) }
 
+// A text that was cut between the halves of a surrogate pair does not cost the answer of a call that has happened.
+func TestHalfPair(t *testing.T) {
+	w := new(watcher)
+	conn := dial(t, child(t, "hostile"), "2025-11-25", w)
+	m, err := conn.Call(t.Context(), "surrogate", nil)
+	if err != nil || string(m.Result) != `{"a":"\ufffd"}` {
+		t.Errorf("message %v, error %v", m, err)
+	}
+	if diff := cmp.Diff(times(1, upstream.HalfPair), w.reasons()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // An answer that is no message, or two messages at once, is an error of the call that waits for it, and only of that.
 func TestBadAnswers(t *testing.T) {
-	for _, method := range []string{"huge", "deep", "utf8", "surrogate", "duplicate", "both"} {
+	for _, method := range []string{"huge", "deep", "utf8", "duplicate", "both"} {
 		t.Run(method, func(t *testing.T) {
 			w := new(watcher)
 			conn := dial(t, child(t, "hostile"), "2025-11-25", w)
@@ -131,7 +144,7 @@ func TestDeath(t *testing.T) {
 				waiting <- err
 			}()
 			for i, err := range []error{second(conn.Call(t.Context(), test.method, nil)), <-waiting, conn.Err(),
-				second(conn.Call(t.Context(), "echo", nil)), conn.Notify(t.Context(), "n", nil)} {
+				second(conn.Call(t.Context(), "echo", nil)), conn.Notify(t.Context(), "notifications/n", nil)} {
 				// The half of an answer belongs to the first.
 				if !errors.Is(err, upstream.ErrClosed) && (i > 0 || !errors.As(err, new(*rpc.BadMessage))) {
 					t.Errorf("%d got %v", i, err)
@@ -297,7 +310,7 @@ func TestDialErrors(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("WEIR_TEST_SECRET", "secret")
 	checkLeaks(t)
-	spec := upstream.Spec{Command: []string{"/bin/sh", "-c", `printf '{"jsonrpc":"2.0","method":"env","params":{"env":"%s"}}\n' "$(env | sort | tr '\n' ' ')"; cat`}}
+	spec := upstream.Spec{Command: []string{"/bin/sh", "-c", `printf '{"jsonrpc":"2.0","method":"notifications/env","params":{"env":"%s"}}\n' "$(env | sort | tr '\n' ' ')"; cat`}}
 	spec.Env, spec.Dir = []string{"B=3"}, os.TempDir()
 	w := new(watcher)
 	opts := options(w)

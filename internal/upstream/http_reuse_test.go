@@ -41,7 +41,7 @@ func TestHTTPReusesConnections(t *testing.T) {
 			conn := dial(t, upstream.Spec{URL: server.URL}, "2025-11-25", new(watcher))
 			for range 100 {
 				call(t, conn, "do", `{}`)
-				if err := conn.Notify(t.Context(), "n", nil); err != nil {
+				if err := conn.Notify(t.Context(), "notifications/n", nil); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -151,7 +151,7 @@ func TestHTTPRefusals(t *testing.T) {
 		want string // in the error
 		code int    // or in the answer
 	}{
-		{"plain", status(400, "text/plain", "what?\n"), `400 Bad Request: "what?"`, 0},
+		{"plain", status(400, "text/plain", "what?\n"), `"400 Bad Request": "what?"`, 0},
 		{"unauthorized", status(401, "application/json", `{"error":"login"}`), "401 Unauthorized", 0},
 		{"not found", status(404, "text/html", "<html>"), "404 Not Found", 0},
 		{"busy", status(503, "text/plain", ""), "503 Service Unavailable", 0},
@@ -250,7 +250,7 @@ func TestStandingStream(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "retry: 1\nid: %d\ndata:\n\n: ping\n\nevent: other\ndata: x\n\n", len(opened))
-		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\ndata: \"method\":\"n%d\"}\n\ndata: {\n\n", len(opened))
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\ndata: \"method\":\"notifications/n%d\"}\n\ndata: {\n\n", len(opened))
 	}}
 	w := new(watcher)
 	web(t, s, w)
@@ -258,7 +258,7 @@ func TestStandingStream(t *testing.T) {
 	if diff := cmp.Diff([]string{"abc  2025-06-18", "abc 1 2025-06-18", "abc 2 2025-06-18"}, opened); diff != "" {
 		t.Error(diff)
 	}
-	if !w.has("n1") || !w.has("n2") {
+	if !w.has("notifications/n1") || !w.has("notifications/n2") {
 		t.Error("notifications are missing")
 	}
 	if diff := cmp.Diff(times(2, upstream.Malformed), w.reasons()); diff != "" {

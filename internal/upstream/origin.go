@@ -3,11 +3,13 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,8 +97,11 @@ func (o *origin) redirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
+// errForeign says that a server names a place outside of the origin of its endpoint.
+var errForeign = errors.New("server sends us to another origin")
+
 func errElsewhere(to *url.URL) error {
-	return fmt.Errorf("server sends us to another origin, %s://%s", to.Scheme, to.Host)
+	return fmt.Errorf("%w: %.200q", errForeign, to.Scheme+"://"+to.Host)
 }
 
 // RoundTrip sends a request of the connection.
@@ -110,15 +115,20 @@ func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // A statusError is a response that refuses one message without saying so in JSON-RPC.
 type statusError struct {
-	status string
-	text   string // the beginning of the body
+	code   int
+	status string // with the server's own words for the code
+	text   string // what is wrong with it, or the beginning of the body
+}
+
+func newStatusError(resp *http.Response, text string) *statusError {
+	return &statusError{resp.StatusCode, resp.Status, text}
 }
 
 func (e *statusError) Error() string {
 	if e.text == "" {
-		return e.status
+		return strconv.Quote(e.status)
 	}
-	return fmt.Sprintf("%s: %q", e.status, e.text)
+	return fmt.Sprintf("%q: %q", e.status, e.text)
 }
 
 // refusal reads a response whose status refuses the message that was posted: the answer to m that it holds, or else an error
@@ -126,7 +136,7 @@ func (e *statusError) Error() string {
 func refusal(resp *http.Response, m *rpc.Message, nameless bool) (*rpc.Message, error) {
 	data, err := new(memory).body(resp, mostRefusal)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", resp.Status, err)
+		return nil, fmt.Errorf("%w: %w", newStatusError(resp, ""), err)
 	}
 	if m.IsRequest() {
 		if answer, err := rpc.ParseOwned(data); err == nil && answer.Error != nil && string(answer.ID) == string(m.ID) {
@@ -138,7 +148,7 @@ func refusal(resp *http.Response, m *rpc.Message, nameless bool) (*rpc.Message, 
 	}
 	const most = 200
 	text := withoutToken(string(data), resp.Request)
-	return nil, &statusError{resp.Status, strings.TrimSpace(text[:min(len(text), most)])}
+	return nil, newStatusError(resp, strings.TrimSpace(text[:min(len(text), most)]))
 }
 
 // sameOrigin reports whether two URLs have the same scheme, host and port.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -25,7 +26,7 @@ func (c *Conn) List(ctx context.Context, method, capability string) ([]json.RawM
 			return nil, fmt.Errorf("%s: %w", method, err)
 		}
 		if m.Error != nil {
-			return nil, fmt.Errorf("%s: %s", method, m.Error)
+			return nil, fmt.Errorf("%s: %w", method, m.Failure())
 		}
 		pages = append(pages, m.Result)
 		cursor, ok := rawjson.Get(m.Result, "nextCursor")
@@ -36,7 +37,7 @@ func (c *Conn) List(ctx context.Context, method, capability string) ([]json.RawM
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%s has more than %d pages", method, MaxPages)
+	return nil, hosterror.New("a list of it has more than {} pages", hosterror.Number(MaxPages))
 }
 
 // Entries returns the entries of a list, from the raw results of its pages. What is no list has none.

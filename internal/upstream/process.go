@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
@@ -106,9 +107,9 @@ func (p *process) run() error {
 func (p *process) ending() error {
 	select {
 	case <-p.exited:
-		return fmt.Errorf("server ended with %v", p.cmd.ProcessState)
+		return hosterror.New("it ended with {}", hosterror.Exit(p.cmd.ProcessState))
 	case <-time.After(drainWait):
-		return errors.New("server closed its output")
+		return hosterror.New("it closed its output")
 	}
 }
 

@@ -3,10 +3,10 @@ package upstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -16,13 +16,16 @@ import (
 func (c *Conn) read() {
 	err := c.transport.run()
 	if err == io.EOF {
-		err = errors.New("server ended it")
+		err = hosterror.New("it ended the connection")
 	}
 	c.end(fmt.Errorf("%w: %w", ErrClosed, err))
 }
 
 // dispatch hands on one message.
 func (c *Conn) dispatch(m *rpc.Message) {
+	if m.Repaired {
+		c.defect(HalfPair, "id %.64q, method %.64q", m.ID, m.Method)
+	}
 	switch {
 	case m.IsResponse():
 		if ok, reason := c.settle(m.ID, answer{message: m}); !ok && reason != "" {

@@ -53,7 +53,7 @@ func (s *sse) open() error {
 	s.resp = resp
 	s.events = s.streams.reader(resp.Body)
 	if kind := mediaType(resp); resp.StatusCode != http.StatusOK || kind != eventStream {
-		return fmt.Errorf("opening stream: %s with content type %.64q", resp.Status, kind)
+		return fmt.Errorf("opening stream: %w", newStatusError(resp, fmt.Sprintf("content type %.64q", kind)))
 	}
 	first, err := s.events.next()
 	if err != nil {

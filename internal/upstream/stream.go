@@ -33,9 +33,9 @@ func (s *streamable) listen(ctx context.Context, last string) (*http.Response, e
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests {
-		return nil, errors.New(resp.Status)
+		return nil, newStatusError(resp, "")
 	}
-	return nil, fmt.Errorf("%w: %s", errNoStream, resp.Status)
+	return nil, fmt.Errorf("%w: %w", errNoStream, newStatusError(resp, ""))
 }
 
 // stream reads the stream of events that a request got, and hands on what is in it until the answer. One that breaks off

@@ -77,6 +77,7 @@ const (
 	SecondAnswer  = "second answer to a request"   // or an answer long after its request was given up
 	TooManyAtOnce = "too many requests at once"    // the server asks more than it may before the first is answered
 	RepeatedID    = "request with an id in use"    // the server's earlier request with that id is not yet answered
+	HalfPair      = "half of a surrogate pair"     // replaced by U+FFFD; the message counts
 	BadHandshake  = "handshake without a result"   // what answers it is not an object
 )
 

@@ -44,7 +44,7 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 
 // Retire moves the file of an SQLite database away that nobody has open. The error is ErrInUse if somebody has.
 func Retire(ctx context.Context, path, to string) (err error) {
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "_pragma=busy_timeout(0)"}).String())
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "mode=rw&_pragma=busy_timeout(0)"}).String())
 	if err != nil {
 		return err
 	}

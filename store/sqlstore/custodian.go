@@ -1,11 +1,15 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -21,11 +25,12 @@ select ` + sessionColumns + ` from session s join family f on s.key = f.key`
 
 	removeSession = `delete from session where key = $1`
 
-	// expireSessions removes those without children; their parents' turn comes next.
-	expireSessions = `delete from session where seen < $1 and not exists
-	(select 1 from session c where c.parent = session.key and c.parent <> '')`
+	// overdueSessions are those without children that were not heard of since a time, as their rows have it; their parents' turn comes next.
+	overdueSessions = `select ` + sessionColumns + ` from session s where s.seen < $1 and s.key > $2
+	and not exists (select 1 from session c where c.parent = s.key and c.parent <> '') order by s.key limit 200`
+	overdueTaints   = `select ` + taintColumns + ` from taint where expires > 0 and expires <= $1 and resource > $2 order by resource limit 200`
+	removeTaint     = `delete from taint where resource = $1`
 	expireQuestions = `delete from question where expires <= $1`
-	expireTaints    = `delete from taint where expires > 0 and expires <= $1`
 )
 
 // Lower implements [store.Custodian].
@@ -39,7 +44,7 @@ func (d *DB) LowerNoted(ctx context.Context, key string, drop label.Label, entri
 		return nil, err
 	}
 	err = d.writer.do(ctx, &op{alone: true, entries: entries, run: func(ctx context.Context, u *unit) (err error) {
-		if err := u.read(ctx, readFamily, u.put, key); err != nil {
+		if err := u.family(ctx, key); err != nil {
 			return err
 		}
 		changes, err = u.draft.Lower(key, drop)
@@ -60,7 +65,7 @@ func (d *DB) EndNoted(ctx context.Context, key string, entries ...audit.Entry) (
 		return nil, err
 	}
 	err = d.writer.do(ctx, &op{alone: true, entries: entries, run: func(ctx context.Context, u *unit) error {
-		if err := u.read(ctx, readFamily, u.put, key); err != nil {
+		if err := u.family(ctx, key); err != nil {
 			return err
 		}
 		found, err := u.draft.Descendants(key)
@@ -72,6 +77,9 @@ func (d *DB) EndNoted(ctx context.Context, key string, entries ...audit.Entry) (
 			if _, err := u.change(ctx, removeSession, k); err != nil {
 				return err
 			}
+			s, _ := u.draft.Get(k)
+			gone := keptSession(&s)
+			u.keep(gone.Left("removed"))
 		}
 		u.sessions -= int64(len(found))
 		return u.saveState(ctx)
@@ -80,6 +88,19 @@ func (d *DB) EndNoted(ctx context.Context, key string, entries ...audit.Entry) (
 		return nil, err
 	}
 	return keys, nil
+}
+
+// family puts a session and all its descendants into the draft. The error is also of one that is not what the log proves.
+func (u *unit) family(ctx context.Context, key string) error {
+	err := u.read(ctx, readFamily, u.put, key)
+	keys := u.draft.Keys()
+	if err == nil {
+		err = u.check(ctx, keys...)
+	}
+	if err != nil && u.failed == nil {
+		u.failed = err
+	}
+	return cmp.Or(err, u.sound(keys...))
 }
 
 // saveState writes the state for an op that has changed it.
@@ -91,32 +112,152 @@ func (u *unit) saveState(ctx context.Context) error {
 	return err
 }
 
-// Expire implements [store.Custodian].
+// Expire implements [store.Custodian], in transactions of some hundred rows. A session or a label of a resource goes if the log proves that it
+// is as old as its row says, and the log tells of that; one that is damaged stays. The chain of a question proves when it expires.
 func (d *DB) Expire(ctx context.Context, seen time.Time) (out store.Expired, err error) {
-	err = d.writer.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) error {
-		out = store.Expired{}
-		for {
-			n, err := u.change(ctx, expireSessions, micros(seen))
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				break
-			}
-			out.Sessions += n
+	sessions := func(ctx context.Context, u *unit, after string) (string, int64, error) {
+		return u.expireSessions(ctx, micros(seen), after)
+	}
+	for more := true; more; { // once again for the parents of those that went
+		n, err := d.expire(ctx, sessions)
+		if err != nil {
+			return store.Expired{}, err
 		}
-		now := micros(u.now())
-		if out.Questions, err = u.change(ctx, expireQuestions, now); err != nil {
-			return err
-		}
-		if out.Taints, err = u.change(ctx, expireTaints, now); err != nil {
-			return err
-		}
-		u.sessions -= out.Sessions
-		return u.saveState(ctx)
+		out.Sessions, more = out.Sessions+n, n > 0
+	}
+	if out.Taints, err = d.expire(ctx, func(ctx context.Context, u *unit, after string) (string, int64, error) {
+		return u.expireTaints(ctx, after)
+	}); err != nil {
+		return store.Expired{}, err
+	}
+	err = d.writer.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
+		out.Questions, err = u.change(ctx, expireQuestions, micros(u.now()))
+		return err
 	}})
 	if err != nil {
 		return store.Expired{}, err
 	}
 	return out, nil
+}
+
+// expire has rows removed, some in each transaction. The next one begins after the last key that was looked at.
+func (d *DB) expire(ctx context.Context, some func(ctx context.Context, u *unit, after string) (last string, n int64, err error)) (removed int64, err error) {
+	for after := ""; ; {
+		var n int64
+		last := ""
+		err := d.writer.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
+			last, n, err = some(ctx, u, after)
+			return u.fail(err)
+		}})
+		if err != nil {
+			return 0, err
+		}
+		if removed += n; last == "" {
+			return removed, nil
+		}
+		after = last
+	}
+}
+
+// expireSessions removes some of those that were heard of last before a time.
+func (u *unit) expireSessions(ctx context.Context, seen int64, after string) (last string, n int64, err error) {
+	var found []record.Kept
+	err = u.read(ctx, overdueSessions, func(rows *sql.Rows) error {
+		r, _, err := scanSession(rows)
+		k, err := legible(keptSession(&r.Session), err)
+		found, last = append(found, k), k.Key
+		return err
+	}, seen, after)
+	if err != nil {
+		return "", 0, err
+	}
+	for i := range found {
+		k := &found[i]
+		old, err := u.unheard(ctx, k, seen)
+		if err != nil {
+			return "", 0, err
+		}
+		if !old {
+			continue
+		}
+		if _, err := u.change(ctx, removeSession, k.Key); err != nil {
+			return "", 0, err
+		}
+		gone := k.Left(record.Expired)
+		gone.Expires = seen
+		u.keep(gone)
+		n++
+	}
+	if n == 0 {
+		return last, 0, nil
+	}
+	u.sessions -= n
+	return last, n, u.saveState(ctx)
+}
+
+// unheard reports whether a session is as the log proves, and was not heard of there since a time. The columns of an entry are believed
+// only with the digest of its leaf.
+func (u *unit) unheard(ctx context.Context, k *record.Kept, seen int64) (bool, error) {
+	if sound, err := u.intact(ctx, k); err != nil || !sound {
+		return false, err
+	}
+	end, err := prove(ctx, u.statements, k.Chain(), nil, false) // anew: what is remembered has no time
+	if errors.Is(err, audit.ErrDamaged) || err == nil && end == nil {
+		_ = u.db.damage(k, -1, "the end of its chain is missing or was changed") // which the log tells of
+		return false, nil
+	}
+	if err != nil || end.at >= seen {
+		return false, err
+	}
+	old := true
+	err = u.read(ctx, readEnd, func(rows *sql.Rows) error {
+		r, err := scanRow(rows)
+		if err != nil {
+			return err
+		}
+		if _, err := r.Check(); err != nil {
+			old = false
+			_ = u.db.damage(k, r.Seq, err.Error())
+		}
+		old = old && micros(r.Time) < seen
+		return nil
+	}, k.Key, 1)
+	return old, err
+}
+
+// intact reports whether a row is as the log proves, which tells of it if not.
+func (u *unit) intact(ctx context.Context, k *record.Kept) (bool, error) {
+	err := u.settled(ctx, k, []record.Kept{*k})
+	if errors.Is(err, store.ErrState) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// expireTaints removes some of those that have expired.
+func (u *unit) expireTaints(ctx context.Context, after string) (last string, n int64, err error) {
+	var found []record.Kept
+	err = u.read(ctx, overdueTaints, func(rows *sql.Rows) error {
+		t, err := scanTaint(rows)
+		k, err := legible(keptTaint(&t), err)
+		found, last = append(found, k), k.Key
+		return err
+	}, micros(u.steady()), after)
+	if err != nil {
+		return "", 0, err
+	}
+	for i := range found {
+		k := &found[i]
+		if sound, err := u.intact(ctx, k); err != nil {
+			return "", 0, err
+		} else if !sound {
+			continue
+		}
+		if _, err := u.change(ctx, removeTaint, k.Key); err != nil {
+			return "", 0, err
+		}
+		u.keep(k.Left(record.Expired))
+		n++
+	}
+	return last, n, nil
 }

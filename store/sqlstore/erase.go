@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	readNames = `select distinct chain from entry where length(salt) > 0 and seq in %s`
-	eraseRows = `update entry set salt = '', time = 0, chain = '', kind = '', subject = '', outcome = '', body = ''
-where length(salt) > 0 and seq in %s`
+	readNames    = `select distinct chain from entry where length(salt) > 0 and seq in %s`
+	readLeaves   = `select seq, leaf from entry where length(salt) > 0 and seq in %s`
+	removeRows   = `delete from entry where length(salt) > 0 and seq in %s`
 	forgetChains = `update chain set name = id where name <> id and name in %s and not exists
 	(select 1 from entry where entry.chain = chain.name and length(entry.salt) > 0)`
 
@@ -60,7 +60,7 @@ func (u *unit) erase(ctx context.Context, seqs []int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	erased, err := changeIn(ctx, u, eraseRows, seqs)
+	erased, err := u.eraseRows(ctx, seqs)
 	if err != nil || erased == 0 {
 		return 0, err
 	}
@@ -68,6 +68,30 @@ func (u *unit) erase(ctx context.Context, seqs []int64) (int64, error) {
 		return 0, err
 	}
 	_, err = changeIn(ctx, u, forgetChains, names)
+	return erased, err
+}
+
+// eraseRows leaves nothing but the leaves of entries. Rows are removed and written anew: SQLite does not give back what is free of a page
+// whose rows become shorter.
+func (u *unit) eraseRows(ctx context.Context, seqs []int64) (int64, error) {
+	var left []any
+	err := in(ctx, u, readLeaves, seqs, func(rows *sql.Rows) error {
+		var seq int64
+		var leaf []byte
+		err := rows.Scan(&seq, &leaf)
+		left = append(left, seq, leaf, []byte{}, 0, "", "", "", "", []byte{})
+		return err
+	})
+	if err != nil || len(left) == 0 {
+		return 0, err
+	}
+	erased, err := changeIn(ctx, u, removeRows, seqs)
+	if err == nil {
+		err = u.insert(ctx, writeRows, 9, left)
+	}
+	if err != nil && u.failed == nil {
+		u.failed = err
+	}
 	return erased, err
 }
 

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,7 +28,7 @@ type Log struct {
 }
 
 // Log returns the log in the database.
-func (d *DB) Log() *Log { return &Log{db: d, reads: &d.reads} }
+func (d *DB) Log() *Log { return &Log{db: d, reads: &d.scans} }
 
 // errSnapshot is the error of a write to a snapshot.
 var errSnapshot = errors.New("a snapshot is for reading")
@@ -45,14 +46,11 @@ func (l *Log) Snapshot(ctx context.Context, read func(audit.Store) error) error 
 	if l.fixed {
 		return read(l)
 	}
-	c, err := l.db.pool.Conn(ctx)
+	c, err := l.db.beginReading(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if _, err := c.ExecContext(ctx, l.db.dialect.snapshot); err != nil {
-		return err
-	}
 	reads := &statements{db: c, prepared: map[string]*sql.Stmt{}}
 	err = read(&Log{db: l.db, reads: reads, fixed: true})
 	_, end := c.ExecContext(context.WithoutCancel(ctx), "rollback")
@@ -83,18 +81,28 @@ func (l *Log) Append(ctx context.Context, entries []audit.Entry) (int64, error) 
 // Head implements [audit.Storage].
 func (l *Log) Head(ctx context.Context) (h audit.Head, err error) {
 	err = l.reads.query(ctx, readState, func(rows *sql.Rows) error {
-		var size, sessions int64
-		var edge []byte
-		if err := rows.Scan(&size, &edge, &sessions); err != nil {
-			return err
-		}
-		h, err = audit.MakeHead(size, edge)
+		h, _, err = scanState(rows)
 		return err
 	})
 	return h, err
 }
 
-const rowColumns = `seq, leaf, salt, time, chain, kind, subject, outcome, body`
+// scanState reads the row of the table state.
+func scanState(rows *sql.Rows) (h audit.Head, sessions int64, err error) {
+	var size int64
+	var edge, seal []byte
+	if err := rows.Scan(&size, &edge, &seal, &sessions); err != nil {
+		return h, 0, err
+	}
+	h, err = audit.MakeHead(size, edge)
+	h.Seal = seal
+	return h, sessions, err
+}
+
+const (
+	rowColumns  = `seq, leaf, salt, time, chain, kind, subject, outcome, body`
+	leafColumns = `seq, leaf, '', 0, '', '', '', '', ''`
+)
 
 // rowPage is how many rows a query reads.
 const rowPage = 500
@@ -102,7 +110,7 @@ const rowPage = 500
 func scanRow(rows *sql.Rows) (r audit.Row, err error) {
 	var us int64
 	err = rows.Scan(&r.Seq, &r.Leaf, &r.Salt, &us, &r.Chain, &r.Kind, &r.Subject, &r.Outcome, &r.Body)
-	r.Time = fromMicros(us)
+	r.Time, r.Body = fromMicros(us), unpack(r.Body)
 	if len(r.Salt) == 0 {
 		r.Salt = nil
 	}
@@ -130,6 +138,9 @@ func (c *condition) where() string {
 // commonKind is the kind that most entries have. The indices of kinds leave it out, so that it costs nothing to write.
 const commonKind = "decision"
 
+// commonOutcome is the outcome that most entries have. Their index leaves it out too.
+const commonOutcome = "allow"
+
 // conditionOf returns what a query selects, but for its order and limit.
 func conditionOf(q audit.Query) *condition {
 	c := &condition{}
@@ -147,6 +158,9 @@ func conditionOf(q audit.Query) *condition {
 	}
 	if q.Kind != "" && q.Kind != commonKind {
 		c.text = append(c.text, "kind <> '"+commonKind+"'") // else the indices of the other kinds are of no use
+	}
+	if q.Outcome != "" && q.Outcome != commonOutcome {
+		c.text = append(c.text, "outcome <> '"+commonOutcome+"'")
 	}
 	for _, word := range [...]struct{ column, value string }{
 		{"chain", q.Chain}, {"kind", q.Kind}, {"subject", q.Subject}, {"outcome", q.Outcome},
@@ -182,8 +196,12 @@ func (l *Log) Rows(ctx context.Context, q audit.Query) iter.Seq2[audit.Row, erro
 		if q.Limit > 0 {
 			limit = min(limit, at.left)
 		}
+		columns := rowColumns
+		if q.Leaves {
+			columns = leafColumns
+		}
 		c := conditionOf(bounded)
-		text := fmt.Sprintf("select %s from entry%s order by seq %s limit %d", rowColumns, c.where(), order, limit)
+		text := fmt.Sprintf("select %s from entry%s order by seq %s limit %d", columns, c.where(), order, limit)
 		page := make([]audit.Row, 0, limit)
 		err := l.reads.query(ctx, text, func(rows *sql.Rows) error {
 			r, err := scanRow(rows)
@@ -245,24 +263,30 @@ func (l *Log) Nodes(ctx context.Context, level int, from, to int64) ([]audit.Nod
 }
 
 const (
-	lastCheckpoint  = `select size, note from checkpoint order by size desc limit 1`
+	newCheckpoints  = `select size, note from checkpoint where size >= $1`
 	writeCheckpoint = `insert into checkpoint (size, note) values ($1, $2) on conflict (size) do update set note = excluded.note`
 	listCheckpoints = `select size, note from checkpoint where size >= $1 order by size limit 500`
 )
 
-// Sign implements [audit.Signed].
-func (l *Log) Sign(ctx context.Context, sign func(audit.Head, audit.Checkpoint) ([]byte, error)) error {
-	return l.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) error {
-		var last audit.Checkpoint
-		scan := func(rows *sql.Rows) error { return rows.Scan(&last.Size, &last.Note) }
-		if err := u.read(ctx, lastCheckpoint, scan); err != nil {
-			return err
+// SealWith implements [audit.Signed].
+func (l *Log) SealWith(a *audit.Anchor) { l.db.anchor.Store(a) }
+
+// AddCheckpoint implements [audit.Signed].
+func (l *Log) AddCheckpoint(ctx context.Context, c, last audit.Checkpoint) error {
+	return l.do(ctx, &op{alone: true, synced: true, run: func(ctx context.Context, u *unit) error {
+		err := u.read(ctx, newCheckpoints, func(rows *sql.Rows) error {
+			var there audit.Checkpoint
+			if err := rows.Scan(&there.Size, &there.Note); err != nil {
+				return err
+			}
+			if there.Size != last.Size || !bytes.Equal(there.Note, last.Note) {
+				return audit.ErrConflict
+			}
+			return nil
+		}, last.Size)
+		if err == nil {
+			_, err = u.change(ctx, writeCheckpoint, c.Size, c.Note)
 		}
-		note, err := sign(u.head, last)
-		if err != nil || note == nil {
-			return err
-		}
-		_, err = u.change(ctx, writeCheckpoint, u.head.Size, note)
 		return err
 	}})
 }

@@ -43,18 +43,32 @@ func steps() ([]string, error) {
 	return texts, nil
 }
 
+// migrate brings the schema up to date, in a write transaction if there is anything to do. To read, it has to be up to date.
 func (d *DB) migrate(ctx context.Context) error {
 	todo, err := steps()
 	if err != nil {
 		return err
 	}
 	for attempt := 0; ; attempt++ {
-		err = d.inTransaction(ctx, func(c *sql.Conn) error { return d.dialect.bring(ctx, c, todo) })
+		err = d.migrateOnce(ctx, todo)
 		if err == nil || attempt == maxAttempts || !d.dialect.conflict(err) {
 			return err
 		}
 		pause(attempt)
 	}
+}
+
+func (d *DB) migrateOnce(ctx context.Context, todo []string) error {
+	done, err := d.schema(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(done) >= len(todo):
+		return compare(done, todo)
+	case d.opts.ReadOnly:
+		return fmt.Errorf("%w: it is at version %d, and this program reads version %d: open it to write first", ErrSchema, len(done), len(todo))
+	}
+	return d.inTransaction(ctx, func(c *sql.Conn) error { return d.dialect.bring(ctx, c, todo) })
 }
 
 // bring does the steps that the database has not seen.
@@ -66,18 +80,11 @@ func (dia *dialect) bring(ctx context.Context, c *sql.Conn, todo []string) error
 	if err != nil {
 		return err
 	}
-	if len(done) > len(todo) {
-		return fmt.Errorf("%w: it is at version %d, and this program knows %d: use a newer weir", ErrSchema, len(done), len(todo))
+	if err := compare(done, todo); err != nil {
+		return err
 	}
-	for i, text := range todo {
-		sum := sha256.Sum256([]byte(text))
-		digest := hex.EncodeToString(sum[:])
-		if i < len(done) {
-			if done[i] != digest {
-				return fmt.Errorf("%w: its version %d is not this program's", ErrSchema, i+1)
-			}
-			continue
-		}
+	for i := len(done); i < len(todo); i++ {
+		text := todo[i]
 		for statement := range strings.SplitSeq(dia.types.Replace(text), ";\n") {
 			if strings.TrimSpace(statement) == "" {
 				continue
@@ -86,11 +93,46 @@ func (dia *dialect) bring(ctx context.Context, c *sql.Conn, todo []string) error
 				return fmt.Errorf("schema %d: %w", i+1, err)
 			}
 		}
-		if _, err := c.ExecContext(ctx, writeSchema, i+1, digest); err != nil {
+		if _, err := c.ExecContext(ctx, writeSchema, i+1, digestOf(text)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func digestOf(step string) string {
+	sum := sha256.Sum256([]byte(step))
+	return hex.EncodeToString(sum[:])
+}
+
+// compare returns an error that is ErrSchema if the steps that a database has seen are not the first of this program's.
+func compare(done, todo []string) error {
+	if len(done) > len(todo) {
+		return fmt.Errorf("%w: it is at version %d, and this program knows %d: use a newer weir", ErrSchema, len(done), len(todo))
+	}
+	for i := range done {
+		if done[i] != digestOf(todo[i]) {
+			return fmt.Errorf("%w: its version %d is not this program's", ErrSchema, i+1)
+		}
+	}
+	return nil
+}
+
+// schema returns the digests of the steps that the database has seen, none if it is empty.
+func (d *DB) schema(ctx context.Context) (done []string, err error) {
+	bound, cancel := d.bounded(ctx, d.opts.Timeout)
+	defer cancel()
+	c, err := d.pool.Conn(bound)
+	if err != nil {
+		return nil, stalled(ctx, bound, err)
+	}
+	defer c.Close()
+	var there int
+	if err := c.QueryRowContext(bound, d.dialect.known).Scan(&there); err != nil || there == 0 {
+		return nil, stalled(ctx, bound, err)
+	}
+	done, err = applied(bound, c)
+	return done, stalled(ctx, bound, err)
 }
 
 // applied returns the digests of the steps that the database has seen.

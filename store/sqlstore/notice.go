@@ -80,7 +80,8 @@ const (
 
 // listenPostgres calls ring when it has begun to listen, and for each notice.
 func listenPostgres(ctx context.Context, target string, ring func()) error {
-	c, err := configPostgres(target)
+	const limit = 5 * time.Second
+	c, err := configPostgres(target, limit)
 	if err != nil {
 		return err
 	}
@@ -88,8 +89,14 @@ func listenPostgres(ctx context.Context, target string, ring func()) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, postgresListen); err != nil {
+	defer func() { // not for long: the server may be gone
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+	begin, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if _, err := conn.Exec(begin, postgresListen); err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
 	for {

@@ -53,7 +53,7 @@ func testOnePersonsData(t *testing.T, db *sqlstore.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.New(t.Context(), ledger.Options{DB: db, Key: key})
+	l, err := ledger.New(t.Context(), ledger.Options{DB: db, Anchor: audit.NewAnchor(key)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,14 +66,15 @@ func testOnePersonsData(t *testing.T, db *sqlstore.DB) {
 	}
 	checkpoint := []byte(proof.Checkpoint)
 	hers := p.choose(ledger.Selection{Principal: "alice"})
-	if len(hers.Events) != 40 || len(hers.Contents) != 20 || len(hers.Sessions) != 2 {
+	if len(hers.Events) != 44 || len(hers.Contents) != 20 || len(hers.Sessions) != 2 {
 		t.Errorf("hers: %s", hers.Figures(false))
 	}
-	if n := p.export(hers.Events); n != 40 {
+	if n := p.export(hers.Events); n != 44 {
 		t.Errorf("%d of her events were exported", n)
 	}
 	p.erase(hers, "her request")
-	p.verify(checkpoint, 40)
+	const erased = 44 + 3 // and what tells that two sessions and a question are gone
+	p.verify(checkpoint, erased)
 	if left := p.choose(ledger.Selection{Principal: "alice"}); !left.Empty() {
 		t.Errorf("left: %s", left.Figures(false))
 	}
@@ -85,7 +86,7 @@ func testOnePersonsData(t *testing.T, db *sqlstore.DB) {
 	if err := proof.Check(key.Verifier()); err != nil {
 		t.Error(err)
 	}
-	p.retain(checkpoint)
+	p.retain(checkpoint, erased)
 }
 
 // fill writes events of each day, with content beside each other one.
@@ -167,12 +168,16 @@ func (p *people) erase(c *ledger.Chosen, why string) {
 // verify wants the log to verify, so many of its entries to be erased, and the log to extend what it was.
 func (p *people) verify(checkpoint []byte, erased int64) {
 	p.Helper()
-	r, err := audit.Verify(p.Context(), p.db.Log(), p.key.Verifier())
+	r, err := audit.Verify(p.Context(), p.db.Log(), audit.VerifyOptions{Key: p.key.Verifier()})
 	if err != nil {
 		p.Fatal(err)
 	}
 	if !r.OK() || r.Erased != erased {
 		p.Errorf("%d erased, want %d: %+v", r.Erased, erased, r.Findings)
+	}
+	state := (&ward{T: p.T, db: p.db}).report()
+	if !state.OK() {
+		p.Errorf("the state: %+v", state.Findings)
 	}
 	if err := audit.Extends(p.Context(), p.db.Log(), checkpoint, p.key.Verifier()); err != nil {
 		p.Error(err)
@@ -180,7 +185,7 @@ func (p *people) verify(checkpoint []byte, erased int64) {
 }
 
 // retain lets go what is older than retention says, twice: the second time there is nothing to do.
-func (p *people) retain(checkpoint []byte) {
+func (p *people) retain(checkpoint []byte, erased int) {
 	p.Helper()
 	keep := ledger.Retention{Events: 60 * 24 * time.Hour, Content: 40 * 24 * time.Hour}
 	due, err := p.ledger.Overdue(p.Context(), keep, time.Now())
@@ -198,7 +203,7 @@ func (p *people) retain(checkpoint []byte) {
 		if (i == 0) != (len(done.Events.Events) == len(due.Events.Events)) || i == 1 && !done.Events.Empty() {
 			p.Errorf("run %d erased %s", i, done.Events.Figures(false))
 		}
-		p.verify(checkpoint, int64(40+len(due.Events.Events)))
+		p.verify(checkpoint, int64(erased+len(due.Events.Events)))
 	}
 	for seq, err := range p.db.Log().Asides(p.Context(), time.Now().Add(-41*24*time.Hour)) {
 		p.Errorf("content of entry %d is left, %v", seq, err)

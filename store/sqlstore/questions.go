@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
 
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -16,18 +18,19 @@ const (
 
 	countQuestions = `select count(*) from question where answer = '' and expires > $1`
 	findQuestion   = `select ` + questionColumns + ` from question where id = $1`
+	boundQuestions = `select ` + questionColumns + ` from question where binding = $1 order by id`
 	writeQuestion  = `insert into question (` + questionColumns + `) values ($1, $2, $3, $4, $5, $6, $7, $8)`
 	answerQuestion = `update question set answer = $1 where id = $2 and answer = '' and expires > $3`
-	redeemQuestion = `update question set answer = 'redeemed' where id =
-	(select min(id) from question where binding = $1 and answer = 'accepted' and expires > $2)`
-	listQuestions = `select ` + questionColumns + ` from question
+	redeemQuestion = `update question set answer = 'redeemed' where id = $1 and answer = 'accepted' and expires > $2`
+	listQuestions  = `select ` + questionColumns + `, coalesce((select c.next from chain c where c.name = 'state:question/' || binding), 0)
+from question
 where expires > $1 and ($2 = '' or id = $2) and ($3 = '' or principal = $3) and ($4 = 0 or answer = '')
 	and (asked > $5 or (asked = $5 and id > $6)) and ($7 = '' or binding = $7) order by asked, id limit 200`
 )
 
-func scanQuestion(rows *sql.Rows) (q store.Question, err error) {
+func scanQuestion(rows *sql.Rows, more ...any) (q store.Question, err error) {
 	var asked, expires int64
-	err = rows.Scan(&q.ID, &q.Principal, &q.Session, &q.Binding, &q.Body, &q.Answer, &asked, &expires)
+	err = rows.Scan(append([]any{&q.ID, &q.Principal, &q.Session, &q.Binding, &q.Body, &q.Answer, &asked, &expires}, more...)...)
 	q.Asked, q.Expires = fromMicros(asked), fromMicros(expires)
 	return q, err
 }
@@ -53,7 +56,9 @@ func (d *DB) Ask(ctx context.Context, q store.Question) error {
 		if open >= store.MaxQuestions {
 			return store.ErrTooManyQuestions
 		}
+		q.Answer, q.Asked, q.Expires = store.Open, fromMicros(now), fromMicros(micros(q.Expires))
 		_, err = u.change(ctx, writeQuestion, q.ID, q.Principal, q.Session, q.Binding, notNil(q.Body), "", now, micros(q.Expires))
+		u.keep(keptQuestion(&q))
 		return err
 	}})
 }
@@ -86,8 +91,12 @@ func (d *DB) Answer(ctx context.Context, id, principal string, a store.Answer) (
 		case q.Principal != principal:
 			return fmt.Errorf("answering: %w", store.ErrPrincipal)
 		}
+		if _, err := u.bound(ctx, q.Binding); err != nil {
+			return err
+		}
 		q.Answer = a
 		answered = q
+		u.keep(keptQuestion(&q))
 		if _, err := u.change(ctx, answerQuestion, string(a), id, micros(u.lately())); err != nil || d.dialect.tell == "" {
 			return err
 		}
@@ -103,9 +112,24 @@ func (d *DB) Answer(ctx context.Context, id, principal string, a store.Answer) (
 // Redeem implements [store.Approvals].
 func (d *DB) Redeem(ctx context.Context, binding string) (redeemed bool, err error) {
 	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
-		n, err := u.change(ctx, redeemQuestion, binding, micros(u.lately()))
-		redeemed = n == 1
-		return err
+		all, err := u.bound(ctx, binding)
+		redeemed = false
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			q := &all[i]
+			if q.Answer != store.Accepted || !u.lately().Before(q.Expires) {
+				continue
+			}
+			q.Answer = store.Redeemed
+			n, err := u.change(ctx, redeemQuestion, q.ID, micros(u.lately()))
+			if redeemed = n == 1; redeemed {
+				u.keep(keptQuestion(q))
+			}
+			return err
+		}
+		return nil
 	}})
 	return redeemed && err == nil, err
 }
@@ -120,36 +144,131 @@ func (d *DB) Questions(ctx context.Context, q store.QuestionQuery) iter.Seq2[sto
 	if q.Open {
 		open = 1
 	}
-	return pages(ctx, pageSize, place{asked: -1 << 62}, func(at place) ([]store.Question, place, error) {
-		var page []store.Question
-		err := d.reads.query(ctx, listQuestions, func(rows *sql.Rows) error {
-			found, err := scanQuestion(rows)
-			page, at = append(page, found), place{micros(found.Asked), found.ID}
+	return pages(ctx, pageSize, place{asked: -1 << 62}, func(at place) (page []store.Question, end place, err error) {
+		if q.Binding != "" {
+			if err := d.provenBinding(ctx, q.Binding); err != nil {
+				return nil, at, err
+			}
+		}
+		end = at
+		var doubtful []store.Question
+		err = d.reads.query(ctx, listQuestions, func(rows *sql.Rows) error {
+			var next int64
+			found, err := scanQuestion(rows, &next)
+			end = place{micros(found.Asked), found.ID}
+			if k := keptQuestion(&found); err == nil && !d.proofs.has(&k, next) {
+				doubtful = append(doubtful, found)
+			}
+			page = append(page, found)
 			return err
 		}, micros(d.latest.At(d.clock())), q.ID, q.Principal, open, at.asked, at.id, q.Binding)
-		return page, at, err
+		for i := 0; i < len(doubtful) && err == nil; i++ {
+			err = d.provenBinding(ctx, doubtful[i].Binding)
+		}
+		return page, end, err
+	})
+}
+
+// bound returns the questions with a binding, which are as the log proves: all of them, expired ones perhaps not.
+func (u *unit) bound(ctx context.Context, binding string) ([]store.Question, error) {
+	all, rows, err := boundRows(ctx, u.statements, binding)
+	if err == nil {
+		err = u.settled(ctx, boundTo(binding), rows)
+	}
+	if err != nil && !errors.Is(err, store.ErrState) && u.failed == nil {
+		u.failed = err
+	}
+	return all, err
+}
+
+func boundTo(binding string) *record.Kept {
+	k := keptQuestion(&store.Question{Binding: binding})
+	k.Key = "of " + binding
+	return &k
+}
+
+// boundRows reads the questions with a binding.
+func boundRows(ctx context.Context, s *statements, binding string) (all []store.Question, rows []record.Kept, err error) {
+	err = s.query(ctx, boundQuestions, func(r *sql.Rows) error {
+		q, err := scanQuestion(r)
+		all, rows = append(all, q), append(rows, keptQuestion(&q))
+		return err
+	}, binding)
+	return all, rows, err
+}
+
+// provenBinding compares the questions with a binding with the log, unless they have no chain, or one that is known, and none of
+// which may be missing.
+func (d *DB) provenBinding(ctx context.Context, binding string) error {
+	known := d.proofs.get(boundTo(binding).Chain())
+	if known == nil {
+		next := int64(0)
+		err := d.reads.query(ctx, chainLength, func(rows *sql.Rows) error { return rows.Scan(&next) }, boundTo(binding).Chain(), binding)
+		if err != nil || next == 0 {
+			return err
+		}
+	}
+	return d.still(ctx, func(reads *statements) error {
+		_, rows, err := boundRows(ctx, reads, binding)
+		if err != nil {
+			return err
+		}
+		return d.settled(ctx, reads, claim{name: boundTo(binding), rows: rows, known: known})
 	})
 }
 
 const (
-	forgetAsked  = `delete from question where principal = $1`
-	forgetAskers = `delete from question where session in %s`
+	// chainLength is 0 if there is neither such a chain nor a question that should be in it.
+	chainLength = `select (select count(*) from chain where name = $1) + (select count(*) from question where binding = $2)`
+
+	askedBindings = `select distinct binding from question where principal = $1`
+	askerBindings = `select distinct binding from question where session in %s`
+	forgetAsked   = `delete from question where principal = $1 returning ` + questionColumns
+	forgetAskers  = `delete from question where session in %s returning ` + questionColumns
 )
 
 // ForgetQuestions removes the questions of the principal, if it is not "", and of the sessions, whatever their answers are, and
-// returns how many there were.
+// returns how many there were. All of them have to be as the log proves: else the error is [ErrState], and none is removed.
 func (d *DB) ForgetQuestions(ctx context.Context, principal string, sessions []string) (removed int64, err error) {
 	err = d.writer.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
-		removed, err = changeIn(ctx, u, forgetAskers, sessions)
-		if err != nil || principal == "" {
+		removed = 0
+		if err := u.soundQuestions(ctx, principal, sessions); err != nil {
 			return err
 		}
-		n, err := u.change(ctx, forgetAsked, principal)
-		removed += n
-		return err
+		forget := func(rows *sql.Rows) error {
+			q, err := scanQuestion(rows)
+			k := keptQuestion(&q)
+			u.keep(k.Left("erased"))
+			u.wrote = true
+			removed++
+			return err
+		}
+		if err := in(ctx, u, forgetAskers, sessions, forget); err != nil || principal == "" {
+			return err
+		}
+		return u.read(ctx, forgetAsked, forget, principal)
 	}})
 	if err != nil {
 		return 0, err
 	}
 	return removed, nil
+}
+
+// soundQuestions returns the damage of questions of the principal, if it is not "", or of the sessions.
+func (u *unit) soundQuestions(ctx context.Context, principal string, sessions []string) error {
+	var bindings []string
+	add := func(rows *sql.Rows) error {
+		var binding string
+		err := rows.Scan(&binding)
+		bindings = append(bindings, binding)
+		return err
+	}
+	err := in(ctx, u, askerBindings, sessions, add)
+	if err == nil && principal != "" {
+		err = u.read(ctx, askedBindings, add, principal)
+	}
+	for i := 0; i < len(bindings) && err == nil; i++ {
+		_, err = u.bound(ctx, bindings[i])
+	}
+	return err
 }

@@ -16,18 +16,32 @@ const maxRecent = 10_000
 // this process, nor another process. SQLite tells that of a connection that does not write itself (pragma data_version),
 // for less than it takes to read a session and its label. So what it returns is what a query would return.
 type recent struct {
-	db   *sql.DB
+	db   *DB
 	text string // the query for the version; "" remembers nothing
 
 	mu         sync.Mutex
 	conn       *sql.Conn
 	statements *statements
 	version    int64
-	sessions   map[string]store.Session
+	sessions   map[string]recentSession
+}
+
+// A recentSession is a session with how many entries its chain has.
+type recentSession struct {
+	store.Session
+	next int64
 }
 
 // get returns a session as it is now.
-func (r *recent) get(ctx context.Context, key string) (s store.Session, ok bool, err error) {
+func (r *recent) get(ctx context.Context, key string) (s recentSession, ok bool, err error) {
+	err = r.db.reading(r.db.opts.Timeout)(ctx, func(ctx context.Context) (began bool, err error) {
+		s, ok, err = r.read(ctx, key)
+		return ok, err
+	})
+	return s, ok, err
+}
+
+func (r *recent) read(ctx context.Context, key string) (s recentSession, ok bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.connect(ctx); err != nil {
@@ -48,8 +62,8 @@ func (r *recent) get(ctx context.Context, key string) (s store.Session, ok bool,
 	}
 	// What is read now is at least as new as the version: if it is newer, the next version is another.
 	err = r.statements.query(ctx, readSession, func(rows *sql.Rows) error {
-		row, err := scanSession(rows)
-		s, ok = row.Session, true
+		row, next, err := scanSession(rows)
+		s, ok = recentSession{row.Session, next}, true
 		return err
 	}, key)
 	if ok && err == nil {
@@ -62,11 +76,11 @@ func (r *recent) connect(ctx context.Context) error {
 	if r.conn != nil {
 		return nil
 	}
-	c, err := r.db.Conn(ctx)
+	c, err := r.db.pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	r.conn, r.sessions = c, map[string]store.Session{}
+	r.conn, r.sessions = c, map[string]recentSession{}
 	r.statements = &statements{db: c, prepared: map[string]*sql.Stmt{}}
 	return nil
 }

@@ -92,17 +92,22 @@ func (d *DB) Tally(ctx context.Context, key string) error {
 
 const readSession = `select ` + sessionColumns + ` from session s where s.key = $1`
 
-// session reads one session.
+// session reads one session, and compares it with the log unless it is as it was seen to be there.
 func (d *DB) session(ctx context.Context, key string) (s store.Session, ok bool, err error) {
+	var r recentSession
 	if d.recent.text != "" {
-		return d.recent.get(ctx, key)
+		r, ok, err = d.recent.get(ctx, key)
+	} else {
+		err = d.reads.query(ctx, readSession, func(rows *sql.Rows) error {
+			row, next, err := scanSession(rows)
+			r, ok = recentSession{row.Session, next}, true
+			return err
+		}, key)
 	}
-	err = d.reads.query(ctx, readSession, func(rows *sql.Rows) error {
-		r, err := scanSession(rows)
-		s, ok = r.Session, true
-		return err
-	}, key)
-	return s, ok, err
+	if k := keptSession(&r.Session); err != nil || ok && d.proofs.has(&k, r.next) {
+		return r.Session, ok, err
+	}
+	return d.provenSession(ctx, key)
 }
 
 // Get implements [store.Store].
@@ -134,7 +139,7 @@ func (d *DB) List(ctx context.Context, principal string) iter.Seq2[store.Session
 	return pages(ctx, pageSize, place{created: math.MaxInt64}, func(at place) ([]store.Session, place, error) {
 		var page []store.Session
 		err := d.reads.query(ctx, listSessions, func(rows *sql.Rows) error {
-			r, err := scanSession(rows)
+			r, _, err := scanSession(rows)
 			page, at = append(page, r.Session), place{micros(r.Created), r.Key}
 			return err
 		}, principal, at.created, at.key)
@@ -190,6 +195,9 @@ func noted(rises []store.Rise, note func(store.Rise) (audit.Entry, error)) ([]au
 }
 
 func check(entries []audit.Entry) error {
+	if err := own(entries); err != nil {
+		return err
+	}
 	for i := range entries {
 		if err := entries[i].Check(); err != nil {
 			return err

@@ -18,7 +18,9 @@ func (w *writer) settle(ctx context.Context, u *unit, err error) error {
 		return fmt.Errorf("%w: %w", errUncertain, err)
 	}
 	for attempt := range maxAttempts {
-		pause(attempt)
+		if pause(attempt); ctx.Err() != nil {
+			break
+		}
 		landed, asked := w.landed(ctx, &u.batch.Rows[0])
 		w.disconnect()
 		switch {

@@ -20,6 +20,9 @@ type statements struct {
 	db       preparer
 	mu       sync.RWMutex
 	prepared map[string]*sql.Stmt
+
+	// around is what a query runs in, which may run it again unless it returned a row; nil: nothing.
+	around func(ctx context.Context, query func(context.Context) (began bool, err error)) error
 }
 
 func (s *statements) get(ctx context.Context, text string) (*sql.Stmt, error) {
@@ -29,16 +32,17 @@ func (s *statements) get(ctx context.Context, text string) (*sql.Stmt, error) {
 	if stmt != nil {
 		return stmt, nil
 	}
+	stmt, err := s.db.PrepareContext(ctx, text) // without the lock: it may take its time
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stmt := s.prepared[text]; stmt != nil {
-		return stmt, nil
+	if other := s.prepared[text]; other != nil {
+		return other, stmt.Close()
 	}
-	stmt, err := s.db.PrepareContext(ctx, text)
-	if err == nil {
-		s.prepared[text] = stmt
-	}
-	return stmt, err
+	s.prepared[text] = stmt
+	return stmt, nil
 }
 
 func (s *statements) close() error {
@@ -54,21 +58,29 @@ func (s *statements) close() error {
 
 // query calls scan for each row.
 func (s *statements) query(ctx context.Context, text string, scan func(*sql.Rows) error, args ...any) error {
-	stmt, err := s.get(ctx, text)
-	if err != nil {
-		return err
-	}
-	rows, err := stmt.QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
+	once := func(ctx context.Context) (began bool, err error) {
+		stmt, err := s.get(ctx, text)
+		if err != nil {
+			return false, err
 		}
+		rows, err := stmt.QueryContext(ctx, args...)
+		if err != nil {
+			return false, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			began = true
+			if err := scan(rows); err != nil {
+				return true, err
+			}
+		}
+		return began, rows.Err()
 	}
-	return rows.Err()
+	if s.around == nil {
+		_, err := once(ctx)
+		return err
+	}
+	return s.around(ctx, once)
 }
 
 // exec returns how many rows the statement changed.

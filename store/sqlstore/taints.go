@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -19,18 +20,21 @@ const (
 	countTaints = `select count(*) from taint`
 	writeTaint  = `insert into taint (` + taintColumns + `) values ($1, $2, $3, $4)
 on conflict (resource) do update set label = excluded.label, written = excluded.written, expires = excluded.expires`
-	taintsAbove = `select ` + taintColumns + ` from taint where resource in %s`
-	taintsBelow = `select ` + taintColumns + ` from taint where resource >= $1 and resource < $2`
+	taintNext   = `, coalesce((select c.next from chain c where c.name = 'state:taint/' || resource), 0)`
+	taintsAbove = `select ` + taintColumns + taintNext + ` from taint where resource in %s`
+	taintsBelow = `select ` + taintColumns + taintNext + ` from taint where resource >= $1 and resource < $2`
+	chainsAbove = `select name, next from chain where name in %s`
+	chainsBelow = `select name, next from chain where name >= $1 and name < $2`
 	listTaints  = `select ` + taintColumns + ` from taint
 where resource > $1 and (resource = $2 or (resource >= $3 and resource < $4)) and (expires = 0 or expires > $5)
 order by resource limit 200`
-	clearTaints = `delete from taint where resource = $1 or (resource >= $2 and resource < $3)`
+	clearTaints = `delete from taint where resource = $1 or (resource >= $2 and resource < $3) returning ` + taintColumns
 )
 
-func scanTaint(rows *sql.Rows) (t store.Taint, err error) {
+func scanTaint(rows *sql.Rows, more ...any) (t store.Taint, err error) {
 	var text []byte
 	var written, expires int64
-	if err := rows.Scan(&t.Resource, &text, &written, &expires); err != nil {
+	if err := rows.Scan(append([]any{&t.Resource, &text, &written, &expires}, more...)...); err != nil {
 		return t, err
 	}
 	t.Written, t.Expires = fromMicros(written), fromMicros(expires)
@@ -54,17 +58,23 @@ func (d *DB) Taint(ctx context.Context, t store.Taint, lim store.Limits) (merged
 		if err := u.read(ctx, findTaint, scan, store.ResourceName(t.Resource)); err != nil {
 			return err
 		}
-		if !known {
-			if err := u.roomForTaint(ctx); err != nil {
-				return err
-			}
+		var rows []record.Kept
+		if known {
+			rows = append(rows, keptTaint(&old))
+		} else if err := u.roomForTaint(ctx); err != nil {
+			return err
 		}
-		merged = old.Merge(t, u.now(), lim)
+		name := keptTaint(&store.Taint{Resource: store.ResourceName(t.Resource)})
+		if err := u.settled(ctx, &name, rows); err != nil {
+			return err
+		}
+		merged = old.Merge(t, u.steady(), lim)
 		text, err := formatLabel(merged.Label)
 		if err != nil {
 			return err
 		}
 		_, err = u.change(ctx, writeTaint, merged.Resource, text, micros(merged.Written), micros(merged.Expires))
+		u.keep(keptTaint(&merged))
 		return err
 	}})
 	if err != nil {
@@ -89,20 +99,8 @@ func (d *DB) Tainted(ctx context.Context, resource string, lim store.Limits) (la
 	if err := ctx.Err(); err != nil {
 		return label.Label{}, err
 	}
-	var found []store.Taint
-	now := d.clock()
-	scan := func(rows *sql.Rows) error {
-		t, err := scanTaint(rows)
-		if t.Live(now) {
-			found = append(found, t)
-		}
-		return err
-	}
-	if err := d.reads.among(ctx, taintsAbove, store.ResourceAbove(resource), scan); err != nil {
-		return label.Label{}, err
-	}
-	first, end := store.ResourceBelow(resource)
-	if err := d.reads.query(ctx, taintsBelow, scan, first, end); err != nil {
+	found, err := d.taintsAround(ctx, resource)
+	if err != nil {
 		return label.Label{}, err
 	}
 	slices.SortFunc(found, func(a, b store.Taint) int { return strings.Compare(a.Resource, b.Resource) })
@@ -111,6 +109,85 @@ func (d *DB) Tainted(ctx context.Context, resource string, lim store.Limits) (la
 		l = lim.Join(l, t.Label)
 	}
 	return l, nil
+}
+
+// taintsAround returns the taints that have not expired of a resource, of what it is part of and of what is part of it. They are as
+// the log proves, and none is missing.
+func (d *DB) taintsAround(ctx context.Context, resource string) (found []store.Taint, err error) {
+	now := d.steady.At(d.opts.Now())
+	ends, doubtful := map[string]int64{}, map[string]bool{}
+	chain := func(rows *sql.Rows) error {
+		var name string
+		var next int64
+		err := rows.Scan(&name, &next)
+		ends[name] = next
+		return err
+	}
+	scan := func(rows *sql.Rows) error {
+		var next int64
+		t, err := scanTaint(rows, &next)
+		k := keptTaint(&t)
+		delete(ends, k.Chain())
+		if !d.proofs.has(&k, next) {
+			doubtful[t.Resource] = true
+		} else if t.Live(now) {
+			found = append(found, t)
+		}
+		return err
+	}
+	above := store.ResourceAbove(resource)
+	chains := make([]string, len(above))
+	for i, name := range above {
+		chains[i] = taintChain + name
+	}
+	first, end := store.ResourceBelow(resource)
+	// The chains come first: what is written in between is there and has a longer one.
+	err = cmp.Or(
+		d.reads.among(ctx, chainsAbove, chains, chain),
+		d.reads.query(ctx, chainsBelow, chain, taintChain+first, taintChain+end),
+		d.reads.among(ctx, taintsAbove, above, scan),
+		d.reads.query(ctx, taintsBelow, scan, first, end),
+	)
+	if err != nil {
+		return nil, err
+	}
+	for name, next := range ends {
+		if !d.proofs.ended(name, next, micros(now)) {
+			doubtful[strings.TrimPrefix(name, taintChain)] = true
+		}
+	}
+	for name := range doubtful {
+		t, ok, err := d.provenTaint(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if ok && t.Live(now) {
+			found = append(found, t)
+		}
+	}
+	return found, nil
+}
+
+const taintChain = record.StateChain + record.TaintTable + "/"
+
+// provenTaint returns a taint that is as the log proves.
+func (d *DB) provenTaint(ctx context.Context, resource string) (t store.Taint, ok bool, err error) {
+	name := keptTaint(&store.Taint{Resource: resource})
+	known := d.proofs.get(name.Chain())
+	err = d.still(ctx, func(reads *statements) error {
+		var rows []record.Kept
+		err := reads.query(ctx, findTaint, func(r *sql.Rows) (err error) {
+			t, err = scanTaint(r)
+			ok = true
+			rows = append(rows, keptTaint(&t))
+			return err
+		}, resource)
+		if err != nil {
+			return err
+		}
+		return d.settled(ctx, reads, claim{name: &name, rows: rows, known: known})
+	})
+	return t, ok && err == nil, err
 }
 
 // span returns a resource's name and the range of what is part of it. All is part of "".
@@ -131,7 +208,7 @@ func (d *DB) Tainting(ctx context.Context, resource string) iter.Seq2[store.Tain
 			t, err := scanTaint(rows)
 			page, at = append(page, t), t.Resource
 			return err
-		}, at, name, first, end, micros(d.clock()))
+		}, at, name, first, end, micros(d.steady.At(d.opts.Now())))
 		return page, at, err
 	})
 }
@@ -140,8 +217,15 @@ func (d *DB) Tainting(ctx context.Context, resource string) iter.Seq2[store.Tain
 func (d *DB) Clear(ctx context.Context, resource string) (n int64, err error) {
 	name, first, end := span(resource)
 	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) (err error) {
-		n, err = u.change(ctx, clearTaints, name, first, end)
-		return err
+		n = 0
+		return u.read(ctx, clearTaints, func(rows *sql.Rows) error {
+			t, err := scanTaint(rows)
+			k := keptTaint(&t)
+			u.keep(k.Left("cleared"))
+			u.wrote = true
+			n++
+			return err
+		}, name, first, end)
 	}})
 	return n, err
 }

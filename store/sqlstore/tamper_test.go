@@ -45,7 +45,7 @@ func tamperedLog(t *testing.T, entries int) *tampered {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x.log, err = audit.Open(t.Context(), x.db.Log(), key); err != nil {
+	if x.log, err = audit.Open(t.Context(), x.db.Log(), audit.NewAnchor(key)); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -76,7 +76,7 @@ func tamperedLog(t *testing.T, entries int) *tampered {
 // verify returns what is found.
 func (x *tampered) verify(t *testing.T) *audit.Report {
 	t.Helper()
-	r, err := audit.Verify(t.Context(), x.db.Log(), x.log.Key().Verifier())
+	r, err := audit.Verify(t.Context(), x.db.Log(), audit.VerifyOptions{Key: x.log.Key().Verifier()})
 	if err != nil {
 		return &audit.Report{Findings: []audit.Finding{{Entry: -1, What: err.Error()}}} // it cannot even be read
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -20,22 +21,30 @@ type unit struct {
 	*statements
 	db       *DB
 	draft    *store.Draft
+	anchor   *audit.Anchor // nil: what is sealed is not extended
 	head     audit.Head
 	sessions int64
 	batch    *audit.Batch // what was appended; nil if nothing
 	wrote    bool         // anything
-	failed   error        // the first error of a statement: the transaction is lost
+
+	next      map[string]int64       // entries of the chains of the sessions that were read
+	proven    map[string]record.Kept // sessions as they were read, and as the log proves them
+	damaged   map[string]error       // sessions that are not as it does
+	journal   []audit.Entry          // of the rows that change, after those of the ops
+	journaled []record.Kept          // those rows
+
+	failed error // the first error of a statement: the transaction is lost
 }
 
 func newUnit(db *DB, s *statements) *unit {
-	u := &unit{statements: s, db: db, draft: store.NewDraft()}
+	u := &unit{statements: s, db: db, draft: store.NewDraft(), next: map[string]int64{}, proven: map[string]record.Kept{}, damaged: map[string]error{}}
 	u.draft.Now = db.clock()
 	return u
 }
 
 const (
-	readState  = `select size, edge, sessions from state where id = 1`
-	writeState = `update state set size = $1, edge = $2, sessions = $3 where id = 1`
+	readState  = `select size, edge, seal, sessions from state where id = 1`
+	writeState = `update state set size = $1, edge = $2, seal = $3, sessions = $4 where id = 1`
 )
 
 // all does the ops and writes what comes of them.
@@ -45,9 +54,9 @@ func (u *unit) all(ctx context.Context, ops []*op) error {
 	}
 	var entries []audit.Entry
 	for _, o := range ops {
-		o.err, o.first = nil, u.head.Size+int64(len(entries))
-		if o.run != nil {
-			o.err = o.run(ctx, u)
+		o.first = u.head.Size + int64(len(entries))
+		if o.err = u.sound(o.sessions...); o.err == nil {
+			o.err = o.perform(ctx, u)
 		}
 		if u.failed != nil {
 			return u.failed
@@ -61,16 +70,18 @@ func (u *unit) all(ctx context.Context, ops []*op) error {
 
 // begin takes the lock of the writers and reads what the ops need.
 func (u *unit) begin(ctx context.Context, ops []*op) error {
-	var size int64
-	var edge []byte
-	err := u.statements.query(ctx, readState+u.db.dialect.lock, func(rows *sql.Rows) error {
-		return rows.Scan(&size, &edge, &u.sessions)
+	u.anchor = u.db.anchor.Load()
+	err := u.statements.query(ctx, readState+u.db.dialect.lock, func(rows *sql.Rows) (err error) {
+		u.head, u.sessions, err = scanState(rows)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	if u.head, err = audit.MakeHead(size, edge); err != nil {
-		return err
+	if u.anchor != nil {
+		if err := u.anchor.Check(u.head); err != nil {
+			return err
+		}
 	}
 	u.draft.Room = u.db.opts.MaxSessions - int(u.sessions)
 	named := map[string]bool{}
@@ -86,6 +97,9 @@ func (u *unit) begin(ctx context.Context, ops []*op) error {
 	if err := u.among(ctx, readLineage, keys, u.put); err != nil {
 		return err
 	}
+	if err := u.check(ctx, append(keys, u.draft.Keys()...)...); err != nil {
+		return err
+	}
 	u.draft.Track()
 	return nil
 }
@@ -97,8 +111,12 @@ func (u *unit) end(ctx context.Context, entries []audit.Entry) error {
 		if err := u.writeSessions(ctx, changed); err != nil {
 			return err
 		}
+		u.keepSessions(changed)
 	}
-	if len(entries) > 0 {
+	if u.failed != nil {
+		return u.failed
+	}
+	if entries = append(entries, u.journal...); len(entries) > 0 {
 		if err := u.append(ctx, entries); err != nil {
 			return err
 		}
@@ -112,7 +130,7 @@ func (u *unit) end(ctx context.Context, entries []audit.Entry) error {
 }
 
 func (u *unit) writeState(ctx context.Context) error {
-	_, err := u.statements.exec(ctx, writeState, u.head.Size, u.head.EdgeBytes(), u.sessions)
+	_, err := u.statements.exec(ctx, writeState, u.head.Size, u.head.EdgeBytes(), notNil(u.head.Seal), u.sessions)
 	return err
 }
 
@@ -135,7 +153,7 @@ func (u *unit) read(ctx context.Context, text string, scan func(*sql.Rows) error
 	return err
 }
 
-const sessionColumns = `s.key, s.parent, s.principal, s.label, s.calls, s.created, s.seen, s.height`
+const sessionColumns = `s.key, s.parent, s.principal, s.label, s.calls, s.created, s.seen, s.height, coalesce((select c.next from chain c where c.name = 'state:session/' || s.key), 0)`
 
 // readLineage reads sessions and all their ancestors.
 const readLineage = `
@@ -148,26 +166,27 @@ select ` + sessionColumns + ` from session s join lineage l on s.key = l.key`
 
 // put puts a session that was read into the draft.
 func (u *unit) put(rows *sql.Rows) error {
-	r, err := scanSession(rows)
+	r, next, err := scanSession(rows)
 	if err == nil {
 		u.draft.Put(r)
+		u.next[r.Key] = next
 	}
 	return err
 }
 
-func scanSession(rows *sql.Rows) (store.Row, error) {
-	var r store.Row
+// scanSession returns how many entries its chain has, too.
+func scanSession(rows *sql.Rows) (r store.Row, next int64, err error) {
 	var text []byte
 	var created, seen int64
-	err := rows.Scan(&r.Key, &r.Parent, &r.Principal, &text, &r.Calls, &created, &seen, &r.Height)
+	err = rows.Scan(&r.Key, &r.Parent, &r.Principal, &text, &r.Calls, &created, &seen, &r.Height, &next)
 	if err != nil {
-		return r, err
+		return r, 0, err
 	}
 	r.Created, r.Seen = fromMicros(created), fromMicros(seen)
 	if r.Label, err = parseLabel(text); err != nil {
-		return r, fmt.Errorf("session %q: %w", r.Key, err)
+		return r, 0, fmt.Errorf("session %q: %w", r.Key, err)
 	}
-	return r, nil
+	return r, next, nil
 }
 
 func parseLabel(text []byte) (l label.Label, err error) {
@@ -216,10 +235,17 @@ func (u *unit) append(ctx context.Context, entries []audit.Entry) error {
 	if err != nil {
 		return err
 	}
+	if u.anchor == nil {
+		if err := audit.CheckHead(nil, u.head); err != nil {
+			return err
+		}
+	}
 	if u.batch, err = audit.Sequence(u.head, links, entries); err != nil {
 		return err
 	}
-	u.head = u.batch.Head
+	if u.head = u.batch.Head; u.anchor != nil {
+		u.head.Seal = u.anchor.Seal(u.head)
+	}
 	rows := make([]any, 0, len(u.batch.Rows)*9)
 	var asides []any
 	for i := range u.batch.Rows {
@@ -227,7 +253,7 @@ func (u *unit) append(ctx context.Context, entries []audit.Entry) error {
 		if r.Aside != nil {
 			asides = append(asides, r.Seq, micros(r.Time), r.Aside)
 		}
-		rows = append(rows, r.Seq, r.Leaf, r.Salt, micros(r.Time), r.Chain, r.Kind, r.Subject, r.Outcome, notNil(r.Body))
+		rows = append(rows, r.Seq, r.Leaf, r.Salt, micros(r.Time), r.Chain, r.Kind, r.Subject, r.Outcome, u.db.writer.bodies.pack(r.Body))
 	}
 	if err := u.insert(ctx, writeRows, 9, rows); err != nil {
 		return err
@@ -287,6 +313,13 @@ func notNil(b []byte) []byte {
 		return []byte{}
 	}
 	return b
+}
+
+// anchored tells the anchor how far the log has come. Without syncing, a log may be shorter again after the machine failed.
+func (u *unit) anchored() {
+	if u.batch != nil && u.anchor != nil && !u.db.opts.Unsynced {
+		u.anchor.Committed(u.head)
+	}
 }
 
 // now returns the time of the transaction.

@@ -40,3 +40,12 @@ func (d *DB) Usage(ctx context.Context) (u Usage, err error) {
 	err = d.reads.query(ctx, d.dialect.size, func(rows *sql.Rows) error { return rows.Scan(&u.Bytes) })
 	return u, err
 }
+
+// Used returns how many bytes of an SQLite file are in use. Of a database server that is not known: ok is false.
+func (d *DB) Used(ctx context.Context) (bytes int64, ok bool, err error) {
+	if d.dialect.used == "" {
+		return 0, false, nil
+	}
+	err = d.scans.query(ctx, d.dialect.used, func(rows *sql.Rows) error { return rows.Scan(&bytes) })
+	return bytes, err == nil, err
+}

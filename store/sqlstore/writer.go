@@ -17,14 +17,39 @@ type op struct {
 	run      func(ctx context.Context, u *unit) error // nil: nothing but the entries. It checks first: with an error it has changed nothing
 	entries  []audit.Entry                            // to append if run succeeds; each was checked
 	alone    bool                                     // in a transaction of its own, because what it does is not in the draft
+	synced   bool                                     // durable when it returns, also without Options.Unsynced; alone too
 
 	first int64 // afterwards: the number of the first of the entries
 	err   error // afterwards
 	done  chan struct{}
+	probe bool // of a database that has stalled
+
+	mu        sync.Mutex // held while run runs
+	abandoned bool       // nobody waits any more
 }
 
-// A writer does ops in the order in which they come, those that wait at one time in one transaction. Who has to wait is
-// the one who commits for all.
+// perform runs the op, unless it was abandoned.
+func (o *op) perform(ctx context.Context, u *unit) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.abandoned {
+		return ErrStalled
+	}
+	if o.run == nil {
+		return nil
+	}
+	return o.run(ctx, u)
+}
+
+// abandon has the op do nothing more. It waits for what it does.
+func (o *op) abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.abandoned = true
+}
+
+// A writer does ops in the order in which they come, those that wait at one time in one transaction. It has a goroutine as long as
+// there is something to do: whoever waits goes when it has waited long enough, also where the system does not come back from a write.
 type writer struct {
 	db   *DB
 	turn chan struct{} // held by who commits
@@ -36,8 +61,10 @@ type writer struct {
 	timer    *time.Timer
 	closed   bool
 
-	conn       *sql.Conn // belongs to who has the turn
+	conn       *sql.Conn // belongs to who has the turn, like all below
 	statements *statements
+	until      time.Time // no transaction is tried again later
+	bodies     packer
 }
 
 // maxDeferred is how many ops are deferred at most; the next one waits.
@@ -53,9 +80,16 @@ func newWriter(d *DB) *writer {
 	return w
 }
 
-// do runs the op and returns when it is durable, or had no effect.
+// do runs the op and returns when it is durable, or had no effect, or is errUncertain.
 func (w *writer) do(ctx context.Context, o *op) error {
-	if err := ctx.Err(); err != nil {
+	if w.db.opts.ReadOnly {
+		return errReadOnly
+	}
+	err := ctx.Err()
+	if err == nil {
+		o.probe, err = w.db.health.admit()
+	}
+	if err != nil {
 		return err
 	}
 	o.done = make(chan struct{})
@@ -66,27 +100,54 @@ func (w *writer) do(ctx context.Context, o *op) error {
 	}
 	w.waiting = append(w.waiting, o)
 	w.mu.Unlock()
+	late := time.NewTimer(w.db.opts.Timeout)
+	defer late.Stop()
 	select {
 	case <-o.done:
 		return o.err
 	case w.turn <- struct{}{}:
+		go w.work(context.WithoutCancel(ctx), o)
+	case <-late.C:
+		if err = fmt.Errorf("%w: writing did not begin within %v", ErrStalled, w.db.opts.Timeout); w.withdraw(o) {
+			return w.db.health.note(err)
+		}
 	case <-ctx.Done():
 		if w.withdraw(o) {
 			return ctx.Err()
 		}
-		<-o.done
-		return o.err
 	}
+	return w.wait(o)
+}
+
+// wait waits for an op that was begun, and so ends when the transaction does, unless the system does not come back.
+func (w *writer) wait(o *op) error {
+	late := time.NewTimer(w.db.opts.Timeout * 5 / 4)
+	defer late.Stop()
+	select {
+	case <-o.done:
+		return o.err
+	case <-late.C:
+	}
+	o.abandon()
+	err := fmt.Errorf("%w: %w: nothing came back from writing", ErrStalled, errUncertain)
+	return w.db.health.note(err)
+}
+
+// work commits until the op is done. It has the turn.
+func (w *writer) work(ctx context.Context, o *op) {
 	defer func() { <-w.turn }()
 	for {
 		select {
 		case <-o.done:
-			return o.err
+			return
 		default:
-			w.commitNext(context.WithoutCancel(ctx))
+			w.commitNext(ctx, o.probe)
 		}
 	}
 }
+
+// errReadOnly is the error of a write to a database that was opened to be read.
+var errReadOnly = errors.New("the database is open for reading only")
 
 // withdraw takes back an op that nobody has begun.
 func (w *writer) withdraw(o *op) bool {
@@ -103,6 +164,9 @@ func (w *writer) withdraw(o *op) bool {
 
 // later runs the op within the time that deferred writes may wait. The error is why earlier ones could not be written.
 func (w *writer) later(ctx context.Context, o *op) error {
+	if h := w.db.health.get(); h.State == Stalled {
+		return h.Err
+	}
 	w.mu.Lock()
 	switch {
 	case w.closed:
@@ -128,7 +192,9 @@ func (w *writer) later(ctx context.Context, o *op) error {
 func (w *writer) flushDeferred() {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
-	w.commitNext(context.Background())
+	if probe, err := w.db.health.admit(); err == nil {
+		w.commitNext(context.Background(), probe)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.deferred) > 0 && !w.closed {
@@ -145,6 +211,9 @@ func (w *writer) flush(ctx context.Context) error {
 }
 
 func (w *writer) close() error {
+	if w.db.opts.ReadOnly {
+		return nil
+	}
 	err := w.flush(context.Background())
 	if errors.Is(err, ErrClosed) {
 		return nil
@@ -153,9 +222,12 @@ func (w *writer) close() error {
 	w.closed = true
 	w.mu.Unlock()
 	w.timer.Stop()
-	w.turn <- struct{}{}
-	w.commitNext(context.Background()) // whoever came meanwhile
-	w.disconnect()
+	select {
+	case w.turn <- struct{}{}:
+		w.commitNext(context.Background(), false) // whoever came meanwhile
+		w.disconnect()
+	case <-time.After(w.db.opts.Timeout): // the system does not come back
+	}
 	return err
 }
 
@@ -185,45 +257,70 @@ func (w *writer) next() (ops []*op, deferred int) {
 	return ops, deferred
 }
 
-// commitNext does the next transaction. It is called by who has the turn.
-func (w *writer) commitNext(ctx context.Context) {
+// commitNext does the next transaction. It is called by who has the turn. If the database has stalled, only a probe is tried.
+func (w *writer) commitNext(ctx context.Context, probe bool) {
 	ops, deferred := w.next()
 	if len(ops) == 0 {
 		return
 	}
-	err := w.commit(ctx, ops)
-	switch {
-	case err == nil:
-		w.keep(nil, nil)
-	case errors.Is(err, errUncertain) || (len(ops) == 1 && deferred == 0):
-		w.keep(ops[:deferred:deferred], err)
-		for _, o := range ops[deferred:] {
-			o.err = fmt.Errorf("writing: %w", err)
+	if h := w.db.health.get(); h.State == Stalled && !probe {
+		w.fail(ops, deferred, h.Err)
+	} else {
+		caller := ctx
+		w.until = time.Now().Add(w.db.opts.Timeout)
+		ctx, cancel := w.db.bounded(ctx, w.db.opts.Timeout)
+		defer cancel()
+		err := stalled(caller, ctx, w.commit(ctx, ops))
+		switch {
+		case err == nil:
+			w.keep(nil, nil)
+		case errors.Is(err, errUncertain), errors.Is(err, ErrStalled), errors.Is(err, ErrMoved), len(ops) == 1 && deferred == 0:
+			_, kind := kindOf(err)
+			w.fail(ops, deferred, kind)
+		default:
+			err = w.apart(ctx, ops, deferred)
 		}
-	default:
-		w.apart(ctx, ops, deferred)
+		_ = w.db.health.note(err)
 	}
 	for _, o := range ops[deferred:] {
 		close(o.done)
 	}
 }
 
+// fail keeps the deferred ops for later, and ends the others with an error.
+func (w *writer) fail(ops []*op, deferred int, err error) {
+	w.keep(ops[:deferred:deferred], err)
+	for _, o := range ops[deferred:] {
+		o.err = fmt.Errorf("writing: %w", err)
+	}
+}
+
 // apart does each op in a transaction of its own, since one of them may be to blame. Those that nobody waits for stay together:
-// they may be many.
-func (w *writer) apart(ctx context.Context, ops []*op, deferred int) {
+// they may be many. The error is that of the last, unless one succeeded.
+func (w *writer) apart(ctx context.Context, ops []*op, deferred int) (all error) {
+	succeeded := false
+	do := func(ops []*op) error {
+		err := w.commit(ctx, ops)
+		all, succeeded = err, succeeded || err == nil
+		return err
+	}
 	if deferred > 0 {
 		early := ops[:deferred:deferred]
-		if err := w.commit(ctx, early); err != nil {
+		if err := do(early); err != nil {
 			w.keep(early, err)
 		} else {
 			w.keep(nil, nil)
 		}
 	}
 	for _, o := range ops[deferred:] {
-		if err := w.commit(ctx, []*op{o}); err != nil {
+		if _, err := kindOf(do([]*op{o})); err != nil {
 			o.err = fmt.Errorf("writing: %w", err)
 		}
 	}
+	if succeeded {
+		return nil
+	}
+	return all
 }
 
 // keep keeps deferred ops for the next time, and why.
@@ -249,8 +346,11 @@ func (w *writer) commit(ctx context.Context, ops []*op) error {
 		if lost {
 			w.disconnect()
 		}
-		if attempt == maxAttempts || !(lost || w.db.dialect.conflict(err)) {
+		if attempt == maxAttempts || ctx.Err() != nil || !(lost || w.db.dialect.conflict(err)) {
 			return err
+		}
+		if time.Now().After(w.until) {
+			return fmt.Errorf("%w: %w", ErrStalled, err)
 		}
 		pause(attempt)
 	}
@@ -261,8 +361,17 @@ var errUncertain = errors.New("the database did not say whether it committed")
 
 // try does one transaction.
 func (w *writer) try(ctx context.Context, ops []*op) error {
+	if err := w.db.place.check(); err != nil {
+		return err
+	}
 	if err := w.connect(ctx); err != nil {
 		return err
+	}
+	if len(ops) == 1 && ops[0].synced && w.db.opts.Unsynced {
+		defer w.disconnect() // which the next connection does not
+		if _, err := w.statements.exec(ctx, w.db.dialect.synced); err != nil {
+			return err
+		}
 	}
 	if _, err := w.statements.exec(ctx, w.db.dialect.begin); err != nil {
 		w.disconnect() // it may be too old to be of use
@@ -270,12 +379,20 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 	}
 	u := newUnit(w.db, w.statements)
 	err := u.all(ctx, ops)
+	if err == nil {
+		err = w.db.place.check()
+	}
 	if err == nil && u.wrote {
-		if _, err = w.statements.exec(ctx, "commit"); err == nil {
-			return nil
+		_, err = w.statements.exec(ctx, "commit")
+		if err != nil && w.db.dialect.lost(err) {
+			if err = w.settle(ctx, u, err); err != nil {
+				return err
+			}
 		}
-		if w.db.dialect.lost(err) {
-			return w.settle(ctx, u, err)
+		if err == nil {
+			u.committed()
+			u.anchored()
+			return nil
 		}
 	}
 	if _, rollback := w.statements.exec(ctx, "rollback"); rollback != nil {

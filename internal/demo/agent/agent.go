@@ -65,8 +65,9 @@ type Person func(ctx context.Context, question *mcp.ElicitParams, pending Call) 
 
 // Options says how the agent speaks and who answers for it.
 type Options struct {
-	Protocol string // revision of the protocol to ask for; "" means the newest
-	Person   Person // nil declines everything
+	Protocol string   // revision of the protocol to ask for; "" means the newest
+	Person   Person   // nil declines everything
+	Meta     mcp.Meta // goes with every call, as what a host tells a gateway
 }
 
 // An Agent is connected to its servers. It does one task at a time.
@@ -74,7 +75,7 @@ type Agent struct {
 	sessions []*mcp.ClientSession
 	tools    map[string]*mcp.ClientSession
 	person   Person
-	talk     string // names the conversation
+	meta     mcp.Meta
 
 	mu      sync.Mutex // guards what an elicitation, which comes on another goroutine, sees
 	pending Call
@@ -89,9 +90,13 @@ type Agent struct {
 // Connect connects to each transport and learns the tools behind it. Of two tools with one name the first counts.
 func Connect(ctx context.Context, transports []mcp.Transport, opts Options) (*Agent, error) {
 	a := &Agent{
-		tools: make(map[string]*mcp.ClientSession), person: opts.Person, talk: rand.Text(),
+		tools: make(map[string]*mcp.ClientSession), person: opts.Person, meta: maps.Clone(opts.Meta),
 		read: make(map[string]string), own: make(map[string]string), heard: make(map[string]bool),
 	}
+	if a.meta == nil {
+		a.meta = mcp.Meta{}
+	}
+	a.meta["baggage"] = "gen_ai.conversation.id=" + rand.Text() // names the conversation
 	client := mcp.NewClient(&mcp.Implementation{Name: "obedient-agent", Version: "1"},
 		&mcp.ClientOptions{ElicitationHandler: a.elicit})
 	for _, t := range transports {
@@ -177,7 +182,7 @@ func (a *Agent) call(ctx context.Context, c Call, known ...map[string]string) St
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	step.Result, step.Err = session.CallTool(ctx, &mcp.CallToolParams{
-		Meta: mcp.Meta{"baggage": "gen_ai.conversation.id=" + a.talk},
+		Meta: maps.Clone(a.meta),
 		Name: filled.Tool, Arguments: filled.Arguments,
 	})
 	step.Answered = a.end()

@@ -1,13 +1,37 @@
 package servers
 
 import (
+	"embed"
+
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/label"
 )
 
-// Contracts returns what each tool declares, by its name. The sets are possible values; each result narrows them. The
-// three tools of the mail server that SEP-1913 has examples for (Action Metadata Examples) declare what it says there.
+// proposal holds the three tools of the mail server that SEP-1913 has examples for (Action Metadata Examples), word for word.
+//
+//go:embed sep-1913
+var proposal embed.FS
+
+// verbatim returns the definition of a tool as the proposal has it, if it is one of its examples.
+func verbatim(tool string) (definition []byte, ok bool) {
+	definition, err := proposal.ReadFile("sep-1913/" + tool + ".json")
+	return definition, err == nil
+}
+
+// Contracts returns what each tool declares, by its name. The sets are possible values; each result narrows them.
 func Contracts() map[string]contract.Contract {
+	all := ownContracts()
+	for _, tool := range []string{"read_drafts", "list_inbox", "send_email"} {
+		if definition, ok := verbatim(tool); ok {
+			all[tool], _ = annotation.ReadTool(definition) // a test holds that they have no defects
+		}
+	}
+	return all
+}
+
+// ownContracts returns the contracts of the tools that are not the proposal's.
+func ownContracts() map[string]contract.Contract {
 	return map[string]contract.Contract{
 		"list_files": reads(label.UserSource),
 		"read_file": returning(reads(label.UserSource, label.Internal),
@@ -26,20 +50,11 @@ func Contracts() map[string]contract.Contract {
 			Sources:  contract.Possible(label.System), Returns: contract.Possible[label.Class](),
 		},
 
-		"read_drafts":  returning(reads(label.UserSource), label.PII),
-		"list_inbox":   open(returning(reads(label.UntrustedPublic), label.PII, label.User)),
-		"read_message": open(returning(reads(label.UntrustedPublic), label.PII, label.User)),
-		"send_email": {
-			ReadOnly: contract.No, Destructive: contract.No, Idempotent: contract.No, OpenWorld: contract.Yes,
-			Destinations: contract.Possible(contract.Public),
-			Accepts:      contract.Possible(label.PII, label.User),
-			Outcomes:     contract.Possible(contract.Irreversible),
-			Sources:      contract.Possible(label.System), Returns: contract.Possible[label.Class](),
-		},
+		"read_message": returning(reads(label.UntrustedPublic), label.PII, label.User),
 
 		"fetch": fetches(),
 
-		"query": open(returning(reads(label.Internal, label.UntrustedPublic), label.PII)),
+		"query": returning(reads(label.Internal, label.UntrustedPublic), label.PII),
 		"execute": {
 			ReadOnly: contract.No, Destructive: contract.Yes, Idempotent: contract.No, OpenWorld: contract.No,
 			Destinations: contract.Possible(contract.Internal), Accepts: contract.Possible(label.PII),
@@ -49,7 +64,8 @@ func Contracts() map[string]contract.Contract {
 	}
 }
 
-// reads is the contract of a tool that only looks, at what came from the given sources and is not sensitive.
+// reads is the contract of a tool that only looks, at what came from the given sources and is not sensitive. Its world is
+// closed though strangers may have written what it finds there (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
 func reads(from ...label.Source) contract.Contract {
 	return contract.Contract{
 		ReadOnly: contract.Yes, Destructive: contract.No, Idempotent: contract.Yes, OpenWorld: contract.No,
@@ -65,17 +81,10 @@ func returning(c contract.Contract, classes ...label.Class) contract.Contract {
 	return c
 }
 
-// open marks a tool whose results may hold what strangers wrote. Nothing of the call goes anywhere: the destination
-// says so.
-func open(c contract.Contract) contract.Contract {
-	c.OpenWorld = contract.Yes
-	return c
-}
-
 // fetches is the contract of a tool that changes nothing but whose argument, an address, reaches strangers.
 func fetches() contract.Contract {
-	c := open(reads(label.UntrustedPublic))
-	c.Malicious = contract.Yes
+	c := reads(label.UntrustedPublic)
+	c.OpenWorld, c.Malicious = contract.Yes, contract.Yes
 	c.Destinations = contract.Possible(contract.Public)
 	return c
 }

@@ -112,7 +112,7 @@ func (p *process) call(tool string, arguments map[string]any) result {
 		p.t.Fatal(err)
 	}
 	claim, defects := annotation.ReadResult(raw)
-	if violations := servers.Contracts()[tool].Narrows(claim.Stated); len(defects)+len(violations) > 0 {
+	if violations := servers.Contracts()[tool].Bounds(claim.Stated); len(defects)+len(violations) > 0 {
 		p.t.Errorf("%s: defects %v, violations %v", tool, defects, violations)
 	}
 	return result{in.Content[0].Text, in.IsError, string(in.Meta.Annotations)}
@@ -173,6 +173,32 @@ func TestContracts(t *testing.T) {
 	}
 	if len(all) > 0 {
 		t.Errorf("contracts of tools that no server has: %v", all)
+	}
+}
+
+// The proposal's own tools are listed as it has them, member for member.
+func TestToolsOfTheProposal(t *testing.T) {
+	var list struct{ Tools []map[string]any }
+	if err := json.Unmarshal(start(t, "mail", furnish(t, nil)).request("tools/list", nil), &list); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, tool := range list.Tools {
+		raw, err := os.ReadFile(filepath.Join("..", "..", "..", "annotation", "testdata", "sep-1913", fmt.Sprint(tool["name"], ".json")))
+		if err != nil {
+			continue // one of our own
+		}
+		var want map[string]any
+		if err := json.Unmarshal(raw, &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, tool); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tool["name"], diff)
+		}
+		found++
+	}
+	if found != 3 {
+		t.Errorf("%d of the three are listed", found)
 	}
 }
 

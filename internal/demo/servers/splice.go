@@ -70,7 +70,7 @@ func (c *annotatedConn) isList(id jsonrpc.ID) bool {
 	return ok
 }
 
-// spliceTools adds its contract to each tool of a result of tools/list.
+// spliceTools adds its contract to each tool of a result of tools/list. The proposal's own tools are as it has them.
 func spliceTools(result []byte, contracts map[string]contract.Contract) ([]byte, error) {
 	list, ok := rawjson.Get(result, "tools")
 	if !ok {
@@ -80,7 +80,9 @@ func spliceTools(result []byte, contracts map[string]contract.Contract) ([]byte,
 	for tool := range rawjson.Elements(list) {
 		raw, _ := rawjson.Get(tool, "name")
 		name, _ := rawjson.String(raw)
-		if declared, ok := contracts[name]; ok {
+		if definition, ok := verbatim(name); ok {
+			tool = definition
+		} else if declared, ok := contracts[name]; ok {
 			var err error
 			if tool, err = annotation.WriteTool(tool, declared); err != nil {
 				return nil, fmt.Errorf("tool %q: %w", name, err)

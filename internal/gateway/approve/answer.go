@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weir-mcp/weir/store"
@@ -16,6 +17,7 @@ type Reply struct {
 	Principal string // who answers
 	Answer    Answer // a word that nobody knows is no
 	Via       string // the channel, as the record names it: "host", "command line", "console", "webhook"
+	Code      string // of the listing, for a yes to a request whose prompt leaves something out
 	By        string // the person, as far as the channel knows: as untrusted as that is
 	Why       string // for Ended: the reason that the record keeps; "" for the question's own
 }
@@ -102,8 +104,8 @@ func (b *Book) Close(p *Pending) {
 }
 
 // Answer closes a question. Only Accepted and Granted let the call happen, and only if that could be recorded. The errors
-// are ErrNoQuestion if it is not open, which an earlier answer may be the reason of; ErrPrincipal; ErrNoGrant, which leaves it
-// open; and those of the store and the record.
+// are ErrNoQuestion if it is not open, which an earlier answer may be the reason of; ErrPrincipal; ErrNoGrant and ErrUnseen, which
+// leave it open; and those of the store and the record.
 func (b *Book) Answer(ctx context.Context, r Reply) error {
 	b.answering.Lock()
 	defer b.answering.Unlock()
@@ -118,6 +120,8 @@ func (b *Book) Answer(ctx context.Context, r Reply) error {
 		return ErrNoQuestion
 	case r.Answer == Granted && p.Grant == "":
 		return ErrNoGrant
+	case r.Answer.Yes() && !p.confirmed(r.Code):
+		return ErrUnseen
 	}
 	if err := b.write(ctx, p, string(r.Answer), r); err != nil {
 		return err
@@ -143,6 +147,11 @@ func (b *Book) Answer(ctx context.Context, r Reply) error {
 		return b.grant(ctx, p)
 	}
 	return nil
+}
+
+// confirmed reports whether an answer may be a yes: the prompt shows everything, or the code comes from the end of the listing.
+func (p *Pending) confirmed(code string) bool {
+	return p.Prompt.Unseen == "" || p.Code != "" && strings.EqualFold(strings.TrimSpace(code), p.Code)
 }
 
 // Await returns what a person has said to the question, in whichever process, once it was answered: Accepted or Declined.

@@ -406,7 +406,7 @@ func TestPrompts(t *testing.T) {
 				t.Errorf("%s shows %U as it is", name, r)
 			}
 		}
-		if len(got) > 4000 {
+		if len(got) > 16000 {
 			t.Errorf("%s is %d bytes long", name, len(got))
 		}
 	}

@@ -51,6 +51,7 @@ var (
 	ErrNoQuestion = errors.New("no such question is open")
 	ErrPrincipal  = errors.New("the question is somebody else's")
 	ErrTooMany    = errors.New("too many questions are open")
+	ErrUnseen     = errors.New("the request does not show everything: a yes needs the code at the end of its listing")
 	ErrNoGrant    = errors.New("it can be accepted once only: no overlay says which arguments are its destination")
 )
 
@@ -124,6 +125,7 @@ type Pending struct {
 // A Body is what the store keeps of a question for who shows and answers it.
 type Body struct {
 	Prompt  Prompt `json:"prompt"`
+	Listing        // what the prompt leaves out; only a local user is shown it
 	Server  string `json:"server"`
 	Method  string `json:"method"`
 	Name    string `json:"name"` // as the server wrote it: hostile to whoever prints it
@@ -169,30 +171,39 @@ func (b *Book) enter(ctx context.Context, q *guard.Question, held *guard.Answer)
 	if p, err := b.same(ctx, q.Binding); p != nil || err != nil {
 		return p, false, err
 	}
+	prompt := NewPrompt(q)
 	p = &Pending{
 		ID: rand.Text(), Principal: q.Session.Principal, Session: q.Session.Key, Binding: q.Binding, Asked: now,
 		Expires: now.Add(time.Duration(b.timeout.Load())), Question: q, Held: held, Body: Body{
-			Prompt: NewPrompt(q), Server: q.Server, Method: q.Method, Name: q.Name, Phase: q.Phase.String(), Rule: q.Rule,
+			Prompt: prompt, Listing: newListing(q, prompt), Server: q.Server, Method: q.Method, Name: q.Name, Phase: q.Phase.String(), Rule: q.Rule,
 			Message: q.Message, Parent: q.Session.Parent, Grant: q.Grant,
 		},
 	}
-	if len(b.local) >= maxOpen || b.held+p.size() > maxHeld || !b.mayAsk(q.Session.Key, now) {
-		return nil, false, ErrTooMany
+	if err := b.add(ctx, p); err != nil {
+		return nil, false, err
+	}
+	return p, true, nil
+}
+
+// add records a question and keeps it. The lock must be held.
+func (b *Book) add(ctx context.Context, p *Pending) error {
+	if len(b.local) >= maxOpen || b.held+p.size() > maxHeld || !b.mayAsk(p.Session, p.Asked) {
+		return ErrTooMany
 	}
 	if err := b.write(ctx, p, "asked", Reply{}); err != nil {
-		return nil, false, err
+		return err
 	}
 	body, err := json.Marshal(p.Body)
 	if err != nil {
-		return nil, false, fmt.Errorf("writing a question: %w", err)
+		return fmt.Errorf("writing a question: %w", err)
 	}
 	err = b.opts.Store.Ask(ctx, store.Question{ID: p.ID, Principal: p.Principal, Session: p.Session, Binding: p.Binding, Body: body, Expires: p.Expires})
 	if err != nil {
-		return nil, false, mapped(err)
+		return mapped(err)
 	}
 	b.local[p.ID] = p
 	b.held += p.size()
-	return p, true, nil
+	return nil
 }
 
 // same returns the open question of this process with this binding; nil if there is none. The lock must be held.

@@ -8,7 +8,6 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/plain"
-	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
@@ -18,22 +17,25 @@ import (
 const (
 	maxName      = 80
 	maxValue     = 240
-	maxArguments = 12
+	maxArguments = 24
 	maxOrigins   = 6
-	maxTo        = 6
+	maxTo        = 24
 	maxRefined   = 4
+	maxHint      = 1000 // it may hold a command
 )
 
 // A Prompt is a question in words, in the order in which a person should read it. What a server or the agent wrote is
 // quoted, cut in the middle with its length, and every character that could hide, reorder or imitate text is made visible
 // (package plain); nothing of it comes first. Every channel shows this and nothing else, as plain text.
 type Prompt struct {
-	Lead      string     `json:"lead"`              // what would happen, and where what is given would go
-	To        []string   `json:"to,omitempty"`      // exactly where, as far as the operator has said which arguments tell
+	Lead      string     `json:"lead"`              // the effects of the call, and where its arguments would go
+	To        []string   `json:"to,omitempty"`      // the destinations, those first that the user has not named
+	Guessed   bool       `json:"guessed,omitempty"` // whether only the names of arguments tell that they are destinations
 	Subject   string     `json:"subject,omitempty"` // which tool, prompt or resource of which server
 	Arguments []Argument `json:"arguments,omitempty"`
 	Listed    bool       `json:"listed,omitempty"`  // whether it has arguments to speak of, or none
-	Rest      string     `json:"rest,omitempty"`    // names of arguments that are not shown; "" if all are
+	Full      []Argument `json:"full,omitempty"`    // long arguments that the user has not written, uncut
+	Unseen    string     `json:"unseen,omitempty"`  // the parts that are not shown; "" if everything is
 	Refined   []string   `json:"refined,omitempty"` // what overlays say of just these arguments
 	Values    []string   `json:"values,omitempty"`  // where the arguments come from
 	User      string     `json:"user,omitempty"`    // what the user wrote, quoted
@@ -62,6 +64,9 @@ func NewPrompt(q *guard.Question) Prompt {
 	if q.Assumed && q.Phase == policy.OnCall && !guard.IsInquiry(q.Method) {
 		p.Reasons = append(p.Reasons, "nobody has said what this tool does, so the worst is assumed; weir annotate drafts what to say")
 	}
+	if q.Hint != "" {
+		p.Reasons = append(p.Reasons, plain.Text(q.Hint, maxHint))
+	}
 	p.origins("Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
 	p.origins("Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
 	switch {
@@ -82,7 +87,11 @@ func (p Prompt) Text() string {
 	var b strings.Builder
 	b.WriteString(p.Lead + "\n")
 	if len(p.To) > 0 {
-		b.WriteString("Goes to: " + strings.Join(p.To, ", ") + "\n")
+		title := "Goes to: "
+		if p.Guessed {
+			title = "Goes, by the names of its arguments, to: "
+		}
+		b.WriteString(title + strings.Join(p.To, ", ") + "\n")
 	}
 	if p.Subject != "" {
 		b.WriteString(p.Subject + "\n")
@@ -95,9 +104,6 @@ func (p Prompt) Text() string {
 	}
 	for _, a := range p.Arguments {
 		fmt.Fprintf(&b, "  %s = %s\n", a.Name, a.Value)
-	}
-	if p.Rest != "" {
-		b.WriteString("  " + p.Rest + "\n")
 	}
 	for _, r := range p.Refined {
 		b.WriteString("For these arguments: " + r + "\n")
@@ -119,6 +125,15 @@ func (p Prompt) Text() string {
 	for _, o := range p.Origins {
 		b.WriteString(o + "\n")
 	}
+	if len(p.Full) > 0 {
+		b.WriteString("In full:\n")
+	}
+	for _, a := range p.Full {
+		fmt.Fprintf(&b, "  %s = %s\n", a.Name, a.Value)
+	}
+	if p.Unseen != "" {
+		b.WriteString("Not shown here: " + p.Unseen + ". Look at all of it (weir approvals ID, or the console): the code that a yes needs stands at its end.\n")
+	}
 	b.WriteString(p.Note)
 	return b.String()
 }
@@ -139,15 +154,10 @@ func (p *Prompt) subject(q *guard.Question) {
 	case q.Phase == policy.OnResult:
 		p.Lead = "Show the agent what a server returned?"
 		p.Subject = fmt.Sprintf("%s: %s of server %s", thing(q.Method), plain.Quote(q.Name, maxName), plain.Text(q.Server, maxName))
+		p.arguments(q)
 	default:
 		p.Lead = "Allow this call? " + effects(q.Contract)
-		for i, to := range q.To {
-			if i == maxTo {
-				p.To = append(p.To, fmt.Sprintf("and %d more", len(q.To)-i))
-				break
-			}
-			p.To = append(p.To, plain.Quote(to.Text, maxName))
-		}
+		p.destinations(q)
 		p.Subject = fmt.Sprintf("%s: %s of server %s", thing(q.Method), plain.Quote(q.Name, maxName), plain.Text(q.Server, maxName))
 		p.arguments(q)
 	}
@@ -197,25 +207,6 @@ func effects(c contract.Contract) string {
 		parts = append(parts, "what it is given goes no further.")
 	}
 	return strings.Join(parts, "; ")
-}
-
-func (p *Prompt) arguments(q *guard.Question) {
-	args, ok := rawjson.Get(q.Arguments, "arguments")
-	if !ok {
-		args = q.Arguments // of a method that has no member of that name
-	}
-	p.Listed = true
-	var rest []string
-	for name, value := range rawjson.Members(args) {
-		if len(p.Arguments) < maxArguments {
-			p.Arguments = append(p.Arguments, Argument{plain.Quote(name, maxName), plain.Text(string(value), maxValue)})
-		} else {
-			rest = append(rest, name)
-		}
-	}
-	if len(rest) > 0 {
-		p.Rest = fmt.Sprintf("and %d more whose values are not shown: %s", len(rest), plain.Quote(strings.Join(rest, " "), maxValue))
-	}
 }
 
 // refined says which refinements of overlays made the contract what it is for these arguments.

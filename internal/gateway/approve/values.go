@@ -31,6 +31,9 @@ func (p *Prompt) values(q *guard.Question) {
 	if n > maxValues {
 		p.Values = append(p.Values, fmt.Sprintf("and %d more values", n-maxValues))
 	}
+	if q.Leak != "" {
+		p.Values = append(p.Values, q.Leak)
+	}
 	if q.UserWords != "" {
 		p.User = plain.Quote(q.UserWords, maxValue)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/overlay"
 )
@@ -30,14 +31,16 @@ type Kind struct {
 	Member string // member of its result that holds the entries
 	key    string // member of an entry that names it
 	rename bool   // whether the key may be changed to keep names apart
+
+	Pins pins.Kind // of the entries' definitions
 }
 
 // The four lists of MCP.
 var (
-	Tools     = Kind{"tools/list", "tools", "name", true}
-	Prompts   = Kind{"prompts/list", "prompts", "name", true}
-	Resources = Kind{"resources/list", "resources", "uri", false}
-	Templates = Kind{"resources/templates/list", "resourceTemplates", "uriTemplate", false}
+	Tools     = Kind{"tools/list", "tools", "name", true, pins.Tools}
+	Prompts   = Kind{"prompts/list", "prompts", "name", true, pins.Prompts}
+	Resources = Kind{"resources/list", "resources", "uri", false, pins.Resources}
+	Templates = Kind{"resources/templates/list", "resourceTemplates", "uriTemplate", false, pins.Templates}
 )
 
 // A Source is what one server answered: the raw results of its list method, page by page, free of duplicate names.
@@ -47,7 +50,7 @@ type Source struct {
 	Overlay *overlay.Overlay // what the operator says of the server; nil: nothing
 	Pages   []json.RawMessage
 	Words   annotation.Words // what is read of its tools, and written to hosts
-	Held    map[string]Held  // tools whose definition nobody has accepted, by name
+	Held    map[string]Held  // entries that hosts must not be shown as they are, by name
 }
 
 // With returns the source with one more page, which lists entries of a kind.
@@ -60,10 +63,10 @@ func (s Source) With(kind Kind, entries []json.RawMessage) Source {
 	return s
 }
 
-// Held says that a tool's definition is not what was accepted.
+// Held says that a definition is not the one that was accepted.
 type Held struct {
-	Accepted json.RawMessage // the tool as it was accepted; nil if it never was
-	Why      string          // for people
+	Accepted json.RawMessage // the entry as it was accepted; nil if it never was
+	Why      string          // it must not be used, for people; "" if it may
 }
 
 // An Entry is one tool, resource, template or prompt.
@@ -136,8 +139,10 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 			defects = append(defects, Defect{s.Server, name, d})
 		}
 		e := Entry{Server: s.Server, Trust: s.Trust, Name: name, Shown: name, Raw: raw}
-		if h, held := s.Held[name]; held && l.kind.Method == Tools.Method {
-			report(name, l.kind.Member+"[]", h.Why)
+		if h, held := s.Held[name]; held {
+			if h.Why != "" {
+				report(name, l.kind.Member+"[]", h.Why)
+			}
 			if h.Accepted == nil {
 				continue
 			}
@@ -182,22 +187,28 @@ func poisoned(raw json.RawMessage) (defects []annotation.Defect) {
 	return defects
 }
 
-// contract reads what the entry declares, and shows what counts of it. To read a resource or to get a prompt changes
-// nothing, by protocol. A declaration that is worse than what the operator says changes nothing, and is a defect.
+// contract reads what the entry declares, and shows what counts of it. A declaration that is worse than what the operator says
+// changes nothing, and is a defect.
 func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotation.Defect) {
+	switch kind.Method {
+	case Tools.Method:
+		e.Declared, defects = words.Reader.ReadTool(e.Raw)
+	case Resources.Method: // to read one that its server lists changes nothing, by protocol
+		e.Effective = contract.Overlaid(e.Overlay.Static().Over(contract.Reading()), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
+		return nil
+	default:
+		e.Declared = contract.Offered(e.Trust)
+	}
+	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
 	if kind.Method != Tools.Method {
-		e.Declared = Reading()
-		e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
 		return nil
 	}
-	e.Declared, defects = words.Reader.ReadTool(e.Raw)
-	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
 	for _, member := range e.Overlay.Static().Narrows(e.Declared) {
 		defects = append(defects, annotation.Defect{Where: "annotations." + member, Reason: "the tool declares worse than the overlay says of it"})
 	}
 	extension, core := Marks(e.Raw)
 	e.Resolvable = extension || core
-	shown, err := words.ToHosts.WriteTool(e.Raw, e.Effective)
+	shown, err := words.ToHosts.WriteTool(e.Raw, e.Effective.Told(e.Declared))
 	if err != nil {
 		return append(defects, annotation.Defect{Where: "annotations", Reason: err.Error()})
 	}
@@ -220,13 +231,10 @@ func Marks(tool json.RawMessage) (extension, core bool) {
 
 // At returns the entry of a template or a server for the resource at a URI.
 func (e Entry) At(uri string, o *overlay.Overlay) Entry {
-	e.Name, e.Shown, e.Declared, e.Overlay = uri, uri, Reading(), o.Resource(uri)
+	e.Name, e.Shown, e.Declared, e.Overlay = uri, uri, contract.Offered(e.Trust), o.Resource(uri)
 	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
 	return e
 }
-
-// Reading returns what a resource or a prompt declares by being one: it is only read.
-func Reading() contract.Contract { return contract.Contract{ReadOnly: contract.Yes} }
 
 // nameApart prefixes the names by which more than one server would be shown, until none is left: a server cannot take the
 // name that another's tool was given.

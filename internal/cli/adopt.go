@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+func newAuditAdopt(env *Env, place *string) *cobra.Command {
+	var yes bool
+	var why string
+	cmd := &cobra.Command{
+		Use:   "adopt",
+		Short: "Go on with a log that does not extend its anchor",
+		Long: `Take over a log that weir refuses because it does not extend its anchor: after the database went back
+to an earlier state, lost its newest transactions, or was moved in from elsewhere. The log has to have a
+checkpoint of its key, and its head a seal of its anchor, or none. From then on the log as it is counts
+as the right one: what is missing stays missing, and what was changed stays reported by weir audit
+verify. The log keeps that it was taken over, and why; checkpoints that were published elsewhere still
+tell. End every weir on the store first.
+
+Without --yes it verifies the log, and changes nothing.`,
+		Example: "  weir audit adopt\n  weir audit adopt --yes --why 'the disk was restored from a snapshot'",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if yes {
+				if err := needsWhy(why); err != nil {
+					return err
+				}
+			}
+			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) error {
+				own, err := env.readAnchor(target)
+				if err != nil {
+					return err
+				}
+				if own == nil {
+					return &failure{exitUsage, errors.New("the log has no anchor"), "move the anchor, or its key, to where weir state says that it is"}
+				}
+				report, err := audit.Verify(cmd.Context(), db.Log(), audit.VerifyOptions{Anchor: own})
+				if err != nil {
+					return err
+				}
+				state, err := verifyState(cmd.Context(), db)
+				if err != nil {
+					return err
+				}
+				env.writeReport(report, state)
+				if !yes {
+					return nil
+				}
+				fresh, err := audit.WithSeal(own.Key(), own.SealKey())
+				if err != nil {
+					return err
+				}
+				if err := env.takeOver(cmd.Context(), db, fresh, fmt.Sprintf("a log of %d entries: %s", report.Size, why)); err != nil {
+					return err
+				}
+				return fresh.Replace(own.Dir())
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "take the log over")
+	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
+	return cmd
+}

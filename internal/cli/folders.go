@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/files"
+	"github.com/weir-mcp/weir/internal/plain"
+)
+
+func newFolders(env *Env) *cobra.Command {
+	var path string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "folders",
+		Short: "Show and confirm the folders of your own work",
+		Long: `Show which folders count as your own work: those of folders: in the configuration, and those
+that you have confirmed. Text in every other file of this machine counts as a stranger's, and so
+does what is below your own folders in dependencies, downloads, caches and temporary folders.
+
+A clone has remotes. What you confirm is the clone with these remotes: if they change, it counts
+as a stranger's again until you confirm it once more.`,
+		Example: `  weir folders
+  weir folders confirm ~/code/site
+  weir folders remove ~/code/site
+  weir folders --json`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return env.listFolders(path, asJSON) },
+	}
+	cmd.Flags().StringVar(&path, "config", "", "read this `FILE` (default ./weir.yaml, else ./.mcp.json, else none)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the folders as JSON")
+	cmd.AddCommand(newFoldersConfirm(env), newFoldersRemove(env))
+	return cmd
+}
+
+// A folderView is a folder as it is listed.
+type folderView struct {
+	Path      string     `json:"path"`
+	Declared  bool       `json:"declared"`
+	Remotes   []string   `json:"remotes,omitempty"`
+	Confirmed *time.Time `json:"confirmed,omitempty"`
+	Foreign   string     `json:"foreign,omitempty"` // why it counts as a stranger's all the same
+}
+
+func (e *Env) listFolders(path string, asJSON bool) error {
+	s, err := e.load(path, "")
+	if err != nil && path != "" {
+		return err
+	}
+	opts := files.Options{Confirmed: e.confirmed()}
+	if err == nil {
+		opts.Folders = s.config.Folders
+	}
+	ground := files.New(opts)
+	views := []folderView{}
+	for _, f := range ground.Declared() {
+		views = append(views, folderView{Path: f, Declared: true, Foreign: ground.Status(f)})
+	}
+	for _, f := range opts.Confirmed.All() {
+		views = append(views, folderView{Path: f.Path, Remotes: f.Remotes, Confirmed: &f.Confirmed, Foreign: ground.Status(f.Path)})
+	}
+	slices.SortStableFunc(views, func(a, b folderView) int { return strings.Compare(a.Path, b.Path) })
+	if asJSON {
+		return writeJSON(e.Stdout, map[string]any{"folders": views})
+	}
+	var b strings.Builder
+	for _, v := range views {
+		how := "declared in the configuration"
+		if !v.Declared {
+			how = "confirmed " + v.Confirmed.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(&b, "%s  %s%s\n", plain.Text(v.Path, maxError), how, ofRemotes(v.Remotes))
+		if v.Foreign != "" {
+			fmt.Fprintf(&b, "  counts as strangers' text: %s\n", plain.Text(v.Foreign, maxError))
+		}
+	}
+	if len(views) == 0 {
+		b.WriteString("no folder counts as your own work; weir folders confirm FOLDER adds one\n")
+	}
+	_, err = io.WriteString(e.Stdout, b.String())
+	return err
+}
+
+// ofRemotes says of what a folder is a clone. A repository can say of itself whatever it likes.
+func ofRemotes(remotes []string) string {
+	if len(remotes) == 0 {
+		return ""
+	}
+	return ", a clone of " + plain.Text(strings.Join(remotes, ", "), maxError)
+}
+
+func newFoldersConfirm(env *Env) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "confirm FOLDER...",
+		Short: "Count folders as your own work",
+		Long: `Count folders as your own work from now on. A weir that is running knows at once. What a
+session has read before stays a stranger's for that session. On a terminal you are shown each
+folder, with what it is a clone of, and asked; elsewhere it needs --yes.`,
+		Example: "  weir folders confirm .\n  weir folders confirm --yes ~/code/site ~/notes",
+		Args:    needsArg("a folder"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			kept := env.confirmed()
+			if kept == nil {
+				_, err := env.stateDir()
+				return err
+			}
+			for _, a := range args {
+				path, err := filepath.Abs(a)
+				if err != nil {
+					return err
+				}
+				f, err := files.Look(path, time.Now())
+				if err != nil {
+					return &failure{exitUsage, fmt.Errorf("confirming a folder: %w", err), ""}
+				}
+				shown := plain.Text(f.Path, maxError) + ofRemotes(f.Remotes)
+				in, isFile := env.Stdin.(*os.File)
+				switch asks := isFile && isTerminal(in) && isTerminal(env.Stderr); {
+				case yes:
+				case !asks:
+					return &failure{exitFailure, errors.New("nobody is at a terminal to confirm " + shown), "confirm it with --yes"}
+				case !env.confirm("Count " + shown + " as your own work?"):
+					return &failure{status: exitFailure} // said above
+				}
+				if err := kept.Add(f); err != nil {
+					return fmt.Errorf("confirming a folder: %w", err)
+				}
+				if _, err := fmt.Fprintf(env.Stdout, "your own work: %s\n", shown); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm without asking")
+	return cmd
+}
+
+func newFoldersRemove(env *Env) *cobra.Command {
+	return &cobra.Command{
+		Use:     "remove FOLDER...",
+		Short:   "Count folders as a stranger's again",
+		Long:    "Count folders that were confirmed as a stranger's again. A weir that is running knows at once.",
+		Example: "  weir folders remove ~/code/site",
+		Args:    needsArg("a folder"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			kept := env.confirmed()
+			if kept == nil {
+				_, err := env.stateDir()
+				return err
+			}
+			for _, a := range args {
+				path, err := filepath.Abs(a)
+				if err != nil {
+					return err
+				}
+				switch removed, err := kept.Remove(path); {
+				case err != nil:
+					return fmt.Errorf("removing a folder: %w", err)
+				case !removed:
+					return &failure{exitUsage, errors.New("it is not among the confirmed folders: " + path), "weir folders lists them"}
+				}
+			}
+			return nil
+		},
+	}
+}

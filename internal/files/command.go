@@ -1,0 +1,157 @@
+package files
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/speech"
+)
+
+// Words in the names of tools, and in commands, in lower case.
+var (
+	// removers take away what they are given.
+	removers = []string{"rm", "rmdir", "unlink", "rmtree", "remove", "removeall", "delete", "del", "erase", "rd", "ri", "shred", "trash", "purge", "wipe",
+		"discard", "destroy", "clean"}
+
+	// movers move, replace or hide what they are given first.
+	movers = []string{"mv", "move", "rename", "renames", "ren", "mi", "rni", "ln", "link", "symlink", "mount", "umount", "archive", "replace", "swap",
+		"chmod", "chown", "chgrp", "chattr", "setfacl", "icacls", "takeown", "attrib"}
+
+	// writers change files.
+	writers = []string{"sed", "tee", "truncate", "dd", "cp", "copy", "install", "rsync", "perl", "patch", "write", "save", "touch", "tar", "unzip"}
+
+	// signals end, stop or look into processes.
+	signals = []string{"kill", "pkill", "killall", "skill", "xkill", "taskkill", "terminate", "signal", "renice", "gdb", "lldb", "strace", "ptrace", "sigkill",
+		"spps", "stop"}
+
+	// commandNames are names of arguments that hold commands or code.
+	commandNames = []string{"command", "commands", "cmd", "script", "shell", "code", "exec", "execute", "bash", "args", "argv", "sql", "query", "queries",
+		"statement", "statements", "program", "source_code", "expression", "run", "stdin", "input"}
+
+	// placeNames are names of arguments that say where a call works, rather than on what.
+	placeNames = []string{"cwd", "workdir", "root", "base", "repo", "repository", "workspace", "project", "destination", "dest", "into", "to", "dir"}
+)
+
+// takesAway reports whether a call may take away a whole folder: by its contract it changes something, and by its name it moves or
+// removes.
+func takesAway(t guard.Touch) bool {
+	return t.Changes && slices.ContainsFunc(speech.NameWords(t.Name), func(w string) bool { return slices.Contains(removers, w) || slices.Contains(movers, w) })
+}
+
+// isPlace reports whether an argument says where the call works, and others of its arguments on what.
+func (c *check) isPlace(a guard.Text) bool {
+	others := slices.ContainsFunc(c.touch.Texts, func(b guard.Text) bool { return b.Path != a.Path && !b.Name })
+	return others && slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool { return slices.Contains(placeNames, w) })
+}
+
+// isCommand reports whether an argument of that name holds a command.
+func isCommand(path string) bool {
+	return slices.ContainsFunc(speech.NameWords(path), func(w string) bool { return slices.Contains(commandNames, w) })
+}
+
+// maxText is how long a text may be of which each word is looked up on the disk, in bytes, unless it is a command.
+const maxText = 64 << 10
+
+// command says which of Weir's own files a command, or a text that may be one, names. What a program makes up as it runs is not seen.
+func (c *check) command(text string, surely bool) string {
+	unquoted := strings.NewReplacer(`"`, "", `'`, "", `\`, "", "`", " ").Replace(text)
+	for _, form := range appendNew(nil, text, unquoted) {
+		if why := c.names(form, surely); why != "" {
+			return why
+		}
+		if why := c.acts(form, surely); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// names looks at each word of a text.
+func (c *check) names(text string, surely bool) string {
+	changes := surely && slices.ContainsFunc(speech.NameWords(text), func(w string) bool {
+		return slices.Contains(removers, w) || slices.Contains(movers, w) || slices.Contains(writers, w)
+	}) || surely && strings.Contains(text, ">")
+	for _, signs := range []string{" \t\r\n;|&<>()\"'`{},", " \t\r\n;|&<>()\"'`{},=:[]@"} {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(signs, r) }) {
+			if len(word) > maxPath {
+				continue
+			}
+			if c.isNamed(word, surely, changes) {
+				return "what " + word + " names"
+			}
+			if !surely && len(text) > maxText {
+				continue
+			}
+			if why := c.path(word, false); why != "" && (surely || strings.ContainsAny(word, `/\~`)) {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// isNamed reports whether a word ends in the name of one of Weir's own files. A name that could be anybody's counts in a command
+// only, and not where a whole path says that it is another.
+func (c *check) isNamed(word string, surely, changes bool) bool {
+	slashed := strings.ReplaceAll(word, `\`, "/")
+	base := slashed[strings.LastIndexByte(slashed, '/')+1:]
+	for _, own := range c.opts.Own {
+		name := filepath.Base(own)
+		telling := strings.Contains(strings.ToLower(name), "weir.") || strings.HasPrefix(name, "state.db")
+		switch {
+		case isAbsolute(word) || !surely && !telling:
+		case sameName(base, name) && (telling || filepath.Ext(name) != "" || changes):
+			return true
+		case changes && strings.ContainsAny(base, "*?[") && matches(base, name):
+			return true
+		}
+	}
+	return false
+}
+
+// matches reports whether a pattern of a shell fits a name.
+func matches(pattern, name string) bool {
+	ok, err := filepath.Match(strings.ToLower(pattern), strings.ToLower(name))
+	return ok || err != nil
+}
+
+// acts looks for commands that take away a folder around Weir's own files, or end its process.
+func (c *check) acts(text string, surely bool) string {
+	if !surely {
+		return ""
+	}
+	for segment := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";|&\n", r) }) {
+		tokens := strings.FieldsFunc(segment, func(r rune) bool { return strings.ContainsRune(" \t\r()\"'`{},<>", r) })
+		for i, token := range tokens {
+			verb := strings.ToLower(token[strings.LastIndexAny(token, "./\\-")+1:])
+			switch args := operands(tokens[i+1:]); {
+			case slices.Contains(signals, verb) && c.hits(text):
+				return "weir's own process"
+			case slices.Contains(removers, verb):
+			case slices.Contains(movers, verb):
+				tokens = tokens[:i+1+min(len(args), max(1, len(args)-1))]
+			default:
+				continue
+			}
+			for _, arg := range operands(tokens[i+1:]) {
+				if why := c.path(arg, true); why != "" {
+					return why
+				}
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// operands leaves out options.
+func operands(tokens []string) (all []string) {
+	for _, t := range tokens {
+		if !strings.HasPrefix(t, "-") {
+			all = append(all, t)
+		}
+	}
+	return all
+}

@@ -1,0 +1,110 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxLinks is how many symbolic links a path may go through, as on Linux.
+const maxLinks = 40
+
+// An end is where a path leads.
+type end struct {
+	path   string
+	info   fs.FileInfo // nil if nothing is there
+	unsure bool        // it may be another file
+}
+
+// follow goes through a path as the system does, name by name: through links, those that lead nowhere yet included, and
+// through ".." where links have led it to. The working directory is that of the process whose /proc/self it may name.
+func follow(path, dir string) end {
+	w := walk{dir: dir}
+	w.begin(path)
+	for len(w.rest) > 0 && w.links <= maxLinks {
+		name := w.rest[0]
+		w.rest = w.rest[1:]
+		switch name {
+		case "", ".":
+		case "..":
+			w.at = filepath.Dir(w.at)
+		default:
+			w.step(name)
+		}
+	}
+	if w.links > maxLinks {
+		w.unsure = true
+		w.at = filepath.Join(append([]string{w.at}, w.rest...)...)
+	}
+	e := end{path: w.at, unsure: w.unsure}
+	if info, err := os.Lstat(w.at); err == nil {
+		e.info = info
+		e.unsure = e.unsure || info.Mode().IsRegular() && linked(info)
+	}
+	return e
+}
+
+// A walk is on its way through a path.
+type walk struct {
+	dir    string
+	at     string
+	rest   []string
+	links  int
+	unsure bool
+}
+
+func (w *walk) begin(path string) {
+	volume := filepath.VolumeName(path)
+	w.at = volume + sep
+	w.rest = append(strings.FieldsFunc(path[len(volume):], isSeparator), w.rest...)
+}
+
+func isSeparator(r rune) bool { return r < 128 && os.IsPathSeparator(uint8(r)) }
+
+func (w *walk) step(name string) {
+	next := filepath.Join(w.at, name)
+	if w.at == "/proc" && (name == "self" || name == "thread-self") {
+		w.self()
+		return
+	}
+	info, err := os.Lstat(next)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		w.at = next
+	case err != nil:
+		w.at, w.unsure = next, true
+	case info.Mode()&fs.ModeSymlink == 0:
+		w.unsure = w.unsure || info.Mode()&fs.ModeIrregular != 0 // a junction of Windows that Go does not follow
+		w.at = next
+	default:
+		w.links++
+		to, err := os.Readlink(next)
+		switch {
+		case err != nil:
+			w.at, w.unsure = next, true
+		case filepath.IsAbs(to):
+			w.begin(to)
+		default:
+			w.rest = append(strings.FieldsFunc(to, isSeparator), w.rest...)
+		}
+	}
+}
+
+// self goes on in the folder that /proc has of the process that looks, which is the server and not Weir.
+func (w *walk) self() {
+	next := ""
+	if len(w.rest) > 0 {
+		next, w.rest = w.rest[0], w.rest[1:]
+	}
+	switch {
+	case next == "root":
+		w.at = sep
+	case next == "cwd" && w.dir != "":
+		w.begin(w.dir)
+	default:
+		w.at, w.rest, w.unsure = filepath.Join(append([]string{"/proc/self", next}, w.rest...)...), nil, true
+	}
+}

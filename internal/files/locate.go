@@ -1,0 +1,129 @@
+package files
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/weir-mcp/weir/guard"
+)
+
+// maxPath is how long a path can be, in bytes; longer texts are none.
+const maxPath = 4096
+
+// Locate returns what a path, or a file URI, means to a server: for each folder that it may be relative to, the file that the
+// system gets to. A server may resolve ".." in the text before it asks the system, so both ways are gone.
+func (g *Ground) Locate(server, path string) (p guard.Place) {
+	s := g.servers[server]
+	if len(path) > maxPath || strings.ContainsAny(path, "\x00") {
+		return guard.Place{Unsure: true}
+	}
+	for _, abs := range g.absolutes(ofURI(path), s) {
+		for _, host := range s.hosts(abs) {
+			for _, way := range appendNew(nil, host, filepath.Clean(host)) {
+				e := follow(way, first(s.bases))
+				p.Names = appendNew(p.Names, e.path)
+				p.Unsure = p.Unsure || e.unsure || !s.here && e.path != filepath.Clean(way)
+			}
+		}
+	}
+	return p
+}
+
+func first(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[0]
+}
+
+// absolutes returns the absolute paths that a text can stand for, in the server's names.
+func (g *Ground) absolutes(text string, s site) (all []string) {
+	if home, ok := g.atHome(text); ok {
+		return append(all, home)
+	}
+	if isAbsolute(text) {
+		return append(all, text)
+	}
+	for _, base := range s.bases {
+		all = appendNew(all, strings.TrimSuffix(base, sep)+sep+text)
+	}
+	return all
+}
+
+// isAbsolute reports whether a text is an absolute path here, or in a container.
+func isAbsolute(text string) bool { return filepath.IsAbs(text) || strings.HasPrefix(text, "/") }
+
+// homes are the ways in which a home directory is written.
+var homes = []string{"~", "$HOME", "${HOME}", "%USERPROFILE%", "%HOME%", "$env:USERPROFILE", "$env:HOME"}
+
+// atHome returns the path of a text that begins with the home directory.
+func (g *Ground) atHome(text string) (string, bool) {
+	if g.opts.Home == "" {
+		return "", false
+	}
+	prefixes := append([]string{"~" + filepath.Base(g.opts.Home)}, homes...)
+	for _, home := range prefixes {
+		rest, ok := strings.CutPrefix(text, home)
+		if ok && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
+			return g.opts.Home + filepath.FromSlash(strings.ReplaceAll(rest, `\`, "/")), true
+		}
+	}
+	return "", false
+}
+
+// ofURI returns the path of a file URI, and any other text as it is. Its authority is none of this machine's: file://docs/a.txt
+// is what an overlay makes of a relative path.
+func ofURI(text string) string {
+	rest := fileScheme.ReplaceAllString(text, "")
+	if rest == text {
+		return text
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	rest = strings.TrimPrefix(rest, "//")
+	if after, ok := strings.CutPrefix(rest, "localhost/"); ok {
+		rest = "/" + after
+	}
+	if plain, err := url.PathUnescape(rest); err == nil {
+		return plain
+	}
+	return rest
+}
+
+var fileScheme = regexp.MustCompile(`(?i)^file:`)
+
+// spellings returns the texts that a path may mean: a file URI without its scheme and its escapes, and what is written with the
+// separators of another system.
+func spellings(path string) []string {
+	all := []string{path}
+	if rest := fileScheme.ReplaceAllString(path, ""); rest != path {
+		all = nil
+		rest, _, _ = strings.Cut(rest, "#")
+		host := ""
+		if after, ok := strings.CutPrefix(rest, "//"); ok {
+			host, rest, _ = strings.Cut(after, "/")
+			rest = "/" + rest
+		}
+		if host == "" || strings.EqualFold(host, "localhost") || host == "127.0.0.1" {
+			all = appendNew(all, rest)
+		} else {
+			all = appendNew(all, "//"+host+rest, "/"+host+rest) // a network share, or a relative path
+			all = appendNew(all, host+rest)
+		}
+	}
+	for _, text := range all {
+		if plain, err := url.PathUnescape(text); err == nil {
+			all = appendNew(all, plain)
+			if again, err := url.PathUnescape(plain); err == nil {
+				all = appendNew(all, again)
+			}
+		}
+	}
+	for _, text := range all {
+		if strings.Contains(text, `\`) {
+			all = appendNew(all, strings.ReplaceAll(text, `\`, "/"))
+		}
+	}
+	return all
+}

@@ -1,0 +1,254 @@
+package files
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/speech"
+)
+
+// Own says what of Weir's own a call would touch, "" if nothing: a file, by any path or link to it; a folder around one that the
+// call takes away; an address where Weir serves; its process. It looks at every text of the call, as a path, and as the text of a
+// command that may name one.
+func (g *Ground) Own(t guard.Touch) string {
+	if t.Server != "" && g.opts.Servers[t.Server].Far {
+		return "" // on a machine that has none of them
+	}
+	c := check{Ground: g, site: g.servers[t.Server], touch: t, takes: takesAway(t)}
+	for _, a := range t.Texts {
+		if text := strings.TrimSpace(a.Text); c.isFolder(text) {
+			c.site.bases = appendNew(slices.Clip(c.site.bases), text)
+		}
+	}
+	for _, a := range t.Texts {
+		if why := c.text(a); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// A check looks for Weir's own in one call.
+type check struct {
+	*Ground
+	site  site
+	touch guard.Touch
+	takes bool // the call may move, remove or replace a folder
+	own   []owned
+}
+
+// An owned is one of Weir's own files or folders, as it is at the moment.
+type owned struct {
+	name   string // as it is configured
+	path   string // with links followed
+	info   fs.FileInfo
+	around []fs.FileInfo // the folders around it, as far as they exist
+}
+
+// owned returns Weir's own files, which may be replaced at any time.
+func (c *check) owned() []owned {
+	if c.own != nil {
+		return c.own
+	}
+	for _, name := range c.opts.Own {
+		o := owned{name: name, path: follow(name, "").path}
+		o.info, _ = os.Stat(o.path)
+		for _, dir := range append(parents(o.path)[1:], parents(filepath.Clean(name))[1:]...) {
+			if info, err := os.Stat(dir); err == nil {
+				o.around = append(o.around, info)
+			}
+		}
+		c.own = append(c.own, o)
+	}
+	return c.own
+}
+
+// text looks at one text of the call.
+func (c *check) text(a guard.Text) string {
+	text := strings.TrimSpace(a.Text)
+	if len(text) <= maxPath && !strings.ContainsAny(text, "\n\r") {
+		if why := c.path(text, c.takes && !c.isPlace(a)); why != "" {
+			return why
+		}
+		if why := c.process(a, text); why != "" {
+			return why
+		}
+	}
+	if why := c.address(text); why != "" {
+		return why
+	}
+	if isCommand(a.Path) || !a.Content && !a.Name {
+		return c.command(text, isCommand(a.Path))
+	}
+	return ""
+}
+
+// path says which of Weir's own files a path leads to, or is around; "" if none.
+func (c *check) path(text string, around bool) string {
+	if text == "" {
+		return ""
+	}
+	text = strings.Trim(text, `"'`)
+	if before, _, cut := strings.Cut(text, "\x00"); cut {
+		text = before // as programs in C have it
+	}
+	for _, spelling := range spellings(text) {
+		for _, abs := range c.absolutes(spelling, c.site) {
+			for _, host := range appendNew(c.site.hosts(abs), hostName(abs)...) {
+				for _, way := range appendNew(nil, host, filepath.Clean(host)) {
+					if why := c.leads(follow(way, first(c.site.bases)), around); why != "" {
+						return why
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// hostName is an absolute path as it is: a container may have been given a folder under its own name.
+func hostName(path string) []string {
+	if filepath.IsAbs(path) {
+		return []string{path}
+	}
+	return nil
+}
+
+// leads says which of Weir's own files an end is or is in, or, if that matters, is around.
+func (c *check) leads(e end, around bool) string {
+	if pid, ok := strings.CutPrefix(e.path, "/proc/"); ok {
+		pid, _, _ = strings.Cut(pid, sep)
+		if n, err := strconv.Atoi(pid); err == nil && slices.Contains(c.opts.Processes, n) {
+			return "weir's own process"
+		}
+	}
+	infos := infosOf(parents(e.path))
+	for _, o := range c.owned() {
+		if isIn(e.path, o.path) || isIn(e.path, filepath.Clean(o.name)) {
+			return o.name
+		}
+		for i, info := range infos {
+			switch {
+			case info == nil:
+			case o.info != nil && os.SameFile(info, o.info):
+				return o.name
+			case i == 1 && len(o.around) > 0 && os.SameFile(info, o.around[0]) && sameName(filepath.Base(e.path), filepath.Base(o.path)):
+				return o.name // which may not be there yet
+			}
+		}
+		if around && infos[0] != nil && slices.ContainsFunc(o.around, func(dir fs.FileInfo) bool { return os.SameFile(dir, infos[0]) }) {
+			return o.name + ", which is below " + e.path
+		}
+	}
+	return ""
+}
+
+// infosOf returns what is at the paths; nil where nothing is.
+func infosOf(paths []string) []fs.FileInfo {
+	infos := make([]fs.FileInfo, len(paths))
+	for i, p := range paths {
+		infos[i], _ = os.Stat(p)
+	}
+	return infos
+}
+
+// isIn reports whether a path is another or below it, by names that some file system may take for the same.
+func isIn(path, other string) bool {
+	if len(path) > len(other) && path[len(other)] == filepath.Separator {
+		path = path[:len(other)]
+	}
+	return sameName(path, other)
+}
+
+// sameName compares names as the laxest file system does: without case, without what Windows drops at their ends, and
+// without the name of a stream.
+func sameName(a, b string) bool {
+	trim := func(s string) string {
+		dir, base := filepath.Split(s)
+		base, _, _ = strings.Cut(base, ":")
+		return dir + strings.TrimRight(base, " .")
+	}
+	return strings.EqualFold(a, b) || strings.EqualFold(trim(a), b)
+}
+
+// isFolder reports whether a text is an absolute path of a folder: others of the call may be relative to it.
+func (c *check) isFolder(text string) bool {
+	if text == "" || len(text) > maxPath || !isAbsolute(text) && text[0] != '~' {
+		return false
+	}
+	for _, abs := range c.absolutes(text, c.site) {
+		if info, err := os.Stat(abs); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// process says whether a value is the number of Weir's own process.
+func (c *check) process(a guard.Text, text string) string {
+	n, err := strconv.Atoi(text)
+	if err != nil || !slices.Contains(c.opts.Processes, max(n, -n)) {
+		return ""
+	}
+	for _, word := range append(speech.NameWords(a.Path), speech.NameWords(c.touch.Name)...) {
+		if strings.Contains(word, "pid") || strings.HasPrefix(word, "process") || slices.Contains(signals, word) {
+			return fmt.Sprintf("weir's own process %d", n)
+		}
+	}
+	return ""
+}
+
+// address says whether a text names an address where Weir serves.
+func (c *check) address(text string) string {
+	for _, addr := range c.opts.Addresses {
+		port := addr[strings.LastIndexByte(addr, ':')+1:]
+		for rest := text; port != "" && port != "0"; {
+			i := strings.Index(rest, ":"+port)
+			if i < 0 {
+				break
+			}
+			before := rest[:i]
+			rest = rest[i+1+len(port):]
+			if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+				continue
+			}
+			start := strings.LastIndexFunc(before, func(r rune) bool { return !strings.ContainsRune("[]:.-%", r) && !isAlnum(r) })
+			host := before[start+1:]
+			if isThisMachine(host) || host == addr[:max(0, strings.LastIndexByte(addr, ':'))] {
+				return "weir itself at " + addr
+			}
+		}
+	}
+	return ""
+}
+
+func isAlnum(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// isThisMachine reports whether a host is, or is a number that may be, an address of this machine.
+func isThisMachine(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") ||
+		strings.HasPrefix(host, "[") || strings.HasPrefix(host, "0") || host == "2130706433"
+}
+
+// hits reports whether a command that ends processes names Weir's, or all of them.
+func (c *check) hits(text string) bool {
+	for _, word := range strings.Fields(strings.NewReplacer(`"`, " ", `'`, " ", ";", " ", ",", " ", "(", " ", ")", " ", "`", " ").Replace(text)) {
+		n, err := strconv.Atoi(word)
+		if err == nil && (slices.Contains(c.opts.Processes, max(n, -n)) || n == -1 && word == "-1") {
+			return true
+		}
+		if name := strings.TrimSuffix(strings.ToLower(filepath.Base(word)), ".exe"); name == "weir" || name == "^weir" || name == "^weir$" || name == "weir$" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,205 @@
+package files
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/speech"
+)
+
+// Runs says which program of a stranger's a call may start, "" if none is known of. Git, which only looks at a folder, runs what the
+// repository there names: hooks, a monitor of files, filters, programs that check signatures or fetch what is missing. A clone brings
+// none of these, but an archive, a shared folder and a repository inside another one do. Folders of the user's own work are the
+// user's to run.
+func (g *Ground) Runs(t guard.Touch) string {
+	if t.Server == "" || g.opts.Servers[t.Server].Far {
+		return "" // whatever it runs, it runs elsewhere
+	}
+	uses := slices.Contains(speech.NameWords(t.Name), "git")
+	dirs := slices.Clone(g.servers[t.Server].bases)
+	for _, a := range t.Texts {
+		switch {
+		case a.Name || len(a.Text) > maxText:
+		case isCommand(a.Path):
+			uses = uses || gitWord.MatchString(a.Text)
+		case !a.Content && len(a.Text) <= maxPath:
+			dirs = appendNew(dirs, strings.TrimSpace(a.Text))
+		}
+	}
+	if !uses {
+		return ""
+	}
+	for _, dir := range dirs {
+		for _, name := range g.Locate(t.Server, dir).Names {
+			if g.foreign(name) == "" {
+				continue
+			}
+			for _, at := range parents(name) {
+				if why := unusual(at); why != "" {
+					g.tell(at, "git may run "+why)
+					return why
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// gitWord finds git as a word of a command.
+var gitWord = regexp.MustCompile(`(?i)(^|[^a-z0-9_-])git(\.exe)?($|[^a-z0-9_])`)
+
+// unusual says how a folder, as the root of a repository, differs from what a plain clone looks like; "" if it does not, or is none.
+func unusual(folder string) string {
+	dir := filepath.Join(folder, ".git")
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		if !isBare(folder) {
+			return ""
+		}
+		dir = folder
+	case info.Mode().IsRegular():
+		text, ok := readSome(dir)
+		to, isLink := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
+		if !ok || !isLink {
+			return "an unreadable .git in " + folder
+		}
+		dir = from(folder, to)
+	case !info.IsDir():
+		return "a linked .git in " + folder
+	}
+	dirs := []string{dir}
+	if common, ok := readSome(filepath.Join(dir, "commondir")); ok {
+		dirs = append(dirs, from(dir, common))
+	}
+	for _, dir := range dirs {
+		if what := acts(dir); what != "" {
+			return what + " of the git repository in " + folder
+		}
+	}
+	return ""
+}
+
+// from returns a path that a file of git holds, which is relative to a folder.
+func from(folder, text string) string {
+	if text = strings.TrimSpace(text); filepath.IsAbs(text) {
+		return text
+	}
+	return filepath.Join(folder, text)
+}
+
+// isBare reports whether git takes a folder for a repository without a work tree.
+func isBare(folder string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// acts says what in a repository may have git start a program; "" if nothing does.
+func acts(dir string) string {
+	for _, name := range []string{"config", "config.worktree"} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			continue
+		}
+		text, ok := readSome(path)
+		if key := unknownKey(text); !ok || key != "" {
+			return "the setting " + clip(key)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "hooks"))
+	if err != nil && !os.IsNotExist(err) {
+		return "the hooks"
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".sample") {
+			return "the hook " + clip(e.Name())
+		}
+	}
+	if holdsRepositories(filepath.Join(dir, "index")) {
+		return "a repository inside"
+	}
+	return ""
+}
+
+// maxIndex is how large an index may be that is searched, in bytes.
+const maxIndex = 64 << 20
+
+// holdsRepositories reports whether an index may name other repositories, whose settings git reads too. Their mode is written as it is in
+// every version of the format (gitformat-index); what only looks like it counts.
+func holdsRepositories(index string) bool {
+	info, err := os.Stat(index)
+	if os.IsNotExist(err) {
+		return false
+	}
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIndex {
+		return true
+	}
+	f, err := os.Open(index)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	all, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	return err != nil || bytes.Contains(all, []byte{0, 0, 0xe0, 0}) || bytes.Contains(all, []byte("link\x00"))
+}
+
+var (
+	gitSection = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?:[ \t]+"[^"\\]*")?\]$`)
+	gitSetting = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*([^"\\#;]*))?$`)
+	gitFetches = regexp.MustCompile(`^(?i:https?://|ssh://|git://|file://)|^[A-Za-z0-9_.@/~][A-Za-z0-9_.@/~-]*(:[^:]|$)`) // and no helper by its name, as in ext::sh
+)
+
+// unknownKey returns the first setting of a configuration of git that is none of those which a clone writes and which start nothing, or a
+// line that is not as git writes it; "" if there is none.
+func unknownKey(config string) string {
+	section := ""
+	for line := range strings.Lines(config) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if m := gitSection.FindStringSubmatch(line); m != nil {
+			section = strings.ToLower(m[1])
+			continue
+		}
+		m := gitSetting.FindStringSubmatch(line)
+		if m == nil {
+			return line
+		}
+		key, value := section+"."+strings.ToLower(m[1]), strings.TrimSpace(m[2])
+		switch {
+		case key == "remote.url" || key == "remote.pushurl" || key == "submodule.url" || key == "branch.remote" || key == "branch.pushremote":
+			if !gitFetches.MatchString(value) {
+				return key
+			}
+		case key == "core.fsmonitor" && !slices.Contains([]string{"true", "false"}, value), !gitSettings[key]:
+			return key
+		}
+	}
+	return ""
+}
+
+// gitSettings are settings that have git start nothing, whatever they are, but for the values that unknownKey looks at.
+var gitSettings = func() map[string]bool {
+	set := map[string]bool{}
+	for name := range strings.FieldsSeq(`core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode
+		core.symlinks core.autocrlf core.eol core.safecrlf core.quotepath core.longpaths core.protecthfs core.protectntfs core.trustctime core.checkstat
+		core.untrackedcache core.fsmonitor core.sharedrepository core.compression core.bigfilethreshold core.abbrev
+		remote.fetch remote.push remote.tagopt remote.prune remote.prunetags remote.mirror remote.gh-resolved remote.skipfetchall
+		branch.merge branch.rebase branch.description branch.autosetuprebase branch.autosetupmerge branch.vscode-merge-base branch.github-pr-owner-number
+		submodule.active submodule.ignore submodule.branch submodule.recurse user.name user.email init.defaultbranch pull.rebase pull.ff push.default push.autosetupremote
+		fetch.prune fetch.prunetags gc.auto extensions.objectformat extensions.refstorage extensions.worktreeconfig rerere.enabled lfs.repositoryformatversion`) {
+		set[name] = true
+	}
+	return set
+}()

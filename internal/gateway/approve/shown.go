@@ -1,0 +1,161 @@
+package approve
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/provenance"
+)
+
+// Bounds of the text that a prompt shows uncut, and that a listing shows, in characters. A call with more than a listing can
+// hold cannot be approved.
+const (
+	maxFull    = 6000
+	maxListing = 256 << 10
+)
+
+// A member is one argument of a call.
+type member struct {
+	name, value string
+	named       bool // all of it is the user's own words
+}
+
+// members returns the arguments of the call, those first that the user has not written.
+func members(q *guard.Question) []member {
+	args, ok := rawjson.Get(q.Arguments, "arguments")
+	if !ok {
+		args = q.Arguments // of a method that has no member of that name
+	}
+	var all []member
+	for name, value := range rawjson.Members(args) {
+		all = append(all, member{name, string(value), !q.Cut && isNamed(q.Values, name)})
+	}
+	slices.SortStableFunc(all, func(a, b member) int { return order(a.named) - order(b.named) })
+	return all
+}
+
+func order(named bool) int {
+	if named {
+		return 1
+	}
+	return 0
+}
+
+// isNamed reports whether every value of an argument is the user's own words. An argument without a traced value is not.
+func isNamed(values []guard.Value, name string) bool {
+	found := false
+	for _, v := range values {
+		rest, ok := strings.CutPrefix(v.Path, name)
+		if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+			continue
+		}
+		if found = true; !v.From.Only(provenance.User) {
+			return false
+		}
+	}
+	return found
+}
+
+// arguments shows the arguments: each of them cut, and uncut at the end of the prompt those that are long and that the user
+// has not written. The rest is unseen.
+func (p *Prompt) arguments(q *guard.Question) {
+	p.Listed = true
+	left, missing := maxFull, 0
+	for i, m := range members(q) {
+		name := plain.Quote(m.name, maxName)
+		size := utf8.RuneCountInString(m.value) + utf8.RuneCountInString(m.name)
+		if i >= maxArguments {
+			if left -= size; left >= 0 {
+				p.Full = append(p.Full, Argument{name, plain.Text(m.value, 0)})
+			} else {
+				missing += size
+			}
+			continue
+		}
+		p.Arguments = append(p.Arguments, Argument{name, plain.Text(m.value, maxValue)})
+		if m.named || size <= maxValue && len(m.name) <= maxName {
+			continue
+		}
+		if left -= size; left >= 0 {
+			p.Full = append(p.Full, Argument{plain.Quote(m.name, 0), plain.Text(m.value, 0)})
+		} else {
+			missing += size
+		}
+	}
+	if missing > 0 {
+		p.unseen(fmt.Sprintf("%d characters of the arguments", missing))
+	}
+}
+
+// destinations shows where the call goes, the destinations first that the user has not named.
+func (p *Prompt) destinations(q *guard.Question) {
+	var all []guard.Value
+	for _, v := range q.Values {
+		if v.Destination && v.From != 0 {
+			all = append(all, v)
+		}
+	}
+	p.Guessed = len(q.To) == 0
+	for _, to := range q.To {
+		if !slices.ContainsFunc(all, func(v guard.Value) bool { return v.Argument.Path == to.Path }) {
+			all = append(all, guard.Value{Argument: policy.Argument(to)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b guard.Value) int {
+		return order(a.From.Only(provenance.User)) - order(b.From.Only(provenance.User))
+	})
+	for i, v := range all {
+		if i == maxTo {
+			p.unseen(fmt.Sprintf("%d destinations", len(all)-i))
+			break
+		}
+		p.To = append(p.To, plain.Quote(v.Text, maxValue))
+	}
+}
+
+func (p *Prompt) unseen(part string) {
+	if p.Unseen != "" {
+		part = p.Unseen + ", " + part
+	}
+	p.Unseen = part
+}
+
+// A Listing is everything that a prompt does not show, with the code that a yes needs. The zero Listing is that of a prompt
+// that shows everything.
+type Listing struct {
+	Arguments []Argument `json:"arguments,omitempty"`
+	Code      string     `json:"code,omitempty"` // at its end; "" with an unseen part means that no yes counts
+}
+
+// newListing returns the listing for a question whose prompt leaves something out.
+func newListing(q *guard.Question, p Prompt) (l Listing) {
+	if p.Unseen == "" || len(q.Arguments) > maxListing {
+		return Listing{}
+	}
+	for _, m := range members(q) {
+		l.Arguments = append(l.Arguments, Argument{plain.Quote(m.name, 0), plain.Text(m.value, 0)})
+	}
+	l.Code = rand.Text()[:4]
+	return l
+}
+
+// Text returns the listing as lines, of which no one else's text begins one.
+func (l Listing) Text() string {
+	if l.Code == "" {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("All arguments:\n")
+	for _, a := range l.Arguments {
+		fmt.Fprintf(&b, "  %s = %s\n", a.Name, a.Value)
+	}
+	b.WriteString("The code of this request is " + l.Code + ".\n")
+	return b.String()
+}

@@ -1,0 +1,134 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// A notification has no answer, so nobody can be asked about one, and a host learns of no refusal. So those that MCP has for
+// hosts pass by this table, with what of theirs is no text (2025-11-25, Lifecycle, Cancellation, Progress and Roots). Any other
+// one is decided like a call of which nothing is known.
+
+// notified takes a notification of the host.
+func (f *front) notified(work context.Context, m *rpc.Message) {
+	switch m.Method {
+	case "notifications/initialized":
+		// The handshake is between the host and Weir, which shakes hands with servers itself.
+	case "notifications/cancelled":
+		f.cancelled(m)
+	case "notifications/progress":
+		f.progressed(m)
+	case "notifications/roots/list_changed":
+		for _, l := range f.ownLinks() {
+			l.notify(rpc.NewNotification(m.Method, nil))
+		}
+	default:
+		f.decided(work, m)
+	}
+}
+
+// ownLinks returns the connections that only this host uses; none if it shares them with others.
+func (f *front) ownLinks() []*link {
+	f.mu.Lock()
+	set := f.links
+	f.mu.Unlock()
+	if set == nil || f.host.shared || set.owner != f {
+		return nil
+	}
+	return set.all()
+}
+
+// cancelled ends a request of the host. Its server is told by the end of the call, in Weir's words.
+func (f *front) cancelled(m *rpc.Message) {
+	id, _ := rawjson.Get(m.Params, "requestId")
+	f.mu.Lock()
+	p := f.inFlight[string(id)]
+	f.mu.Unlock()
+	if p != nil {
+		p.cancel(errCancelled)
+	}
+}
+
+// reportsTo says that the host may report progress of a server's request to that server, until done is called.
+func (f *front) reportsTo(l *link, params []byte) (done func()) {
+	raw, ok := rawjson.Get(params, "_meta", "progressToken")
+	if !ok {
+		return func() {}
+	}
+	token := string(raw)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reports[token] = append(f.reports[token], l)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if left := f.reports[token]; len(left) > 1 {
+			f.reports[token] = left[1:]
+		} else {
+			delete(f.reports, token)
+		}
+	}
+}
+
+// progressed hands the figures of a report to the server whose request they are of. If several servers chose the same token,
+// nobody can tell.
+func (f *front) progressed(m *rpc.Message) {
+	token, _ := rawjson.Get(m.Params, "progressToken")
+	f.mu.Lock()
+	to := f.reports[string(token)]
+	f.mu.Unlock()
+	if len(to) != 1 {
+		return
+	}
+	params, err := rawjson.Set([]byte("{}"), token, "progressToken")
+	for _, name := range []string{"progress", "total"} {
+		if value, ok := rawjson.Get(m.Params, name); ok && rawjson.Kind(value) == '0' && err == nil {
+			params, err = rawjson.Set(params, value, name)
+		}
+	}
+	if err == nil {
+		to[0].notify(rpc.NewNotification(m.Method, params))
+	}
+}
+
+// decided sends a notification that nobody here knows to the only server, if the guard lets it. The decision is an event.
+func (f *front) decided(work context.Context, m *rpc.Message) {
+	all := f.ownLinks()
+	if len(all) != 1 {
+		f.spoiled(work, "a notification that weir does not know has no server to go to: "+plain.Quote(m.Method, maxNotice))
+		return
+	}
+	select {
+	case f.slots <- struct{}{}:
+	default:
+		return
+	}
+	f.crew.run(func() {
+		defer func() { <-f.slots }()
+		x := &exchange{f: f, sent: m, m: m, route: f.toOnly(m, all[0])}
+		if v := x.before(work, x.route.call); v.Allowed() {
+			all[0].notify(rpc.NewNotification(m.Method, v.Params))
+		} else {
+			f.g.log.Warn("a notification of the host was not sent", "method", plain.Quote(m.Method, maxNotice), "reason", v.Message)
+		}
+	})
+}
+
+// spoiled records that the host sent something that is no message, or none that can go anywhere, as long as it does not flood.
+func (f *front) spoiled(ctx context.Context, reason string) {
+	ok, last := f.faults.next(time.Now())
+	if !ok {
+		return
+	}
+	if last {
+		reason += "; more in the same minute are not written down"
+	}
+	if err := f.g.defect(ctx, "", "", "", annotation.Defect{Where: "message of the host", Reason: reason}); err != nil {
+		f.g.log.Error("recording", "error", err)
+	}
+}

@@ -1,0 +1,96 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// A passage is text that a model reads, and whose it is.
+type passage struct {
+	server  *Server
+	subject string
+	text    string
+}
+
+// passages adds every text in an entry of a list: names, titles, descriptions, those of its schema, defaults, texts of icons.
+func (l *linter) passages(s *Server, subject string, value json.RawMessage, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	switch rawjson.Kind(value) {
+	case '[':
+		for element := range rawjson.Elements(value) {
+			l.passages(s, subject, element, depth+1)
+		}
+	case '{':
+		for name, value := range rawjson.Members(value) {
+			l.text(s, subject, name)
+			l.passages(s, subject, value, depth+1)
+		}
+	case '"':
+		text, _ := rawjson.String(value)
+		l.text(s, subject, text)
+	}
+}
+
+// How text turns from saying what a thing is to telling its reader what to do. A description is about the tool; an instruction
+// names its reader, an occasion that is not the tool's own, or the tools of others.
+var (
+	reader = regexp.MustCompile(`(?i)\b(?:note|notice|message|memo|attention|reminder|instructions?|hint|warning|info(?:rmation)?)s?\s+(?:to|for)\s+` +
+		`(?:the\s+|all\s+|any\s+|every\s+|this\s+|your\s+)?(?:ai|a\.i\.|assistants?|(?:language\s+)?models?|llms?|agents?|chatbots?|copilot|claude|chatgpt|gpt|gemini)\b`)
+	occasion = regexp.MustCompile(`(?i)\b(?:before|after|prior\s+to|whenever|each\s+time|every\s+time|as\s+soon\s+as)\b[^.;]{0,80}?` +
+		`\b(?:anything|everything|something|any\s+other|every\s+other|all\s+other|other\s+tools?|you|answering|responding|replying|continuing|proceeding|starting)\b` +
+		`[^.;]{0,80}?\b(?:read|open|load|fetch|get|visit|send|post|mail|e-?mail|upload|forward|copy|write|call|invoke|use|run|execute|delete|remove|merge|transfer)\b`)
+	duty = regexp.MustCompile(`(?i)\b(?:you|(?:the\s+)?(?:assistant|model|agent|ai|llm))\s+(?:must|should|shall|need\s+to|have\s+to|has\s+to|needs\s+to|are\s+required\s+to|will\s+always|always)\b`)
+)
+
+// addressed says how a text tells the model what to do; "" if it does not seem to.
+func addressed(text string) string {
+	switch {
+	case reader.MatchString(text):
+		return "it speaks to the model"
+	case occasion.MatchString(text):
+		return "it tells the model what to do on occasions that are not the tool's own"
+	}
+	return ""
+}
+
+// addresses looks for text that tells the model what to do, by itself or with tools of other servers.
+func (l *linter) addresses() {
+	for _, p := range l.read {
+		why := addressed(p.text)
+		if other := l.namesOther(p); other != "" {
+			verb := "names"
+			if duty.MatchString(p.text) {
+				verb = "tells the model to use"
+			}
+			why = strings.TrimPrefix(why+"; it "+verb+" "+other, "; ")
+		}
+		if why != "" {
+			l.add(Addressed, p.server.Name, p.subject, why, "read it as the model does: it need not have anything to do with the tool")
+		}
+	}
+}
+
+// namesOther returns the first tool of another server that a text names; "" if it names none. Names that are ordinary words are not looked for.
+func (l *linter) namesOther(p passage) string {
+	words := strings.FieldsFunc(p.text, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for _, t := range l.tools {
+		own := slices.ContainsFunc(p.server.Tools, func(raw json.RawMessage) bool { return text(raw, "name") == t.name })
+		if t.server != p.server && !own && strings.ContainsAny(t.name, "_-") && slices.Contains(words, t.name) {
+			return fmt.Sprintf("%s of %s", t.name, t.server.Name)
+		}
+	}
+	return ""
+}
+
+// AboutText reports whether a rule is about text that a model reads, and so about what a person reviews.
+func AboutText(rule string) bool {
+	return slices.Contains([]string{Poisoned, SecretPlace, Addressed, LookAlike, Suspicious}, rule)
+}

@@ -1,0 +1,121 @@
+package streamable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/budget"
+)
+
+const (
+	bodyTimeout = 2 * time.Minute // for a request to arrive after its header
+	firstRoom   = 4 << 10         // bytes of a body that there is room for before any has come
+)
+
+// An arrival is the body of a request that comes in. Its memory is twice what has come at most, whatever was announced.
+type arrival struct {
+	lease *budget.Lease // of its memory
+	rc    *http.ResponseController
+	shed  atomic.Bool // it had to give way
+}
+
+// limitBody gives the body of r time to arrive. What is not read of it the server reads before it answers, so
+// the deadline is for refused requests too; body takes it back. A server's ReadTimeout would also end long
+// answers.
+func limitBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// Writers that know no deadlines are those of tests.
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
+}
+
+// body reads the body of r into memory that counts in the budget until the lease is released, which the caller must do.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, *budget.Lease, *refusal) {
+	tooLarge := &refusal{
+		status: http.StatusRequestEntityTooLarge,
+		text:   fmt.Sprintf("body exceeds %d bytes", h.opts.MaxBody),
+	}
+	lease, _ := h.opts.Budget.Bytes.Acquire(0)
+	if r.ContentLength > h.opts.MaxBody {
+		return nil, lease, tooLarge
+	}
+	a := &arrival{lease: lease, rc: http.NewResponseController(w)}
+	c := clientOf(r)
+	c.owes(a)
+	data, err := h.take(a, c, http.MaxBytesReader(w, r.Body, h.opts.MaxBody), r.ContentLength)
+	c.isOwed()
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		return nil, lease, tooLarge
+	case a.shed.Load() || errors.Is(err, errNoRoom):
+		h.opts.Budget.Bytes.Refused()
+		return nil, lease, unavailable("too many bytes are on their way")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, lease, &refusal{status: http.StatusRequestTimeout, text: "body took too long"}
+	case err != nil:
+		return nil, lease, &refusal{status: http.StatusBadRequest, text: "body could not be read"}
+	}
+	a.rc.SetReadDeadline(time.Time{})
+	return data, lease, nil
+}
+
+// errNoRoom says that the budget has no bytes left.
+var errNoRoom = errors.New("no room")
+
+// take reads a body of an announced length, -1 if that is not known, to its end.
+func (h *Handler) take(a *arrival, c *client, from io.Reader, announced int64) (data []byte, err error) {
+	for {
+		if len(data) == cap(data) {
+			size := max(2*cap(data), firstRoom)
+			if announced >= 0 {
+				size = max(min(size, int(announced)+1), len(data)+1) // one byte more tells the end
+			}
+			if !h.room(a, c, int64(size-cap(data))) {
+				return nil, errNoRoom
+			}
+			data = append(make([]byte, 0, size), data...)
+		}
+		n, err := from.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			return data, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// room takes n bytes of the budget for an arrival. If there are none, those give way that began to arrive the longest ago, so that bodies
+// which never end keep nobody out; the arrival itself, if that is the one.
+func (h *Handler) room(a *arrival, c *client, n int64) bool {
+	for !a.lease.Grow(n) {
+		if c == nil || a.shed.Load() {
+			return false
+		}
+		old := c.of.longest(func(c *client) bool { return c.arrival != nil && !c.arrival.shed.Load() })
+		if old == nil || old == c || !old.shed() {
+			return false
+		}
+	}
+	return true
+}
+
+// shed takes the memory back of what the client is sending, and ends it. It reports whether there was something.
+func (c *client) shed() bool {
+	c.of.mu.Lock()
+	a := c.arrival
+	c.of.mu.Unlock()
+	if a == nil || a.shed.Swap(true) {
+		return false
+	}
+	a.lease.Release()
+	a.lease.Evicted()
+	a.rc.SetReadDeadline(time.Unix(1, 0)) // the handler then says so to the client
+	return true
+}

@@ -1,0 +1,96 @@
+package provenance
+
+import (
+	"math/bits"
+	"unicode/utf8"
+)
+
+// Bits are code lengths: how many bits a value takes in a code that can tell each from any other. By Kraft's inequality the shares 2^-bits of
+// all values are at most one together, so no more than 2^n rows of values have n bits, and whoever is given one of these learns at most n bits.
+//
+// A value is a copy of one piece that a source holds word for word (wholeBits, where it is and how long), or a row of tokens (rowBits): signs of ASCII
+// (8 bits each), any other characters (23), copies (copyBits for each of the two sources, the user and the data), and the end (3).
+// 128/2^8, 1114112/2^23, 2/2^4 and 1/2^3 are less than one together. What is left of the code is for who knows more of the value's form.
+const (
+	wholeBits = 3
+	rowBits   = 2
+	asciiBits = 8
+	otherBits = 23
+	copyBits  = 4
+	endBits   = 3
+)
+
+// letters returns the bits of a text that is written sign by sign.
+func letters(text []byte) (n int) {
+	for i := 0; i < len(text); {
+		if text[i] < utf8.RuneSelf {
+			n += asciiBits
+			i++
+			continue
+		}
+		_, size := utf8.DecodeRune(text[i:])
+		n += otherBits
+		i += size
+	}
+	return n
+}
+
+// A price is what a row of tokens costs up to a place in the value.
+type price struct {
+	bits int // so far
+	to   int // the end of the last copy in the value
+
+	whole int // as one copy; zero if it is none
+}
+
+// pointer returns the bits of a place among so many, and of a length in words (in the gamma code of Elias) with or without the marks
+// around it.
+func pointer(places, words int) int { return bits.Len(uint(places)) + 2*bits.Len(uint(words)) + 1 }
+
+// pay adds a copy of the piece, with what stands between it and the last one, if that is cheaper than its letters.
+func (p *price) pay(v *value, from, to, pointer int) {
+	if from < p.to {
+		return
+	}
+	if from == 0 && to == len(v.text) {
+		p.whole = wholeBits + pointer
+	}
+	p.bits += letters(v.text[p.to:from]) + min(copyBits+pointer, letters(v.text[from:to]))
+	p.to = to
+}
+
+func (p *price) total(v *value) int {
+	row := rowBits + p.bits + letters(v.text[p.to:]) + endBits
+	if p.whole > 0 {
+		return min(p.whole, row)
+	}
+	return row
+}
+
+// words counts the words of a piece.
+func (v *value) words(p piece) (n int) {
+	for i := p.start; i < p.end; i++ {
+		if v.ends[i] {
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
+// A bill has the prices of a value for who does not know strangers' text, and for who does.
+type bill struct{ hidden, known price }
+
+// take adds a piece, if a copy of it can be told by where it stands.
+func (b *bill) take(x *Index, v *value, p piece) {
+	if p.loose || p.kinds&(Private|Novel) != 0 {
+		return
+	}
+	at := pointer(len(x.data.text), v.words(p))
+	if p.kinds == User {
+		at = pointer(x.user.words, v.words(p))
+	}
+	if p.kinds&Untrusted == 0 {
+		b.hidden.pay(v, p.from, p.to, at)
+	}
+	b.known.pay(v, p.from, p.to, at)
+}

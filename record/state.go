@@ -1,0 +1,111 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weir-mcp/weir/label"
+)
+
+// The kinds of events by which the log proves the state that is kept beside it. A store writes them, in the transaction that they
+// tell of.
+const (
+	StateRow Kind = "state"  // a row of the state is from now on as its member state says, with Label, Session, Parent, Principal and Binding
+	Damage   Kind = "damage" // a row is not what the log proves, as Message says: nothing is decided by it
+)
+
+// The tables of the state.
+const (
+	SessionTable  = "session"
+	TaintTable    = "taint"
+	QuestionTable = "question"
+)
+
+// Expired is why a row was removed that was too old: see [State].
+const Expired = "expired"
+
+// A State is one row of the state, but for its label, its times of use and what can be derived from others. Times are in
+// microseconds since 1970; 0 is none. States can be compared.
+type State struct {
+	Table   string `json:"table"`
+	Key     string `json:"key,omitempty"`     // of the session, the resource or the question
+	Gone    string `json:"gone,omitempty"`    // why the row was removed; the other members are empty then, but for Expires
+	Answer  string `json:"answer,omitempty"`  // of a question
+	Digest  string `json:"digest,omitempty"`  // of what else a question holds
+	Created int64  `json:"created,omitempty"` // when a session was opened, a resource written to last, a question asked
+	Expires int64  `json:"expires,omitempty"` // of a session that is [Expired]: it was not heard of since
+
+	Session   string `json:"-"` // these are the event's own
+	Parent    string `json:"-"`
+	Principal string `json:"-"`
+	Binding   string `json:"-"`
+}
+
+// A Kept is a row of the state, whole as the log proves it.
+type Kept struct {
+	State
+	Label label.Label
+}
+
+// Same reports whether both are the same row.
+func (k *Kept) Same(o *Kept) bool { return k.State == o.State && k.Label.Equal(o.Label) }
+
+// Live reports whether the row is to be there at a time, in microseconds since 1970: it was not removed, and has not expired.
+func (s *State) Live(now int64) bool { return s.Gone == "" && (s.Expires == 0 || s.Expires > now) }
+
+// Left returns the row once it was removed.
+func (k *Kept) Left(why string) Kept {
+	return Kept{State: State{Table: k.Table, Key: k.Key, Binding: k.Binding, Session: k.Session, Principal: k.Principal, Gone: why}}
+}
+
+// Chain returns the name of the chain that has all events of the row: its own, or for questions that of all with one binding.
+func (s *State) Chain() string {
+	if s.Table == QuestionTable {
+		return StateChain + s.Table + "/" + s.Binding
+	}
+	return StateChain + s.Table + "/" + s.Key
+}
+
+// StateChain begins the names of the chains of the state, and of no others.
+const StateChain = "state:"
+
+// A stateEvent is an event of kind [StateRow]: an [Event] of few members, with the row.
+type stateEvent struct {
+	V         int         `json:"v"`
+	Time      time.Time   `json:"time"`
+	Kind      Kind        `json:"kind"`
+	Session   string      `json:"session,omitempty"`
+	Parent    string      `json:"parent,omitempty"`
+	Principal string      `json:"principal,omitempty"`
+	Binding   string      `json:"binding,omitempty"`
+	Label     label.Label `json:"label,omitzero"`
+	State     State       `json:"state"`
+}
+
+// Event returns the JSON of the event of kind [StateRow] that says so.
+func (k *Kept) Event(now time.Time) ([]byte, error) {
+	s := k.State
+	if s.Table == SessionTable {
+		s.Key = "" // its event names it
+	}
+	return json.Marshal(stateEvent{Version, now, StateRow, s.Session, s.Parent, s.Principal, s.Binding, k.Label, s})
+}
+
+// ParseState reads the JSON of an event of kind [StateRow].
+func ParseState(body []byte) (Kept, error) {
+	var e stateEvent
+	if err := json.Unmarshal(body, &e); err != nil {
+		return Kept{}, fmt.Errorf("reading an event of the state: %w", err)
+	}
+	if e.Kind != StateRow || e.State.Table == "" {
+		return Kept{}, errors.New("reading an event of the state: it is another")
+	}
+	s := e.State
+	s.Session, s.Parent, s.Principal, s.Binding = e.Session, e.Parent, e.Principal, e.Binding
+	if s.Table == SessionTable {
+		s.Key = e.Session
+	}
+	return Kept{s, e.Label}, nil
+}

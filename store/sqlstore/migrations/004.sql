@@ -1,0 +1,1 @@
+alter table state add column seal BYTES not null default '';

@@ -1,0 +1,159 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+func openPostgres(_ context.Context, d *DB, target string) error {
+	config, err := configPostgres(target, d.opts.Timeout)
+	if err != nil {
+		return err
+	}
+	if d.opts.Unsynced {
+		config.RuntimeParams["synchronous_commit"] = "off"
+	}
+	wires := &wires{dial: config.DialFunc, open: map[net.Conn]bool{}}
+	config.DialFunc, d.dialect.hangUp = wires.connect, wires.close
+	settings := settingsOf(config, d.opts)
+	d.pool = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, settings)
+		return err
+	}))
+	return nil
+}
+
+// settingsOf returns the statement that a connection begins with: what the URL does not say of how long the server waits. They are no
+// parameters of the connection, which poolers do not take. A server that has lost a client ends its transaction, so that others
+// do not wait for its lock.
+func settingsOf(config *pgx.ConnConfig, opts Options) string {
+	text := "select set_config('application_name', current_setting('application_name'), false)"
+	set := func(name, value string) {
+		if _, said := config.RuntimeParams[name]; !said {
+			text += fmt.Sprintf(", set_config('%s', '%s', false)", name, value)
+		}
+	}
+	ms := strconv.FormatInt(opts.Timeout.Milliseconds(), 10)
+	set("lock_timeout", ms)
+	set("idle_in_transaction_session_timeout", strconv.FormatInt(2*opts.Timeout.Milliseconds(), 10))
+	set("client_connection_check_interval", "1000")
+	set("tcp_user_timeout", ms)
+	if opts.ReadOnly {
+		set("default_transaction_read_only", "on")
+	}
+	return text
+}
+
+// configPostgres returns how to connect to a server. What libpq knows of how long to wait for one, and pgx does not, is taken out of the
+// URL's parameters; without it, connecting has the time of an operation, and a server that is gone is noticed in that time.
+func configPostgres(target string, limit time.Duration) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(target)
+	if err != nil {
+		return nil, err
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "weir"
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = limit
+	}
+	take := func(name string, otherwise time.Duration, unit time.Duration) time.Duration {
+		text, said := config.RuntimeParams[name]
+		delete(config.RuntimeParams, name)
+		n, bad := strconv.Atoi(text)
+		if !said {
+			return otherwise
+		}
+		if bad != nil || n < 0 {
+			err = fmt.Errorf("%s: %q is not a number", name, text)
+		}
+		return time.Duration(n) * unit
+	}
+	second := time.Second
+	alive := net.KeepAliveConfig{Enable: take("keepalives", 1, 1) != 0, Idle: take("keepalives_idle", limit, second),
+		Interval: take("keepalives_interval", second, second), Count: int(take("keepalives_count", 3, 1))}
+	unanswered := take("tcp_user_timeout", limit, time.Millisecond)
+	dialer := &net.Dialer{KeepAliveConfig: alive, Control: userTimeout(unanswered)}
+	if !alive.Enable {
+		dialer.KeepAlive = -1
+	}
+	config.DialFunc = dialer.DialContext
+	return config, err
+}
+
+// Wires are the open connections of a pool.
+type wires struct {
+	dial pgconn.DialFunc
+
+	mu   sync.Mutex
+	open map[net.Conn]bool
+}
+
+func (w *wires) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := w.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open[c] = true
+	return &wire{c, w}, nil
+}
+
+// close closes all of them, and whoever waits for one gets an error.
+func (w *wires) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.open {
+		_ = c.Close()
+	}
+}
+
+// A wire is forgotten when it is closed.
+type wire struct {
+	net.Conn
+	of *wires
+}
+
+func (c *wire) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.open, c.Conn)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// postgresConflict knows serialization failures and deadlocks, and tables that two processes make at once.
+func postgresConflict(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case "40001", "40P01", "23505", "42P07":
+		return true
+	}
+	return false
+}
+
+func postgresLost(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) { // what is no answer of the server comes from the way to it
+		return err != nil && !errors.Is(err, context.Canceled)
+	}
+	return strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")
+}
+
+// postgresDropped leaves out a server that cannot be reached.
+func postgresDropped(err error) bool {
+	return postgresLost(err) && !errors.As(err, new(*pgconn.ConnectError))
+}

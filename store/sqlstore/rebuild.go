@@ -1,0 +1,171 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
+)
+
+// Rebuilt is how many rows [DB.Rebuild] wrote and removed.
+type Rebuilt struct{ Written, Removed int }
+
+const (
+	countCalls = `select count(*), coalesce(max(time), 0) from entry where chain = $1 and kind = 'decision'`
+	readUse    = `select calls, seen, height from session where key = $1`
+	readBody   = `select body from question where id = $1`
+	removeRow  = `delete from %s where %s = $1`
+
+	rewriteQuestion = writeQuestion + ` on conflict (id) do update set principal = excluded.principal, session = excluded.session,
+	binding = excluded.binding, body = excluded.body, answer = excluded.answer, asked = excluded.asked, expires = excluded.expires`
+
+	// rewriteSession also binds what never changes otherwise.
+	rewriteSession = `
+insert into session (key, parent, principal, label, calls, created, seen, height) values ($1, $2, $3, $4, $5, $6, $7, $8)
+on conflict (key) do update set parent = excluded.parent, principal = excluded.principal, label = excluded.label, calls = excluded.calls,
+	created = excluded.created, seen = excluded.seen, height = excluded.height`
+
+	// raiseHeights raises those that are too low by one step.
+	raiseHeights = `update session set height = (select max(c.height) + 1 from session c where c.parent = session.key)
+where key <> '' and height < (select max(c.height) + 1 from session c where c.parent = session.key)`
+
+	countSessions = `select count(*) from session`
+)
+
+// keyColumns are the columns that name the rows of the tables of the state.
+var keyColumns = map[string]string{record.SessionTable: "key", record.TaintTable: "resource", record.QuestionTable: "id"}
+
+// Rebuild writes the rows with these names as the log proves them, and removes those that it does not, with the entry that tells of it, in
+// one transaction. Whether the log is what it was is the caller's to check. What a person was asked is in no event: a question whose
+// text is lost is removed, which the log tells of too. So a session that is missing has at least as many calls as it had.
+func (d *DB) Rebuild(ctx context.Context, names []record.Kept, note func(Rebuilt) (audit.Entry, error)) (done Rebuilt, err error) {
+	o := &op{alone: true}
+	o.run = func(ctx context.Context, u *unit) (err error) {
+		done = Rebuilt{}
+		for i := range names {
+			if err := u.rebuild(ctx, &names[i], &done); err != nil {
+				return u.fail(err)
+			}
+		}
+		if err := u.settleSessions(ctx); err != nil {
+			return u.fail(err)
+		}
+		entry, err := note(done)
+		if err == nil {
+			o.entries, err = []audit.Entry{entry}, check([]audit.Entry{entry})
+		}
+		return u.fail(err)
+	}
+	if err := d.writer.do(ctx, o); err != nil {
+		return Rebuilt{}, err
+	}
+	return done, nil
+}
+
+// fail has the transaction fail with an op that has changed something.
+func (u *unit) fail(err error) error {
+	if err != nil && u.failed == nil {
+		u.failed = err
+	}
+	return err
+}
+
+// rebuild writes or removes one row.
+func (u *unit) rebuild(ctx context.Context, name *record.Kept, done *Rebuilt) error {
+	column := keyColumns[name.Table]
+	if column == "" {
+		return fmt.Errorf("there is no table %q", name.Table)
+	}
+	proved, err := prove(ctx, u.statements, name.Chain(), nil, true)
+	if err != nil {
+		return err
+	}
+	row := record.Kept{State: record.State{Gone: "unproved"}}
+	if proved != nil {
+		if found, ok := proved.rows[name.Key]; ok {
+			row = found
+		}
+	}
+	if row.Gone == "" {
+		written, err := u.rewrite(ctx, &row)
+		if err != nil || written {
+			done.Written++
+			return err
+		}
+		u.keep(row.Left("its text is lost"))
+	}
+	done.Removed++
+	_, err = u.change(ctx, fmt.Sprintf(removeRow, name.Table, column), name.Key)
+	return err
+}
+
+// rewrite writes a row as it is proved, and reports whether that could be done.
+func (u *unit) rewrite(ctx context.Context, row *record.Kept) (bool, error) {
+	text, err := formatLabel(row.Label)
+	if err != nil {
+		return false, err
+	}
+	switch row.Table {
+	case record.TaintTable:
+		_, err = u.change(ctx, writeTaint, row.Key, text, row.Created, row.Expires)
+	case record.SessionTable:
+		err = u.rewriteSession(ctx, row, text)
+	case record.QuestionTable:
+		body := []byte{}
+		if err := u.read(ctx, readBody, func(rows *sql.Rows) error { return rows.Scan(&body) }, row.Key); err != nil {
+			return false, err
+		}
+		if saltedDigest(row.Key, body) != row.Digest {
+			if body = []byte{}; saltedDigest(row.Key, body) != row.Digest {
+				return false, nil
+			}
+		}
+		_, err = u.change(ctx, rewriteQuestion, row.Key, row.Principal, row.Session, row.Binding, notNil(body), row.Answer, row.Created, row.Expires)
+	}
+	return err == nil, err
+}
+
+func (u *unit) rewriteSession(ctx context.Context, row *record.Kept, text string) error {
+	var calls, seen, height, decisions, last int64
+	err := u.read(ctx, readUse, func(rows *sql.Rows) error { return rows.Scan(&calls, &seen, &height) }, row.Key)
+	if err == nil {
+		err = u.read(ctx, countCalls, func(rows *sql.Rows) error { return rows.Scan(&decisions, &last) }, row.Key)
+	}
+	if err != nil {
+		return err
+	}
+	if seen == 0 { // it is missing
+		calls = decisions
+	}
+	_, err = u.change(ctx, rewriteSession, row.Key, row.Parent, row.Principal, text, calls, row.Created, max(seen, last, row.Created), height)
+	return err
+}
+
+// settleSessions corrects what follows from the sessions that there are.
+func (u *unit) settleSessions(ctx context.Context) error {
+	for range store.MaxDepth {
+		n, err := u.change(ctx, raiseHeights)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if err := u.read(ctx, countSessions, func(rows *sql.Rows) error { return rows.Scan(&u.sessions) }); err != nil {
+		return err
+	}
+	u.wrote = true
+	return u.saveState(ctx)
+}
+
+// saltedDigest returns the digest of what a person is asked, which nobody can guess at: the ID is a salt.
+func saltedDigest(id string, body []byte) string {
+	sum := sha256.Sum256(append([]byte(id+"\x00"), body...))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,147 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"modernc.org/sqlite"
+)
+
+// openSQLite opens a file, and makes it first where there is none. The files beside it get its mode.
+func openSQLite(ctx context.Context, d *DB, target string) error {
+	p, err := findPlace(target, !d.opts.Existing && !d.opts.ReadOnly)
+	if err != nil {
+		return err
+	}
+	d.place = p
+	if d.opts.ReadOnly {
+		return openReading(ctx, d)
+	}
+	if mode := p.held[0].info.Mode(); mode.Perm()&0o077 != 0 {
+		return fmt.Errorf("%w: the mode of %s is %v, not 0600", ErrExposed, p.path, mode)
+	}
+	synchronous := "synchronous(full)"
+	if d.opts.Unsynced {
+		synchronous = "synchronous(normal)" // syncs when the write-ahead log is taken over, not at each commit
+	}
+	return d.connectTo(p.path, url.Values{"mode": {"rw"}, "_pragma": {
+		"busy_timeout(" + strconv.FormatInt(d.opts.Timeout.Milliseconds()*4/5, 10) + ")", "journal_mode(wal)", synchronous,
+		"secure_delete(on)", "cache_size(-8192)",
+	}})
+}
+
+// connectTo makes the pool of connections to a file.
+func (d *DB) connectTo(path string, query url.Values) error {
+	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String())
+	if err != nil {
+		return err
+	}
+	d.pool = sql.OpenDB(placed{c, d.place})
+	return nil
+}
+
+// openReading opens a file that is only read, by whoever may: as it is, if the files beside it are there or can be made. Else there is
+// no lock to read it under: where nobody can write, it is read without one, and elsewhere a copy is read.
+func openReading(ctx context.Context, d *DB) error {
+	d.place.ro = true
+	query := url.Values{"mode": {"ro"}, "_pragma": {"query_only(on)", "busy_timeout(4000)", "cache_size(-8192)"}}
+	if err := d.connectTo(d.place.path, query); err != nil {
+		return err
+	}
+	direct := d.pool.PingContext(ctx)
+	if direct == nil {
+		_, direct = d.pool.ExecContext(ctx, "select count(*) from sqlite_master")
+	}
+	if direct == nil || !sqliteClosed(direct) {
+		return direct
+	}
+	if err := d.pool.Close(); err != nil {
+		return err
+	}
+	wal, err := os.Stat(d.place.path + "-wal")
+	if (errors.Is(err, os.ErrNotExist) || err == nil && wal.Size() == 0) && readOnlyMount(d.place.path) {
+		query.Set("immutable", "1")
+		return d.connectTo(d.place.path, query)
+	}
+	return d.openCopy(query)
+}
+
+// openCopy opens a copy of a file and of the log beside it, which goes when the database is closed.
+func (d *DB) openCopy(query url.Values) error {
+	dir, err := os.MkdirTemp("", "weir-read-")
+	if err != nil {
+		return err
+	}
+	d.dialect.copied = append(d.dialect.copied, dir)
+	path, from := filepath.Join(dir, "state.db"), d.place.path
+	const attempts = 10
+	for range attempts {
+		before := stamps(from)
+		err = errors.Join(copyTo(from, path), copyTo(from+"-wal", path+"-wal"))
+		if err == nil && before == stamps(from) {
+			d.place = &place{path: path, ro: true} // the copy is nobody else's
+			query.Set("mode", "rw")
+			return d.connectTo(path, query)
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%s is written to all the time, and cannot be read where it is", from)
+	}
+	return errors.Join(err, d.dialect.remove())
+}
+
+// stamps tells of each change of a file and of the log beside it.
+func stamps(path string) (s [2]string) {
+	for i, name := range [...]string{path, path + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			s[i] = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return s
+}
+
+// copyTo copies a file, if it is there.
+func copyTo(from, to string) error {
+	in, err := os.Open(from)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = os.Remove(to); errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+func sqliteConflict(err error) bool { return sqliteCode(err, 5, 6) } // busy, locked
+
+// sqliteClosed knows files that cannot be opened or written: read-only, cannot open.
+func sqliteClosed(err error) bool { return sqliteCode(err, 8, 14) }
+
+func sqliteCode(err error, codes ...int) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, code := range codes {
+		if e.Code()&0xff == code {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,46 @@
+package sqlstore
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/weir-mcp/weir/audit"
+)
+
+// Whoever waits for a writer that does not come back is told, and what it wanted does not happen later.
+func TestWriterDoesNotComeBack(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), &Options{Timeout: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	add := func() error {
+		_, err := db.Log().Append(t.Context(), []audit.Entry{{Time: time.Now(), Kind: "k"}})
+		return err
+	}
+	db.writer.turn <- struct{}{}
+	for range 3 {
+		if err := add(); !errors.Is(err, ErrStalled) {
+			t.Errorf("%v; want ErrStalled", err)
+		}
+	}
+	if h := db.Health(); h.State != Stalled {
+		t.Errorf("it is %v", h.State)
+	}
+	<-db.writer.turn
+	for deadline := time.Now().Add(time.Minute); add() != nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not go on")
+		}
+	}
+	if head, err := db.Log().Head(t.Context()); err != nil || head.Size != 1 {
+		t.Errorf("%d entries, %v; want 1", head.Size, err)
+	}
+	o := &op{}
+	o.abandon()
+	if err := o.perform(t.Context(), nil); !errors.Is(err, ErrStalled) {
+		t.Errorf("an op that was abandoned did something: %v", err)
+	}
+}
