@@ -151,7 +151,7 @@ func TestBuiltinPolicy(t *testing.T) {
 			path := filepath.Join(dir, "notes.txt")
 			r := drive(t, job{
 				SDK: p.sdk, Era: p.era, Capabilities: asking, Answers: []reply{{Action: "decline"}},
-				Transport: wrapped(t, reference("filesystem", dir)),
+				Transport: wrapped(t, reference("filesystem", dir), "--trust", "known"),
 				Steps: []step{
 					call("read_text_file", object{"path": path}),
 					call("list_directory", object{"path": dir}),
@@ -230,7 +230,7 @@ func TestAnswersOfHosts(t *testing.T) {
 			t.Run(p.name+"/"+action, func(t *testing.T) {
 				t.Parallel()
 				r := drive(t, job{
-					SDK: p.sdk, Era: p.era, Transport: wrapped(t, reference("everything"), "--name", "all"),
+					SDK: p.sdk, Era: p.era, Transport: wrapped(t, reference("everything"), "--name", "all", "--trust", "known"),
 					Capabilities: object{"elicitation": object{}, "sampling": object{}, "roots": object{}},
 					Answers:      []reply{{Action: "accept", Fill: true}, {Action: "accept"}, {Action: action}},
 					Steps:        []step{form, sample},
@@ -239,7 +239,7 @@ func TestAnswersOfHosts(t *testing.T) {
 					t.Errorf("the form: %v", m)
 				}
 				if m := r.answer(t, 1); strings.Contains(m.text(), "sampled") != sampled || m.refused() == sampled {
-					t.Errorf("the model's answer: %v", m)
+					t.Errorf("the model's answer: %v\n%s", m, r.stderr)
 				}
 				if len(r.Asked) != 3 {
 					t.Fatalf("asked %d times: %v\n%s", len(r.Asked), r.Asked, r.stderr)

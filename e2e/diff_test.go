@@ -93,7 +93,12 @@ type licence struct {
 var contractMembers = []string{
 	"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint",
 	"maliciousActivityHint", "attribution", "inputMetadata", "returnMetadata",
+	"trustedHint", "secretHint", "unsafeOutputHint", "sensitiveDataHint", "reversibleHint",
+	"aiProcessingHint", "slowExecutionHint", "resourceIntensiveHint", "privilegedAccessHint",
 }
+
+// labelMembers are the members of a result's _meta that Weir writes.
+var labelMembers = []string{"annotations", "io.modelcontextprotocol/trust-annotations", "dev.weir/label"}
 
 // labelled are the methods whose results carry a label.
 var labelled = []string{"tools/call", "resources/read", "prompts/get", "completion/complete"}
@@ -101,11 +106,14 @@ var labelled = []string{"tools/call", "resources/read", "prompts/get", "completi
 // allows tells whether a change to the answer of method is one that Weir may make.
 func (l licence) allows(method string, c change) bool {
 	p := c.path
-	if len(p) >= 2 && p[0] == "_meta" && p[1] == "annotations" {
+	if len(p) >= 2 && p[0] == "_meta" && slices.Contains(labelMembers, p[1]) {
 		return slices.Contains(labelled, method) && c.kind != "removed"
 	}
 	if method == "tools/list" && len(p) >= 4 && p[0] == "tools" && p[2] == "annotations" {
 		return slices.Contains(contractMembers, p[3]) && (c.kind == "added" || l.untrusted && c.kind == "changed")
+	}
+	if method == "tools/list" && len(p) >= 4 && p[0] == "tools" && p[2] == "_meta" && p[3] == "dev.weir/contract" {
+		return c.kind == "added"
 	}
 	if !l.crossing {
 		return false

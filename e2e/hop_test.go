@@ -232,6 +232,7 @@ func TestServerAsks(t *testing.T) {
 					t.Fatalf("asked %d times directly, %d times through Weir", len(direct.Asked), len(through.Asked))
 				}
 				for i := range direct.Asked {
+					unattributed(t, direct.Asked[i], through.Asked[i])
 					for _, c := range diff(nil, direct.Asked[i], through.Asked[i]) {
 						t.Errorf("question %d: %v", i, c)
 					}
@@ -239,4 +240,19 @@ func TestServerAsks(t *testing.T) {
 			})
 		}
 	}
+}
+
+// unattributed takes the name of the server, which Weir puts first, out of an elicitation that came through Weir.
+func unattributed(t *testing.T, direct, through object) {
+	t.Helper()
+	asked, ok := direct["message"].(string)
+	if !ok {
+		return
+	}
+	shown, _ := through["message"].(string)
+	first, quoted, _ := strings.Cut(shown, "\n")
+	if !strings.HasPrefix(first, "Server ") || !strings.HasSuffix(first, "not Weir. Your answer goes to that server.") || strings.ReplaceAll("\n"+quoted, "\n> ", "\n") != "\n"+asked {
+		t.Errorf("%q is shown as %q", asked, shown)
+	}
+	through["message"] = asked
 }
