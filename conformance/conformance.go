@@ -19,7 +19,7 @@ import (
 	"io/fs"
 )
 
-//go:embed vectors/*.json schema/*.json digests.json
+//go:embed vectors/*.json schema/*.json digests.json messages.json
 var data embed.FS
 
 // A File is the vectors of one dialect.
@@ -121,6 +121,27 @@ func Digests() ([]Digest, error) {
 	var all []Digest
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("reading digests: %w", err)
+	}
+	return all, nil
+}
+
+// A Message is a message of JSON-RPC, and whether two parties that decode it may read the same of it: one that is not valid has
+// names that a decoder which ignores case takes for each other, or for names of MCP, or is a request without an id.
+type Message struct {
+	Name    string `json:"name"`
+	Valid   bool   `json:"valid"`
+	Message string `json:"message"` // JSON text
+}
+
+// Messages returns the vectors of messages.
+func Messages() ([]Message, error) {
+	text, err := data.ReadFile("messages.json")
+	if err != nil {
+		return nil, fmt.Errorf("reading messages: %w", err)
+	}
+	var all []Message
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("reading messages: %w", err)
 	}
 	return all, nil
 }
