@@ -68,7 +68,11 @@ func (d *DB) migrateOnce(ctx context.Context, todo []string) error {
 	case d.opts.ReadOnly:
 		return fmt.Errorf("%w: it is at version %d, and this program reads version %d: open it to write first", ErrSchema, len(done), len(todo))
 	}
-	return d.inTransaction(ctx, func(c *sql.Conn) error { return d.dialect.bring(ctx, c, todo) })
+	err = denied(d.inTransaction(ctx, func(c *sql.Conn) error { return d.dialect.bring(ctx, c, todo) }))
+	if errors.Is(err, ErrDenied) {
+		err = fmt.Errorf("%w: it is at version %d, and this program needs version %d: %w", ErrSchema, len(done), len(todo), err)
+	}
+	return err
 }
 
 // bring does the steps that the database has not seen.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // longRead is how long one query may take that reads a part of the log: as a rule a page of it.
@@ -20,9 +22,10 @@ func (d *DB) bounded(ctx context.Context, limit time.Duration) (context.Context,
 	return context.WithTimeout(ctx, limit)
 }
 
-// stalled returns the error of an operation that took longer than it may, if it is that and not its caller who gave up.
+// stalled returns the error of an operation that took longer than it may, if it is that and not its caller who gave up. Connecting has a
+// limit of its own, which may end first.
 func stalled(caller, bound context.Context, err error) error {
-	if err == nil || caller.Err() != nil || !errors.Is(bound.Err(), context.DeadlineExceeded) {
+	if err == nil || caller.Err() != nil || !errors.Is(bound.Err(), context.DeadlineExceeded) && !pgconn.Timeout(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrStalled, err)
