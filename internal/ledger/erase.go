@@ -167,10 +167,16 @@ const maxRanges = 40_000
 
 // Erase erases what was chosen, with contentOnly nothing but what was captured beside events. The event that tells of it, whose
 // message gets the figures and which names the entries, is on disk first: a crash leaves some of what it tells of, and the same
-// selection finds that again. Of very many entries, several events tell.
+// selection finds that again. Of very many entries, several events tell. If the role of the database may not erase events, the error is
+// [sqlstore.ErrDenied] and nothing is changed.
 func (l *Ledger) Erase(ctx context.Context, c *Chosen, contentOnly bool, e *record.Event) error {
 	if c.Empty() {
 		return nil
+	}
+	if !contentOnly && (c.whole || len(c.Events) > 0) {
+		if err := l.opts.DB.MayErase(ctx); err != nil {
+			return err
+		}
 	}
 	figures := c.Figures(contentOnly)
 	if !contentOnly && c.whole {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
+	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 // A Retention says how long things are kept. Zero is forever.
@@ -28,6 +30,7 @@ type Overdue struct {
 	Events   *Chosen // events, whole
 	Content  *Chosen // what was captured with others
 	seen     time.Time
+	kept     error // why events stay that are overdue; nil: none do
 }
 
 // Overdue returns what is kept longer than the retention says, at a time. Events and content are kept up to a day longer, so
@@ -57,7 +60,7 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 		}
 	}
 	if !until.IsZero() {
-		if o.Events, err = l.Select(ctx, Selection{Until: until}); err != nil {
+		if err := l.overdueEvents(ctx, &o, until); err != nil {
 			return o, err
 		}
 	}
@@ -73,6 +76,26 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 		}
 	}
 	return o, nil
+}
+
+// overdueEvents finds the events of before a time. They stay where the role of the database may not erase them, and what is captured with
+// them goes by itself then.
+func (l *Ledger) overdueEvents(ctx context.Context, o *Overdue, until time.Time) (err error) {
+	denied := l.opts.DB.MayErase(ctx)
+	if denied == nil {
+		o.Events, err = l.Select(ctx, Selection{Until: until})
+		return err
+	}
+	if !errors.Is(denied, sqlstore.ErrDenied) {
+		return denied
+	}
+	for _, err := range l.opts.DB.Log().Rows(ctx, audit.Query{Before: until, Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		o.kept = denied
+	}
+	return nil
 }
 
 // beyond returns the time before which events are too many for a file of that size; zero if none are. It takes all entries for equally
@@ -141,7 +164,8 @@ func (l *Ledger) overdueSessions(ctx context.Context, since time.Time) (int, err
 }
 
 // Prune removes what the retention keeps no longer, and what has expired by itself: questions, and labels of resources. The log
-// tells of the events and the content that it erases.
+// tells of the events and the content that it erases. If the role of the database may not erase events, all else is removed, and the error is
+// [sqlstore.ErrDenied].
 func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue, store.Expired, error) {
 	believed, err := l.opts.DB.Believed(ctx, now)
 	if err != nil {
@@ -159,6 +183,9 @@ func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue
 		return o, gone, fmt.Errorf("removing old sessions: %w", err)
 	}
 	o.Sessions = int(gone.Sessions)
+	if o.kept != nil {
+		return o, gone, fmt.Errorf("erasing events that are kept too long: %w", o.kept)
+	}
 	return o, gone, nil
 }
 
