@@ -104,7 +104,7 @@ func (e *Env) erase(ctx context.Context, l *ledger.Ledger, s ledger.Selection, f
 		ev := record.New(record.Erase, time.Now())
 		ev.Rule, ev.Message, ev.Where = f.by(), f.why, e.person()
 		if err := l.Erase(ctx, c, f.content, ev); err != nil {
-			return err
+			return deniedHint(err)
 		}
 		verb = "erased"
 	}

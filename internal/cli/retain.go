@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,6 +18,17 @@ import (
 
 // pruneEvery is how often what is kept too long is looked for.
 const pruneEvery = time.Hour
+
+// ownerErases says who erases entries that Weir's own role in a database may not.
+const ownerErases = "the owner of the tables erases entries: weir state prune --events DAYS or weir audit erase, with --store postgres://OWNER@HOST/DATABASE"
+
+// deniedHint gives an error of erasing a remedy if the role of the database may not.
+func deniedHint(err error) error {
+	if errors.Is(err, sqlstore.ErrDenied) {
+		return &failure{exitFailure, err, ownerErases}
+	}
+	return err
+}
 
 // retentionOf returns how long things are kept, as a ledger takes it.
 func retentionOf(r config.Retention) ledger.Retention {
@@ -59,8 +71,15 @@ func keepPruned(ctx context.Context, prune func(context.Context, time.Time) erro
 		defer close(done)
 		ticks := time.NewTicker(pruneEvery)
 		defer ticks.Stop()
-		for {
-			if err := prune(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		for told := false; ; {
+			switch err := prune(ctx, time.Now()); {
+			case err == nil || ctx.Err() != nil:
+			case errors.Is(err, sqlstore.ErrDenied):
+				if !told {
+					log.Warn("events are kept longer than retention says", "error", err, "hint", ownerErases)
+				}
+				told = true
+			default:
 				log.Error("what is kept too long was not removed", "error", err)
 			}
 			select {
@@ -129,7 +148,7 @@ func (e *Env) prune(ctx context.Context, l *ledger.Ledger, r config.Retention, d
 		o, _, err = l.Prune(ctx, retentionOf(r), time.Now())
 	}
 	if err != nil {
-		return err
+		return deniedHint(err)
 	}
 	_, err = fmt.Fprintf(e.Stdout, "%s %d sessions, %d events and the content of %d\n", verb, o.Sessions, len(o.Events.Events),
 		len(o.Events.Contents)+len(o.Content.Contents))

@@ -85,6 +85,7 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 		return kept, err
 	}
 	kept.closers = append(kept.closers, db)
+	warnOfRole(ctx, db, log)
 	kept.backend, kept.health = db, db.Health
 	kept.sessions = session.New(session.Options{Store: db})
 	if c.Record != "" {
@@ -200,6 +201,8 @@ func openStore(ctx context.Context, target string, opts *sqlstore.Options) (*sql
 func storeHint(err error, target string) string {
 	server := strings.Contains(target, "://")
 	switch {
+	case errors.Is(err, sqlstore.ErrDenied):
+		return "have the owner of the tables run weir state init --store postgres://OWNER@HOST/DATABASE"
 	case errors.Is(err, sqlstore.ErrSchema):
 		return ""
 	case errors.Is(err, audit.ErrDamaged):

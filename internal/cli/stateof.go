@@ -45,7 +45,8 @@ func newState(env *Env) *cobra.Command {
 	}
 	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE`: a file or postgres://… (default state.db in weir's state\ndirectory)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
-	cmd.AddCommand(newStateBackup(env, &place), newStateRestore(env, &place), newStatePrune(env, &place), newStateRebuild(env, &place))
+	cmd.AddCommand(newStateBackup(env, &place), newStateRestore(env, &place), newStatePrune(env, &place), newStateRebuild(env, &place),
+		newStateInit(env, &place))
 	return cmd
 }
 

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// initFlags are the flags of weir state init.
+type initFlags struct {
+	role                 string
+	check, print, asJSON bool
+}
+
+func newStateInit(env *Env, place *string) *cobra.Command {
+	f := &initFlags{}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Set up a PostgreSQL store whose log Weir's role cannot change",
+		Long: `Set up a PostgreSQL database, by the connection of its owner or of a superuser: make the role of
+Weir, the schema and the tables where they are missing, bring them up to date, and grant the role what it
+needs and no more. It can then append entries to the log, but not update, delete or truncate them, nor
+alter the tables. The role that runs this becomes the owner of the tables, and is the one that erases
+entries (weir audit erase, weir state prune --events). Run it again after an update of Weir that changes
+the schema. It sets no password: see the output.
+
+With --check nothing is changed: it says which privileges of the role are too wide or missing, and the
+exit status is 1 if any are. With --print it prints the SQL, for an administrator to run with psql.`,
+		Example: `  weir state init --store 'postgres://dba@db.example.com/weir' --role weir
+  weir state init --check --store 'postgres://weir@db.example.com/weir'
+  weir state init --print --store 'postgres://dba@db.example.com/weir' | psql -v ON_ERROR_STOP=1 weir`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !strings.Contains(*place, "://") {
+				return &failure{exitUsage, errors.New("weir state init is for PostgreSQL: a file is its owner's alone anyway"), "give --store postgres://OWNER@HOST/DATABASE"}
+			}
+			role := f.role
+			if !f.check {
+				role = cmp.Or(role, "weir")
+			}
+			s, err := databaseSetup(*place, role)
+			switch {
+			case err != nil:
+				return err
+			case f.print && (f.check || f.asJSON):
+				return usage(cmd, errors.New("--print goes with neither --check nor --json"))
+			case f.print:
+				return env.printSetup(s)
+			case f.check:
+				return env.checkRole(cmd.Context(), s, *place, f.asJSON)
+			}
+			return env.initStore(cmd.Context(), s, *place, f.asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&f.role, "role", "", "the `ROLE` of Weir (default weir; with --check, the one that connects)")
+	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing, and say what the role may do too much or too little")
+	cmd.Flags().BoolVar(&f.print, "print", false, "print the SQL, and connect to nothing")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as JSON")
+	return cmd
+}
+
+// databaseSetup returns the setup for a role.
+func databaseSetup(target, role string) (sqlstore.Setup, error) {
+	s, err := sqlstore.SetupOf(target, role)
+	if err != nil {
+		err = &failure{exitUsage, fmt.Errorf("reading how to set up the store: %w", err), "give --store postgres://OWNER@HOST/DATABASE, and --role"}
+	}
+	return s, err
+}
+
+// printSetup prints the SQL.
+func (e *Env) printSetup(s sqlstore.Setup) error {
+	script, err := s.Script()
+	if err != nil {
+		return &failure{exitUsage, err, setupHint(err)}
+	}
+	_, err = fmt.Fprintf(e.Stdout, "begin;\n%s;\ncommit;\n", strings.Join(script, ";\n"))
+	return err
+}
+
+// initStore sets the store up, and checks it.
+func (e *Env) initStore(ctx context.Context, s sqlstore.Setup, target string, asJSON bool) error {
+	if err := s.Run(ctx, target); err != nil {
+		return &failure{exitFailure, fmt.Errorf("setting up the store, of which nothing was changed: %w", err), setupHint(err)}
+	}
+	if !asJSON {
+		if _, err := fmt.Fprintf(e.Stdout, "set up for %s; if it has no way in yet, give it a password (\\password in psql) or a line in pg_hba.conf\nstore: %s\n",
+			plain.Text(s.Role, 0), plain.Text(storeFor(target, s.Role), 0)); err != nil {
+			return err
+		}
+	}
+	return e.checkRole(ctx, s, target, asJSON)
+}
+
+func setupHint(err error) string {
+	switch {
+	case errors.Is(err, sqlstore.ErrSameRole):
+		return "name the owner of the tables in --store, and the role of Weir with --role"
+	case errors.Is(err, sqlstore.ErrDenied):
+		return "connect as a superuser or the owner of the database and its tables, or have an administrator run the SQL that --print prints"
+	}
+	return "see whether the database server runs and lets this user in, and end every weir that uses the store"
+}
+
+// A roleReport is what a role of the database may do too much or too little.
+type roleReport struct {
+	sqlstore.Privileges
+	OK bool `json:"ok"`
+}
+
+// checkRole says what a role may do too much or too little. The exit status is 1 if there is anything.
+func (e *Env) checkRole(ctx context.Context, s sqlstore.Setup, target string, asJSON bool) error {
+	p, err := s.Inspect(ctx, target)
+	if err != nil {
+		return &failure{exitFailure, fmt.Errorf("checking the role %s: %w", s.Role, err), "see whether the database server runs and lets this user in, and whether there is such a role"}
+	}
+	if asJSON {
+		err = writeJSON(e.Stdout, roleReport{p, p.OK()})
+	} else {
+		err = e.printRole(p)
+	}
+	if err == nil && !p.OK() {
+		err = &failure{status: exitFailure}
+	}
+	return err
+}
+
+func (e *Env) printRole(p sqlstore.Privileges) error {
+	var b strings.Builder
+	name := plain.Text(p.Role, 0)
+	for _, w := range p.TooWide {
+		fmt.Fprintf(&b, "too wide: %s: %s\n", name, plain.Text(w, maxTold))
+	}
+	for _, m := range p.Missing {
+		fmt.Fprintf(&b, "missing: %s: %s\n", name, plain.Text(m, maxTold))
+	}
+	if p.OK() {
+		fmt.Fprintf(&b, "%s can append to the log in the schema %s, and neither change nor remove what is in it\n", name, plain.Text(p.Schema, 0))
+	} else if len(p.Missing) > 0 {
+		b.WriteString("weir state init by the owner grants what is missing\n")
+	}
+	_, err := io.WriteString(e.Stdout, b.String())
+	return err
+}
+
+// storeFor returns the URL of the store for another role, without a password.
+func storeFor(target, role string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return ""
+	}
+	u.User = url.User(role)
+	q := u.Query()
+	q.Del("user")
+	q.Del("password")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// warnOfRole tells if the role of the database can change or remove what is in the log.
+func warnOfRole(ctx context.Context, db *sqlstore.DB, log *slog.Logger) {
+	p, err := db.Privileges(ctx)
+	if err != nil {
+		log.Warn("whether the role of the database can change the log could not be checked", "error", err)
+		return
+	}
+	if len(p.TooWide) > 0 {
+		log.Warn("the role of the database can change or remove entries of the log", "role", p.Role, "why", plain.Text(strings.Join(p.TooWide, "; "), maxTold),
+			"hint", "set the store up with weir state init")
+	}
+}
