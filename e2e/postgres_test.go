@@ -22,7 +22,7 @@ type postgres struct {
 	server *exec.Cmd
 }
 
-// startPostgres starts one. It does not run as root: then the user postgres runs it.
+// startPostgres starts one, and sets it up for a role of Weir that cannot change the log. It does not run as root: then the user postgres runs it.
 func startPostgres(t *testing.T) *postgres {
 	t.Helper()
 	if *postgresBin == "" {
@@ -40,18 +40,24 @@ func startPostgres(t *testing.T) *postgres {
 			t.Fatal(err)
 		}
 	}
-	out, err := p.command("initdb", "-D", p.data(), "-U", "weir", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
+	out, err := p.command("initdb", "-D", p.data(), "-U", "dba", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
 	if err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
 	p.start(t)
 	t.Cleanup(func() { p.stop(syscall.SIGQUIT) })
+	if out, err := exec.Command(world.weir, "state", "init", "--store", p.placeOf("dba")).CombinedOutput(); err != nil {
+		t.Fatalf("weir state init: %v\n%s", err, out)
+	}
 	return p
 }
 
 // place names a database on it, for --store.
-func (p *postgres) place() string {
-	return "postgres://weir@/postgres?" + url.Values{"host": {p.dir}, "sslmode": {"disable"}}.Encode()
+func (p *postgres) place() string { return p.placeOf("weir") }
+
+// placeOf names the database for a role.
+func (p *postgres) placeOf(role string) string {
+	return "postgres://" + role + "@/postgres?" + url.Values{"host": {p.dir}, "sslmode": {"disable"}}.Encode()
 }
 
 func (p *postgres) data() string { return filepath.Join(p.dir, "data") }
@@ -69,7 +75,7 @@ func (p *postgres) start(t *testing.T) {
 		t.Errorf("starting PostgreSQL: %v", err)
 		return
 	}
-	for deadline := time.Now().Add(time.Minute); p.command("pg_isready", "-q", "-h", p.dir, "-U", "weir").Run() != nil; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); p.command("pg_isready", "-q", "-h", p.dir, "-U", "dba").Run() != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Error("PostgreSQL does not start")
 			return
@@ -86,7 +92,7 @@ func (p *postgres) stop(how os.Signal) {
 // cut ends all connections of weir.
 func (p *postgres) cut() {
 	const cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'weir'"
-	_ = p.command("psql", "-q", "-h", p.dir, "-U", "weir", "-d", "postgres", "-c", cut).Run() // none, if the server is down
+	_ = p.command("psql", "-q", "-h", p.dir, "-U", "dba", "-d", "postgres", "-c", cut).Run() // none, if the server is down
 }
 
 func postgresUser(t *testing.T) *syscall.Credential {
