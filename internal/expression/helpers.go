@@ -38,6 +38,8 @@ func truthOfTwo(f func(string, string) bool) func(string, string) ref.Val {
 
 // helpers are all helper functions, by name.
 var helpers = []helper{
+	{name: "aws.noSecrets", one: truth(cmdline.AWSNoSecrets), typ: cel.BoolType},
+	{name: "aws.readOnly", one: truth(cmdline.AWSReadOnly), typ: cel.BoolType},
 	{name: "email.domain", one: answer(EmailDomain), typ: cel.StringType},
 	{name: "host.internal", one: truth(HostInternal), typ: cel.BoolType},
 	{name: "host.within", two: truthOfTwo(HostWithin), typ: cel.BoolType},
