@@ -120,6 +120,7 @@ var table = []row{
 		"replays recorded attacks against a whole gateway"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},
+	{"internal/manual", "", "", "net/http", "runs the examples of pages in a shell, for tests"},
 	{"internal/bench", "internal/cli internal/rawjson internal/rpc", "", "",
 		"a program that measures: it plays client, relay and server, and runs the product whole"},
 
@@ -137,7 +138,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
 	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/cli internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
-	"os/exec":       {"internal/upstream internal/notify internal/cli internal/demo internal/demo/agent internal/bench", "processes have one owner"},
+	"os/exec":       {"internal/upstream internal/notify internal/cli internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
 	"os/signal":     {"internal/cli cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }
