@@ -20,6 +20,9 @@ const (
 	MaxQuestionBody = 1 << 20 // bytes
 )
 
+// EndPrefix begins the bindings of accepted questions by which a person has ended an agent session. Such a row only ever denies.
+const EndPrefix = "end:"
+
 // A Question is something that a person is asked, until it expires.
 type Question struct {
 	ID        string // unguessable, chosen by who asks

@@ -29,13 +29,15 @@ where kind <> 'decision' and kind in ('label', 'taint', 'declassify', 'forget') 
 	readAllSessions  = `select ` + sessionColumns + ` from session s order by s.key`
 	readAllTaints    = `select ` + taintColumns + ` from taint order by resource`
 	readAllQuestions = `select ` + questionColumns + ` from question order by id`
+	dropQuestions    = `delete from question where not (answer = 'accepted' and substr(binding, 1, 4) = '` + store.EndPrefix + `')`
 	readAllRows      = `select ` + rowColumns + ` from entry order by seq`
 	readErased       = `select seq from entry where length(salt) = 0 order by seq`
 )
 
 // Adopt has the log tell of state that an older version wrote, in one transaction, if it tells of none. What is kept of a session or a
-// resource is at least what the events of its label say: a row that was lowered before is not taken over so. A log with
-// changed entries is [audit.ErrDamaged].
+// resource is at least what the events of its label say: a row that was lowered before is not taken over so. Of approval requests only the
+// ends of sessions are taken over: nothing proves that a person has accepted, so each call is asked about again. A log with changed
+// entries is [audit.ErrDamaged].
 func (d *DB) Adopt(ctx context.Context) error {
 	if err := d.adopt(ctx); err != nil {
 		return fmt.Errorf("taking over what an older version wrote: %w", err)
@@ -65,10 +67,14 @@ func (d *DB) adopt(ctx context.Context) error {
 		if err := u.adoptSessions(ctx, told); err != nil {
 			return err
 		}
-		if err := u.adoptOthers(ctx, told); err != nil {
+		if err := u.adoptTaints(ctx, told); err != nil {
 			return err
 		}
-		marker, err := u.marker(ctx)
+		dropped, err := u.adoptEnds(ctx)
+		if err != nil {
+			return err
+		}
+		marker, err := u.marker(ctx, dropped)
 		o.entries = []audit.Entry{marker}
 		return err
 	}
@@ -99,9 +105,9 @@ func (u *unit) genuine(ctx context.Context) error {
 	return err
 }
 
-// marker returns the entry that tells of the adoption, and names the entries that were erased before the log grew under an anchor. Since
-// then each erasure has an event of its own.
-func (u *unit) marker(ctx context.Context) (audit.Entry, error) {
+// marker returns the entry that tells of the adoption, with how many approval requests were dropped, and names the entries that were erased
+// before the log grew under an anchor. Since then each erasure has an event of its own.
+func (u *unit) marker(ctx context.Context, dropped int64) (audit.Entry, error) {
 	var erased []int64
 	var err error
 	if a := u.db.opts.Anchor; a == nil || !a.Used() {
@@ -114,7 +120,8 @@ func (u *unit) marker(ctx context.Context) (audit.Entry, error) {
 	}
 	e := record.New(record.Erase, u.now())
 	e.Effect, e.Rule, e.Binding = adopted, "upgrade", record.RangesOf(erased).String()
-	e.Message = "the log proves the state from here on; what was erased before is named here, and by no event of its own"
+	e.Message = fmt.Sprintf("the log proves the state from here on; what was erased before is named here, and by no event of its own; "+
+		"%d approval requests were not taken over", dropped)
 	body, encoding := u.db.encoder.Encode(e)
 	if err == nil {
 		err = encoding
@@ -145,7 +152,7 @@ func (u *unit) adoptSessions(ctx context.Context, told *told) error {
 	return u.failed
 }
 
-func (u *unit) adoptOthers(ctx context.Context, told *told) error {
+func (u *unit) adoptTaints(ctx context.Context, told *told) error {
 	var taints []store.Taint
 	err := u.read(ctx, readAllTaints, func(rows *sql.Rows) error {
 		t, err := scanTaint(rows)
@@ -161,10 +168,15 @@ func (u *unit) adoptOthers(ctx context.Context, told *told) error {
 		}
 		u.keep(keptTaint(t))
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// adoptEnds takes over that sessions have ended, and removes all other approval requests, which it counts.
+func (u *unit) adoptEnds(ctx context.Context) (dropped int64, err error) {
+	if dropped, err = u.change(ctx, dropQuestions); err != nil {
+		return 0, err
 	}
-	return u.read(ctx, readAllQuestions, func(rows *sql.Rows) error {
+	return dropped, u.read(ctx, readAllQuestions, func(rows *sql.Rows) error {
 		q, err := scanQuestion(rows)
 		u.keep(keptQuestion(&q))
 		return err

@@ -51,8 +51,12 @@ func testAdopted(t *testing.T, target string) {
 		w.exec(`insert into session (key, parent, principal, label, calls, created, seen, height) values ($1, $2, 'alice', '{}', 0, $3, $3, 0)`, key, parent, now)
 	}
 	w.exec(`insert into taint (resource, label, written, expires) values ('file:///a', '{}', $1, 0)`, now)
-	w.exec(`insert into question (id, principal, session, binding, body, answer, asked, expires) values ('q', 'alice', 's', 'b', '', 'accepted', $1, $2)`,
-		now, now+3_600_000_000)
+	for id, row := range map[string][2]string{
+		"q": {"b", "accepted"}, "open": {"b", ""}, "no": {"c", "declined"}, "grant": {"grant:b", "accepted"}, "end": {"end:b", "accepted"}, "unended": {"end:c", ""},
+	} {
+		w.exec(`insert into question (id, principal, session, binding, body, answer, asked, expires) values ($1, 'alice', 's', $2, '', $3, $4, $5)`,
+			id, row[0], row[1], now, now+3_600_000_000)
+	}
 	if report := w.report(); report.Proved {
 		t.Errorf("before it was taken over: %+v", report)
 	}
@@ -68,8 +72,20 @@ func testAdopted(t *testing.T, target string) {
 			t.Errorf("%+v, %v", l, err)
 		}
 	}
-	if ok, err := w.db.Redeem(t.Context(), "b"); err != nil || !ok {
-		t.Errorf("redeemed: %v, %v", ok, err)
+	for _, binding := range []string{"b", "grant:b"} {
+		if ok, err := w.db.Redeem(t.Context(), binding); err != nil || ok {
+			t.Errorf("%s, which nothing proves, is redeemed: %v, %v", binding, ok, err)
+		}
+	}
+	var ids []string
+	for q, err := range w.db.Questions(t.Context(), store.QuestionQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, q.ID)
+	}
+	if len(ids) != 1 || ids[0] != "end" {
+		t.Errorf("taken over: %v", ids)
 	}
 	if report := w.report(); !report.OK() || !report.Proved {
 		t.Errorf("afterwards: %+v", report)

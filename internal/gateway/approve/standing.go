@@ -19,7 +19,7 @@ import (
 // What a person said that stands for longer than one call is kept beside the questions, under bindings of its own.
 const (
 	grantPrefix = "grant:"
-	endPrefix   = "end:"
+	endPrefix   = store.EndPrefix
 
 	grantLife = 12 * time.Hour
 	endLife   = 30 * 24 * time.Hour
