@@ -15,7 +15,7 @@ type Log struct {
 
 // Open returns the log in the store, which has to extend the anchor: if it does not, the error is [ErrDamaged], or [ErrKey] if it is
 // signed with another key. An anchor without a checkpoint is new: it takes over a log whose last checkpoint its key has signed, with what
-// follows there, and signs it. A log with entries is not taken over that has neither a checkpoint nor the seal of the anchor.
+// follows there, and signs it. A log with entries is not taken over that has neither a checkpoint nor the seal of the anchor: see [Adopt].
 func Open(ctx context.Context, store Store, anchor *Anchor) (*Log, error) {
 	l := &Log{store: store, anchor: anchor}
 	unlock, err := anchor.lock()
@@ -41,6 +41,29 @@ func Open(ctx context.Context, store Store, anchor *Anchor) (*Log, error) {
 	}
 	store.SealWith(anchor)
 	return l, nil
+}
+
+// Adopt has an anchor in memory sign a log that has entries and neither a checkpoint nor a seal, as one that nobody had signed yet when its
+// process was killed, so that [Open] takes it over. It does nothing to any other log. Nothing shows whether the entries are those that were
+// written: it is for a person to say so.
+func Adopt(ctx context.Context, store Store, anchor *Anchor) error {
+	l := &Log{store: store, anchor: anchor}
+	unlock, err := anchor.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	head, err := store.Head(ctx)
+	if err != nil || head.Size == 0 || len(head.Seal) > 0 {
+		return err
+	}
+	for _, err := range store.Checkpoints(ctx, 0) {
+		return err
+	}
+	if err := l.adoptTail(ctx, Checkpoint{}, Head{}, head); err != nil {
+		return fmt.Errorf("taking over a log without a checkpoint: %w", err)
+	}
+	return nil
 }
 
 // Storage returns what keeps the log.
