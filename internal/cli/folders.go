@@ -108,41 +108,52 @@ folder, with what it is a clone of, and asked; elsewhere it needs --yes.`,
 		Example: "  weir folders confirm .\n  weir folders confirm --yes ~/code/site ~/notes",
 		Args:    needsArg("a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			kept := env.confirmed()
-			if kept == nil {
-				_, err := env.stateDir()
-				return err
-			}
-			for _, a := range args {
-				path, err := filepath.Abs(a)
-				if err != nil {
-					return err
-				}
-				f, err := files.Look(path, time.Now())
-				if err != nil {
-					return &failure{exitUsage, fmt.Errorf("confirming a folder: %w", err), ""}
-				}
-				shown := plain.Text(f.Path, maxError) + ofRemotes(f.Remotes)
-				in, isFile := env.Stdin.(*os.File)
-				switch asks := isFile && isTerminal(in) && isTerminal(env.Stderr); {
-				case yes:
-				case !asks:
-					return &failure{exitFailure, errors.New("nobody is at a terminal to confirm " + shown), "confirm it with --yes"}
-				case !env.confirm("Count " + shown + " as your own work?"):
-					return &failure{status: exitFailure} // said above
-				}
-				if err := kept.Add(f); err != nil {
-					return fmt.Errorf("confirming a folder: %w", err)
-				}
-				if _, err := fmt.Fprintf(env.Stdout, "your own work: %s\n", shown); err != nil {
-					return err
-				}
-			}
-			return nil
+			return env.eachFolder(args, func(kept *files.Confirmed, path string) error { return env.confirmFolder(kept, path, yes) })
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm without asking")
 	return cmd
+}
+
+// eachFolder calls do with each folder that is named, until an error.
+func (e *Env) eachFolder(names []string, do func(kept *files.Confirmed, path string) error) error {
+	kept := e.confirmed()
+	if kept == nil {
+		_, err := e.stateDir()
+		return err
+	}
+	for _, name := range names {
+		path, err := filepath.Abs(name)
+		if err == nil {
+			err = do(kept, path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirmFolder counts a folder as the user's own work, which has to say so on a terminal or with yes.
+func (e *Env) confirmFolder(kept *files.Confirmed, path string, yes bool) error {
+	f, err := files.Look(path, time.Now())
+	if err != nil {
+		return &failure{exitUsage, fmt.Errorf("confirming a folder: %w", err), ""}
+	}
+	shown := plain.Text(f.Path, maxError) + ofRemotes(f.Remotes)
+	in, isFile := e.Stdin.(*os.File)
+	switch asks := isFile && isTerminal(in) && isTerminal(e.Stderr); {
+	case yes:
+	case !asks:
+		return &failure{exitFailure, errors.New("nobody is at a terminal to confirm " + shown), "confirm it with --yes"}
+	case !e.confirm("Count " + shown + " as your own work?"):
+		return &failure{status: exitFailure} // said above
+	}
+	if err := kept.Add(f); err != nil {
+		return fmt.Errorf("confirming a folder: %w", err)
+	}
+	_, err = fmt.Fprintf(e.Stdout, "your own work: %s\n", shown)
+	return err
 }
 
 func newFoldersRemove(env *Env) *cobra.Command {
@@ -153,24 +164,16 @@ func newFoldersRemove(env *Env) *cobra.Command {
 		Example: "  weir folders remove ~/code/site",
 		Args:    needsArg("a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			kept := env.confirmed()
-			if kept == nil {
-				_, err := env.stateDir()
-				return err
-			}
-			for _, a := range args {
-				path, err := filepath.Abs(a)
-				if err != nil {
-					return err
-				}
-				switch removed, err := kept.Remove(path); {
+			return env.eachFolder(args, func(kept *files.Confirmed, path string) error {
+				removed, err := kept.Remove(path)
+				switch {
 				case err != nil:
 					return fmt.Errorf("removing a folder: %w", err)
 				case !removed:
 					return &failure{exitUsage, errors.New("it is not among the confirmed folders: " + path), "weir folders lists them"}
 				}
-			}
-			return nil
+				return nil
+			})
 		},
 	}
 }
