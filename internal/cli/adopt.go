@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,15 +12,14 @@ import (
 )
 
 func newAuditAdopt(env *Env, place *string) *cobra.Command {
-	var yes bool
-	var why string
+	var d deed
 	cmd := &cobra.Command{
 		Use:   "adopt",
 		Short: "Go on with a log that does not extend its anchor",
 		Long: `Take over a log that weir refuses because it does not extend its anchor: after the database went back
 to an earlier state, lost its newest transactions, or was moved in from elsewhere. The log has to have a
-checkpoint of its key, and its head a seal of its anchor, or none. From then on the log as it is counts
-as the right one: what is missing stays missing, and what was changed stays reported by weir audit
+checkpoint of its key, and its head a seal of its anchor, or none; or neither a checkpoint nor a seal, as
+when the first weir on it was killed within a second. From then on the log as it is counts as the right one: what is missing stays missing, and what was changed stays reported by weir audit
 verify. The log keeps that it was taken over, and why; checkpoints that were published elsewhere still
 tell. End every weir on the store first.
 
@@ -27,43 +27,48 @@ Without --yes it verifies the log, and changes nothing.`,
 		Example: "  weir audit adopt\n  weir audit adopt --yes --why 'the disk was restored from a snapshot'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if yes {
-				if err := needsWhy(why); err != nil {
-					return err
-				}
+			if err := d.check(); err != nil {
+				return err
 			}
 			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) error {
-				own, err := env.readAnchor(target)
-				if err != nil {
-					return err
-				}
-				if own == nil {
-					return &failure{exitUsage, errors.New("the log has no anchor"), "move the anchor, or its key, to where weir state says that it is"}
-				}
-				report, err := audit.Verify(cmd.Context(), db.Log(), audit.VerifyOptions{Anchor: own})
-				if err != nil {
-					return err
-				}
-				state, err := verifyState(cmd.Context(), db)
-				if err != nil {
-					return err
-				}
-				env.writeReport(report, state)
-				if !yes {
-					return nil
-				}
-				fresh, err := audit.WithSeal(own.Key(), own.SealKey())
-				if err != nil {
-					return err
-				}
-				if err := env.takeOver(cmd.Context(), db, fresh, fmt.Sprintf("a log of %d entries: %s", report.Size, why)); err != nil {
-					return err
-				}
-				return fresh.Replace(own.Dir())
+				return env.adopt(cmd.Context(), db, target, &d)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "take the log over")
-	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
+	d.flags(cmd, "take the log over")
 	return cmd
+}
+
+// adopt verifies a log and, if the person says so, makes it as it is the one of its anchor.
+func (e *Env) adopt(ctx context.Context, db *sqlstore.DB, target string, d *deed) error {
+	own, err := e.readAnchor(target)
+	if err != nil {
+		return err
+	}
+	if own == nil {
+		return &failure{exitUsage, errors.New("the log has no anchor"), "move the anchor, or its key, to where weir state says that it is"}
+	}
+	report, err := audit.Verify(ctx, db.Log(), audit.VerifyOptions{Anchor: own})
+	if err != nil {
+		return err
+	}
+	state, err := verifyState(ctx, db)
+	if err != nil {
+		return err
+	}
+	e.writeReport(report, state)
+	if !d.yes {
+		return nil
+	}
+	fresh, err := audit.WithSeal(own.Key(), own.SealKey())
+	if err != nil {
+		return err
+	}
+	if err := audit.Adopt(ctx, db.Log(), fresh); err != nil {
+		return &failure{exitFailure, err, "see weir audit verify; what is damaged cannot be signed"}
+	}
+	if err := e.takeOver(ctx, db, fresh, fmt.Sprintf("a log of %d entries: %s", report.Size, d.why)); err != nil {
+		return err
+	}
+	return fresh.Replace(own.Dir())
 }

@@ -15,9 +15,10 @@ import (
 
 // An eraseFlags select what weir audit erase erases.
 type eraseFlags struct {
-	session, principal, since, until, why string
-	entry                                 int64
-	content, yes                          bool
+	deed
+	session, principal, since, until string
+	entry                            int64
+	content                          bool
 }
 
 func newAuditErase(env *Env, place *string) *cobra.Command {
@@ -41,10 +42,8 @@ why, and not whose it was. Files of --record and copies elsewhere are not touche
 			if err != nil {
 				return usage(cmd, err)
 			}
-			if f.yes {
-				if err := needsWhy(f.why); err != nil {
-					return err
-				}
+			if err := f.check(); err != nil {
+				return err
 			}
 			return env.withLedger(cmd.Context(), *place, func(_ *sqlstore.DB, l *ledger.Ledger) error {
 				return env.erase(cmd.Context(), l, s, &f)
@@ -57,8 +56,7 @@ why, and not whose it was. Files of --record and copies elsewhere are not touche
 	cmd.Flags().StringVar(&f.until, "until", "", "before this `DAY` or time")
 	cmd.Flags().Int64Var(&f.entry, "entry", -1, "the entry of this `NUMBER`")
 	cmd.Flags().BoolVar(&f.content, "content-only", false, "erase what was captured, and keep the events")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "erase")
-	cmd.Flags().StringVar(&f.why, "why", "", "the `REASON`, for the log")
+	f.flags(cmd, "erase")
 	return cmd
 }
 

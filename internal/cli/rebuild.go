@@ -19,8 +19,7 @@ import (
 )
 
 func newStateRebuild(env *Env, place *string) *cobra.Command {
-	var yes bool
-	var why string
+	var d deed
 	cmd := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Restore the state from the log",
@@ -32,10 +31,8 @@ the log says that it was done.`,
 		Example: "  weir state rebuild\n  weir state rebuild --yes --why 'restored after a disk error'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if yes {
-				if err := needsWhy(why); err != nil {
-					return err
-				}
+			if err := d.check(); err != nil {
+				return err
 			}
 			var different []replay.Difference
 			err := env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) (err error) {
@@ -45,20 +42,19 @@ the log says that it was done.`,
 			if err != nil {
 				return err
 			}
-			for _, d := range different {
-				fmt.Fprintf(env.Stdout, "%s %s: %s\n", d.Table, plain.Text(d.Key, 200), plain.Text(d.What, 0))
+			for _, row := range different {
+				fmt.Fprintf(env.Stdout, "%s %s: %s\n", row.Table, plain.Text(row.Key, 200), plain.Text(row.What, 0))
 			}
-			if !yes || len(different) == 0 {
+			if !d.yes || len(different) == 0 {
 				_, err := fmt.Fprintf(env.Stdout, "%d rows differ from the log\n", len(different))
 				return err
 			}
 			return env.withLedger(cmd.Context(), *place, func(db *sqlstore.DB, _ *ledger.Ledger) error {
-				return env.rebuild(cmd.Context(), db, different, why)
+				return env.rebuild(cmd.Context(), db, different, d.why)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without, only say what differs")
-	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
+	d.flags(cmd, "do it; without, only say what differs")
 	return cmd
 }
 
