@@ -23,6 +23,7 @@ const (
 	checkpointFile = "checkpoint" // the last one, as it was signed
 	markFile       = "mark"       // how far the log has come
 	lockFile       = "lock"       // processes that sign take turns by it
+	markLockFile   = "mark.lock"  // processes that write the mark take turns by it
 )
 
 // An Anchor is kept apart from the storage of a log and holds the log to its past: the key that signs it, the last checkpoint, the
@@ -36,13 +37,12 @@ type Anchor struct {
 
 	turn sync.Mutex // held while signing
 
-	mu       sync.Mutex
-	key      *Key
-	last     []byte // the last checkpoint; nil: no log was anchored yet
-	base     Head   // of last; the zero Head if it was not read yet
-	seen     mark
-	mark     *os.File // nil: not kept on disk
-	unmarked error    // why the newest mark is not in the file
+	mu   sync.Mutex
+	key  *Key
+	last []byte // the last checkpoint; nil: no log was anchored yet
+	base Head   // of last; the zero Head if it was not read yet
+	seen mark
+	mark *os.File // nil: not kept on disk
 }
 
 // NewAnchor returns an anchor that lives as long as the process. Its seal belongs to the key.
@@ -148,12 +148,8 @@ func (a *Anchor) lock() (unlock func(), err error) {
 		err = fmt.Errorf("others may enter %s: its mode is %#o, not 0700", a.dir, info.Mode().Perm())
 	}
 	var release func()
-	var f *os.File
 	if err == nil {
-		f, err = os.OpenFile(a.path(lockFile), os.O_CREATE|os.O_RDWR, 0o600) // a mutex would make it readable by others
-	}
-	if err == nil {
-		err = f.Close()
+		err = errors.Join(makeLock(a.path(lockFile)), makeLock(a.path(markLockFile)))
 	}
 	if err == nil {
 		release, err = lockedfile.MutexAt(a.path(lockFile)).Lock()
@@ -163,6 +159,15 @@ func (a *Anchor) lock() (unlock func(), err error) {
 		return nil, fmt.Errorf("locking the anchor: %w", err)
 	}
 	return func() { release(); a.turn.Unlock() }, nil
+}
+
+// makeLock makes the file of a lock, unless it is there. A mutex would make it readable by others.
+func makeLock(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func (a *Anchor) makeKey(origin string, signer *Key) (err error) {
@@ -336,10 +341,7 @@ func (a *Anchor) Check(h Head) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.flushMark(); err != nil {
-		return err
-	}
-	if err := a.readMark(); err != nil {
+	if err := a.shareMark(); err != nil {
 		return err
 	}
 	return a.seen.check(h)

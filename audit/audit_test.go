@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/lockedfile"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -307,6 +308,52 @@ func TestSeenByAnotherProcess(t *testing.T) {
 	if err := behind.Check(heads[2]); !errors.Is(err, audit.ErrDamaged) {
 		t.Errorf("a log that went back behind another process was taken: %v", err)
 	}
+}
+
+// Processes that write the mark at one time never set it back.
+func TestMarkIsNotSetBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "anchor")
+	const writers, commits = 4, 1000
+	heads := make([]audit.Head, writers*commits+1)
+	st := audit.NewMemory()
+	for i := 1; i < len(heads); i++ {
+		if _, err := st.Append(t.Context(), []audit.Entry{{Time: time.Unix(1, 0), Chain: "a", Kind: "k"}}); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if heads[i], err = st.Head(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for w := range writers {
+		a := openAnchor(t, dir)
+		all.Go(func() {
+			for i := 1 + w; i < len(heads); i += writers {
+				a.Committed(heads[i])
+				if size := marked(t, dir); size < heads[i].Size {
+					t.Errorf("%d entries were committed, and the mark says %d", heads[i].Size, size)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// marked returns how far the log has come by the file that the processes share.
+func marked(t *testing.T, dir string) (size int64) {
+	unlock, err := lockedfile.MutexAt(filepath.Join(dir, "mark.lock")).Lock()
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	defer unlock()
+	b, err := os.ReadFile(filepath.Join(dir, "mark"))
+	if _, scan := fmt.Sscanf(string(b), "%d", &size); err != nil || scan != nil {
+		t.Errorf("%q: %v, %v", b, err, scan)
+	}
+	return size
 }
 
 // A mark that the machine lost is not missed: the last checkpoint counts.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/lockedfile"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -33,47 +34,39 @@ func (a *Anchor) Committed(h Head) {
 		return
 	}
 	a.seen = mark{h.Size, h.Root()}
-	a.unmarked = errors.New("it was not written yet")
-	_ = a.flushMark() // if that fails, the next Check tries again and tells
+	_ = a.shareMark() // if that fails, the next Check tries again and tells
 }
 
-// flushMark brings the newest mark to its file, unless another process has come further. It is not synced: it is for processes that
-// are killed, and after the machine failed the last checkpoint counts.
-func (a *Anchor) flushMark() error {
-	if a.mark == nil || a.unmarked == nil {
-		return nil
-	}
-	var b [markSize]byte
-	n, _ := a.mark.ReadAt(b[:], 0)
-	if there, err := parseMark(string(b[:n])); err == nil && there.size >= a.seen.size {
-		a.unmarked = nil
-		return nil
-	}
-	if _, err := a.mark.WriteAt([]byte(a.seen.String()), 0); err != nil {
-		a.unmarked = err
-		return fmt.Errorf("writing how far the log has come: %w", err)
-	}
-	a.unmarked = nil
-	return nil
-}
-
-// readMark takes over how far another process has seen the log to come.
-func (a *Anchor) readMark() error {
+// shareMark takes over how far another process has seen the log to come, or else brings the newest mark to the file. Processes take turns,
+// so that none sets the mark back. They do so by a lock of its own: a process may hold that of the anchor, to sign, and wait for the storage.
+// The file is not synced: it is for processes that are killed, and after the machine failed the last checkpoint counts.
+func (a *Anchor) shareMark() error {
 	if a.mark == nil {
 		return nil
 	}
+	unlock, err := lockedfile.MutexAt(a.path(markLockFile)).Lock()
+	if err != nil {
+		return fmt.Errorf("locking how far the log has come: %w", err)
+	}
+	defer unlock()
 	var b [markSize]byte
 	n, err := a.mark.ReadAt(b[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("reading how far the log has come: %w", err)
 	}
 	there, err := parseMark(string(b[:n]))
+	if err != nil { // the machine has lost it
+		there = mark{}
+	}
 	switch {
-	case err != nil: // it is being written, or was lost
-	case there.size == a.seen.size && there.root != a.seen.root:
-		return fmt.Errorf("%w: another process has seen %d other entries", ErrDamaged, there.size)
 	case there.size > a.seen.size:
 		a.seen = there
+	case there.size < a.seen.size:
+		if _, err := a.mark.WriteAt([]byte(a.seen.String()), 0); err != nil {
+			return fmt.Errorf("writing how far the log has come: %w", err)
+		}
+	case there.root != a.seen.root:
+		return fmt.Errorf("%w: another process has seen %d other entries", ErrDamaged, there.size)
 	}
 	return nil
 }
