@@ -24,6 +24,7 @@ var illustrations = map[string]string{
 	"go install github.com/weir-mcp/weir":     "it needs the network",
 	"without Weir   6 of 6 attacks succeeded": "the script demo.txtar holds it",
 	`{"mcpServers": {`:                        "the entry of a host, which the tests of wrap have",
+	"go test ./...":                           "the test itself",
 	"[Service]":                               "the unit of a supervisor",
 	"store: postgres://":                      "it needs a database server: the tests of the store have one",
 	"┌───":                                    "a diagram",
