@@ -80,6 +80,9 @@ func (d *Draft) Warn(at Place, hint, format string, args ...any) {
 	d.warnings = append(d.warnings, Problem{d.File, at.Line, at.Col, fmt.Sprintf(format, args...), hint})
 }
 
+// Problems returns the problems so far.
+func (d *Draft) Problems() Errors { return d.problems }
+
 // Finish expands variables, resolves paths and checks the whole. The error is [Errors] with every problem,
 // those that the reader found included; the draft must not be used afterwards.
 func (d *Draft) Finish(opts Options) (*Config, error) {

@@ -100,9 +100,15 @@ var table = []row{
 	{"internal/ledger", "label audit record session store store/sqlstore guard", "golang.org/x/mod/sumdb/tlog", world, "events into the log, with the labels they tell of"},
 	{"internal/replay", "audit label record", "", world, "computes the state from the log, and compares the two; does no I/O"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
-	{"internal/config", "annotation contract label overlay policy internal/document internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli and importer know it"},
-	{"internal/importer", "internal/config internal/rawjson", jtext, "net/http os/exec",
+	{"internal/config", "annotation contract label overlay policy internal/document internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, importer and install know it"},
+	{"internal/hosts", "", "", world, "where hosts keep their servers: a table; reads no file"},
+	{"internal/hostfile", "internal/hosts internal/rawjson", yaml + " github.com/tailscale/hujson github.com/pelletier/go-toml/v2", world,
+		"edits of lists of servers that keep the rest of a file; bytes in, bytes out"},
+	{"internal/importer", "internal/config internal/hosts internal/hostfile internal/rawjson", jtext, "net/http os/exec",
 		"other hosts' files to ours; jsontext for the positions of mistakes"},
+	{"internal/install", "internal/config internal/hosts internal/hostfile internal/importer internal/rawjson",
+		"github.com/aymanbagabas/go-udiff github.com/rogpeppe/go-internal/lockedfile", "net net/http",
+		"changes files of hosts, writes configurations and a journal; looks programs up and starts none"},
 	{"internal/survey", "internal/rawjson internal/upstream", "", "os os/exec", "asks servers what they offer"},
 	{"internal/draft", "label contract annotation internal/rawjson internal/plain", "", world, "guesses at what tools do; a guess decides nothing"},
 	{"internal/lint", "label contract annotation overlay detect internal/rawjson internal/draft internal/report", "golang.org/x/text", world,
@@ -138,7 +144,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
 	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/cli internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
-	"os/exec":       {"internal/upstream internal/notify internal/cli internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
+	"os/exec":       {"internal/upstream internal/notify internal/cli internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
 	"os/signal":     {"internal/cli cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }
@@ -168,7 +174,7 @@ const pure = "internal/rawjson internal/spelling internal/document internal/expr
 
 // onlyFrom lists packages that only some may import.
 var onlyFrom = map[string]string{
-	"internal/config": "internal/cli internal/importer",
+	"internal/config": "internal/cli internal/importer internal/install",
 	"internal/cli":    "cmd/weir internal/bench",
 	"internal/demo":   "internal/cli",
 }

@@ -26,6 +26,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/hostfile"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -35,7 +36,7 @@ var lists = [][]string{{"mcpServers"}, {"servers"}, {"mcp", "servers"}, {"contex
 // Detect reports whether the file at path is for Load rather than for config.Load: it is a JSON object with
 // servers as hosts list them, or it is named .json. A weir.yaml that is written in JSON has a version.
 func Detect(path string, src []byte) bool {
-	data := plain(src)
+	data := hostfile.Standard(src)
 	if rawjson.Check(data) == nil && rawjson.Kind(data) == '{' {
 		if _, own := rawjson.Get(data, "version"); own && !slices.ContainsFunc(lists, func(l []string) bool {
 			_, ok := rawjson.Get(data, l...)
@@ -51,7 +52,7 @@ func Detect(path string, src []byte) bool {
 // Load reads the file that was found at path. The error is config.Errors; warnings are in Config.Warnings.
 func Load(path string, src []byte, opts config.Options) (*config.Config, error) {
 	d := config.NewDraft(path)
-	data := plain(src)
+	data := hostfile.Standard(src)
 	if err := rawjson.Check(data); err != nil {
 		syntax(d, data, err)
 		return d.Finish(opts)
@@ -182,13 +183,15 @@ func (r reader) known(s *config.Server, key string) (string, func(member)) {
 		return "command", func(m member) { r.command(m, s) }
 	case "args":
 		return "args", func(m member) { r.texts(m, &s.Args) }
-	case "env":
+	case "cmd": // Goose
+		return "command", func(m member) { r.command(m, s) }
+	case "env", "environment", "envs": // most hosts, opencode, Goose
 		return "env", func(m member) { r.textMap(m, "env", s.Name, &s.Env) }
 	case "cwd":
 		return "cwd", func(m member) { r.text(m, &s.Dir) }
-	case "url", "serverUrl":
+	case "url", "serverUrl", "httpUrl", "uri": // most hosts, Windsurf, Gemini CLI, Goose
 		return "url", func(m member) { r.text(m, &s.URL) }
-	case "headers":
+	case "headers", "http_headers": // most hosts, Codex
 		return "headers", func(m member) { r.textMap(m, "headers", s.Name, &s.Headers) }
 	case "type", "transport":
 		return "transport", func(m member) { r.transport(m, &s.Transport) }
@@ -204,7 +207,7 @@ func (r reader) known(s *config.Server, key string) (string, func(member)) {
 func (r reader) ignore(server, m member, key string) {
 	hint := ""
 	switch key {
-	case "source": // Zed says "custom" of every server with a command
+	case "source", "name", "description": // Zed says "custom" of every server with a command
 		return
 	case "alwaysAllow", "autoApprove", "trust":
 		hint = "weir decides by its policy"
@@ -229,9 +232,19 @@ func (r reader) guessTransport(m member, s *config.Server) {
 	}
 }
 
-// command reads a command, which Zed also writes as {"path": …, "args": […], "env": {…}}.
+// command reads a command. Zed also writes {"path": …, "args": […], "env": {…}}, and opencode the program with its arguments.
 func (r reader) command(m member, s *config.Server) {
-	if rawjson.Kind(m.value) != '{' {
+	switch rawjson.Kind(m.value) {
+	case '[':
+		var line []string
+		if r.texts(m, &line); len(line) == 0 || line[0] == "" {
+			r.fault(m, "name the program first", "needs a program")
+			return
+		}
+		s.Command, s.Args = line[0], line[1:]
+		return
+	case '{':
+	default:
 		r.text(m, &s.Command)
 		return
 	}
@@ -305,9 +318,9 @@ func (r reader) transport(m member, p *config.Transport) {
 	r.text(m, &s)
 	switch s {
 	case "":
-	case "stdio":
+	case "stdio", "local": // most hosts, Copilot CLI and opencode
 		*p = config.Stdio
-	case "http", "streamable-http", "streamableHttp", "streamable_http":
+	case "http", "remote", "streamable-http", "streamableHttp", "streamable_http":
 		*p = config.HTTP
 	case "sse":
 		*p = config.SSE

@@ -1,0 +1,242 @@
+// Package hostfile reads and edits the lists of servers in configuration files of hosts, in JSON with and without comments,
+// TOML and YAML. An edit changes the entries that it names and nothing else: comments, spacing and members that nobody here
+// knows stay as they are, byte for byte.
+//
+//	entries, err := hostfile.Entries(hosts.JSON, src, []string{"mcpServers"})
+//	src, err = hostfile.Replace(hosts.JSON, src, hostfile.Change{
+//		List: []string{"mcpServers"}, Remove: []string{"files"}, Put: []hostfile.Entry{{Name: "weir", Value: value}},
+//	})
+//
+// Each edit is read again before it counts. One whose meaning is not the old one with exactly this change is an error. So a
+// spelling that an editor here does not understand is refused and never damaged.
+//
+// Files are hostile input: they are read within the limits of their parsers, and nothing in them is followed or started.
+package hostfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/hosts"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// An Error is a reason why a file cannot be read or edited. It quotes no value of the file.
+type Error struct {
+	Line int // from 1; 0: the whole file
+	Col  int
+	Msg  string
+	Hint string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("line %d: %s", e.Line, e.Msg)
+	}
+	return e.Msg
+}
+
+// An Entry is one server of a list.
+type Entry struct {
+	Name  string
+	Value []byte // JSON, whatever the format of the file
+}
+
+// A Change is one edit of a list of servers.
+type Change struct {
+	List   []string // the members that lead to the list
+	Remove []string // entries that go
+	Put    []Entry  // entries that come, or replace those of the same name
+	From   []byte   // an earlier text of the file, for Back
+	Back   []string // entries of From that come back as they were written there, unless there are some of the same name
+
+	returned map[string]any // what Back means
+}
+
+// Entries returns the servers of a list, in its order; none if there is no list.
+func Entries(f hosts.Format, src []byte, list []string) ([]Entry, error) {
+	root, err := decode(f, src)
+	if err != nil {
+		return nil, err
+	}
+	return entriesOf(root, list)
+}
+
+// Lists returns the lists that a path with * stands for in a file.
+func Lists(f hosts.Format, src []byte, pattern []string) ([][]string, error) {
+	star := slices.Index(pattern, "*")
+	if star < 0 {
+		return [][]string{pattern}, nil
+	}
+	root, err := decode(f, src)
+	if err != nil {
+		return nil, err
+	}
+	var lists [][]string
+	around, _ := at(root, pattern[:star]).(map[string]any)
+	for name := range around {
+		list := slices.Concat(pattern[:star], []string{name}, pattern[star+1:])
+		if at(root, list) != nil {
+			lists = append(lists, list)
+		}
+	}
+	slices.SortFunc(lists, slices.Compare[[]string])
+	return lists, nil
+}
+
+// Replace returns the text with a list changed.
+func Replace(f hosts.Format, src []byte, c Change) ([]byte, error) {
+	before, err := decode(f, src)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.takeBack(f, before); err != nil {
+		return nil, err
+	}
+	bom := src[:len(src)-len(bytes.TrimPrefix(src, byteOrderMark))]
+	out, err := editors[f](src[len(bom):], c)
+	if err != nil {
+		return nil, err
+	}
+	out = slices.Concat(bom, out)
+	after, err := decode(f, out)
+	if err == nil && sameBut(c.List, after, c.applied(before)) {
+		return out, nil
+	}
+	return nil, &Error{Msg: "the servers are written in a way that cannot be edited here: " + strings.Join(c.List, "."),
+		Hint: "change the file by hand"}
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+var editors = map[hosts.Format]func([]byte, Change) ([]byte, error){
+	hosts.JSON: editJSON, hosts.JSONC: editJSON, hosts.TOML: editTOML, hosts.YAML: editYAML,
+}
+
+// decoders read the text of a file without its byte order mark.
+var decoders = map[hosts.Format]func([]byte) (any, error){
+	hosts.JSON: decodeJSON, hosts.JSONC: decodeJSONC, hosts.TOML: decodeTOML, hosts.YAML: decodeYAML,
+}
+
+func decode(f hosts.Format, src []byte) (any, error) {
+	src = bytes.TrimPrefix(src, byteOrderMark)
+	read, ok := decoders[f]
+	if !ok {
+		return nil, &Error{Msg: "files of this format are not edited here", Hint: "change the file by hand"}
+	}
+	return read(src)
+}
+
+// at returns the value that members lead to; nil if there is none.
+func at(root any, path []string) any {
+	for _, name := range path {
+		object, ok := root.(map[string]any)
+		if !ok {
+			return nil
+		}
+		root = object[name]
+	}
+	return root
+}
+
+// entriesOf returns the servers below a path: the members of an object, or the elements of an array by their name.
+func entriesOf(root any, list []string) (entries []Entry, err error) {
+	add := func(name string, v any) {
+		var text []byte
+		if text, err = json.Marshal(v); err == nil {
+			entries = append(entries, Entry{name, text})
+		}
+	}
+	switch v := at(root, list).(type) {
+	case nil:
+	case map[string]any:
+		for _, name := range slices.Sorted(keys(v)) {
+			if add(name, v[name]); err != nil {
+				return nil, &Error{Msg: "a server has a value that cannot be read"}
+			}
+		}
+	case []any:
+		for _, e := range v {
+			name := nameOf(e)
+			if add(name, e); err != nil || name == "" {
+				return nil, &Error{Msg: strings.Join(list, ".") + ": a server has no name", Hint: "give it one"}
+			}
+		}
+	default:
+		return nil, &Error{Msg: strings.Join(list, ".") + " must be a list of servers"}
+	}
+	return entries, nil
+}
+
+func keys(m map[string]any) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// nameOf returns the name of a server in an array; "" if it has none.
+func nameOf(v any) string {
+	object, _ := v.(map[string]any)
+	name, _ := object["name"].(string)
+	return name
+}
+
+// takeBack leaves out of Back the entries that are there.
+func (c *Change) takeBack(f hosts.Format, before any) error {
+	if len(c.Back) == 0 {
+		return nil
+	}
+	there, err := entriesOf(before, c.List)
+	if err != nil {
+		return err
+	}
+	earlier, err := Entries(f, c.From, c.List)
+	if err != nil {
+		return err
+	}
+	c.Back = slices.DeleteFunc(slices.Clone(c.Back), func(name string) bool {
+		known := func(e Entry) bool { return e.Name == name }
+		return slices.ContainsFunc(there, known) && !slices.Contains(c.Remove, name) || !slices.ContainsFunc(earlier, known)
+	})
+	c.returned = map[string]any{}
+	for _, e := range earlier {
+		if slices.Contains(c.Back, e.Name) {
+			c.returned[e.Name] = valueOf(e.Value)
+		}
+	}
+	c.From = bytes.TrimPrefix(c.From, byteOrderMark)
+	return nil
+}
+
+// goes reports whether the change takes an entry out.
+func (c *Change) goes(name string) bool {
+	return slices.Contains(c.Remove, name) || slices.ContainsFunc(c.Put, func(e Entry) bool { return e.Name == name })
+}
+
+// decodeJSON reads strict JSON.
+func decodeJSON(src []byte) (any, error) {
+	if err := rawjson.Check(src); err != nil {
+		return nil, syntaxError(src, err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(src))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, &Error{Msg: "not JSON"}
+	}
+	return v, nil
+}
+
+// place returns the line and the column of an offset.
+func place(src []byte, offset int) (line, col int) {
+	before := src[:min(offset, len(src))]
+	return 1 + bytes.Count(before, []byte("\n")), 1 + len(before) - (1 + bytes.LastIndexByte(before, '\n'))
+}

@@ -1,0 +1,115 @@
+package hosts
+
+// The lists of servers that several hosts have.
+var (
+	mcpServers = []string{"mcpServers"}
+	mcp        = []string{"mcp"}
+	contexts   = []string{"context_servers"}
+	codexList  = []string{"mcp_servers"}
+)
+
+var stdio = Entry{Extra: []Member{{"type", `"stdio"`}}}
+
+// Table has every host that Weir knows, the most common first. A file that two hosts read belongs to the first of them.
+var Table = []Host{
+	{ID: "claude-code", Name: "Claude Code", Entry: stdio, Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.claude.json", Env: "CLAUDE_CONFIG_DIR"},
+		{Scope: Local, Format: JSON, List: []string{"projects", "*", "mcpServers"}, Path: "~/.claude.json", Env: "CLAUDE_CONFIG_DIR"},
+		{Scope: Project, Format: JSON, List: mcpServers, Path: ".mcp.json"},
+		{Scope: Managed, Format: JSON, List: mcpServers, Path: "/etc/claude-code/managed-mcp.json",
+			MacOS:   "/Library/Application Support/ClaudeCode/managed-mcp.json",
+			Windows: "C:/Program Files/ClaudeCode/managed-mcp.json"},
+	}},
+	{ID: "claude-desktop", Name: "Claude Desktop", Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "{config}/Claude/claude_desktop_config.json"},
+	}},
+	{ID: "vscode", Name: "VS Code", Entry: stdio, Files: []File{
+		{Scope: User, Format: JSONC, List: []string{"servers"}, Path: "{config}/Code/User/mcp.json"},
+		{Scope: Project, Format: JSONC, List: []string{"servers"}, Path: ".vscode/mcp.json"},
+	}},
+	{ID: "cursor", Name: "Cursor", Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.cursor/mcp.json"},
+		{Scope: Project, Format: JSON, List: mcpServers, Path: ".cursor/mcp.json"},
+	}},
+	{ID: "windsurf", Name: "Windsurf", Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.codeium/windsurf/mcp_config.json"},
+	}},
+	{ID: "gemini", Name: "Gemini CLI", Files: geminiFiles("~/.gemini", ".gemini")},
+	{ID: "qwen", Name: "Qwen Code", Files: geminiFiles("~/.qwen", ".qwen")[:2]},
+	{ID: "codex", Name: "Codex CLI", Entry: codexEntry, Files: []File{
+		{Scope: User, Format: TOML, List: codexList, Path: "~/.codex/config.toml", Env: "CODEX_HOME"},
+		{Scope: Project, Format: TOML, List: codexList, Path: ".codex/config.toml"},
+		{Scope: Managed, Format: TOML, List: codexList, Path: "/etc/codex/config.toml"},
+	}},
+	{ID: "opencode", Name: "opencode", Entry: opencodeEntry, Files: []File{
+		{Scope: User, Format: JSONC, List: mcp, Path: "{xdg}/opencode/opencode.json"},
+		{Scope: User, Format: JSONC, List: mcp, Path: "{xdg}/opencode/opencode.jsonc"},
+		{Scope: Project, Format: JSONC, List: mcp, Path: "opencode.json"},
+		{Scope: Project, Format: JSONC, List: mcp, Path: "opencode.jsonc"},
+	}},
+	{ID: "copilot", Name: "Copilot CLI", Entry: Entry{Extra: []Member{{"type", `"local"`}, {"tools", `["*"]`}}}, Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.copilot/mcp-config.json", Env: "COPILOT_HOME"},
+		{Scope: Project, Format: JSON, List: mcpServers, Path: ".github/mcp.json"},
+	}},
+	{ID: "zed", Name: "Zed", Entry: Entry{Extra: []Member{{"source", `"custom"`}, {"enabled", "true"}}}, Files: []File{
+		{Scope: User, Format: JSONC, List: contexts, Path: "{xdg}/zed/settings.json", Windows: "{config}/Zed/settings.json"},
+		{Scope: Project, Format: JSONC, List: contexts, Path: ".zed/settings.json"},
+	}},
+	{ID: "goose", Name: "Goose", Entry: gooseEntry, Files: []File{
+		{Scope: User, Format: YAML, List: []string{"extensions"}, Path: "{xdg}/goose/config.yaml",
+			Windows: "{config}/Block/goose/config/config.yaml"},
+	}},
+	{ID: "cline", Name: "Cline", Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "{config}/Code/User/globalStorage/" + clineSettings},
+		{Scope: User, Format: JSON, List: mcpServers, Path: "{config}/Cursor/User/globalStorage/" + clineSettings},
+	}},
+	{ID: "junie", Name: "JetBrains Junie", Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.junie/mcp/mcp.json"},
+		{Scope: Project, Format: JSON, List: mcpServers, Path: ".junie/mcp/mcp.json"},
+	}},
+	{ID: "continue", Name: "Continue", Files: []File{
+		{Scope: User, Format: YAML, List: mcpServers, Path: "~/.continue/config.yaml"},
+	}},
+	{ID: "lm-studio", Name: "LM Studio", Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.lmstudio/mcp.json"},
+	}},
+	{ID: "kiro", Name: "Kiro", Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.kiro/settings/mcp.json"},
+		{Scope: Project, Format: JSON, List: mcpServers, Path: ".kiro/settings/mcp.json"},
+	}},
+	{ID: "crush", Name: "Crush", Entry: stdio, Files: []File{
+		{Scope: User, Format: JSON, List: mcp, Path: "{xdg}/crush/crush.json", Windows: "~/AppData/Local/crush/crush.json"},
+		{Scope: Project, Format: JSON, List: mcp, Path: ".crush.json"},
+		{Scope: Project, Format: JSON, List: mcp, Path: "crush.json"},
+	}},
+	{ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Manual: "in Settings, Tools, AI Assistant, Model Context Protocol, " +
+		"replace the servers by one with the command weir and the arguments run --config FILE"},
+}
+
+const clineSettings = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+
+// Codex asks before each call of a tool that does not declare itself read-only, and Weir asks by its policy: approve leaves the
+// question to Weir. It waits 10 s for a server to start and 60 s for a call, unless told otherwise.
+var codexEntry = Entry{Forward: "env_vars", Extra: []Member{
+	{"startup_timeout_sec", "60"}, {"tool_timeout_sec", "600"}, {"default_tools_approval_mode", `"approve"`},
+}}
+
+// opencode waits 5 s for the tools of a server, unless told otherwise.
+var opencodeEntry = Entry{Joined: true, Env: "environment", Extra: []Member{
+	{"type", `"local"`}, {"enabled", "true"}, {"timeout", "60000"},
+}}
+
+var gooseEntry = Entry{Command: "cmd", Env: "envs", Extra: []Member{
+	{"enabled", "true"}, {"type", `"stdio"`}, {"name", `"weir"`}, {"timeout", "300"},
+}}
+
+// geminiFiles returns the files of Gemini CLI, and of a program that was made from it.
+func geminiFiles(home, project string) []File {
+	return []File{
+		{Scope: User, Format: JSONC, List: mcpServers, Path: home + "/settings.json"},
+		{Scope: Project, Format: JSONC, List: mcpServers, Path: project + "/settings.json"},
+		{Scope: Managed, Format: JSONC, List: mcpServers, Path: "/etc/gemini-cli/settings.json",
+			MacOS:   "/Library/Application Support/GeminiCli/settings.json",
+			Windows: "C:/ProgramData/gemini-cli/settings.json"},
+	}
+}

@@ -1,0 +1,50 @@
+package importer
+
+import (
+	"slices"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// An Entry is one server of another host as it is written there: nothing is expanded, resolved or checked.
+type Entry struct {
+	Server   config.Server
+	Problems config.Errors // values of a wrong type; they quote none
+	Unknown  []string      // members that Weir cannot carry over, in the order of the entry
+}
+
+// Read reads the value of one server, in JSON.
+func Read(name string, value []byte) Entry {
+	d := config.NewDraft("")
+	r := reader{d, nil}
+	m := member{[]string{name}, name, value}
+	if rawjson.Check(value) != nil || rawjson.Kind(value) != '{' {
+		r.fault(m, `write {"command": …} or {"url": …}`, "must be an object")
+		return Entry{Problems: d.Problems()}
+	}
+	r.server(m, name)
+	e := Entry{Server: d.Config.Servers[0], Problems: d.Problems()}
+	for key, v := range rawjson.Members(value) {
+		if _, read := r.known(new(config.Server), key); read == nil && !idle(key, v) {
+			e.Unknown = append(e.Unknown, key)
+		}
+	}
+	return e
+}
+
+// idle reports whether a member changes neither which server it is nor what it may do, or only makes its host ask less.
+func idle(key string, value []byte) bool {
+	if k := rawjson.Kind(value); k == 'n' || string(value) == "[]" || string(value) == "{}" || key == "tools" && string(value) == `["*"]` {
+		return true
+	}
+	return slices.Contains(idleMembers, key)
+}
+
+var idleMembers = []string{
+	"alwaysAllow", "autoApprove", "trust", "source", "name", "description", "display_name", "bundled", "timeout",
+	"startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "default_tools_approval_mode", "required", "icon", "gallery", "version",
+}
+
+// FitName returns the name with what weir.yaml does not allow in one replaced by hyphens; "" if nothing is left.
+func FitName(name string) string { return fitName(name) }

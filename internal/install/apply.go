@@ -1,0 +1,117 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// attempts is how often a change is planned anew because the host writes the file at the same time.
+const attempts = 5
+
+// ErrOther is the error of a change that would not be the one that was planned.
+var ErrOther = errors.New("the servers have changed since the change was planned")
+
+// Apply makes the change of a file: the configurations of Weir first, then the record, and the file of the host last.
+func (i *Installer) Apply(f *File) error {
+	unlock, err := i.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for range attempts {
+		now, err := i.planFile(f.spec)
+		if err != nil {
+			return err
+		}
+		if now.signature() != f.signature() {
+			return ErrOther
+		}
+		if err = i.apply(now); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: its host keeps writing it; end the host and try again", f.Path)
+}
+
+// lock keeps other installers out.
+func (i *Installer) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(i.journalDir(), 0o700); err != nil {
+		return nil, err
+	}
+	return lockedfile.MutexAt(filepath.Join(i.journalDir(), "lock")).Lock()
+}
+
+func (i *Installer) apply(f *File) error {
+	r := &record{Path: f.Path, Project: f.spec.project, Format: f.Format, Before: f.before, After: digest(f.after)}
+	for _, p := range f.Parts {
+		if len(p.Taken) == 0 && p.Stale == "" {
+			continue
+		}
+		part := recordPart{Host: p.Host, Scope: p.Scope, List: p.List, Entry: p.Entry, Added: p.add, Config: p.Config}
+		for _, t := range p.Taken {
+			part.Taken = append(part.Taken, t.Name)
+		}
+		if p.configText != nil {
+			if err := writeConfig(p); err != nil {
+				return fmt.Errorf("writing %s: %w", p.Config, err)
+			}
+			part.Digest = digest(p.configText)
+		}
+		r.Parts = append(r.Parts, part)
+	}
+	if len(r.Parts) == 0 {
+		return nil
+	}
+	if err := i.note(r); err != nil {
+		return fmt.Errorf("writing the journal: %w", err)
+	}
+	if err := replace(f.target, f.before, f.after); err != nil {
+		return errors.Join(fmt.Errorf("writing %s: %w", f.Path, err), os.Remove(r.file))
+	}
+	return nil
+}
+
+// writeConfig writes a configuration. One that an earlier installation left is kept beside it.
+func writeConfig(p Part) error {
+	old, err := os.ReadFile(p.Config)
+	switch {
+	case err == nil && p.add && string(old) != string(p.configText):
+		if err := writeOwn(p.Config+".old", old); err != nil {
+			return err
+		}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return writeOwn(p.Config, p.configText)
+}
+
+// Diff returns the lines that change, without the values of variables and headers of servers. They are not fit to be shown raw.
+func (f *File) Diff() []string {
+	var secrets []string
+	for _, p := range f.Parts {
+		secrets = append(secrets, p.secrets...)
+	}
+	return diff(f.before, f.after, secrets)
+}
+
+// diff returns the lines in which two texts differ.
+func diff(before, after []byte, secrets []string) []string {
+	text, err := udiff.ToUnified("", "", string(before), udiff.Lines(string(before), string(after)), 0)
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ ") && !strings.HasPrefix(line, `\`) {
+			lines = append(lines, masked(strings.TrimRight(line, "\r\n"), secrets))
+		}
+	}
+	return lines
+}

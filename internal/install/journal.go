@@ -1,0 +1,94 @@
+package install
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/hosts"
+)
+
+// A record is one change of a file of a host. It is in the journal before the change is made.
+type record struct {
+	Version int          `json:"v"`
+	Time    time.Time    `json:"time"`
+	Path    string       `json:"path"`
+	Project string       `json:"project,omitempty"` // for files of a project
+	Format  hosts.Format `json:"format"`
+	Before  []byte       `json:"before"` // the whole file
+	After   string       `json:"after"`  // the digest of the file that was written
+	Parts   []recordPart `json:"parts"`
+
+	file string // of the journal
+}
+
+// A recordPart is the change of one list of servers.
+type recordPart struct {
+	Host   string      `json:"host"`
+	Scope  hosts.Scope `json:"scope"`
+	List   []string    `json:"list"`
+	Entry  string      `json:"entry"`
+	Added  bool        `json:"added"` // the entry was new
+	Taken  []string    `json:"taken"`
+	Config string      `json:"config"`
+	Digest string      `json:"config_digest"` // of the configuration as it was written; "" if it was not
+}
+
+func (i *Installer) journalDir() string { return filepath.Join(i.opts.State, "install") }
+
+// records returns the journal, the oldest change first.
+func (i *Installer) records() ([]*record, error) {
+	names, err := os.ReadDir(i.journalDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []*record
+	for _, n := range names {
+		if !strings.HasSuffix(n.Name(), ".json") {
+			continue
+		}
+		path := filepath.Join(i.journalDir(), n.Name())
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		r := &record{file: path}
+		if err := json.Unmarshal(text, r); err != nil || r.Version != 1 {
+			return nil, fmt.Errorf("%s is no record that this weir can read", path)
+		}
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *record) int { return strings.Compare(a.file, b.file) })
+	return all, nil
+}
+
+// note adds a record to the journal.
+func (i *Installer) note(r *record) error {
+	all, err := i.records()
+	if err != nil {
+		return err
+	}
+	next := 1
+	if len(all) > 0 {
+		if _, err := fmt.Sscanf(filepath.Base(all[len(all)-1].file), "%d.json", &next); err != nil {
+			return fmt.Errorf("%s has no number for a name", all[len(all)-1].file)
+		}
+		next++
+	}
+	r.Version, r.Time = 1, i.opts.Now().UTC()
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	r.file = filepath.Join(i.journalDir(), fmt.Sprintf("%08d.json", next))
+	return writeOwn(r.file, append(text, '\n'))
+}

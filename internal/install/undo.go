@@ -1,0 +1,195 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/hostfile"
+	"github.com/weir-mcp/weir/internal/importer"
+)
+
+// A Removal is how one file of a host gets its own servers back.
+type Removal struct {
+	Hosts []string // ids
+	Path  string
+	Exact bool     // it becomes what it was, byte for byte
+	Gone  bool     // the file is not there any more
+	Back  []string // servers that come back
+	Err   error    // it cannot be done; nothing changes
+
+	records []*record
+	target  string
+	before  []byte
+	after   []byte
+	configs map[string]string // digest by path
+}
+
+// Removals returns how the files of hosts get their own servers back.
+func (i *Installer) Removals(s Selection) ([]*Removal, error) {
+	all, err := i.records()
+	if err != nil {
+		return nil, err
+	}
+	var removals []*Removal
+	for n := len(all) - 1; n >= 0; n-- {
+		r := all[n]
+		if !slices.ContainsFunc(r.Parts, func(p recordPart) bool { return s.has(p.Host) }) {
+			continue
+		}
+		at := slices.IndexFunc(removals, func(m *Removal) bool { return m.Path == r.Path })
+		if at < 0 {
+			removals = append(removals, begin(r))
+			at = len(removals) - 1
+		}
+		removals[at].undo(r)
+	}
+	slices.SortFunc(removals, func(a, b *Removal) int { return strings.Compare(a.Path, b.Path) })
+	return removals, nil
+}
+
+// begin reads the file that a record is about.
+func begin(r *record) *Removal {
+	m := &Removal{Path: r.Path, Exact: true, configs: map[string]string{}}
+	m.target, m.before, m.Err = read(r.Path, r.Project)
+	if errors.Is(m.Err, fs.ErrNotExist) {
+		m.Gone, m.Err = true, nil
+	}
+	m.after = m.before
+	return m
+}
+
+// undo takes back one change, the newest first.
+func (m *Removal) undo(r *record) {
+	m.records = append(m.records, r)
+	for _, p := range r.Parts {
+		if !slices.Contains(m.Hosts, p.Host) {
+			m.Hosts = append(m.Hosts, p.Host)
+		}
+		if _, known := m.configs[p.Config]; !known && p.Digest != "" {
+			m.configs[p.Config] = p.Digest
+		}
+		for _, name := range p.Taken {
+			if !slices.Contains(m.Back, name) {
+				m.Back = append(m.Back, name)
+			}
+		}
+	}
+	switch {
+	case m.Err != nil || m.Gone:
+	case digest(m.after) == r.After:
+		m.after = r.Before
+	case digest(m.after) == digest(r.Before):
+	default:
+		m.Exact = false
+		for n := len(r.Parts) - 1; n >= 0 && m.Err == nil; n-- {
+			m.after, m.Err = undoPart(r, r.Parts[n], m.after)
+		}
+	}
+}
+
+// undoPart takes Weir's entry out of a text that the host has rewritten, and puts servers back that are not there.
+func undoPart(r *record, p recordPart, text []byte) ([]byte, error) {
+	entries, err := hostfile.Entries(r.Format, text, p.List)
+	if err != nil {
+		return text, err
+	}
+	change := hostfile.Change{List: p.List, From: r.Before, Back: p.Taken}
+	for _, e := range entries {
+		if e.Name == p.Entry && p.Added && slices.Contains(importer.Read(e.Name, e.Value).Server.Args, p.Config) {
+			change.Remove = []string{e.Name}
+		}
+	}
+	missing := slices.ContainsFunc(p.Taken, func(name string) bool {
+		return !slices.ContainsFunc(entries, func(e hostfile.Entry) bool { return e.Name == name && !slices.Contains(change.Remove, name) })
+	})
+	if !missing && len(change.Remove) == 0 {
+		return text, nil
+	}
+	after, err := hostfile.Replace(r.Format, text, change)
+	if err != nil {
+		return text, fmt.Errorf("%w; the file as it was is in %s, in base64", err, r.file)
+	}
+	return after, nil
+}
+
+// Changes reports whether the file is to change.
+func (m *Removal) Changes() bool { return m.Err == nil && string(m.before) != string(m.after) }
+
+// Diff returns the lines that change, without values that come back. They are not fit to be shown raw.
+func (m *Removal) Diff() []string {
+	var secrets []string
+	for _, r := range m.records {
+		for _, p := range r.Parts {
+			entries, err := hostfile.Entries(r.Format, r.Before, p.List)
+			if err != nil {
+				continue
+			}
+			for _, e := range entries {
+				s := importer.Read(e.Name, e.Value).Server
+				for _, values := range []map[string]string{s.Env, s.Headers} {
+					for _, v := range values {
+						secrets = append(secrets, v)
+					}
+				}
+			}
+		}
+	}
+	return diff(m.before, m.after, secrets)
+}
+
+// Remove gives a file its own servers back, and takes the change out of the journal. It returns configurations of Weir that stay,
+// since somebody has changed them. What the host writes meanwhile is kept.
+func (i *Installer) Remove(m *Removal) (kept []string, err error) {
+	unlock, err := i.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for range attempts {
+		if err = m.apply(); !errors.Is(err, errChanged) {
+			break
+		}
+		again := begin(m.records[0])
+		for _, r := range m.records {
+			again.undo(r)
+		}
+		*m = *again
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range m.records {
+		if err := os.Remove(r.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(m.configs)) {
+		text, err := os.ReadFile(path)
+		switch {
+		case err == nil && digest(text) == m.configs[path]:
+			err = os.Remove(path)
+		case err == nil:
+			kept = append(kept, path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return kept, err
+		}
+	}
+	return kept, nil
+}
+
+// apply writes the file.
+func (m *Removal) apply() error {
+	if !m.Changes() {
+		return m.Err
+	}
+	if err := replace(m.target, m.before, m.after); err != nil {
+		return fmt.Errorf("writing %s: %w", m.Path, err)
+	}
+	return nil
+}
