@@ -65,6 +65,7 @@ func newRoot(env *Env) *cobra.Command {
 each agent session what the agent has seen, decides every call by policy before it
 happens, asks a person where policy says so, and keeps a record.`,
 		Example: `  weir demo                                watch a hijacked agent, without weir and with it
+  weir install                             put the servers of your hosts behind weir
   weir wrap -- npx -y @example/server      stand in front of one server, on stdio
   weir run --config weir.yaml              stand in front of many`,
 		Args:          cobra.ArbitraryArgs,
@@ -75,6 +76,8 @@ happens, asks a person where policy says so, and keeps a record.`,
 	for _, make := range []func(*Env) *cobra.Command{
 		newRun,
 		newWrap,
+		newInstall,
+		newUninstall,
 		newDemo,
 		newLogin,
 		newLogout,

@@ -1,0 +1,438 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/files"
+	"github.com/weir-mcp/weir/internal/hosts"
+	"github.com/weir-mcp/weir/internal/install"
+	"github.com/weir-mcp/weir/internal/plain"
+)
+
+// installFlags are the flags of weir install and weir uninstall.
+type installFlags struct {
+	yes, dry, json, project bool
+}
+
+func (f *installFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "change the files without asking")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show the changes, and make none")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the changes as JSON; needs --yes or --dry-run")
+	cmd.ValidArgs = hosts.IDs()
+}
+
+// check refuses flags and hosts that do not fit.
+func (f *installFlags) check(args []string) error {
+	for _, a := range args {
+		if _, ok := hosts.Lookup(a); !ok {
+			return &failure{exitUsage, fmt.Errorf("unknown host %.64q", a), "use " + strings.Join(hosts.IDs(), ", ")}
+		}
+	}
+	if f.json && !f.yes && !f.dry {
+		return &failure{exitUsage, errors.New("--json asks nobody"), "add --dry-run, or --yes"}
+	}
+	return nil
+}
+
+func newInstall(env *Env) *cobra.Command {
+	var flags installFlags
+	cmd := &cobra.Command{
+		Use:   "install [HOST…]",
+		Short: "Put the servers of your hosts behind weir",
+		Long: `Find the MCP hosts of this machine, or those that are named, and put the servers of each behind
+one weir: its configuration gets one entry that runs weir, and the servers move to a weir.yaml that
+only you can read. You see each change and are asked before it is made. What weir cannot
+carry over stays where it is, with the reason.
+
+Comments, formatting and other members of the files stay. weir uninstall restores them byte for
+byte. Run weir install again for servers that were added later; weir doctor notices them.
+
+Files of a project are changed only with --project, for the working directory. Files of
+an administrator are never changed.
+
+Hosts: ` + wrapWords(hosts.IDs(), 84),
+		Example: `  weir install
+  weir install --dry-run
+  weir install claude-code codex --yes
+  weir install --project`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := flags.check(args); err != nil {
+				return err
+			}
+			return env.install(args, &flags)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&flags.project, "project", false, "change the files of the project in the working directory too")
+	return cmd
+}
+
+// wrapWords returns words separated by commas, in lines of about a width.
+func wrapWords(words []string, width int) string {
+	var b strings.Builder
+	line := 7
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(',')
+			if line += len(w) + 2; line > width {
+				b.WriteString("\n")
+				line = len(w)
+			} else {
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}
+
+// installer returns what changes the files of hosts.
+func (e *Env) installer() (*install.Installer, error) {
+	state, err := e.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	exe, err := stableExecutable()
+	if err != nil {
+		return nil, err
+	}
+	vars := map[string]string{}
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"} {
+		if v, _ := e.getenv(name); filepath.IsAbs(v) {
+			vars[name] = v
+		}
+	}
+	return install.New(install.Options{Machine: e.machine(), State: state, Exe: exe, Env: vars}), nil
+}
+
+func (e *Env) machine() hosts.Machine {
+	m := hosts.Machine{OS: runtime.GOOS, Lookup: e.getenv}
+	m.Home, _ = e.getenv("HOME")
+	if home, ok := e.getenv("USERPROFILE"); ok && (m.OS == "windows" || m.Home == "") {
+		m.Home = home
+	}
+	return m
+}
+
+// stableExecutable returns the path of this program: that by which it is found on the PATH, which outlives updates, if it is there.
+func stableExecutable() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if strings.Contains(filepath.ToSlash(exe), "/go-build") {
+		return "", &failure{exitUsage, errors.New("this weir was built for one run: hosts could not start it later"), "install it with go install"}
+	}
+	own, err := os.Stat(exe)
+	if err != nil {
+		return "", err
+	}
+	if found, err := exec.LookPath("weir"); err == nil && filepath.IsAbs(found) {
+		if info, err := os.Stat(found); err == nil && os.SameFile(own, info) {
+			return found, nil
+		}
+	}
+	return exe, nil
+}
+
+// An installView is a file of a host as it is shown.
+type installView struct {
+	Path    string     `json:"path"`
+	Lists   []listView `json:"lists"`
+	Diff    []string   `json:"diff,omitempty"`
+	Changed bool       `json:"changed"` // it was written
+	Error   string     `json:"error,omitempty"`
+}
+
+// A listView is one list of servers in a file of a host.
+type listView struct {
+	Host    string          `json:"host"`
+	Scope   hosts.Scope     `json:"scope"`
+	Project string          `json:"project,omitempty"`
+	Entry   string          `json:"entry"`
+	Config  string          `json:"config"`
+	Taken   []install.Taken `json:"taken"`
+	Left    []install.Left  `json:"left"`
+	Behind  int             `json:"behind"`
+	Repairs string          `json:"repairs,omitempty"`
+}
+
+func installViewOf(f *install.File) *installView {
+	v := &installView{Path: f.Path, Lists: []listView{}}
+	for _, p := range f.Parts {
+		v.Lists = append(v.Lists, listView{p.Host, p.Scope, p.Project, p.Entry, p.Config,
+			append([]install.Taken{}, p.Taken...), append([]install.Left{}, p.Left...), p.Behind, p.Stale})
+	}
+	if f.Changes() {
+		v.Diff = f.Diff()
+	}
+	return v
+}
+
+func (e *Env) install(ids []string, flags *installFlags) error {
+	in, err := e.installer()
+	if err != nil {
+		return err
+	}
+	chosen := install.Selection{Hosts: ids}
+	project, err := filepath.Abs(".")
+	if err != nil {
+		return err
+	}
+	if flags.project {
+		if why := files.New(files.Options{Confirmed: e.confirmed()}).Cloned(filepath.Join(project, ".mcp.json")); why != "" {
+			return &failure{exitUsage, fmt.Errorf("the working directory is %s, whose authors may have written its servers", why),
+				"if it is yours: weir folders confirm ."}
+		}
+		chosen.Project = project
+	}
+	plan, err := in.Plan(chosen)
+	if err != nil {
+		return err
+	}
+	views := []*installView{}
+	failed := false
+	for _, f := range plan.Files {
+		v := installViewOf(f)
+		views = append(views, v)
+		if !flags.json {
+			e.printInstall(v)
+		}
+		if !f.Changes() || flags.dry {
+			continue
+		}
+		if err := e.agree(flags, "Change "+plain.Text(f.Path, maxError)+"?"); err != nil {
+			return err
+		}
+		if err := in.Apply(f); err != nil {
+			v.Error, failed = err.Error(), true
+			printError(e.Stderr, err.Error(), "run weir install again")
+			continue
+		}
+		v.Changed = true
+		if !flags.json {
+			e.printInstalled(f)
+		}
+	}
+	var lying []string
+	if !flags.project {
+		lying = in.ProjectFiles(project)
+	}
+	if err := e.printPlan(plan, views, lying, flags); err != nil {
+		return err
+	}
+	if failed {
+		return &failure{status: exitFailure} // said above
+	}
+	return nil
+}
+
+// agree asks whether to change a file, unless that was said beforehand.
+func (e *Env) agree(flags *installFlags, question string) error {
+	in, isFile := e.Stdin.(*os.File)
+	switch asks := isFile && isTerminal(in) && isTerminal(e.Stderr); {
+	case flags.yes:
+		return nil
+	case !asks:
+		return &failure{exitFailure, errors.New("nobody is at a terminal to agree to the change"), "make it with --yes"}
+	case !e.confirm(question):
+		return &failure{exitFailure, errors.New("nothing more was changed"), ""}
+	}
+	return nil
+}
+
+// printInstall shows how a file would change.
+func (e *Env) printInstall(v *installView) {
+	var b strings.Builder
+	for _, l := range v.Lists {
+		fmt.Fprintf(&b, "%s, %s: %s\n", l.Host, l.Scope, plain.Text(v.Path, maxError))
+		if l.Scope == hosts.Local {
+			fmt.Fprintf(&b, "  for %s\n", plain.Text(l.Project, maxError))
+		}
+		for _, t := range l.Taken {
+			fmt.Fprintf(&b, "  goes behind weir: %s\n", plain.Text(t.Name, maxTold))
+		}
+		for _, t := range l.Left {
+			fmt.Fprintf(&b, "  stays as it is: %s: %s\n", plain.Text(t.Name, maxTold), plain.Text(t.Why, maxTold))
+		}
+		switch {
+		case l.Repairs != "":
+			fmt.Fprintf(&b, "  repairs %s: %s\n", plain.Text(l.Entry, maxTold), plain.Text(l.Repairs, maxTold))
+		case len(l.Taken) == 0:
+			b.WriteString("  nothing to change\n")
+		}
+	}
+	printDiff(&b, v.Diff)
+	_, _ = io.WriteString(e.Stdout, b.String())
+}
+
+// How much is shown of a diff.
+const (
+	maxDiffLines = 400
+	maxDiffLine  = 300
+)
+
+// printDiff shows lines that differ. They may be anybody's.
+func printDiff(w io.Writer, lines []string) {
+	for i, line := range lines {
+		if i == maxDiffLines {
+			fmt.Fprintf(w, "    … %d lines more\n", len(lines)-i)
+			return
+		}
+		line = strings.ReplaceAll(line, "\t", "    ")
+		fmt.Fprintf(w, "    %s\n", plain.Text(line, maxDiffLine))
+	}
+}
+
+// printInstalled says what is left to do after a change.
+func (e *Env) printInstalled(f *install.File) {
+	for _, p := range f.Parts {
+		if len(p.Taken) == 0 && p.Stale == "" {
+			continue
+		}
+		host, _ := hosts.Lookup(p.Host)
+		fmt.Fprintf(e.Stdout, "%s runs weir with %s now; restart %s\n", host.Name, plain.Text(p.Config, maxError), host.Name)
+		for _, t := range p.Taken {
+			if t.Login {
+				fmt.Fprintf(e.Stdout, "  if %s wants a login: weir login --config %s %s\n", plain.Text(t.As, maxTold), plain.Text(p.Config, maxError), t.As)
+			}
+		}
+	}
+}
+
+// printPlan shows what is not changed.
+func (e *Env) printPlan(plan *install.Plan, views []*installView, lying []string, flags *installFlags) error {
+	if flags.json {
+		return writeJSON(e.Stdout, map[string]any{"files": views, "notes": append([]install.Note{}, plan.Notes...), "project_files": append([]string{}, lying...)})
+	}
+	var b strings.Builder
+	for _, n := range plan.Notes {
+		fmt.Fprintf(&b, "%s: %s: %s\n", n.Host, plain.Text(n.Path, maxError), plain.Text(n.Text, maxError))
+		if n.Hint != "" {
+			fmt.Fprintf(&b, "  %s\n", plain.Text(n.Hint, maxError))
+		}
+	}
+	for _, path := range lying {
+		fmt.Fprintf(&b, "%s: a file of this project, left alone; weir install --project\n", plain.Text(path, maxError))
+	}
+	if len(views)+len(plan.Notes) == 0 {
+		b.WriteString("no host with servers was found\n")
+	}
+	_, err := io.WriteString(e.Stdout, b.String())
+	return err
+}
+
+func newUninstall(env *Env) *cobra.Command {
+	var flags installFlags
+	cmd := &cobra.Command{
+		Use:   "uninstall [HOST…]",
+		Short: "Give hosts their own servers back",
+		Long: `Undo weir install, for all hosts or those that are named. A file that nobody has changed since
+becomes what it was, byte for byte. In one that its host has rewritten, weir's entry gives way to
+the servers that were there, and everything else stays as it is now. You see each change and are asked
+before it is made.`,
+		Example: `  weir uninstall
+  weir uninstall --dry-run
+  weir uninstall vscode --yes`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := flags.check(args); err != nil {
+				return err
+			}
+			return env.uninstall(args, &flags)
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+// A removalView is a file of a host as weir uninstall shows it.
+type removalView struct {
+	Hosts   []string `json:"hosts"`
+	Path    string   `json:"path"`
+	How     string   `json:"how"`
+	Back    []string `json:"back"`
+	Kept    []string `json:"kept,omitempty"` // configurations that somebody has changed
+	Diff    []string `json:"diff,omitempty"`
+	Changed bool     `json:"changed"`
+	Error   string   `json:"error,omitempty"`
+}
+
+func removalOf(m *install.Removal) *removalView {
+	v := &removalView{Hosts: m.Hosts, Path: m.Path, Back: append([]string{}, m.Back...)}
+	switch {
+	case m.Err != nil:
+		v.How, v.Error = "cannot be changed: "+m.Err.Error(), m.Err.Error()
+	case m.Gone:
+		v.How = "is gone; nothing to undo"
+	case !m.Changes():
+		v.How = "has no change of weir any more"
+	case m.Exact:
+		v.How = "becomes what it was, byte for byte"
+	default:
+		v.How = "was changed since: weir's entry gives way to the servers that were there, the rest stays"
+	}
+	if m.Changes() {
+		v.Diff = m.Diff()
+	}
+	return v
+}
+
+func (e *Env) uninstall(ids []string, flags *installFlags) error {
+	in, err := e.installer()
+	if err != nil {
+		return err
+	}
+	all, err := in.Removals(install.Selection{Hosts: ids})
+	if err != nil {
+		return err
+	}
+	views := []*removalView{}
+	for _, m := range all {
+		v := removalOf(m)
+		views = append(views, v)
+		if !flags.json {
+			fmt.Fprintf(e.Stdout, "%s: %s %s\n", strings.Join(m.Hosts, ", "), plain.Text(m.Path, maxError), plain.Text(v.How, maxError))
+			printDiff(e.Stdout, v.Diff)
+		}
+		if flags.dry || m.Err != nil {
+			continue
+		}
+		if m.Changes() {
+			if err := e.agree(flags, "Change "+plain.Text(m.Path, maxError)+"?"); err != nil {
+				return err
+			}
+		}
+		if v.Kept, err = in.Remove(m); err != nil {
+			v.Error = err.Error()
+			printError(e.Stderr, err.Error(), "run weir uninstall again")
+			continue
+		}
+		v.Changed = m.Changes()
+		for _, path := range v.Kept {
+			if !flags.json {
+				fmt.Fprintf(e.Stdout, "  %s was changed since weir install wrote it: kept\n", plain.Text(path, maxError))
+			}
+		}
+	}
+	if flags.json {
+		if err := writeJSON(e.Stdout, map[string]any{"files": views}); err != nil {
+			return err
+		}
+	} else if len(views) == 0 {
+		fmt.Fprintln(e.Stdout, "weir install has changed nothing that could be undone")
+	}
+	if slices.ContainsFunc(views, func(v *removalView) bool { return v.Error != "" }) {
+		return &failure{status: exitFailure} // said above
+	}
+	return nil
+}
