@@ -41,7 +41,8 @@ func (l *lister) configText() ([]byte, error) {
 		_, err = l.load(text)
 	}
 	if err != nil {
-		return nil, &hostfile.Error{Msg: "the configuration " + l.part.Config + " cannot take the servers: " + firstProblem(err), Hint: "correct it, or move it away"}
+		return nil, &hostfile.Error{Msg: "the configuration " + l.part.Config + " cannot take the servers: " + firstProblem(err),
+			Hint: "correct it, or move it away"}
 	}
 	return text, nil
 }

@@ -45,7 +45,8 @@ func (l *lister) sort(e hostfile.Entry) {
 		}
 		return
 	}
-	if base := strings.TrimSuffix(filepath.Base(s.Command), ".exe"); base == "weir" && len(s.Args) > 0 && slices.Contains([]string{"run", "wrap"}, s.Args[0]) {
+	base := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
+	if base == "weir" && len(s.Args) > 0 && slices.Contains([]string{"run", "wrap"}, s.Args[0]) {
 		if sameProgram(s.Command, l.opts.Exe) {
 			l.part.Behind++
 		} else {
