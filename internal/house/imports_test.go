@@ -89,7 +89,8 @@ var table = []row{
 	{"internal/gateway/catalog", "annotation contract overlay detect internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
 	{"internal/gateway/approve", "guard label contract policy overlay provenance record session store internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
 		"questions and answers; which transport asks is the gateway's business"},
-	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/budget internal/rawjson internal/rpc " +
+	{"internal/conversation", "internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
+	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/budget internal/conversation internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "record internal/gateway/approve internal/plain internal/rawjson", "", "",
