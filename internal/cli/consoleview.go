@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/console"
+	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
@@ -118,8 +119,12 @@ func (v *consoleView) Sessions(ctx context.Context, after string, limit int) ([]
 
 func (v *consoleView) shown(ctx context.Context, s store.Session) (console.Session, error) {
 	ended, err := v.book.HasEnded(ctx, session.Ref{Key: s.Key, Parent: s.Parent, Principal: s.Principal})
-	return console.Session{Key: s.Key, Parent: s.Parent, Principal: s.Principal, Label: s.Label, Calls: s.Calls,
-		Created: s.Created, Seen: s.Seen, Ended: ended}, err
+	shown := console.Session{Key: s.Key, Parent: s.Parent, Principal: s.Principal, Label: s.Label, Calls: s.Calls,
+		Created: s.Created, Seen: s.Seen, Ended: ended}
+	if n, ok, err := v.env.conversations().Find(conversation.KeyOf(s.Key)); err == nil && ok {
+		shown.About = n.Of()
+	}
+	return shown, err
 }
 
 // Questions implements [console.Desk].

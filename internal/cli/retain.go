@@ -58,6 +58,14 @@ func expireOnly(ctx context.Context, db *sqlstore.DB, r config.Retention, now ti
 	return err
 }
 
+// pruneNotes removes what is known of the conversations of old sessions.
+func (e *Env) pruneNotes(r config.Retention, now time.Time) error {
+	if r.Sessions == 0 {
+		return nil
+	}
+	return e.conversations().Prune(now.Add(-r.Sessions))
+}
+
 // closer closes by a function.
 type closer func() error
 

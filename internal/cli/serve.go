@@ -107,7 +107,8 @@ func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *ke
 		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.config.Retention)}), Record: kept.record, Approvals: kept.backend,
 		Approval: s.config.Approval, Startup: s.config.Startup, Asked: asked(people),
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, Budget: budgetOf(s.config), Logger: s.log,
-		Web:       gateway.Web{AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins, Share: s.config.HTTP.Share},
+		Web:       gateway.Web{AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins, Share: s.config.HTTP.Share, Apart: s.config.HTTP.Apart},
+		Local:     e.local(s.config),
 		Contents:  guard.Contents{Fields: s.config.Capture.Fields, All: s.config.Capture.Content},
 		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -24,15 +25,15 @@ func newSession(env *Env) *cobra.Command {
 	var place string
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "List agent sessions, end or forget them, or lower their labels",
+		Short: "List agent sessions, begin new ones, end or forget them, or lower their labels",
 		Long: `A label of an agent session only rises, whatever agents, servers and hosts say. Only a person can
-lower it, end the session or forget it, here, and the log keeps that they did and why.`,
-		Example: "  weir session list\n  weir session declassify KEY --drop pii --why 'test data'\n  weir session end KEY --why 'conversation is over'",
+lower it, begin a new session, end it or forget it, here, and the log keeps that they did and why.`,
+		Example: "  weir session list\n  weir session new\n  weir session declassify KEY --drop pii --why 'test data'\n  weir session end KEY --why 'conversation is over'",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
 	}
 	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE` of the sessions: a file or postgres://… (default state.db in\nweir's state directory)")
-	cmd.AddCommand(newSessionList(env, &place), newSessionEnd(env, &place), newSessionForget(env, &place), newSessionDeclassify(env, &place))
+	cmd.AddCommand(newSessionList(env, &place), newSessionNew(env, &place), newSessionEnd(env, &place), newSessionForget(env, &place), newSessionDeclassify(env, &place))
 	return cmd
 }
 
@@ -46,20 +47,24 @@ type sessionReport struct {
 	Created   time.Time   `json:"created"`
 	Seen      time.Time   `json:"seen"`
 	Ended     bool        `json:"ended,omitempty"` // a person has ended it
+	Host      string      `json:"host,omitempty"`  // as it called itself first; of conversations of hosts on stdio
+	Folder    string      `json:"folder,omitempty"`
+	Past      bool        `json:"past,omitempty"` // a person has begun a new conversation since
 }
 
 func newSessionList(env *Env, place *string) *cobra.Command {
 	var asJSON bool
 	var principal string
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List agent sessions and their labels",
-		Long:    "List agent sessions, the newest first: when they were last seen, their calls and their labels.",
+		Use:   "list",
+		Short: "List agent sessions and their labels",
+		Long: `List agent sessions, the newest first: their age, when they were last seen, their calls and their labels. Those of
+hosts on stdio have the name by which the host calls itself, and the folder in which it started weir.`,
 		Example: "  weir session list\n  weir session list --principal alice --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
-				reports, err := sessionReports(cmd.Context(), db, principal)
+				reports, err := env.sessionReports(cmd.Context(), db, principal)
 				if err != nil {
 					return err
 				}
@@ -75,9 +80,9 @@ func newSessionList(env *Env, place *string) *cobra.Command {
 	return cmd
 }
 
-func sessionReports(ctx context.Context, db *sqlstore.DB, principal string) ([]sessionReport, error) {
+func (e *Env) sessionReports(ctx context.Context, db *sqlstore.DB, principal string) ([]sessionReport, error) {
 	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: db})
-	reports := []sessionReport{}
+	reports, notes := []sessionReport{}, e.conversations()
 	for s, err := range db.List(ctx, principal) {
 		if err != nil {
 			return nil, err
@@ -86,7 +91,11 @@ func sessionReports(ctx context.Context, db *sqlstore.DB, principal string) ([]s
 		if err != nil {
 			return nil, err
 		}
-		reports = append(reports, sessionReport{s.Key, s.Parent, s.Principal, s.Label, s.Calls, s.Created, s.Seen, ended})
+		r := sessionReport{Key: s.Key, Parent: s.Parent, Principal: s.Principal, Label: s.Label, Calls: s.Calls, Created: s.Created, Seen: s.Seen, Ended: ended}
+		if n, ok, err := notes.Find(conversation.KeyOf(s.Key)); err == nil && ok {
+			r.Host, r.Folder, r.Past = n.Host, n.Folder, n.Session() != s.Key
+		}
+		reports = append(reports, r)
 	}
 	return reports, nil
 }
@@ -94,17 +103,27 @@ func sessionReports(ctx context.Context, db *sqlstore.DB, principal string) ([]s
 func (e *Env) printSessions(reports []sessionReport) error {
 	var b strings.Builder
 	for _, r := range reports {
-		ended := ""
-		if r.Ended {
-			ended = "ended, "
+		fmt.Fprintf(&b, "%s  %sseen %s, %d calls: %s\n", plain.Text(r.Key, 120), r.standing(), r.Seen.Format(time.RFC3339), r.Calls, labelWords(r.Label))
+		if r.Folder != "" {
+			fmt.Fprintf(&b, "    %s, %s old\n", (conversation.Note{Host: r.Host, Folder: r.Folder}).Of(), age(time.Since(r.Created)))
 		}
-		fmt.Fprintf(&b, "%s  %sseen %s, %d calls: %s\n", plain.Text(r.Key, 120), ended, r.Seen.Format(time.RFC3339), r.Calls, labelWords(r.Label))
 	}
 	if len(reports) == 0 {
 		b.WriteString("no sessions\n")
 	}
 	_, err := e.Stdout.Write([]byte(b.String()))
 	return err
+}
+
+// standing says whether anything more can happen in a session.
+func (r *sessionReport) standing() string {
+	switch {
+	case r.Ended:
+		return "ended, "
+	case r.Past:
+		return "past, "
+	}
+	return ""
 }
 
 // labelWords says a label in a few words.

@@ -97,7 +97,9 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 	}
 	if c.Record == config.NoRecord {
 		kept.record = also
-		expire := func(ctx context.Context, now time.Time) error { return expireOnly(ctx, db, c.Retention, now) }
+		expire := func(ctx context.Context, now time.Time) error {
+			return errors.Join(expireOnly(ctx, db, c.Retention, now), e.pruneNotes(c.Retention, now))
+		}
 		kept.closers = append(kept.closers, keepPruned(ctx, expire, log))
 		return kept, nil
 	}
@@ -109,7 +111,9 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 	if err != nil {
 		return kept, err
 	}
-	prune := func(ctx context.Context, now time.Time) error { return pruneAll(ctx, l, c.Retention, now) }
+	prune := func(ctx context.Context, now time.Time) error {
+		return errors.Join(pruneAll(ctx, l, c.Retention, now), e.pruneNotes(c.Retention, now))
+	}
 	kept.closers = append(kept.closers, l, keepPruned(ctx, prune, log))
 	if err := kept.publish(c.Checkpoints, l, log); err != nil {
 		return kept, err

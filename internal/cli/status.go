@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -135,6 +136,9 @@ func (t *teller) process() status.Process {
 	if p.Store == nil || p.Store.State == string(sqlstore.OK) {
 		p.Approvals = t.figures()
 	}
+	if n := g.Conversation; n != nil {
+		p.Session = &status.Session{Key: n.Session(), Host: n.Host, Folder: n.Folder, Began: n.Began, New: gateway.NewSession(*n)}
+	}
 	if !last.at.IsZero() {
 		p.Reload = &status.Reload{At: last.at.UTC().Round(0), Taken: last.taken}
 		for _, q := range last.problems {
@@ -235,6 +239,10 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 		if s.Hint != "" {
 			fmt.Fprintf(w, "      hint: %s\n", plain.Text(s.Hint, maxTold))
 		}
+	}
+	if s := p.Session; s != nil {
+		fmt.Fprintf(w, "    agent session of %s, since %s; %s begins another\n", conversation.Note{Host: s.Host, Folder: s.Folder}.Of(),
+			moment(s.Began, now), plain.Text(s.New, maxTold))
 	}
 	printBudget(w, p)
 	printPeople(w, p)

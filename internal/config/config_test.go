@@ -41,6 +41,7 @@ http:
   hosts: [weir.example]
   origins: ["https://app.example:8443"]
   share: true
+  apart: true
 console: localhost:7777
 notify:
   desktop: true
@@ -133,7 +134,7 @@ annotations:
 			"com.example/label": {"confidential": {"pii", "regulated:GDPR"}, "true": {"credentials"}, "public": {}}}},
 		HTTP: config.Listener{
 			Token: "0123456789abcdef", Cert: "/etc/weir/cert.pem", Key: "/etc/ssl/key.pem",
-			Hosts: []string{"weir.example"}, Origins: []string{"https://app.example:8443"}, Share: true,
+			Hosts: []string{"weir.example"}, Origins: []string{"https://app.example:8443"}, Share: true, Apart: true,
 		},
 		Servers: []config.Server{{
 			Name: "mail", Command: "/etc/weir/bin/mail", Args: []string{"--port", "80", "8080", "${PLAIN}", "cost: 5$"},

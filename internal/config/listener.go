@@ -17,6 +17,7 @@ type Listener struct {
 	Hosts   []string // names in the Host header, beside loopback names; empty off loopback: any
 	Origins []string // web origins whose pages may connect; empty: none
 	Share   bool     // whether HTTP sessions of one principal may share connections to servers
+	Apart   bool     // whether each HTTP session is a conversation of its own
 }
 
 // http reads the section of that name.
@@ -28,6 +29,7 @@ func (r reader) http(m member) {
 		"hosts":   r.texts(&h.Hosts),
 		"origins": r.texts(&h.Origins),
 		"share":   r.boolean(&h.Share),
+		"apart":   r.boolean(&h.Apart),
 	})
 }
 

@@ -64,7 +64,8 @@ type Session struct {
 	Label                  label.Label
 	Calls                  int64
 	Created, Seen          time.Time
-	Ended                  bool // a person has ended it
+	Ended                  bool   // a person has ended it
+	About                  string // which host it is of, and where; "" if that is not known
 }
 
 // An Event is an event of the log and its number there.

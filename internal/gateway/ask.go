@@ -31,8 +31,8 @@ const (
 )
 
 // elicitation is the form that asks a person. Without a choice to make it has no fields: to accept is to allow once. The same
-// members ask in both eras (2025-11-25, Elicitation; 2026-07-28, Multi Round-Trip Requests).
-func elicitation(p *approve.Pending) (json.RawMessage, error) {
+// members ask in both eras (2025-11-25, Elicitation; 2026-07-28, Multi Round-Trip Requests). It ends with what is said about the agent session.
+func elicitation(p *approve.Pending, about string) (json.RawMessage, error) {
 	properties := map[string]any{}
 	if p.Grant != "" {
 		properties[choiceMember] = map[string]any{
@@ -49,7 +49,11 @@ func elicitation(p *approve.Pending) (json.RawMessage, error) {
 		}
 		schema["required"] = []string{codeMember}
 	}
-	return json.Marshal(map[string]any{"mode": "form", "message": p.Prompt.Text(), "requestedSchema": schema})
+	message := p.Prompt.Text()
+	if about != "" {
+		message += "\n\n" + about
+	}
+	return json.Marshal(map[string]any{"mode": "form", "message": message, "requestedSchema": schema})
 }
 
 // ask puts a question to a person: the one at the host, or whoever answers it elsewhere first. It returns nil if the person
@@ -73,7 +77,7 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation): " +
 			"the question waits in Weir, and the call can be made again once a person has accepted it there")
 	}
-	params, err := elicitation(p)
+	params, err := elicitation(p, x.conversation())
 	if err != nil {
 		return x.f.internalError(x.m, err)
 	}

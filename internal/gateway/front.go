@@ -36,6 +36,7 @@ type front struct {
 
 	mu       sync.Mutex
 	era      *caller // what the handshake agreed; nil before it and in 2026-07-28
+	name     *string // of the client, see clientName; nil before a request needs it
 	links    *links
 	inFlight map[string]*pending          // by the host's request id
 	asked    map[string]chan *rpc.Message // by our request id
@@ -49,7 +50,7 @@ type front struct {
 // when the last answer is out.
 func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	f := &front{
-		g: g, conn: conn, host: h.named(), crew: newCrew(), slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
+		g: g, conn: conn, host: h, crew: newCrew(), slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
 		inFlight: map[string]*pending{}, asked: map[string]chan *rpc.Message{}, reports: map[string][]*link{},
 	}
 	f.offer, _ = conn.(offerer)

@@ -23,7 +23,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -104,7 +103,8 @@ type Options struct {
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
 
-	Web // which HTTP requests are served, and how
+	Local Local // whose conversation a host on stdio has, if it does not say
+	Web         // which HTTP requests are served, and how
 }
 
 // Web is how hosts are served over HTTP.
@@ -113,6 +113,10 @@ type Web struct {
 
 	// Share says that no server keeps anything of a session, so that HTTP sessions of one principal may share connections to servers.
 	Share bool
+
+	// Apart says that each HTTP session of the older revisions is a conversation of its own. Where it is not set, all requests of a principal
+	// that name no agent session belong to one: a host that goes on with a conversation has another HTTP session for it.
+	Apart bool
 }
 
 // Asked is told of a new question, and where its answer goes. It must not wait: a call does.
@@ -134,6 +138,8 @@ type Gateway struct {
 	traces   *budget.Lease // of what the guard remembers
 	dialling chan struct{} // holds a token for each server that is being started
 	waits    atomic.Pointer[waits]
+
+	current atomic.Pointer[string] // key of the agent session of the last request on stdio
 
 	mu     sync.Mutex
 	shared map[string]*links // by principal, and what its clients take
@@ -191,7 +197,7 @@ func New(opts Options) (*Gateway, error) {
 // ServeStdio serves the host at the other end of conn until it leaves or ctx ends, and then lets the answers in flight
 // go out. It returns nil when the host left.
 func (g *Gateway) ServeStdio(ctx context.Context, conn rpc.Conn) error {
-	return g.serve(ctx, conn, host{principal: LocalPrincipal, process: rand.Text()})
+	return g.serve(ctx, conn, host{principal: LocalPrincipal, local: &g.opts.Local})
 }
 
 // Handler returns the gateway's streamable HTTP endpoint, for both eras of the protocol.
@@ -202,7 +208,9 @@ func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.
 	if principal == "" {
 		principal = LocalPrincipal
 	}
-	return g.serve(ctx, conn, host{principal: principal, mcpSession: info.SessionID, header: info.Header, shared: info.Modern})
+	return g.serve(ctx, conn, host{
+		principal: principal, mcpSession: info.SessionID, apart: g.opts.Apart, header: info.Header, shared: info.Modern,
+	})
 }
 
 // Close ends every connection and waits for the servers' processes.

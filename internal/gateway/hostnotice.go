@@ -110,7 +110,12 @@ func (f *front) decided(work context.Context, m *rpc.Message) {
 	}
 	f.crew.run(func() {
 		defer func() { <-f.slots }()
-		x := &exchange{f: f, sent: m, m: m, route: f.toOnly(m, all[0])}
+		r, rerr := f.toOnly(m, all[0])
+		if rerr != nil {
+			f.spoiled(work, rerr.Message)
+			return
+		}
+		x := &exchange{f: f, sent: m, m: m, route: r}
 		if v := x.before(work, x.route.call); v.Allowed() {
 			all[0].notify(rpc.NewNotification(m.Method, v.Params))
 		} else {

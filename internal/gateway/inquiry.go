@@ -30,8 +30,19 @@ type agents struct {
 }
 
 // agent returns the agent session of a request with these params.
-func (f *front) agent(params json.RawMessage) session.Ref {
-	ref := f.host.sessionRef(params)
+func (f *front) agent(params json.RawMessage) (session.Ref, *rpc.Error) {
+	ref, err := f.host.sessionRef(params, f.clientName(params))
+	if err != nil {
+		var said *rpc.Error
+		if !errors.As(err, &said) {
+			f.g.log.Error("finding the agent session of a request", "error", err, "hint", "remove that file, then run weir session new")
+			said = rpc.Errorf(rpc.InternalError, "which agent session the request belongs to is not known: weir's own log says why")
+		}
+		return ref, said
+	}
+	if last := f.g.current.Load(); f.host.local != nil && (last == nil || *last != ref.Key) {
+		f.g.current.Store(&ref.Key)
+	}
 	first := f.agents.first.Load()
 	if first == nil {
 		only := ref
@@ -41,7 +52,7 @@ func (f *front) agent(params json.RawMessage) session.Ref {
 	if *first != ref {
 		f.agents.several.Store(true)
 	}
-	return ref
+	return ref, nil
 }
 
 // only returns the agent session that all requests so far belonged to; if there were none, the connection's own.
@@ -49,7 +60,8 @@ func (f *front) only() (session.Ref, bool) {
 	if first := f.agents.first.Load(); first != nil {
 		return *first, !f.agents.several.Load()
 	}
-	return f.host.sessionRef(nil), true
+	ref, err := f.host.sessionRef(nil, f.clientName(nil))
+	return ref, err == nil
 }
 
 var errWhose = hosterror.New("several agent sessions could be meant, and nothing says which")

@@ -125,7 +125,7 @@ func TestSharingKeepsSessionsApart(t *testing.T) {
 	for _, server := range []string{oldEra, newEra} {
 		t.Run("server "+server, func(t *testing.T) {
 			t.Parallel()
-			p := newPairing(t, oldEra, server, "http", func(o *gateway.Options) { o.Share = true })
+			p := newPairing(t, oldEra, server, "http", func(o *gateway.Options) { o.Share, o.Apart = true, true })
 			url, _ := serving(t, p.g)
 			a, b := listen(t, url, &mcp.ClientCapabilities{}), listen(t, url, &mcp.ClientCapabilities{})
 			if _, err := a.ListTools(t.Context(), nil); err != nil {

@@ -32,7 +32,7 @@ const (
 func TestProcessesGiveWay(t *testing.T) {
 	limits := budget.New(budget.Limits{Processes: 2})
 	sessions := session.New(session.Options{})
-	g, err := New(Options{Record: record.Discard(), Servers: filesOver(t), BaseEnv: os.Environ(), Budget: limits, Sessions: sessions})
+	g, err := New(Options{Record: record.Discard(), Servers: filesOver(t), BaseEnv: os.Environ(), Budget: limits, Sessions: sessions, Web: Web{Apart: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

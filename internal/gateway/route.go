@@ -41,7 +41,7 @@ func (f *front) route(ctx context.Context, m *rpc.Message, set *links) (*route, 
 		return f.byReference(ctx, m, set)
 	}
 	if all := set.all(); len(all) == 1 && !guard.IsInquiry(m.Method) {
-		return f.toOnly(m, all[0]), nil
+		return f.toOnly(m, all[0])
 	}
 	return nil, rpc.Errorf(rpc.MethodNotFound, "method not found: %s", m.Method)
 }
@@ -74,7 +74,10 @@ func (f *front) named(m *rpc.Message, set *links, e catalog.Entry) (*route, *rpc
 	default:
 		return nil, rpc.Errorf(rpc.InvalidParams, "params.arguments is not an object")
 	}
-	r := f.to(m, set, e, args)
+	r, rerr := f.to(m, set, e, args)
+	if rerr != nil {
+		return nil, rerr
+	}
 	return r, f.fits(r, e, m.Odd)
 }
 
@@ -107,7 +110,7 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, 
 		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	if e, ok := l.Find(uri); ok {
-		return f.to(m, set, e, nil), nil
+		return f.to(m, set, e, nil)
 	}
 	args, err := rawjson.Set([]byte(`{}`), raw, "uri")
 	if err != nil {
@@ -118,14 +121,14 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, 
 		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	if e, ok := templates.Match(uri); ok {
-		return f.to(m, set, e.At(uri, set.find(e.Server).overlay()), args), nil
+		return f.to(m, set, e.At(uri, set.find(e.Server).overlay()), args)
 	}
 	only := set.onlyWith("resources")
 	if only == nil {
 		return nil, rpc.Errorf(codeNotFound, "no server has the resource %q", uri)
 	}
 	e := catalog.Entry{Server: only.server.Name, Trust: only.trust()}
-	return f.to(m, set, e.At(uri, only.overlay()), args), nil
+	return f.to(m, set, e.At(uri, only.overlay()), args)
 }
 
 // byReference finds the server of the prompt or template that a completion is for. All that the params say beside that is told to
@@ -139,7 +142,7 @@ func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*r
 			return nil, rerr
 		}
 		if found {
-			return f.to(m, set, e, args), nil
+			return f.to(m, set, e, args)
 		}
 	}
 	if raw, ok := rawjson.Get(m.Params, "ref", "uri"); ok {
@@ -150,7 +153,7 @@ func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*r
 				return nil, rerr
 			}
 			if found {
-				return f.to(m, set, e, args), nil
+				return f.to(m, set, e, args)
 			}
 		}
 	}
@@ -158,9 +161,13 @@ func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*r
 }
 
 // to makes the route to a list's entry.
-func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMessage) *route {
+func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
+	ref, rerr := f.agent(m.Params)
+	if rerr != nil {
+		return nil, rerr
+	}
 	r := &route{link: set.find(e.Server), call: &guard.Call{
-		ID: rand.Text(), Session: f.agent(m.Params), Server: e.Server, Trust: e.Trust,
+		ID: rand.Text(), Session: ref, Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
 		Held: e.Held, Overlay: e.Overlay, Context: set.shown(),
 	}}
@@ -174,7 +181,7 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 	if e.Shown != e.Name {
 		r.rename = e.Name
 	}
-	return r
+	return r, nil
 }
 
 // unknownMembers says why a request may do anything.
@@ -222,16 +229,20 @@ func beyond(m *rpc.Message) json.RawMessage {
 
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
 // is assumed, and what its params hold counts as chosen by the agent.
-func (f *front) toOnly(m *rpc.Message, l *link) *route {
+func (f *front) toOnly(m *rpc.Message, l *link) (*route, *rpc.Error) {
+	ref, rerr := f.agent(m.Params)
+	if rerr != nil {
+		return nil, rerr
+	}
 	params := m.Params
 	if params == nil {
 		params = json.RawMessage("{}") // so that the session's annotations have a place
 	}
 	return &route{link: l, call: &guard.Call{
-		ID: rand.Text(), Session: f.agent(m.Params), Server: l.server.Name, Trust: l.trust(),
+		ID: rand.Text(), Session: ref, Server: l.server.Name, Trust: l.trust(),
 		Method: m.Method, Name: m.Method, Params: params, Arguments: rawjson.Delete(params, "_meta"),
 		Effective: contract.Pessimistic(), Context: l.set.shown(),
-	}}
+	}}, nil
 }
 
 // onlyWith returns the link to the only connected server that has a capability; nil if there are none or several.

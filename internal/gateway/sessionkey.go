@@ -4,11 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
+	"unicode/utf8"
 
+	"github.com/weir-mcp/weir/internal/conversation"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -22,68 +28,215 @@ const (
 // baggageKeys are the members of OpenTelemetry baggage that name a conversation, in the order in which they count.
 var baggageKeys = []string{"gen_ai.conversation.id", "session.id"}
 
+// identifiers are the members of _meta by which hosts name their conversations in each request, by how the names of these hosts begin, the
+// member that counts first first. Codex sends sessionId for a conversation with all agents in it, and threadId for each of these.
+var identifiers = []struct {
+	client, kind string
+	members      []string
+}{
+	{"codex", "codex", []string{"sessionId", "threadId"}},
+}
+
+// variables are those of the environment in which hosts name the conversation for which they start Weir. Programs inherit them from a
+// host that runs them, so each counts for the host alone that sets it: a conversation of another one has the same key inside and outside.
+var variables = []struct{ client, kind, name string }{
+	{"", "named", "WEIR_AGENT_SESSION"}, // for the user to set, in the configuration of any host
+	{"claude-code", "claude-code", "CLAUDE_CODE_SESSION_ID"},
+	{"copilot-cli", "copilot-cli", "COPILOT_AGENT_SESSION_ID"},
+}
+
 // maxKeyValue bounds what a host may choose as a key; a longer one is replaced by its digest.
 const maxKeyValue = 200
+
+// digested begins a value of which the digest stands in a key.
+const digested = "sha256-"
+
+// A Local is what the process knows of the conversations of a host on stdio.
+type Local struct {
+	Folder string                      // in which the host started the process, with links followed
+	Getenv func(string) (string, bool) // nil: nothing is set
+	Book   *conversation.Book          // nil: every conversation stays in its first generation
+}
+
+// FolderSession returns the key of the conversation, of the user who runs Weir, that goes on in a folder whatever host it is of.
+func FolderSession(folder string) string { return sessionKey(LocalPrincipal, "folder", folder) }
+
+// NewSession returns the command with which a person begins another agent session in a conversation.
+func NewSession(n conversation.Note) string {
+	if n.Key == FolderSession(n.Folder) {
+		return "weir session new"
+	}
+	return "weir session new '" + strings.ReplaceAll(n.Key, "'", `'\''`) + "'"
+}
+
+// Counts says for people which agent session counts in a conversation, and how they begin another.
+func Counts(n conversation.Note, now time.Time) string {
+	return fmt.Sprintf("what counts is all since %s in the agent session of %s; if a new conversation has begun since, the user can say so, in a terminal there: %s",
+		n.Began.Local().Format("2006-01-02 15:04"), n.Of(), plain.Text(NewSession(n), 400))
+}
 
 // A host is what the gateway knows of the other end of a host connection.
 type host struct {
 	principal  string      // whose agents these are
 	mcpSession string      // Mcp-Session-Id, for HTTP in the older revisions
-	process    string      // unguessable name of the connection, for stdio
+	apart      bool        // whether each of these is a conversation of its own
+	local      *Local      // for stdio; nil for HTTP
 	header     http.Header // of the HTTP request; nil for stdio
 	shared     bool        // whether connections to servers are shared with other requests of the principal
-
-	usual string // agent session of what names none
 }
 
-// named returns the host with the key of the agent session that its requests belong to if they name none.
-func (h host) named() host {
-	switch {
-	case h.mcpSession != "":
-		h.usual = h.key("mcp", h.mcpSession)
-	case h.process != "":
-		h.usual = h.key("process", h.process)
-	default:
-		h.usual = h.key("principal", "")
-	}
-	return h
-}
-
-// sessionRef derives the agent session of a request. A connection is not a conversation, and 2026-07-28 has no protocol
-// session, so the first of these counts: _meta["dev.weir/agent-session"]; the conversation or session id in baggage
-// (_meta.baggage, then the HTTP header); the HTTP header Weir-Agent-Session; Mcp-Session-Id; the stdio connection; else
-// the principal. Coarser is safe: it only joins more. Every key begins with the principal, so nobody reaches another's
-// session. A session that its host names may name the session it descends from. Nothing that a model writes is looked at.
-func (h *host) sessionRef(params json.RawMessage) session.Ref {
-	ref := session.Ref{Principal: h.principal, Key: h.usual}
+// sessionRef derives the agent session of a request of a client with a name. A connection is not a conversation, and a process is none, so
+// the first of these counts: _meta["dev.weir/agent-session"]; the conversation or session id in baggage (_meta.baggage, then the
+// HTTP header); the HTTP header Weir-Agent-Session; the identifiers of the host; what the environment of the process says, on stdio;
+// Mcp-Session-Id, if the operator says so; else the folder on stdio, and the principal over HTTP. Coarser is safe: it only joins more.
+//
+// Every key begins with the principal and with where the value is from, so nobody reaches another's session, and no value another origin's. A session
+// that its host names may name the session it descends from. Nothing that a model writes is looked at. A name that is there and cannot be
+// one is an error: the request would belong to another session, which may know less.
+func (h *host) sessionRef(params json.RawMessage, client string) (session.Ref, error) {
+	ref := session.Ref{Principal: h.principal}
 	meta, _ := rawjson.Get(params, "_meta")
-	said := func(name string) string {
-		raw, _ := rawjson.Get(meta, name)
-		s, _ := rawjson.String(raw)
-		return s
-	}
-	switch {
-	case said(metaSession) != "":
-		ref.Key = h.key("agent", said(metaSession))
-		if parent := said(metaParent); parent != "" {
-			ref.Parent = h.key("agent", parent)
+	for _, source := range []func(*session.Ref, json.RawMessage, string) error{h.fromMeta, h.fromBaggage, h.fromHeader, h.fromIdentifiers} {
+		if err := source(&ref, meta, client); err != nil || ref.Key != "" {
+			return ref, err
 		}
-	case conversation(said("baggage")) != "":
-		ref.Key = h.key("conversation", conversation(said("baggage")))
-	case conversation(h.header.Get("Baggage")) != "":
-		ref.Key = h.key("conversation", conversation(h.header.Get("Baggage")))
-	case h.header.Get(headerSession) != "":
-		ref.Key = h.key("agent", h.header.Get(headerSession))
 	}
-	return ref
+	ref.Key = h.usual(client)
+	var err error
+	ref.Key, err = h.generation(ref.Key, client)
+	return ref, err
 }
 
-func (h *host) key(kind, value string) string {
-	if len(value) > maxKeyValue || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
-		sum := sha256.Sum256([]byte(value))
-		value = "sha256-" + hex.EncodeToString(sum[:])
+// textOf returns a member of _meta that is a text; "" if it is not there.
+func textOf(meta json.RawMessage, name string) (string, error) {
+	raw, ok := rawjson.Get(meta, name)
+	if !ok {
+		return "", nil
 	}
-	return url.PathEscape(h.principal) + "/" + kind + ":" + value
+	if s, ok := rawjson.String(raw); ok && s != "" {
+		return s, nil
+	}
+	return "", rpc.Errorf(rpc.InvalidParams, "_meta member %s is not a text of at least one character", name)
+}
+
+func (h *host) fromMeta(ref *session.Ref, meta json.RawMessage, _ string) error {
+	name, err := textOf(meta, metaSession)
+	if err != nil || name == "" {
+		return err
+	}
+	parent, err := textOf(meta, metaParent)
+	if err != nil {
+		return err
+	}
+	if ref.Key = h.key("agent", name); parent != "" {
+		ref.Parent = h.key("agent", parent)
+	}
+	return nil
+}
+
+func (h *host) fromBaggage(ref *session.Ref, meta json.RawMessage, _ string) error {
+	raw, _ := rawjson.Get(meta, "baggage")
+	sent, _ := rawjson.String(raw)
+	for _, baggage := range []string{sent, strings.Join(h.header.Values("Baggage"), ",")} {
+		if id := inBaggage(baggage); id != "" {
+			ref.Key = h.key("conversation", id)
+			return nil
+		}
+	}
+	return nil
+}
+
+func (h *host) fromHeader(ref *session.Ref, _ json.RawMessage, _ string) error {
+	switch all := h.header.Values(headerSession); {
+	case len(all) == 1 && all[0] != "":
+		ref.Key = h.key("agent", all[0])
+	case len(all) > 0:
+		return rpc.Errorf(rpc.InvalidParams, "the header %s is empty or there more than once", headerSession)
+	}
+	return nil
+}
+
+func (h *host) fromIdentifiers(ref *session.Ref, meta json.RawMessage, client string) error {
+	for _, known := range identifiers {
+		if !strings.HasPrefix(client, known.client) {
+			continue
+		}
+		for _, name := range known.members {
+			id, err := textOf(meta, name)
+			if err != nil {
+				return err
+			}
+			if id != "" {
+				ref.Key, err = h.generation(h.key(known.kind, id), client)
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// usual returns the key of the session to which requests belong that name none.
+func (h *host) usual(client string) string {
+	if h.local == nil {
+		if h.apart && h.mcpSession != "" {
+			return h.key("mcp", h.mcpSession)
+		}
+		return h.key("principal", "")
+	}
+	for _, v := range variables {
+		if h.local.Getenv == nil || !strings.HasPrefix(client, v.client) {
+			continue
+		}
+		if id, _ := h.local.Getenv(v.name); id != "" {
+			return h.key(v.kind, id)
+		}
+	}
+	return h.key("folder", h.local.Folder)
+}
+
+// generation returns the key of the session that goes on in the conversation with a key.
+func (h *host) generation(key, client string) (string, error) {
+	if h.local == nil {
+		return key, nil
+	}
+	n, err := h.local.Book.Enter(key, conversation.Note{Host: client, Folder: h.local.Folder, Began: time.Now().UTC()})
+	return n.Session(), err
+}
+
+func (h *host) key(kind, value string) string { return sessionKey(h.principal, kind, value) }
+
+// sessionKey returns the key of a session: no two principals, kinds or values have the same. A value that is long, could not be shown, or could be
+// taken for something else that stands in keys is replaced by its digest.
+func sessionKey(principal, kind, value string) string {
+	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError || r == '#' }
+	if len(value) > maxKeyValue || strings.HasPrefix(value, digested) || strings.ContainsFunc(value, odd) {
+		sum := sha256.Sum256([]byte(value))
+		value = digested + hex.EncodeToString(sum[:])
+	}
+	return url.PathEscape(principal) + "/" + kind + ":" + value
+}
+
+// clientName returns how the client of the connection calls itself: in the handshake, or in its first request that the servers are asked about.
+// It stays, so that no later request belongs to another session.
+func (f *front) clientName(params json.RawMessage) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.name != nil {
+		return *f.name
+	}
+	info, _ := rawjson.Get(params, "_meta", metaClientInfo)
+	_, modern := rawjson.Get(params, "_meta", metaVersion)
+	switch {
+	case !modern && f.era == nil:
+		return ""
+	case !modern:
+		info = f.era.info
+	}
+	raw, _ := rawjson.Get(info, "name")
+	name, _ := rawjson.String(raw)
+	name = strings.ToValidUTF8(name[:min(len(name), maxName)], "")
+	f.name = &name
+	return name
 }
 
 func metaString(params json.RawMessage, name string) string {
@@ -95,8 +248,8 @@ func metaString(params json.RawMessage, name string) string {
 	return s
 }
 
-// conversation returns the id of the conversation in a W3C baggage string, or "".
-func conversation(baggage string) string {
+// inBaggage returns the id of the conversation in a W3C baggage string, or "". One that is not encoded as it should be is taken as it stands.
+func inBaggage(baggage string) string {
 	for _, key := range baggageKeys {
 		for member := range strings.SplitSeq(baggage, ",") {
 			pair, _, _ := strings.Cut(member, ";")
@@ -104,8 +257,12 @@ func conversation(baggage string) string {
 			if !ok || strings.TrimSpace(name) != key {
 				continue
 			}
-			if v, err := url.PathUnescape(strings.TrimSpace(value)); err == nil && v != "" {
-				return v
+			value = strings.TrimSpace(value)
+			if decoded, err := url.PathUnescape(value); err == nil {
+				value = decoded
+			}
+			if value != "" {
+				return value
 			}
 		}
 	}

@@ -3,67 +3,230 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
+	"pgregory.net/rapid"
+
+	"github.com/weir-mcp/weir/internal/conversation"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
 )
 
-func TestSessionRef(t *testing.T) {
-	header := func(pairs ...string) http.Header {
-		h := http.Header{}
-		for i := 0; i < len(pairs); i += 2 {
-			h.Set(pairs[i], pairs[i+1])
-		}
-		return h
+func header(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
 	}
+	return h
+}
+
+// local returns a process that was started in a folder, with an environment.
+func local(folder string, env ...string) *Local {
+	return &Local{Folder: folder, Getenv: func(name string) (string, bool) {
+		for i := 0; i < len(env); i += 2 {
+			if env[i] == name {
+				return env[i+1], true
+			}
+		}
+		return "", false
+	}}
+}
+
+func TestSessionRef(t *testing.T) {
+	inClaude := local("/w", "CLAUDE_CODE_SESSION_ID", "c1")
 	for _, test := range []struct {
 		name   string
 		host   host
+		client string
 		params string
 		want   session.Ref
 	}{
-		{"nothing known", host{}, `{}`, session.Ref{Key: "ann/principal:"}},
-		{"stdio", host{process: "x"}, `{}`, session.Ref{Key: "ann/process:x"}},
-		{"an MCP session", host{mcpSession: "m", process: "x"}, `{}`, session.Ref{Key: "ann/mcp:m"}},
-		{"the header", host{mcpSession: "m", header: header("Weir-Agent-Session", "h")}, `{}`, session.Ref{Key: "ann/agent:h"}},
-		{"baggage in a header", host{header: header("Weir-Agent-Session", "h", "baggage", "a=b, session.id = c%20d ;p=1")}, `{}`,
+		{"HTTP, nothing known", host{}, "", `{}`, session.Ref{Key: "ann/principal:"}},
+		{"stdio, nothing known", host{local: local("/w")}, "h", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"an MCP session is no conversation", host{mcpSession: "m"}, "", `{}`, session.Ref{Key: "ann/principal:"}},
+		{"an MCP session is one", host{mcpSession: "m", apart: true}, "", `{}`, session.Ref{Key: "ann/mcp:m"}},
+		{"the header", host{mcpSession: "m", apart: true, header: header("Weir-Agent-Session", "h")}, "", `{}`, session.Ref{Key: "ann/agent:h"}},
+		{"baggage in a header", host{header: header("Weir-Agent-Session", "h", "baggage", "a=b, session.id = c%20d ;p=1")}, "", `{}`,
 			session.Ref{Key: "ann/conversation:c d"}},
-		{"the conversation before the session", host{}, `{"_meta":{"baggage":"session.id=s,gen_ai.conversation.id=c"}}`,
+		{"baggage in two headers", host{header: header("baggage", "a=b", "baggage", "session.id=c")}, "", `{}`, session.Ref{Key: "ann/conversation:c"}},
+		{"the conversation before the session", host{}, "", `{"_meta":{"baggage":"session.id=s,gen_ai.conversation.id=c"}}`,
 			session.Ref{Key: "ann/conversation:c"}},
-		{"baggage of the request before the header's", host{header: header("baggage", "session.id=h")}, `{"_meta":{"baggage":"session.id=m"}}`,
+		{"baggage of the request before the header's", host{header: header("baggage", "session.id=h")}, "", `{"_meta":{"baggage":"session.id=m"}}`,
 			session.Ref{Key: "ann/conversation:m"}},
-		{"the host's own word", host{header: header("baggage", "session.id=h")}, `{"_meta":{"dev.weir/agent-session":"a","baggage":"session.id=b"}}`,
+		{"baggage that is not encoded well", host{}, "", `{"_meta":{"baggage":"session.id=%zz"}}`, session.Ref{Key: "ann/conversation:%zz"}},
+		{"baggage without an id", host{}, "", `{"_meta":{"baggage":";=,session.id,session.id="}}`, session.Ref{Key: "ann/principal:"}},
+		{"the host's own word", host{header: header("baggage", "session.id=h")}, "", `{"_meta":{"dev.weir/agent-session":"a","baggage":"session.id=b"}}`,
 			session.Ref{Key: "ann/agent:a"}},
-		{"with a parent", host{}, `{"_meta":{"dev.weir/agent-session":"a","dev.weir/parent-agent-session":"p"}}`,
+		{"with a parent", host{}, "", `{"_meta":{"dev.weir/agent-session":"a","dev.weir/parent-agent-session":"p"}}`,
 			session.Ref{Key: "ann/agent:a", Parent: "ann/agent:p"}},
-		{"a parent of no named session", host{process: "x"}, `{"_meta":{"dev.weir/parent-agent-session":"p"}}`, session.Ref{Key: "ann/process:x"}},
-		{"a wrong type", host{process: "x"}, `{"_meta":{"dev.weir/agent-session":7}}`, session.Ref{Key: "ann/process:x"}},
-		{"bad baggage", host{process: "x"}, `{"_meta":{"baggage":"session.id=%zz,;=,session.id"}}`, session.Ref{Key: "ann/process:x"}},
-		{"what a model writes", host{process: "x"}, `{"arguments":{"_meta":{"dev.weir/agent-session":"a"},"dev.weir/agent-session":"a"}}`,
-			session.Ref{Key: "ann/process:x"}},
+		{"a parent of no named session", host{local: local("/w")}, "", `{"_meta":{"dev.weir/parent-agent-session":"p"}}`, session.Ref{Key: "ann/folder:/w"}},
+		{"a thread of Codex", host{local: local("/w")}, "codex-mcp-client", `{"_meta":{"threadId":"t"}}`, session.Ref{Key: "ann/codex:t"}},
+		{"an agent in a conversation of Codex", host{local: local("/w")}, "codex-mcp-client", `{"_meta":{"threadId":"t","sessionId":"s"}}`,
+			session.Ref{Key: "ann/codex:s"}},
+		{"Codex over HTTP", host{}, "codex-mcp-client", `{"_meta":{"threadId":"t"}}`, session.Ref{Key: "ann/codex:t"}},
+		{"the same members of another host", host{local: local("/w")}, "cursor", `{"_meta":{"threadId":"t","sessionId":7}}`, session.Ref{Key: "ann/folder:/w"}},
+		{"Claude Code", host{local: inClaude}, "claude-code", `{}`, session.Ref{Key: "ann/claude-code:c1"}},
+		{"a host that Claude Code runs", host{local: inClaude}, "gemini-cli-mcp-client", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"Copilot", host{local: local("/w", "COPILOT_AGENT_SESSION_ID", "c2", "CLAUDE_CODE_SESSION_ID", "c1")}, "copilot-cli", `{}`,
+			session.Ref{Key: "ann/copilot-cli:c2"}},
+		{"the user's own variable", host{local: local("/w", "WEIR_AGENT_SESSION", "n", "CLAUDE_CODE_SESSION_ID", "c1")}, "claude-code", `{}`,
+			session.Ref{Key: "ann/named:n"}},
+		{"an empty variable", host{local: local("/w", "WEIR_AGENT_SESSION", "")}, "", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"the request before the environment", host{local: inClaude}, "claude-code", `{"_meta":{"dev.weir/agent-session":"a"}}`,
+			session.Ref{Key: "ann/agent:a"}},
+		{"the environment means nothing over HTTP", host{}, "claude-code", `{}`, session.Ref{Key: "ann/principal:"}},
+		{"what a model writes", host{local: local("/w")}, "codex", `{"arguments":{"_meta":{"dev.weir/agent-session":"a"},"dev.weir/agent-session":"a","threadId":"t"},"threadId":"t"}`,
+			session.Ref{Key: "ann/folder:/w"}},
 	} {
 		test.host.principal = "ann"
-		test.host = test.host.named()
 		test.want.Principal = "ann"
-		if got := test.host.sessionRef(json.RawMessage(test.params)); got != test.want {
-			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		if got, err := test.host.sessionRef(json.RawMessage(test.params), test.client); got != test.want || err != nil {
+			t.Errorf("%s: %+v, %v, want %+v", test.name, got, err, test.want)
 		}
 	}
 }
 
-func TestSessionKeysOfPrincipalsStayApart(t *testing.T) {
-	mine := (&host{principal: "a"}).key("agent", "x")
-	for _, h := range []host{{principal: "a/agent:x"}, {principal: "a/agent"}, {principal: "b"}} {
-		for _, value := range []string{"", "x", ":x"} {
-			if got := h.key("agent", value); got == mine {
-				t.Errorf("principal %q reaches the session of a", h.principal)
-			}
+// A name that cannot be one is refused: without it the request would belong to another session, which may be clean.
+func TestBadNamesAreRefused(t *testing.T) {
+	for _, test := range []struct {
+		name, params string
+		header       http.Header
+	}{
+		{"a number", `{"_meta":{"dev.weir/agent-session":7}}`, nil},
+		{"null", `{"_meta":{"dev.weir/agent-session":null}}`, nil},
+		{"an empty text", `{"_meta":{"dev.weir/agent-session":""}}`, nil},
+		{"a parent that is an object", `{"_meta":{"dev.weir/agent-session":"a","dev.weir/parent-agent-session":{}}}`, nil},
+		{"an identifier of the host", `{"_meta":{"threadId":["t"]}}`, nil},
+		{"an identifier beside a good one", `{"_meta":{"sessionId":false,"threadId":"t"}}`, nil},
+		{"an empty header", `{}`, header("Weir-Agent-Session", "")},
+		{"two headers", `{}`, header("Weir-Agent-Session", "a", "Weir-Agent-Session", "b")},
+	} {
+		h := host{principal: "ann", header: test.header}
+		if ref, err := h.sessionRef(json.RawMessage(test.params), "codex-mcp-client"); err == nil {
+			t.Errorf("%s: %+v", test.name, ref)
 		}
 	}
-	for _, odd := range []string{strings.Repeat("x", 5000), "a\nb", "\x00"} {
-		if got := (&host{principal: "a"}).key("agent", odd); len(got) > 300 || strings.ContainsAny(got, "\n\x00") {
-			t.Errorf("key of %.20q is %q", odd, got)
+}
+
+// Whatever principals, kinds, values and generations are: no two of them have the same key, every key can be kept, and shows nothing odd.
+func TestSessionKeysStayApart(t *testing.T) {
+	kinds := []string{"agent", "conversation", "codex", "claude-code", "copilot-cli", "named", "folder", "mcp", "principal"}
+	values := rapid.OneOf(rapid.String(), rapid.StringMatching(`(sha256-|#|/|:|a|local)*`), rapid.StringOfN(rapid.Rune(), 150, 5000, -1),
+		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
+	type origin struct{ principal, kind, value string }
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(name string) origin {
+			return origin{rapid.StringN(0, 50, 100).Draw(rt, name+" principal"), rapid.SampledFrom(kinds).Draw(rt, name+" kind"), values.Draw(rt, name+" value")}
+		}
+		a, b := draw("a"), draw("b")
+		if rapid.Bool().Draw(rt, "a value that looks like the key of the other") {
+			b.value = sessionKey(a.principal, a.kind, a.value)
+		}
+		keyA, keyB := sessionKey(a.principal, a.kind, a.value), sessionKey(b.principal, b.kind, b.value)
+		if keyA == keyB && a != b {
+			rt.Fatalf("%q and %q have the key %q", a, b, keyA)
+		}
+		renewed := conversation.Note{Key: keyB, Generation: "G"}
+		if keyA == renewed.Session() || conversation.KeyOf(renewed.Session()) != keyB {
+			rt.Fatalf("the key %q of %q is that of a later generation of %q", keyA, a, b)
+		}
+		if ref := (store.Ref{Key: keyA, Principal: "p"}); ref.Check() != nil || len(keyA) > 600 || !utf8.ValidString(keyA) || strings.ContainsAny(keyA, "\n\x00\x7f") {
+			rt.Fatalf("the key of %q is %q", a, keyA)
+		}
+	})
+}
+
+// What is written in _meta names no session of another origin, and none of another principal.
+func TestMetaReachesOneOriginOnly(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		value := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"ann/folder:/w", "../folder:/w", "bob/agent:x", "x#G"})).Draw(rt, "value")
+		name := rapid.SampledFrom([]string{"dev.weir/agent-session", "threadId", "sessionId", "baggage", "x"}).Draw(rt, "member")
+		params, err := json.Marshal(map[string]any{"_meta": map[string]string{name: value}})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		h := host{principal: "ann", local: local("/w", "CLAUDE_CODE_SESSION_ID", "c1")}
+		ref, err := h.sessionRef(params, rapid.SampledFrom([]string{"codex", "claude-code", ""}).Draw(rt, "client"))
+		if err != nil {
+			return
+		}
+		own := ref.Key == "ann/folder:/w" || ref.Key == "ann/claude-code:c1"
+		if !own && !strings.HasPrefix(ref.Key, "ann/agent:") && !strings.HasPrefix(ref.Key, "ann/codex:") && !strings.HasPrefix(ref.Key, "ann/conversation:") {
+			rt.Fatalf("%s is %q", params, ref.Key)
+		}
+	})
+}
+
+// A person begins a new conversation, and only the one that is meant is a new one.
+func TestGenerations(t *testing.T) {
+	book := conversation.Open(t.TempDir())
+	a, b := local("/a"), local("/b")
+	a.Book, b.Book = book, book
+	ref := func(l *Local, client string) string {
+		t.Helper()
+		r, err := (&host{principal: LocalPrincipal, local: l}).sessionRef(nil, client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Key
+	}
+	if got := ref(a, "gemini"); got != FolderSession("/a") {
+		t.Fatalf("the first generation is %q", got)
+	}
+	ref(b, "gemini")
+	n, err := book.Renew(FolderSession("/a"), time.Now(), func(conversation.Note) error { return nil })
+	if err != nil || n.Host != "gemini" || n.Folder != "/a" {
+		t.Fatalf("%+v, %v", n, err)
+	}
+	if got := ref(a, "opencode"); got != n.Session() || got == FolderSession("/a") {
+		t.Errorf("the second generation is %q, of another host of the folder too: %q", n.Session(), got)
+	}
+	if got := ref(b, "gemini"); got != FolderSession("/b") {
+		t.Errorf("that of another folder is %q", got)
+	}
+}
+
+// Without knowing which generation counts, nothing is decided.
+func TestSpoiledNoteRefuses(t *testing.T) {
+	dir := t.TempDir()
+	l := local("/a")
+	l.Book = conversation.Open(dir)
+	h := &host{principal: LocalPrincipal, local: l}
+	if _, err := h.sessionRef(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	for _, text := range []string{"", "{", `{"v":2,"key":"local/folder:/a"}`, `{"v":1,"key":"local/folder:/b"}`} {
+		if err := os.WriteFile(dir+"/"+entries[0].Name(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ref, err := h.sessionRef(nil, ""); err == nil {
+			t.Errorf("%q: %+v", text, ref)
+		}
+	}
+}
+
+// The name that a connection has at first stays: else a request that does not tell it would belong to another session.
+func TestClientNameStays(t *testing.T) {
+	f := &front{}
+	if got := f.clientName(nil); got != "" || f.name != nil {
+		t.Fatalf("before anything is known: %q", got)
+	}
+	says := func(name string) json.RawMessage {
+		params, _ := rawjson.Set([]byte(`{"_meta":{"`+metaVersion+`":"2026-07-28"}}`), []byte(`{"name":"`+name+`"}`), "_meta", metaClientInfo)
+		return params
+	}
+	for _, params := range []json.RawMessage{says("copilot-cli"), says("codex"), []byte(`{"_meta":{"` + metaVersion + `":"2026-07-28"}}`), nil} {
+		if got := f.clientName(params); got != "copilot-cli" {
+			t.Errorf("%s: %q", params, got)
 		}
 	}
 }
@@ -71,9 +234,9 @@ func TestSessionKeysOfPrincipalsStayApart(t *testing.T) {
 func FuzzSessionRef(f *testing.F) {
 	f.Add(`{"_meta":{"baggage":"session.id=a"}}`, "session.id=b")
 	f.Fuzz(func(t *testing.T, params, baggage string) {
-		h := (host{principal: "ann", process: "x", header: http.Header{"Baggage": {baggage}}}).named()
-		ref := h.sessionRef(json.RawMessage(params))
-		if !strings.HasPrefix(ref.Key, "ann/") || len(ref.Key) > 300 {
+		h := host{principal: "ann", local: local("/w"), header: http.Header{"Baggage": {baggage}}}
+		ref, err := h.sessionRef(json.RawMessage(params), "codex-mcp-client")
+		if err == nil && (!strings.HasPrefix(ref.Key, "ann/") || len(ref.Key) > 300) {
 			t.Errorf("key %q", ref.Key)
 		}
 	})

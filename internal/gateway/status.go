@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/budget"
+	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
@@ -38,6 +39,8 @@ type Status struct {
 	Questions int // open ones
 	Budget    []budget.Usage
 	Servers   []ServerStatus
+
+	Conversation *conversation.Note // of the last request on stdio; nil if there is none that could begin anew
 }
 
 // A ServerStatus is how a gateway stands with one server, over all connections to it.
@@ -60,6 +63,11 @@ type ServerStatus struct {
 func (g *Gateway) Status() Status {
 	s := Status{Questions: g.book.Count(), Budget: g.opts.Budget.Usage()}
 	s.Policy, s.Mode = g.guard.Rules()
+	if key := g.current.Load(); key != nil {
+		if n, ok, err := g.opts.Local.Book.Find(conversation.KeyOf(*key)); err == nil && ok {
+			s.Conversation = &n
+		}
+	}
 	g.roster.mu.Lock()
 	defer g.roster.mu.Unlock()
 	s.Hosts = len(g.roster.sets)

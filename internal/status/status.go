@@ -67,10 +67,21 @@ type Process struct {
 	Store     *Store    `json:"store,omitempty"` // nil if state is kept in memory
 	Log       string    `json:"log,omitempty"`   // why no event can be recorded: it is damaged, or cannot be signed
 
+	Session *Session `json:"session,omitempty"` // of the last request on stdio whose host does not name it; nil if there is none
+
 	Budget []budget.Usage `json:"budget,omitempty"` // what is taken of each resource
 
 	Approvals     *Approvals     `json:"approvals,omitempty"`     // nil if no log is kept
 	Notifications []Notification `json:"notifications,omitempty"` // since the start
+}
+
+// A Session is an agent session in which a host on stdio goes on until a person begins another.
+type Session struct {
+	Key    string    `json:"key"`
+	Host   string    `json:"host,omitempty"` // as it calls itself
+	Folder string    `json:"folder,omitempty"`
+	Began  time.Time `json:"began"`
+	New    string    `json:"new"` // the command that begins another
 }
 
 // A Store is how the store of a process does: "ok"; "moved", its file is not as it was opened; "stalled", it does not answer in time;

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/conversation"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// conversations returns the book of the conversations of hosts on this machine; nil if there is no place for it.
+func (e *Env) conversations() *conversation.Book {
+	dir, err := e.stateDir()
+	if err != nil {
+		return nil
+	}
+	return conversation.Open(filepath.Join(dir, "conversations"))
+}
+
+// local returns what this process knows of the conversations of a host on stdio. What is in memory is of this process alone, so there is nothing
+// to begin anew.
+func (e *Env) local(c *config.Config) gateway.Local {
+	l := gateway.Local{Folder: realFolder("."), Getenv: e.getenv}
+	if c.Store != config.MemoryStore {
+		l.Book = e.conversations()
+	}
+	return l
+}
+
+// realFolder returns the absolute path of a folder, with links followed as far as it exists.
+func realFolder(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if end, err := filepath.EvalSymlinks(path); err == nil {
+		return end
+	}
+	return path
+}
+
+// age writes how long ago something was, in its greatest unit.
+func age(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := int64(d / u.unit); n == 1 {
+			return "1 " + u.name
+		} else if n > 1 {
+			return fmt.Sprintf("%d %ss", n, u.name)
+		}
+	}
+	return "less than a minute"
+}
+
+// A renewal is the wish of a person that a new agent session begins.
+type renewal struct {
+	place, key, folder, why string
+	yes                     bool
+}
+
+func newSessionNew(env *Env, place *string) *cobra.Command {
+	r := renewal{}
+	cmd := &cobra.Command{
+		Use:   "new [KEY]",
+		Short: "Begin a new agent session, without a label, where one goes on",
+		Long: `Begin a new agent session in a conversation of a host on stdio: of the hosts in this folder that do not
+name their conversations, or of the session with a key. Its label, approvals and end stay with the
+one until then. A weir that is running goes on in the new one with its next call. Without a
+terminal it needs --yes.
+
+Do so when you have begun a new conversation, as with /clear. What the agent still has in its
+context from the one before counts for nothing from then on.`,
+		Example: "  weir session new\n  weir session new --folder ~/code/site\n  weir session new local/claude-code:6f1c8e52",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.place = *place
+			if len(args) > 0 {
+				r.key = conversation.KeyOf(args[0])
+			}
+			return env.renew(cmd.Context(), r)
+		},
+	}
+	cmd.Flags().StringVar(&r.folder, "folder", ".", "the `FOLDER` of the conversations")
+	cmd.Flags().StringVar(&r.why, "why", "a new conversation", "the `REASON`, for the log")
+	cmd.Flags().BoolVar(&r.yes, "yes", false, "begin without asking")
+	return cmd
+}
+
+// renew begins a new agent session in a conversation.
+func (e *Env) renew(ctx context.Context, r renewal) error {
+	notes := e.conversations()
+	n, err := e.renewed(notes, r)
+	if err != nil {
+		return err
+	}
+	in, isFile := e.Stdin.(*os.File)
+	switch asks := isFile && isTerminal(in) && isTerminal(e.Stderr); {
+	case r.yes:
+	case !asks:
+		return &failure{exitFailure, errors.New("nobody is at a terminal to begin a new agent session"), "run it in a terminal of your own, or with --yes"}
+	case !e.confirm("Begin a new agent session, without a label, of " + n.Of() + "?"):
+		return &failure{status: exitFailure} // said above
+	}
+	return e.withLedger(ctx, r.place, func(_ *sqlstore.DB, l *ledger.Ledger) error {
+		next, err := notes.Renew(n.Key, time.Now(), func(next conversation.Note) error {
+			ev := e.byPerson(record.Begin, store.Session{Key: n.Session(), Principal: gateway.LocalPrincipal}, r.why)
+			ev.Name = next.Session()
+			return l.Record(ctx, ev)
+		})
+		if err != nil {
+			return fmt.Errorf("beginning a new agent session: %w", err)
+		}
+		_, err = fmt.Fprintf(e.Stdout, "began %s, of %s\n", plain.Text(next.Session(), 0), n.Of())
+		return err
+	})
+}
+
+// renewed returns the conversation in which a new agent session is to begin.
+func (e *Env) renewed(notes *conversation.Book, r renewal) (conversation.Note, error) {
+	folder, key := realFolder(r.folder), r.key
+	if key == "" {
+		key = gateway.FolderSession(folder)
+	}
+	n, ok, err := notes.Find(key)
+	switch {
+	case err != nil:
+		return n, &failure{exitFailure, err, "remove that file, and run this again after the next call"}
+	case ok:
+		return n, nil
+	case r.key == "":
+		return n, &failure{exitUsage, fmt.Errorf("no agent session goes on in %s", plain.Text(folder, maxError)), "name the --folder, or a KEY of weir session list"}
+	}
+	return n, &failure{exitUsage, fmt.Errorf("%.200q is no conversation of a host on stdio here", key), "have its host name another one, or see weir session forget"}
+}
