@@ -110,7 +110,8 @@ func (e *Env) renew(ctx context.Context, r renewal) error {
 	switch asks := isFile && isTerminal(in) && isTerminal(e.Stderr); {
 	case r.yes:
 	case !asks:
-		return &failure{exitFailure, errors.New("nobody is at a terminal to begin a new agent session"), "run it in a terminal of your own, or with --yes"}
+		err := errors.New("nobody is at a terminal to begin a new agent session")
+		return &failure{exitFailure, err, "run it in a terminal of your own, or with --yes"}
 	case !e.confirm("Begin a new agent session, without a label, of " + n.Of() + "?"):
 		return &failure{status: exitFailure} // said above
 	}
@@ -141,7 +142,9 @@ func (e *Env) renewed(notes *conversation.Book, r renewal) (conversation.Note, e
 	case ok:
 		return n, nil
 	case r.key == "":
-		return n, &failure{exitUsage, fmt.Errorf("no agent session goes on in %s", plain.Text(folder, maxError)), "name the --folder, or a KEY of weir session list"}
+		err = fmt.Errorf("no agent session goes on in %s", plain.Text(folder, maxError))
+		return n, &failure{exitUsage, err, "name the --folder, or a KEY of weir session list"}
 	}
-	return n, &failure{exitUsage, fmt.Errorf("%.200q is no conversation of a host on stdio here", key), "have its host name another one, or see weir session forget"}
+	err = fmt.Errorf("%.200q is no conversation of a host on stdio here", key)
+	return n, &failure{exitUsage, err, "have its host name another one, or see weir session forget"}
 }

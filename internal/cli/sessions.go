@@ -28,9 +28,10 @@ func newSession(env *Env) *cobra.Command {
 		Short: "List agent sessions, begin new ones, end or forget them, or lower their labels",
 		Long: `A label of an agent session only rises, whatever agents, servers and hosts say. Only a person can
 lower it, begin a new session, end it or forget it, here, and the log keeps that they did and why.`,
-		Example: "  weir session list\n  weir session new\n  weir session declassify KEY --drop pii --why 'test data'\n  weir session end KEY --why 'conversation is over'",
-		Args:    cobra.ArbitraryArgs,
-		RunE:    needsSubcommand,
+		Example: "  weir session list\n  weir session new\n" +
+			"  weir session declassify KEY --drop pii --why 'test data'\n  weir session end KEY --why 'conversation is over'",
+		Args: cobra.ArbitraryArgs,
+		RunE: needsSubcommand,
 	}
 	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE` of the sessions: a file or postgres://… (default state.db in\nweir's state directory)")
 	cmd.AddCommand(newSessionList(env, &place), newSessionNew(env, &place), newSessionEnd(env, &place), newSessionForget(env, &place), newSessionDeclassify(env, &place))
@@ -91,7 +92,10 @@ func (e *Env) sessionReports(ctx context.Context, db *sqlstore.DB, principal str
 		if err != nil {
 			return nil, err
 		}
-		r := sessionReport{Key: s.Key, Parent: s.Parent, Principal: s.Principal, Label: s.Label, Calls: s.Calls, Created: s.Created, Seen: s.Seen, Ended: ended}
+		r := sessionReport{
+			Key: s.Key, Parent: s.Parent, Principal: s.Principal, Label: s.Label, Calls: s.Calls,
+			Created: s.Created, Seen: s.Seen, Ended: ended,
+		}
 		if n, ok, err := notes.Find(conversation.KeyOf(s.Key)); err == nil && ok {
 			r.Host, r.Folder, r.Past = n.Host, n.Folder, n.Session() != s.Key
 		}

@@ -80,8 +80,8 @@ func TestSessionRef(t *testing.T) {
 		{"the request before the environment", host{local: inClaude}, "claude-code", `{"_meta":{"dev.weir/agent-session":"a"}}`,
 			session.Ref{Key: "ann/agent:a"}},
 		{"the environment means nothing over HTTP", host{}, "claude-code", `{}`, session.Ref{Key: "ann/principal:"}},
-		{"what a model writes", host{local: local("/w")}, "codex", `{"arguments":{"_meta":{"dev.weir/agent-session":"a"},"dev.weir/agent-session":"a","threadId":"t"},"threadId":"t"}`,
-			session.Ref{Key: "ann/folder:/w"}},
+		{"what a model writes", host{local: local("/w")}, "codex",
+			`{"arguments":{"_meta":{"dev.weir/agent-session":"a"},"dev.weir/agent-session":"a","threadId":"t"},"threadId":"t"}`, session.Ref{Key: "ann/folder:/w"}},
 	} {
 		test.host.principal = "ann"
 		test.want.Principal = "ann"
