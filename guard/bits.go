@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -32,8 +33,12 @@ const (
 	flagBits = 1 // a truth value, or nothing
 )
 
-// A text is as package provenance has it, a row of numerals, a moment, or a place that the user's wishes name: with the shares
-// 2^-2+2^-3 of the first, 1/8, 9/2^6 and 1/8 these are less than one together.
+// homeBits are those of the scheme and the last slash of a site's first page.
+const homeBits = 2
+
+// A text is as package provenance has it, a row of numerals, a moment, a place that the user's wishes name by its address (kindBits) or by its name
+// in a directory (kindBits+1), or a page that was offered (kindBits): with the shares 2^-2+2^-3 of the first, 1/8, 9/2^6, 1/8, 1/16 and 1/8 these are less
+// than one together.
 
 // value adds a value of which the schema is known, if schema is not nil.
 func (m *meter) value(path string, value, schema json.RawMessage) {
@@ -97,8 +102,20 @@ func (m *meter) text(path string, literal json.RawMessage) {
 		n = v.Known
 	}
 	n = min(n, numeralBits(text), momentBits(text))
-	if m.place[a] && strings.Contains(m.t.memory.words, text) && m.t.spelt(text) { // other capitals of a host can tell something
-		n = min(n, kindBits+bits.Len(uint(len(m.t.memory.named))))
+	if m.place[a] && m.t.spelt(text) {
+		spelling := mostBits // other capitals of a host can tell something
+		if strings.Contains(m.t.memory.words, text) {
+			spelling = 0
+		} else if r := address.Read(text); len(r.Places) == 1 && strings.Contains(m.t.memory.words, home(r.Places[0])) && home(r.Places[0]) != "" && text == strings.ToLower(text) {
+			spelling = homeBits
+		}
+		n = min(n, kindBits+spelling+bits.Len(uint(len(m.t.memory.named))))
+	}
+	if m.place[a] && m.t.offered(text) {
+		n = min(n, kindBits+bits.Len(uint(len(m.t.memory.pages))))
+	}
+	if m.place[a] && m.t.called(text) {
+		n = min(n, kindBits+1+bits.Len(uint(len(m.t.memory.things))))
 	}
 	m.spent += n
 }

@@ -49,6 +49,9 @@ func (t *tracer) receivers(c *Call, roles policy.Roles) []receiver {
 	if roles.Cut {
 		all = append(all, receiver{elsewhere, false, mostBits})
 	}
+	if !t.facts.Egress() { // so nobody outside learns of it
+		all = slices.DeleteFunc(all, func(r receiver) bool { return r.key == elsewhere })
+	}
 	return all
 }
 

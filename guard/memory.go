@@ -47,14 +47,15 @@ type memory struct {
 	named        map[string]bool // places in the wishes
 	sites        map[string]bool // hosts in the wishes, and those that requests went to
 	wished       map[string]bool // hosts of those alone
-	told         account
-	noted        int // calls that went out
-	sent         int
-	calls        []time.Time // of the last minute
-	grants       map[string]grant
-	arrivals     arrivals
-	entries      int // as counted in texts
-	texts        int // bytes in maps
+	offers
+	told     account
+	noted    int // calls that went out
+	sent     int
+	calls    []time.Time // of the last minute
+	grants   map[string]grant
+	arrivals arrivals
+	entries  int // as counted in texts
+	texts    int // bytes in maps
 
 	traced    bool // it has been asked where values come from
 	strangers bool // strangers' data entered the session here
@@ -79,6 +80,7 @@ func (m *memories) of(ref session.Ref, trusted string, now time.Time) *memory {
 	s := &memory{
 		key: key, parent: ref.Parent, index: provenance.New(provenance.Options{}), messages: map[[sha256.Size]byte]bool{},
 		destinations: map[string]bool{}, named: map[string]bool{}, wished: map[string]bool{}, sites: map[string]bool{}, grants: map[string]grant{},
+		offers: offers{pages: map[string]bool{}, things: map[thing]string{}, ids: map[thing]string{}},
 	}
 	if trusted != "" {
 		s.hear(trusted, now)

@@ -36,13 +36,16 @@ func (s *memory) name(text string) {
 	}
 }
 
-// place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in them as it is, or is
-// another spelling of an address that does. What the user only forbade, quoted or used as a mere word is nobody's.
+// place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in them as it is, is
+// another spelling of an address that does, or the id of a thing whose name does. What the user only forbade, quoted or used as a mere word is
+// nobody's. The address of a page that was offered counts, for a request, as a trusted source's.
 func (t *tracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.memory.wishes, v.Text), t.spelt(v.Text):
+	case v.Whole && speech.Names(t.memory.wishes, v.Text), t.spelt(v.Text), t.called(v.Text):
 		v.From, v.Whole = provenance.User, true
+	case t.offered(v.Text):
+		v.From, v.Whole = provenance.Trusted, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel
 	}
@@ -60,7 +63,7 @@ func (t *tracer) spelt(text string) bool {
 	texts := make([]string, len(r.Places))
 	for i, p := range r.Places {
 		plain := p.Kind == address.Web || strings.EqualFold(strings.TrimPrefix(p.Text, "mailto:"), p.Name)
-		if texts[i] = p.Text; !plain || !t.memory.named[p.Name] {
+		if texts[i] = p.Text; !plain || !t.memory.named[p.Name] && !t.memory.named[home(p)] {
 			return false
 		}
 	}
@@ -70,6 +73,18 @@ func (t *tracer) spelt(text string) bool {
 		}
 	}
 	return false
+}
+
+// home returns the site of which a URL is the first page, as people name it; "" if it is any other.
+func home(p address.Place) string {
+	for _, scheme := range []string{"https://", "http://"} {
+		if site, ok := strings.CutPrefix(p.Name, scheme); ok && strings.HasPrefix(p.Text, scheme) {
+			if site = strings.TrimSuffix(site, "/"); !strings.ContainsAny(site, "/?#@") {
+				return site
+			}
+		}
+	}
+	return ""
 }
 
 // strange reports whether a request to the value would go to a site that only a stranger can have named: neither it, as a

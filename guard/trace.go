@@ -12,6 +12,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/speech"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
 )
@@ -363,5 +364,14 @@ func (g *Guard) entered(c *Call, a Answer, l label.Label) {
 		source.Kinds |= provenance.Private
 	}
 	m := g.memory(c)
-	g.memories.change(m, func() { m.index.AddJSON(source, a.Raw()) })
+	hosts, finds := c.pagesOf(l)
+	var directory []overlay.Named
+	if a.Error == nil && !c.asked {
+		directory = c.Overlay.Directory(a.Result)
+	}
+	g.memories.change(m, func() {
+		m.offer(a.Raw(), hosts, finds)
+		m.learn(c.Server, directory)
+		m.index.AddJSON(source, a.Raw())
+	})
 }

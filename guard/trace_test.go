@@ -29,6 +29,15 @@ overlays:
       fetch:
         contract: {readOnly: true, openWorld: true, destinations: [public], sources: [untrustedPublic], returns: []}
         arguments: {destination: [url]}
+      find:
+        contract: {readOnly: true, openWorld: true, destinations: [system], sources: [untrustedPublic], returns: []}
+        lists: {pages: true}
+      channels:
+        contract: {readOnly: true, openWorld: true, destinations: [system], sources: [untrustedPublic, internal], returns: []}
+        lists: {items: "$.channels[*]", id: id, name: name}
+      post:
+        contract: {readOnly: false, openWorld: true, destinations: [internal, public], outcomes: [irreversible], sources: [system], returns: []}
+        arguments: {destination: [channel], content: [text]}
       list: {contract: {readOnly: true, openWorld: false, destinations: [ephemeral], sources: [trustedPublic], returns: []}}
       profile: {contract: {readOnly: true, openWorld: false, destinations: [ephemeral], sources: [user], returns: [pii]}}
 `

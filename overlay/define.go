@@ -11,7 +11,7 @@ import (
 )
 
 // definitionMembers are what a tool, resource or prompt may state.
-var definitionMembers = []string{"contract", "when", "arguments", "resource", "results"}
+var definitionMembers = []string{"contract", "when", "arguments", "resource", "results", "lists"}
 
 // definitions reads the mapping below tools, resources or prompts.
 func (l *loader) definitions(e *entry, m document.Member) definitions {
@@ -59,6 +59,9 @@ func (l *loader) definition(e *entry, one document.Member) *definition {
 		for _, n := range l.Elements(member.Value, "results") {
 			l.rule(d, n)
 		}
+	}
+	if member, ok := m["lists"]; ok {
+		l.lists(d, member)
 	}
 	return d
 }

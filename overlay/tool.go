@@ -28,6 +28,7 @@ type definition struct {
 	writes      []template
 	resource    bool // reads or writes is stated
 	results     []rule
+	lists       *listing
 }
 
 // A refinement replaces members of the contract where a condition holds.

@@ -180,13 +180,22 @@ func (s *scanner) leads(host, raw string, slashed, more bool) bool {
 // doubtful are suffixes of DNS that as often end a file's name or begin a sentence after a dot without a blank.
 var doubtful = strings.Fields("zip py md sh rs mov pl ps cc so app ai mm vi ml tf bar in to it is as at be by do am an no me my us so go he if or ac st re id")
 
-// Named returns the places that a text names on purpose: not those that a file's name or a missing blank makes.
+// Named returns the places that a text names on purpose: not those that a file's name or a missing blank makes, but a port of the own machine.
 func Named(text string) []Place {
-	return slices.DeleteFunc(Find(text), func(p Place) bool {
+	var local []Place
+	for _, token := range strings.FieldsFunc(text, isBreak) {
+		token = strings.TrimRight(token, ".:!?")
+		authority, rest := cutAuthority(token, "/?#")
+		host, ok := hostPort(authority)
+		if ok && host == "localhost" && host != authority {
+			local = append(local, Place{Web, token, host, authority + rest})
+		}
+	}
+	return append(local, slices.DeleteFunc(Find(text), func(p Place) bool {
 		if p.Kind != Web || strings.Contains(p.Text, "://") || strings.HasPrefix(strings.ToLower(p.Text), "www.") {
 			return false
 		}
 		last := p.Host[strings.LastIndexByte(p.Host, '.')+1:]
 		return p.Host == "" || slices.Contains(doubtful, last) && !strings.Contains(p.Text, "/")
-	})
+	})...)
 }

@@ -72,12 +72,14 @@ func sureURL(s string) (Place, bool) {
 	if !isUser {
 		host, user = authority, ""
 	}
+	withPort := host
 	host, ok = hostPort(host)
 	if !ok || strings.ContainsAny(user+host, "%@,;'\"<>{}|^`") || !plainHost(host) {
 		return Place{}, false
 	}
 	canonical := Host(host)
-	return Place{Web, s, canonical, scheme + "://" + strings.TrimSuffix(authority, host) + canonical + rest}, canonical != ""
+	name := scheme + "://" + strings.TrimSuffix(authority, withPort) + canonical + withPort[len(host):] + rest
+	return Place{Web, s, canonical, name}, canonical != ""
 }
 
 // plainHost reports whether all readers of a host in ASCII see the same: parts of an address that begin with a zero are octal for some.
