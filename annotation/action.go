@@ -9,7 +9,7 @@ import (
 )
 
 // actionMetadata is the experimental extension io.modelcontextprotocol/action-metadata, which succeeds SEP-2061, in the
-// _meta of a tool or in its annotations. Its values are open strings. The words of SEP-1913 mean what they mean there,
+// _meta of a tool or in its annotations. Its values are open strings. The words of SEP-1913 have their meaning there,
 // some others are in use, and one that is not known here means the worst: data that goes to the public, from sources
 // that nobody vouches for, sensitive in an unspecified way, by a call that cannot be undone.
 func actionMetadata() dialect {
@@ -46,7 +46,7 @@ func readActionMembers(said *object, c *contract.Contract) {
 	c.RequiresReview = either(c.RequiresReview, said.hint(requiresReview))
 }
 
-// wordOf returns what reads one word: a value of the enumeration, the one word beside it, or the worst.
+// wordOf returns the reader of one word: a value of the enumeration, the one word beside it, or the worst.
 func wordOf[T ~string](enum []T, worst T, word string, means T) func(string) []T {
 	return func(s string) []T {
 		switch {
@@ -59,7 +59,7 @@ func wordOf[T ~string](enum []T, worst T, word string, means T) func(string) []T
 	}
 }
 
-// open returns a member that should be a string or an array of them, each read by read. What is no string is a word that is
+// open returns a member that should be a string or an array of them, each read by read. Anything but a string is a word that is
 // not known.
 func open[T ~string](o *object, name string, read func(string) []T) contract.Values[T] {
 	items, there := o.items(name)

@@ -24,7 +24,7 @@
 //	ifc-readers        com.github.ifc/labels of results and requests, as the FIDES gateway writes it
 //	organization       members such as com.example/label, whose words an operator maps to classes: see [NewReader]
 //
-// All are read, and a [Writer] says which are written. What is carried only, such as the requires of SEP-1385, [Notes]
+// All are read, and a [Writer] says which are written. Members that are carried only, such as the requires of SEP-1385, [Notes]
 // lists.
 //
 // For example, this tool (SEP-1913, Action Metadata Examples) sends its input to the public, accepts personal and user
@@ -34,14 +34,14 @@
 //	  "inputMetadata": {"destination": "public", "sensitivity": ["pii", "user"], "outcomes": "irreversible"},
 //	  "returnMetadata": {"source": "system", "sensitivity": "none"}}}
 //
-// Reading is lenient on what it does not know and strict on what it does. Unknown members are left alone. A known member
+// Reading is lenient on unknown members and strict on known ones. Unknown members are left alone. A known member
 // with a value that its schema does not allow is a [Defect] of who wrote it, and counts as absent: unknown, never safe.
 //
 // Writing splices into the raw document: it touches the members that it means to change, and every other byte, unknown
-// members at every depth included, stays as it is. What is written to a result or a request only raises.
+// members at every depth included, stays as it is. A label that is written to a result or a request only raises.
 //
 // The documents are parts of JSON-RPC messages that were checked as a whole when they came in: see [Check]. Nothing here
-// panics on what was not, and work and memory are bounded by the size of the document; what of it gets into the result
+// panics on other documents, and work and memory are bounded by the size of the document; the part that gets into the result
 // is bounded by constants. There is no state: everything is safe for concurrent use.
 package annotation
 
@@ -54,10 +54,10 @@ import (
 // A Defect is something in an annotation that its vocabulary does not allow.
 type Defect struct {
 	Where  string `json:"where"`  // path from the document, as "annotations.inputMetadata.destination"; "" is the document
-	Reason string `json:"reason"` // what is wrong with it: `is a string, not a boolean`
+	Reason string `json:"reason"` // why it is wrong: `is a string, not a boolean`
 }
 
-// String returns both in one line. What they quote of the document is escaped and cut short.
+// String returns both in one line. Quotations of the document are escaped and cut short.
 func (d Defect) String() string {
 	if d.Where == "" {
 		return "document " + d.Reason
@@ -65,13 +65,13 @@ func (d Defect) String() string {
 	return d.Where + " " + d.Reason
 }
 
-// A Claim is what a server says of one result.
+// A Claim is a server's statement about one result.
 type Claim struct {
-	// Label is the data's label. It is normal (see [label.Label.Normal]). It holds what the server asserts; a hint that is
+	// Label is the data's label. It is normal (see [label.Label.Normal]). It holds the server's assertions; a hint that is
 	// false asserts nothing. It has no findings: why the data is malicious, the server has no words for.
 	Label label.Label
-	// Stated is what the server said, member by member, in the form of a contract resolved for this one call. Outside of
-	// what the tool declares it is a contract violation: see [contract.Contract.Narrows].
+	// Stated is the server's statement, member by member, in the form of a contract resolved for this one call. Outside of
+	// the tool's declaration it is a contract violation: see [contract.Contract.Narrows].
 	Stated contract.Contract
 	// Evidence are the records that trust-annotations refer to.
 	Evidence []Evidence
@@ -85,16 +85,16 @@ func Check(document []byte) error { return rawjson.Check(document) }
 // A dialect is one vocabulary. A nil function means that it has no words for that.
 type dialect struct {
 	id string
-	// members are the names under which it finds what it reads, in any of the places.
+	// members are the names that it looks for, in any of the places.
 	members []string
 
-	// These read what the dialect knows and join it into what others have read.
+	// These read the members of the dialect and join them into those of other dialects.
 	readTool    func(in places, c *contract.Contract)
 	readResult  func(in places, c *reading) // of content blocks too
 	readRequest func(in places, l *label.Label)
 
 	// These write a contract into a tool, and a label into the _meta of a result or a request, as far as the dialect has
-	// words for it. The last two never lower what is claimed there.
+	// words for it. The last two never lower a claim that is there.
 	writeTool    func(tool *editor, c contract.Contract)
 	writeResult  func(meta *editor, l label.Label)
 	writeRequest func(meta *editor, l label.Label)
@@ -114,7 +114,7 @@ const (
 	meta        = "_meta"
 )
 
-// ReadTool returns what a tool declares: document is a Tool of a tools/list result.
+// ReadTool returns the declaration of a tool: document is a Tool of a tools/list result.
 func ReadTool(tool []byte) (contract.Contract, []Defect) { return Reader{}.ReadTool(tool) }
 
 // ReadResolved returns the contract of a tool resolved for the arguments of one call: document is the result of
@@ -127,6 +127,6 @@ func ReadResolved(result []byte) (contract.Contract, []Defect) { return Reader{}
 // a content block claims of itself is joined in.
 func ReadResult(result []byte) (Claim, []Defect) { return Reader{}.ReadResult(result) }
 
-// ReadRequest returns what a client says of the data that the agent saw before a request (SEP-1913, Tool Call Request
+// ReadRequest returns a client's statement about the data that the agent saw before a request (SEP-1913, Tool Call Request
 // Extension): document is the request's params.
 func ReadRequest(params []byte) (label.Label, []Defect) { return Reader{}.ReadRequest(params) }

@@ -46,7 +46,7 @@ func each(defects []annotation.Defect, f func(annotation.Defect) string) []strin
 	return out
 }
 
-// One line a case: what a tool's annotations say, and where they are defective.
+// One line a case: a tool's annotations, their meaning, and the places where they are defective.
 func TestReadTool(t *testing.T) {
 	long := strings.Repeat("x", 2049)
 	for _, test := range []struct {
@@ -130,7 +130,7 @@ func TestReadTool(t *testing.T) {
 	}
 }
 
-// Every enumeration, one member at a time: scalar, array, and what is none of its values.
+// Every enumeration, one member at a time: scalar, array, and texts that are none of its values.
 func TestReadEnums(t *testing.T) {
 	input := func(value string) contract.Contract {
 		c, _ := annotation.ReadTool([]byte(`{"annotations":{"inputMetadata":{"destination":` + value + `,"outcomes":` + value + `}}}`))

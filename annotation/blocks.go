@@ -19,10 +19,10 @@ const (
 // resultMembers are the members of a result that are read here. isError is not, but belongs to [Outline].
 var resultMembers = []string{meta, content, contents, messages, "isError"}
 
-// blockMembers are the members of a content block that are read here: the labels and what may hold blocks.
+// blockMembers are the members of a content block that are read here: the labels and the members that may hold blocks.
 var blockMembers = []string{meta, annotations, content, resource}
 
-// Outline returns what can be read of a result here, and its isError, without its content: the document is small however
+// Outline returns the readable members of a result, and its isError, without its content: the document is small however
 // large the result is, unless its annotations are large. It takes one scan, and a search for labels in the content. The
 // outline reads as the result does.
 func Outline(result []byte) []byte {
@@ -135,7 +135,7 @@ func mayRead(text []byte, word string) bool {
 }
 
 // blocks iterates over the blocks of a result that may have labels: content, contents of resources, messages of
-// prompts, and what is inside of these.
+// prompts, and their insides.
 func blocks(result *object) iter.Seq[*object] {
 	return func(yield func(*object) bool) {
 		for _, name := range []string{content, contents, messages} {

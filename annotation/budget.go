@@ -48,7 +48,7 @@ func size(uris label.Set[string]) (n int) {
 	return n
 }
 
-// cost returns what a URI takes in an array: JSON writes some bytes as six.
+// cost returns the length of a URI in an array: JSON writes some bytes as six.
 func cost(uri string) int {
 	n := len(uri) + len(`"",`)
 	for i := range len(uri) {
@@ -59,7 +59,7 @@ func cost(uri string) int {
 	return n
 }
 
-// origin returns where a URI points, without what is there.
+// origin returns the place of a URI, without the rest of its path.
 func origin(uri string) string {
 	scheme, rest, ok := strings.Cut(uri, ":")
 	if !ok || len(scheme) > maxOrigin {

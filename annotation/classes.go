@@ -22,7 +22,7 @@ func classEnum() []label.Class {
 	return []label.Class{none, label.User, label.PII, label.Financial, label.Credentials}
 }
 
-// acceptedClasses returns what readClasses does of the sensitivity of inputs: one that cannot be read makes the whole
+// acceptedClasses does the work of readClasses for the sensitivity of inputs: one that cannot be read makes the whole
 // unknown, for which class would be the worst to accept depends on who asks.
 func acceptedClasses(o *object, name string) contract.Values[label.Class] {
 	if v := readClasses(o, name); !v.Has(label.Unspecified) {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A claims is one line of a table: what a document says, in the places of a dialect, and where it is defective.
+// A claims is one line of a table: a document, its meaning in the places of a dialect, and the places where it is defective.
 type claims[T any] struct {
 	document string
 	want     T
@@ -50,7 +50,7 @@ func checkResults(t *testing.T, tests []claims[label.Label]) {
 	}
 }
 
-// A written is one line of a table: what becomes of a document.
+// A written is one line of a table: a document before and after writing.
 type written[T any] struct {
 	document string
 	say      T
@@ -170,7 +170,7 @@ func unscoped(v classes) classes {
 	return contract.Possible(out...)
 }
 
-// What a dialect has words for comes back as it was, and what it has none for is not written.
+// A label that a dialect has words for comes back as it was, and other members are not written.
 func TestDialectsAreReadAsWritten(t *testing.T) {
 	for id, project := range projections {
 		t.Run(id, func(t *testing.T) {
@@ -232,7 +232,7 @@ func spoken(t *rapid.T) string {
 		"io.modelcontextprotocol/trust-annotations", one(inside(t, "sensitive", one(`true`, `false`, `1`), "untrusted", one(`true`, `false`)), `null`))
 }
 
-// Whatever is written to a result or a request, in whatever dialects, what was claimed before is claimed still.
+// Writing to a result or a request, in any dialects, keeps every earlier claim.
 func TestDialectsNeverLower(t *testing.T) {
 	ids := slices.DeleteFunc(annotation.Dialects(), func(id string) bool { return id == "sep-2061" })
 	rapid.Check(t, func(t *rapid.T) {
@@ -261,7 +261,7 @@ func TestDialectsNeverLower(t *testing.T) {
 	})
 }
 
-// What a dialect of results has words for comes back.
+// A label that a dialect of results has words for comes back.
 func TestLabelsAreReadAsWritten(t *testing.T) {
 	user := label.SetOf(label.User)
 	for id, project := range map[string]func(label.Label) label.Label{

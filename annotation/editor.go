@@ -110,7 +110,7 @@ func (e *editor) raise(name string, yes bool) {
 }
 
 // union adds strings to a member that is an array of strings. They go first, so that a reader with a limit takes them
-// before what was there. A member that is something else gives way.
+// before the older members. A member that is something else gives way.
 func (e *editor) union(name string, more label.Set[string]) {
 	if more.Len() == 0 {
 		return

@@ -17,7 +17,7 @@ const (
 	CBOR = "cbor/rfc8949"
 )
 
-// Limits on what is read of a reference to evidence.
+// Limits on the size of a reference to evidence.
 const (
 	maxType = 256  // bytes of its type
 	maxRef  = 2048 // bytes of its schema and of its ref, each
@@ -82,7 +82,7 @@ func readEvidence(in *object) (e Evidence, ok bool) {
 	return e, ok && e.Type != "" && e.Digest != "" && e.Canonicalization != ""
 }
 
-// checkDigest returns what is wrong with a digest.
+// checkDigest returns the reason why a digest is wrong.
 func checkDigest(s string) string {
 	digits, ok := strings.CutPrefix(s, sha256Prefix)
 	if !ok {
@@ -95,7 +95,7 @@ func checkDigest(s string) string {
 }
 
 // Check reports whether the record, one JSON value, is the one that the reference means. The error is [ErrDigest] if it is
-// another, and says what is wrong with a record that has no canonical form, or with the reference.
+// another, and a reason for a record that has no canonical form, or for a wrong reference.
 func (e Evidence) Check(record []byte) error {
 	digest, err := Digest(e.Canonicalization, record)
 	if err != nil {

@@ -41,7 +41,7 @@ func few(t *testing.T, defects []annotation.Defect) {
 	}
 }
 
-// What was read is written so that it reads the same, in the dialects that are written, and writing it again changes no
+// A label that was read is written so that it reads the same, in the dialects that are written, and writing it again changes no
 // byte.
 func FuzzReadTool(f *testing.F) {
 	seed(f, `{"_meta":{"io.modelcontextprotocol/action-metadata":{"outcome":"x","inputMetadata":{"destination":["external"],"sensitivity":"pii"}}}}`,
@@ -87,7 +87,7 @@ func FuzzReadResolved(f *testing.F) {
 	})
 }
 
-// A result that got a label claims at least that and what it claimed before, and getting it again changes no byte.
+// A result that got a label claims at least that and its earlier claims, and getting it again changes no byte.
 func FuzzReadResult(f *testing.F) {
 	seed(f, `{"_meta":{"annotations":{"openWorldHint":false,"returnMetadata":{"source":"system","sensitivity":["none","pii"]},"sensitivity":"user"}}}`)
 	f.Add([]byte(`{"content":[{"_meta":{"io.modelcontextprotocol/trust-annotations":{"sensitive":true}},"resource":{"_meta":1}}],"_meta":{"ifc":{"integrity":"untrusted"}}}`))
@@ -185,7 +185,7 @@ func BenchmarkReadResult(b *testing.B) {
 	})
 }
 
-// Reading by the outline is what the guard does.
+// The guard reads by the outline.
 func BenchmarkOutline(b *testing.B) {
 	benchmark(b, func(b *testing.B, doc []byte) {
 		if claim, _ := annotation.ReadResult(annotation.Outline(doc)); !claim.Label.Untrusted {

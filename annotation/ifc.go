@@ -96,7 +96,7 @@ func readReaders(in *object, name string, list []byte) label.Readers {
 	return label.OnlyReaders(who...)
 }
 
-// writeIFC writes what the label asserts: nothing is called trusted or public here that the server did not call so.
+// writeIFC writes the assertions of the label: nothing is called trusted or public here that the server did not call so.
 func writeIFC(meta *editor, l label.Label) {
 	if !l.Untrusted && !l.Private {
 		return
@@ -116,7 +116,7 @@ func writeIFC(meta *editor, l label.Label) {
 	})
 }
 
-// writeReaders writes a list of readers that is no longer what it was.
+// writeReaders writes a list of readers that has changed.
 func writeReaders(out *editor, before, now label.Readers) {
 	who, limited := now.Limited()
 	if old, was := before.Limited(); !limited || was && old.Equal(who) {

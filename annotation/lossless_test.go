@@ -77,7 +77,7 @@ func anyWriter(t *rapid.T) (w annotation.Writer, attributes bool) {
 	return w, slices.Contains(ids, "sep-1913") || slices.Contains(ids, "sep-1913-2025-11")
 }
 
-// What one Weir writes of a label is what the next one reads: nothing is lost and nothing added, however many there are.
+// The next Weir reads exactly the label that one Weir wrote: nothing is lost and nothing added, after any number of them.
 func TestLabelsAreLossless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyLabel(t)
@@ -213,7 +213,7 @@ func TestMalformedHintsOfToolsWarn(t *testing.T) {
 	}
 }
 
-// What no schema allows where a class, a source or an integrity should be warns as well.
+// A value that no schema allows where a class, a source or an integrity should be warns as well.
 func TestUnreadableLabelsWarn(t *testing.T) {
 	unnamed := label.Label{Sensitivity: label.SetOf(label.Unspecified)}.Normal()
 	untrusted := label.Label{Sources: label.SetOf(label.UntrustedPublic)}.Normal()
@@ -268,7 +268,7 @@ func TestNamedClassesExplainUnnamedWarnings(t *testing.T) {
 	}
 }
 
-// Hosts see nothing milder than what is decided by in the words that a tool has already, and no made-up regime.
+// Hosts see nothing milder than the contract of the decision in the words that a tool has already, and no made-up regime.
 func TestToolsSayNothingMilder(t *testing.T) {
 	for _, test := range []struct {
 		tool string

@@ -8,7 +8,7 @@ import (
 const idMCP = "mcp"
 
 // mcp is the vocabulary of MCP itself: the hints of ToolAnnotations. Its defaults (not read-only, destructive, not
-// idempotent, open world) are not filled in: what is absent is unknown, and [contract.Contract.Assume] knows what to
+// idempotent, open world) are not filled in: an absent hint is unknown, and [contract.Contract.Assume] knows the value to
 // make of that.
 func mcp() dialect {
 	return dialect{

@@ -19,7 +19,7 @@ type Note struct {
 	Value string `json:"value"` // its JSON without white space, cut short
 }
 
-// Notes returns what a tool or a result carries that no dialect reads: of a tool its requires (SEP-1385) and its
+// Notes returns the members of a tool or a result that no dialect reads: of a tool its requires (SEP-1385) and its
 // securitySchemes (SEP-1488, also seen in its _meta); of its annotations and of the _meta of either, the members in
 // reverse-DNS form, such as com.example/label. They come in the order of the document, the first 32 of them.
 func Notes(document []byte) []Note {

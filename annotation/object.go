@@ -9,7 +9,7 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// Limits on what is read from one document. SEP-1913 has none; what is beyond them is a defect.
+// Limits on the parts of one document. SEP-1913 has none; a part beyond them is a defect.
 const (
 	maxDefects     = 32   // further ones are not reported
 	maxElements    = 64   // of any array
@@ -46,7 +46,7 @@ func (o *object) index(names []string) {
 	})
 }
 
-// add reports what is at a path.
+// add reports the defect at a path.
 func (d *defects) add(where, reason string) {
 	if len(d.list) < maxDefects {
 		d.list = append(d.list, Defect{where, reason})
@@ -197,7 +197,7 @@ func at(where, name string) string {
 	return where + "." + name
 }
 
-// isNot says what a value is, and what it should be.
+// isNot names the type of a value, and the expected one.
 func isNot(raw []byte, want string) string {
 	names := map[byte]string{
 		'{': "an object", '[': "an array", '"': "a string", '0': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null",

@@ -27,7 +27,7 @@ func own() dialect {
 	}
 }
 
-// OwnContract is the member of a tool's _meta by which Weir says what no other vocabulary has words for.
+// OwnContract is the member of a tool's _meta for the parts of a contract that no other vocabulary has words for.
 const OwnContract = "dev.weir/contract"
 
 const (
@@ -146,7 +146,7 @@ func ownFindings(o *object) label.Set[string] {
 	return label.SetOf(all...)
 }
 
-// writeOwnTool writes the contract: what of a tool's the other dialects do not say.
+// writeOwnTool writes the contract: the parts of a tool's that the other dialects do not say.
 func writeOwnTool(tool *editor, c contract.Contract) {
 	var members []string
 	add := func(name string, value []byte) {
@@ -190,7 +190,7 @@ func only[T ~string](set label.Set[T], can func(T) bool) label.Set[T] {
 	return label.SetOf(slices.DeleteFunc(set.Slice(), func(x T) bool { return !can(x) })...)
 }
 
-// writeOwnResult writes the label: what of a result's the other dialects do not say.
+// writeOwnResult writes the label: the parts of a result's that the other dialects do not say.
 func writeOwnResult(meta *editor, l label.Label) {
 	l.Sensitivity, l.Sources = only(l.Sensitivity, isClass), only(l.Sources, isIn(sourceEnum()))
 	text, err := json.Marshal(l)

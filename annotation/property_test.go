@@ -122,7 +122,7 @@ func TestContractsSurvive(t *testing.T) {
 	})
 }
 
-// What a contract says replaces what a tool said, member by member, whatever the tool said.
+// A contract replaces the statements of a tool, member by member.
 func TestWrittenContractIsWhatIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tool := []byte(inside(t, "annotations", annotated(t)))
@@ -143,7 +143,7 @@ func TestWrittenContractIsWhatIsRead(t *testing.T) {
 	})
 }
 
-// or returns c with what it does not know taken from d.
+// or returns c with its unknown members taken from d.
 func or(c, d contract.Contract) contract.Contract {
 	hint := func(a *contract.Hint, b contract.Hint) {
 		if *a == contract.Unknown {
@@ -176,7 +176,7 @@ func TestWriteResultNeverLowers(t *testing.T) {
 		after, _ := annotation.ReadResult(written)
 		want := label.Join(before.Label, l)
 		if want.Sources.Len() == 0 || !stated(after.Stated.Returns) {
-			// Half of returnMetadata is not written. What the server claimed of it stays.
+			// Half of returnMetadata is not written. The server's own claims of it stay.
 			want.Sources, want.Sensitivity, want.Private = before.Label.Sources, before.Label.Sensitivity, before.Label.Private
 		}
 		if !after.Label.Covers(want) {

@@ -13,7 +13,7 @@ type Reader struct {
 	names    []string // vocabulary and the names in meanings; nil means vocabulary
 }
 
-// Meanings say what the labels of an organisation mean: by the name of the member, in reverse-DNS form such as
+// Meanings give the labels of an organisation their meaning: by the name of the member, in reverse-DNS form such as
 // com.example/label, and its value, the sensitivity classes. A value that has no meaning, of a member that has, is
 // sensitive in an unspecified way.
 type Meanings map[string]map[string][]label.Class
@@ -103,13 +103,13 @@ func (r Reader) contract(tool *object) contract.Contract {
 	return c
 }
 
-// A Statement is what a tool says of itself in one dialect.
+// A Statement is a tool's description of itself in one dialect.
 type Statement struct {
 	Dialect  string
 	Contract contract.Contract
 }
 
-// Statements returns what a tool says in each dialect that it uses, in a fixed order. [Reader.ReadTool] joins them.
+// Statements returns a tool's statement in each dialect that it uses, in a fixed order. [Reader.ReadTool] joins them.
 func (r Reader) Statements(tool []byte) []Statement {
 	var found defects
 	in := r.tool(document(tool, &found))
@@ -163,7 +163,7 @@ func (r Reader) ReadResult(result []byte) (Claim, []Defect) {
 	return c.Claim, found.list
 }
 
-// readBlock joins what a content block says of itself, in its _meta or its annotations.
+// readBlock joins the statements of a content block about itself, in its _meta or its annotations.
 func (r Reader) readBlock(block *object, c *reading) {
 	one := reading{Claim: Claim{Evidence: c.Evidence}}
 	if in := r.data(block); in.meta != nil {
@@ -184,7 +184,7 @@ type reading struct {
 	whole   bool // Weir's own vocabulary says what the others have no words for
 }
 
-// read joins what all dialects say in a place.
+// read joins the statements of all dialects in a place.
 func (c *reading) read(in places) {
 	if in.unreadable {
 		c.Label.Untrusted, c.unnamed = true, true

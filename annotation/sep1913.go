@@ -69,7 +69,7 @@ func readSEP1913(in *object, c *contract.Contract) {
 	unreadable(c, noInput, noOutput)
 }
 
-// unreadable adds the worst to what inputMetadata, or returnMetadata, says, if it is there and cannot be read.
+// unreadable adds the worst to inputMetadata, or returnMetadata, if it is there and cannot be read.
 func unreadable(c *contract.Contract, input, output bool) {
 	if input {
 		c.Destinations = both(c.Destinations, contract.Possible(contract.Public))
@@ -106,7 +106,7 @@ func readSEP1913Request(in places, l *label.Label) {
 	})
 }
 
-// both returns what is said in two places, where either may be silent.
+// both returns the statement of two places, where either may be silent.
 func both[T ~string](a, b contract.Values[T]) contract.Values[T] {
 	x, okA := a.Known()
 	y, okB := b.Known()
@@ -164,7 +164,7 @@ func writeSEP1913Tool(tool *editor, c contract.Contract) {
 	})
 }
 
-// metadata returns what an object of annotations says in the spelling of SEP-1913.
+// metadata returns the meaning of an object of annotations in the spelling of SEP-1913.
 func metadata(in *object) (c contract.Contract) {
 	readSEP1913(in, &c)
 	return c
@@ -198,7 +198,7 @@ func writeSEP1913Result(meta *editor, l label.Label) {
 }
 
 // writeReturned writes source and sensitivity of a result: into returnMetadata if both are known, for its schema requires
-// both, and else bare beside it. What is said there already is kept true.
+// both, and else bare beside it. A statement that is there already is kept true.
 func writeReturned(out *editor, old, now []text) {
 	whole := now[0].value != nil && now[1].value != nil
 	pascal := out.read().object2061(returnMetadata) != nil
@@ -247,7 +247,7 @@ func member[T ~string](name string, v contract.Values[T], enum []T) text {
 	return text{name, enumText(v, enum), known}
 }
 
-// enumText returns the JSON text of values of an enumeration; nil if they are unknown, or not what it can express.
+// enumText returns the JSON text of values of an enumeration; nil if they are unknown, or if it has no words for them.
 func enumText[T ~string](v contract.Values[T], enum []T) []byte {
 	set, _ := v.Known()
 	var texts [][]byte

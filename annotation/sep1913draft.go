@@ -79,7 +79,7 @@ func writeDraftRequest(meta *editor, l label.Label) {
 	meta.in(annotations, func(out *editor) { writeDraft(out, l) })
 }
 
-// writeDraft writes what results and requests share. Any sensitivity that is more than user-specific is high.
+// writeDraft writes the members that results and requests share. Any sensitivity that is more than user-specific is high.
 func writeDraft(out *editor, l label.Label) {
 	out.raise(openWorldHint, l.Untrusted)
 	out.union(attribution, l.Attribution)
@@ -95,7 +95,7 @@ func (e *editor) isLevel(h contract.Hint) bool {
 	return level(in) == h && len(in.found.list) == 0
 }
 
-// either returns what two members say that may both speak of one thing: a warning outweighs the rest.
+// either returns the statement of two members that may both speak of one thing: a warning outweighs the rest.
 func either(a, b contract.Hint) contract.Hint {
 	return max(a, b)
 }

@@ -11,7 +11,7 @@ import (
 const idSEP2061 = "sep-2061"
 
 // sep2061 is SEP-2061, Action Security Metadata, which SEP-1913 took over with other spelling: here the members of
-// inputMetadata and returnMetadata and their values are PascalCase, and what is regulated has no scopes.
+// inputMetadata and returnMetadata and their values are PascalCase, and regulated data has no scopes.
 func sep2061() dialect {
 	return dialect{
 		id:       idSEP2061,
@@ -168,7 +168,7 @@ func returnWords(c contract.Contract) []text {
 	}
 }
 
-// word returns the member that holds values in SEP-2061's words. What is regulated has no scope there.
+// word returns the member that holds values in SEP-2061's words. Regulated data has no scope there.
 func word[T ~string](name string, v contract.Values[T], words []spelling[T]) text {
 	set, known := v.Known()
 	if !known {

@@ -6,8 +6,8 @@ import (
 )
 
 // trustAnnotations is the experimental extension io.modelcontextprotocol/trust-annotations, in the _meta of results and of
-// content blocks: sensitive, untrusted and evidenceRef. What is absent claims nothing, and so does what is false: a block
-// may strengthen what its result claims and never weaken it.
+// content blocks: sensitive, untrusted and evidenceRef. An absent or false member claims nothing: a block
+// may strengthen the claims of its result and never weaken them.
 func trustAnnotations() dialect {
 	return dialect{
 		id: "trust-annotations", members: []string{trustKey},
@@ -45,7 +45,7 @@ func readTrust(in places, c *reading) {
 	}
 }
 
-// writeTrust writes what the label asserts. Data is sensitive as soon as not everyone may see it.
+// writeTrust writes the assertions of the label. Data is sensitive as soon as not everyone may see it.
 func writeTrust(meta *editor, l label.Label) {
 	meta.in(trustKey, func(out *editor) {
 		out.raise(untrusted, l.Untrusted)

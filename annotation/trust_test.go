@@ -24,7 +24,7 @@ func TestTrustAnnotations(t *testing.T) {
 		{`{"_meta":{` + trust + `:{"sensitive":1,"untrusted":"x"}}}`, label.Label{Untrusted: true, Sensitivity: vague}, []string{
 			where + ".untrusted is a string, not a boolean", where + ".sensitive is a number, not a boolean"}},
 
-		// A block strengthens what the result claims, and weakens nothing.
+		// A block strengthens the claims of the result, and weakens nothing.
 		{`{"_meta":{` + trust + `:{}},"content":[{"type":"text"},{"type":"text","_meta":{` + trust + `:{"sensitive":true}}}]}`,
 			label.Label{Sensitivity: vague}, nil},
 		{`{"content":[{"_meta":{` + trust + `:{"untrusted":false}}}],"_meta":{` + trust + `:{"untrusted":true}}}`, label.Label{Untrusted: true}, nil},

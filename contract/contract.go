@@ -1,7 +1,7 @@
-// Package contract models what a tool may do: what it changes, where its inputs may go, where its outputs come from.
+// Package contract models the possible effects of a tool: changes, destinations of its inputs, sources of its outputs.
 //
 // A [Contract] gathers the classic MCP hints, SEP-1913's inputMetadata and returnMetadata, and the hints of the
-// proposals beside it. Each value is either declared or unknown, and unknown is never safe: [Contract.Assume] replaces it with what the classic
+// proposals beside it. Each value is either declared or unknown, and unknown is never safe: [Contract.Assume] replaces it with the value that the classic
 // hints imply, or else with the worst. Set-valued members are *possible* sets (SEP-1913, Annotation Types: an array
 // in tools/list means "one of these"), so a larger set is a weaker promise.
 //
@@ -131,7 +131,7 @@ const (
 	Irreversible  Outcome = "irreversible"
 )
 
-// A Contract is what a tool may do. The zero Contract declares nothing.
+// A Contract describes the possible effects of a tool. The zero Contract declares nothing.
 type Contract struct {
 	ReadOnly    Hint // changes nothing
 	Destructive Hint // its changes may destroy
@@ -195,7 +195,7 @@ func (c Contract) Equal(o Contract) bool {
 		c.sets(o) && c.Attribution.Equal(o.Attribution)
 }
 
-// Assume fills what the contract does not declare. First with what its other members imply: a read-only tool
+// Assume fills the members that the contract does not declare. First from its other members: a read-only tool
 // destroys nothing and its outcome is benign; a change that is not destructive, or that can be undone, is consequential;
 // a benign outcome destroys nothing; a closed world is not public, and inputs that go nowhere public stay in a closed world
 // (SEP-1913, Destination: where input data may be transmitted). Then with [Pessimistic]. Sensitivity and, in a world that is

@@ -12,7 +12,7 @@ type Trust uint8
 // The levels of trust.
 const (
 	Untrusted Trust = iota // its claims may only raise
-	Known                  // its claims about what its tools do count; those about its data may only raise
+	Known                  // its claims about the effects of its tools count; those about its data may only raise
 	Trusted                // its claims count
 )
 
@@ -26,10 +26,10 @@ func ParseTrust(s string) (Trust, error) {
 	return Untrusted, fmt.Errorf("unknown trust %q: use untrusted, known or trusted", s)
 }
 
-// String returns what [ParseTrust] reads.
+// String returns the word that [ParseTrust] reads.
 func (t Trust) String() string { return [...]string{"untrusted", "known", "trusted"}[min(t, Trusted)] }
 
-// Effective returns the contract to decide by: what the tool declares, as far as its server is trusted, with the rest
+// Effective returns the contract to decide by: the tool's declaration, as far as its server is trusted, with the rest
 // assumed (see [Contract.Assume]). Claims of a server that is not trusted may only raise, so they are joined with
 // [Pessimistic]; of a known server that holds for the claims about its data: the sources and the sensitivity. That a
 // tool is to be trusted counts from a trusted server only.
@@ -39,7 +39,7 @@ func Effective(declared Contract, trust Trust) Contract { return Overlaid(Contra
 // agent chooses no more than which one.
 func Reading() Contract { return Contract{ReadOnly: Yes} }
 
-// Offered returns what a server declares by offering a prompt, or a template for resources: something to be filled in and read
+// Offered returns the declaration that a server makes by offering a prompt, or a template for resources: a text to be filled in and read
 // (2025-11-25, Prompts, Resource Templates). Servers act on the arguments of both all the same, so this is a declaration of a
 // trusted server only; of any other nothing is known.
 func Offered(trust Trust) Contract {
@@ -49,7 +49,7 @@ func Offered(trust Trust) Contract {
 	return Contract{}
 }
 
-// Narrows reports whether r, the contract resolved for one call, stays inside what c declares. What does not is a
+// Narrows reports whether r, the contract resolved for one call, stays inside the declaration c. A wider one is a
 // contract violation: hints that a declaration bounds (readOnlyHint: true, destructiveHint: false, idempotentHint:
 // true, openWorldHint: false; SEP-1862, and what the other proposals have like them) must keep their value, and sets must
 // be subsets. Of unsafeOutputHint no value promises anything, so none is violated. The names of the members that
@@ -88,7 +88,7 @@ func (c Contract) Narrows(r Contract) (violations []string) {
 	return violations
 }
 
-// Bounds reports whether a result's statement stays inside what c declares of the tool, as [Contract.Narrows] does, but
+// Bounds reports whether a result's statement stays inside the declaration c of the tool, as [Contract.Narrows] does, but
 // for openWorldHint. That hint of a tool is about the entities that the tool interacts with; of a result it is about the
 // data, and an internal tool may return data of external origin (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
 // So the hint of a result is compared with the declared sources.

@@ -54,7 +54,7 @@ func same(t *rapid.T, law string, a, b contract.Contract) {
 	}
 }
 
-// The danger of a contract written down as plainly as can be: for each member, the set of what it leaves possible.
+// The danger of a contract written down as plainly as can be: for each member, the set of values that it leaves possible.
 // A larger set is a weaker promise, and an unknown member leaves everything possible.
 type danger map[string][]string
 
@@ -144,7 +144,7 @@ func TestAssume(t *testing.T) {
 		a := c.Assume()
 		same(t, "idempotent", a.Assume(), a)
 		sets := []string{"destination", "accepts", "outcomes", "source", "returns"}
-		quiet := c // the hints that warn may add to what is declared, nothing else
+		quiet := c // the hints that warn may add to the declaration, nothing else
 		quiet.Output, quiet.Operation = contract.Output{}, contract.Operation{}
 		if !dangerOf(quiet.Assume()).within(dangerOf(c), sets...) {
 			t.Fatalf("a declared member changed:\n%v\n%v", c, quiet.Assume())
@@ -172,7 +172,7 @@ func TestAssume(t *testing.T) {
 	})
 }
 
-// What a tool returns is labelled with all that its contract calls possible, and a warning is never lost on the way.
+// A result is labelled with all that the contract of its tool calls possible, and a warning is never lost on the way.
 func TestLabel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := draw(t, "c")

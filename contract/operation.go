@@ -5,11 +5,11 @@ import "github.com/weir-mcp/weir/label"
 // An Operation is how a tool works, in the hints of SEP-1984. The zero Operation declares nothing. SEP-1984's
 // sensitiveDataHint is about data: see [Output].
 type Operation struct {
-	AIProcessing Hint // hands what it is given to a model
+	AIProcessing Hint // passes its inputs to a model
 	Slow         Hint // takes long
-	Costly       Hint // uses much of what costs
+	Costly       Hint // uses many costly resources
 	Privileged   Hint // acts with elevated rights
-	Reversible   Hint // what it does can be undone
+	Reversible   Hint // its effects can be undone
 }
 
 // join returns the operation of a tool that may work as either.
@@ -23,7 +23,7 @@ func (o Operation) join(p Operation) Operation {
 	}
 }
 
-// An Output is what single hints say of the data that a tool returns. Each warns if it is Yes; No and Unknown promise
+// An Output is the statement of single hints about the data that a tool returns. Each warns if it is Yes; No and Unknown promise
 // nothing that a decision could lean on. The zero Output declares nothing.
 type Output struct {
 	Unsafe    Hint // unfit for a prompt (SEP-1561)
@@ -32,7 +32,7 @@ type Output struct {
 	Sensitive Hint // may be sensitive, in a way that is not named (SEP-1984, first draft of SEP-1913)
 }
 
-// join returns what is said of the data of a tool that may return either.
+// join returns the output of a tool that may return the data of either.
 func (o Output) join(p Output) Output {
 	return Output{
 		Unsafe:    o.Unsafe.widen(p.Unsafe, Yes),
@@ -54,8 +54,8 @@ func (o Output) classes() label.Set[label.Class] {
 	return label.SetOf(classes...)
 }
 
-// Label returns the label of what the tool returns, as far as the contract goes: the join of all that it calls possible.
-// It is normal (see [label.Label.Normal]). What is unknown adds nothing; [Contract.Assume] comes first.
+// Label returns the label of the tool's results, as far as the contract goes: the join of all that it calls possible.
+// It is normal (see [label.Label.Normal]). Unknown members add nothing; [Contract.Assume] comes first.
 func (c Contract) Label() label.Label {
 	return label.Label{
 		Untrusted:   c.Output.Unsafe == Yes,

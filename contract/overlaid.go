@@ -18,7 +18,7 @@ var risky = []Hint{
 	Yes, Yes, Yes, Yes, No,
 }
 
-// Over returns what c says, and where it is silent, what below says. Attribution is the union of both.
+// Over returns c, with the members of below where c is silent. Attribution is the union of both.
 func (c Contract) Over(below Contract) Contract {
 	hints := c.hints()
 	for i, h := range below.hints() {
@@ -33,8 +33,8 @@ func (c Contract) Over(below Contract) Contract {
 	return c
 }
 
-// Overlaid returns the contract to decide by where the operator has a word too: the overlay where it speaks, and else what
-// the tool declares as far as its server is trusted, as [Effective] has it. What neither says is assumed from both.
+// Overlaid returns the contract to decide by where the operator has a word too: the overlay where it speaks, and else the
+// tool's declaration as far as its server is trusted, as [Effective] has it. Members that neither states are assumed from both.
 func Overlaid(overlay, declared Contract, trust Trust) Contract {
 	c := overlay.Over(declared).Assume()
 	if trust == Trusted {
@@ -57,8 +57,8 @@ func Overlaid(overlay, declared Contract, trust Trust) Contract {
 	return joined
 }
 
-// ForCall returns the contract to decide one call by, and what is said of it: by the operator's overlay for the call's
-// arguments where that speaks, else by the server. The resolution is what the server says of this very call (SEP-1862).
+// ForCall returns the contract to decide one call by, and its statement: by the operator's overlay for the call's
+// arguments where that speaks, else by the server. The resolution is the server's word on this very call (SEP-1862).
 //
 // A resolution that a trusted server gives within the bounds that the tool declares narrows them; of a known server that does not
 // hold for what it says about data. Any other resolution lowers nothing. What a resolution says beyond the
@@ -116,7 +116,7 @@ func (c Contract) Raise(more Contract) Contract {
 }
 
 // raise returns v with the values of more. Where v is unknown and more names values, these are better than nothing: the
-// label of a result is made of what is known.
+// label of a result is made of known members.
 func (v Values[T]) raise(more Values[T]) Values[T] {
 	if !v.known && more.set.Len() > 0 {
 		return more

@@ -29,7 +29,7 @@ func (c Contract) String() string {
 	return b.String()
 }
 
-// quoted returns what String does with each value quoted: a server chooses the scopes of regulated data, and a comma in
+// quoted returns the text of String with each value quoted: a server chooses the scopes of regulated data, and a comma in
 // one must not make two contracts look alike.
 func (v Values[T]) quoted() string {
 	if !v.known {

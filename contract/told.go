@@ -2,7 +2,7 @@ package contract
 
 import "github.com/weir-mcp/weir/label"
 
-// Told returns what to tell others of a tool that is decided by c and declares the given contract, so that they see it
+// Told returns the contract to tell others of a tool that is decided by c and declares the given contract, so that they see it
 // neither milder nor harsher than it is decided by. A value that nobody declared and that [Contract.Assume] gives anyway is
 // the default of its vocabulary as well, and stays unknown: the next reader may know better. A promise of the declaration
 // that does not count is told as its opposite.

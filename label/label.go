@@ -1,6 +1,6 @@
 // Package label is the lattice of trust and sensitivity that Weir tracks.
 //
-// A [Label] says what is known of some data: whether other people could have written it, whether it is
+// A [Label] describes some data: whether other people could have written it, whether it is
 // private, how sensitive it is, who may read it, where it came from. Labels form a join-semilattice: [Join]
 // is commutative, associative and idempotent, and never lowers a component, so that replicas, retries and
 // re-orderings cannot lose a taint. The zero Label claims nothing and is the bottom of the lattice.
@@ -59,7 +59,7 @@ const (
 	System          Source = "system"          // made by the platform itself
 )
 
-// A Label says what is known of some data. The zero Label claims nothing.
+// A Label describes some data. The zero Label claims nothing.
 type Label struct {
 	Untrusted   bool        `json:"untrusted,omitempty"`
 	Private     bool        `json:"private,omitempty"`
@@ -68,7 +68,7 @@ type Label struct {
 	Sensitivity Set[Class]  `json:"sensitivity,omitzero"`
 	Sources     Set[Source] `json:"sources,omitzero"`
 	Readers     Readers     `json:"readers,omitzero"`
-	Attribution Set[string] `json:"attribution,omitzero"` // URIs of what the data was made from
+	Attribution Set[string] `json:"attribution,omitzero"` // URIs of the data's origins
 }
 
 // Join returns the least label that covers both a and b.
@@ -103,7 +103,7 @@ func (a Label) Equal(b Label) bool { return a.Covers(b) && b.Covers(a) }
 // IsZero reports whether the label claims nothing.
 func (a Label) IsZero() bool { return Label{}.Covers(a) }
 
-// Normal returns the label with what its components imply: the source untrustedPublic makes data
+// Normal returns the label with the consequences of its components: the source untrustedPublic makes data
 // untrusted; the sources internal and user, a limited circle of readers, and any class but "user" make it private.
 // Every label that Weir builds from the outside goes through Normal; the join of normal labels is normal.
 func (a Label) Normal() Label {
@@ -113,13 +113,13 @@ func (a Label) Normal() Label {
 	return a
 }
 
-// Taint returns the label without its attribution: what is wrong or private about the data, not where it came from.
+// Taint returns the label without its attribution: the reasons why the data is dangerous or private, not its origins.
 func (a Label) Taint() Label {
 	a.Attribution = Set[string]{}
 	return a
 }
 
-// Without returns what a says beyond b: joining it into b gives the join of a and b.
+// Without returns the part of a beyond b: joining it into b gives the join of a and b.
 func (a Label) Without(b Label) Label {
 	d := Label{
 		Untrusted:   a.Untrusted && !b.Untrusted,

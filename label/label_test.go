@@ -159,7 +159,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	})
 }
 
-// Whatever decodes is a label that encodes to the same text each time and obeys the laws.
+// Any text that decodes is a label that encodes to the same text each time and obeys the laws.
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"untrusted":true,"readers":["b","a","a"],"attribution":["mcp://x"],"sensitivity":["regulated:GDPR"]}`))
 	f.Add([]byte(`{"readers":[],"sources":null}`))

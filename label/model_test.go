@@ -81,7 +81,7 @@ func TestLabelAgreesWithModel(t *testing.T) {
 	})
 }
 
-// Whatever the order in which labels arrive, and however often each does, they make the same label.
+// In any order, and any number of times, labels that arrive make the same label.
 func TestOrderAndRepetitionDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var labels []label.Label

@@ -45,7 +45,7 @@ func (r Readers) MarshalJSON() ([]byte, error) {
 	return r.who.MarshalJSON()
 }
 
-// UnmarshalJSON decodes what MarshalJSON writes.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (r *Readers) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*r = Readers{}

@@ -1,16 +1,16 @@
-// Package analyze says what an agent can be made to do with a set of tools under a policy.
+// Package analyze finds everything that an agent can be made to do with a set of tools under a policy.
 //
-// An agent that obeys every instruction it reads is a machine with few states: what matters of an agent session is its label,
+// An agent that obeys every instruction it reads is a machine with few states: decisions depend on its label,
 // and each call adds the label of its result. [Explore] goes through all labels that any sequence of allowed calls can give a
 // session, and looks for one from which a call goes out that should not: a shortest counterexample, or the proof that there is none.
 //
 //	r := analyze.Explore(ctx, analyze.Question{Policy: p, Tools: tools, Goal: analyze.Trifecta()})
 //
 // The space is finite: the flags, classes and sources of a label, and the tools, of which those that the policy cannot tell apart
-// count as one. What the analysis does not know is left open, and counts as whatever lets the call through: the arguments,
-// where they came from, how a contract is narrowed to them, how many calls there were. So a proof holds whatever these are; a
-// counterexample may rest on them, and says on which rules. Results of a trusted server may claim any part of what its contract
-// allows; that results of any server may claim more than their contract says is gone through on request (Question.Claims).
+// count as one. Facts that the analysis does not know are left open, and have any value that lets the call through: the arguments,
+// where they came from, how a contract is narrowed to them, how many calls there were. So a proof holds for all of their values; a
+// counterexample may rest on them, and says on which rules. Results of a trusted server may claim any part of their contract;
+// Question.Claims explores results of any server that claim more than their contract says.
 package analyze
 
 import (
@@ -28,8 +28,8 @@ type Tool struct {
 	Name      string
 	Method    string // "tools/call", "resources/read" or "prompts/get"; "" is the first
 	Trust     contract.Trust
-	Declared  contract.Contract // what is said of it
-	Effective contract.Contract // what counts
+	Declared  contract.Contract // by overlays and the server
+	Effective contract.Contract // the one that counts
 	Varies    bool              // arguments or the server may narrow the contract for a call
 	Fixed     bool              // the agent chooses nothing in the call, as when it reads a resource that is listed
 }
@@ -37,18 +37,18 @@ type Tool struct {
 // String returns "server/name".
 func (t Tool) String() string { return t.Server + "/" + t.Name }
 
-// Brings reports whether results of the tool may be what strangers wrote, and whether they may be private.
+// Brings reports whether results of the tool may be untrusted content, and whether they may be private.
 func (t Tool) Brings() (untrusted, private bool) {
 	l := t.Effective.Label().Normal()
 	return l.Untrusted, l.Private
 }
 
-// MayReach reports whether what the tool is given may get to a destination.
+// MayReach reports whether inputs of the tool may get to a destination.
 func (t Tool) MayReach(d contract.Destination) bool {
 	return !t.Fixed && t.Effective.Assume().Destinations.Has(d)
 }
 
-// A Goal is what must not happen unseen: that a call goes to a destination out of a session with a label.
+// A Goal is an event that must not happen unseen: a call goes to a destination out of a session with a label.
 type Goal struct {
 	Name        string
 	Destination contract.Destination
@@ -95,7 +95,7 @@ func describe(l label.Label) string {
 	return strings.Join(words, ", ")
 }
 
-// A sight is what of a label makes a difference to a policy and a goal. Dropping the rest keeps the space small.
+// A sight is the part of a label that makes a difference to a policy and a goal. Dropping the rest keeps the space small.
 type sight struct {
 	sources bool
 	classes bool
@@ -115,7 +115,7 @@ func newSight(p *policy.Policy, g Goal) sight {
 	return s
 }
 
-// of returns what is seen of a label.
+// of returns the seen part of a label.
 func (s sight) of(l label.Label) label.Label {
 	l.Findings, l.Attribution = label.Set[string]{}, label.Set[string]{}
 	if !s.sources {

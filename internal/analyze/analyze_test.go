@@ -96,7 +96,7 @@ func TestOpenRulesAreNamed(t *testing.T) {
 	}
 }
 
-// What a contract may be narrowed to for a call is open too.
+// The refinements of a contract for a call are open too.
 func TestVaryingContracts(t *testing.T) {
 	p := load(t, "rules: [{name: n, when: call, if: 'session.private && \"public\" in tool.annotations.inputMetadata.destination', effect: block}]\n")
 	if r := explore(t, p, analyze.Flow(label.PII, contract.Public), file, send); !r.Proved {
@@ -109,7 +109,7 @@ func TestVaryingContracts(t *testing.T) {
 	}
 }
 
-// A proof holds for every sequence of calls that is drawn, whatever the results claim.
+// A proof holds for every sequence of calls that is drawn, with any claims of the results.
 func TestProofsHold(t *testing.T) {
 	goal := analyze.Trifecta()
 	p := policy.Default()
@@ -230,7 +230,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// What the user names may go; what an attacker names may not.
+// A destination that the user names may go; one that an attacker names may not.
 func TestAttacker(t *testing.T) {
 	p := load(t, "rules: [{name: n, when: call, if: 'session.private && !(call.from == [\"user\"])', effect: ask}]\n")
 	q := analyze.Question{Policy: p, Tools: []analyze.Tool{web, file, send}, Goal: analyze.Trifecta()}
@@ -243,7 +243,7 @@ func TestAttacker(t *testing.T) {
 	}
 }
 
-// The default policy keeps an attacker from completing the trifecta unasked, whatever well-described tools there are.
+// The default policy keeps an attacker from completing the trifecta unasked, with any well-described tools.
 func TestDefaultPolicyAgainstAttackers(t *testing.T) {
 	fetch := tool("fetch", contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Public), Sources: contract.Possible(label.UntrustedPublic), Returns: contract.Possible[label.Class]()})
 	unknown := analyze.Tool{Server: "x", Name: "unknown", Effective: contract.Effective(contract.Contract{}, contract.Untrusted)}

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// A Question is what is to be explored.
+// A Question is the subject of an analysis.
 type Question struct {
 	Policy *policy.Policy
 	Tools  []Tool
@@ -131,7 +131,7 @@ func Explore(ctx context.Context, q Question) (Result, error) {
 var small = []string{"call.from", "call.small.from", "call.destination.from", "call.crosses", "call.named"}
 
 // bits returns the largest leak that policy lets reach the goal from any of the states. Only the call that reaches the goal is
-// asked about: what it adds to the total is in the total.
+// asked about: its addition to the total is in the total.
 func (e *explorer) bits() (most int) {
 	open := slices.Concat(e.open, small)
 	varying := slices.Concat(e.varying, small)
@@ -193,7 +193,7 @@ func (e *explorer) add(n node) {
 	}
 }
 
-// visit makes the call of a tool in a state, if policy may let it. It reports whether that is what must not happen.
+// visit makes the call of a tool in a state, if policy may let it. It reports whether that reaches the goal.
 func (e *explorer) visit(state, tool int) bool {
 	t, before := e.tools[tool], e.nodes[state].label
 	f := e.facts(t, before)

@@ -10,17 +10,17 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// A Path is a tool by which data can leave, and what policy says of it by what the session has seen, where an attacker has
+// A Path is a tool by which data can leave, and the decisions of policy on it by the label of the session, where an attacker has
 // chosen the arguments.
 type Path struct {
 	Tool      string  `json:"tool"`
 	Fresh     Verdict `json:"fresh"`     // a session that has seen nothing
-	Untrusted Verdict `json:"untrusted"` // one that has read what strangers wrote
+	Untrusted Verdict `json:"untrusted"` // one that has read untrusted content
 	Private   Verdict `json:"private"`   // one that holds private data
 	Both      Verdict `json:"both"`
 }
 
-// A Verdict is what policy may say: by facts that are open, anything from the strictest to the mildest.
+// A Verdict is the range of decisions: by facts that are open, anything from the strictest to the mildest.
 type Verdict struct {
 	Strictest policy.Effect `json:"strictest"`
 	Mildest   policy.Effect `json:"mildest"`
@@ -34,10 +34,10 @@ func (v Verdict) String() string {
 	return v.Strictest.String() + " to " + v.Mildest.String()
 }
 
-// A Report is what a set of tools makes possible, without a policy and with it.
+// A Report is everything that a set of tools makes possible, without a policy and with it.
 type Report struct {
 	Tools     int      `json:"tools"`
-	Untrusted []string `json:"untrusted"` // tools by which text of strangers comes in
+	Untrusted []string `json:"untrusted"` // tools by which untrusted content comes in
 	Private   []string `json:"private"`   // and private data
 	Out       []Path   `json:"out"`       // and by which data can leave
 	Before    Result   `json:"before"`    // the trifecta, if everything is allowed
@@ -82,7 +82,7 @@ func path(p *policy.Policy, t Tool) Path {
 	}
 }
 
-// Rules are what [Report.Findings] may find.
+// Rules are the findings that [Report.Findings] may return.
 func Rules() []report.Rule {
 	return []report.Rule{
 		{ID: "trifecta-open", Summary: "Strangers' text, private data and a way out can come together unasked", Severity: report.Error},

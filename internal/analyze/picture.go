@@ -24,7 +24,7 @@ const (
 // maxDrawn is how many tools of a column a picture shows.
 const maxDrawn = 24
 
-// An edge is an arrow of a picture: what comes in, or what may go out.
+// An edge is an arrow of a picture: data that comes in, or that may go out.
 type edge struct {
 	tool  string
 	what  string // "untrusted", "private" or "untrusted and private", or of a way out the verdict after both
@@ -85,7 +85,7 @@ func (r Report) edges() (in, out []edge) {
 	return short(in), short(out)
 }
 
-// short leaves out what does not fit.
+// short cuts a text to the width of the picture.
 func short(edges []edge) []edge {
 	if len(edges) <= maxDrawn {
 		return edges

@@ -1,4 +1,4 @@
-// Package budget owns the limits of one process on what its hosts, servers and agent sessions may take together.
+// Package budget owns the limits of one process on the resources that its hosts, servers and agent sessions may take together.
 //
 //	b := budget.New(budget.Limits{Connections: 500})
 //	lease, ok := b.Connections.Acquire(1)
@@ -148,7 +148,7 @@ func (p *Pool) Wait(ctx context.Context, n int64) error {
 	}
 }
 
-// A Lease is what one holder has taken of a pool.
+// A Lease is the share of one holder in a pool.
 type Lease struct {
 	pool *Pool
 	n    int64 // guarded by pool.mu

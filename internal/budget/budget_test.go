@@ -9,7 +9,7 @@ import (
 	"github.com/weir-mcp/weir/internal/budget"
 )
 
-// A pool agrees with a plain sum, whatever its leases do, and is empty when all of them were released.
+// A pool agrees with a plain sum, for any order of its leases, and is empty when all of them were released.
 func TestPoolModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 100).Draw(t, "limit")
@@ -91,7 +91,7 @@ func TestPoolModel(t *testing.T) {
 	})
 }
 
-// Who waits is woken by what is released, and by the end of its context.
+// A waiting caller is woken by a release, and by the end of its context.
 func TestWait(t *testing.T) {
 	pool := budget.New(budget.Limits{Processes: 1}).Processes
 	if err := pool.Wait(t.Context(), 1); err != nil {

@@ -1,13 +1,13 @@
-// Package capture encrypts what is captured of arguments and answers, and reads it again.
+// Package capture encrypts captured arguments and answers, and reads them again.
 //
 //	key, err := capture.OpenKey("state.db.capture")             // made on first use
 //	box, err := capture.NewBox(key.Recipient())                 // or the public keys of others
 //	sealed, err := box.Seal(event.Content)
 //	content, err := key.Open(sealed)
 //
-// What is sealed is in the format of age (c2sp.org/age). Each piece has a key of its own, which its own header holds, encrypted
+// The format is that of age (c2sp.org/age). Each piece has a key of its own, which its own header holds, encrypted
 // to the recipients: who removes a piece has removed its key, and without the recipients' identities all of it is lost.
-// A Box holds public keys alone, so a machine that captures need not be able to read what it has captured.
+// A Box holds public keys alone, so a machine that captures need not be able to read its captures.
 //
 // Before encryption a piece is:
 //
@@ -37,7 +37,7 @@ import (
 // MaxPart is how long captured arguments, or a captured answer, may be, in bytes.
 const MaxPart = 8 << 20
 
-// maxSealed bounds what is read of a piece, in bytes.
+// maxSealed bounds the size of a piece, in bytes.
 const maxSealed = 2*MaxPart + 64
 
 const (
@@ -63,7 +63,7 @@ func NewBox(recipients ...string) (*Box, error) {
 	return &Box{parsed}, nil
 }
 
-// Seal encrypts what is captured; nil if nothing is.
+// Seal encrypts captured content; nil if there is none.
 func (b *Box) Seal(c *record.Content) ([]byte, error) {
 	if c == nil || c.Arguments == nil && c.Result == nil {
 		return nil, nil
@@ -124,7 +124,7 @@ func Decode(b []byte) (p Parts, err error) {
 	return p, nil
 }
 
-// A Key reads what was sealed for it.
+// A Key reads content that was sealed for it.
 type Key struct {
 	identities []age.Identity
 	recipient  string
@@ -193,7 +193,7 @@ func ReadKey(path string) (*Key, error) {
 // Recipient returns the public key of the first identity; "" if it is of a kind that has none.
 func (k *Key) Recipient() string { return k.recipient }
 
-// Open decrypts what was sealed.
+// Open decrypts sealed content.
 func (k *Key) Open(sealed []byte) (Parts, error) {
 	r, err := age.Decrypt(bytes.NewReader(sealed), k.identities...)
 	if err != nil {

@@ -111,7 +111,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// FuzzDecode reads anything: what it takes has parts that are no longer than what was read.
+// FuzzDecode reads anything: texts that it takes have parts that are no longer than the input.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x01\x00\x00\x00\x02{}\xff\xff\xff\xff"))
 	f.Add([]byte("\x01\x00\x00\x00\x00\x00\x00\x00\x00"))

@@ -4,7 +4,7 @@
 //	write, ok := feed.Format("ocsf")
 //	line, err := write(feed.Item{Seq: 7, Event: e, Raw: raw})
 //
-// What a name or a message from a server holds stays inside its field: each format's own escapes are used.
+// Names and messages of a server stay inside their fields: each format's own escapes are used.
 package feed
 
 import (
@@ -61,7 +61,7 @@ func severity(e *record.Event) int {
 	return 0
 }
 
-// title says in a few words what happened.
+// title describes the event in a few words.
 func title(e *record.Event) string {
 	t := string(e.Kind)
 	if e.Effect != "" {

@@ -100,7 +100,7 @@ func uncommented(d *ast.GenDecl) []*ast.Ident {
 	return slices.DeleteFunc(names, func(id *ast.Ident) bool { return !id.IsExported() })
 }
 
-// aboveOnly are things that only package main may touch: everything below takes what it needs as an argument.
+// aboveOnly are things that only package main may touch: code below takes everything it needs as an argument.
 var aboveOnly = map[string]string{
 	"os.Getenv":            "the environment is an argument",
 	"os.LookupEnv":         "the environment is an argument",
@@ -131,7 +131,7 @@ var aboveOnly = map[string]string{
 	"time.Tick":            "it has no owner",
 }
 
-// TestCalls keeps to package main what belongs there.
+// TestCalls keeps to package main the calls that belong there.
 func TestCalls(t *testing.T) {
 	tr := load(t)
 	for _, f := range tr.product() {
@@ -172,7 +172,7 @@ func importNames(f *ast.File) map[string]string {
 	return names
 }
 
-// TestErrors reads the texts of errors: lower case, no full stop, and what was being done rather than that it failed.
+// TestErrors reads the texts of errors: lower case, no full stop, and the operation rather than its failure.
 func TestErrors(t *testing.T) {
 	tr := load(t)
 	for _, f := range tr.product() {
@@ -218,7 +218,7 @@ func errorText(n ast.Node) (string, bool) {
 	return text, err == nil
 }
 
-// TestContexts wants contexts to come first, and a caller's to be kept nowhere. What a struct may keep is the context
+// TestContexts wants contexts to come first, and a caller's to be kept nowhere. A struct may keep the context
 // of its own life, under one of two names: life (ends with it) or closing (ends when Close begins).
 func TestContexts(t *testing.T) {
 	tr := load(t)
@@ -292,7 +292,7 @@ type breach struct {
 	what string
 }
 
-// newState resolves the names of a package. Imports are left unresolved: what the package itself declares is enough.
+// newState resolves the names of a package. Imports are left unresolved: the declarations of the package itself are enough.
 func newState(fset *token.FileSet, dir string, files []*ast.File) *state {
 	s := &state{info: &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}}
 	config := types.Config{
@@ -381,7 +381,7 @@ func hidden(spec *ast.ValueSpec) (found []breach) {
 		for n := range ast.Preorder(e) {
 			switch n := n.(type) {
 			case *ast.FuncLit:
-				return // what a function does when called is judged there
+				return // the body of a function is judged where it is called
 			case *ast.ChanType:
 				found = append(found, breach{n, "a channel at package level"})
 			case *ast.SelectorExpr:

@@ -18,7 +18,7 @@ const (
 	maxTestFile     = 800
 )
 
-// oversize lists what is over a limit and stays so: a path, or path:name, and why.
+// oversize lists exceptions from a limit: a path, or path:name, and why.
 var oversize = map[string]string{}
 
 func TestSizes(t *testing.T) {

@@ -97,7 +97,7 @@ func links(line string) (targets []string) {
 	return targets
 }
 
-// follow says what is wrong with a link of the document name, or nothing.
+// follow returns the problem of a link of the document name, or nothing.
 func follow(documents map[string][]string, name, target string) string {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return ""

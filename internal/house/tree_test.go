@@ -85,7 +85,7 @@ func load(t *testing.T) *tree {
 	return tr
 }
 
-// isForeign reports whether a file belongs to a module of its own, which tests build: what it imports is no dependency of ours.
+// isForeign reports whether a file belongs to a module of its own, which tests build: its imports are no dependencies of ours.
 func isForeign(name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(root, dir, "go.mod")); err == nil {

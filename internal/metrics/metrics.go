@@ -19,10 +19,10 @@ import (
 	"strings"
 )
 
-// ContentType is the media type of what Write writes.
+// ContentType is the media type of the output of Write.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// A Kind is what a family counts.
+// A Kind is the type of a family.
 type Kind string
 
 // The kinds.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzAnswers reads what a witness may answer: nothing of it is taken that is not a signature, or a number.
+// FuzzAnswers reads answers of a witness: nothing of them is taken that is not a signature, or a number.
 func FuzzAnswers(f *testing.F) {
 	f.Add("example.com/weir\n7\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— example.com/weir AAAA\n", "— w AAAAAAAA\n")
 	f.Add("a\n1\nb\n\n", "17\n")

@@ -79,7 +79,7 @@ func newClient() *http.Client {
 	return &http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// String leaves out what may be a secret.
+// String leaves out parts that may be a secret.
 func (w web) String() string { return hostOf(w.url) }
 
 func hostOf(target string) string {

@@ -7,7 +7,7 @@
 //
 // What it promises: no call ever waits for it. A place that fails is tried again, with the newest checkpoint then. A checkpoint that
 // the log does not extend is never overwritten, and a witness that knows another log is never satisfied: both are errors that are
-// logged at each attempt, because that is what publication is for.
+// logged at each attempt, because that is the purpose of publication.
 //
 // A publisher has one goroutine of its own.
 package publish
@@ -24,7 +24,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A Log is what is published. It is an audit.Log.
+// A Log is the published log. It is an audit.Log.
 type Log interface {
 	// Checkpoint returns a signed note over the log as it is, in the format c2sp.org/tlog-checkpoint; nil if it is empty.
 	Checkpoint(ctx context.Context) ([]byte, error)
@@ -43,7 +43,7 @@ type Place interface {
 type Options struct {
 	Log       Log // required
 	Witnesses []*Witness
-	Places    []Place       // they get the checkpoint with what the witnesses have signed
+	Places    []Place       // they get the checkpoint with the signatures of the witnesses
 	Every     time.Duration // zero: a minute
 	Logger    *slog.Logger  // required
 }

@@ -22,7 +22,7 @@ import (
 // rewritten, or that one was.
 var ErrConflict = errors.New("the witness has seen another log of this name")
 
-// maxAnswer bounds what is read of a witness's answer, in bytes.
+// maxAnswer bounds the size of a witness's answer, in bytes.
 const maxAnswer = 64 << 10
 
 // A Witness signs checkpoints that extend the one that it signed last (c2sp.org/tlog-witness).

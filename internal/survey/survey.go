@@ -1,11 +1,11 @@
-// Package survey asks MCP servers what they offer, without calling any of it.
+// Package survey asks MCP servers for their lists, without calling any of it.
 //
 //	for _, l := range survey.Ask(ctx, targets, survey.Options{BaseEnv: env}) {
 //		fmt.Println(l.Server, len(l.Tools), l.Err)
 //	}
 //
 // Servers are started or reached, asked for their lists, and left again; Ask returns when nothing of them is left. A few are
-// asked at a time. What they answer is raw JSON, free of duplicate members, and hostile in all other respects.
+// asked at a time. Their answers are raw JSON, free of duplicate members, and hostile in all other respects.
 package survey
 
 import (
@@ -37,7 +37,7 @@ type Options struct {
 	Progress   func(done, all int, server string) // called after each server, one call at a time; nil: nobody is told
 }
 
-// A Listing is what one server offers.
+// A Listing is the offer of one server.
 type Listing struct {
 	Server       string            `json:"server"`
 	Info         json.RawMessage   `json:"info,omitempty"` // its serverInfo

@@ -154,7 +154,7 @@ func (l *loader) gather(m map[string]document.Member) map[string]fact {
 	return all
 }
 
-// facts reads facts by their names. What they are is checked when they are given, each where it stands.
+// facts reads facts by their names. Their types are checked when they are given, each where it stands.
 func (l *loader) facts(n ast.Node) map[string]fact {
 	all := map[string]fact{}
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) == 0 {
@@ -198,7 +198,7 @@ func (l *loader) give(phase policy.Phase, all map[string]fact, at document.Mark)
 	return g
 }
 
-// complain reports what cannot be given.
+// complain reports facts that cannot be given.
 func (l *loader) complain(err error, at document.Mark) {
 	problems, ok := err.(policy.Errors)
 	if !ok {
@@ -212,7 +212,7 @@ func (l *loader) complain(err error, at document.Mark) {
 	}
 }
 
-// follow adds what the package comment says that follows from what is given.
+// follow adds the facts that follow from the given ones, as the package comment says.
 func follow(v policy.Values) {
 	to, hasTo := v["call.destination.from"].([]string)
 	content, hasContent := v["call.content.from"].([]string)
@@ -224,7 +224,7 @@ func follow(v policy.Values) {
 	}
 }
 
-// value returns what a node is in JSON.
+// value returns the JSON of a node.
 func value(n ast.Node) (any, error) {
 	switch n := n.(type) {
 	case *ast.NullNode:

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// Restore returns the facts of a recorded decision, and what a policy said of them. There is an error if the event is no decision of
+// Restore returns the facts of a recorded decision, and the decision of its policy. There is an error if the event is no decision of
 // a policy, or if its facts were not written down.
 func Restore(e *record.Event) (*policy.Given, policy.Effect, error) {
 	switch {
@@ -52,7 +52,7 @@ func Restore(e *record.Event) (*policy.Given, policy.Effect, error) {
 // maxExamples is how many changes a Replay keeps as examples.
 const maxExamples = 10
 
-// A Replay is what another policy makes of recorded decisions. The zero Replay is ready: give it events with [Replay.Add].
+// A Replay compares another policy with recorded decisions. The zero Replay is ready: give it events with [Replay.Add].
 type Replay struct {
 	Decisions int `json:"decisions"` // of policies
 	Same      int `json:"same"`      // of which the effect would be the same
@@ -101,7 +101,7 @@ func (r *Replay) count(by int, what string) {
 	r.counts[by][what]++
 }
 
-// Add takes in one event. What is no decision of a policy is passed over.
+// Add takes in one event. An event that is no decision of a policy is passed over.
 func (r *Replay) Add(p *policy.Policy, e *record.Event) {
 	if e.Kind != record.Decision || len(e.Rule) > 5 && e.Rule[:5] == "weir:" {
 		return

@@ -3,7 +3,7 @@
 //	f, err := trial.Load("cases.yaml", src)
 //	report := trial.Run(p, f.Cases)
 //
-// A file of cases is YAML. A case is facts by their names, and what the policy is to say of them:
+// A file of cases is YAML. A case is facts by their names, and the expected decision:
 //
 //	version: 1
 //	policy: balanced                  # a profile, or a file beside this one
@@ -19,10 +19,10 @@
 //	    rule: ask-before-acting-on-untrusted   # that decides; not checked if not stated
 //	    matched: []                            # all rules that match, in any order; not checked if not stated
 //
-// What is not given is as [policy.Give] has it. Besides, call.from is all of call.destination.from and call.content.from, and a call
+// Facts that are not given have the defaults of [policy.Give]. Besides, call.from is all of call.destination.from and call.content.from, and a call
 // with a call.destination.from goes somewhere, unless the case says otherwise.
 //
-// [Replay] puts recorded decisions before a policy and tells what would be decided otherwise, and where the record does not say
+// [Replay] puts recorded decisions before a policy and tells which of them would change, and where the record does not say
 // enough to tell. The package does no I/O.
 package trial
 
@@ -38,7 +38,7 @@ type File struct {
 	Cases  []Case
 }
 
-// A Case is facts, and what a policy is to say of them.
+// A Case is facts, and the expected decision of a policy.
 type Case struct {
 	Name    string
 	Line    int // in its file, from 1
@@ -50,16 +50,16 @@ type Case struct {
 	HasAll  bool // Matched is to be checked
 }
 
-// A Result is what came of a case.
+// A Result is the outcome of a case.
 type Result struct {
 	Name        string             `json:"name"`
 	Line        int                `json:"line"`
 	OK          bool               `json:"ok"`
-	Wrong       []string           `json:"wrong,omitempty"` // what is otherwise than expected
+	Wrong       []string           `json:"wrong,omitempty"` // the differences from the case
 	Explanation policy.Explanation `json:"explanation"`
 }
 
-// A Coverage is what the cases do to one rule.
+// A Coverage is the effect of the cases on one rule.
 type Coverage struct {
 	Rule    string `json:"rule"`
 	When    string `json:"when"`
@@ -67,7 +67,7 @@ type Coverage struct {
 	Decided int    `json:"decided"` // and in which it decided
 }
 
-// A Report is what came of all cases.
+// A Report is the outcome of all cases.
 type Report struct {
 	OK    bool       `json:"ok"`
 	Cases []Result   `json:"cases"`
