@@ -1,8 +1,8 @@
 // Package contract models the possible effects of a tool: changes, destinations of its inputs, sources of its outputs.
 //
 // A [Contract] gathers the classic MCP hints, SEP-1913's inputMetadata and returnMetadata, and the hints of the
-// proposals beside it. Each value is either declared or unknown, and unknown is never safe: [Contract.Assume] replaces it with the value that the classic
-// hints imply, or else with the worst. Set-valued members are *possible* sets (SEP-1913, Annotation Types: an array
+// proposals beside it. Each value is either declared or unknown, and unknown is never safe: [Contract.Assume] replaces it
+// with the value that the classic hints imply, or else with the worst. Set-valued members are *possible* sets (SEP-1913, Annotation Types: an array
 // in tools/list means "one of these"), so a larger set is a weaker promise.
 //
 // A server's claims count as far as the operator trusts it: see [Effective].
