@@ -51,7 +51,7 @@ func (d *DB) adopt(ctx context.Context) error {
 	if err := d.reads.query(ctx, readUnproved, scan); err != nil || unproved == 0 {
 		return err
 	}
-	o := &op{alone: true}
+	o := &op{alone: true, long: true}
 	o.run = func(ctx context.Context, u *unit) error {
 		o.entries = nil
 		if err := u.read(ctx, readUnproved, scan); err != nil || unproved == 0 {

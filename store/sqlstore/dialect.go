@@ -15,6 +15,7 @@ type dialect struct {
 	open     func(ctx context.Context, d *DB, target string) error // sets the pool, and the place of a file
 	begin    string                                                // a write transaction
 	lock     string                                                // follows the statement that reads the state, which then no other transaction can read so
+	patient  string                                                // has the transaction wait for the program as long as that takes; "" if it does
 	snapshot []string                                              // begin a transaction that reads
 	size     string                                                // how many bytes the database has
 	used     string                                                // how many of these are in use; "" if that is not known
@@ -41,7 +42,8 @@ func dialectOf(target string) *dialect {
 	if isURL(target) {
 		return &dialect{
 			name: "postgres", open: openPostgres, begin: "begin isolation level read committed", lock: " for update",
-			snapshot: []string{"begin isolation level repeatable read read only", "set local idle_in_transaction_session_timeout = 0"},
+			snapshot: []string{"begin isolation level repeatable read read only", postgresPatient},
+			patient:  postgresPatient,
 			size:     "select pg_database_size(current_database())",
 			types:    strings.NewReplacer("INT", "bigint", "BYTES", "bytea", "TEXT", `text collate "C"`),
 			tell:     postgresTell,

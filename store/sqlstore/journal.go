@@ -169,6 +169,7 @@ var ErrState = hosterror.New("the state was changed by somebody else, so nothing
 // damage returns the error of state that is not what the log proves, and has the log tell of it once.
 func (d *DB) damage(k *record.Kept, proved int64, what string) error {
 	err := fmt.Errorf("%w: %s %.200q: %s", ErrState, k.Table, k.Key, what)
+	d.refusals.add(k.Chain()+" "+k.Key, err)
 	d.proofs.mu.Lock()
 	name := fmt.Sprint(k.Chain(), " ", k.Key, " ", proved, " ", what)
 	told := d.proofs.told[name]

@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
+const postgresPatient = "set local idle_in_transaction_session_timeout = 0"
+
 func openPostgres(_ context.Context, d *DB, target string) error {
 	config, err := configPostgres(target, d.opts.Timeout)
 	if err != nil {

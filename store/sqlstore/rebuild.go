@@ -44,7 +44,7 @@ var keyColumns = map[string]string{record.SessionTable: "key", record.TaintTable
 // one transaction. Whether the log is what it was is the caller's to check. What a person was asked is in no event: a question whose
 // text is lost is removed, which the log tells of too. So a session that is missing has at least as many calls as it had.
 func (d *DB) Rebuild(ctx context.Context, names []record.Kept, note func(Rebuilt) (audit.Entry, error)) (done Rebuilt, err error) {
-	o := &op{alone: true}
+	o := &op{alone: true, long: true}
 	o.run = func(ctx context.Context, u *unit) (err error) {
 		done = Rebuilt{}
 		for i := range names {

@@ -68,7 +68,8 @@ type Options struct {
 	Unsynced bool
 
 	// Timeout is how long an operation may take: default 5 s. With its time in the queue of the writers it takes less than twice that.
-	// Queries that read the log may take a minute, and those that add up all of it as long as they need.
+	// Queries that read the log may take a minute, and those that add up all of it as long as they need, as migrations may. Taking over the
+	// state of an older version and rebuilding it may take ten minutes.
 	Timeout time.Duration
 
 	Told     func(Health) // of each change of [DB.Health], in the course of an operation; it must not use the database; nil: nobody
@@ -86,6 +87,7 @@ type DB struct {
 	place    *place // nil: it is not a file
 	held     *sql.Conn
 	health   *health
+	refusals refusals
 	writer   *writer
 	reads    statements // of what decisions need
 	scans    statements // of the log

@@ -18,6 +18,7 @@ type op struct {
 	entries  []audit.Entry                            // to append if run succeeds; each was checked
 	alone    bool                                     // in a transaction of its own, because what it does is not in the draft
 	synced   bool                                     // durable when it returns, also without Options.Unsynced; alone too
+	long     bool                                     // may take longWrite; alone too
 
 	first int64 // afterwards: the number of the first of the entries
 	err   error // afterwards
@@ -121,7 +122,7 @@ func (w *writer) do(ctx context.Context, o *op) error {
 
 // wait waits for an op that was begun, and so ends when the transaction does, unless the system does not come back.
 func (w *writer) wait(o *op) error {
-	late := time.NewTimer(w.db.opts.Timeout * 5 / 4)
+	late := time.NewTimer(w.limit(o) * 5 / 4)
 	defer late.Stop()
 	select {
 	case <-o.done:
@@ -131,6 +132,17 @@ func (w *writer) wait(o *op) error {
 	o.abandon()
 	err := fmt.Errorf("%w: %w: nothing came back from writing", ErrStalled, errUncertain)
 	return w.db.health.note(err)
+}
+
+// longWrite is how long a transaction may take that goes through the whole database.
+const longWrite = 10 * time.Minute
+
+// limit returns how long a transaction with ops may take.
+func (w *writer) limit(ops ...*op) time.Duration {
+	if len(ops) == 1 && ops[0].long {
+		return longWrite
+	}
+	return w.db.opts.Timeout
 }
 
 // work commits until the op is done. It has the turn.
@@ -267,8 +279,9 @@ func (w *writer) commitNext(ctx context.Context, probe bool) {
 		w.fail(ops, deferred, h.Err)
 	} else {
 		caller := ctx
-		w.until = time.Now().Add(w.db.opts.Timeout)
-		ctx, cancel := w.db.bounded(ctx, w.db.opts.Timeout)
+		limit := w.limit(ops...)
+		w.until = time.Now().Add(limit)
+		ctx, cancel := w.db.bounded(ctx, limit)
 		defer cancel()
 		err := stalled(caller, ctx, w.commit(ctx, ops))
 		switch {
@@ -280,7 +293,7 @@ func (w *writer) commitNext(ctx context.Context, probe bool) {
 		default:
 			err = w.apart(ctx, ops, deferred)
 		}
-		_ = w.db.health.note(err)
+		_ = w.db.health.wrote(err)
 	}
 	for _, o := range ops[deferred:] {
 		close(o.done)
@@ -376,6 +389,12 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 	if _, err := w.statements.exec(ctx, w.db.dialect.begin); err != nil {
 		w.disconnect() // it may be too old to be of use
 		return err
+	}
+	if text := w.db.dialect.patient; text != "" && w.limit(ops...) == longWrite {
+		if _, err := w.statements.exec(ctx, text); err != nil {
+			w.disconnect()
+			return err
+		}
 	}
 	u := newUnit(w.db, w.statements)
 	err := u.all(ctx, ops)
