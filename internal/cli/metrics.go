@@ -35,7 +35,7 @@ func processFamilies(p status.Process) []metrics.Family {
 		open.Samples = append(open.Samples, metrics.Sample{Labels: of, Value: float64(s.Connections)})
 	}
 	store := metrics.Family{Name: "weir_store_state", Help: "1 for the state that the store is in.", Kind: metrics.Gauge}
-	for _, state := range []sqlstore.State{sqlstore.OK, sqlstore.Moved, sqlstore.Stalled, sqlstore.Failing} {
+	for _, state := range []sqlstore.State{sqlstore.OK, sqlstore.Moved, sqlstore.Stalled, sqlstore.Damaged, sqlstore.Failing} {
 		if p.Store == nil {
 			break
 		}
@@ -45,8 +45,16 @@ func processFamilies(p status.Process) []metrics.Family {
 		}
 		store.Samples = append(store.Samples, one)
 	}
+	refused := metrics.Family{Name: "weir_store_rows_refused", Help: "Rows of the state that the log does not prove.", Kind: metrics.Gauge}
+	if p.Store != nil {
+		rows := metrics.Sample{}
+		if p.Store.Refused != nil {
+			rows.Value = float64(p.Store.Refused.Rows)
+		}
+		refused.Samples = append(refused.Samples, rows)
+	}
 	return []metrics.Family{
-		store,
+		store, refused,
 		{Name: "weir_info", Help: "Version, mode and digest of the policy.", Kind: metrics.Gauge, Samples: []metrics.Sample{info}},
 		metrics.One("weir_start_time_seconds", "When the process started, in seconds since 1970.", metrics.Gauge, float64(p.Started.Unix())),
 		metrics.One("weir_hosts", "Hosts that are connected.", metrics.Gauge, float64(p.Hosts)),

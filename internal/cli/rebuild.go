@@ -58,10 +58,13 @@ the log says that it was done.`,
 	return cmd
 }
 
+// rowHint says how to go on with rows of the state that the log does not prove.
+const rowHint = "see weir audit verify and weir state rebuild"
+
 // tellingDamage returns what is told of rows that are not as the log proves.
 func tellingDamage(log *slog.Logger) func(error) {
 	return func(err error) {
-		log.Error("the state is not what the log proves; calls that need it are refused", "error", err, "hint", "see weir audit verify and weir state rebuild")
+		log.Error("the state is not what the log proves; calls that need it are refused", "error", err, "hint", rowHint)
 	}
 }
 

@@ -66,7 +66,7 @@ func (e *Env) serve(ctx context.Context, s *service) (err error) {
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 	r := &reloader{load: s.reload, settled: func(now *setup) { s.ground.Set(e.ground(now, log)) }, proposals: newProposals(kept, people), gateway: g, log: log, started: s.config, keys: keys, now: s.setup}
-	t := &teller{service: s, reloader: r, started: time.Now(), people: people, asked: newTally(kept), health: kept.health, refused: kept.refused, log: log}
+	t := &teller{service: s, reloader: r, started: time.Now(), people: people, asked: newTally(kept), db: kept.db, refused: kept.refused, log: log}
 	defer e.tellStatus(t)()
 	if s.reload != nil {
 		defer r.start(ctx)()

@@ -26,8 +26,8 @@ type state struct {
 	sessions *session.Sessions
 	backend  store.Backend // of sessions, questions and all else that is no event
 	record   record.Recorder
-	health   func() sqlstore.Health // nil: there is no database
-	closers  []io.Closer            // in the order in which they were opened
+	db       *sqlstore.DB // nil: there is none
+	closers  []io.Closer  // in the order in which they were opened
 }
 
 // refused returns why no event can be recorded; nil if all is well.
@@ -48,10 +48,21 @@ func (s *state) Close() error {
 	return all
 }
 
+// A stateOpener opens what a configuration has kept.
+type stateOpener struct {
+	*Env
+	config *config.Config
+	log    *slog.Logger
+	kept   *state
+	target string        // the place of the database
+	anchor *audit.Anchor // of its log
+}
+
 // openState opens the place where the configuration wants state and events to be kept.
 // also gets each event too, unless it is nil.
 func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger, also record.Recorder) (kept *state, err error) {
 	kept = &state{}
+	o := &stateOpener{Env: e, config: c, log: log, kept: kept}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, kept.Close())
@@ -62,32 +73,11 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 			"leave capture.content out, or store: memory and record: none"}
 	}
 	if c.Store == config.MemoryStore {
-		kept.backend = store.NewMemory(nil)
-		kept.sessions = session.New(session.Options{Store: kept.backend})
-		kept.record, err = e.openRecord(c, kept, log)
-		kept.record = together(kept.record, also)
+		return kept, o.openMemory(also)
+	}
+	if err := o.openDatabase(ctx); err != nil {
 		return kept, err
 	}
-	target, err := e.storePlace(c.Store)
-	if err != nil {
-		return kept, err
-	}
-	signer, err := signerOf(c.Checkpoints.Signer)
-	if err != nil {
-		return kept, err
-	}
-	anchor, err := e.openAnchor(target, signer, log)
-	if err != nil {
-		return kept, err
-	}
-	db, err := openStore(ctx, target, &sqlstore.Options{Anchor: anchor, Unsynced: c.Durability == config.Relaxed, Told: telling(log), Damaged: tellingDamage(log)})
-	if err != nil {
-		return kept, err
-	}
-	kept.closers = append(kept.closers, db)
-	warnOfRole(ctx, db, log)
-	kept.backend, kept.health = db, db.Health
-	kept.sessions = session.New(session.Options{Store: db})
 	if c.Record != "" {
 		file, err := e.openRecord(c, kept, log)
 		if err != nil {
@@ -98,28 +88,65 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 	if c.Record == config.NoRecord {
 		kept.record = also
 		expire := func(ctx context.Context, now time.Time) error {
-			return errors.Join(expireOnly(ctx, db, c.Retention, now), e.pruneNotes(c.Retention, now))
+			return errors.Join(expireOnly(ctx, kept.db, c.Retention, now), e.pruneNotes(c.Retention, now))
 		}
 		kept.closers = append(kept.closers, keepPruned(ctx, expire, log))
 		return kept, nil
 	}
-	seal, err := e.sealer(c.Capture, target)
-	if err != nil {
-		return kept, err
+	return kept, o.openLedger(ctx, also)
+}
+
+// openMemory keeps sessions in memory, and events in a file.
+func (o *stateOpener) openMemory(also record.Recorder) error {
+	o.kept.backend = store.NewMemory(nil)
+	o.kept.sessions = session.New(session.Options{Store: o.kept.backend})
+	file, err := o.openRecord(o.config, o.kept, o.log)
+	o.kept.record = together(file, also)
+	return err
+}
+
+// openDatabase opens the database that keeps sessions, with the anchor of its log.
+func (o *stateOpener) openDatabase(ctx context.Context) (err error) {
+	if o.target, err = o.storePlace(o.config.Store); err != nil {
+		return err
 	}
-	l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: anchor, Also: also, Logger: log, Strict: c.Durability == config.Strict, Seal: seal})
+	signer, err := signerOf(o.config.Checkpoints.Signer)
 	if err != nil {
-		return kept, err
+		return err
 	}
+	if o.anchor, err = o.openAnchor(o.target, signer, o.log); err != nil {
+		return err
+	}
+	db, err := openStore(ctx, o.target, &sqlstore.Options{
+		Anchor: o.anchor, Unsynced: o.config.Durability == config.Relaxed, Told: telling(o.log), Damaged: tellingDamage(o.log)})
+	if err != nil {
+		return err
+	}
+	o.kept.closers = append(o.kept.closers, db)
+	o.kept.backend, o.kept.db = db, db
+	o.kept.sessions = session.New(session.Options{Store: db})
+	warnOfRole(ctx, db, o.log)
+	return nil
+}
+
+// openLedger opens the log of events in the database, which is pruned and published from now on.
+func (o *stateOpener) openLedger(ctx context.Context, also record.Recorder) error {
+	c := o.config
+	seal, err := o.sealer(c.Capture, o.target)
+	if err != nil {
+		return err
+	}
+	l, err := ledger.New(ctx, ledger.Options{
+		DB: o.kept.db, Anchor: o.anchor, Also: also, Logger: o.log, Strict: c.Durability == config.Strict, Seal: seal})
+	if err != nil {
+		return err
+	}
+	o.kept.record = l
 	prune := func(ctx context.Context, now time.Time) error {
-		return errors.Join(pruneAll(ctx, l, c.Retention, now), e.pruneNotes(c.Retention, now))
+		return errors.Join(pruneAll(ctx, l, c.Retention, now), o.pruneNotes(c.Retention, now))
 	}
-	kept.closers = append(kept.closers, l, keepPruned(ctx, prune, log))
-	if err := kept.publish(c.Checkpoints, l, log); err != nil {
-		return kept, err
-	}
-	kept.record = l
-	return kept, nil
+	o.kept.closers = append(o.kept.closers, l, keepPruned(ctx, prune, o.log))
+	return o.kept.publish(c.Checkpoints, l, o.log)
 }
 
 // A pair gives each event to one recorder, and then to another.

@@ -80,9 +80,9 @@ type teller struct {
 	*reloader
 	started time.Time
 	people  *notify.Notifier
-	asked   *tally                 // nil: no log is kept
-	health  func() sqlstore.Health // of the store; nil: none is kept
-	refused func() error           // why no event can be recorded
+	asked   *tally       // nil: no log is kept
+	db      *sqlstore.DB // nil: none is kept
+	refused func() error // why no event can be recorded
 	log     *slog.Logger
 }
 
@@ -151,13 +151,16 @@ func (t *teller) process() status.Process {
 
 // storeHealth tells how the store does; nil if none is kept.
 func (t *teller) storeHealth() *status.Store {
-	if t.health == nil {
+	if t.db == nil {
 		return nil
 	}
-	h := t.health()
+	h := t.db.Health()
 	s := &status.Store{State: string(h.State), Since: h.Since.UTC().Round(0)}
 	if h.Err != nil {
 		s.Error, s.Hint = h.Err.Error(), storeHint(h.Err, t.config.Store)
+	}
+	if r := t.db.Refused(); r.Rows > 0 {
+		s.Refused = &status.Refused{Rows: r.Rows, Last: r.Last.UTC().Round(0), Error: r.Err.Error(), Hint: rowHint}
 	}
 	return s
 }
@@ -234,11 +237,8 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 	if p.Log != "" {
 		fmt.Fprintf(w, "    nothing is recorded, so calls are refused: %s; see weir audit verify\n", plain.Text(p.Log, maxTold))
 	}
-	if s := p.Store; s != nil && s.State != string(sqlstore.OK) {
-		fmt.Fprintf(w, "    store %s since %s, calls are refused: %s\n", plain.Text(s.State, maxTold), moment(s.Since, now), plain.Text(s.Error, maxTold))
-		if s.Hint != "" {
-			fmt.Fprintf(w, "      hint: %s\n", plain.Text(s.Hint, maxTold))
-		}
+	if p.Store != nil {
+		printStore(w, p.Store, now)
 	}
 	if s := p.Session; s != nil {
 		fmt.Fprintf(w, "    agent session of %s, since %s; %s begins another\n", conversation.Note{Host: s.Host, Folder: s.Folder}.Of(),
@@ -269,6 +269,20 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 	}
 	for _, s := range p.Servers {
 		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain.Text(s.Name, maxTold), plain.Text(s.Transport, maxTold), plain.Text(s.Trust, maxTold), plain.Text(standing(s, now), maxTold))
+	}
+}
+
+// printStore writes what is wrong with the store, if anything is.
+func printStore(w io.Writer, s *status.Store, now time.Time) {
+	if s.State != string(sqlstore.OK) {
+		fmt.Fprintf(w, "    store %s since %s, calls are refused: %s\n", plain.Text(s.State, maxTold), moment(s.Since, now), plain.Text(s.Error, maxTold))
+		if s.Hint != "" {
+			fmt.Fprintf(w, "      hint: %s\n", plain.Text(s.Hint, maxTold))
+		}
+	}
+	if r := s.Refused; r != nil {
+		fmt.Fprintf(w, "    rows of the state refused as damaged: %d, the last at %s: %s\n", r.Rows, moment(r.Last, now), plain.Text(r.Error, maxTold))
+		fmt.Fprintf(w, "      hint: %s\n", plain.Text(r.Hint, maxTold))
 	}
 }
 

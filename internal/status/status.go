@@ -85,12 +85,21 @@ type Session struct {
 }
 
 // A Store is how the store of a process does: "ok"; "moved", its file is not as it was opened; "stalled", it does not answer in time;
-// or "failing". As long as it is not "ok", calls are refused.
+// "damaged", its log does not extend its anchor; or "failing". As long as it is not "ok", calls are refused.
 type Store struct {
-	State string    `json:"state"`
-	Since time.Time `json:"since"`
-	Error string    `json:"error,omitempty"` // may name files, hosts and users
-	Hint  string    `json:"hint,omitempty"`
+	State   string    `json:"state"`
+	Since   time.Time `json:"since"`
+	Error   string    `json:"error,omitempty"` // may name files, hosts and users
+	Hint    string    `json:"hint,omitempty"`
+	Refused *Refused  `json:"refused,omitempty"`
+}
+
+// Refused are the rows of the state that a process has refused since it started, because the log does not prove them.
+type Refused struct {
+	Rows  int       `json:"rows"`
+	Last  time.Time `json:"last"`
+	Error string    `json:"error"` // of the last; may name agent sessions and resources
+	Hint  string    `json:"hint"`
 }
 
 // Approvals are how much people were asked, over all processes on the store and as far back as its log goes.
