@@ -1,11 +1,11 @@
-// Package detect looks for what should not be in text that a model reads: characters that people do not see, and
+// Package detect looks for dangerous parts of text that a model reads: characters that people do not see, and
 // instructions to the model where there should be a description.
 //
 //	for _, f := range detect.Text(description) {
 //		fmt.Println(f.Kind, f.Why)
 //	}
 //
-// A detector misses what it has no words for, so nothing here lowers anything, and no decision rests on it alone: findings
+// A detector misses everything that it has no words for, so nothing here lowers anything, and no decision rests on it alone: findings
 // make people look. Work is linear in the text, the number of findings is bounded, nothing panics, and there is no state.
 package detect
 
@@ -16,13 +16,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind is what a finding is about.
+// A Kind is the subject of a finding.
 type Kind string
 
 // The kinds.
 const (
-	Hidden      Kind = "hidden-characters" // what people do not see and models read
-	Instruction Kind = "instruction"       // what tells the model what to do, beyond what the text is about
+	Hidden      Kind = "hidden-characters" // characters that people do not see and models read
+	Instruction Kind = "instruction"       // orders to the model, beyond the subject of the text
 	Secret      Kind = "secret-place"      // where secrets are kept
 )
 
@@ -36,7 +36,7 @@ type Finding struct {
 // most is how many findings of a kind one text gives.
 const most = 8
 
-// Text returns what it finds in a text, by offset within each kind.
+// Text returns the findings in a text, by offset within each kind.
 func Text(s string) []Finding {
 	return append(hidden(s), phrases(s)...)
 }
@@ -76,7 +76,7 @@ type phrase struct {
 	why   string
 }
 
-// known are the phrases that are looked for. They are what published attacks on tool descriptions say, in English; they are
+// known are the phrases that are looked for. They are taken from published attacks on tool descriptions, in English; they are
 // chosen so that an honest description rarely holds one.
 func known() []phrase {
 	const (
@@ -107,7 +107,7 @@ func known() []phrase {
 	return all
 }
 
-// phrases finds known phrases, whatever the case, the spacing and the hidden characters between their letters are.
+// phrases finds known phrases, in any case and spacing, and with hidden characters between their letters.
 func phrases(s string) (found []Finding) {
 	folded, offsets := fold(s)
 	for _, p := range known() {

@@ -1,4 +1,4 @@
-// Package draft guesses what tools do that nobody has described, from their names, descriptions, schemas and hints.
+// Package draft guesses the contracts of tools that nobody has described, from their names, descriptions, schemas and hints.
 //
 //	d := draft.Of(tool)
 //	for _, line := range d.Lines {
@@ -44,13 +44,13 @@ type Line struct {
 	Reason     string
 }
 
-// A Role is an argument that carries where something goes, or what goes there.
+// A Role is the role of an argument: a destination, or content that goes there.
 type Role struct {
 	Argument string
 	Reason   string
 }
 
-// A Draft is what is guessed of one tool.
+// A Draft is the guess about one tool.
 type Draft struct {
 	Tool         string
 	Kind         Kind
@@ -59,7 +59,7 @@ type Draft struct {
 	Contents     []Role
 }
 
-// A Kind is what a tool seems to be for. The zero Kind is Unclear.
+// A Kind is the likely purpose of a tool. The zero Kind is Unclear.
 type Kind uint8
 
 // The kinds of tools.
@@ -78,7 +78,7 @@ func (k Kind) String() string {
 	return [...]string{"unclear", "reads", "writes", "destroys", "sends", "pays", "runs code"}[min(k, Executes)]
 }
 
-// subject is what is looked at of a tool.
+// subject holds the examined parts of a tool.
 type subject struct {
 	name        []string // its words
 	description []string
@@ -156,7 +156,7 @@ func split(s string) (words []string) {
 	return words
 }
 
-// kind guesses what the tool is for, by its name and, where that has no word for it, by its description.
+// kind guesses the purpose of the tool, by its name and, where that has no word for it, by its description.
 func (s *subject) kind() (Kind, Confidence, string) {
 	for _, place := range []struct {
 		words []string
@@ -177,7 +177,7 @@ func (s *subject) kind() (Kind, Confidence, string) {
 	return Unclear, Low, "no word in its name or description says what it does"
 }
 
-// behaviour guesses what the tool changes and where its inputs go.
+// behaviour guesses the changes that the tool makes and the destinations of its inputs.
 func (s *subject) behaviour(kind Kind, sure Confidence, why string, add func(member, value string, sure Confidence, reason string)) {
 	reads := kind == Reads
 	if reads && s.declared.ReadOnly == contract.Yes {
@@ -221,7 +221,7 @@ func (s *subject) reaches() bool {
 	})
 }
 
-// data guesses where results come from and what they hold.
+// data guesses the sources and the sensitivity of results.
 func (s *subject) data(kind Kind, add func(member, value string, sure Confidence, reason string)) {
 	word, stranger := strangers.first(s.name)
 	switch {

@@ -6,7 +6,7 @@ type family struct {
 	words []string
 }
 
-// The families of what tools do. A name's first verb counts most, so these are looked up word by word in its order.
+// The families of verbs for the work of tools. A name's first verb counts most, so these are looked up word by word in its order.
 var (
 	reading = family{"reading", []string{"get", "list", "read", "search", "find", "query", "fetch", "show", "describe", "count", "lookup",
 		"view", "check", "browse", "inspect", "status", "info", "stat", "tree", "directory", "download", "retrieve", "load", "preview", "watch", "explain"}}
@@ -20,7 +20,7 @@ var (
 	executing = family{"running code", []string{"run", "exec", "execute", "eval", "evaluate", "shell", "command", "script", "terminal", "bash", "python", "process"}}
 )
 
-// The families of what tools work on.
+// The families of nouns for the objects of tools.
 var (
 	strangers = family{"text of strangers", []string{"mail", "email", "inbox", "message", "messages", "issue", "issues", "comment", "comments", "web",
 		"page", "pages", "url", "fetch", "search", "browser", "navigate", "snapshot", "review", "reviews", "ticket", "tickets", "feed", "rss", "thread",

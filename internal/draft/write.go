@@ -8,7 +8,7 @@ import (
 	"github.com/weir-mcp/weir/internal/plain"
 )
 
-// A Server is what drafts are about. An overlay finds it by its package, else by its URL, else by its name.
+// A Server is the server that drafts are for. An overlay finds it by its package, else by its URL, else by its name.
 type Server struct {
 	Name    string // in weir.yaml
 	Package string // that its command line runs; "" if none is known

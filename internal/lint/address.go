@@ -39,7 +39,7 @@ func (l *linter) passages(s *Server, subject string, value json.RawMessage, dept
 	}
 }
 
-// How text turns from saying what a thing is to telling its reader what to do. A description is about the tool; an instruction
+// Phrases by which a text turns from the description of a thing to orders to its reader. A description is about the tool; an instruction
 // names its reader, an occasion that is not the tool's own, or the tools of others.
 var (
 	reader = regexp.MustCompile(`(?i)\b(?:note|notice|message|memo|attention|reminder|instructions?|hint|warning|info(?:rmation)?)s?\s+(?:to|for)\s+` +
@@ -50,7 +50,7 @@ var (
 	duty = regexp.MustCompile(`(?i)\b(?:you|(?:the\s+)?(?:assistant|model|agent|ai|llm))\s+(?:must|should|shall|need\s+to|have\s+to|has\s+to|needs\s+to|are\s+required\s+to|will\s+always|always)\b`)
 )
 
-// addressed says how a text tells the model what to do; "" if it does not seem to.
+// addressed says how a text gives orders to the model; "" if it does not seem to.
 func addressed(text string) string {
 	switch {
 	case reader.MatchString(text):
@@ -61,7 +61,7 @@ func addressed(text string) string {
 	return ""
 }
 
-// addresses looks for text that tells the model what to do, by itself or with tools of other servers.
+// addresses looks for text that gives orders to the model, by itself or with tools of other servers.
 func (l *linter) addresses() {
 	for _, p := range l.read {
 		why := addressed(p.text)
@@ -90,7 +90,7 @@ func (l *linter) namesOther(p passage) string {
 	return ""
 }
 
-// AboutText reports whether a rule is about text that a model reads, and so about what a person reviews.
+// AboutText reports whether a rule is about text that a model reads, and so about text that a person reviews.
 func AboutText(rule string) bool {
 	return slices.Contains([]string{Poisoned, SecretPlace, Addressed, LookAlike, Suspicious}, rule)
 }

@@ -1,11 +1,11 @@
-// Package lint looks at what servers say of their tools, and says what is missing, wrong, contradictory or dangerous in it.
+// Package lint examines the descriptions that servers give of their tools, and reports missing, wrong, contradictory and dangerous ones.
 //
 //	found := lint.Check([]lint.Server{{Name: "mail", Trust: contract.Known, Tools: tools}})
 //	found.Sort()
 //	err := report.Write(os.Stdout, report.Text, found)
 //
-// It reads definitions and calls nothing. What it cannot see, it does not find: a tool that lies well passes. Messages quote
-// what servers wrote, so they are hostile to whoever prints them; package report makes them harmless.
+// It reads definitions and calls nothing. It finds nothing outside of them: a tool that lies well passes. Messages quote
+// text of servers, so they are hostile to any program that prints them; package report makes them harmless.
 package lint
 
 import (
@@ -38,7 +38,7 @@ const (
 	Trifecta      = "trifecta"
 )
 
-// Rules returns what is looked for, the worst first.
+// Rules returns the rules, the worst first.
 func Rules() []report.Rule {
 	return []report.Rule{
 		{ID: Poisoned, Summary: "Text for people holds hidden characters or instructions to the model", Severity: report.Error},
@@ -68,7 +68,7 @@ func severity(rule string) report.Severity {
 	return report.Error
 }
 
-// A Server is what one server offers, and what its operator says of it.
+// A Server is the offer of one server, and its operator's overlay.
 type Server struct {
 	Name         string
 	As           overlay.Server // how its operator has configured it
@@ -90,7 +90,7 @@ func (s *Server) Unsaid() (tools []json.RawMessage) {
 	return tools
 }
 
-// A tool is what is looked at.
+// A tool is one tool under examination.
 type tool struct {
 	server    *Server
 	name      string
@@ -109,7 +109,7 @@ type linter struct {
 	read  []passage
 }
 
-// Check returns what it finds in the definitions of some servers that agents use together.
+// Check returns the findings in the definitions of some servers that agents use together.
 func Check(servers []Server) report.Findings {
 	l := &linter{found: report.Findings{Tool: "lint", Rules: Rules()}}
 	for i := range servers {
@@ -158,7 +158,7 @@ func newTool(s *Server, raw json.RawMessage) *tool {
 	return t
 }
 
-// labelled reports whether the server says anything of what the tool does.
+// labelled reports whether the server says anything about the effects of the tool.
 func (t *tool) labelled() bool { return !t.declared.Equal(contract.Contract{}) }
 
 func text(raw json.RawMessage, member string) string {

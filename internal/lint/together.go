@@ -36,7 +36,7 @@ func (l *linter) names() {
 	}
 }
 
-// skeleton returns what people see of a name at a glance: without case, separators and accents, with letters of other
+// skeleton returns the form of a name that people see at a glance: without case, separators and accents, with letters of other
 // scripts and digits that look like Latin ones as these (after UTS #39, Confusable Detection, for the usual ones).
 func skeleton(name string) string {
 	lookalikes := map[rune]rune{
@@ -56,7 +56,7 @@ func skeleton(name string) string {
 	return b.String()
 }
 
-// trifecta looks for what agents need to be made to leak: text of strangers, private data, and a way out. It says so once,
+// trifecta looks for the three parts that make an agent leak: untrusted content, private data, and a way out. It says so once,
 // with the tools that bring each.
 func (l *linter) trifecta() {
 	var in, private, out []string
@@ -88,7 +88,7 @@ func (l *linter) trifecta() {
 	})
 }
 
-// holdsPrivate reports whether results of the tool may be private, by what is known, or else by what its name says.
+// holdsPrivate reports whether results of the tool may be private, by its contract, or else by its name.
 func (t *tool) holdsPrivate() bool {
 	l := label.Label{Sources: t.effective.Sources.Set(), Sensitivity: t.effective.Returns.Set()}
 	if l.Normal().Private {

@@ -32,7 +32,7 @@ func (l *linter) definition(t *tool) {
 // maxDepth is how deep definitions are looked into.
 const maxDepth = 12
 
-// text looks for what should not be in text that a model reads.
+// text looks for dangerous parts of text that a model reads.
 func (l *linter) text(s *Server, subject, text string) {
 	l.read = append(l.read, passage{s, subject, text})
 	for _, f := range detect.Text(text) {
@@ -44,7 +44,7 @@ func (l *linter) text(s *Server, subject, text string) {
 	}
 }
 
-// contradictions returns what cannot be true together.
+// contradictions returns hints that cannot be true together.
 func contradictions(c contract.Contract) (found []string) {
 	check := func(wrong bool, message string) {
 		if wrong {
@@ -61,7 +61,7 @@ func contradictions(c contract.Contract) (found []string) {
 	return found
 }
 
-// suspicious says what the tool claims that its name belies; "" if nothing.
+// suspicious returns the claim of the tool that its name belies; "" if none.
 func (t *tool) suspicious() string {
 	k := t.guess.Kind
 	why := ""

@@ -22,7 +22,7 @@ const (
 // maxRedirects is how many redirects of a request for metadata are followed.
 const maxRedirects = 5
 
-// errInside is the error for what a server outside may not name.
+// errInside is the error for addresses that a server outside may not name.
 var errInside = errors.New("a server outside the own network may not name an address that is not public; if it belongs there, set auth.issuer")
 
 // newClient returns the client for everything but the server's own endpoint. It connects to public addresses only, whatever names lead to
@@ -99,7 +99,7 @@ func withoutSecrets(err error, secrets ...string) error {
 	return errors.New(text)
 }
 
-// clean takes secrets out of a text that somebody else wrote.
+// clean takes secrets out of a text of another program.
 func clean(text string, secrets ...string) string {
 	for _, s := range secrets {
 		if s != "" {

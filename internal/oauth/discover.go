@@ -21,14 +21,14 @@ type authority struct {
 	legacy   bool     // nothing but the server's address says that it is this one
 }
 
-// A challenge is what the WWW-Authenticate headers of a server say about bearer tokens (RFC 6750, 3; RFC 9728, 5.1).
+// A challenge is the content of the WWW-Authenticate headers of a server about bearer tokens (RFC 6750, 3; RFC 9728, 5.1).
 type challenge struct {
 	metadata string // URL of the protected resource's metadata; ""
 	err      string // "insufficient_scope"; ""
 	scopes   []string
 }
 
-// parseChallenge reads the headers of a response. What cannot be read counts as absent.
+// parseChallenge reads the headers of a response. A header that cannot be read counts as absent.
 func parseChallenge(header http.Header) (c challenge) {
 	all, err := oauthex.ParseWWWAuthenticate(header.Values("WWW-Authenticate"))
 	if err != nil {
@@ -57,7 +57,7 @@ const (
 	maxScopes = 100
 )
 
-// scopesOf splits a list of scopes, without what cannot be one (RFC 6749, 3.3).
+// scopesOf splits a list of scopes, without words that cannot be one (RFC 6749, 3.3).
 func scopesOf(list string) []string {
 	scopes := slices.DeleteFunc(strings.Fields(list), func(s string) bool {
 		return len(s) > maxScope || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
@@ -145,7 +145,7 @@ func chooseIssuer(s Server, named []string) (string, error) {
 	return "", fmt.Errorf("the server names the authorization server %.200q, and not the configured issuer", named[0])
 }
 
-// askedScopes returns the scopes to ask for: the operator's, or what the server wants and what was granted before.
+// askedScopes returns the scopes to ask for: the operator's, or those that the server wants and that were granted before.
 func (a *authority) askedScopes(s Server, before ...[]string) []string {
 	if s.Scopes != nil {
 		return s.Scopes

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// A Grant is what an authorization server gave for one server.
+// A Grant is the permission that an authorization server gave for one server.
 type Grant struct {
 	Server    string    `json:"server"`   // its URL, in canonical form
 	Issuer    string    `json:"issuer"`   // who gave it
-	Resource  string    `json:"resource"` // what the tokens are for (RFC 8707)
+	Resource  string    `json:"resource"` // the server that the tokens are for (RFC 8707)
 	TokenURL  string    `json:"token_endpoint"`
 	RevokeURL string    `json:"revocation_endpoint,omitempty"`
 	ClientID  string    `json:"client_id"`
 	Method    string    `json:"token_endpoint_auth_method,omitempty"`
 	Scopes    []string  `json:"scopes,omitempty"` // granted
 	Wanted    []string  `json:"wanted,omitempty"` // asked for by the server since, for the next login
-	Obtained  time.Time `json:"obtained"`         // when somebody logged in
+	Obtained  time.Time `json:"obtained"`         // the time of the login
 	Expires   time.Time `json:"expires,omitzero"` // of the access token; zero: it does not say
 	Place     Place     `json:"kept_in"`
 	Secret    Secret    `json:"secret,omitzero"` // not in the file if Place is Keyring
@@ -31,7 +31,7 @@ const (
 	Keyring Place = "keyring" // in the keyring of the operating system
 )
 
-// A Secret is what nobody else may see. It prints as nothing.
+// A Secret is a text that nobody else may see. It prints as nothing.
 type Secret struct {
 	Access  string `json:"access_token,omitempty"`
 	Refresh string `json:"refresh_token,omitempty"`

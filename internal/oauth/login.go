@@ -88,7 +88,7 @@ func obtain(ctx context.Context, s Server, opts *LoginOptions) (*Grant, error) {
 	return l.authorize(ctx, a, who, back)
 }
 
-// probe asks the server for something without a token, to see what it says to that. A ping begins nothing.
+// probe asks the server for something without a token, to see its challenge. A ping begins nothing.
 func (l *login) probe(ctx context.Context) (status int, c challenge, err error) {
 	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.server.URL, body)
@@ -97,7 +97,7 @@ func (l *login) probe(ctx context.Context) (status int, c challenge, err error) 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	// The server is the operator's choice, wherever it is; what it names is not.
+	// The server is the operator's choice, wherever it is; the addresses that it names are not.
 	client := &http.Client{
 		Timeout: askWait, Transport: newTransport(&net.Dialer{Timeout: dialWait}),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -143,7 +143,7 @@ func (l *login) authorize(ctx context.Context, a *authority, who *identity, back
 	return l.grant(a, who, token, scopes), nil
 }
 
-// grant puts together what is kept.
+// grant makes the grant that is kept.
 func (l *login) grant(a *authority, who *identity, token *tokenAnswer, asked []string) *Grant {
 	g := &Grant{
 		Server: canonical(l.server.URL), Issuer: a.Issuer, Resource: a.resource, TokenURL: a.TokenEndpoint, RevokeURL: a.RevocationEndpoint,
@@ -180,7 +180,7 @@ func Logout(ctx context.Context, s Server, v *Vault) (was, told bool, err error)
 		return false, false, gone
 	}
 	if err != nil {
-		return true, false, nil // what could not be read is gone
+		return true, false, nil // an unreadable grant is gone
 	}
 	if g == nil {
 		return false, false, nil

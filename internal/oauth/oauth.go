@@ -36,7 +36,7 @@ type Server struct {
 	Issuer       string   // the only authorization server that may be used; "" is the one that the server names
 	ClientID     string   // "" has a client registered; an https URL is that of a client's metadata document
 	ClientSecret string   // of ClientID; needs an Issuer
-	Scopes       []string // that are asked for, and no others; nil is what the server asks for
+	Scopes       []string // that are asked for, and no others; nil is the scopes that the server asks for
 	RedirectPort int      // of 127.0.0.1, where the browser comes back to; 0 is any that is free
 	Command      string   // that logs in, for messages
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// ringService is under what name the keyring shows what is Weir's.
+// ringService is the name of Weir's entries in the keyring.
 const ringService = "weir"
 
 // SystemRing is the keyring of the operating system: the Keychain of macOS, the Credential Manager of Windows, the Secret
 // Service elsewhere.
 type SystemRing struct{}
 
-// Get returns what is kept under a key.
+// Get returns the text that is kept under a key.
 func (SystemRing) Get(ctx context.Context, key string) (string, error) {
 	return within(ctx, func() (string, error) { return keyring.Get(ringService, key) })
 }

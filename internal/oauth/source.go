@@ -178,7 +178,7 @@ func (s *Source) keep(ctx context.Context, g *Grant) error {
 	return nil
 }
 
-// tooLittle says what to do about a 403 for want of scopes (revision 2025-11-25, Step-Up Authorization Flow), and notes the
+// tooLittle returns the remedy for a 403 for want of scopes (revision 2025-11-25, Step-Up Authorization Flow), and notes the
 // scopes for the next login; nil for a 403 of another kind.
 func (s *Source) tooLittle(ctx context.Context, c challenge) error {
 	if c.err != "insufficient_scope" || s.grant == nil {
@@ -215,7 +215,7 @@ func (s *Source) want(ctx context.Context, scopes []string) error {
 	return s.keep(ctx, &next)
 }
 
-// needed says that somebody has to log in, and how.
+// needed says that the user has to log in, and how.
 func (s *Source) needed(why string) error {
 	why = fmt.Sprintf("%.400q", why)
 	return hosterror.New("login needed: run {}", hosterror.Configured(s.server.Command)).Because(fmt.Errorf("%w: %s", upstream.ErrLogin, why))

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The bounds of what an authorization server may answer, in bytes.
+// The bounds of an authorization server's answers, in bytes.
 const (
 	maxAnswer = 1 << 20
 	maxToken  = 64 << 10
@@ -29,14 +29,14 @@ type tokenClient struct {
 	method   string // by which it shows the secret: client_secret_basic, client_secret_post or none
 }
 
-// A tokenAnswer is what a token endpoint gives (RFC 6749, 5.1).
+// A tokenAnswer is the answer of a token endpoint (RFC 6749, 5.1).
 type tokenAnswer struct {
 	access, refresh string
 	scopes          []string  // none: as asked for
 	expires         time.Time // zero: not said
 }
 
-// A refusal is what a token endpoint says instead (RFC 6749, 5.2).
+// A refusal is the error of a token endpoint (RFC 6749, 5.2).
 type refusal struct {
 	status, code, description string
 }
@@ -63,7 +63,7 @@ func isOver(err error) bool {
 	return errors.As(err, &r) && (r.code == invalidGrant || r.code == invalidClient || r.code == "unauthorized_client")
 }
 
-// token asks for a token. No text of its errors holds what is in the form.
+// token asks for a token. No text of its errors holds members of the form.
 func (c *tokenClient) token(ctx context.Context, form url.Values) (*tokenAnswer, error) {
 	secrets := []string{c.secret, form.Get("code"), form.Get("code_verifier"), form.Get("refresh_token")}
 	resp, err := c.post(ctx, c.endpoint, form)
@@ -136,7 +136,7 @@ func parseToken(data []byte, now time.Time) (*tokenAnswer, error) {
 	return a, nil
 }
 
-// isBearer reports whether s can stand in an Authorization header: the token68 of RFC 6750, and whatever else is visible.
+// isBearer reports whether s can stand in an Authorization header: the token68 of RFC 6750, and all other visible characters.
 func isBearer(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }

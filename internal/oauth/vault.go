@@ -79,7 +79,7 @@ func (v *Vault) Load(ctx context.Context, server string) (*Grant, error) {
 	return g, nil
 }
 
-// Look returns the grant for a server without what is in the keyring; nil if there is none.
+// Look returns the grant for a server without its secrets in the keyring; nil if there is none.
 func (v *Vault) Look(server string) (*Grant, error) {
 	g, err := v.read(server)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// A Mode is what happens to a tool, a prompt or instructions that were never seen before. The zero Mode pins them as they are.
+// A Mode is the treatment of a tool, a prompt or instructions that were never seen before. The zero Mode pins them as they are.
 type Mode uint8
 
 const (
@@ -28,7 +28,7 @@ type Options struct {
 	Mode  Mode
 	Mutex string // a file by which processes take turns to write; "": the lock's own path with ".mutex" at the end
 
-	Shared Shared // what other machines have pinned; nil: nobody shares these pins
+	Shared Shared // pins of other machines; nil: nobody shares these pins
 }
 
 // A File is weir.lock, shared by every process that opens it. It may be used concurrently.
@@ -43,7 +43,7 @@ type File struct {
 	counts map[string]Counts // of last; nil if they were not counted yet
 }
 
-// Open returns the lock file at path, which need not exist. The error says what is wrong with its content.
+// Open returns the lock file at path, which need not exist. The error describes mistakes in its content.
 func Open(path string, opts Options) (*File, error) {
 	if opts.Mutex == "" {
 		opts.Mutex = path + ".mutex"
@@ -59,7 +59,7 @@ func (f *File) Path() string { return f.path }
 // Options returns how the file was opened, with what was left to choose.
 func (f *File) Options() Options { return f.opts }
 
-// Lock returns what is pinned now. It must not be changed.
+// Lock returns the present pins. It must not be changed.
 func (f *File) Lock() (Lock, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,11 +97,11 @@ func (f *File) read() (Lock, error) {
 type Held struct {
 	Server string
 	ID
-	Accepted *Definition // what was accepted; nil if nothing was
-	Offered  Definition  // what the server says now
+	Accepted *Definition // the accepted definition; nil if there is none
+	Offered  Definition  // the server's present definition
 }
 
-// Differences returns what a person has to review.
+// Differences returns the differences that a person has to review.
 func (h Held) Differences() []Difference {
 	if h.Accepted == nil {
 		return Definition{}.Differences(h.Offered)
@@ -109,7 +109,7 @@ func (h Held) Differences() []Difference {
 	return h.Accepted.Differences(h.Offered)
 }
 
-// String says in one line why the definition is held. It quotes nothing of the server but the names of what changed.
+// String says in one line why the definition is held. It quotes nothing of the server but the names of changed members.
 func (h Held) String() string {
 	if h.Accepted == nil {
 		return "its definition was not accepted yet"
@@ -132,7 +132,7 @@ type Offer struct {
 // pinned.
 type Checked struct {
 	Held   map[string]Held       // must not be used
-	Kept   map[string]Definition // shown as it was pinned: the server changes what decides nothing
+	Kept   map[string]Definition // shown as it was pinned: the server changes members that decide nothing
 	Pinned []string              // for the first time, or anew
 }
 
@@ -175,7 +175,7 @@ func (o Offer) status(lock Lock, mode Mode) Status {
 	return Later
 }
 
-// compare returns what the offer comes to under a lock, and what is to be pinned.
+// compare returns the outcome of an offer under a lock, and the definitions to pin.
 func (o Offer) compare(lock Lock, mode Mode, status Status) (c Checked, added map[string]Pin) {
 	c, added = Checked{Held: map[string]Held{}, Kept: map[string]Definition{}}, map[string]Pin{}
 	for name, now := range o.Entries {
@@ -203,7 +203,7 @@ func (o Offer) compare(lock Lock, mode Mode, status Status) (c Checked, added ma
 	return c, added
 }
 
-// CheckHandshake is Check for what a server says of itself: the instructions to the model, and everything else. It returns the
+// CheckHandshake is Check for a server's handshake: the instructions to the model, and everything else. It returns the
 // instructions that were accepted, and why the others are held: "" if they are not. That a server gives none is pinned too.
 func (f *File) CheckHandshake(ctx context.Context, server, instructions string, self Definition) (accepted, why string, pinned bool, err error) {
 	c, err := f.Check(ctx, Offer{server, Handshake, map[string]Definition{Preamble: Instructions(instructions), Self: self}})
@@ -245,7 +245,7 @@ func (f *File) Accept(ctx context.Context, all []Held) error {
 	})
 }
 
-// Review pins everything that is offered, as reviewed by a person, and forgets what is not offered any more of these kinds.
+// Review pins the whole offer, as reviewed by a person, and forgets definitions of these kinds that are not offered any more.
 func (f *File) Review(ctx context.Context, offers []Offer) error {
 	lock, err := f.Lock()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// version is what Encode writes. Parse reads version 1 as well.
+// version is the version that Encode writes. Parse reads version 1 as well.
 const version = 2
 
 // A fileLock is a lock as it is written.
@@ -92,7 +92,7 @@ func (d Definition) canonical() Definition {
 	return out
 }
 
-// Encode returns what [Parse] reads. Equal locks give equal text.
+// Encode returns the text that [Parse] reads. Equal locks give equal text.
 func (l Lock) Encode() ([]byte, error) {
 	f := fileLock{Version: version, Servers: map[string]map[Kind]map[string]filePin{}}
 	for server, kinds := range l {

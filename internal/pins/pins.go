@@ -1,4 +1,4 @@
-// Package pins remembers the definitions that servers showed, who has vouched for them, and what has changed since.
+// Package pins remembers the definitions that servers showed, who has vouched for them, and their changes since.
 //
 // Definitions are text that a model reads and follows: tools, prompts, resources, resource templates, and what a server says of
 // itself in its handshake. A server that was honest when it was looked at can change them later: a rug pull. So each definition
@@ -48,7 +48,7 @@ import (
 // A Kind is a kind of definitions.
 type Kind string
 
-// The kinds of definitions: the four lists of MCP, and what a server says in its handshake.
+// The kinds of definitions: the four lists of MCP, and a server's handshake.
 const (
 	Handshake Kind = "handshake"
 	Tools     Kind = "tools"
@@ -89,7 +89,7 @@ func (k Kind) holds(name string) bool {
 	return false
 }
 
-// A Definition is what a server says of one thing: the members of its entry in a list but for the name, in canonical JSON.
+// A Definition is a server's description of one thing: the members of its entry in a list but for the name, in canonical JSON.
 type Definition map[string]json.RawMessage
 
 // protocol begins the names of _meta members that belong to the protocol's own extensions.
@@ -209,7 +209,7 @@ func (d Definition) flat() map[string]string {
 	return out
 }
 
-// text returns what a person reads of a member.
+// text returns a member as a person reads it.
 func text(raw string) string {
 	if s, ok := rawjson.String(json.RawMessage(raw)); ok && s != "" {
 		return s
@@ -217,7 +217,7 @@ func text(raw string) string {
 	return raw
 }
 
-// decides reports whether a member, as Differences names it, may matter for what a tool does or what a model is told to do with it.
+// decides reports whether a member, as Differences names it, may matter for the effects of a tool or for orders to a model.
 func decides(member string) bool {
 	meta, isMeta := strings.CutPrefix(member, "_meta.")
 	return member != "icons" && (!isMeta || strings.HasPrefix(meta, protocol))
@@ -255,7 +255,7 @@ type Pin struct {
 // Vouched reports whether anybody vouches for the pinned definition, if the operator trusts the server or not.
 func (p Pin) Vouched(trusted bool) bool { return p.Status == Reviewed || p.Status == First && trusted }
 
-// An ID says what a definition is of.
+// An ID names the object of a definition.
 type ID struct {
 	Kind Kind
 	Name string

@@ -72,7 +72,7 @@ func (p Pin) Fits(kind Kind, name string, now Definition) bool {
 	return len(p.Definition.Differences(now)) == 0
 }
 
-// tell tells the other machines what a person has reviewed.
+// tell tells the other machines about a person's review.
 func (f *File) tell(ctx context.Context, all []Held) error {
 	if f.opts.Shared == nil {
 		return nil
@@ -85,7 +85,7 @@ func (f *File) tell(ctx context.Context, all []Held) error {
 	return nil
 }
 
-// forget tells the other machines what a server does not offer any more.
+// forget tells the other machines which definitions a server does not offer any more.
 func (f *File) forget(ctx context.Context, server string, gone []ID) error {
 	if f.opts.Shared == nil {
 		return nil

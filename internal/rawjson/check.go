@@ -12,7 +12,7 @@ import (
 // MaxDepth is how deep objects and arrays may be nested; [[]] has depth 2.
 const MaxDepth = 1000
 
-// A Fault is what is wrong with a document that Check refuses.
+// A Fault is the reason why Check refuses a document.
 type Fault uint8
 
 // The faults. The zero Fault is BadSyntax.
@@ -32,7 +32,7 @@ func (f Fault) String() string {
 type SyntaxError struct {
 	Fault  Fault
 	Offset int64  // index of the first byte that is wrong
-	Reason string // bounded in length; what it quotes of the document is escaped
+	Reason string // bounded in length; quotations of the document are escaped
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("at byte %d: %s", e.Offset, e.Reason) }

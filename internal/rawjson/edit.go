@@ -23,7 +23,7 @@ func Set(data, value []byte, path ...string) ([]byte, error) {
 // is none, and returns the new one. If that is nil, or edit returns an error, Edit returns data itself.
 func Edit(data []byte, edit func(old []byte) ([]byte, error), path ...string) ([]byte, error) {
 	at := span{start: skipSpace(data, 0)}
-	var old, lead []byte // lead is what comes before a value that is added
+	var old, lead []byte // lead is the text before a value that is added
 	if len(path) == 0 {
 		var ok bool
 		if at, ok = root(data); !ok {

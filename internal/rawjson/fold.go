@@ -8,7 +8,7 @@ import (
 
 // Fold returns the form that two names have in common if a decoder that ignores case may take the one for the other: that of
 // Go's encoding/json, which folds by Unicode and so takes U+017F for s and U+212A for K, those of .NET and Java, which map
-// to upper and lower case and back and so take U+0131 and U+0130 for i, and whatever folds less.
+// to upper and lower case and back and so take U+0131 and U+0130 for i, and all that fold less.
 func Fold(name string) string {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf {

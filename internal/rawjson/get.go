@@ -50,7 +50,7 @@ func Pick(data []byte, names ...string) []byte {
 }
 
 // Select calls yield for those members of an object that have one of the names, in their order, until it returns false. It
-// takes one scan, whatever the number of names. For anything but an object it does nothing.
+// takes one scan, for any number of names. For anything but an object it does nothing.
 func Select(data []byte, names []string, yield func(name string, value []byte) bool) {
 	members(data, skipSpace(data, 0), func(m member) bool {
 		name, ok := oneOf(m.name.of(data), names)
@@ -127,7 +127,7 @@ func find(data []byte, i int, name string) (s slot, ok bool) {
 	return s, ok
 }
 
-// named reports whether the string literal reads name. An escape is two to six times as long as what it stands for,
+// named reports whether the string literal reads name. An escape is two to six times as long as its character,
 // so lengths settle most comparisons, and none costs more than the name is long.
 func named(literal []byte, name string) bool {
 	body := literal[1 : len(literal)-1]

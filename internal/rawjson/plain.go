@@ -63,5 +63,5 @@ func appendSorted(dst, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// inside returns what is between the quotes of a string.
+// inside returns the text between the quotes of a string.
 func inside(data []byte, literal span) []byte { return data[literal.start+1 : literal.end-1] }

@@ -2,7 +2,7 @@
 //
 // A gateway must decide on the same reading of a message that the next parser will have, and must hand on every byte
 // that it does not mean to change. So documents stay raw. [Check] looks at the whole of a document once, when it comes
-// in, and refuses what parsers read differently: duplicate member names, bad UTF-8 (a lone surrogate escape included),
+// in, and refuses documents that parsers read differently: duplicate member names, bad UTF-8 (a lone surrogate escape included),
 // text after the value, and nesting deeper than [MaxDepth]. After that [Get], [Members] and [Elements] find values
 // without copying them, and [Set], [Edit] and [Delete] splice:
 //
@@ -73,7 +73,7 @@ func unquote(literal []byte) (s string, ok bool) {
 // not UTF-8 become U+FFFD.
 func Quote(s string) []byte { return AppendQuote(make([]byte, 0, len(s)+2), s) }
 
-// AppendQuote appends what [Quote] returns to dst.
+// AppendQuote appends the text of [Quote] to dst.
 func AppendQuote(dst []byte, s string) []byte {
 	// The error says that s was not UTF-8; the result is whole in any case.
 	dst, _ = jsontext.AppendQuote(dst, s)

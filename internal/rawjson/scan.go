@@ -66,7 +66,7 @@ func skipValue(data []byte, i int) int {
 	return i
 }
 
-// What a byte outside of strings means for the nesting.
+// The meaning of a byte outside of strings for the nesting.
 const (
 	neutral = iota
 	quotes
@@ -160,7 +160,7 @@ func enter(data []byte, i int, opening byte) int {
 	return skipSpace(data, i+1)
 }
 
-// next returns the index of what follows the value that ends at i: the thing behind a comma, or the closing bracket;
+// next returns the index of the token that follows the value that ends at i: the thing behind a comma, or the closing bracket;
 // -1 if neither is there.
 func next(data []byte, i int, closing byte) int {
 	i = skipSpace(data, i)

@@ -62,7 +62,7 @@ type checker struct {
 	outer []Member // those of the outermost object, if that is the document; kept if not nil
 	inner []Member // those of the object in it that is open, if the document is large
 
-	known *Names // what names are held against; nil: nothing is odd
+	known *Names // the names to compare with; nil: nothing is odd
 	odd   bool   // whether a name is, or may be
 }
 

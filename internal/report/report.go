@@ -2,7 +2,7 @@
 //
 //	err := report.Write(os.Stdout, report.SARIF, report.Findings{Tool: "lint", Rules: rules, All: found})
 //
-// A finding's message may quote what a server wrote. The text form makes everything visible that does not print as itself,
+// A finding's message may quote text of a server. The text form makes everything visible that does not print as itself,
 // so that no escape sequence reaches a terminal; JSON and SARIF hold it as JSON strings. SARIF is version 2.1.0 (OASIS), as
 // code scanning of forges reads it.
 package report
@@ -18,7 +18,7 @@ import (
 	"github.com/weir-mcp/weir/internal/plain"
 )
 
-// A Severity is how much a finding matters. The zero Severity is Error, so that what was not thought about is not overlooked.
+// A Severity is how much a finding matters. The zero Severity is Error, so that forgotten values are not overlooked.
 type Severity uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 
 var severities = []string{"error", "warning", "note"}
 
-// String returns what [ParseSeverity] reads.
+// String returns the word that [ParseSeverity] reads.
 func (s Severity) String() string { return severities[s] }
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -49,22 +49,22 @@ type Finding struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
 	Server   string   `json:"server,omitempty"`
-	Subject  string   `json:"subject,omitempty"` // a tool, or what else of the server it is about
+	Subject  string   `json:"subject,omitempty"` // a tool, or another part of the server
 	Message  string   `json:"message"`
 	Details  []string `json:"details,omitempty"`
-	Hint     string   `json:"hint,omitempty"` // what to do about it
+	Hint     string   `json:"hint,omitempty"` // the remedy
 	File     string   `json:"file,omitempty"`
 	Line     int      `json:"line,omitempty"` // from 1
 }
 
-// A Rule says what a kind of findings is about.
+// A Rule describes a kind of findings.
 type Rule struct {
 	ID       string   `json:"id"`
 	Summary  string   `json:"summary"`
 	Severity Severity `json:"severity"`
 }
 
-// Findings is what a tool has found.
+// Findings is the output of a tool.
 type Findings struct {
 	Tool    string // that found them
 	Version string
@@ -120,7 +120,7 @@ func encode(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// maxText is how many characters of one text are written: what is longer is cut in the middle.
+// maxText is how many characters of one text are written: a longer one is cut in the middle.
 const maxText = 4000
 
 // writeText writes one line a finding, "severity: server/subject: message (rule)", one for each detail, and one for its hint.

@@ -21,7 +21,7 @@ type Conn interface {
 
 // A BadMessage is the error for something received that is not a message.
 type BadMessage struct {
-	Err     *Error          // what is wrong, fit to be sent back; its ID is set if a request was meant and its id is known
+	Err     *Error          // the reason, fit to be sent back; its ID is set if a request was meant and its id is known
 	Answers json.RawMessage // the id of the request that it was meant to answer; nil if unknown, or no answer was meant
 	Raw     []byte          // the beginning of it, at most 256 bytes
 }
@@ -52,13 +52,13 @@ func (g *glance) bad(e *Error, prefix []byte) *BadMessage {
 
 type relatedKey struct{}
 
-// WithRelated says that what is written with this context belongs to the request with that id, which the peer made.
+// WithRelated marks messages that are written with this context as belonging to the request with that id, which the peer made.
 // Transports with a stream for each request (HTTP) put it there; others need not care.
 func WithRelated(ctx context.Context, id json.RawMessage) context.Context {
 	return context.WithValue(ctx, relatedKey{}, id)
 }
 
-// Related returns what WithRelated said, or nil.
+// Related returns the id of WithRelated, or nil.
 func Related(ctx context.Context) json.RawMessage {
 	id, _ := ctx.Value(relatedKey{}).(json.RawMessage)
 	return id

@@ -7,7 +7,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// A glance finds out what kind of message some bytes were meant to be that are too long to keep or not valid, so that
+// A glance finds the kind of message that some bytes were meant to be that are too long to keep or not valid, so that
 // whoever waits for an answer can be told. It reads the top-level member names and the id and knows nothing else of
 // JSON: its answer is good for naming a request in an error, never for acting on one. It takes the bytes in pieces, in
 // one pass, with bounded memory.

@@ -11,7 +11,7 @@ import (
 // readBuffer is the size of a line reader's buffer, that of a pipe on Linux.
 const readBuffer = 64 << 10
 
-// A line is what a line reader found: a line, or an error.
+// A line is the output of a line reader: a line, or an error.
 type line struct {
 	data []byte // without its end; nobody else's
 	err  error  // a *BadMessage, or the reader's error, io.EOF included
@@ -31,7 +31,7 @@ type lineReader struct {
 	outgrown bool // whether a long line was copied to a larger buffer since tidy
 }
 
-// An excess is what is kept of a line that is too long.
+// An excess is the kept part of a line that is too long.
 type excess struct {
 	saw    *glance
 	prefix []byte
@@ -95,7 +95,7 @@ func (l *lineReader) end(part []byte) line {
 	return line{data: data}
 }
 
-// exceed lets go of a line that has become too long but for what tells whose it is.
+// exceed releases a line that has become too long but for the members that tell its request.
 func (l *lineReader) exceed(part []byte) {
 	l.over = &excess{glanceAt(l.long), bytes.Clone(l.long[:min(len(l.long), rawPrefix)])}
 	l.over.prefix = append(l.over.prefix, part[:min(len(part), rawPrefix)]...)
@@ -103,7 +103,7 @@ func (l *lineReader) exceed(part []byte) {
 	l.long = nil
 }
 
-// spare is how much room is left behind a long line, for what is added to its message.
+// spare is how much room is left behind a long line, for additions to its message.
 const spare = 4 << 10
 
 // longLine is the length from which on a line is expected to become as long as the last that was.
@@ -128,7 +128,7 @@ func (l *lineReader) grow(data []byte, n int) []byte {
 	return grown
 }
 
-// tidy collects what earlier long lines have outgrown. By itself the collector would come late: what it saw in use while they
+// tidy collects the memory of earlier long lines. By itself the collector would come late: the memory in use while they
 // grew, twice as much as was needed, tells it how much may come into use.
 func (l *lineReader) tidy() {
 	if l.outgrown {

@@ -17,7 +17,7 @@ type outlet struct {
 
 	turn   chan struct{} // holds a token while a message is being written
 	buf    []byte        // belongs to whoever put the token there
-	parts  [3][]byte     // likewise: what is left of the message
+	parts  [3][]byte     // likewise: the rest of the message
 	broken error         // likewise: the error that left a line unfinished
 }
 
@@ -53,8 +53,8 @@ func (s *Stream) Write(ctx context.Context, m *Message) error {
 	}
 }
 
-// Offer sends the message if it can begin at once, and reports whether it did. It never waits: what the writer does not
-// take at once is written by a goroutine. An error of the writer is returned by later calls at the latest.
+// Offer sends the message if it can begin at once, and reports whether it did. It never waits: bytes that the writer does not
+// take at once are written by a goroutine. An error of the writer is returned by later calls at the latest.
 func (s *Stream) Offer(m *Message) (begun bool, err error) {
 	o := &s.out
 	if o.direct == nil {
@@ -100,7 +100,7 @@ func (o *outlet) try() (done bool, err error) {
 	return true, o.release()
 }
 
-// finish writes what is left, and takes the token away.
+// finish writes the rest, and releases the token.
 func (o *outlet) finish() error {
 	for _, part := range o.parts {
 		if len(part) == 0 || o.broken != nil {

@@ -9,7 +9,7 @@
 // A [Conn] carries messages one by one. [NewStream] makes one of a reader and a writer with newline framing, which is
 // MCP's stdio transport (revision 2026-07-28, Transports, stdio): one message a line, UTF-8, no newline inside.
 //
-// Parse refuses what two parsers may read differently: bad UTF-8, duplicate member names, text after the value (all by
+// Parse refuses messages that two parsers may read differently: bad UTF-8, duplicate member names, text after the value (all by
 // [rawjson.Check]), names that differ in nothing but case where MCP names members, envelopes that are two kinds of message at
 // once, and requests without an id. Batches, which revision 2025-06-18 removed, are refused too. The escape of half a
 // surrogate pair, which JavaScript leaves where it cuts a text, is read as U+FFFD, and replaced by that. What cannot be read is not fatal to a connection: [Conn.Read] gives a [BadMessage] and goes on.
@@ -87,7 +87,7 @@ func (m *Message) Failure() *Error {
 }
 
 // Parse reads one message and keeps slices of data, which must not change afterwards. The error is an [*Error]: -32700
-// for what [rawjson.Check] refuses, -32600 for a bad envelope. If it is a request's fault and the request's id could
+// for documents that [rawjson.Check] refuses, -32600 for a bad envelope. If it is a request's fault and the request's id could
 // be read, the error carries that id. A params member that is null counts as absent, since some hosts write it.
 func Parse(data []byte) (*Message, error) { return parseNaming(data, false) }
 
@@ -201,7 +201,7 @@ func is(value []byte, text string) bool {
 	return ok && s == text
 }
 
-// notifications begins the methods of all notifications of MCP. Whatever else has no id is a request that lost it.
+// notifications begins the methods of all notifications of MCP. Any other message without an id is a request that lost it.
 const notifications = "notifications/"
 
 // check reports an envelope that is no message, or two at once.
@@ -240,7 +240,7 @@ func (m *Message) Append(dst []byte) []byte {
 	return append(appendLine(dst, body), '}')
 }
 
-// appendHead appends what comes before the body, which is params, error or result.
+// appendHead appends the members before the body, which is params, error or result.
 func (m *Message) appendHead(dst []byte) (_ []byte, body json.RawMessage) {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	switch {
@@ -264,7 +264,7 @@ func (m *Message) appendHead(dst []byte) (_ []byte, body json.RawMessage) {
 	return append(dst, `,"error":{"code":-32603,"message":"no result"}`...), nil
 }
 
-// Parts returns what Append writes, in up to three pieces: a body of half a MiB or more, unless it has line breaks, stays
+// Parts returns the output of Append, in up to three pieces: a body of half a MiB or more, unless it has line breaks, stays
 // where it is. The pieces must not change.
 func (m *Message) Parts() [][]byte {
 	var buf []byte
@@ -291,7 +291,7 @@ func (m *Message) layOut(buf []byte, end string) [3][]byte {
 	return [...][]byte{all[:len(head)], body, all[len(head):]}
 }
 
-// size estimates the length of what Append writes, from above unless names or the method need escapes.
+// size estimates the length of Append's output, from above unless names or the method need escapes.
 func (m *Message) size() int {
 	return 64 + len(m.ID) + len(m.Method) + len(m.Params) + len(m.Result) + len(m.Error)
 }

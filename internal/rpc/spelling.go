@@ -17,8 +17,8 @@ import (
 // A place is an object of MCP, or an array of such.
 type place struct {
 	known  *rawjson.Names
-	inside map[string]*place // what is in its members
-	each   *place            // what is in every other member, whatever its name; nil: nothing that is looked at
+	inside map[string]*place // the places of its members
+	each   *place            // the place of every other member, by any name; nil: nothing that is looked at
 	all    bool              // nothing in it at any depth may have two names that differ in case
 }
 
@@ -55,7 +55,7 @@ func (p *place) next(name string) *place {
 	return p.each
 }
 
-// spelling reports what of a message is faulty in this way.
+// spelling reports the members of a message that are faulty in this way.
 func (m *Message) spelling() *Error {
 	switch {
 	case m.Params != nil && atParams.fault(m.Params):
@@ -68,7 +68,7 @@ func (m *Message) spelling() *Error {
 	return nil
 }
 
-// forms returns a result without what a person typed into a form, whose members the form names: in the answer to an elicitation,
+// forms returns a result without a person's input in a form, whose members the form names: in the answer to an elicitation,
 // content is an object and stands beside the action, and in no result of a server is it an object.
 func forms(result json.RawMessage) json.RawMessage {
 	_, answered := rawjson.Get(result, "action")

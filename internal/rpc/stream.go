@@ -43,7 +43,7 @@ var _ Conn = (*Stream)(nil)
 // an error, or after Close as soon as a pending r.Read returns. Close makes a pending Read return; one whose context never ends and
 // whose r has no deadlines, only if closing r makes r.Read return.
 //
-// If w has deadlines and is a [syscall.Conn], what can be written without waiting is written by whoever has it to write.
+// If w has deadlines and is a [syscall.Conn], bytes that can be written without waiting are written by the caller itself.
 func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
 	limit := DefaultMaxMessage
 	if opts != nil && opts.MaxMessage > 0 {
@@ -58,7 +58,7 @@ func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
 }
 
 // Read returns the next message, as [Conn] has it. The memory behind a large Result, up to its capacity, belongs to whoever
-// owns the message: there is room to append a little. What it returns when ctx ends is not lost but left for the next Read.
+// owns the message: there is room to append a little. A message that it returns when ctx ends is not lost but left for the next Read.
 // After Close it returns io.EOF.
 func (s *Stream) Read(ctx context.Context) (*Message, error) {
 	l, err := s.next(ctx)
@@ -75,7 +75,7 @@ func (s *Stream) Read(ctx context.Context) (*Message, error) {
 	return m, nil
 }
 
-// next returns the next line, or an error that has nothing to do with what is read.
+// next returns the next line, or an error that has nothing to do with the content of the stream.
 func (s *Stream) next(ctx context.Context) (line, error) {
 	if !s.pumping && (s.wake != nil || ctx.Done() == nil) {
 		return s.inPlace(ctx)

@@ -42,7 +42,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *answer {
 	}
 }
 
-// run sends what comes into box until a response was sent, and returns that response. It returns an error if the
+// run sends the messages in box until a response was sent, and returns that response. It returns an error if the
 // client is gone (ctx is that of the HTTP request) or the box was sealed.
 func (a *answer) run(ctx context.Context, box *outbox) (last part, err error) {
 	stop := context.AfterFunc(a.closing, func() { a.lastDeadline(closeTimeout) })
@@ -131,7 +131,7 @@ func (a *answer) stream() error {
 	return nil
 }
 
-// begin sets what all responses have in their header.
+// begin sets the header fields that all responses have.
 func (a *answer) begin(contentType string, failed bool) {
 	a.w.Header().Set("Content-Type", contentType)
 	if a.sessionID != "" && !failed {
@@ -152,7 +152,7 @@ func (a *answer) send(pieces ...[]byte) error {
 	return nil
 }
 
-// deadline gives the client time to accept what is written next. Writers that know no deadlines are those of
+// deadline gives the client time to accept the next write. Writers that know no deadlines are those of
 // tests.
 func (a *answer) deadline(d time.Duration) {
 	a.mu.Lock()
@@ -170,7 +170,7 @@ func (a *answer) lastDeadline(d time.Duration) {
 	a.final = true
 }
 
-// flush hands what was written to the network.
+// flush passes written bytes to the network.
 func (a *answer) flush() error {
 	if !a.streaming {
 		return nil

@@ -17,7 +17,7 @@ const (
 	firstRoom   = 4 << 10         // bytes of a body that there is room for before any has come
 )
 
-// An arrival is the body of a request that comes in. Its memory is twice what has come at most, whatever was announced.
+// An arrival is the body of a request that comes in. Its memory is at most twice the bytes that have come, for any announced length.
 type arrival struct {
 	lease *budget.Lease // of its memory
 	rc    *http.ResponseController
@@ -106,7 +106,7 @@ func (h *Handler) room(a *arrival, c *client, n int64) bool {
 	return true
 }
 
-// shed takes the memory back of what the client is sending, and ends it. It reports whether there was something.
+// shed takes the memory back of the body that the client is sending, and ends it. It reports whether there was something.
 func (c *client) shed() bool {
 	c.of.mu.Lock()
 	a := c.arrival

@@ -24,7 +24,7 @@ type client struct {
 
 	// Guarded by of.mu.
 	waiting time.Time // since when the handler waits for it; zero while it waits for the handler
-	arrival *arrival  // what it is sending; nil if nothing
+	arrival *arrival  // the body that it is sending; nil if none
 }
 
 // clients are the connections of one listener.

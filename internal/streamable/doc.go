@@ -1,6 +1,6 @@
 // Package streamable is the server side of MCP's Streamable HTTP binding, on raw JSON-RPC messages.
 //
-// A [Handler] is an http.Handler for one endpoint. It turns what clients send into connections ([rpc.Conn]) and
+// A [Handler] is an http.Handler for one endpoint. It turns requests of clients into connections ([rpc.Conn]) and
 // gives each to the function in [Options.Serve]; it knows no method but initialize, and looks at no member of a
 // message that the binding does not name. Both eras of the protocol are spoken at the same endpoint, chosen by
 // each request:
@@ -29,7 +29,7 @@
 // A connection is one POST. Read gives its message, then blocks until the response was written or the client is
 // gone, and then reports io.EOF; a client that hangs up also cancels the context of Serve, which is how
 // requests are cancelled in this era. Everything written goes to that response. Requests cannot be written
-// ([ErrUndelivered]): what the server wants to know from the client travels in results. A notification is
+// ([ErrUndelivered]): questions of the server to the client travel in results. A notification is
 // answered with 202 when Serve returns. A request that carries both an older revision's session id and the
 // headers of this era belongs to this era.
 //

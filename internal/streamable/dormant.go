@@ -16,7 +16,7 @@ import (
 const (
 	maxOpening   = 8 << 10 // bytes of the initialize of a session that can sleep
 	maxDormant   = 10_000  // sessions
-	dormantBytes = 8 << 20 // of what is kept of them
+	dormantBytes = 8 << 20 // of their records
 	dormantLife  = 24 * time.Hour
 )
 
@@ -111,7 +111,7 @@ func (h *Handler) find(r *http.Request) (*session, *outbox, *refusal) {
 	return s, box, nil
 }
 
-// answer waits for the response, and passes over what comes before it.
+// answer waits for the response, and passes over earlier messages.
 func (b *outbox) answer(ctx context.Context) (part, error) {
 	for {
 		switch p, ok, over := b.next(); {

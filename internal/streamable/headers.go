@@ -49,7 +49,7 @@ func (h *Handler) check(header http.Header, m *rpc.Message) (modern bool, f *ref
 	case m.IsResponse():
 		return true, invalid(m, rpc.InvalidRequest, "responses cannot be posted in this revision")
 	case m.IsNotification() && inBody == "":
-		// Notifications have no header requirements yet; what is sent must be true.
+		// Notifications have no header requirements yet; the headers that are sent must be true.
 	case version == "":
 		return true, mismatch(m, "header %s is missing", versionHeader)
 	case inBody == "":
@@ -133,7 +133,7 @@ func decodeValue(v string) (text string, ok bool) {
 	return string(data), err == nil
 }
 
-// mismatch is what the specification calls HeaderMismatch. Text from the body is cut: it is to be seen, not
+// mismatch is the error that the specification calls HeaderMismatch. Text from the body is cut: it is to be seen, not
 // sent back whole.
 func mismatch(m *rpc.Message, format string, args ...any) *refusal {
 	const most = 100

@@ -99,7 +99,7 @@ func (h *Handler) session(r *http.Request) (*session, *refusal) {
 	return s, nil
 }
 
-// deliver hands m to a session, and to the client what the session answers.
+// deliver hands m to a session, and to the client the session's answer.
 func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, s *session, m *rpc.Message) *refusal {
 	if !m.IsRequest() {
 		if s.accept(r.Context(), m) != nil {

@@ -13,7 +13,7 @@ import (
 // maxQueued is how many messages wait for a response to take them.
 const maxQueued = 256
 
-// A kind says what may happen to a message for which there is no room.
+// A kind is the treatment of a message for which there is no room.
 type kind uint8
 
 const (
@@ -31,7 +31,7 @@ type part struct {
 	failed bool     // it is a response that holds an error
 }
 
-// encode returns m as one line. What is long of m must not change any more.
+// encode returns m as one line. The long parts of m must not change any more.
 func encode(m *rpc.Message) part {
 	p := part{data: m.Parts(), status: http.StatusOK, failed: m.Error != nil}
 	for _, piece := range p.data {
@@ -66,7 +66,7 @@ func statusOf(m *rpc.Message) int {
 	return http.StatusOK
 }
 
-// An outbox holds what is to be sent on one response. Any number of goroutines put; one takes.
+// An outbox holds the messages to send on one response. Any number of goroutines put; one takes.
 type outbox struct {
 	limit int64         // bytes
 	pool  *budget.Pool  // of them all
@@ -136,7 +136,7 @@ func (b *outbox) next() (p part, ok, over bool) {
 	return p, true, false
 }
 
-// seal ends the outbox; what is in it can still be taken.
+// seal ends the outbox; its messages can still be taken.
 func (b *outbox) seal() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,14 +144,14 @@ func (b *outbox) seal() {
 	b.signal()
 }
 
-// release takes what is in the outbox out of the pool: nobody will take it any more, or very soon.
+// release takes the messages in the outbox out of the pool: nobody will take them any more, or very soon.
 func (b *outbox) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lease.Release()
 }
 
-// succeed ends the outbox and returns one that has what was in it.
+// succeed ends the outbox and returns one that has its messages.
 func (b *outbox) succeed() *outbox {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 // inboxSize is how many messages of a client wait for Serve before the client does.
 const inboxSize = 16
 
-// sessionOver is what requests are told that the end of their session left without an answer.
+// sessionOver is the error for requests that the end of their session left without an answer.
 const sessionOver = "session has ended"
 
 // A session is the connection of a client of the revisions that open with initialize.
@@ -25,10 +25,10 @@ type session struct {
 	principal string
 	idle      time.Duration
 	maxBody   int64
-	bytes     *budget.Pool       // of what waits for the client
+	bytes     *budget.Pool       // of messages that wait for the client
 	lease     *budget.Lease      // of being a session
 	opening   *rpc.Message       // the initialize that opened it; nil if it is too long to be kept
-	forget    func(dormant bool) // takes the session out of the books, or leaves in them what wakes it
+	forget    func(dormant bool) // takes the session out of the books, or leaves in them the record that wakes it
 	cancel    context.CancelFunc // of the context of Serve
 	in        chan *rpc.Message
 	done      chan struct{} // closed at the end
@@ -37,7 +37,7 @@ type session struct {
 	opened   bool // initialize was answered
 	ended    bool
 	waiting  map[string]*outbox // responses that a client waits for, by the text of the request's id
-	standing *outbox            // for what belongs to no request
+	standing *outbox            // for messages that belong to no request
 	active   int                // HTTP requests under way
 	streams  int                // of these, standing streams
 	last     time.Time          // when the last one came or ended, but for the streams
@@ -149,7 +149,7 @@ func (s *session) resume() bool {
 	return true
 }
 
-// pause ends what resume began.
+// pause undoes resume.
 func (s *session) pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

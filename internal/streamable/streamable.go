@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	// ErrClosed is what Write returns on a connection that is over.
+	// ErrClosed is the error of Write on a connection that is over.
 	ErrClosed = errors.New("connection is closed")
-	// ErrUndelivered is what Write returns for a request that cannot reach the client. The connection goes on.
+	// ErrUndelivered is the error of Write for a request that cannot reach the client. The connection goes on.
 	ErrUndelivered = errors.New("client cannot be asked")
 )
 
@@ -31,7 +31,7 @@ type Options struct {
 	Serve func(ctx context.Context, info Info, conn rpc.Conn) error
 
 	MaxBody        int64          // of a request, in bytes; default 64 MiB
-	Budget         *budget.Budget // what clients may take together; default one of the handler's own
+	Budget         *budget.Budget // the bounds of all clients together; default one of the handler's own
 	IdleTimeout    time.Duration  // of a session with no request or stream open; default 10 min
 	KeepAlive      time.Duration  // of silence before a comment on a stream; default 30 s
 	Versions       []string       // protocol revisions that are accepted; default all from 2024-11-05 to 2026-07-28
@@ -46,7 +46,7 @@ type Info struct {
 	SessionID string      // Mcp-Session-Id, a secret between client and gateway; "" if Modern
 	Header    http.Header // of the request that opened the connection; not to be changed
 	Remote    string      // address and port of the peer
-	Principal string      // what [WithPrincipal] put into the request's context
+	Principal string      // the principal that [WithPrincipal] put into the request's context
 }
 
 // A Handler serves one MCP endpoint. It is safe for concurrent use.

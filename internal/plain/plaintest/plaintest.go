@@ -1,4 +1,4 @@
-// Package plaintest holds texts as attackers write them, for tests of whatever shows the text of others.
+// Package plaintest holds texts as attackers write them, for tests of code that shows the text of others.
 //
 //	for _, text := range plaintest.Texts() {
 //		var s console.Session
@@ -6,7 +6,7 @@
 //		…
 //	}
 //
-// What is shown of a [Harmless] text and of a hostile one differs in nothing but the text itself.
+// The output for a [Harmless] text and for a hostile one differs in nothing but the text itself.
 package plaintest
 
 import (
@@ -35,7 +35,7 @@ func Texts() []string {
 	}
 }
 
-// Fill sets what v points to: every string to the text, every number to 1, every bool to true and every time to a fixed one. Slices,
+// Fill sets the value that v points to: every string to the text, every number to 1, every bool to true and every time to a fixed one. Slices,
 // maps and pointers get one element each. Fields that nobody may set stay as they are. It panics at a kind that it does not know.
 func Fill(v any, text string) { fill(reflect.ValueOf(v).Elem(), text) }
 
@@ -78,7 +78,7 @@ func fill(v reflect.Value, text string) {
 	}
 }
 
-// Line returns what is wrong with a line of text for people: it is "" if every character prints as itself.
+// Line returns the problem of a line of text for people: it is "" if every character prints as itself.
 func Line(line string) string {
 	for i, r := range line {
 		if r != ' ' && !unicode.IsPrint(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
