@@ -7,7 +7,7 @@ import (
 	"github.com/weir-mcp/weir/internal/plain"
 )
 
-// answer, end, declassify and accept do what a person has decided, and go back to where that shows.
+// answer, end, declassify and accept carry out a person's decision, and go back to the page that shows it.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 	c.done(w, r, "/approvals", c.opts.Actor.Answer(r.Context(), r.PostFormValue("id"), r.PostFormValue("choice"), r.PostFormValue("code")))
 }

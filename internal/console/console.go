@@ -14,9 +14,9 @@
 //   - Nothing but the page with the style and the script is answered without the cookie of a login. A login link works once,
 //     and expires after 15 minutes if it is not used.
 //   - Requests with another Host than the console's own are refused, so that no name that is made to resolve here gets in.
-//   - What changes something is a POST from the console's own pages: http.CrossOriginProtection, and a token in each form.
+//   - Each change is a POST from the console's own pages: http.CrossOriginProtection, and a token in each form.
 //   - Pages load nothing from elsewhere, hold no inline script or style, and their Content-Security-Policy says so. All of
-//     them work without script; with it, they follow what happens.
+//     them work without script; with it, they follow new events.
 package console
 
 import (

@@ -55,7 +55,7 @@ const (
 	maxSubject = 1024 // bytes
 )
 
-// A strand is what is known of one server's tool, prompt or resource in a session.
+// A strand is one server's tool, prompt or resource in a session, with its figures.
 type strand struct {
 	subject         string
 	rises           int
@@ -63,8 +63,8 @@ type strand struct {
 	label           label.Label
 }
 
-// pictureOf draws what happened in a session: what rose its label are sources, of which the events tell the labels, and what
-// was decided on are destinations. What is both is on both sides.
+// pictureOf draws a session: the subjects that raised its label are sources, of which the events tell the labels, and those that
+// were decided on are destinations. A subject that is both is on both sides.
 func pictureOf(s Session, flows []Flow, rises []Event) picture {
 	strands := map[string]*strand{}
 	of := func(subject string) *strand {
@@ -99,7 +99,7 @@ func pictureOf(s Session, flows []Flow, rises []Event) picture {
 	return f
 }
 
-// clean returns a subject as the log can search for it, and what is short enough for a link.
+// clean returns a subject as the log can search for it, if it is short enough for a link.
 func clean(subject string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(subject[:min(len(subject), maxSubject)], ""), "\x00", "")
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// liveEvery is how often what is new is looked for; maxLive bounds how long one browser listens before it comes back.
+// liveEvery is how often the log is asked for new events; maxLive bounds how long one browser listens before it comes back.
 const (
 	liveEvery = time.Second
 	maxLive   = 30 * time.Minute
@@ -42,7 +42,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// news returns what changes when there is something new.
+// news returns the changed parts when there are new events.
 func (c *Console) news(r *http.Request) (string, error) {
 	head, err := c.opts.Log.Head(r.Context())
 	if err != nil {

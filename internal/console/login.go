@@ -96,7 +96,7 @@ func (c *Console) isLogin(cookie string) bool {
 	return ok && c.opts.Now().Before(until)
 }
 
-// formToken returns what the forms of a login carry.
+// formToken returns the token of the forms of a login.
 func (c *Console) formToken(cookie string) string {
 	mac := hmac.New(sha256.New, c.secret)
 	mac.Write([]byte(cookie))

@@ -12,10 +12,10 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// Bounds of what a page shows and of what is looked at for it.
+// Bounds of the content of a page and of the search for it.
 const (
 	pageSessions = 100
-	maxFlows     = 2000 // kinds of what happened in a session
+	maxFlows     = 2000 // kinds of events in a session
 	maxRises     = 1000 // changes of its label, the newest
 	shownRises   = 50
 	latestEvents = 20
@@ -24,7 +24,7 @@ const (
 // pageSizes are how many events a page may show. The first counts where none is chosen.
 var pageSizes = []int{100, 1000, 10_000}
 
-// A page is what every page has, and its own content.
+// A page is the frame of every page, and its own content.
 type page struct {
 	Title, At string // At is the part of the console that it belongs to
 	Form      string // token of forms
@@ -98,7 +98,7 @@ func (c *Console) sessions(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, page{Title: "Sessions", At: "sessions", Content: content}, err)
 }
 
-// A sessionPage is what the page of a session shows.
+// A sessionPage is the content of the page of a session.
 type sessionPage struct {
 	Session
 	Picture picture
@@ -164,7 +164,7 @@ func (c *Console) approvals(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, page{Title: "Approvals", At: "approvals", Content: content}, err)
 }
 
-// An eventsPage is what the page of events shows.
+// An eventsPage is the content of the page of events.
 type eventsPage struct {
 	Filter Filter
 	Events []Event

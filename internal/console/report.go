@@ -9,7 +9,7 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// A Report is what an auditor reads of a span of time or a session.
+// A Report is a report to an auditor on a span of time or a session.
 type Report struct {
 	Made, From, To time.Time // From and To may be zero: from the beginning, to the end
 	Session        string    // "" for all

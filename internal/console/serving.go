@@ -45,7 +45,7 @@ func (c *Console) tools(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, page{Title: "Tools", At: "tools", Content: content}, err)
 }
 
-// fits reports whether a tool is of a server, "" being any, and has a text in what is said of it, whatever the case.
+// fits reports whether a tool is of a server, "" being any, and has a text in its description, in any case.
 func (t *Tool) fits(server, text string) bool {
 	if server != "" && clean(t.Server) != clean(server) {
 		return false
@@ -60,7 +60,7 @@ func (t *Tool) fits(server, text string) bool {
 	return strings.Contains(strings.ToLower(strings.Join(words, "\n")), strings.ToLower(text))
 }
 
-// maxDifference bounds what is shown of a pin, in bytes. All of it is shown or nothing: nobody accepts what was left out.
+// maxDifference bounds the shown text of a pin, in bytes. All of it is shown or nothing: nobody accepts text that was left out.
 const maxDifference = 128 << 10
 
 func (p *Pin) size() (n int) {

@@ -8,22 +8,22 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// A Log tells what happened. It must be safe for concurrent use, and what it does for one page must not grow with the log.
+// A Log tells the events. It must be safe for concurrent use, and its work for one page must not grow with the log.
 type Log interface {
 	// Head returns a number that grows with each event.
 	Head(ctx context.Context) (int64, error)
 
-	// Events returns what the filter selects, the newest first.
+	// Events returns the events that the filter selects, the newest first.
 	Events(ctx context.Context, f Filter) ([]Event, error)
 
 	// Flows returns how much of each kind happened in a session with each subject, the most frequent first, so many at most.
 	Flows(ctx context.Context, session string, limit int) ([]Flow, error)
 
-	// Counts returns what is counted while the log grows.
+	// Counts returns the figures that are counted while the log grows.
 	Counts(ctx context.Context) (Counts, error)
 }
 
-// A Desk tells what people decide about. It must be safe for concurrent use.
+// A Desk tells the decisions that wait for people. It must be safe for concurrent use.
 type Desk interface {
 	// Session returns the agent session with a key; false if there is none.
 	Session(ctx context.Context, key string) (Session, bool, error)
@@ -31,7 +31,7 @@ type Desk interface {
 	// Sessions returns agent sessions, the newest first, from the one after a key on, "" being the first, so many at most.
 	Sessions(ctx context.Context, after string, limit int) ([]Session, error)
 
-	// Questions returns what waits for an answer, the oldest first.
+	// Questions returns the open questions, the oldest first.
 	Questions(ctx context.Context) ([]Question, error)
 }
 
@@ -43,7 +43,7 @@ type Fleet interface {
 	Policies(ctx context.Context) ([]Policy, error)
 }
 
-// An Actor does what a person decides. Its errors are shown to the person.
+// An Actor carries out a person's decisions. Its errors are shown to the person.
 type Actor interface {
 	// Answer answers a question: with "once", "session", "deny" or "end", and the code at the end of its listing if it has one.
 	Answer(ctx context.Context, id, choice, code string) error
@@ -51,10 +51,10 @@ type Actor interface {
 	// End has an agent session do nothing more.
 	End(ctx context.Context, key, why string) error
 
-	// Declassify takes what the words name out of the label of an agent session.
+	// Declassify takes the named words out of the label of an agent session.
 	Declassify(ctx context.Context, key string, drop []string, why string) error
 
-	// Accept pins the definition that the id of a [Pin] stands for, if that is still what it was.
+	// Accept pins the definition that the id of a [Pin] stands for, if that has not changed.
 	Accept(ctx context.Context, id string) error
 }
 
@@ -81,7 +81,7 @@ type Filter struct {
 	Kind    string
 	Effect  string
 	Subject string // "server/name"
-	Text    string // part of what the event says, whatever the case
+	Text    string // part of the event's text, in any case
 	Limit   int
 }
 
@@ -96,14 +96,14 @@ type Question struct {
 	ID, Session string
 	Asked       time.Time
 	Expires     time.Time
-	Lead        string   // what would happen
+	Lead        string   // the effect of the call
 	Lines       []string // all else that there is to know, in this order
 	Unseen      bool     // whether a yes needs the code at the end of the listing
 	Listing     []string // everything that the lines leave out; nil if nothing, or too much
 	MaySession  bool     // whether it may be accepted for the session and the destination
 }
 
-// Counts are what is counted: hits in the events since a time, figures in the whole log.
+// Counts are figures: hits in the events since a time, sums of the whole log.
 type Counts struct {
 	Since     time.Time      // zero if there was no event
 	Decisions int            // that hits are counted in
@@ -131,11 +131,11 @@ type Tool struct {
 	Process, Server, Name, Shown string
 	Trust                        string // in the server
 	Title, Description           string // as the server wrote them
-	Brief                        string // what it may do, in a few words
+	Brief                        string // its possible effects, in a few words
 	Held                         string // why it must not be called; "" if it may
 	Notes                        []string
 	Contract                     []Member
-	Carries                      []Figure // what the server says beside, which decides nothing
+	Carries                      []Figure // other statements of the server, which decide nothing
 }
 
 // A Member is a part of a tool's contract.

@@ -65,7 +65,7 @@ func timelineOf(s Session, changes []Event) timeline {
 	return t
 }
 
-// lowered returns what a person left of a label, as far as it shows.
+// lowered returns the part of a label that a person left, as far as it shows.
 func lowered(l, drop label.Label) label.Label {
 	l.Untrusted = l.Untrusted && !drop.Untrusted
 	l.Private = l.Private && !drop.Private

@@ -69,7 +69,7 @@ func labelWords(v any) string {
 	return plain.Text(strings.Join(words, ", "), 200)
 }
 
-// drops lists what is in a label.
+// drops lists the words of a label.
 func drops(l label.Label) []string {
 	var words []string
 	for word, set := range map[string]bool{"untrusted": l.Untrusted, "private": l.Private, "malicious": l.Malicious} {
@@ -84,7 +84,7 @@ func drops(l label.Label) []string {
 	return words
 }
 
-// droppable lists what may be taken out of a label, as far as it reads as what it is.
+// droppable lists the words that may be taken out of a label, as far as they read as themselves.
 func droppable(l label.Label) []string {
 	return slices.DeleteFunc(drops(l), func(word string) bool { return plain.Text(word, 100) != word })
 }
@@ -102,12 +102,12 @@ func effectClass(effect string) string {
 	return ""
 }
 
-// shown returns a text that a person filters by, so that what it hides is seen; meant undoes it.
+// shown returns a text that a person filters by, so that its hidden characters are seen; meant undoes it.
 func shown(s string) string { return plain.Text(s, 0) }
 
 var shownRune = regexp.MustCompile(`\\u\{([0-9a-f]{1,6})\}`)
 
-// meant returns the text that somebody means who writes what pages show of it.
+// meant returns the text that a person means who writes it as pages show it.
 func meant(s string) string {
 	return shownRune.ReplaceAllStringFunc(s, func(word string) string {
 		n, err := strconv.ParseUint(word[len(`\u{`):len(word)-1], 16, 32)
@@ -118,7 +118,7 @@ func meant(s string) string {
 	})
 }
 
-// Bounds of what is shown of a text of several lines.
+// Bounds of the shown part of a text of several lines.
 const (
 	maxLines = 200
 	maxLine  = 400 // characters

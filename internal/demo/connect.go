@@ -22,9 +22,9 @@ type Connect func(ctx context.Context, w *World) (*Way, error)
 
 // A Way is how an agent reaches the servers.
 type Way struct {
-	Transports []mcp.Transport // not connected yet; the agent connects each and closes what it connected
-	Close      func() error    // gives back what else was opened; called after the agent is gone; nil is nothing to do
-	Log        func() string   // the last of what the processes wrote to standard error; nil is nothing
+	Transports []mcp.Transport // not connected yet; the agent connects each and closes its own connections
+	Close      func() error    // closes everything else that was opened; called after the agent is gone; nil is nothing to do
+	Log        func() string   // the end of the standard error of the processes; nil is nothing
 }
 
 // Direct connects the agent to each server itself, as a process, with nothing in between.
@@ -52,7 +52,7 @@ func Command(argv ...string) Connect {
 }
 
 // HTTP connects the agent to a gateway over streamable HTTP. Start is called once for each world, whose gateway it
-// starts or finds; it returns the URL of the endpoint, and a function that ends what was started, or nil.
+// starts or finds; it returns the URL of the endpoint, and a function that ends the processes that it started, or nil.
 func HTTP(start func(ctx context.Context, w *World) (url string, stop func() error, err error)) Connect {
 	return func(ctx context.Context, w *World) (*Way, error) {
 		url, stop, err := start(ctx, w)
@@ -148,7 +148,7 @@ func replaced(argv []string, old, with string) []string {
 	return out
 }
 
-// tail keeps the last of what is written to it. It may be written to from several goroutines.
+// tail keeps the end of the text that is written to it. It may be written to from several goroutines.
 type tail struct {
 	mu   sync.Mutex
 	data []byte
@@ -167,7 +167,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the kept text.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

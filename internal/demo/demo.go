@@ -1,4 +1,4 @@
-// Package demo shows what a hijacked agent does, and what a guard makes of it.
+// Package demo shows the harm that a hijacked agent does, and a guard that prevents it.
 //
 // [Run] tells each of the [Scenarios] twice: once with the agent connected to the servers directly, once through a guard
 // such as weir run. Every telling gets a [World] of its own, with real MCP servers as processes (package servers), a web
@@ -33,7 +33,7 @@ type Options struct {
 	Observe   func(n int, s *Story) // called after each story, n counting from 1; nil calls nothing
 }
 
-// Run tells the scenarios one after the other and reports what happened. An error means that they could not be told;
+// Run tells the scenarios one after the other and reports the outcome. An error means that they could not be told;
 // that something in them did not go as it should is in the report, see [Report.OK].
 func Run(ctx context.Context, opts Options) (*Report, error) {
 	if opts.Unguarded == nil {
@@ -84,7 +84,7 @@ func choose(all []Scenario, ids []string) ([]Scenario, error) {
 	return slices.DeleteFunc(all, func(s Scenario) bool { return !slices.Contains(ids, s.ID) }), nil
 }
 
-// A stage is what one telling needs.
+// A stage is everything that one telling needs.
 type stage struct {
 	scenario Scenario
 	opts     Options

@@ -7,7 +7,7 @@ import (
 	"github.com/weir-mcp/weir/internal/demo/agent"
 )
 
-// judge compares what happened with what should have, and writes down every difference as a problem.
+// judge compares the outcome with the expected one, and writes down every difference as a problem.
 func judge(s Scenario, t *Telling, guarded bool) {
 	planned := 0
 	for i := range t.Calls {

@@ -25,7 +25,7 @@ func person(wishes []Wish) agent.Person {
 	}
 }
 
-// fits reports whether the call is what is wished for.
+// fits reports whether the call is the wished one.
 func (w Wish) fits(c agent.Call) bool {
 	if c.Tool != w.Tool {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// userMessage is the member by which a host tells Weir what the user wrote.
+// userMessage is the member by which a host tells Weir the user's words.
 const userMessage = "dev.weir/user-message"
 
 // play lets an agent do the task of the scenario in a world and writes down each call.
@@ -57,7 +57,7 @@ func (s *stage) play(ctx context.Context, w *World, telling *Telling) (err error
 	return ctx.Err()
 }
 
-// note writes down what can be seen of a step.
+// note writes down the visible parts of a step.
 func note(step agent.Step) (Call, error) {
 	c := Call{
 		Tool: step.Tool, Arguments: step.Arguments, Planned: step.Planned >= 0, Because: step.Because,
@@ -84,7 +84,7 @@ func labelOf(res *mcp.CallToolResult) (label.Label, error) {
 	if err != nil {
 		return label.Label{}, fmt.Errorf("reading the annotations of a result: %w", err)
 	}
-	claim, _ := annotation.ReadResult(raw) // what is malformed claims nothing
+	claim, _ := annotation.ReadResult(raw) // malformed annotations claim nothing
 	return claim.Label, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // reportVersion is that of the report's JSON form. It rises when a member changes its meaning or goes.
 const reportVersion = 1
 
-// A Report is what happened in all scenarios.
+// A Report is the outcome of all scenarios.
 type Report struct {
 	Version int      `json:"version"`
 	OK      bool     `json:"ok"` // all went as it should
@@ -21,7 +21,7 @@ type Report struct {
 	Stories []*Story `json:"scenarios"`
 }
 
-// Totals count what happened. The counts of guarded tellings are zero if there was no guard.
+// Totals count outcomes. The counts of guarded tellings are zero if there was no guard.
 type Totals struct {
 	Attacks         int `json:"attacks"`
 	Succeeded       int `json:"attacksSucceededWithout"`
@@ -44,12 +44,12 @@ type Story struct {
 	With    *Telling `json:"with,omitempty"` // nil if there is no guard
 }
 
-// A Telling is what happened in one run of a scenario.
+// A Telling is one run of a scenario.
 type Telling struct {
 	Protocol string     `json:"protocol"` // revision that the agent spoke
 	Calls    []Call     `json:"calls"`
 	Evidence []Evidence `json:"evidence,omitempty"`
-	Problems []string   `json:"problems,omitempty"` // what did not go as it should
+	Problems []string   `json:"problems,omitempty"` // differences from the expected outcome
 }
 
 // A Call is one call of a tool as the agent saw it.
@@ -62,15 +62,15 @@ type Call struct {
 	Passed    bool             `json:"passed"`            // answered, and not by an error
 	Skipped   string           `json:"skipped,omitempty"` // why the call was not made
 	Broken    string           `json:"broken,omitempty"`  // why no answer came
-	Label     label.Label      `json:"label"`             // what the result claims to be
-	Verdict   *Verdict         `json:"verdict,omitempty"` // what a guard said of the call
+	Label     label.Label      `json:"label"`             // the label that the result claims
+	Verdict   *Verdict         `json:"verdict,omitempty"` // the guard's decision on the call
 	Questions []agent.Question `json:"questions,omitempty"`
 	Text      string           `json:"text"`
 
 	guarded Fate // how a planned call should fare under a guard
 }
 
-// A Verdict is what a guard says of a call that it did not simply let pass.
+// A Verdict is the decision of a guard on a call that it did not simply let pass.
 type Verdict struct {
 	Effect  string `json:"effect"` // block, ask, warn or allow
 	Rule    string `json:"rule"`
@@ -131,7 +131,7 @@ func (t *Telling) succeeded() bool {
 	return len(t.Evidence) > 0 && !slices.ContainsFunc(t.Evidence, func(e Evidence) bool { return !e.Found })
 }
 
-// touched reports whether any of what the attack was after is found.
+// touched reports whether any goal of the attack is found.
 func (t *Telling) touched() bool {
 	return slices.ContainsFunc(t.Evidence, func(e Evidence) bool { return e.Found })
 }

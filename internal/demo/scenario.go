@@ -4,15 +4,15 @@ import (
 	"github.com/weir-mcp/weir/internal/demo/agent"
 )
 
-// A Scenario is a task that a user gives, what the agent plans to do for it, and what a stranger tries to make of it.
+// A Scenario is a task that a user gives, the agent's plan for it, and an attacker's attempt to abuse it.
 type Scenario struct {
 	ID     string
 	Title  string
 	Origin string    // where the scenario comes from
 	Task   string    // the user's words
-	Plan   []Planned // what the agent does for it
-	Wishes []Wish    // what the user agrees to when asked, and nothing else
-	Attack []Effect  // what the attack is after; empty if the scenario is harmless
+	Plan   []Planned // the agent's calls for it
+	Wishes []Wish    // the calls that the user agrees to when asked, and no others
+	Attack []Effect  // the goals of the attack; empty if the scenario is harmless
 }
 
 // A Planned is one call of the plan and how it should fare under a guard. Without one, each should simply pass.
@@ -42,7 +42,7 @@ type Wish struct {
 type Effect struct {
 	Place Place
 	Name  string // the recipient, host, file or table; see the places
-	Text  string // what must be found there for the attack to have succeeded; see the places
+	Text  string // the text that must be found there for the attack to have succeeded; see the places
 }
 
 // A Place is where the evidence of an attack is looked for.

@@ -9,7 +9,7 @@ func Scenarios() []Scenario {
 	}
 }
 
-// Recipients. Whoever is not of acme.example is a stranger.
+// Recipients. Everybody outside of acme.example is an outsider.
 const (
 	accountant = "books@ledger.example"
 	ben        = "ben@acme.example"

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// width is what the text is made for, in columns.
+// width is the width of the text, in columns.
 const width = 100
 
 // Text writes stories as they happen and the totals after them, for a terminal.
@@ -36,7 +36,7 @@ func (t *Text) Report(r *Report) error {
 	return t.Totals(r)
 }
 
-// Intro explains what follows.
+// Intro explains the scenarios.
 func (t *Text) Intro() {
 	t.wrapped("", `An agent that obeys every instruction it reads works with four MCP servers: files, mail, web and database.
 		It does each task twice, without Weir and with it. A call marked > was no part of the task: a text that the agent
@@ -80,7 +80,7 @@ func (t *Text) Totals(r *Report) error {
 	return t.err
 }
 
-// telling writes the calls of one telling and what came of them.
+// telling writes the calls of one telling and their outcomes.
 func (t *Text) telling(head string, s *Story, telling *Telling) {
 	t.line("   ", t.paint(bold, head))
 	for i := range telling.Calls {
@@ -140,7 +140,7 @@ func (t *Text) question(q agent.Question, c *Call) {
 	}
 }
 
-// fate returns what became of the call, in a word or two.
+// fate returns the outcome of the call, in a word or two.
 func (c *Call) fate(guarded bool) (word string, paint color) {
 	declined := slices.ContainsFunc(c.Questions, func(q agent.Question) bool { return !q.Agreed })
 	switch {
@@ -166,7 +166,7 @@ func (c *Call) fate(guarded bool) (word string, paint color) {
 	return "done", none
 }
 
-// object returns what a call is about: the argument that says most.
+// object returns the object of a call: the argument that says most.
 func (c *Call) object() string {
 	for _, name := range []string{"path", "url", "to", "statement"} {
 		if v, ok := c.Arguments[name].(string); ok {

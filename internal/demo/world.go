@@ -14,12 +14,12 @@ import (
 	"github.com/weir-mcp/weir/internal/demo/servers"
 )
 
-// seed holds what a world begins with: a directory for each server that keeps data, and the pages of the site.
+// seed holds the beginning of a world: a directory for each server that keeps data, and the pages of the site.
 //
 //go:embed all:seed
 var seed embed.FS
 
-// reported is what the web server knows to be malicious.
+// reported are the addresses that the web server knows to be malicious.
 const reported = "http://free-fonts.example/\n"
 
 // A World is everything that the agent can touch: the servers' data in a directory of its own, and a web site. Servers

@@ -12,7 +12,7 @@ const (
 	desktopChannel = "desktop"
 )
 
-// A Result is what became of a notification, or of an answer that came with it.
+// A Result is the outcome of a notification, or of an answer that came with it.
 type Result string
 
 // The results. Each notification has one of the first four; Retried, Answered and Refused come on top.
@@ -48,7 +48,7 @@ func (c *counts) add(channel string, r Result) {
 	c.by[Count{Channel: channel, Result: r}]++
 }
 
-// Counts returns what became of notifications, sorted by channel and result.
+// Counts returns the outcomes of notifications, sorted by channel and result.
 func (n *Notifier) Counts() []Count {
 	n.counts.mu.Lock()
 	defer n.counts.mu.Unlock()

@@ -7,7 +7,7 @@
 //	defer n.Close()
 //
 // There are two channels: a [Webhook], which may also bring back the answer to a question, and the [Desktop] of the user. No call
-// waits for either, and neither decides: what cannot be told is logged and counted ([Notifier.Counts]), and the question stays
+// waits for either, and neither decides: a notification that fails is logged and counted ([Notifier.Counts]), and the question stays
 // open for everybody else. What a person reads is a prompt of package approve, or text of the same kind: nothing of it can hide,
 // reorder or imitate text. It is plain text, which whoever shows it must not render as markup.
 //
@@ -40,7 +40,7 @@ type Options struct {
 
 // Answers is where the answer to a question goes.
 type Answers interface {
-	// Answer closes the question, unless somebody else has.
+	// Answer closes the question, unless another answer has.
 	Answer(ctx context.Context, r approve.Reply) error
 
 	// Waits reports whether the question with this id is still open.
@@ -84,7 +84,7 @@ func New(opts Options) *Notifier {
 	return n
 }
 
-// Close gives up what was not delivered, and waits for what is being sent.
+// Close gives up notifications that were not delivered, and waits for those that are being sent.
 func (n *Notifier) Close() error {
 	n.mu.Lock()
 	n.closed = true
@@ -167,7 +167,7 @@ func (n *Notifier) show(title, text string) {
 // A document is the body of a notification: the members that Standard Webhooks recommends.
 type document struct {
 	Type      string    `json:"type"`
-	Timestamp time.Time `json:"timestamp"` // of what happened
+	Timestamp time.Time `json:"timestamp"` // of the event
 	Data      any       `json:"data"`
 }
 
@@ -177,7 +177,7 @@ type message struct {
 	body []byte
 }
 
-// newMessage returns a message. What documents are made of always encodes.
+// newMessage returns a message. Its documents always encode.
 func newMessage(id string, d document) message {
 	body, err := json.Marshal(d)
 	if err != nil {

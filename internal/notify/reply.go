@@ -30,7 +30,7 @@ const maxBy = 200
 //	{"question":"K7Q2…","decision":"accept","by":"ann@example.com"}
 //
 // The decision is "accept", "deny" or "pending", which means as much as status 202 and needs no by. The question is bound to its
-// call, so this is too. What deviates from this by a byte of the signature, a member or a word is no answer.
+// call, so this is too. A reply that deviates from this by a byte of the signature, a member or a word is no answer.
 func (h *hook) readReply(question string, r *response) (said approve.Answer, by string, err error) {
 	if err := h.Secret.verify(r.header, answerPrefix+question, h.now(), r.body); err != nil {
 		return "", "", err
@@ -56,7 +56,7 @@ func (h *hook) readReply(question string, r *response) (said approve.Answer, by 
 	return said, members["by"], nil
 }
 
-// heed takes the answer out of a response, if there is one. It reports whether somebody is still being asked. An error means that
+// heed takes the answer out of a response, if there is one. It reports whether a person is still being asked. An error means that
 // the question is open and another attempt may do better.
 func (n *Notifier) heed(ctx context.Context, e *errand, r *response) (pending bool, err error) {
 	switch {

@@ -22,7 +22,7 @@ const (
 // tolerance is how far the clocks of both sides may be apart, and how old a signature may be.
 const tolerance = 5 * time.Minute
 
-// A Secret signs what is sent and what is answered: the bytes behind whsec_ of Standard Webhooks, 24 to 64.
+// A Secret signs notifications and answers: the bytes behind whsec_ of Standard Webhooks, 24 to 64.
 type Secret []byte
 
 // minSecret is the length of the shortest secret that verifies anything, in bytes.

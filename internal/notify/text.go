@@ -17,7 +17,7 @@ const (
 	typeFinding = "finding.malicious"
 )
 
-// Bounds of what others chose, in characters.
+// Bounds of texts of others, in characters.
 const (
 	maxName     = 200
 	maxFindings = 16
@@ -36,7 +36,7 @@ type askedData struct {
 	Rule      string         `json:"rule"`
 	Asked     time.Time      `json:"asked"`
 	Expires   time.Time      `json:"expires"`
-	Text      string         `json:"text"` // what every channel shows
+	Text      string         `json:"text"` // the text that every channel shows
 	Prompt    approve.Prompt `json:"prompt"`
 }
 
@@ -101,7 +101,7 @@ func findingText(e *record.Event) string {
 	return what + plain.Quote(e.Name, maxName) + " of server " + word(e.Server) + "."
 }
 
-// word makes plain what others chose.
+// word makes text of others plain.
 func word(s string) string { return plain.Text(s, maxName) }
 
 // Titles of notifications on the desktop.

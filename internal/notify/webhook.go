@@ -144,14 +144,14 @@ func (n *Notifier) settled(ctx context.Context, e *errand, told bool) bool {
 	return true
 }
 
-// A response is what a webhook answered.
+// A response is the answer of a webhook.
 type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// after returns how long to wait: what the response asks for within bounds, else otherwise.
+// after returns how long to wait: the time that the response asks for within bounds, else otherwise.
 func (r *response) after(otherwise time.Duration) time.Duration {
 	if r == nil {
 		return otherwise

@@ -101,12 +101,12 @@ func discard(req *http.Request) {
 	}
 }
 
-// An authError is what an Authorizer said. It is unwrapped before anybody reads it.
+// An authError is an error of an Authorizer. It is unwrapped before a person reads it.
 type authError struct{ error }
 
 func (e *authError) Unwrap() error { return e.error }
 
-// authFailure returns what an Authorizer said, without the request that it said it of; nil if err is of another kind.
+// authFailure returns the error of an Authorizer, without the request; nil if err is of another kind.
 func authFailure(err error) error {
 	var e *authError
 	if errors.As(err, &e) {

@@ -12,7 +12,7 @@ import (
 const (
 	firstRoom = 4 << 10  // bytes that are made room for where nothing says how many come
 	believed  = 1 << 20  // bytes that a server may announce and have room for before it sends them
-	spare     = 4 << 10  // room behind what is large, for what is added to its message
+	spare     = 4 << 10  // room behind a large body, for additions to its message
 	largeRoom = 64 << 10 // from where on it has that
 )
 
@@ -21,13 +21,13 @@ type tooLong struct{ limit int }
 
 func (e *tooLong) Error() string { return fmt.Sprintf("message is longer than %d bytes", e.limit) }
 
-// A memory makes room for what is read. It has garbage collected before long messages double what is in use: by itself the
+// A memory makes room for a body. It has garbage collected before long messages double the memory in use: by itself the
 // collector waits until as much is garbage as is live, and a long message is garbage as soon as it was handed on. The zero memory
 // is ready to use.
 type memory struct{ made atomic.Int64 } // bytes for long messages since garbage was collected
 
 // body reads a response to its end and closes it. The memory that it returns, up to its capacity, is nobody else's. The
-// error is a [*tooLong] or that of reading, with what has been read by then.
+// error is a [*tooLong] or that of reading, with the bytes that have been read by then.
 func (m *memory) body(resp *http.Response, limit int) (data []byte, err error) {
 	defer resp.Body.Close()
 	announced := int(max(0, min(resp.ContentLength, int64(limit)+1)))
@@ -66,7 +66,7 @@ func (m *memory) room(data []byte, n, expected, limit int) []byte {
 	return grown
 }
 
-// tidy has garbage collected if much was made since the last time. What that costs grows with what is live, and so does what is
+// tidy has garbage collected if much was made since the last time. Its cost grows with the live memory, and so does the amount that counts as
 // much.
 func (m *memory) tidy(size int64) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}

@@ -144,7 +144,7 @@ func (c *Conn) unanswered(ctx context.Context, method string, err error) error {
 	case err == nil || errors.Is(err, ErrClosed):
 		return c.lost(err)
 	case errors.Is(err, ErrLogin):
-		c.end(fmt.Errorf("%w: %w", ErrClosed, err)) // nothing can be said over it before somebody has logged in
+		c.end(fmt.Errorf("%w: %w", ErrClosed, err)) // nothing can be said over it before the user has logged in
 	}
 	return fmt.Errorf("calling %s: %w", method, err)
 }
@@ -190,7 +190,7 @@ func (c *Conn) hangsUp() bool {
 }
 
 // takeLeave tells the server that nobody waits for the calls that are open: some servers end a session only after the
-// last of its calls. It takes cancelWait at most. What is on its way already may go out twice.
+// last of its calls. It takes cancelWait at most. Messages on their way already may go out twice.
 func (c *Conn) takeLeave() {
 	if c.hangsUp() {
 		return

@@ -47,7 +47,7 @@ type step func(ctx context.Context) (*agreement, error)
 // errNext says that the server does not speak this era, as far as one can tell.
 var errNext = errors.New("not spoken")
 
-// An agreement is what a step brought about.
+// An agreement is the outcome of a step.
 type agreement struct {
 	protocol string
 	welcome  json.RawMessage

@@ -30,7 +30,7 @@ const (
 // isModern reports whether a revision has no handshake.
 func isModern(protocol string) bool { return protocol >= newest }
 
-// An era is an agreed revision, and what it asks of every request.
+// An era is an agreed revision, and its rules for every request.
 type era struct {
 	protocol string
 	hello    Hello
@@ -90,7 +90,7 @@ func (e era) undress(params json.RawMessage) (json.RawMessage, error) {
 	return rawjson.Set(params, less, "_meta")
 }
 
-// check completes a hello and reports what is wrong with it.
+// check completes a hello and reports mistakes in it.
 func (h Hello) check() (Hello, error) {
 	if h.ClientInfo == nil {
 		h.ClientInfo = json.RawMessage(`{"name":"weir","version":""}`)

@@ -21,7 +21,7 @@ type event struct {
 	data []byte // its data lines, joined with newlines; nobody else's, up to its capacity
 }
 
-// isMessage reports whether the event carries a message. One without data only numbers what follows (SEP-1699).
+// isMessage reports whether the event carries a message. One without data only numbers the next ones (SEP-1699).
 func (e *event) isMessage() bool { return (e.name == "" || e.name == "message") && len(e.data) > 0 }
 
 // streams reads the event streams of one server.

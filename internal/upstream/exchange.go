@@ -14,7 +14,7 @@ import (
 const (
 	deleteWait = 2 * time.Second // for the request that ends a session
 
-	// lingerWait and lingerMost bound what is read of a response after the answer. To end it by force costs the TCP
+	// lingerWait and lingerMost bound the part of a response that is read after the answer. To end it by force costs the TCP
 	// connection; not to end it would let a server hold it for ever.
 	lingerWait = time.Second
 	lingerMost = 64 << 10
@@ -136,7 +136,7 @@ func parse(data []byte) (*rpc.Message, *rpc.BadMessage) {
 	return m, nil
 }
 
-// refuse hands on that what should be the answer is none.
+// refuse reports that the message in the place of the answer is none.
 func (x *exchange) refuse(bad *rpc.BadMessage) {
 	bad.Answers = x.m.ID
 	x.s.to.refuse(bad)
@@ -151,7 +151,7 @@ func (x *exchange) answers(m *rpc.Message) bool {
 	return false
 }
 
-// linger reads what follows the answer, so that the TCP connection can be used again.
+// linger reads the rest of a response after the answer, so that the TCP connection can be used again.
 func (x *exchange) linger(resp *http.Response) {
 	x.detach()
 	defer time.AfterFunc(lingerWait, x.cancel).Stop()

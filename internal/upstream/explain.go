@@ -21,7 +21,7 @@ func Explain(err error) error {
 	return explained(err).Because(err)
 }
 
-// explained names the kind of an error. What it does not know it says nothing of.
+// explained names the kind of an error. Of an unknown one it says nothing.
 func explained(err error) *hosterror.Error {
 	var (
 		status  *statusError

@@ -78,7 +78,7 @@ func headerOf(ctx context.Context) http.Header {
 	return header
 }
 
-// HeaderValue returns a text as a header repeats it: in Base64 what is not plain ASCII, or would lose white space
+// HeaderValue returns a text as a header repeats it: in Base64 if it is not plain ASCII, or would lose white space
 // (revision 2026-07-28, Streamable HTTP, Value Encoding).
 func HeaderValue(text string) string {
 	plain := strings.TrimSpace(text) == text && !strings.HasPrefix(text, "=?base64?") &&

@@ -80,7 +80,7 @@ func (s *streamable) reason(ctx context.Context, err error) error {
 	return posted(ctx, s.life, err)
 }
 
-// posted says what became of a message whose request ended with err, to a caller that waits until ctx ends, over a connection that
+// posted tells the outcome of a message whose request ended with err, to a caller that waits until ctx ends, over a connection that
 // lives until life does.
 func posted(ctx, life context.Context, err error) error {
 	switch {
@@ -105,7 +105,7 @@ func (s *streamable) agreed() string {
 	return ""
 }
 
-// check looks at what a response says of the session, which only the answer to initialize may open.
+// check looks at a response's header for the session, which only the answer to initialize may open.
 func (s *streamable) check(resp *http.Response, m *rpc.Message) error {
 	known, said := s.session.Load(), resp.Header.Get(headerSession)
 	switch {

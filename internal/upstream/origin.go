@@ -23,7 +23,7 @@ const (
 
 // An origin is the [http.RoundTripper] through which all HTTP requests of a connection go. It lets none go anywhere but
 // to the origin of the endpoint, so that neither a redirect nor the endpoint event of the HTTP+SSE transport can send
-// calls, or the headers that the operator configured, to somebody else. It adds the token of the Authorizer.
+// calls, or the headers that the operator configured, to another origin. It adds the token of the Authorizer.
 type origin struct {
 	base     *http.Transport
 	client   *http.Client // that sends through the origin
@@ -84,7 +84,7 @@ func bodyOf(parts [][]byte) io.Reader {
 	return io.MultiReader(readers...)
 }
 
-// redirect refuses what a request may not become: one to somebody else, or one without its message.
+// redirect refuses requests that must not be sent: one to another origin, or one without its message.
 func (o *origin) redirect(next *http.Request, before []*http.Request) error {
 	switch {
 	case !sameOrigin(next.URL, o.endpoint):
@@ -117,7 +117,7 @@ func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 type statusError struct {
 	code   int
 	status string // with the server's own words for the code
-	text   string // what is wrong with it, or the beginning of the body
+	text   string // the reason why it is wrong, or the beginning of the body
 }
 
 func newStatusError(resp *http.Response, text string) *statusError {

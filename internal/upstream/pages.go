@@ -40,7 +40,7 @@ func (c *Conn) List(ctx context.Context, method, capability string) ([]json.RawM
 	return nil, hosterror.New("a list of it has more than {} pages", hosterror.Number(MaxPages))
 }
 
-// Entries returns the entries of a list, from the raw results of its pages. What is no list has none.
+// Entries returns the entries of a list, from the raw results of its pages. A member that is no list has none.
 func Entries(pages []json.RawMessage, member string) (entries []json.RawMessage) {
 	for _, page := range pages {
 		list, _ := rawjson.Get(page, member)

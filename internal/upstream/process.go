@@ -74,10 +74,10 @@ func startProcess(spec Spec, opts Options, to receiver) (*process, error) {
 	return p, nil
 }
 
-// wait reaps the child, kills what it left behind in its group, waits for the shell there, and then ends its output.
+// wait reaps the child, kills the rest of its group, waits for the shell there, and then ends its output.
 func (p *process) wait(stdout io.Closer, shellEnds func()) {
 	_ = p.cmd.Wait()
-	// The group's id may be given to others only when the group is empty, and ids go round: this cannot hit a stranger
+	// The group's id may be given to others only when the group is empty, and ids go round: this cannot hit a foreign group
 	// unless all others are used up in between.
 	killGroup(p.cmd.Process)
 	shellEnds()

@@ -56,7 +56,7 @@ func (c *Conn) refuse(bad *rpc.BadMessage) {
 // fail gives the call with that id an error.
 func (c *Conn) fail(id json.RawMessage, err error) { c.settle(id, answer{err: err}) }
 
-// defect reports what the server did wrong, unless the connection has ended.
+// defect reports a mistake of the server, unless the connection has ended.
 func (c *Conn) defect(reason, format string, args ...any) {
 	if c.Err() == nil {
 		c.opts.Handler.Defect(reason, fmt.Sprintf(format, args...))
@@ -121,7 +121,7 @@ func (c *Conn) stopServing(id string, over bool) {
 	}
 }
 
-// reply sends a refusal without delaying what the server sends next. A server that takes no answers gets none.
+// reply sends a refusal without delaying the server's next message. A server that takes no answers gets none.
 func (c *Conn) reply(m *rpc.Message) {
 	c.mu.Lock()
 	full := c.replies >= mostRequests

@@ -14,7 +14,7 @@ type offerer interface {
 	Offer(m *rpc.Message) (begun bool, err error)
 }
 
-// Start is Call for those who do not wait: done gets what Call would return, once, unless Start returns an error. If the
+// Start is Call for those who do not wait: done gets the values that Call would return, once, unless Start returns an error. If the
 // transport takes the request at once, no goroutine is started or changed: the one that reads from the server calls done.
 // So done must not take long, nor wait for anything, nor call [Conn.Close].
 func (c *Conn) Start(ctx context.Context, method string, params json.RawMessage, done func(*rpc.Message, error)) error {

@@ -38,7 +38,7 @@ func (s *streamable) listen(ctx context.Context, last string) (*http.Response, e
 	return nil, fmt.Errorf("%w: %w", errNoStream, newStatusError(resp, ""))
 }
 
-// stream reads the stream of events that a request got, and hands on what is in it until the answer. One that breaks off
+// stream reads the stream of events that a request got, and passes its messages on until the answer. One that breaks off
 // before is resumed if the server numbers its events, as often as there are new ones (revision 2025-11-25, Resumability and
 // Redelivery; 2026-07-28 has none).
 func (x *exchange) stream(resp *http.Response) {

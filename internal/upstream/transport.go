@@ -7,9 +7,9 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// A transport is what carries a connection's messages. It has a receiver from the beginning.
+// A transport carries a connection's messages. It has a receiver from the beginning.
 type transport interface {
-	// run hands what the server sends to the receiver until the transport ends, and returns why, io.EOF if the server
+	// run passes the server's messages to the receiver until the transport ends, and returns why, io.EOF if the server
 	// ended it in order. It is called once.
 	run() error
 
@@ -23,8 +23,8 @@ type transport interface {
 	settle(protocol string)
 }
 
-// A receiver takes what a server sends. A transport with several streams calls it from several goroutines, but never from
-// the one that called Write, save for the answer to what that wrote.
+// A receiver takes a server's messages. A transport with several streams calls it from several goroutines, but never from
+// the one that called Write, save for the answer to that message.
 type receiver interface {
 	// dispatch takes a message.
 	dispatch(m *rpc.Message)
@@ -35,6 +35,6 @@ type receiver interface {
 	// fail says that the request with that id will get no answer, and why.
 	fail(id json.RawMessage, err error)
 
-	// defect takes what the server did wrong beside that, as [Handler.Defect] has it.
+	// defect takes other mistakes of the server, as [Handler.Defect] has it.
 	defect(reason, format string, args ...any)
 }

@@ -10,7 +10,7 @@
 // same in all of them. Messages stay raw JSON: members that nobody here knows reach the other side with their bytes
 // unchanged.
 //
-// Servers are not trusted. What they send is checked before it is handed on, and what breaks the protocol goes to
+// Servers are not trusted. Their messages are checked before they are passed on, and breaches of the protocol go to
 // [Handler.Defect]. An answer is matched to a call by an id of the connection's own, once. A call ends with the
 // server's answer, with its context, or with [ErrClosed]; never with a guess. Over HTTP no request leaves the origin of
 // the endpoint's URL, whatever redirects or events say. A child process runs in a process group of its own, and Close
@@ -46,15 +46,15 @@ type Spec struct {
 	Auth    Authorizer        // gets the tokens that URL asks for; nil: a server that asks for some answers 401
 }
 
-// A Hello is what the server is told of the client.
+// A Hello is the client's description for the server.
 type Hello struct {
 	Protocol     string          // the revision that the host speaks; "" is the newest
 	ClientInfo   json.RawMessage // an object, sent as it is; nil is {"name":"weir","version":""}
 	Capabilities json.RawMessage // likewise; nil is {}
 }
 
-// A Handler receives what a server sends by itself. Notification and Defect are called in the order of arrival, from the
-// goroutine that reads, so what takes long there delays the answers to calls. Over HTTP each stream, and so each call, has an
+// A Handler receives the messages that a server sends by itself. Notification and Defect are called in the order of arrival, from the
+// goroutine that reads, so slow work there delays the answers to calls. Over HTTP each stream, and so each call, has an
 // order and a goroutine of its own. All methods may be called before Dial returns, and concurrently. None may call
 // [Conn.Close], which waits for them.
 type Handler interface {
@@ -66,7 +66,7 @@ type Handler interface {
 	// are answered without it.
 	Request(ctx context.Context, m *rpc.Message) *rpc.Message
 
-	// Defect receives what broke the protocol: one of a few reasons, and a detail that may quote the server.
+	// Defect receives breaches of the protocol: one of a few reasons, and a detail that may quote the server.
 	Defect(reason, detail string)
 }
 
@@ -78,7 +78,7 @@ const (
 	TooManyAtOnce = "too many requests at once"    // the server asks more than it may before the first is answered
 	RepeatedID    = "request with an id in use"    // the server's earlier request with that id is not yet answered
 	HalfPair      = "half of a surrogate pair"     // replaced by U+FFFD; the message counts
-	BadHandshake  = "handshake without a result"   // what answers it is not an object
+	BadHandshake  = "handshake without a result"   // its answer is not an object
 )
 
 // Options adjust a connection. The zero Options are ready to use.
@@ -87,7 +87,7 @@ type Options struct {
 	Stderr     io.Writer     // receives a child's standard error, from a goroutine of the connection; nil discards it
 	MaxMessage int           // longest message that is read, in bytes; 0 is rpc.DefaultMaxMessage
 	BaseEnv    []string      // a child's environment, before Spec.Env; nil is empty
-	Logger     *slog.Logger  // for what is odd but harmless; nil is none
+	Logger     *slog.Logger  // for odd but harmless events; nil is none
 	Probe      time.Duration // how long a child may leave server/discover unanswered until it counts as legacy; 0 is 3 s
 	Grace      time.Duration // how long a child may take to exit before the next stronger signal; 0 is 2 s
 }

@@ -1,5 +1,5 @@
 // Package agent is a client of MCP servers that obeys every instruction it reads: the worst agent there is, made to
-// show what a hijacked one does.
+// show the harm that a hijacked one does.
 //
 // It is deterministic and has no model in it. [Agent.Do] performs a task, given as a list of calls; whenever the text of
 // a result holds an instruction, it follows that at once and in full before it goes on, whoever wrote it. An instruction
@@ -42,13 +42,13 @@ type Call struct {
 	Arguments map[string]any `json:"arguments,omitempty"`
 }
 
-// A Question is what the person was asked in the course of a call, and whether they agreed.
+// A Question is a request to the person in the course of a call, and whether they agreed.
 type Question struct {
 	Prompt string `json:"prompt"`
 	Agreed bool   `json:"agreed"`
 }
 
-// A Step is one call of a task with what came of it.
+// A Step is one call of a task with its outcome.
 type Step struct {
 	Call            // placeholders filled in
 	Planned  int    // the index of the call in the task; -1 if a text asked for it
@@ -67,7 +67,7 @@ type Person func(ctx context.Context, question *mcp.ElicitParams, pending Call) 
 type Options struct {
 	Protocol string   // revision of the protocol to ask for; "" means the newest
 	Person   Person   // nil declines everything
-	Meta     mcp.Meta // goes with every call, as what a host tells a gateway
+	Meta     mcp.Meta // goes with every call, as a host sends it to a gateway
 }
 
 // An Agent is connected to its servers. It does one task at a time.
@@ -77,7 +77,7 @@ type Agent struct {
 	person   Person
 	meta     mcp.Meta
 
-	mu      sync.Mutex // guards what an elicitation, which comes on another goroutine, sees
+	mu      sync.Mutex // guards the state that an elicitation, which comes on another goroutine, sees
 	pending Call
 	asked   []Question
 
@@ -146,7 +146,7 @@ func (a *Agent) Do(ctx context.Context, task []Call) []Step {
 	return a.steps
 }
 
-// do makes one call and then whatever its result asks for.
+// do makes one call and then all calls that its result asks for.
 func (a *Agent) do(ctx context.Context, c Call, planned int, because string) {
 	if len(a.steps) >= maxCalls {
 		return

@@ -19,7 +19,7 @@ func verbatim(tool string) (definition []byte, ok bool) {
 	return definition, err == nil
 }
 
-// Contracts returns what each tool declares, by its name. The sets are possible values; each result narrows them.
+// Contracts returns the declaration of each tool, by its name. The sets are possible values; each result narrows them.
 func Contracts() map[string]contract.Contract {
 	all := ownContracts()
 	for _, tool := range []string{"read_drafts", "list_inbox", "send_email"} {
@@ -64,8 +64,8 @@ func ownContracts() map[string]contract.Contract {
 	}
 }
 
-// reads is the contract of a tool that only looks, at what came from the given sources and is not sensitive. Its world is
-// closed though strangers may have written what it finds there (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
+// reads is the contract of a tool that only looks, at data that came from the given sources and is not sensitive. Its world is
+// closed though outsiders may have written the data there (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
 func reads(from ...label.Source) contract.Contract {
 	return contract.Contract{
 		ReadOnly: contract.Yes, Destructive: contract.No, Idempotent: contract.Yes, OpenWorld: contract.No,
@@ -75,13 +75,13 @@ func reads(from ...label.Source) contract.Contract {
 	}
 }
 
-// returning adds what the tool may return. The set holds what is possible, none of it included.
+// returning adds the possible sensitivity of results. The set holds everything that is possible, none of it included.
 func returning(c contract.Contract, classes ...label.Class) contract.Contract {
 	c.Returns = contract.Possible(classes...)
 	return c
 }
 
-// fetches is the contract of a tool that changes nothing but whose argument, an address, reaches strangers.
+// fetches is the contract of a tool that changes nothing but whose argument, an address, reaches outsiders.
 func fetches() contract.Contract {
 	c := reads(label.UntrustedPublic)
 	c.OpenWorld, c.Malicious = contract.Yes, contract.Yes

@@ -37,7 +37,7 @@ func registerDatabase(s *mcp.Server, dir string) (closer, error) {
 			}
 			text, err := db.query(st)
 			return answer{text, notes{
-				OpenWorld:   true, // customers write what stands in the rows
+				OpenWorld:   true, // customers write the rows
 				Attribution: []string{"mcp://database.demo.example/" + st.table},
 				Returns:     returns{label.Internal, sensitivity{label.PII}},
 			}}, err
@@ -60,7 +60,7 @@ func registerDatabase(s *mcp.Server, dir string) (closer, error) {
 	return root.Close, nil
 }
 
-// A Table is what one file of the database holds.
+// A Table is the content of one file of the database.
 type Table struct {
 	Columns []string
 	Rows    [][]string // each as long as Columns

@@ -24,7 +24,7 @@ type writeArguments struct {
 	Text string `json:"text" jsonschema:"what to write"`
 }
 
-// registerFiles serves the files of one directory and nothing outside of it, whatever the names say.
+// registerFiles serves the files of one directory and nothing outside of it, under any names.
 func registerFiles(s *mcp.Server, dir string) (closer, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -69,7 +69,7 @@ func registerFiles(s *mcp.Server, dir string) (closer, error) {
 	return root.Close, nil
 }
 
-// aboutFile says what is known of a file by its name: a table of salaries is financial data of the company, an
+// aboutFile returns the label of a file by its name: a table of salaries is financial data of the company, an
 // environment file holds credentials, everything else is the user's own.
 func aboutFile(name string) notes {
 	n := notes{

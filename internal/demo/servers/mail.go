@@ -23,7 +23,7 @@ type Message struct {
 	Body    string `json:"body"`
 }
 
-// OutboxFile is the file in the mail server's directory that holds what was sent, one [Message] a line.
+// OutboxFile is the file in the mail server's directory that holds the sent mail, one [Message] a line.
 const OutboxFile = "outbox.jsonl"
 
 type limitArgument struct {
@@ -113,7 +113,7 @@ func mailbox(file string, wanted func(i int, m Message) bool) (string, error) {
 	return b.String(), nil
 }
 
-// ReadOutbox returns what the mail server whose directory is dir has sent.
+// ReadOutbox returns the mail that the mail server whose directory is dir has sent.
 func ReadOutbox(dir string) ([]Message, error) {
 	data, err := os.ReadFile(filepath.Join(dir, OutboxFile))
 	if errors.Is(err, os.ErrNotExist) {

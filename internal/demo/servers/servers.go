@@ -1,8 +1,8 @@
 // Package servers holds the MCP servers of the demonstration: files, mail, web and database.
 //
 // Each is a real server: it speaks the protocol over stdio as a process of its own, keeps its state in a directory
-// and does what it is told, by whomever. None of them protects anything; they only say, in SEP-1913's words, what
-// their tools do and what their results hold. [Run] serves one of them:
+// and obeys everybody. None of them protects anything; they only describe, in SEP-1913's words, their tools
+// and their results. [Run] serves one of them:
 //
 //	files     list_files, read_file, write_file, delete_file   over the files of the directory
 //	mail      read_drafts, list_inbox, read_message, send_email   drafts.json, inbox.json; what was sent: outbox.jsonl
@@ -11,7 +11,7 @@
 //	database  query, execute   over one CSV file a table, in the small language described at [parse]
 //
 // The contracts of the tools stand in one table, [Contracts]. The SDK's typed annotations have no room for them, so they
-// are spliced into the answers to tools/list on the wire. Every result says in _meta.annotations what it holds.
+// are spliced into the answers to tools/list on the wire. Every result states its label in _meta.annotations.
 package servers
 
 import (
@@ -58,10 +58,10 @@ func Run(ctx context.Context, name string, opts Options) error {
 	return server.Run(ctx, &annotated{opts.Transport, Contracts()})
 }
 
-// A closer gives back what a server holds open.
+// A closer closes everything that a server holds open.
 type closer func() error
 
-// An answer is the text of a result and what the server knows of it.
+// An answer is the text of a result and the server's knowledge of it.
 type answer struct {
 	text  string
 	notes notes

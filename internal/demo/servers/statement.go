@@ -125,7 +125,7 @@ func split(text string) ([]string, error) {
 	}
 }
 
-// quoted reads a value that begins with a quote and returns what follows it.
+// quoted reads a value that begins with a quote and returns the rest of the text.
 func quoted(text string) (value, rest string, err error) {
 	var b strings.Builder
 	for rest = text[1:]; ; {

@@ -22,7 +22,7 @@ import (
 // The files that the web server reads at its start.
 const (
 	HostsFile    = "hosts.json"   // object: host name → loopback "address:port"
-	ReportedFile = "reported.txt" // one address prefix a line; what begins with one of them is reported as malicious
+	ReportedFile = "reported.txt" // one address prefix a line; addresses that begin with one of them are reported as malicious
 )
 
 // Limits of one fetch.
