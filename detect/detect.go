@@ -1,12 +1,16 @@
-// Package detect looks for dangerous parts of text that a model reads: characters that people do not see, and
-// instructions to the model where there should be a description.
+// Package detect looks for secrets and for dangerous text in the input of models. A [Scanner] finds secrets, card numbers and bank
+// accounts:
 //
-//	for _, f := range detect.Text(description) {
-//		fmt.Println(f.Kind, f.Why)
+//	scanner := detect.New()
+//	report := scanner.Scan(result, detect.JSON, salt)
+//	for _, f := range report.Findings {
+//		fmt.Println(f.Kind, f.Confidence, f.Path, f.Digest)
 //	}
 //
-// A detector misses everything that it has no words for, so nothing here lowers anything, and no decision rests on it alone: findings
-// make people look. Work is linear in the text, the number of findings is bounded, nothing panics, and there is no state.
+// [Text] finds characters that people do not see, and instructions to the model, in text that should only describe.
+//
+// A detector misses a value that no rule describes, so nothing here lowers anything, and no decision rests on it alone. Work is linear
+// in the text, memory and the number of findings are bounded, nothing panics, and no finding holds a secret.
 package detect
 
 import (
@@ -15,23 +19,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 )
-
-// A Kind is the subject of a finding.
-type Kind string
-
-// The kinds.
-const (
-	Hidden      Kind = "hidden-characters" // characters that people do not see and models read
-	Instruction Kind = "instruction"       // orders to the model, beyond the subject of the text
-	Secret      Kind = "secret-place"      // where secrets are kept
-)
-
-// A Finding is one thing that should not be there.
-type Finding struct {
-	Kind   Kind
-	Offset int // of the first byte, in the text
-	Why    string
-}
 
 // most is how many findings of a kind one text gives.
 const most = 8
@@ -62,7 +49,7 @@ func hidden(s string) (found []Finding) {
 		if why == "" {
 			continue
 		}
-		if found = append(found, Finding{Hidden, i, fmt.Sprintf("U+%04X, %s", r, why)}); len(found) == most {
+		if found = append(found, Finding{Kind: Hidden, Offset: i, Why: fmt.Sprintf("U+%04X, %s", r, why)}); len(found) == most {
 			break
 		}
 	}
@@ -115,7 +102,7 @@ func phrases(s string) (found []Finding) {
 		if i < 0 {
 			continue
 		}
-		if found = append(found, Finding{p.kind, offsets[i], fmt.Sprintf("%q %s", p.words, p.why)}); len(found) == most {
+		if found = append(found, Finding{Kind: p.kind, Offset: offsets[i], Why: fmt.Sprintf("%q %s", p.words, p.why)}); len(found) == most {
 			break
 		}
 	}

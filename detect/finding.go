@@ -1,0 +1,97 @@
+package detect
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
+
+// A Kind is what a finding is about. Findings of a [Scanner] have the name of their rule as Kind.
+type Kind string
+
+// The kinds that [Text] finds.
+const (
+	Hidden      Kind = "hidden-characters" // characters that people do not see and models read
+	Instruction Kind = "instruction"       // text that tells the model what to do, beyond what the text is about
+	Secret      Kind = "secret-place"      // names of places where secrets are kept
+)
+
+// A Class is the sensitivity of a value that was found, in the words of SEP-1913's DataClass.
+type Class string
+
+// The classes.
+const (
+	Credentials Class = "credentials"
+	Financial   Class = "financial"
+)
+
+// A Confidence says how likely a finding is right. The zero Confidence is Low.
+type Confidence uint8
+
+// The levels of confidence. Only High raises labels.
+const (
+	Low    Confidence = iota // a name and a value that may be one
+	Medium                   // a known form that other values have too
+	High                     // a prefix, a checksum or a structure that other values do not have
+)
+
+// String returns the level as rules and reports show it.
+func (c Confidence) String() string { return [...]string{"low", "medium", "high"}[min(c, High)] }
+
+// A Layer is an encoding that a value was found under.
+type Layer string
+
+// The layers.
+const (
+	Escapes Layer = "escapes" // of JSON, HTML and URLs, invisible characters, and digits and letters of other forms
+	Base64  Layer = "base64"
+	Hex     Layer = "hex"
+)
+
+// A Finding is one thing that was found in a text. It never holds a secret.
+type Finding struct {
+	Kind   Kind
+	Offset int // of the first byte, in the text
+	Why    string
+
+	// Of findings of a Scanner:
+
+	Size       int // of the span in the text, in bytes: of the encoded form, where there is one
+	Class      Class
+	Confidence Confidence
+	Layers     []Layer // from the text inwards; none if the value stands there as it is
+	Path       string  // of the member, as a JSON Pointer, if the text is JSON
+	Digest     string  // "sha256:" and the hexadecimal SHA-256 of the salt and the value
+}
+
+// Raises reports whether the finding is certain enough to raise a label.
+func (f Finding) Raises() bool { return f.Confidence == High }
+
+func (f Finding) end() int { return f.Offset + f.Size }
+
+// digest returns the salted digest of a value.
+func digest(salt, value []byte) string {
+	h := sha256.New()
+	h.Write(salt)
+	h.Write(value)
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// settled returns the findings in the order of their places, without those that overlap with one that is better: more certain,
+// or else longer.
+func settled(found []Finding) []Finding {
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(len(a.Layers), len(b.Layers)),
+			cmp.Compare(b.Size, a.Size), cmp.Compare(a.Offset, b.Offset))
+	})
+	kept := found[:0]
+	for _, f := range found {
+		overlaps := func(k Finding) bool { return k.Offset < f.end() && f.Offset < k.end() }
+		if !slices.ContainsFunc(kept, overlaps) {
+			kept = append(kept, f)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
+	return kept
+}

@@ -1,0 +1,111 @@
+package detect
+
+import (
+	"strconv"
+	"strings"
+)
+
+// locate fills in the members that findings are in, of a text that is JSON. The findings are in the order of their places. It takes one
+// pass, and on text that is no JSON gives up where that shows.
+func locate(text []byte, found []Finding) {
+	p := &placer{text: text, found: found}
+	for i := 0; i < len(text) && len(p.found) > 0; {
+		switch c := text[i]; c {
+		case '{', '[':
+			if len(p.stack) >= maxNesting {
+				return
+			}
+			p.stack = append(p.stack, place{array: c == '['})
+			i++
+		case '}', ']':
+			if len(p.stack) == 0 {
+				return
+			}
+			p.stack = p.stack[:len(p.stack)-1]
+			i++
+		case ',':
+			p.next()
+			i++
+		case '"':
+			end := stringEnd(text, i)
+			p.string(i, end)
+			i = end
+		default:
+			p.visit(i + 1)
+			i++
+		}
+	}
+}
+
+// maxNesting is how deep members are followed.
+const maxNesting = 1000
+
+// A placer knows where in a document it is.
+type placer struct {
+	text  []byte
+	found []Finding // that are still to come
+	stack []place
+}
+
+// A place is a member of an object, or an element of an array.
+type place struct {
+	array bool
+	index int
+	name  []byte // a literal
+}
+
+// next goes to the next member or element.
+func (p *placer) next() {
+	if n := len(p.stack); n > 0 {
+		p.stack[n-1].index++
+		p.stack[n-1].name = nil
+	}
+}
+
+// string passes a string, which is the name of a member if it is the first of one.
+func (p *placer) string(start, end int) {
+	if n := len(p.stack); n > 0 && !p.stack[n-1].array && p.stack[n-1].name == nil {
+		p.stack[n-1].name = p.text[start:end]
+		return // a finding from here on is in the member, or assigned to its name
+	}
+	p.visit(end)
+}
+
+// visit gives the findings before a place the path.
+func (p *placer) visit(end int) {
+	for len(p.found) > 0 && p.found[0].Offset < end {
+		p.found[0].Path = p.path()
+		p.found = p.found[1:]
+	}
+}
+
+// path returns the JSON Pointer (RFC 6901).
+func (p *placer) path() string {
+	var b strings.Builder
+	for _, at := range p.stack {
+		b.WriteByte('/')
+		if at.array {
+			b.WriteString(strconv.Itoa(at.index))
+			continue
+		}
+		name, err := strconv.Unquote(string(at.name))
+		if err != nil {
+			name = strings.Trim(string(at.name), `"`)
+		}
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+	}
+	return b.String()
+}
+
+// stringEnd returns the place behind the string that begins at a quote.
+func stringEnd(text []byte, start int) int {
+	for i := start + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
