@@ -9,7 +9,7 @@ type automaton struct {
 	shift  uint       // a state has 1<<shift transitions
 	next   []uint16   // by state and class
 	accept uint16     // the first state at which an anchor ends
-	ends   [][]uint16 // what ends there, by state from accept on: indices of anchors
+	ends   [][]uint16 // the anchors that end there, by state from accept on
 }
 
 // lower returns the lower case of an ASCII letter, and any other byte as it is.

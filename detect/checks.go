@@ -65,7 +65,7 @@ func entropy(value []byte) (bits float64) {
 	return bits
 }
 
-// crcOf returns the check of tokens that end in the CRC-32 of what is between a prefix of that size and them, as six digits of base 62
+// crcOf returns the check of tokens that end in the CRC-32 of their middle, behind a prefix of that size, as six digits of base 62
 // (https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/).
 func crcOf(prefix int) func([]byte) bool {
 	return func(token []byte) bool {
@@ -156,7 +156,7 @@ func discordToken(token []byte) bool {
 	return len(plain) >= 17 && len(bytes.Trim(plain, "0123456789")) == 0
 }
 
-// bearerTail checks what comes behind the zeros that a bearer token begins with: base64 in percent escapes.
+// bearerTail checks the rest of a bearer token behind its leading zeros: base64 in percent escapes.
 func bearerTail(token []byte) bool {
 	return bytes.IndexByte(token, '%') > 0 && random(bytes.TrimLeft(token, "A"))
 }

@@ -55,7 +55,7 @@ func (w *scan) encodings(v view) {
 	}
 }
 
-// encoding looks at what the run that begins at start encodes, and returns the end of it.
+// encoding decodes the run that begins at start, looks at its text, and returns the end of the run.
 func (w *scan) encoding(v view, start int) (end int) {
 	l := &w.levels[v.depth]
 	for next := start; ; {
@@ -155,7 +155,7 @@ func textual(data []byte) int {
 	return i
 }
 
-// appendBase64 appends what digits encode. What is left behind groups of four gives the bytes that it has.
+// appendBase64 appends the bytes that digits encode. The last group may be short.
 func appendBase64(buf, digits []byte) []byte {
 	buf = slices.Grow(buf, len(digits)/4*3+3)
 	out := buf[len(buf) : len(buf)+len(digits)/4*3]
@@ -175,7 +175,7 @@ func appendBase64(buf, digits []byte) []byte {
 	return buf
 }
 
-// appendHex appends what pairs of hexadecimal digits encode.
+// appendHex appends the bytes that pairs of hexadecimal digits encode.
 func appendHex(buf, digits []byte) []byte {
 	for i := 0; i+1 < len(digits); i += 2 {
 		buf = append(buf, digitOf[digits[i]]<<4|digitOf[digits[i+1]])

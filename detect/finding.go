@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A Kind is what a finding is about. Findings of a [Scanner] have the name of their rule as Kind.
+// A Kind is the subject of a finding. Findings of a [Scanner] have the name of their rule as Kind.
 type Kind string
 
 // The kinds that [Text] finds.

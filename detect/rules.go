@@ -20,12 +20,12 @@ type Rule struct {
 	// Names are of variables, options and members. Case and the character between words do not matter.
 	Names []string
 
-	// Check tells apart what the format can tell apart, such as by a checksum. Without it, a match must look random.
+	// Check verifies the structure of a match, such as a checksum. Without it, a match must look random.
 	Check func(secret []byte) bool
 
 	Source string // the page that documents the format, or the name
 
-	anchors []string                                                  // in lower case; what code looks at
+	anchors []string                                                  // in lower case; find looks at their surroundings
 	find    func(w *scan, v *view, start, end int) (m match, ok bool) // at an anchor
 	shapes  []int
 }

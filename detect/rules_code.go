@@ -2,7 +2,7 @@ package detect
 
 const gitlabTokens = "https://docs.gitlab.com/security/tokens/#token-prefixes"
 
-// codeRules are of forges, registries of packages, and what builds and tests.
+// codeRules are of forges, package registries and continuous integration.
 func codeRules() []Rule {
 	const github = "https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats"
 	return append(gitlabRules(),

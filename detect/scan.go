@@ -28,21 +28,21 @@ const (
 // A Scanner looks for the values that its rules describe. It does not change, and is safe for concurrent use.
 type Scanner struct {
 	rules   []Rule
-	targets []target // what anchors lead to
+	targets []target // of the anchors, by their indices
 	shapes  []shape
 	sets    []set
 	anchors *automaton
 	pool    sync.Pool // of *scan: memory that a scan needs
 }
 
-// A target is what to do where an anchor ends.
+// A target is the check that follows an anchor.
 type target struct {
 	rule  int
 	shape int // index into shapes, or -1
 	size  int // of the anchor
 }
 
-// A Report is what a scan has found.
+// A Report is the result of a scan.
 type Report struct {
 	Findings []Finding // by place; at most 64
 
@@ -106,7 +106,7 @@ type scan struct {
 type level struct {
 	runs  []run  // of each set, the last run that was looked at
 	pem   int    // where the next end of a PEM block was found
-	buf   []byte // what is decoded for the next depth
+	buf   []byte // decoded text for the next depth
 	wide  []byte // digits of base64 or hexadecimal, without line breaks
 	marks []mark
 	coded []mark
@@ -145,7 +145,7 @@ func (s *Scanner) Scan(text []byte, form Form, salt []byte) Report {
 	return Report{Findings: found, Cut: w.cut}
 }
 
-// A view is a text, or what is decoded from a part of one.
+// A view is a text, or the decoded form of a part of one.
 type view struct {
 	text    []byte
 	depth   int
@@ -158,7 +158,7 @@ type view struct {
 	goes    bool // it ends in the middle of something
 }
 
-// look finds all there is in a view and in what it encodes.
+// look finds all values in a view and in its encoded parts.
 func (w *scan) look(v view) {
 	if w.work -= len(v.text); w.work < 0 {
 		w.cut = true
@@ -180,7 +180,7 @@ func (w *scan) look(v view) {
 	}
 }
 
-// candidates looks for anchors, and checks what stands around them.
+// candidates looks for anchors, and checks their surroundings.
 func (w *scan) candidates(v *view) {
 	a := w.s.anchors
 	next, shift, accept := a.next, a.shift, a.accept
@@ -196,7 +196,7 @@ func (w *scan) candidates(v *view) {
 	}
 }
 
-// candidate checks what an anchor that ends at end belongs to.
+// candidate checks the surroundings of an anchor that ends at end.
 func (w *scan) candidate(v *view, end int, t target) {
 	r := &w.s.rules[t.rule]
 	switch {
@@ -297,7 +297,7 @@ func (w *scan) bounded(v *view, s *shape, start, end int) bool {
 	return !wordByte[v.text[end-1]] || !wordByte[v.text[end]]
 }
 
-// wordByte are the bytes of words: what borders on one is no part of it.
+// wordByte are the bytes of words.
 var wordByte = setOf("azAZ09")
 
 // after returns the end of a part that begins at from.

@@ -27,7 +27,7 @@ type part struct {
 	secret      bool
 }
 
-// A shape is a sequence of parts. It is what is left of a regular expression without choices and without backtracking: each part takes
+// A shape is a sequence of parts. It is a regular expression without choices and without backtracking: each part takes
 // as much as it can, so that a match costs no more than its length.
 type shape struct {
 	parts  []part

@@ -30,7 +30,7 @@ func (v *view) origin(at int) int {
 	return m.from + (at-m.at)*v.rate.text/v.rate.view
 }
 
-// originEnd returns the place behind what a span that ends there comes from.
+// originEnd returns the end of the span above that a span of the view comes from, by its end.
 func (v *view) originEnd(end int) int {
 	m := v.last(end)
 	if m.at == end && v.rate.view > 1 && end > 0 {
@@ -54,8 +54,8 @@ const (
 	foreign // the first byte of a character beyond ASCII that is folded or dropped
 )
 
-// triggers tells for each byte what it may begin. Of what is beyond ASCII, letters of most scripts stay as they are, and are
-// passed without being decoded.
+// triggers tells for each byte whether it may begin an escape or a character that is folded. Letters of most scripts stay as they are,
+// and are passed without being decoded.
 var triggers = func() (t [256]uint8) {
 	for _, c := range `\&%` {
 		t[c] = escape
@@ -93,7 +93,7 @@ func (w *scan) unescaped(v view, how escapes) {
 	l := &w.levels[v.depth]
 	layer, depth := Escapes, v.depth+1
 	if how == jsonEscapes {
-		layer = "" // that is what the text is
+		layer = "" // of the text itself
 	}
 	for from := 0; from < len(v.text); {
 		if w.work < 0 {
@@ -106,7 +106,7 @@ func (w *scan) unescaped(v view, how escapes) {
 			text: l.buf, depth: depth, encoded: v.encoded, from: &v, layer: layer, marks: l.marks, rate: rate{1, 1},
 			open: from > 0 || v.open, goes: next < len(v.text) || v.goes,
 		})
-		if next < len(v.text) { // go on a little earlier, for what stands across the border
+		if next < len(v.text) { // go on a little earlier, for values across the border
 			w.work += overlap
 			inner := view{marks: l.marks, rate: rate{1, 1}}
 			next = max(inner.origin(max(len(l.buf)-overlap, 0)), from+1)
@@ -172,7 +172,7 @@ func plainRun(text []byte, how escapes) int {
 	return len(text)
 }
 
-// Not characters, but what becomes of one.
+// Results of folding that are no characters.
 const (
 	dropped rune = -1
 	keep    rune = -2
