@@ -203,7 +203,8 @@ func makers() map[detect.Kind]func(r *rand.Rand) string {
 			return "glc_" + std.EncodeToString([]byte(`{"o":"12","n":"`+word(r)+`","k":"`+word(r)+`"}`))
 		},
 		"json-web-token": func(r *rand.Rand) string {
-			return raw.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + raw.EncodeToString([]byte(`{"sub":"`+word(r)+`"}`)) + "." + encode64(r, raw, "", 32)
+			return raw.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." +
+				raw.EncodeToString([]byte(`{"sub":"`+word(r)+`"}`)) + "." + encode64(r, raw, "", 32)
 		},
 		"discord-bot-token": func(r *rand.Rand) string {
 			return `discord_token = "` + raw.EncodeToString([]byte(drawn(r, `[1-9][0-9]{17}`))) + "." + drawn(r, `[A-Za-z0-9]{6}\.[A-Za-z0-9_-]{38}`) + `"`
@@ -218,7 +219,8 @@ func makers() map[detect.Kind]func(r *rand.Rand) string {
 		},
 		"bearer-token": func(r *rand.Rand) string { return "Authorization: Bearer " + drawn(r, `[a-z0-9]{40}`) },
 		"private-key": func(r *rand.Rand) string {
-			return "-----BEGIN EC PRIVATE KEY-----\n" + encode64(r, std, "\x30\x77\x02\x01\x01", 43) + "\n" + encode64(r, std, "", 40) + "\n-----END EC PRIVATE KEY-----"
+			return "-----BEGIN EC PRIVATE KEY-----\n" + encode64(r, std, "\x30\x77\x02\x01\x01", 43) + "\n" +
+				encode64(r, std, "", 40) + "\n-----END EC PRIVATE KEY-----"
 		},
 		"payment-card": func(r *rand.Rand) string {
 			return []string{luhnOf(r, "45", 16), luhnOf(r, "52", 16), luhnOf(r, "37", 15), luhnOf(r, "6011", 16)}[r.IntN(4)]

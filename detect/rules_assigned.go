@@ -18,10 +18,12 @@ func assignedRules() []Rule {
 			"https://developers.cloudflare.com/workers/wrangler/system-environment-variables/", "cloudflare_api_token", "cf_api_token"),
 		named("cloudflare-global-key", "Cloudflare global API key", `[a-f0-9]{37}`,
 			"https://developers.cloudflare.com/workers/wrangler/system-environment-variables/", "cloudflare_api_key", "x_auth_key"),
-		named("datadog-key", "Datadog API or application key", `(?:[a-f0-9]{40}|[a-f0-9]{32})`, "https://docs.datadoghq.com/account_management/api-app-keys/",
+		named("datadog-key", "Datadog API or application key", `(?:[a-f0-9]{40}|[a-f0-9]{32})`,
+			"https://docs.datadoghq.com/account_management/api-app-keys/",
 			"dd_api_key", "dd_app_key", "datadog_api_key", "datadog_app_key", "dd_application_key"),
 		named("twilio-auth-token", "Twilio auth token", `[a-f0-9]{32}`, "https://www.twilio.com/docs/iam/access-tokens", "twilio_auth_token"),
-		named("fastly-token", "Fastly API token", `[A-Za-z0-9_-]{32}`, "https://www.fastly.com/documentation/reference/cli/", "fastly_api_token", "fastly_key"),
+		named("fastly-token", "Fastly API token", `[A-Za-z0-9_-]{32}`,
+			"https://www.fastly.com/documentation/reference/cli/", "fastly_api_token", "fastly_key"),
 		named("cohere-key", "Cohere API key", `[A-Za-z0-9]{40}`, "https://docs.cohere.com/reference/about", "co_api_key", "cohere_api_key"),
 		named("mistral-key", "Mistral API key", `[A-Za-z0-9]{32}`, "https://docs.mistral.ai/getting-started/quickstart/", "mistral_api_key"),
 		named("deepseek-key", "DeepSeek API key", `sk-[a-f0-9]{32}`, "https://api-docs.deepseek.com/", "deepseek_api_key"),
@@ -30,7 +32,8 @@ func assignedRules() []Rule {
 			"https://docs.discord.com/developers/reference", "discord_token", "discord_bot_token", "bot_token").checkedBy(discordToken),
 		named("vercel-token", "Vercel token", `[A-Za-z0-9]{24}`, "https://vercel.com/docs/cli/global-options", "vercel_token"),
 		named("netlify-token", "Netlify token", `[A-Za-z0-9_-]{40,46}`, "https://docs.netlify.com/cli/get-started/", "netlify_auth_token"),
-		named("algolia-key", "Algolia API key", `[a-f0-9]{32}`, "https://www.algolia.com/doc/guides/security/api-keys/", "algolia_api_key", "algolia_admin_key"),
+		named("algolia-key", "Algolia API key", `[a-f0-9]{32}`,
+			"https://www.algolia.com/doc/guides/security/api-keys/", "algolia_api_key", "algolia_admin_key"),
 		named("codecov-token", "Codecov token", `[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}`,
 			"https://docs.codecov.com/docs/codecov-tokens", "codecov_token"),
 		named("heroku-uuid-key", "Heroku API key", `[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}`,
@@ -39,8 +42,10 @@ func assignedRules() []Rule {
 			"https://docs.snyk.io/snyk-api/authentication-for-api", "snyk_token"),
 		named("elevenlabs-key", "ElevenLabs API key", `(?:sk_[a-f0-9]{48}|[a-f0-9]{32})`, "https://elevenlabs.io/docs/api-reference/authentication",
 			"elevenlabs_api_key", "xi_api_key", "eleven_api_key"),
-		named("circleci-legacy-token", "CircleCI API token", `[a-f0-9]{40}`, "https://circleci.com/docs/managing-api-tokens/", "circleci_token", "circle_token"),
-		named("travis-token", "Travis CI token", `[A-Za-z0-9_-]{22}`, "https://docs.travis-ci.com/user/triggering-builds/", "travis_token", "travis_api_token"),
+		named("circleci-legacy-token", "CircleCI API token", `[a-f0-9]{40}`,
+			"https://circleci.com/docs/managing-api-tokens/", "circleci_token", "circle_token"),
+		named("travis-token", "Travis CI token", `[A-Za-z0-9_-]{22}`,
+			"https://docs.travis-ci.com/user/triggering-builds/", "travis_token", "travis_api_token"),
 		named("okta-token", "Okta API token", `00[A-Za-z0-9_-]{40}`, "https://developer.okta.com/docs/guides/create-an-api-token/main/",
 			"okta_api_token", "okta_token", "ssws"),
 		named("zendesk-token", "Zendesk API token", `[A-Za-z0-9]{40}`, "https://developer.zendesk.com/api-reference/introduction/security-and-auth/",
@@ -54,7 +59,8 @@ func assignedRules() []Rule {
 		{Kind: "url-credentials", Name: "password in a URL", Source: "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1",
 			anchors: []string{"://"}, find: findURL},
 		{Kind: "assigned-secret", Name: "value that is assigned to the name of a secret", Source: "docs/detection.md",
-			Names: []string{"password", "passwd", "passphrase", "secret", "secret_key", "client_secret", "api_key", "access_key", "access_token", "auth_token", "token",
+			Names: []string{"password", "passwd", "passphrase", "secret", "secret_key", "client_secret", "api_key", "access_key",
+				"access_token", "auth_token", "token",
 				"private_key", "credential", "credentials", "pwd"}},
 	}
 }
@@ -170,7 +176,8 @@ func serious(password []byte) bool {
 		return false
 	}
 	folded := string(bytes.ToLower(password))
-	for _, word := range []string{"pass", "pwd", "secret", "test", "admin", "user", "token", "hunter2", "root", "postgres", "mysql", "guest", "redis", "foo", "bar", "abc", "qwerty"} {
+	for _, word := range []string{"pass", "pwd", "secret", "test", "admin",
+		"user", "token", "hunter2", "root", "postgres", "mysql", "guest", "redis", "foo", "bar", "abc", "qwerty"} {
 		if bytes.Contains([]byte(folded), []byte(word)) && len(password) < 16 {
 			return false
 		}

@@ -15,9 +15,9 @@ import (
 func cleanTexts() map[string][]byte {
 	repeat := func(s string) []byte { return []byte(strings.Repeat(s, 1<<20/len(s))) }
 	return map[string][]byte{
-		"prose":  repeat("The quick brown fox, as the old report tells, jumped over a lazy dog in 1987; nobody asked why. It rained – for once.\n"),
-		"source": repeat("func (w *scan) candidate(v *view, end int, t target) {\n\tr := &w.s.rules[t.rule]\n\tif t.shape >= 0 && end > 0 {\n\t\treturn w.match(v, end-t.size)\n\t}\n}\n"),
-		"json":   repeat(`{"id":10482,"title":"Quarterly numbers\nand notes","tags":["a","b"],"url":"https://shop.test/items/17?sort=asc","price":12.5,"open":true},`),
+		"prose":  repeat("The quick brown fox, as the old report tells, jumped over a lazy dog in 1987. It rained – for once.\n"),
+		"source": repeat("func (w *scan) candidate(v *view, end int, t target) {\n\tif t.shape >= 0 {\n\t\treturn w.match(v, end)\n\t}\n}\n"),
+		"json":   repeat(`{"id":10482,"title":"Quarterly numbers\nand notes","tags":["a"],"url":"https://shop.test/items/17?sort=asc","price":12.5,"open":true},`),
 	}
 }
 
