@@ -30,6 +30,18 @@ func deniedHint(err error) error {
 	return err
 }
 
+// exceptDenied returns the error of retention, unless it is that the role of the database may not erase events: that is told once.
+func (o *stateOpener) exceptDenied(err error) error {
+	if !errors.Is(err, sqlstore.ErrDenied) {
+		return err
+	}
+	if !o.denied {
+		o.log.Warn("events are kept longer than retention says", "error", err, "hint", ownerErases)
+	}
+	o.denied = true
+	return nil
+}
+
 // retentionOf returns how long things are kept, as a ledger takes it.
 func retentionOf(r config.Retention) ledger.Retention {
 	return ledger.Retention{Sessions: r.Sessions, Events: r.Events, Content: r.Content, Bytes: r.Size}
@@ -79,15 +91,8 @@ func keepPruned(ctx context.Context, prune func(context.Context, time.Time) erro
 		defer close(done)
 		ticks := time.NewTicker(pruneEvery)
 		defer ticks.Stop()
-		for told := false; ; {
-			switch err := prune(ctx, time.Now()); {
-			case err == nil || ctx.Err() != nil:
-			case errors.Is(err, sqlstore.ErrDenied):
-				if !told {
-					log.Warn("events are kept longer than retention says", "error", err, "hint", ownerErases)
-				}
-				told = true
-			default:
+		for {
+			if err := prune(ctx, time.Now()); err != nil && ctx.Err() == nil {
 				log.Error("what is kept too long was not removed", "error", err)
 			}
 			select {

@@ -56,6 +56,7 @@ type stateOpener struct {
 	kept   *state
 	target string        // the place of the database
 	anchor *audit.Anchor // of its log
+	denied bool          // it was told that retention may not erase events
 }
 
 // openState opens the place where the configuration wants state and events to be kept.
@@ -143,7 +144,7 @@ func (o *stateOpener) openLedger(ctx context.Context, also record.Recorder) erro
 	}
 	o.kept.record = l
 	prune := func(ctx context.Context, now time.Time) error {
-		return errors.Join(pruneAll(ctx, l, c.Retention, now), o.pruneNotes(c.Retention, now))
+		return errors.Join(o.exceptDenied(pruneAll(ctx, l, c.Retention, now)), o.pruneNotes(c.Retention, now))
 	}
 	o.kept.closers = append(o.kept.closers, l, keepPruned(ctx, prune, o.log))
 	return o.kept.publish(c.Checkpoints, l, o.log)

@@ -321,6 +321,31 @@ func TestPostgresRoleDoesNotMigrate(t *testing.T) {
 	}
 }
 
+// An owner that is no superuser sets a store up for a role that an administrator has made.
+func TestPostgresRoleByOwner(t *testing.T) {
+	c := startCluster(t)
+	target := c.fresh(t)
+	raw, err := sql.Open("pgx", target)
+	must(t, err)
+	defer raw.Close()
+	owner := as(t, target, "lord")
+	s, err := sqlstore.SetupOf(owner, "serf")
+	must(t, err)
+	_, err = raw.Exec("create role lord login; alter schema " + s.Schema + " owner to lord")
+	must(t, err)
+	if err := s.Run(t.Context(), owner); !errors.Is(err, sqlstore.ErrDenied) {
+		t.Errorf("a role was made: %v", err)
+	}
+	_, err = raw.Exec("create role serf login")
+	must(t, err, s.Run(t.Context(), owner), s.Run(t.Context(), owner))
+	for _, by := range []string{owner, as(t, target, "serf")} { // both may look
+		if p, err := s.Inspect(t.Context(), by); err != nil || !p.OK() {
+			t.Errorf("%s: %+v, %v", by, p, err)
+		}
+	}
+	must(t, appendOne(t.Context(), open(t, as(t, target, "serf"), nil)))
+}
+
 // The grants are of all tables of the schema, and names are quoted.
 func TestGrantsNameAllTables(t *testing.T) {
 	script, err := sqlstore.Setup{Role: `we"ir`, Schema: "it's"}.Script()
