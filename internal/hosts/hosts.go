@@ -63,7 +63,6 @@ type Entry struct {
 	Command string   // the member for the program; "" is command
 	Joined  bool     // the program and its arguments are one list
 	Env     string   // the member for the variables; "" is env
-	Forward string   // the member that lists variables to pass on, for hosts that clear the environment; "" if there is none
 	Extra   []Member // further members
 }
 

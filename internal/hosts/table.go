@@ -90,7 +90,7 @@ const clineSettings = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 
 // Codex asks before each call of a tool that does not declare itself read-only, and Weir asks by its policy: approve leaves the
 // question to Weir. It waits 10 s for a server to start and 60 s for a call, unless told otherwise.
-var codexEntry = Entry{Forward: "env_vars", Extra: []Member{
+var codexEntry = Entry{Extra: []Member{
 	{"startup_timeout_sec", "60"}, {"tool_timeout_sec", "600"}, {"default_tools_approval_mode", `"approve"`},
 }}
 

@@ -19,6 +19,12 @@ const (
 	maxProjectFile = 1 << 20
 )
 
+// Read returns the bytes of a file, within the bounds for those of hosts, or of the project that is not "".
+func Read(path, project string) ([]byte, error) {
+	_, src, err := read(path, project)
+	return src, err
+}
+
 // read returns where a path leads and what is there. A file of a project has to be a regular file inside of it.
 func read(path, project string) (target string, src []byte, err error) {
 	if target, err = filepath.EvalSymlinks(path); err != nil {

@@ -100,7 +100,10 @@ type Part struct {
 	Taken   []Taken  // servers that go behind Weir
 	Left    []Left   // servers that pass Weir by
 	Behind  int      // entries that are Weir already
-	Stale   string   // what is wrong with Weir's entry, which the change repairs; "" if nothing
+	Stale   string   // the fault of Weir's entry that the change repairs; "" if there is none
+
+	Installed bool              // Weir's entry for this list is there
+	Vars      map[string]string // variables of that entry
 
 	add        bool // Weir's entry is new
 	configText []byte

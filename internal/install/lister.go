@@ -38,6 +38,7 @@ func (l *lister) sort(e hostfile.Entry) {
 	if runs := slices.Index(s.Args, l.part.Config); runs > 0 && s.Args[0] == "run" && l.own == nil {
 		l.own = &e
 		l.part.Behind++
+		l.part.Installed, l.part.Vars = true, s.Env
 		for name, value := range s.Env {
 			if strings.HasPrefix(name, variable) {
 				l.vars[name] = value

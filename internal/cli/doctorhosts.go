@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/weir-mcp/weir/internal/hostfile"
+	"github.com/weir-mcp/weir/internal/install"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/survey"
+	"github.com/weir-mcp/weir/internal/upstream"
+)
+
+// hooks looks for hooks of Claude Code that answer elicitations, and so approval requests, without the user.
+func (d *doctor) hooks(projects []string) {
+	type place struct{ path, project string }
+	var places []place
+	m := d.machine()
+	dir := filepath.Join(m.Home, ".claude")
+	if own, _ := d.getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(own) {
+		dir = own
+	}
+	for _, p := range []string{filepath.Join(dir, "settings.json"), "/etc/claude-code/managed-settings.json"} {
+		places = append(places, place{p, ""})
+	}
+	for _, project := range projects {
+		for _, name := range []string{"settings.json", "settings.local.json"} {
+			places = append(places, place{filepath.Join(project, ".claude", name), project})
+		}
+	}
+	for _, p := range places {
+		src, err := install.Read(p.path, p.project)
+		if err != nil {
+			continue
+		}
+		data := hostfile.Standard(src)
+		if rawjson.Check(data) != nil {
+			continue
+		}
+		for _, event := range []string{"Elicitation", "ElicitationResult"} {
+			if v, ok := rawjson.Get(data, "hooks", event); ok && string(v) != "[]" && string(v) != "null" {
+				d.find("hook", p.path, "remove the hook, unless it is yours and answers nothing",
+					"a hook of Claude Code runs at %s: it can approve calls in the user's place", event)
+			}
+		}
+	}
+}
+
+// lastBytes is how much is kept of the output of a server.
+const lastBytes = 2000
+
+// A tail keeps the end of a text. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if n := len(t.text) - lastBytes; n > 0 {
+		t.text = bytes.Clone(t.text[n:])
+	}
+	return len(p), nil
+}
+
+// lines returns the last lines, as one.
+func (t *tail) lines() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := strings.Split(strings.TrimSpace(string(t.text)), "\n")
+	return strings.Join(all[max(0, len(all)-5):], " | ")
+}
+
+// startServers starts or reaches each server of a configuration, and asks for its lists.
+func (d *doctor) startServers(with *Env, s *setup, p install.Part, hosted bool) {
+	base, servers := with.baseEnv(), with.keychain(s).upstreams(s.config)
+	failures := make([]string, len(servers))
+	var wg sync.WaitGroup
+	for i, server := range servers {
+		wg.Go(func() {
+			var said tail
+			opts := survey.Options{BaseEnv: base, MaxMessage: s.config.MaxMessage, Stderr: &said}
+			l := survey.Ask(d.ctx(), []upstream.Spec{server.Spec}, opts)[0]
+			if l.Err == nil {
+				return
+			}
+			failures[i] = l.Err.Error()
+			if last := said.lines(); last != "" {
+				failures[i] += "; its last output: " + last
+			}
+		})
+	}
+	wg.Wait()
+	remedy := "run its command by hand, and see its output"
+	if hosted {
+		remedy += "; a value that only the host resolves is missing here"
+	}
+	for _, failed := range failures {
+		if failed != "" {
+			d.find("start", p.Config, remedy, "%s", failed)
+		}
+	}
+}
