@@ -2,6 +2,7 @@ package attacks
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,12 +44,14 @@ type setup struct {
 	pins     string            // pins.mode; off if empty: definitions of untrusted servers always count as unreviewed then
 	env      []string
 	protocol string // of the host; 2025-11-25 if empty
+	client   string // the name of the host; attacker if empty
 }
 
 // A host is a scripted host on the standard input and output of `weir run`.
 type host struct {
 	t    *testing.T
 	dir  string // holds weir.yaml
+	name string // as it calls itself
 	logs map[string]string
 
 	weir   *exec.Cmd
@@ -91,7 +94,7 @@ func prepare(t *testing.T, s setup) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &host{t: t, dir: dir, logs: map[string]string{}, answers: map[string]chan answer{}, stderr: &strings.Builder{}}
+	h := &host{t: t, dir: dir, name: cmp.Or(s.client, "attacker"), logs: map[string]string{}, answers: map[string]chan answer{}, stderr: &strings.Builder{}}
 	h.write("weir.yaml", h.yaml(s))
 	for name, content := range s.files {
 		h.write(name, content)
@@ -266,7 +269,7 @@ func (h *host) initialize(protocol string) answer {
 	}
 	a := h.request("initialize", args{
 		"protocolVersion": protocol, "capabilities": args{"elicitation": args{}},
-		"clientInfo": args{"name": "attacker", "version": "1"},
+		"clientInfo": args{"name": h.name, "version": "1"},
 	})
 	h.line(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return a

@@ -51,7 +51,7 @@ func elicitation(p *approve.Pending, about string) (json.RawMessage, error) {
 	}
 	message := p.Prompt.Text()
 	if about != "" {
-		message += "\n\n" + about
+		message += "\n\n" + strings.ToUpper(about[:1]) + about[1:] + "."
 	}
 	return json.Marshal(map[string]any{"mode": "form", "message": message, "requestedSchema": schema})
 }

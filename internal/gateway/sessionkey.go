@@ -71,8 +71,8 @@ func NewSession(n conversation.Note) string {
 
 // Counts says for people which agent session counts in a conversation, and how they begin another.
 func Counts(n conversation.Note, now time.Time) string {
-	return fmt.Sprintf("what counts is all since %s in the agent session of %s; if a new conversation has begun since, the user can say so, in a terminal there: %s",
-		n.Began.Local().Format("2006-01-02 15:04"), n.Of(), plain.Text(NewSession(n), 400))
+	return fmt.Sprintf("the agent session of %s began at %s; for a new conversation the user can begin a new one, in a terminal there: %s",
+		n.Of(), n.Began.Local().Format("2006-01-02 15:04"), plain.Text(NewSession(n), 400))
 }
 
 // A host is what the gateway knows of the other end of a host connection.
