@@ -67,7 +67,7 @@ func (g *Guard) secretsOf(c *Call, m *memory, f *policy.SessionFacts) (others bo
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.arrivals.before(f.Label, m.traced)
-	return held && (others || !m.arrivals.only(c.Server) || f.Calls > m.noted)
+	return held && (others || !m.arrivals.only(c.Server) || m.told.foreign(f.Calls) > 0)
 }
 
 // tells reports whether a call may hold something that the session has read: a value is neither, as a whole, the user's nor a trusted

@@ -211,7 +211,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if err := g.taint(ctx, c, facts); err != nil {
 		return denied(err)
 	}
-	g.left(c, facts, found)
+	first := g.left(c, facts, found)
 	if c.asked {
 		if v.Params, err = g.reply(ctx, c, seen); err != nil {
 			return denied(err)
@@ -221,10 +221,20 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if v.Params, err = g.upward(c, seen); err != nil {
 		return denied(err)
 	}
-	if err := g.opts.Sessions.Tally(ctx, c.Session.Key); err != nil {
+	if err := g.count(ctx, c, first); err != nil {
 		return denied(fmt.Errorf("counting the call: %w", err))
 	}
 	return v
+}
+
+// count counts a call that goes out. The first one of the session in this process is counted at once: from then on every other process knows that it
+// has not seen all of them.
+func (g *Guard) count(ctx context.Context, c *Call, first bool) error {
+	if first {
+		_, err := g.opts.Sessions.Count(ctx, c.Session.Key)
+		return err
+	}
+	return g.opts.Sessions.Tally(ctx, c.Session.Key)
 }
 
 // enter opens the agent session, joins what the host says that the agent has already seen, and returns its label.

@@ -107,11 +107,19 @@ type account struct {
 	paid  map[string]int // calls that this memory did not see, when a person last accepted one to the receiver
 	went  int            // calls that the session is known to have counted
 
+	others int // the most calls of the session that were counted and not by this memory
 	unseen int // 1 if there may have been others that are counted nowhere
 }
 
+// foreign returns how many calls of the session, of so many, another process made, or this one before the memory began. The number never falls:
+// calls are counted a little late, so those of this process may hide others for a moment.
+func (a *account) foreign(calls int) int {
+	a.others = max(a.others, calls-a.went)
+	return a.others
+}
+
 // missed returns how many calls of the session went out that are not in the account.
-func (a *account) missed(calls int) int { return max(calls-a.went, 0) + a.unseen }
+func (a *account) missed(calls int) int { return a.foreign(calls) + a.unseen }
 
 // most is the largest amount for the receivers, of what counts.
 func (a *account) most(all []receiver, f *policy.SessionFacts) (total int) {

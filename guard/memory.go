@@ -49,7 +49,6 @@ type memory struct {
 	wished       map[string]bool // hosts of those alone
 	offers
 	told     account
-	noted    int // calls that went out
 	sent     int
 	calls    []time.Time // of the last minute
 	grants   map[string]grant
@@ -167,7 +166,7 @@ func (m *memories) begin(ref session.Ref, late bool, trusted string, now time.Ti
 // doubt has the index take nothing for trusted that may be strangers' text come back, if the session was, or may have been,
 // given such text and passed it on elsewhere: before this memory began, in another process, in a session below or above it.
 func (s *memory) doubt(f *policy.SessionFacts) {
-	if f.Label.Untrusted && (!s.traced || !s.strangers || f.Calls > s.noted) {
+	if f.Label.Untrusted && (!s.traced || !s.strangers || s.told.foreign(f.Calls) > 0) {
 		s.index.Doubt()
 	}
 	s.traced = true
@@ -227,7 +226,6 @@ func (s *memory) about(f *policy.SessionFacts, now time.Time) {
 
 // went notes that a call goes out.
 func (s *memory) went(f *policy.Facts, now time.Time) {
-	s.noted++
 	if len(s.calls) >= maxRecent {
 		s.calls = s.calls[1:]
 	}

@@ -103,7 +103,7 @@ func (g *Guard) trace(c *Call, f *policy.Facts) *finding {
 	}
 	found := &finding{words: m.words, cut: cut}
 	t := tracer{memory: m, facts: f, known: map[string]Value{}, stated: f.Roles.Known, domains: g.opts.Domains}
-	t.missed = f.Session.Label.Private && (m.arrivals.missed || !m.index.Complete() || f.Session.Calls > m.noted)
+	t.missed = f.Session.Label.Private && (m.arrivals.missed || !m.index.Complete() || m.told.foreign(f.Session.Calls) > 0)
 	for _, a := range all {
 		found.values = append(found.values, t.value(a))
 	}
@@ -312,12 +312,14 @@ func clip(text string) string {
 }
 
 // left notes what an allowed call takes with it. In a session that strangers have written to, what the agent makes up or
-// hands on is theirs from then on, so that it does not come back as a trusted server's own.
-func (g *Guard) left(c *Call, f *policy.Facts, found *finding) {
+// hands on is theirs from then on, so that it does not come back as a trusted server's own. It reports whether the call is the first that the memory
+// of the session knows of.
+func (g *Guard) left(c *Call, f *policy.Facts, found *finding) (first bool) {
 	m := g.memory(c)
 	g.memories.change(m, func() {
 		m.went(f, g.opts.Now())
 		if !c.asked {
+			first = m.told.went == 0
 			m.told.went++
 		}
 		if !f.Session.Label.Untrusted {
@@ -337,6 +339,7 @@ func (g *Guard) left(c *Call, f *policy.Facts, found *finding) {
 	if f.Session.Label.Untrusted {
 		g.memories.above(c.Session, func(m *memory) { m.index.Doubt() })
 	}
+	return first
 }
 
 // isScalar reports whether a text is a number or a truth value, which stand in every text.
