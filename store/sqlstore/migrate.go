@@ -66,7 +66,8 @@ func (d *DB) migrateOnce(ctx context.Context, todo []string) error {
 	case len(done) >= len(todo):
 		return compare(done, todo)
 	case d.opts.ReadOnly:
-		return fmt.Errorf("%w: it is at version %d, and this program reads version %d: open it to write first", ErrSchema, len(done), len(todo))
+		return fmt.Errorf("%w: it is at version %d, and this program reads version %d: start weir on it, or run weir state init, first",
+			ErrSchema, len(done), len(todo))
 	}
 	err = denied(d.inTransaction(ctx, func(c *sql.Conn) error { return d.dialect.bring(ctx, c, todo) }))
 	if errors.Is(err, ErrDenied) {
