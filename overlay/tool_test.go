@@ -235,8 +235,9 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded := 0
-	for _, block := range strings.Split(string(data), "\n```yaml\n")[1:] {
-		src, _, _ := strings.Cut(block, "\n```")
+	for _, block := range strings.Split(string(data), "\n```yaml")[1:] {
+		_, src, _ := strings.Cut(block, "\n") // after the title
+		src, _, _ = strings.Cut(src, "\n```")
 		if !strings.HasPrefix(src, "version:") {
 			continue
 		}

@@ -80,7 +80,8 @@ func TestManualExamples(t *testing.T) {
 	}
 	loaded := 0
 	for i, block := range strings.Split(string(data), "\n```") {
-		language, text, _ := strings.Cut(block, "\n")
+		info, text, _ := strings.Cut(block, "\n")
+		language, _, _ := strings.Cut(info, " ") // a title may follow
 		if i%2 == 0 || (language != "yaml" && language != "json") {
 			continue
 		}
