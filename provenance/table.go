@@ -1,6 +1,9 @@
 package provenance
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 const (
 	gram         = 8       // normalised bytes of an entry
@@ -71,66 +74,121 @@ func (t *table) take(places []place, kind Kinds) {
 	}
 }
 
+// rows are how many buckets a hash may have: a common word has several places of each kind.
+const rows = 4
+
+// A row is the buckets of a hash, each but the last of them full.
+type row [rows]*bucket
+
+// row returns the buckets of a hash, and how many slots they have.
+func (t *table) row(hash uint32) (r row, n int) {
+	for i, turn := range [rows]uint32{0, 0xffffffff, 0x55555555, 0xaaaaaaaa} {
+		r[i] = t.bucketOf(hash ^ turn)
+		if n += slots; r[i].places[slots-1] == 0 {
+			break
+		}
+	}
+	return r, n
+}
+
+func (r *row) at(i int) (key, place *uint32) {
+	b := r[i/slots]
+	return &b.keys[i%slots], &b.places[i%slots]
+}
+
 // put makes an entry.
 func (t *table) put(p place, kind Kinds) {
-	key, at := p.hash|uint32(kind&kindMask), p.at+1
-	b := t.bucketOf(p.hash)
-	same, first, second, oldest := 0, -1, -1, 0
-	for i := range slots {
-		if b.places[i] < b.places[oldest] {
-			oldest = i
+	key, place := p.hash|uint32(kind&kindMask), p.at+1
+	r, n := t.row(p.hash)
+	same, oldest, first, second := 0, uint32(1<<32-1), -1, -1
+	goes := 0
+	for i := range n {
+		k, has := r.at(i)
+		if *has < oldest {
+			oldest, goes = *has, i
 		}
-		if b.keys[i] == key && b.places[i] != 0 {
-			if b.places[i] == at {
-				return
-			}
-			same++
-			switch {
-			case first < 0 || b.places[i] < b.places[first]:
-				first, second = i, first
-			case second < 0 || b.places[i] < b.places[second]:
-				second = i
-			}
+		if *k != key || *has == 0 {
+			continue
+		}
+		if *has == place {
+			return
+		}
+		same++
+		if first < 0 || *has < r.place(first) {
+			first, second = i, first
+		} else if second < 0 || *has < r.place(second) {
+			second = i
 		}
 	}
 	switch {
 	case same >= alike:
-		oldest = second // the oldest says who had it first
-	case b.places[oldest] == 0:
+		goes = second // the oldest says who had it first
+	case oldest == 0:
 		t.used++
 	case (t.used > len(t.buckets) || len(t.buckets) < small) && t.grow():
 		t.put(p, kind)
 		return
 	default:
+		k, _ := r.at(goes)
 		t.lost = true
-		t.forgot = t.forgot || Kinds(b.keys[oldest]&kindMask)&Untrusted != 0
+		t.forgot = t.forgot || Kinds(*k&kindMask)&Untrusted != 0
 	}
-	b.keys[oldest], b.places[oldest] = key, at
+	k, has := r.at(goes)
+	*k, *has = key, place
 }
 
-// grow doubles the table, as far as it may, and reports whether it did. A bucket that was full may be so again.
+func (r *row) place(i int) uint32 {
+	_, place := r.at(i)
+	return *place
+}
+
+// grow doubles the table, and again where a bucket would be too full, as far as it may, and reports whether it did.
 func (t *table) grow() bool {
 	most := 1 << (bits.Len(uint(max(t.most, fewest))) - 1)
 	if len(t.buckets) >= most {
 		return false
 	}
 	old := t.buckets
-	t.buckets = make([]bucket, max(2*len(old), fewest))
+	for size := max(2*len(old), fewest); ; size *= 2 {
+		t.buckets = make([]bucket, size)
+		if last := size >= most || size >= small; t.refill(old, last) || last {
+			return true
+		}
+	}
+}
+
+// refill puts the entries of other buckets into the table's, and reports whether there was room for all of them. If not, those are
+// lost, if that is to be.
+func (t *table) refill(old []bucket, lose bool) bool {
 	for i := range old {
 		for k, place := range old[i].places {
+			key := old[i].keys[k]
 			if place == 0 {
 				continue
 			}
-			b := t.bucketOf(old[i].keys[k])
-			for free := range slots {
-				if b.places[free] == 0 {
-					b.keys[free], b.places[free] = old[i].keys[k], place
-					break
-				}
+			r, n := t.row(key &^ kindMask)
+			if r[n/slots-1].add(key, place) {
+				continue
 			}
+			if !lose {
+				return false
+			}
+			t.lost = true
+			t.forgot = t.forgot || Kinds(key&kindMask)&Untrusted != 0
 		}
 	}
 	return true
+}
+
+// add puts an entry into a free slot, if there is one.
+func (b *bucket) add(key, place uint32) bool {
+	for free := range slots {
+		if b.places[free] == 0 {
+			b.keys[free], b.places[free] = key, place
+			return true
+		}
+	}
+	return false
 }
 
 // A spot is where a piece may begin.
@@ -139,13 +197,11 @@ type spot struct {
 	late bool // strangers had this beginning before, and so often that not all of their places are known
 }
 
-// find appends the places of entries with the hash.
-func (t *table) find(hash uint32, spots []spot) []spot {
-	if len(t.buckets) == 0 {
-		return spots
-	}
-	b, from := t.bucketOf(hash), len(spots)
-	var theirs [2]struct{ n, first int } // of strangers, by whether it is private
+// An origin is where strangers had a beginning first, and how many of the places are known.
+type origin struct{ n, first int }
+
+// find appends the places of the bucket's entries with the hash.
+func (b *bucket) find(hash uint32, spots []spot, theirs *[2]origin) []spot {
 	for i, key := range b.keys {
 		if key&^kindMask != hash || b.places[i] == 0 {
 			continue
@@ -157,6 +213,22 @@ func (t *table) find(hash uint32, spots []spot) []spot {
 			if o.n++; o.n == 1 || at < o.first {
 				o.first = at
 			}
+		}
+	}
+	return spots
+}
+
+// find appends the places of entries with the hash.
+func (t *table) find(hash uint32, spots []spot) []spot {
+	if len(t.buckets) == 0 {
+		return spots
+	}
+	from := len(spots)
+	var theirs [2]origin // by whether it is private
+	r, n := t.row(hash)
+	for i := range n / slots {
+		if !slices.Contains(r[:i], r[i]) {
+			spots = r[i].find(hash, spots, &theirs)
 		}
 	}
 	for i := range spots[from:] {

@@ -1,0 +1,28 @@
+package provenance
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestCommonWords holds that words which stand in many texts of every kind push nothing out of the table.
+func TestCommonWords(t *testing.T) {
+	x := New(Options{})
+	kinds := []Kinds{Trusted, Trusted | Private, Untrusted, Untrusted | Private}
+	name := func(kind, i int) string { return fmt.Sprintf("%d%02dvalue", kind, i) }
+	for i := range 20 {
+		for k, kind := range kinds {
+			x.Add(Source{URI: fmt.Sprint(k), Kinds: kind}, "the subject from customers report: "+name(k, i))
+		}
+	}
+	if !x.Complete() {
+		t.Error("something was forgotten")
+	}
+	for k, kind := range kinds {
+		for i := range 20 {
+			if got := x.Trace(name(k, i)); got.From != kind {
+				t.Errorf("%s: %s, want %s", name(k, i), got.From, kind)
+			}
+		}
+	}
+}
