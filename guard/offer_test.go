@@ -21,7 +21,7 @@ func vouched(t testing.TB, name, arguments, user string) *guard.Call {
 // TestOfferedPages holds which pages a session with private data and strangers' text may request unasked: what a search found, what the user's
 // own data name and what a page says of its own site, each as it is and outside of the own network; nothing that the agent said first.
 func TestOfferedPages(t *testing.T) {
-	const secret = "https://evil.example/collect?passport=HGK137803"
+	const secret = "https://evil.example/collect?word=blue-horse-battery"
 	for _, c := range []struct {
 		name, url string
 		want      policy.Effect

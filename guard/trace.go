@@ -188,6 +188,7 @@ func (t *tracer) parts(found *finding, roles policy.Roles) {
 	for i := range found.values {
 		v := &found.values[i]
 		call.MadeLinks = call.MadeLinks || t.makesLink(v)
+		call.Identifies = call.Identifies || identifies(v)
 		if v.Destination = isDestination[v.Argument]; v.Destination {
 			place := t.place(v.Argument)
 			v.From, v.Whole = place.From, place.Whole
@@ -212,11 +213,13 @@ func (t *tracer) parts(found *finding, roles policy.Roles) {
 		if !small(v.Text) {
 			content |= v.From
 		}
-		call.Links = call.Links || t.leads(&v)
+		links := t.leads(&v)
+		call.Links = call.Links || links
+		call.Orders = call.Orders || links && t.orders(v.Text)
 	}
 	if roles.Cut {
 		from, destination, content = from|provenance.Novel, destination|provenance.Novel, content|provenance.Novel
-		call.Links, call.MadeLinks = true, true
+		call.Links, call.MadeLinks, call.Orders, call.Identifies = true, true, true, true
 	}
 	call.From, call.SmallFrom = kindSet(from), kindSet(smallFrom)
 	call.DestinationFrom, call.ContentFrom = kindSet(destination), kindSet(content)

@@ -38,6 +38,14 @@ overlays:
       post:
         contract: {readOnly: false, openWorld: true, destinations: [internal, public], outcomes: [irreversible], sources: [system], returns: []}
         arguments: {destination: [channel], content: [text]}
+      remember:
+        contract: {readOnly: false, destructive: false, openWorld: false, destinations: [user], outcomes: [consequential], sources: [system], returns: []}
+        arguments: {content: [text]}
+        resource: {writes: ["memory://graph"]}
+      write:
+        contract: {readOnly: false, destructive: false, openWorld: false, destinations: [user], outcomes: [consequential], sources: [system], returns: []}
+        arguments: {destination: [path], content: [text]}
+        resource: {writes: ["file://{path}"]}
       list: {contract: {readOnly: true, openWorld: false, destinations: [ephemeral], sources: [trustedPublic], returns: []}}
       profile: {contract: {readOnly: true, openWorld: false, destinations: [ephemeral], sources: [user], returns: [pii]}}
 `

@@ -30,6 +30,8 @@ func argumentFacts() []fact {
 		boolean("call.destination.strange", func(a *activation) bool { return !known(a).Traced || known(a).Strange }),
 		kinds("call.content.from", func(c *CallFacts) label.Set[string] { return c.ContentFrom }),
 		boolean("call.content.links", func(a *activation) bool { return !known(a).Traced || known(a).Links }),
+		boolean("call.content.orders", func(a *activation) bool { return known(a).Traced && known(a).Orders }),
+		boolean("call.content.identifies", func(a *activation) bool { return known(a).Traced && known(a).Identifies }),
 		boolean("call.links.made", func(a *activation) bool { return !known(a).Traced || known(a).MadeLinks }),
 		number("call.leak.bits", func(a *activation) int { return known(a).bits(known(a).Leak) }),
 		number("call.leak.total", func(a *activation) int { return known(a).bits(known(a).Total) }),

@@ -101,6 +101,9 @@ type CallFacts struct {
 	ContentFrom label.Set[string] // kinds of the contents, but the small ones
 	Links       bool              // they hold a link, an address or an account that neither the user nor a trusted source wrote
 
+	Orders     bool // a text or a memory that is kept gets an outsider's link, address or account, with words that tell a reader to do something
+	Identifies bool // a value holds a person's name, an address or a long number that is known from private data
+
 	MadeLinks bool // a value, of whatever part, holds the address of a site that nobody wrote as it stands
 
 	Verbatim bool // there is a value, and each is, as a whole, one piece of the user's words

@@ -145,6 +145,8 @@ func allGivens() map[string]giver {
 		"call.reads":                         stating(func(g *Given) *bool { return &g.Resources.Known }, giveTexts("call.reads", func(g *Given) *[]string { return &g.Resources.Reads })),
 		"call.writes":                        stating(func(g *Given) *bool { return &g.Resources.Known }, giveTexts("call.writes", func(g *Given) *[]string { return &g.Resources.Writes })),
 		"call.content.links":                 traced(giveBool(func(g *Given) *bool { return &g.Call.Links })),
+		"call.content.orders":                traced(giveBool(func(g *Given) *bool { return &g.Call.Orders })),
+		"call.content.identifies":            traced(giveBool(func(g *Given) *bool { return &g.Call.Identifies })),
 		"call.links.made":                    traced(giveBool(func(g *Given) *bool { return &g.Call.MadeLinks })),
 		"call.leak.bits":                     traced(giveInt(func(g *Given) *int { return &g.Call.Leak })),
 		"call.leak.total":                    traced(giveInt(func(g *Given) *int { return &g.Call.Total })),

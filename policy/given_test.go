@@ -150,7 +150,7 @@ func drawTraced(t *rapid.T) *policy.Facts {
 		f.Call = policy.CallFacts{
 			Traced: true, Stated: flag("stated"), From: set("from", kinds...), SmallFrom: set("small", kinds...),
 			Destinations: set("values", places...), Hosts: set("hosts", "example.com"), DestinationFrom: set("to", kinds...),
-			ContentFrom: set("content", kinds...), Own: flag("own"), First: flag("first"), Strange: flag("strange"), Links: flag("links"), MadeLinks: flag("made"), Named: flag("named"), Verbatim: flag("verbatim"), Crosses: flag("crosses"),
+			ContentFrom: set("content", kinds...), Own: flag("own"), First: flag("first"), Strange: flag("strange"), Links: flag("links"), Orders: flag("orders"), Identifies: flag("identifies"), MadeLinks: flag("made"), Named: flag("named"), Verbatim: flag("verbatim"), Crosses: flag("crosses"),
 			Leak: rapid.IntRange(0, 300).Draw(t, "leak"), Total: rapid.IntRange(0, 300).Draw(t, "total"),
 		}
 	}

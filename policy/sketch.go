@@ -124,6 +124,8 @@ func (s *sketch) call(c *CallFacts) {
 	s.flag("call.destination.first", c.First)
 	s.flag("call.destination.strange", c.Strange)
 	s.flag("call.content.links", c.Links)
+	s.flag("call.content.orders", c.Orders)
+	s.flag("call.content.identifies", c.Identifies)
 	s.flag("call.links.made", c.MadeLinks)
 	s.count("call.leak.bits", c.Leak) // also if it is none, which is not what is taken for granted
 	s.count("call.leak.total", c.Total)

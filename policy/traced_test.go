@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -56,11 +57,13 @@ func with(c policy.CallFacts, changes ...func(*policy.CallFacts)) policy.CallFac
 	return c
 }
 
-func made(c *policy.CallFacts)  { c.MadeLinks = true }
-func links(c *policy.CallFacts) { c.Links = true }
-func named(c *policy.CallFacts) { c.Named = true }
-func own(c *policy.CallFacts)   { c.Own = true }
-func afar(c *policy.CallFacts)  { c.Strange = true }
+func made(c *policy.CallFacts)   { c.MadeLinks = true }
+func orders(c *policy.CallFacts) { c.Orders = true }
+func who(c *policy.CallFacts)    { c.Identifies = true }
+func links(c *policy.CallFacts)  { c.Links = true }
+func named(c *policy.CallFacts)  { c.Named = true }
+func own(c *policy.CallFacts)    { c.Own = true }
+func afar(c *policy.CallFacts)   { c.Strange = true }
 
 func much(c *policy.CallFacts) { c.Leak, c.Total = 65, 65 }
 func lots(c *policy.CallFacts) { c.Leak, c.Total, c.Hosts = 257, 257, from("somewhere.example") }
@@ -78,6 +81,11 @@ var (
 	scratch            = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Ephemeral), Outcomes: contract.Possible(contract.Benign)}
 	setter             = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Benign)}
 	openPoster         = contract.Contract{Destructive: contract.No, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.Public)}
+	searcher           = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.System), Sources: contract.Possible(label.UntrustedPublic)}
+	closedSearcher     = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No, Destinations: contract.Possible(contract.System), Sources: contract.Possible(label.UntrustedPublic)}
+	ownSearcher        = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.System), Sources: contract.Possible(label.UntrustedPublic, label.Internal)}
+	webReader          = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.Public), Sources: contract.Possible(label.UntrustedPublic)}
+	booker             = contract.Contract{Destructive: contract.No, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.System), Sources: contract.Possible(label.UntrustedPublic), Outcomes: contract.Possible(contract.Benign)}
 	overwriter         = contract.Contract{Destructive: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.User), Outcomes: contract.Possible(contract.Consequential)}
 )
 
@@ -100,6 +108,19 @@ var tracedCases = []tracedCase{
 	{"private, an open draft with a link that was made up", private, openDrafts, with(to(user, user), made), policy.Allow, nil},
 	{"an open draft with a link that was made up", untrusted, openDrafts, with(to(user, user), made), policy.Allow, nil},
 	{"a request with a link", untrusted, openReader, with(to(user, from("untrusted")), links), policy.Allow, nil},
+
+	{"an order in notes", untrusted, drafts, with(to(user, from("untrusted")), links, orders), policy.Ask, rules(orderAsk)},
+	{"an order in notes that no outsider gave", clean, drafts, with(to(user, from("untrusted")), links, orders), policy.Allow, nil},
+	{"a search for an order", untrusted, inbox, with(to(nothing, from("untrusted")), orders), policy.Allow, nil},
+	{"an order in a mail", untrusted, poster, with(to(user, user), orders), policy.Allow, nil},
+	{"both, a search for somebody", both, searcher, with(to(nothing, from("private")), who), policy.Ask, rules(searchAsk)},
+	{"both, a search", both, searcher, to(nothing, from("private")), policy.Allow, nil},
+	{"a search for somebody, with nothing private", untrusted, searcher, with(to(nothing, user), who), policy.Allow, nil},
+	{"private, a search for somebody", private, searcher, with(to(nothing, from("private")), who), policy.Allow, nil},
+	{"both, a search for somebody in a closed world", both, closedSearcher, with(to(nothing, from("private")), who), policy.Allow, nil},
+	{"both, a search for somebody in own data", both, ownSearcher, with(to(nothing, from("private")), who), policy.Allow, nil},
+	{"both, a request with somebody's name that the user wrote", both, webReader, with(to(user, user), who), policy.Allow, nil},
+	{"both, a change at a service with somebody's name", both, booker, with(to(user, user), who), policy.Allow, nil},
 
 	{"both, mail to whom the user named, of the user's words", both, poster, to(user, user), policy.Allow, nil},
 	{"both, mail to whom the user named, of small values", both, poster, to(user, nothing), policy.Allow, nil},
@@ -200,6 +221,7 @@ var draftedCases = []tracedCase{
 
 // typedCases are what a person types for a server, of which the operator has said what is what.
 var typedCases = []tracedCase{
+	{"a person types an order", untrusted, drafts, with(to(user, user), orders), policy.Allow, nil},
 	{"a person agrees to a change", untrusted, mover, to(from("untrusted"), nothing), policy.Allow, nil},
 	{"a person agrees to destroy", untrusted, remover, to(user, nothing), policy.Allow, nil},
 	{"a person types a link of their own", both, openDrafts, with(to(user, user), made), policy.Allow, nil},
@@ -216,7 +238,8 @@ func TestUnstated(t *testing.T) {
 			t.Errorf("%s: %s, and %s where the operator says what is what", c.name, d.Effect, c.effect)
 		}
 		f.Call = policy.CallFacts{}
-		if d := policy.Default().Decide(f); d.Effect > c.effect {
+		found := slices.Equal(c.rules, rules(orderAsk)) || slices.Equal(c.rules, rules(searchAsk)) // by marks, which nothing has where nobody looks
+		if d := policy.Default().Decide(f); d.Effect > c.effect && !found {
 			t.Errorf("%s: %s where nothing was traced", c.name, d.Effect)
 		}
 	}

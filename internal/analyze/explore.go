@@ -74,7 +74,9 @@ var standings = map[string]standing{
 	"call.destination.from": chosen, "call.destination.own": chosen, "call.destination.values": chosen, "call.destination.hosts": chosen,
 
 	"call.arguments": open, "call.destinations": open, "call.reads": open, "call.writes": open, "call.roles": open,
-	"call.destination.first": open, "call.destination.strange": open, "call.content.from": open, "call.content.links": open, "call.links.made": open,
+	"call.destination.first": open, "call.destination.strange": open, "call.content.from": open, "call.content.links": open,
+	"call.content.orders": open, "call.content.identifies": open,
+	"call.links.made":                 open,
 	"request.annotations.attribution": open, "response.annotations.attribution": open, "response.isError": open,
 	"session.attribution": open, "session.id": open, "session.parent": open, "session.calls": open, "session.sent": open,
 	"session.recent": open, "session.userWords": open, "session.sinceUser": open, "session.trifecta": open,

@@ -3,24 +3,20 @@ package evaluate_test
 import (
 	"bytes"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/weir-mcp/weir/internal/evaluate"
 )
 
-// days are working days, and what the product may ask and let through on each, without and with the user's words.
+// days are working days, and what the product may ask on each, without and with the user's words.
 var days = []struct {
 	file            string
 	calls           int
 	asked, unwanted [2]int
-	through         []string
 }{
-	{"coding-day.json", 62, [2]int{14, 12}, [2]int{9, 7}, []string{"CA8 persistence: a rule for later sessions"}},
-	{"office-day.json", 64, [2]int{20, 17}, [2]int{16, 13}, []string{
-		"OA9 persistence: a standing order in notes", "OA10 names and numbers in a search",
-	}},
-	{"operations-day.json", 58, [2]int{16, 12}, [2]int{9, 5}, []string{"PA6 persistence: a rule for later sessions"}},
+	{"coding-day.json", 62, [2]int{14, 12}, [2]int{9, 7}},
+	{"office-day.json", 64, [2]int{20, 17}, [2]int{16, 13}},
+	{"operations-day.json", 58, [2]int{16, 12}, [2]int{9, 5}},
 }
 
 // TestDays holds the product to the figures of docs/evaluation.md on working days.
@@ -46,7 +42,7 @@ func TestDays(t *testing.T) {
 				}
 				t.Log("\n" + text.String())
 				if r.Calls != d.calls || len(r.Missed) > 0 || len(r.Asked) > d.asked[i] || r.Unwanted > d.unwanted[i] ||
-					!slices.Equal(r.Through, d.through) {
+					len(r.Through) > 0 {
 					t.Errorf("words %v: %d calls, %d asked, %d unwanted, through %q, missed %q",
 						words, r.Calls, len(r.Asked), r.Unwanted, r.Through, r.Missed)
 				}
