@@ -22,7 +22,7 @@ var updateEnglish = flag.Bool("english.update", false, "lower the limits in test
 const (
 	englishLimits = "testdata/english.tsv"
 	newPronouns   = 6.0 // per 1,000 words, of a package or page that has no row yet
-	maxColumns    = 150  // of a line of Go that is no test
+	maxColumns    = 150 // of a line of Go that is no test
 )
 
 // pronoun finds the word that stands in the place of a noun: "what is sent" for "the message".
