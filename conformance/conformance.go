@@ -1,4 +1,4 @@
-// Package conformance holds what every implementation of the annotation vocabularies of MCP should agree on, as data: for
+// Package conformance holds the common reading of the annotation vocabularies of MCP for every implementation, as data: for
 // each member of each dialect, documents that are valid, borderline and invalid, with what they say; and what is written
 // where. The README beside it describes the format for implementations in other languages.
 //
@@ -25,7 +25,7 @@ var data embed.FS
 // A File is the vectors of one dialect.
 type File struct {
 	Dialect string `json:"dialect"` // its id; "emails" is of two dialects
-	Source  string `json:"source"`  // what says so
+	Source  string `json:"source"`  // the proposal that says so
 
 	// Meanings are, for labels of an organisation, the sensitivity classes by the name of the member and its value.
 	Meanings map[string]map[string][]string `json:"meanings"`
@@ -34,22 +34,22 @@ type File struct {
 	Write []Write `json:"write"`
 }
 
-// A Read is a document and what it says.
+// A Read is a document and its meaning.
 type Read struct {
 	Name     string          `json:"name"`
 	Kind     string          `json:"kind"`  // valid, borderline or invalid
 	Place    string          `json:"place"` // tool, resolved, result or request
 	Document json.RawMessage `json:"document"`
 
-	Contract Contract   `json:"contract"` // what a tool, or a resolved tool, declares
-	Label    *Label     `json:"label"`    // what a result or a request says
-	Stated   Contract   `json:"stated"`   // what a result says in the words of a contract; nil where it is not compared
+	Contract Contract   `json:"contract"` // the declaration of a tool, or of a resolved tool
+	Label    *Label     `json:"label"`    // the statement of a result or a request
+	Stated   Contract   `json:"stated"`   // the statement of a result in the words of a contract; nil where it is not compared
 	Evidence []Evidence `json:"evidence"`
-	Defects  []string   `json:"defects"` // paths of what the dialect does not allow, sorted
+	Defects  []string   `json:"defects"` // paths of everything that the dialect does not allow, sorted
 	Same     string     `json:"same"`    // vectors with the same word say the same in different spellings
 }
 
-// A Write is a document, what is to be written into it, and what becomes of it.
+// A Write is a document, the label or contract to write into it, and the outcome.
 type Write struct {
 	Name     string          `json:"name"`
 	Kind     string          `json:"kind"`
@@ -60,11 +60,11 @@ type Write struct {
 	Want     json.RawMessage `json:"want"`
 }
 
-// A Contract is what a tool may do: by the name of the member a boolean or an array of strings. A member that is absent is
+// A Contract describes a tool: by the name of the member a boolean or an array of strings. A member that is absent is
 // unknown.
 type Contract map[string]any
 
-// A Label is what is known of data. Zero members claim nothing.
+// A Label describes data. Zero members claim nothing.
 type Label struct {
 	Untrusted   bool      `json:"untrusted,omitempty"`
 	Private     bool      `json:"private,omitempty"`

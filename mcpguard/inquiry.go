@@ -114,7 +114,7 @@ func (c *conn) withdraw(params json.RawMessage) {
 	}
 }
 
-// inquire shows the host what the server asks, as far as the guard lets it.
+// inquire shows the host a request of the server, as far as the guard lets it.
 func (c *conn) inquire(req *jsonrpc.Request) {
 	call, err := c.whose()
 	if err == nil && req.Params != nil {
@@ -164,7 +164,7 @@ func (c *conn) refuse(id jsonrpc.ID, method string) {
 	}})
 }
 
-// answer passes the host's answer to a request of the server. What answers a question is decided on first, in a goroutine.
+// answer passes the host's answer to a request of the server. Answers to questions are decided on first, in a goroutine.
 func (c *conn) answer(ctx context.Context, resp *jsonrpc.Response) error {
 	c.mu.Lock()
 	inquiry, known := c.serving[resp.ID]

@@ -6,7 +6,7 @@
 //	p, err := mcpguard.New(mcpguard.Options{Record: record.NewLines(file), Ask: askThePerson})
 //	session, err := client.Connect(ctx, p.Transport(mcpguard.Server{Name: "mail", Trust: contract.Trusted}, transport), nil)
 //
-// A server adds middleware that respects what clients say their agents have seen (SEP-1913, Server Responsibilities), and
+// A server adds middleware that respects its clients' statements about their agents (SEP-1913, Server Responsibilities), and
 // labels its results:
 //
 //	server.AddReceivingMiddleware(p.Middleware("mail", contracts))
@@ -15,7 +15,7 @@
 // nothing is handed on that was not labelled, and an error never becomes an allow. A refused tool call is a result with
 // isError, any other refused request the JSON-RPC error guard.CodeRefused.
 //
-// The transport guards what servers ask of people, models and hosts as well, and what is answered: requests of the server up to
+// The transport guards requests of servers to people, models and hosts as well, and the answers: requests of the server up to
 // 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is decided on in
 // each of its rounds. Definitions of an untrusted server, and notifications of any that is not trusted, raise the agent sessions
 // of the Protector. What Transport does not do, and the gateway does: it resolves no tools, pins no definitions, so that nobody can
@@ -52,9 +52,9 @@ type Options struct {
 	Record   record.Recorder   // required; record.Discard() to keep nothing
 
 	TrustText string   // text that counts as the user's own in every session
-	Domains   []string // the operator's own domains, in lower case; what is below them counts
+	Domains   []string // the operator's own domains, in lower case; subdomains count
 
-	Words annotation.Words // which dialects are read and written, and what labels of the organisation mean; zero: all are read
+	Words annotation.Words // the dialects that are read and written, and the meaning of the organisation's labels; zero: all are read
 
 	// Session says which agent session a call belongs to. Nil: all calls belong to one session of this Protector.
 	Session func(ctx context.Context) session.Ref
@@ -71,7 +71,7 @@ type Protector struct {
 	accepted guard.Accepted
 
 	mu    sync.Mutex
-	shown label.Label // of what the host was shown outside of results
+	shown label.Label // of the texts that the host was shown outside of results
 }
 
 // New returns a Protector.
@@ -99,10 +99,10 @@ func New(opts Options) (*Protector, error) {
 type Server struct {
 	Name    string
 	Trust   contract.Trust
-	Overlay *overlay.Overlay // what the operator says of its tools, such as overlay.Set.For finds; nil: nothing
+	Overlay *overlay.Overlay // the operator's description of its tools, such as overlay.Set.For finds; nil: nothing
 }
 
-// describe adds to a call what the server declares and the operator says of it, and what counts of that.
+// describe adds to a call the server's declaration, the operator's overlay, and the contract that counts.
 func (s Server) describe(c *guard.Call, declared contract.Contract) {
 	switch c.Method {
 	case "tools/call":
@@ -115,7 +115,7 @@ func (s Server) describe(c *guard.Call, declared contract.Contract) {
 	c.Declared, c.Effective = declared, effective(c.Overlay, declared, s.Trust)
 }
 
-// effective returns what counts whatever the arguments are.
+// effective returns the contract that counts for any arguments.
 func effective(said *overlay.Tool, declared contract.Contract, trust contract.Trust) contract.Contract {
 	return contract.Overlaid(said.Static(), declared, trust).Raise(said.Drafted())
 }

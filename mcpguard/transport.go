@@ -65,11 +65,11 @@ type conn struct {
 	waiting  map[jsonrpc.ID]chan *jsonrpc.Response // guarded calls that are with the server
 	lists    map[jsonrpc.ID]bool                   // tools/list requests that are with the server
 	declared map[string]contract.Contract          // by tool
-	serving  map[jsonrpc.ID]*guard.Call            // requests of the server that have no answer yet; nil for what is no question
+	serving  map[jsonrpc.ID]*guard.Call            // requests of the server that have no answer yet; nil for one that is no question
 	flights  flights
 }
 
-// incoming is what Read returns.
+// incoming is the output of Read.
 type incoming struct {
 	msg jsonrpc.Message
 	err error
@@ -208,7 +208,7 @@ func (c *conn) send(ctx context.Context, call *guard.Call, req *jsonrpc.Request)
 	}
 }
 
-// pump takes what the server sends: answers to guarded calls to whoever waits, everything else to Read.
+// pump takes the server's messages: answers to guarded calls to their callers, everything else to Read.
 func (c *conn) pump() {
 	for {
 		msg, err := c.Connection.Read(c.life)
@@ -252,7 +252,7 @@ func (c *conn) deliver(in incoming) {
 	}
 }
 
-// learn reads what the listed tools declare, and shows what counts of it.
+// learn reads the declarations of the listed tools, and shows the contracts that count.
 func (c *conn) learn(result json.RawMessage) (json.RawMessage, error) {
 	if err := annotation.Check(result); err != nil {
 		return nil, fmt.Errorf("tools of server %s: %w", c.server.Name, err)

@@ -139,7 +139,7 @@ func (a *asks) use(encoded string) bool {
 	return true
 }
 
-// forget drops what has expired and so cannot be used anyway.
+// forget drops expired answers, which cannot be used anyway.
 func (a *asks) forget() {
 	now := a.now()
 	for nonce, end := range a.used {

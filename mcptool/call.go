@@ -19,10 +19,10 @@ import (
 // A Call is one call of an annotated tool. Its methods may be used concurrently.
 type Call struct {
 	Request *mcp.CallToolRequest
-	Seen    label.Label // what the client says that its agent has seen; a claim of the client's, which only ever raises
+	Seen    label.Label // the client's statement about the data that its agent has seen; it only ever raises
 
 	mu       sync.Mutex
-	labelled bool // the handler has said what it returns
+	labelled bool // the handler has labelled its result
 	returned label.Label
 }
 
@@ -85,7 +85,7 @@ type tool[In, Out any] struct {
 	h  Handler[In, Out]
 }
 
-// run admits a call and has it handled. What the call returned is annotated further up, so that errors are too.
+// run admits a call and has it handled. Its result is annotated further up, so that errors are too.
 func (t tool[In, Out]) run(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 	var none Out
 	c := callOf(ctx)
@@ -114,7 +114,7 @@ type callKey struct{}
 // callOf returns the Call that receive put there.
 func callOf(ctx context.Context) *Call { return ctx.Value(callKey{}).(*Call) }
 
-// call has a call of an annotated tool handled and annotates what comes back.
+// call has a call of an annotated tool handled and annotates the result.
 func (t *Tools) call(ctx context.Context, next mcp.MethodHandler, req *mcp.CallToolRequest) (mcp.Result, error) {
 	d, ok := t.declared(req.Params.Name)
 	if !ok {

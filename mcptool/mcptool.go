@@ -1,7 +1,7 @@
-// Package mcptool makes tools of servers written with the official Go SDK say what they do and what they return, in the
+// Package mcptool makes tools of servers written with the official Go SDK describe their effects and their results, in the
 // words of SEP-1913 (Trust and Sensitivity Annotations).
 //
-// A tool is declared with its contract, added like any other, and labels what it returns:
+// A tool is declared with its contract, added like any other, and labels its results:
 //
 //	tools, err := mcptool.New(server, mcptool.Options{})
 //	err = mcptool.Add(tools, &mcp.Tool{Name: "read_file"}, mcptool.Declaration[Path]{
@@ -10,15 +10,15 @@
 //		return c.Text(content, label.Label{Private: true, Attribution: label.SetOf("file://" + in.Path)}), nil, nil
 //	})
 //
-// What the package does for them:
+// The package does this for them:
 //
 //   - tools/list shows each contract in Tool.annotations (SEP-1913, Extended Tool Annotations). The SDK's own type has no
 //     members for it and would drop them.
 //   - A result carries in _meta.annotations the join of the labels of everything in it, so no block is forgotten (SEP-1913,
 //     Response Annotations Scope). A handler that says nothing returns all that its contract calls possible. A result outside
-//     of what the tool declared is an error, found by the author's first test and not by a client in the field.
-//   - What is said is read exactly as it is meant. A contract that no vocabulary has words for is an error of [Add].
-//   - [Call.Seen] is what the client says that its agent has seen before (SEP-1913, Tool Call Request Extension), and
+//     of the tool's declaration is an error, found by the author's first test and not by a client in the field.
+//   - Statements are read exactly as they are meant. A contract that no vocabulary has words for is an error of [Add].
+//   - [Call.Seen] is the client's statement about the data that its agent has seen (SEP-1913, Tool Call Request Extension), and
 //     [Declaration.Admit] decides on it before the tool runs: allow, refuse, or ask the user, over the protocol of either era.
 //   - A declaration with Resolve is served by tools/resolve, in the core form and in that of the extension
 //     io.modelcontextprotocol/tool-resolution to clients that have it.
@@ -84,21 +84,21 @@ func New(server *mcp.Server, opts Options) (*Tools, error) {
 	return t, nil
 }
 
-// A Declaration is what an author says of a tool.
+// A Declaration is an author's description of a tool.
 type Declaration[In any] struct {
-	// Contract is what the tool may do with any arguments: its sets are possible values (SEP-1913, Annotation Types).
+	// Contract describes the possible effects of the tool with any arguments: its sets are possible values (SEP-1913, Annotation Types).
 	Contract contract.Contract
 
 	// Resolve takes Contract, which it gets as declared, and returns it narrowed to a call with these arguments. It must
 	// not have effects. Nil: the tool is not resolvable.
 	Resolve func(in In, declared contract.Contract) (contract.Contract, error)
 
-	// Admit decides whether a call may run, given what the agent has seen before. Nil: every call may. The zero Decision
+	// Admit decides whether a call may run, by the label of the agent session. Nil: every call may. The zero Decision
 	// refuses.
 	Admit func(seen label.Label, in In) Decision
 }
 
-// A Handler is a tool, as [mcp.ToolHandlerFor] but for the Call, by which it says what is in its result. It must not
+// A Handler is a tool, as [mcp.ToolHandlerFor] but for the Call, by which it labels its result. It must not
 // write annotations into the result by hand.
 type Handler[In, Out any] func(ctx context.Context, c *Call, in In) (*mcp.CallToolResult, Out, error)
 

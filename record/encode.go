@@ -57,7 +57,7 @@ func (e *encoder) encode(v *Event) ([]byte, error) {
 	return e.buf, e.err
 }
 
-// content writes what is kept of arguments and answer. The digests are text that needs no escapes.
+// content writes the kept parts of arguments and answer. The digests are text that needs no escapes.
 func (e *encoder) content(c *Content) {
 	if !isPlain(c.Salt) || !isPlain(c.Answer) {
 		e.json("content", c)

@@ -1,6 +1,6 @@
 package record
 
-// The kinds of events of what a person did from outside of all agent sessions, or to one of them.
+// The kinds of events of a person's acts from outside of all agent sessions, or on one of them.
 const (
 	Declassify Kind = "declassify" // took something out of a session's label, which Label says, because of Message
 	End        Kind = "end"        // had a session do nothing more, because of Message

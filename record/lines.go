@@ -41,7 +41,7 @@ func (l *Lines) Record(_ context.Context, e *Event) error {
 
 // OpenFile opens the record at path for appending, and makes it if it is missing: the file readable by its owner
 // only, its directory too. Several processes may append to one file: each event is one write. A last line that a crash tore
-// is closed with a newline, so that what follows stays readable.
+// is closed with a newline, so that later lines stay readable.
 func OpenFile(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the record's directory: %w", err)

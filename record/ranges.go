@@ -11,7 +11,7 @@ import (
 // Ranges are numbers of entries in ascending order, as pairs: the first and the last of each run. As text they are like "3-17,20".
 type Ranges [][2]int64
 
-// RangesOf returns the ranges of numbers, in whatever order those are.
+// RangesOf returns the ranges of numbers, in any order.
 func RangesOf(numbers []int64) (r Ranges) {
 	numbers = slices.Sorted(slices.Values(numbers))
 	for _, n := range numbers {

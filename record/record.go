@@ -1,4 +1,4 @@
-// Package record is the one schema of what Weir writes down: every decision, every rise of a label, every
+// Package record is the one schema of Weir's events: every decision, every rise of a label, every
 // defect of a server, every question and its answer.
 //
 // An [Event] is one JSON object. A record is a sequence of them, one a line ([Lines]), each complete in itself:
@@ -10,8 +10,8 @@
 // Version: v is 1. Members may be added under the same version; a reader ignores those it does not know. A member that
 // changes its meaning changes v.
 //
-// Arguments and results are not written down: they may hold what must not leave the agent's context. Salted digests of
-// them tie an event to its call ([Content]), and facts say what was known of them. The operator can name members that are kept,
+// Arguments and results are not written down: they may hold data that must not leave the agent's context. Salted digests of
+// them tie an event to its call ([Content]), and facts describe them. The operator can name members that are kept,
 // and have all of them captured: then they go with the event to a Recorder that encrypts them, and to no other. Names, URIs and messages that a server chose are written as JSON
 // strings and are hostile to whoever prints them.
 //
@@ -31,7 +31,7 @@ import (
 // Version is the version of the event schema that this package writes.
 const Version = 1
 
-// A Kind is what an event reports.
+// A Kind is the subject of an event.
 type Kind string
 
 // The kinds of events.

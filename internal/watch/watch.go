@@ -5,8 +5,8 @@
 //	for range w.Changed() { … }
 //
 // The directories of the files are watched, not the files: editors replace a file by another of its name, and a mounted
-// configuration changes by a symbolic link on the way to it. What is told is that a file may have changed, some time after
-// the last of a burst of changes; whoever wants to know what has changed reads the files. Nothing is told of other files in
+// configuration changes by a symbolic link on the way to it. A signal means that a file may have changed, some time after
+// the last of a burst of changes; to know the changes, read the files. There are no signals for other files in
 // the same directories.
 package watch
 
@@ -90,7 +90,7 @@ func (w *Watcher) Close() error {
 	return err
 }
 
-// run turns what the system tells into bursts, and tells of them.
+// run turns events of the system into bursts, and tells of them.
 func (w *Watcher) run() {
 	defer close(w.changed)
 	var began time.Time
