@@ -23,6 +23,9 @@ func Read(name string, value []byte) Entry {
 		r.fault(m, `write {"command": …} or {"url": …}`, "must be an object")
 		return Entry{Problems: d.Problems()}
 	}
+	if builtIn(value) {
+		return Entry{Server: config.Server{Name: name}}
+	}
 	r.server(m, name)
 	e := Entry{Server: d.Config.Servers[0], Problems: d.Problems()}
 	for key, v := range rawjson.Members(value) {

@@ -1,11 +1,11 @@
-// Package importer reads the MCP configuration of other hosts: any JSON file in which servers are listed the
-// way hosts list them, so that Weir can stand in front of what is already set up.
+// Package importer reads the MCP configuration of other hosts, so that Weir can stand in front of the servers that are
+// already set up: JSON, TOML and YAML files in which servers are listed the way hosts list them.
 //
 //	{"mcpServers": {"mail": {"command": "npx", "args": ["-y", "@example/mail-server"]}}}
 //
-// The list is the member mcpServers (Claude Desktop, Claude Code, Cursor and most others), servers (VS Code,
-// .vscode/mcp.json), mcp.servers (VS Code settings) or context_servers (Zed). Comments and trailing commas are
-// accepted, because editors accept them in these files.
+// The lists are those of package hosts, such as mcpServers (Claude Desktop, Claude Code, Cursor and most others), servers
+// (VS Code, .vscode/mcp.json), mcp_servers (Codex) or extensions (Goose), and mcp.servers (VS Code settings). Comments and
+// trailing commas are accepted in JSON, because editors accept them in these files.
 //
 // What is read here must be what the file's own host reads: duplicate members are refused, and so are values of
 // the wrong type in the members that Weir acts on, servers that are no command and no URL, and inputs that only
@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,14 +28,26 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/hostfile"
+	"github.com/weir-mcp/weir/internal/hosts"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// lists are the places of the list of servers, the most common first.
-var lists = [][]string{{"mcpServers"}, {"servers"}, {"mcp", "servers"}, {"context_servers"}}
+// lists are the places of the list of servers in JSON, the most common first.
+var lists = jsonLists()
+
+func jsonLists() (all [][]string) {
+	for _, l := range hosts.Lists(hosts.JSON, hosts.JSONC) {
+		if slices.Equal(l, []string{"mcp"}) {
+			all = append(all, []string{"mcp", "servers"}) // VS Code settings
+		}
+		all = append(all, l)
+	}
+	return all
+}
 
 // Detect reports whether the file at path is for Load rather than for config.Load: it is a JSON object with
-// servers as hosts list them, or it is named .json. A weir.yaml that is written in JSON has a version.
+// servers as hosts list them, or named .json or .toml, or YAML with such a list and no servers of its own. A weir.yaml
+// that is written in JSON has a version.
 func Detect(path string, src []byte) bool {
 	data := hostfile.Standard(src)
 	if rawjson.Check(data) == nil && rawjson.Kind(data) == '{' {
@@ -46,15 +59,40 @@ func Detect(path string, src []byte) bool {
 		}
 		return true
 	}
-	return strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".jsonc")
+	switch filepath.Ext(path) {
+	case ".json", ".jsonc", ".toml":
+		return true
+	}
+	own, err := hostfile.Entries(hosts.YAML, src, []string{"servers"})
+	_, listed, _ := entriesOf(hosts.YAML, src)
+	return err == nil && len(own) == 0 && len(listed) > 0
+}
+
+// entriesOf returns the servers of the first list in a file that has some.
+func entriesOf(f hosts.Format, src []byte) (list []string, entries []hostfile.Entry, err error) {
+	for _, list := range hosts.Lists(f) {
+		if entries, err := hostfile.Entries(f, src, list); err != nil || len(entries) > 0 {
+			return list, entries, err
+		}
+	}
+	return nil, nil, nil
 }
 
 // Load reads the file that was found at path. The error is config.Errors; warnings are in Config.Warnings.
 func Load(path string, src []byte, opts config.Options) (*config.Config, error) {
 	d := config.NewDraft(path)
 	data := hostfile.Standard(src)
-	if err := rawjson.Check(data); err != nil {
-		syntax(d, data, err)
+	jsonError := rawjson.Check(data)
+	switch ext := filepath.Ext(path); {
+	case ext == ".toml":
+		return loadEntries(d, hosts.TOML, src, opts)
+	case jsonError != nil && ext != ".json" && ext != ".jsonc":
+		if _, entries, err := entriesOf(hosts.YAML, src); err == nil && len(entries) > 0 {
+			return loadEntries(d, hosts.YAML, src, opts)
+		}
+	}
+	if jsonError != nil {
+		syntax(d, data, jsonError)
 		return d.Finish(opts)
 	}
 	r := reader{d, index(data)}
@@ -68,6 +106,29 @@ func Load(path string, src []byte, opts config.Options) (*config.Config, error) 
 		}
 	}
 	d.Fault(config.Place{}, "name the servers in mcpServers, or write a weir.yaml", "no mcpServers in this file")
+	return d.Finish(opts)
+}
+
+// loadEntries reads TOML or YAML. Problems of servers have no line.
+func loadEntries(d *config.Draft, f hosts.Format, src []byte, opts config.Options) (*config.Config, error) {
+	list, entries, err := entriesOf(f, src)
+	var unreadable *hostfile.Error
+	switch {
+	case errors.As(err, &unreadable):
+		d.Fault(config.Place{Line: unreadable.Line, Col: unreadable.Col}, unreadable.Hint, "%s", unreadable.Msg)
+		return d.Finish(opts)
+	case len(entries) == 0:
+		d.Fault(config.Place{}, "name the servers as their host does, or write a weir.yaml", "no list of servers in this file")
+		return d.Finish(opts)
+	}
+	object := []byte("{}")
+	for _, e := range entries {
+		if object, err = rawjson.Add(object, e.Value, e.Name); err != nil {
+			d.Fault(config.Place{}, "", "a server cannot be read")
+			return d.Finish(opts)
+		}
+	}
+	reader{d, nil}.servers(member{list, "", object})
 	return d.Finish(opts)
 }
 
@@ -132,12 +193,23 @@ func (r reader) servers(m member) {
 		}
 		taken[name] = true
 		r.d.Set(config.Pointer("servers", name), r.at(e))
+		if builtIn(value) {
+			r.d.Warn(r.at(e), "", "%s: ignored, it is part of the host", e.name)
+			continue
+		}
 		if rawjson.Kind(value) != '{' {
 			r.fault(e, "write {\"command\": …} or {\"url\": …}", "must be an object")
 			continue
 		}
 		r.server(e, name)
 	}
+}
+
+// builtIn reports whether a server is part of its host: Goose lists those too.
+func builtIn(value []byte) bool {
+	v, _ := rawjson.Get(value, "type")
+	kind, _ := rawjson.String(v)
+	return slices.Contains([]string{"builtin", "platform", "frontend", "inline_python"}, kind)
 }
 
 // fitName returns the name with what config does not allow in one replaced by hyphens: other hosts allow anything.

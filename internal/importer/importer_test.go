@@ -19,28 +19,31 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // TestFiles reads configurations as hosts write them and prints what became of them: servers, warnings, problems.
 func TestFiles(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json")
+	files, err := filepath.Glob("testdata/*.*")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
+		if filepath.Ext(file) == ".golden" {
+			continue
+		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			src, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := describe(t, src)
+			got := describe(t, ".mcp"+filepath.Ext(file), src)
 			if strings.Contains(got, "hunter2") {
 				t.Error("a problem shows a value")
 			}
-			golden(t, strings.TrimSuffix(file, ".json")+".golden", got)
+			golden(t, strings.TrimSuffix(file, filepath.Ext(file))+".golden", got)
 		})
 	}
 }
 
-func describe(t *testing.T, src []byte) string {
+func describe(t *testing.T, name string, src []byte) string {
 	vars := map[string]string{"TOKEN": "expanded"}
-	c, err := importer.Load(".mcp.json", src, config.Options{Dir: "/base", Lookup: func(name string) (string, bool) {
+	c, err := importer.Load(name, src, config.Options{Dir: "/base", Lookup: func(name string) (string, bool) {
 		v, ok := vars[name]
 		return v, ok
 	}})
@@ -91,6 +94,11 @@ func TestDetect(t *testing.T) {
 		{"weir.yaml", "version: 1\nservers: {}\n", false},
 		{".mcp.json", `{"mcpServers": {`, true},
 		{"weir.yaml", `{"mcpServers": {`, false},
+		{"config.toml", "[mcp_servers.a]\ncommand = 'a'\n", true},
+		{"config.yaml", "extensions:\n  a: {cmd: a}\n", true},
+		{"config.yaml", "mcpServers:\n- name: a\n  command: a\n", true},
+		{"weir.yaml", "version: 1\nmcpServers: {}\n", false},
+		{"opencode.json", `{"mcp": {"a": {"type": "local", "command": ["a"]}}}`, true},
 		{"settings.json", "// hello\n{\"context_servers\": {},}", true},
 	} {
 		if got := importer.Detect(c.path, []byte(c.src)); got != c.want {
