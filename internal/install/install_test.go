@@ -99,6 +99,7 @@ func TestInstall(t *testing.T) {
 		"continue": ".continue/config.yaml",
 	} {
 		t.Run(id, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, id, file)
 			rapid.Check(t, func(t *rapid.T) {
 				if err := os.RemoveAll(filepath.Join(w.home, "state")); err != nil {
