@@ -57,7 +57,7 @@ type Goal struct {
 	class label.Class // that Holds looks for; "" if it looks for none
 }
 
-// Trifecta is the goal of an attacker who can make an agent leak: the session has read what strangers wrote and what is private,
+// Trifecta is the goal of an attacker who can make an agent leak: the session has read untrusted content and private data,
 // and a call may publish.
 func Trifecta() Goal {
 	return Goal{Name: "trifecta", Destination: contract.Public, Holds: func(l label.Label) bool { return l.Untrusted && l.Private }}

@@ -18,8 +18,8 @@ type Question struct {
 	Start  label.Label // of the session; the zero Label is one that has seen nothing
 	Claims bool        // results may claim to be untrusted, private or malicious beyond their contract
 
-	// Attacker says that somebody other than the user has chosen the arguments: where they go and what they hold came from what
-	// strangers wrote, or from private data. Else they may come from anywhere, the user included.
+	// Attacker says that an attacker has chosen the arguments: their destinations and contents came from untrusted content,
+	// or from private data. Else they may come from anywhere, the user included.
 	Attacker bool
 }
 

@@ -85,7 +85,7 @@ func path(p *policy.Policy, t Tool) Path {
 // Rules are the findings that [Report.Findings] may return.
 func Rules() []report.Rule {
 	return []report.Rule{
-		{ID: "trifecta-open", Summary: "Strangers' text, private data and a way out can come together unasked", Severity: report.Error},
+		{ID: "trifecta-open", Summary: "Untrusted content, private data and a way out can come together unasked", Severity: report.Error},
 		{ID: "trifecta-guarded", Summary: "They can come together, and policy asks or blocks before data leaves", Severity: report.Note},
 		{ID: "trifecta-impossible", Summary: "They cannot come together with these tools", Severity: report.Note},
 	}
@@ -97,13 +97,13 @@ func (r Report) Findings() report.Findings {
 	switch {
 	case r.Before.Proved:
 		f.All = append(f.All, report.Finding{Rule: "trifecta-impossible", Severity: report.Note,
-			Message: "no sequence of calls brings strangers' text, private data and a way out together"})
+			Message: "no sequence of calls brings untrusted content, private data and a way out together"})
 	case r.After.Proved:
 		f.All = append(f.All, report.Finding{Rule: "trifecta-guarded", Severity: report.Note,
-			Message: "strangers' text, private data and a way out can come together, and policy asks or blocks before data leaves"})
+			Message: "untrusted content, private data and a way out can come together, and policy asks or blocks before data leaves"})
 	default:
 		f.All = append(f.All, report.Finding{Rule: "trifecta-open", Severity: report.Error,
-			Message: "data can leave unasked after strangers' text and private data were read", Details: r.After.Lines(),
+			Message: "data can leave unasked after untrusted content and private data were read", Details: r.After.Lines(),
 			Hint: "add a rule, or describe the tools more closely in an overlay"})
 	}
 	return f

@@ -233,7 +233,7 @@ func (s *subject) data(kind Kind, add func(member, value string, sure Confidence
 		add("sources", "[untrustedPublic]", Medium, reason)
 	case kind == Reads:
 		if word, ok := files.first(s.name); ok {
-			add("sources", "[internal, untrustedPublic]", Low, fmt.Sprintf("%q in its name: %s, which may hold what strangers wrote", word, files.name))
+			add("sources", "[internal, untrustedPublic]", Low, fmt.Sprintf("%q in its name: %s, which may hold untrusted content", word, files.name))
 		}
 	case kind == Writes || kind == Destroys:
 		add("sources", "[system]", Low, "what it returns says how it went")

@@ -49,7 +49,7 @@ func Rules() []report.Rule {
 		{ID: Addressed, Summary: "Text for people tells the model what to do", Severity: report.Warning},
 		{ID: SecretPlace, Summary: "Text for people names a place where secrets are kept", Severity: report.Warning},
 		{ID: Worse, Summary: "A server says worse of its tool than the overlay does", Severity: report.Warning},
-		{ID: Trifecta, Summary: "Strangers' text, private data and a way out come together", Severity: report.Warning},
+		{ID: Trifecta, Summary: "Untrusted content, private data and a way out come together", Severity: report.Warning},
 		{ID: Unlabelled, Summary: "Nothing says what a tool does, so the worst is assumed", Severity: report.Warning},
 		{ID: Collision, Summary: "Several servers have a tool of the same name", Severity: report.Note},
 		{ID: NotInOverlay, Summary: "The overlay for a server does not know one of its tools", Severity: report.Note},

@@ -77,9 +77,9 @@ func (l *linter) trifecta() {
 		return
 	}
 	l.found.All = append(l.found.All, report.Finding{
-		Rule: Trifecta, Severity: severity(Trifecta), Message: "together these servers let a stranger get at private data",
+		Rule: Trifecta, Severity: severity(Trifecta), Message: "together these servers let an outsider get at private data",
 		Details: []string{
-			"text that strangers write comes in by " + some(in),
+			"untrusted content comes in by " + some(in),
 			"private data is read by " + some(private),
 			"data can leave by " + some(out),
 			"so a page or a mail can tell the agent to read the data and to send it away, and the agent may obey",
