@@ -74,7 +74,8 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	if err != nil {
 		return withheld(err)
 	}
-	l = label.Join(label.Join(l, lasting), c.strangersRun())
+	seen := g.detect(c, a)
+	l = label.Join(label.Join(label.Join(l, lasting), c.strangersRun()), seen.label)
 	for _, d := range defects {
 		if err := g.Defect(ctx, c, d); err != nil {
 			return withheld(err)
@@ -83,7 +84,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(said)
 	found := g.trace(c, facts)
 	g.charge(c, facts, found, false)
-	v, err := g.settle(ctx, matter{c, facts, found, a.Raw(), claim.Evidence})
+	v, err := g.settle(ctx, matter{c, facts, found, a.Raw(), claim.Evidence, seen.event})
 	if err != nil {
 		return withheld(err)
 	}

@@ -20,6 +20,9 @@ type Contents struct {
 
 	// All gives whole arguments and answers to the Recorder, with each event of a decision. It must encrypt what it keeps.
 	All bool
+
+	// Detection is the search of answers for sensitive values.
+	Detection Detection
 }
 
 // maxField is how long a value may be that an event holds, in bytes.

@@ -275,7 +275,8 @@ type matter struct {
 	found  *finding
 	answer json.RawMessage // nil before there is one
 
-	evidence []annotation.Evidence // that the answer refers to
+	evidence  []annotation.Evidence // that the answer refers to
+	detection *record.Detection     // of what is in the answer
 }
 
 // settle decides on the facts, redeems an approval where one is needed, and records the decision.
@@ -293,6 +294,7 @@ func (g *Guard) settle(ctx context.Context, m matter) (Verdict, error) {
 		e.Matched = append(e.Matched, m.Rule)
 	}
 	g.describe(e, c, f.Phase, m.answer)
+	e.Content.Detection = m.detection
 	hint := g.unreviewed(by, m, d)
 	if v.Effect != policy.Allow && hint != "" {
 		v.Message += "; " + hint

@@ -68,6 +68,9 @@ func (e *encoder) content(c *Content) {
 	if len(c.Fields) > 0 {
 		e.json("fields", c.Fields)
 	}
+	if c.Detection != nil {
+		e.json("detection", c.Detection)
+	}
 	e.buf = append(e.buf, '}')
 }
 

@@ -89,6 +89,9 @@ type Content struct {
 	Answer string                     `json:"answer,omitempty"` // of a decision about an answer: the digest of it as its server sent it
 	Fields map[string]json.RawMessage `json:"fields,omitempty"` // the members that the operator names, such as "/arguments/to"
 
+	// Detection is, of a decision about an answer, the outcome of searching it for sensitive values; nil if there are none.
+	Detection *Detection `json:"detection,omitempty"`
+
 	// What is captured: the arguments in canonical form, or of a decision about an answer the answer. Nil unless that is wanted.
 	// They are valid until the Recorder returns.
 	Arguments []byte `json:"-"`

@@ -76,6 +76,7 @@ func TestLinesWritesJSON(t *testing.T) {
 		Call: "c", Server: "d", Method: "e", Name: "n\x00\xff<é>\u2029", Phase: "f", Effect: "g", Decided: "h", Rule: "i",
 		Matched: []string{"j", "\n"}, Message: `k"\`, Where: "l", Arguments: "m", Binding: "o", Label: one, Facts: json.RawMessage(`{"session.calls":1}`),
 		Content: &record.Content{Salt: "00ff", Answer: "sha256:1", Fields: map[string]json.RawMessage{"/result/b": []byte(`"<"`), "/arguments/a": []byte(`{"b":1}`)},
+			Detection: &record.Detection{Findings: []record.Finding{{Kind: "k", Class: label.Credentials, Confidence: "high", Path: "/<a>"}}, Incomplete: "i"},
 			Arguments: []byte("secret"), Result: []byte("secret")},
 		Evidence: []record.Evidence{{Type: "<t>", Digest: "sha256:0", Canonicalization: "jcs/rfc8785", Ref: "r"}, {Type: "u"}},
 	}

@@ -84,7 +84,7 @@ func (d *doctor) startServers(with *Env, s *setup, p install.Part, hosted bool) 
 	for i, server := range servers {
 		wg.Go(func() {
 			var said tail
-			opts := survey.Options{BaseEnv: base, MaxMessage: s.config.MaxMessage, Stderr: &said}
+			opts := survey.Options{BaseEnv: base, MaxMessage: s.config.Limits.Message, Stderr: &said}
 			l := survey.Ask(d.ctx(), []upstream.Spec{server.Spec}, opts)[0]
 			if l.Err == nil {
 				return

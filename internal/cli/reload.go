@@ -238,9 +238,12 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("checkpoints", !reflect.DeepEqual(before.Checkpoints, after.Checkpoints))
 	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
 	late("domains", !reflect.DeepEqual(before.Domains, after.Domains))
+	late("detect", before.Detect != after.Detect)
 	late("pins", before.Pins != after.Pins)
-	late("limits.message", before.MaxMessage != after.MaxMessage)
-	late("limits", before.Limits != after.Limits)
+	late("limits.message", before.Limits.Message != after.Limits.Message)
+	was, is := before.Limits, after.Limits
+	was.Message, is.Message = 0, 0
+	late("limits", was != is)
 	return out
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func TestFixed(t *testing.T) {
-	started := config.Config{Listen: "127.0.0.1:1", Record: "a", Approval: time.Minute, MaxMessage: 1 << 20, HTTP: config.Listener{Hosts: []string{"a"}}}
+	started := config.Config{Listen: "127.0.0.1:1", Record: "a", Approval: time.Minute, Limits: config.Limits{Message: 1 << 20}, HTTP: config.Listener{Hosts: []string{"a"}}}
 	for _, test := range []struct {
 		change func(*config.Config)
 		want   string
@@ -26,7 +26,7 @@ func TestFixed(t *testing.T) {
 		{func(c *config.Config) { c.Record = config.NoRecord }, "record"},
 		{func(c *config.Config) { c.Durability, c.Retention.Events = config.Strict, time.Hour }, "durability retention"},
 		{func(c *config.Config) { c.Capture.Content, c.Checkpoints.Every = true, time.Hour }, "capture checkpoints"},
-		{func(c *config.Config) { c.Approval, c.MaxMessage = time.Hour, 1 }, "limits.message"},
+		{func(c *config.Config) { c.Approval, c.Limits.Message = time.Hour, 1 }, "limits.message"},
 	} {
 		after := started
 		test.change(&after)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/config"
@@ -89,7 +90,7 @@ func (e *Env) serveHosts(ctx context.Context, t *teller) error {
 		return e.serveHTTP(ctx, t)
 	}
 	t.serves.Store(new("stdio"))
-	limits := &rpc.StreamOptions{MaxMessage: t.config.MaxMessage}
+	limits := &rpc.StreamOptions{MaxMessage: t.config.Limits.Message}
 	return t.gateway.ServeStdio(ctx, rpc.NewStream(readCloser(e.Stdin), writeCloser(e.Stdout), limits))
 }
 
@@ -110,16 +111,24 @@ func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *ke
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, Budget: budgetOf(s.config), Logger: s.log,
 		Web:       gateway.Web{AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins, Share: s.config.HTTP.Share, Apart: s.config.HTTP.Apart},
 		Local:     e.local(s.config),
-		Contents:  guard.Contents{Fields: s.config.Capture.Fields, All: s.config.Capture.Content},
+		Contents:  guard.Contents{Fields: s.config.Capture.Fields, All: s.config.Capture.Content, Detection: detectionOf(s.config.Detect)},
 		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})
+}
+
+// detectionOf returns the search of results.
+func detectionOf(d config.Detection) guard.Detection {
+	if d.Off {
+		return guard.Detection{}
+	}
+	return guard.Detection{Detector: detect.New(), Notes: d.Notes}
 }
 
 // budgetOf returns the limits of the configuration.
 func budgetOf(c *config.Config) *budget.Budget {
 	l := c.Limits
 	return budget.New(budget.Limits{
-		Message: int64(c.MaxMessage), Bytes: int64(l.InFlight), Connections: int64(l.Connections), Sessions: int64(l.Sessions),
+		Message: int64(l.Message), Bytes: int64(l.InFlight), Connections: int64(l.Connections), Sessions: int64(l.Sessions),
 		Processes: int64(l.Processes), Traces: int64(l.Traces),
 	})
 }

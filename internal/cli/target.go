@@ -47,7 +47,7 @@ func (e *Env) survey(ctx context.Context, t *target) []survey.Listing {
 	for _, s := range e.keychain(t.setup).upstreams(t.config) {
 		specs = append(specs, s.Spec)
 	}
-	opts := survey.Options{BaseEnv: t.baseEnv, MaxMessage: t.config.MaxMessage}
+	opts := survey.Options{BaseEnv: t.baseEnv, MaxMessage: t.config.Limits.Message}
 	if len(specs) > 1 && isTerminal(e.Stderr) {
 		opts.Progress = func(done, all int, server string) {
 			fmt.Fprintf(e.Stderr, "\r\x1b[Kasked %d of %d servers: %s", done, all, server)

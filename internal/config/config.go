@@ -38,6 +38,12 @@ const (
 	DefaultMaxMessage = 64 << 20
 )
 
+// Detection says how results are searched for secrets, cards and bank accounts. The zero Detection raises labels.
+type Detection struct {
+	Off   bool // they are not
+	Notes bool // findings are recorded, and raise no label
+}
+
 // NoRecord is the value of Config.Record that asks for no record.
 const NoRecord = "none"
 
@@ -62,8 +68,8 @@ type Config struct {
 	Notify      Notify        // who is told of questions and findings
 	Approval    time.Duration // how long a question to a person stays open
 	Startup     time.Duration // how long hosts wait for servers that do not answer their handshake
-	MaxMessage  int           // bytes of one message
 	Limits      Limits        // of what hosts, servers and agent sessions take together
+	Detect      Detection     // of sensitive values in results
 	Pins        Pins          // how definitions of tools are pinned
 	Words       Words         // which annotations are written, and what labels of organisations mean
 	Warnings    []Problem     // what is not wrong, but deserves a look
@@ -96,6 +102,8 @@ type Pins struct {
 
 // Limits bound what hosts, servers and agent sessions take together. A zero member is the default of the gateway.
 type Limits struct {
+	Message int // bytes of one message
+
 	InFlight    int // bytes of messages over HTTP
 	Connections int // over HTTP
 	Sessions    int // over HTTP, in the older revisions

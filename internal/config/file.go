@@ -52,6 +52,7 @@ func (r reader) file(root ast.Node) {
 		"approval":    func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
 		"annotations": r.annotations,
 		"limits":      r.limits,
+		"detect":      r.detection,
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.pinMode}) },
 	})
 	if _, ok := root.(*ast.MappingNode); !ok {
@@ -221,6 +222,19 @@ func (r reader) domains(m member) {
 	}
 }
 
+// detection reads detect.
+func (r reader) detection(m member) {
+	d := &r.d.Config.Detect
+	known := []string{"default", "notes", "off"}
+	r.word(m, known, func(s string) error {
+		if !slices.Contains(known, s) {
+			return fmt.Errorf("unknown word %q", s)
+		}
+		d.Off, d.Notes = s == "off", s == "notes"
+		return nil
+	})
+}
+
 // pinMode reads pins.mode.
 func (r reader) pinMode(m member) {
 	p := &r.d.Config.Pins
@@ -301,11 +315,11 @@ func (r reader) limits(m member) {
 	c := &r.d.Config
 	l := &c.Limits
 	r.object(m, fields{
-		"startup": r.duration(&c.Startup), "message": r.size(&c.MaxMessage, minMaxMessage, maxMaxMessage),
+		"startup": r.duration(&c.Startup), "message": r.size(&c.Limits.Message, minMaxMessage, maxMaxMessage),
 		"in_flight": r.size(&l.InFlight, 1<<20, 64<<30), "traces": r.size(&l.Traces, 1<<20, 64<<30),
 		"connections": r.count(&l.Connections), "sessions": r.count(&l.Sessions), "processes": r.count(&l.Processes),
 	})
-	if least := 2 * c.MaxMessage; l.InFlight > 0 && l.InFlight < least {
+	if least := 2 * c.Limits.Message; l.InFlight > 0 && l.InFlight < least {
 		r.d.Fault(m.at, "set it to twice limits.message, "+sizeText(uint64(least))+", or more", "%s: in_flight is too small for one message", m.name)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -55,6 +57,7 @@ func newWorld(ctx context.Context, s *Suite, opts Options, about func(server str
 	}
 	g, err := gateway.New(gateway.Options{
 		Servers: servers, Policy: opts.Policy, Record: record.Discard(), Domains: opts.Domains, Version: "evaluation",
+		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}},
 	})
 	if err != nil {
 		return nil, errors.Join(err, w.Close())

@@ -98,7 +98,7 @@ type Options struct {
 	Words     annotation.Words  // what is read of servers and hosts, and written to them
 	TrustText string            // text that counts as the user's own in every agent session
 	Domains   []string          // the operator's own domains, in lower case
-	Contents  guard.Contents    // what events keep of arguments and answers
+	Contents  guard.Contents    // what events keep of arguments and answers, and the search of answers
 	Files     guard.Files       // of this machine; nil: the text of a path is all that is known
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name

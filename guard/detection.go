@@ -1,0 +1,102 @@
+package guard
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
+)
+
+// A Detector looks for sensitive values in the answers of servers. [detect.Scanner] is one.
+type Detector interface {
+	// Scan looks at a text. Its work is linear in the text.
+	Scan(text []byte, form detect.Form, salt []byte) detect.Report
+}
+
+// Detection configures the search for sensitive values in answers. It only raises labels: a value that it misses is labelled as
+// without it, and an answer that it cannot read too.
+type Detection struct {
+	Detector Detector // nil: answers are not searched
+	Notes    bool     // findings are recorded, and raise nothing
+}
+
+// maxScanned is how much of an answer is searched, in bytes.
+const maxScanned = 8 << 20
+
+// detected is the outcome of searching an answer.
+type detected struct {
+	label label.Label // of the findings that are certain
+	event *record.Detection
+}
+
+// detect searches an answer. Questions of servers are not searched.
+func (g *Guard) detect(c *Call, a Answer) detected {
+	d := g.opts.Contents.Detection
+	if d.Detector == nil || c.asked {
+		return detected{}
+	}
+	text := a.Raw()
+	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], c.canonicalParams().salt)
+	switch {
+	case failed == "" && len(text) > maxScanned:
+		failed = fmt.Sprintf("the answer has more than %d bytes", maxScanned)
+	case failed == "" && report.Cut:
+		failed = "the answer takes too long to search, or has too many findings"
+	}
+	out := detected{event: &record.Detection{Findings: findings(report.Findings), Incomplete: failed}}
+	if failed == "" && len(out.event.Findings) == 0 {
+		out.event = nil
+	}
+	if d.Notes {
+		return out
+	}
+	for _, f := range report.Findings {
+		if f.Raises() {
+			out.label.Sensitivity = out.label.Sensitivity.Union(label.SetOf(classOf(f)))
+		}
+	}
+	out.label = out.label.Normal()
+	return out
+}
+
+// scanned searches a text, and returns why that failed. A detector that panics has found nothing.
+func scanned(d Detector, text []byte, key salt) (report detect.Report, failed string) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			report, failed = detect.Report{}, "the detector panicked"
+		}
+	}()
+	return d.Scan(text, detect.JSON, key[:]), ""
+}
+
+// classOf returns the class of a finding. A class that labels do not know counts as sensitive.
+func classOf(f detect.Finding) label.Class {
+	switch f.Class {
+	case detect.Credentials:
+		return label.Credentials
+	case detect.Financial:
+		return label.Financial
+	}
+	return label.Unspecified
+}
+
+// findings returns findings as events have them: the most certain ones, by place. Numbers of cards and accounts are too few to be told by
+// a digest only to those who have them.
+func findings(all []detect.Finding) (out []record.Finding) {
+	all = slices.DeleteFunc(slices.Clone(all), func(f detect.Finding) bool { return f.Confidence == detect.Low })
+	slices.SortStableFunc(all, func(a, b detect.Finding) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	for _, f := range all[:min(len(all), record.MaxFindings)] {
+		one := record.Finding{Kind: string(f.Kind), Class: classOf(f), Confidence: f.Confidence.String(), Offset: f.Offset, Size: f.Size}
+		if len(f.Path) <= record.MaxPath {
+			one.Path = f.Path
+		}
+		if f.Class == detect.Credentials {
+			one.Digest = f.Digest
+		}
+		out = append(out, one)
+	}
+	return out
+}

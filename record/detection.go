@@ -1,0 +1,26 @@
+package record
+
+import "github.com/weir-mcp/weir/label"
+
+// Bounds of the findings of one event.
+const (
+	MaxFindings = 16
+	MaxPath     = 256 // bytes of one Path
+)
+
+// Detection is the outcome of searching an answer for sensitive values. It holds none of them.
+type Detection struct {
+	Findings   []Finding `json:"findings,omitempty"`   // the most certain ones, MaxFindings at most
+	Incomplete string    `json:"incomplete,omitempty"` // why a part of the answer was not searched; empty if all of it was
+}
+
+// A Finding is a sensitive value in an answer, by its place. The path is made of names that the server chose.
+type Finding struct {
+	Kind       string      `json:"kind"` // the rule, such as "github-token"
+	Class      label.Class `json:"class"`
+	Confidence string      `json:"confidence"`       // "high" or "medium"; only high raises a label
+	Offset     int         `json:"offset"`           // of the first byte, in the answer as its server sent it
+	Size       int         `json:"size"`             // in bytes
+	Path       string      `json:"path,omitempty"`   // of the member, as a JSON Pointer; empty if it is longer than MaxPath
+	Digest     string      `json:"digest,omitempty"` // of the value, with the salt of the event's Content; empty for numbers, which could be guessed
+}
