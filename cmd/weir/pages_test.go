@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,9 @@ import (
 var elsewhere = map[string]string{
 	"tutorial.md": "it needs npm packages: TestTutorial in e2e",
 }
+
+// needed are programs beyond a shell that the examples of a page use; without them the page is skipped.
+var needed = map[string]string{"operating.md": "curl"}
 
 // tested are the pages on which each fenced block has to be an example, except those in illustrations.
 var tested = []string{"README.md", "docs/tutorial.md", "docs/cookbook.md", "docs/operating.md", "docs/model.md"}
@@ -42,6 +46,11 @@ func TestPages(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			if program := needed[name]; program != "" {
+				if _, err := exec.LookPath(program); err != nil {
+					t.Skip(err)
+				}
+			}
 			page, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
