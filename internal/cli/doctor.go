@@ -122,7 +122,7 @@ const maxProjects = 500
 
 // list checks one list of servers.
 func (d *doctor) list(path string, p install.Part) {
-	state := hostState{Host: p.Host, Scope: p.Scope, Path: path, Behind: p.Behind > 0, Bypass: []string{}}
+	state := hostState{Host: p.Host, Scope: p.Scope, Path: path, Behind: p.Behind > 0 && p.Stale == "", Bypass: []string{}}
 	again := "weir install " + p.Host
 	if p.Scope == hosts.Project {
 		again += " --project"
@@ -138,8 +138,9 @@ func (d *doctor) list(path string, p install.Part) {
 				"%s (%s) reaches the server %q around weir, since %s", p.Host, p.Scope, l.Name, l.Why)
 		}
 	}
-	d.hosts = append(d.hosts, state)
+	defer func() { d.hosts = append(d.hosts, state) }()
 	if p.Stale != "" {
+		state.Bypass = append(state.Bypass, p.Entry)
 		d.find("entry", path, again, "%s (%s): %q: %s", p.Host, p.Scope, p.Entry, p.Stale)
 	}
 	if p.Installed && p.Scope != hosts.Project || p.Installed && p.Stale == "" {

@@ -106,11 +106,14 @@ func (e *Env) installer() (*install.Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	vars := map[string]string{}
-	for _, name := range []string{"XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"} {
-		if v, _ := e.getenv(name); filepath.IsAbs(v) {
-			vars[name] = v
-		}
+	anchors, err := e.anchorsDir()
+	if err != nil {
+		return nil, err
+	}
+	// What a host inherits, or reads from a project, must not move the state: the entry names its place.
+	vars := map[string]string{"XDG_STATE_HOME": filepath.Dir(state), "XDG_DATA_HOME": filepath.Dir(filepath.Dir(anchors))}
+	if dir, _ := e.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		vars["XDG_RUNTIME_DIR"] = dir
 	}
 	return install.New(install.Options{Machine: e.machine(), State: state, Exe: exe, Env: vars}), nil
 }
@@ -301,7 +304,8 @@ func (e *Env) printInstalled(f *install.File) {
 			continue
 		}
 		host, _ := hosts.Lookup(p.Host)
-		fmt.Fprintf(e.Stdout, "%s runs weir with %s now; restart %s\n", host.Name, plain.Text(p.Config, maxError), host.Name)
+		fmt.Fprintf(e.Stdout, "%s runs weir with %s now; restart %[1]s\n"+
+			"  rules of %[1]s that name its servers or their tools do not fit %[3]s\n", host.Name, plain.Text(p.Config, maxError), plain.Text(p.Entry, maxTold))
 		for _, t := range p.Taken {
 			if t.Login {
 				fmt.Fprintf(e.Stdout, "  if %s wants a login: weir login --config %s %s\n", plain.Text(t.As, maxTold), plain.Text(p.Config, maxError), t.As)

@@ -66,6 +66,28 @@ func Entries(f hosts.Format, src []byte, list []string) ([]Entry, error) {
 	return entriesOf(root, list)
 }
 
+// Texts returns the texts of an array of texts; none if it is not there.
+func Texts(f hosts.Format, src []byte, path []string) (texts []string, err error) {
+	root, err := decode(f, src)
+	if err != nil {
+		return nil, err
+	}
+	switch v := at(root, path).(type) {
+	case nil:
+	case []any:
+		for _, e := range v {
+			text, ok := e.(string)
+			if !ok {
+				return nil, &Error{Msg: strings.Join(path, ".") + " must be a list of names"}
+			}
+			texts = append(texts, text)
+		}
+	default:
+		return nil, &Error{Msg: strings.Join(path, ".") + " must be a list of names"}
+	}
+	return texts, nil
+}
+
 // Lists returns the lists that a path with * stands for in a file.
 func Lists(f hosts.Format, src []byte, pattern []string) ([][]string, error) {
 	star := slices.Index(pattern, "*")

@@ -52,7 +52,8 @@ type File struct {
 	Format Format
 	List   []string // the members that lead to the servers; * stands for every member
 
-	Path    string // on all systems that have none of their own below
+	Off     [][]string // members of the file that list names of disabled servers; * as in List
+	Path    string     // on all systems that have none of their own below
 	MacOS   string
 	Windows string
 	Env     string // the variable that names another directory for the file, if it is set

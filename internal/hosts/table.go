@@ -14,7 +14,8 @@ var stdio = Entry{Extra: []Member{{"type", `"stdio"`}}}
 var Table = []Host{
 	{ID: "claude-code", Name: "Claude Code", Entry: stdio, Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.claude.json", Env: "CLAUDE_CONFIG_DIR"},
-		{Scope: Local, Format: JSON, List: []string{"projects", "*", "mcpServers"}, Path: "~/.claude.json", Env: "CLAUDE_CONFIG_DIR"},
+		{Scope: Local, Format: JSON, List: []string{"projects", "*", "mcpServers"}, Path: "~/.claude.json", Env: "CLAUDE_CONFIG_DIR",
+			Off: [][]string{{"projects", "*", "disabledMcpServers"}}},
 		{Scope: Project, Format: JSON, List: mcpServers, Path: ".mcp.json"},
 		{Scope: Managed, Format: JSON, List: mcpServers, Path: "/etc/claude-code/managed-mcp.json",
 			MacOS:   "/Library/Application Support/ClaudeCode/managed-mcp.json",
@@ -103,11 +104,13 @@ var gooseEntry = Entry{Command: "cmd", Env: "envs", Extra: []Member{
 	{"enabled", "true"}, {"type", `"stdio"`}, {"name", `"weir"`}, {"timeout", "300"},
 }}
 
+var excluded = [][]string{{"mcp", "excluded"}}
+
 // geminiFiles returns the files of Gemini CLI, and of a program that was made from it.
 func geminiFiles(home, project string) []File {
 	return []File{
-		{Scope: User, Format: JSONC, List: mcpServers, Path: home + "/settings.json"},
-		{Scope: Project, Format: JSONC, List: mcpServers, Path: project + "/settings.json"},
+		{Scope: User, Format: JSONC, List: mcpServers, Path: home + "/settings.json", Off: excluded},
+		{Scope: Project, Format: JSONC, List: mcpServers, Path: project + "/settings.json", Off: excluded},
 		{Scope: Managed, Format: JSONC, List: mcpServers, Path: "/etc/gemini-cli/settings.json",
 			MacOS:   "/Library/Application Support/GeminiCli/settings.json",
 			Windows: "C:/ProgramData/gemini-cli/settings.json"},

@@ -108,7 +108,7 @@ var table = []row{
 	{"internal/importer", "internal/config internal/hosts internal/hostfile internal/rawjson", jtext, "net/http os/exec",
 		"other hosts' files to ours; jsontext for the positions of mistakes"},
 	{"internal/install", "internal/config internal/hosts internal/hostfile internal/importer internal/rawjson",
-		"github.com/aymanbagabas/go-udiff github.com/rogpeppe/go-internal/lockedfile", "net net/http",
+		"github.com/rogpeppe/go-internal/lockedfile", "net net/http",
 		"changes files of hosts, writes configurations and a journal; looks programs up and starts none"},
 	{"internal/survey", "internal/rawjson internal/upstream", "", "os os/exec", "asks servers what they offer"},
 	{"internal/draft", "label contract annotation internal/rawjson internal/plain", "", world, "guesses at what tools do; a guess decides nothing"},

@@ -36,17 +36,23 @@ func Read(name string, value []byte) Entry {
 	return e
 }
 
-// idle reports whether a member changes neither which server it is nor what it may do, or only makes its host ask less.
+// idle reports whether a member changes neither which server it is nor what it may do, or only makes its host ask less. Every
+// other member is one that Weir cannot carry over.
 func idle(key string, value []byte) bool {
-	if k := rawjson.Kind(value); k == 'n' || string(value) == "[]" || string(value) == "{}" || key == "tools" && string(value) == `["*"]` {
-		return true
-	}
-	return slices.Contains(idleMembers, key)
+	values, listed := idleValues[key]
+	return rawjson.Kind(value) == 'n' || slices.Contains(idleMembers, key) || listed && slices.Contains(values, string(rawjson.Canonical(value)))
 }
 
+// idleMembers are idle with every value.
 var idleMembers = []string{
 	"alwaysAllow", "autoApprove", "trust", "source", "name", "description", "display_name", "bundled", "timeout",
-	"startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "default_tools_approval_mode", "required", "icon", "gallery", "version",
+	"startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "required", "icon", "gallery", "version",
+}
+
+// idleValues are values with which members are idle: an empty list means everything to some members and nothing to others.
+var idleValues = map[string][]string{
+	"tools": {`["*"]`}, "env_keys": {"[]"}, "available_tools": {"[]"}, "env_vars": {"[]"}, "excludeTools": {"[]"}, "disabled_tools": {"[]"},
+	"env_http_headers": {"{}"}, "default_tools_approval_mode": {`"approve"`},
 }
 
 // FitName returns the name with what weir.yaml does not allow in one replaced by hyphens; "" if nothing is left.

@@ -6,9 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
@@ -49,7 +47,7 @@ func (i *Installer) lock() (unlock func(), err error) {
 }
 
 func (i *Installer) apply(f *File) error {
-	r := &record{Path: f.Path, Project: f.spec.project, Format: f.Format, Before: f.before, After: digest(f.after)}
+	r := &record{Path: f.Path, Target: f.target, Project: f.spec.project, Format: f.Format, Before: f.before, After: digest(f.after)}
 	for _, p := range f.Parts {
 		if len(p.Taken) == 0 && p.Stale == "" {
 			continue
@@ -90,28 +88,4 @@ func writeConfig(p Part) error {
 		return err
 	}
 	return writeOwn(p.Config, p.configText)
-}
-
-// Diff returns the lines that change, without the values of variables and headers of servers. They are not fit to be shown raw.
-func (f *File) Diff() []string {
-	var secrets []string
-	for _, p := range f.Parts {
-		secrets = append(secrets, p.secrets...)
-	}
-	return diff(f.before, f.after, secrets)
-}
-
-// diff returns the lines in which two texts differ.
-func diff(before, after []byte, secrets []string) []string {
-	text, err := udiff.ToUnified("", "", string(before), udiff.Lines(string(before), string(after)), 0)
-	if err != nil {
-		return nil
-	}
-	var lines []string
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ ") && !strings.HasPrefix(line, `\`) {
-			lines = append(lines, masked(strings.TrimRight(line, "\r\n"), secrets))
-		}
-	}
-	return lines
 }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // How large files may be, in bytes. Some hosts keep their history beside their servers; a project has no reason to.
@@ -132,14 +131,4 @@ func syncDir(dir string) error {
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
-}
-
-// masked returns text without secrets.
-func masked(text string, secrets []string) string {
-	for _, s := range secrets {
-		if len(s) >= 4 {
-			text = strings.ReplaceAll(text, s, "•••")
-		}
-	}
-	return text
 }

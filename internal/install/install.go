@@ -107,7 +107,6 @@ type Part struct {
 
 	add        bool // Weir's entry is new
 	configText []byte
-	secrets    []string
 }
 
 // A Taken is a server that goes behind Weir.

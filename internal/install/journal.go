@@ -19,6 +19,7 @@ type record struct {
 	Version int          `json:"v"`
 	Time    time.Time    `json:"time"`
 	Path    string       `json:"path"`
+	Target  string       `json:"target"`            // where links led
 	Project string       `json:"project,omitempty"` // for files of a project
 	Format  hosts.Format `json:"format"`
 	Before  []byte       `json:"before"` // the whole file

@@ -25,6 +25,7 @@ type lister struct {
 	part  Part
 	vars  map[string]string // of Weir's entry
 	names []string          // of all entries
+	off   []string          // names that the host disables elsewhere in its file
 	own   *hostfile.Entry   // Weir's entry for this list, if it is there
 	conf  []hostfile.Entry  // for weir.yaml
 	entry hostfile.Entry    // Weir's entry as it should be
@@ -35,7 +36,11 @@ func (l *lister) sort(e hostfile.Entry) {
 	l.names = append(l.names, e.Name)
 	read := importer.Read(e.Name, e.Value)
 	s := read.Server
-	if runs := slices.Index(s.Args, l.part.Config); runs > 0 && s.Args[0] == "run" && l.own == nil {
+	if slices.Contains(l.off, e.Name) {
+		l.part.Left = append(l.part.Left, Left{e.Name, "the host has it disabled by name", true})
+		return
+	}
+	if slices.Equal(s.Args, []string{"run", "--config", l.part.Config}) && l.own == nil {
 		l.own = &e
 		l.part.Behind++
 		l.part.Installed, l.part.Vars = true, s.Env
@@ -48,9 +53,12 @@ func (l *lister) sort(e hostfile.Entry) {
 	}
 	base := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
 	if base == "weir" && len(s.Args) > 0 && slices.Contains([]string{"run", "wrap"}, s.Args[0]) {
-		if sameProgram(s.Command, l.opts.Exe) {
+		switch {
+		case l.part.Scope == hosts.Project:
+			l.leave(e.Name, "it runs a weir that weir install did not set up, as whoever wrote the project wants it")
+		case sameProgram(s.Command, l.opts.Exe):
 			l.part.Behind++
-		} else {
+		default:
 			l.leave(e.Name, "it runs another weir than this one")
 		}
 		return
@@ -135,9 +143,6 @@ func (l *lister) take(e hostfile.Entry, s config.Server) {
 		return
 	}
 	l.conf = append(l.conf, conf)
-	for _, values := range []map[string]string{s.Env, s.Headers} {
-		l.part.secrets = append(l.part.secrets, slices.Collect(maps.Values(values))...)
-	}
 	remote := s.URL != ""
 	l.part.Taken = append(l.part.Taken, Taken{e.Name, name, remote, remote && len(s.Headers) == 0, e.Value})
 }

@@ -142,6 +142,9 @@ func (i *Installer) planList(f *File, s spec, list []string) error {
 		l.part.Project = list[star]
 	}
 	l.part.Config = filepath.Join(i.configDir(s, list), "weir.yaml")
+	if l.off, err = disabled(f.Format, f.after, s.file, list); err != nil {
+		return err
+	}
 	for _, e := range entries {
 		l.sort(e)
 	}
@@ -162,6 +165,22 @@ func (i *Installer) planList(f *File, s spec, list []string) error {
 	}
 	f.after = after
 	return nil
+}
+
+// disabled returns the names of servers that a file disables outside of their list.
+func disabled(f hosts.Format, src []byte, row hosts.File, list []string) (names []string, err error) {
+	for _, path := range row.Off {
+		path = slices.Clone(path)
+		if i := slices.Index(path, "*"); i >= 0 {
+			path[i] = list[i]
+		}
+		more, err := hostfile.Texts(f, src, path)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	return names, nil
 }
 
 // signature tells one set of servers and changes from another.

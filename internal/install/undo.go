@@ -59,6 +59,9 @@ func begin(r *record) *Removal {
 	if errors.Is(m.Err, fs.ErrNotExist) {
 		m.Gone, m.Err = true, nil
 	}
+	if m.Err == nil && !m.Gone && m.target != r.Target {
+		m.Err = fmt.Errorf("it leads to %s now, and led to %s", m.target, r.Target)
+	}
 	m.after = m.before
 	return m
 }
@@ -107,8 +110,11 @@ func undoPart(r *record, p recordPart, text []byte) ([]byte, error) {
 	missing := slices.ContainsFunc(p.Taken, func(name string) bool {
 		return !slices.ContainsFunc(entries, func(e hostfile.Entry) bool { return e.Name == name && !slices.Contains(change.Remove, name) })
 	})
-	if !missing && len(change.Remove) == 0 {
+	switch {
+	case !missing && len(change.Remove) == 0:
 		return text, nil
+	case r.Project != "" && p.Added && len(change.Remove) == 0:
+		return text, fmt.Errorf("weir's entry is not in it, so that it may be another project's; the file as it was is in %s, in base64", r.file)
 	}
 	after, err := hostfile.Replace(r.Format, text, change)
 	if err != nil {
@@ -119,28 +125,6 @@ func undoPart(r *record, p recordPart, text []byte) ([]byte, error) {
 
 // Changes reports whether the file is to change.
 func (m *Removal) Changes() bool { return m.Err == nil && string(m.before) != string(m.after) }
-
-// Diff returns the lines that change, without values that come back. They are not fit to be shown raw.
-func (m *Removal) Diff() []string {
-	var secrets []string
-	for _, r := range m.records {
-		for _, p := range r.Parts {
-			entries, err := hostfile.Entries(r.Format, r.Before, p.List)
-			if err != nil {
-				continue
-			}
-			for _, e := range entries {
-				s := importer.Read(e.Name, e.Value).Server
-				for _, values := range []map[string]string{s.Env, s.Headers} {
-					for _, v := range values {
-						secrets = append(secrets, v)
-					}
-				}
-			}
-		}
-	}
-	return diff(m.before, m.after, secrets)
-}
 
 // Remove gives a file its own servers back, and takes the change out of the journal. It returns configurations of Weir that stay,
 // since somebody has changed them. What the host writes meanwhile is kept.
