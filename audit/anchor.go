@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // The files of an anchor. All are readable by their owner alone.
@@ -324,27 +325,46 @@ func (a *Anchor) advance(checkpoint []byte, head Head) error {
 	return nil
 }
 
-// Seal returns the seal of a head: HMAC-SHA256 of the log's origin, the head's size and its edge.
+// Seal returns the seal of a head: HMAC-SHA256 of the log's origin, the head's size, the hash of its [Ends] and its edge.
 func (a *Anchor) Seal(h Head) []byte {
 	mac := hmac.New(sha256.New, a.seal)
-	mac.Write([]byte("weir head 1\n" + a.Key().Origin() + "\n"))
+	version := "weir head 2\n"
+	if h.Ends == (tlog.Hash{}) {
+		version = "weir head 1\n"
+	}
+	mac.Write([]byte(version + a.Key().Origin() + "\n"))
 	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(h.Size)))
+	if h.Ends != (tlog.Hash{}) {
+		mac.Write(h.Ends[:])
+	}
 	mac.Write(h.EdgeBytes())
 	return mac.Sum(nil)
+}
+
+// Since returns a check like [Anchor.Check] for heads that are read from now on, though others may extend the log meanwhile.
+func (a *Anchor) Since() (check func(Head) error, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.shareMark(); err != nil {
+		return nil, err
+	}
+	seen := a.seen
+	return func(h Head) error {
+		if err := a.checkSeal(h); err != nil {
+			return err
+		}
+		return seen.check(h)
+	}, nil
 }
 
 // Check reports whether the head, which nothing may extend meanwhile, is one that the log under this anchor has: sealed, or else the
 // one of the last checkpoint, and not behind what was seen of it before. The error is [ErrDamaged].
 func (a *Anchor) Check(h Head) error {
-	if err := a.checkSeal(h); err != nil {
+	check, err := a.Since()
+	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.shareMark(); err != nil {
-		return err
-	}
-	return a.seen.check(h)
+	return check(h)
 }
 
 // checkSeal reports whether the head is sealed. One of before the log had an anchor is that of the last checkpoint.

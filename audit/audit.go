@@ -164,11 +164,17 @@ type Linked interface {
 	Links(ctx context.Context) iter.Seq2[Link, error]
 }
 
+// Committed is a Storage whose head commits to the ends of its chains: see [Ends].
+type Committed interface {
+	// EndNodes iterates over the nodes that are kept, but for the root. An error ends the iteration.
+	EndNodes(ctx context.Context) iter.Seq2[EndNode, error]
+}
+
 // Erasable is a Storage that can erase.
 type Erasable interface {
 	// Erase erases the entries with these numbers, with what is kept beside them, and appends the entry that tells of it; with
-	// a nil note, none. The names of chains of which nothing is left are replaced by their ids in hexadecimal. It
-	// returns the number of entries that it erased; if there are none it appends nothing.
+	// a nil note, none. A chain whose last entry is erased is closed: its name is replaced by its id in hexadecimal, and what comes
+	// begins another chain of that name. It returns the number of entries that it erased; if there are none it appends nothing.
 	Erase(ctx context.Context, seqs []int64, note func(n int64) Entry) (int64, error)
 }
 

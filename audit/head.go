@@ -16,6 +16,7 @@ const tileHeight = 8
 type Head struct {
 	Size int64
 	Edge []tlog.Hash // of the full subtrees that the tree consists of, the largest first; as many as Size has bits set
+	Ends tlog.Hash   // the hash of [Ends]; zero: the storage commits to none
 	Seal []byte      // as it is kept, see [Anchor.Seal]; empty: it has none
 }
 
@@ -55,7 +56,7 @@ func (h Head) Root() tlog.Hash {
 	return root
 }
 
-// Equal reports whether both are the same head, whatever their seals.
+// Equal reports whether both are the same head, whatever their seals and ends.
 func (h Head) Equal(o Head) bool {
 	if h.Size != o.Size || len(h.Edge) != len(o.Edge) {
 		return false
@@ -68,7 +69,14 @@ func (h Head) Equal(o Head) bool {
 	return true
 }
 
-func (h Head) clone() Head { return Head{h.Size, slices.Clone(h.Edge), slices.Clone(h.Seal)} }
+func (h Head) clone() Head { return Head{h.Size, slices.Clone(h.Edge), h.Ends, slices.Clone(h.Seal)} }
+
+// Push adds a leaf, and returns its record hash.
+func (h *Head) Push(leaf []byte) tlog.Hash {
+	hash := tlog.RecordHash(leaf)
+	h.push(hash, nil)
+	return hash
+}
 
 // push adds a leaf's hash and appends the nodes that it completes.
 func (h *Head) push(hash tlog.Hash, nodes []Node) []Node {
@@ -103,7 +111,7 @@ type Batch struct {
 }
 
 // Sequence gives entries their places after the head. A storage calls it in the transaction in which it read the head
-// and the links of the entries' chains, by their names; those that are not there begin. The head of the batch has no seal. It writes the whole batch in that
+// and the links of the entries' chains, by their names; those that are not there begin. The head of the batch has neither [Ends] nor a seal. It writes the whole batch in that
 // transaction, in which nothing else may append. Entries that a log does not take are [ErrInvalid].
 func Sequence(head Head, links map[string]*Link, entries []Entry) (*Batch, error) {
 	for i := range entries {

@@ -44,19 +44,17 @@ func (a *Anchor) shareMark() error {
 	if a.mark == nil {
 		return nil
 	}
+	if there, err := a.markThere(); err != nil || there == a.seen {
+		return err // without a lock: a mark that is being written is another one
+	}
 	unlock, err := lockedfile.MutexAt(a.path(markLockFile)).Lock()
 	if err != nil {
 		return fmt.Errorf("locking how far the log has come: %w", err)
 	}
 	defer unlock()
-	var b [markSize]byte
-	n, err := a.mark.ReadAt(b[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("reading how far the log has come: %w", err)
-	}
-	there, err := parseMark(string(b[:n]))
-	if err != nil { // the machine has lost it
-		there = mark{}
+	there, err := a.markThere()
+	if err != nil {
+		return err
 	}
 	switch {
 	case there.size > a.seen.size:
@@ -69,6 +67,20 @@ func (a *Anchor) shareMark() error {
 		return fmt.Errorf("%w: another process has seen %d other entries", ErrDamaged, there.size)
 	}
 	return nil
+}
+
+// markThere returns the mark in the file: the zero mark if the machine has lost it.
+func (a *Anchor) markThere() (mark, error) {
+	var b [markSize]byte
+	n, err := a.mark.ReadAt(b[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return mark{}, fmt.Errorf("reading how far the log has come: %w", err)
+	}
+	there, err := parseMark(string(b[:n]))
+	if err != nil {
+		return mark{}, nil
+	}
+	return there, nil
 }
 
 const markSize = 20 + 1 + 44 + 1

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Memory is the reference [Store]: it keeps a log in memory, as long as the process lives.
@@ -251,8 +253,8 @@ func (m *Memory) Erase(ctx context.Context, seqs []int64, note func(int64) Entry
 	for seq := range erased {
 		m.rows[seq] = Row{Seq: seq, Leaf: m.rows[seq].Leaf}
 		delete(m.asides, seq)
+		m.forget(m.rows[seq].Leaf)
 	}
-	m.forget()
 	_, err := m.append(told)
 	return n, err
 }
@@ -295,19 +297,15 @@ func (m *Memory) RemoveAsides(ctx context.Context, seqs []int64) (n int64, err e
 	return n, nil
 }
 
-// forget replaces the names of chains of which nothing is left.
-func (m *Memory) forget() {
-	named := map[string]bool{}
-	for i := range m.rows {
-		if !m.rows[i].Erased() {
-			named[m.rows[i].Chain] = true
-		}
-	}
-	for name, link := range maps.Clone(m.links) {
-		if !named[name] {
+// forget replaces the names of chains whose last entry is erased.
+func (m *Memory) forget(leaf []byte) {
+	last := tlog.RecordHash(leaf)
+	for name, link := range m.links {
+		if link.Last == last {
 			delete(m.links, name)
 			link.Name = link.ID.String()
 			m.links[link.Name] = link
+			return
 		}
 	}
 }

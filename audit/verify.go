@@ -133,8 +133,8 @@ type verification struct {
 // A chain is the part of one that was read.
 type chain struct {
 	Link
-	named bool
-	kept  bool // its end is
+	named  bool
+	erased bool // its last entry is
 }
 
 func (v *verification) readRows(ctx context.Context) error {
@@ -191,7 +191,7 @@ func (v *verification) link(r *Row, leaf Leaf, hash tlog.Hash) {
 	case leaf.Prev != c.Last:
 		v.find(r.Seq, "it does not follow entry number %d of the chain %s as that is now", leaf.Pos-1, leaf.Chain)
 	}
-	c.Next, c.Last = leaf.Pos+1, hash
+	c.Next, c.Last, c.erased = leaf.Pos+1, hash, r.Erased()
 	if r.Erased() {
 		return
 	}
@@ -244,46 +244,6 @@ func (v *verification) checkNodes(ctx context.Context) error {
 	return nil
 }
 
-// readLinks reads the ends of the chains that are kept.
-func (v *verification) readLinks(ctx context.Context) error {
-	for l, err := range v.st.Links(ctx) {
-		if err != nil {
-			return err
-		}
-		v.links = append(v.links, l)
-		v.chains[l.ID] = &chain{Link: Link{ID: l.ID}, kept: true}
-	}
-	return nil
-}
-
-// checkLinks compares the ends of the chains that are kept with those of the rows.
-func (v *verification) checkLinks(context.Context) error {
-	named := make(map[string]ID, len(v.links))
-	for _, l := range v.links {
-		c := v.chains[l.ID]
-		if other, twice := named[l.Name]; twice {
-			v.find(-1, "the chains %s and %s are both kept as %.60q", other, l.ID, l.Name)
-		}
-		named[l.Name] = l.ID
-		if c.Next == 0 {
-			v.find(-1, "the chain %s is kept, and has no entries", l.ID)
-			continue
-		}
-		v.Chains++
-		if c.Next != l.Next || c.Last != l.Last {
-			v.find(-1, "the chain %s ends at number %d, and was kept as ending at number %d, or there with another entry",
-				l.ID, c.Next-1, l.Next-1)
-		}
-		if !c.named {
-			c.Name = l.ID.String()
-		}
-		if c.Name != l.Name {
-			v.find(-1, "the chain %s is kept as %.60q, and its entries say %.60q", l.ID, l.Name, c.Name)
-		}
-	}
-	return nil
-}
-
 func (v *verification) checkHead(ctx context.Context) error {
 	head, err := v.st.Head(ctx)
 	if err != nil {
@@ -298,7 +258,7 @@ func (v *verification) checkHead(ctx context.Context) error {
 		v.find(v.pinned, "something from here up to entry %d is not what the log's head was kept for", v.seq-1)
 	}
 	v.checkSeal(head)
-	return nil
+	return v.checkEnds(ctx, head)
 }
 
 // checkSeal checks that the entries after the last checkpoint are under the seal of the head.

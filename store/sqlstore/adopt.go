@@ -132,7 +132,7 @@ func (u *unit) marker(ctx context.Context, dropped int64) (audit.Entry, error) {
 func (u *unit) adoptSessions(ctx context.Context, told *told) error {
 	var raised []*store.Row
 	err := u.read(ctx, readAllSessions, func(rows *sql.Rows) error {
-		r, _, err := scanSession(rows)
+		r, err := scanSession(rows)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/label"
@@ -163,7 +166,7 @@ func (d *DB) expire(ctx context.Context, some func(ctx context.Context, u *unit,
 func (u *unit) expireSessions(ctx context.Context, seen int64, after string) (last string, n int64, err error) {
 	var found []record.Kept
 	err = u.read(ctx, overdueSessions, func(rows *sql.Rows) error {
-		r, _, err := scanSession(rows)
+		r, err := scanSession(rows)
 		k, err := legible(keptSession(&r.Session), err)
 		found, last = append(found, k), k.Key
 		return err
@@ -201,27 +204,39 @@ func (u *unit) unheard(ctx context.Context, k *record.Kept, seen int64) (bool, e
 	if sound, err := u.intact(ctx, k); err != nil || !sound {
 		return false, err
 	}
-	end, err := prove(ctx, u.statements, k.Chain(), nil, false) // anew: what is remembered has no time
-	if errors.Is(err, audit.ErrDamaged) || err == nil && end == nil {
-		_ = u.db.damage(k, -1, "the end of its chain is missing or was changed") // which the log tells of
-		return false, nil
+	for _, chain := range [...]string{k.Chain(), k.Key} {
+		old, err := u.quiet(ctx, chain, seen)
+		if errors.Is(err, audit.ErrDamaged) {
+			_ = u.db.damage(k, -1, "the end of its chain is missing or was changed") // which the log tells of
+			return false, nil
+		}
+		if err != nil || !old {
+			return false, err
+		}
 	}
-	if err != nil || end.at >= seen {
+	return true, nil
+}
+
+// quiet reports whether a chain has no entry since a time. That its last entry is the one that is found, the head tells.
+func (u *unit) quiet(ctx context.Context, chain string, seen int64) (bool, error) {
+	link, err := u.ending(ctx, chain, nil)
+	if err != nil {
 		return false, err
 	}
-	old := true
+	old, found := true, link == nil
 	err = u.read(ctx, readEnd, func(rows *sql.Rows) error {
 		r, err := scanRow(rows)
 		if err != nil {
 			return err
 		}
-		if _, err := r.Check(); err != nil {
-			old = false
-			_ = u.db.damage(k, r.Seq, err.Error())
-		}
-		old = old && micros(r.Time) < seen
+		_, err = r.Check()
+		old = err == nil && micros(r.Time) < seen
+		found = found || tlog.RecordHash(r.Leaf) == link.Last
 		return nil
-	}, k.Key, 1)
+	}, chain, 1)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: the last entry of the chain %.200q is missing or was changed", audit.ErrDamaged, chain)
+	}
 	return old, err
 }
 

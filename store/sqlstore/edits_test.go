@@ -43,7 +43,8 @@ var logTables = []struct {
 	{"node", "n", []string{"level", "n", "hash"}},
 	{"chain", "next", []string{"name", "id", "next", "last"}},
 	{"checkpoint", "size", []string{"size", "note"}},
-	{"state", "size", []string{"size", "edge", "seal"}},
+	{"state", "size", []string{"size", "edge", "sealed", "ends"}},
+	{"ending", "n", []string{"n", "body"}},
 }
 
 // newEdited returns a log of 300 entries under three checkpoints, and a sealed end that no checkpoint covers.
@@ -214,7 +215,7 @@ func (e *editedLog) edit(ctx context.Context) string {
 		fmt.Sprintf("delete from %s", t.name),
 		fmt.Sprintf("delete from checkpoint where size > %d", at),
 		fmt.Sprintf("update state set size = %d", at),
-		"update state set seal = ''",
+		"update state set sealed = ''", "update state set ends = ''",
 		fmt.Sprintf("update entry set salt = '', time = 0, chain = '', kind = '', subject = '', outcome = '', body = '' where seq = %d", at),
 		fmt.Sprintf("insert into entry select %d, leaf, salt, time, chain, kind, subject, outcome, body from entry where seq = %d", 300+e.random.IntN(2), at),
 		fmt.Sprintf("update entry set subject = 'web/post', outcome = 'allow' where seq >= %d", at),
@@ -232,7 +233,7 @@ func (e *editedLog) value(column string) string {
 	switch column {
 	case "seq", "time", "level", "n", "next", "size":
 		return fmt.Sprint(e.random.Int64N(400) - 20)
-	case "leaf", "salt", "body", "hash", "last", "note", "edge", "seal":
+	case "leaf", "salt", "body", "hash", "last", "note", "edge", "sealed", "ends":
 		n := e.random.IntN(100)
 		if strings.Contains(e.target, "://") {
 			return fmt.Sprintf(`'\x%x'`, slices.Repeat([]byte{byte(n)}, n))

@@ -4,18 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/record"
 )
 
 const (
-	readNames    = `select distinct chain from entry where length(salt) > 0 and seq in %s`
-	readLeaves   = `select seq, leaf from entry where length(salt) > 0 and seq in %s`
-	removeRows   = `delete from entry where length(salt) > 0 and seq in %s`
-	forgetChains = `update chain set name = id where name <> id and name in %s and not exists
-	(select 1 from entry where entry.chain = chain.name and length(entry.salt) > 0)`
+	readLeaves = `select seq, leaf, chain from entry where length(salt) > 0 and seq in %s`
+	removeRows = `delete from entry where length(salt) > 0 and seq in %s`
+	closeChain = `update chain set name = id where name = $1`
 
 	writeAsides  = `insert into aside (seq, time, body) values %s`
 	readAside    = `select body from aside where seq = $1`
@@ -44,55 +48,89 @@ func (l *Log) Erase(ctx context.Context, seqs []int64, note func(int64) audit.En
 	return erased, nil
 }
 
-// erase erases entries, what is beside them, and the names of the chains of which nothing is left.
+// erase erases entries, what is beside them, and the names of the chains that end with one of them.
 func (u *unit) erase(ctx context.Context, seqs []int64) (int64, error) {
-	var names []string
-	seen := map[string]bool{}
-	err := in(ctx, u, readNames, seqs, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		if !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	erased, err := u.eraseRows(ctx, seqs)
-	if err != nil || erased == 0 {
-		return 0, err
-	}
-	if _, err := changeIn(ctx, u, removeAsides, seqs); err != nil {
-		return 0, err
-	}
-	_, err = changeIn(ctx, u, forgetChains, names)
-	return erased, err
-}
-
-// eraseRows leaves nothing but the leaves of entries. Rows are removed and written anew: SQLite does not give back what is free of a page
-// whose rows become shorter.
-func (u *unit) eraseRows(ctx context.Context, seqs []int64) (int64, error) {
+	chains, hashes := map[string]bool{}, map[tlog.Hash]bool{}
 	var left []any
 	err := in(ctx, u, readLeaves, seqs, func(rows *sql.Rows) error {
 		var seq int64
 		var leaf []byte
-		err := rows.Scan(&seq, &leaf)
+		var chain string
+		err := rows.Scan(&seq, &leaf, &chain)
 		left = append(left, seq, leaf, []byte{}, 0, "", "", "", "", []byte{})
+		chains[chain], hashes[tlog.RecordHash(leaf)] = true, true
 		return err
 	})
 	if err != nil || len(left) == 0 {
 		return 0, err
 	}
+	var ended []string
+	for _, name := range slices.Sorted(maps.Keys(chains)) {
+		link, err := u.ending(ctx, name, nil)
+		if err != nil {
+			return 0, err
+		}
+		if link != nil && hashes[link.Last] {
+			ended = append(ended, name)
+			err = u.carry(ctx, name)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	erased, err := u.eraseRows(ctx, seqs, left)
+	for i := 0; i < len(ended) && err == nil; i++ {
+		err = u.close(ctx, ended[i])
+	}
+	return erased, u.fail(err)
+}
+
+// carry has the log tell again of the questions of a chain that is going to be closed: one binding may be that of several persons.
+func (u *unit) carry(ctx context.Context, chain string) error {
+	if !strings.HasPrefix(chain, questionChain) {
+		return nil
+	}
+	proved, err := u.prove(ctx, chain, u.db.proofs.get(chain), true)
+	if err != nil || proved == nil {
+		return err
+	}
+	for _, row := range proved.rows {
+		if row.Live(micros(u.lately())) {
+			u.keep(row)
+		}
+	}
+	return nil
+}
+
+const questionChain = record.StateChain + record.QuestionTable + "/"
+
+// eraseRows writes what is left in the place of entries, and removes what is beside them. Rows are removed and written anew: SQLite does
+// not give back what is free of a page whose rows become shorter.
+func (u *unit) eraseRows(ctx context.Context, seqs []int64, left []any) (int64, error) {
 	erased, err := changeIn(ctx, u, removeRows, seqs)
 	if err == nil {
 		err = u.insert(ctx, writeRows, 9, left)
 	}
-	if err != nil && u.failed == nil {
-		u.failed = err
+	if err == nil {
+		_, err = changeIn(ctx, u, removeAsides, seqs)
 	}
 	return erased, err
+}
+
+// close closes a chain.
+func (u *unit) close(ctx context.Context, name string) (err error) {
+	before, after := "", ""
+	if strings.HasPrefix(name, audit.Listed) {
+		if before, after, err = u.around(ctx, name); err != nil {
+			return err
+		}
+	}
+	if err := u.ends.Close(name, before, after); err != nil {
+		return err
+	}
+	u.closed = true
+	_, err = u.change(ctx, closeChain, name)
+	return err
 }
 
 // in runs an op's own query for values, many at a time. The text has %s where they go.

@@ -68,10 +68,9 @@ func own(entries []audit.Entry) error {
 
 // A proof is what the log was seen to prove: the rows of a chain, and where it ended then.
 type proof struct {
-	next  int64 // entries of the chain
-	seq   int64 // the number of the last
-	at    int64 // its time, if it was read
-	last  tlog.Hash
+	link  audit.Link
+	seq   int64                  // the number of its last entry
+	at    int64                  // the time of that, if it was read
 	loose bool                   // the entry before the next one was not read
 	rows  map[string]record.Kept // by key, removed ones too
 }
@@ -79,8 +78,8 @@ type proof struct {
 // maxProofs is how many chains are remembered.
 const maxProofs = 20_000
 
-// proofs remember chains that were read, so that a row is compared without reading its chain again. The log only grows: a chain
-// that is shorter than it was is damage.
+// proofs remember chains that were read, so that a row is compared without reading its chain again. Whether one still ends so tells the
+// head: to forget one costs time alone.
 type proofs struct {
 	mu     sync.Mutex
 	chains map[string]*proof
@@ -93,30 +92,6 @@ func (p *proofs) get(chain string) *proof {
 	return p.chains[chain]
 }
 
-// has reports whether the row is as its chain was seen to prove, which has so many entries now.
-func (p *proofs) has(k *record.Kept, next int64) bool {
-	known := p.get(k.Chain())
-	if known == nil || known.next != next {
-		return false
-	}
-	row, ok := known.rows[k.Key]
-	return ok && row.Same(k)
-}
-
-// ended reports whether a chain of so many entries was seen to prove that its row is not there, or has expired.
-func (p *proofs) ended(chain string, next, now int64) bool {
-	known := p.get(chain)
-	if known == nil || known.next != next {
-		return false
-	}
-	for _, row := range known.rows {
-		if row.Live(now) {
-			return false
-		}
-	}
-	return true
-}
-
 // put remembers a chain, unless it is known to go on. What is remembered does not change any more.
 func (p *proofs) put(chain string, now *proof) {
 	p.mu.Lock()
@@ -124,12 +99,24 @@ func (p *proofs) put(chain string, now *proof) {
 	if p.chains == nil || len(p.chains) >= maxProofs {
 		p.chains = map[string]*proof{}
 	}
-	if known := p.chains[chain]; known == nil || known.next <= now.next {
+	if known := p.chains[chain]; known == nil || known.link.ID != now.link.ID || known.link.Next <= now.link.Next {
 		p.chains[chain] = now
 	}
 }
 
-// forget forgets a chain that was erased.
+// tell reports whether nobody was told of this damage yet.
+func (p *proofs) tell(damage string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	told := p.told[damage]
+	if p.told == nil || len(p.told) >= maxProofs {
+		p.told = map[string]bool{}
+	}
+	p.told[damage] = true
+	return !told
+}
+
+// forget forgets a chain that is not there.
 func (p *proofs) forget(chain string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,17 +131,18 @@ func (u *unit) committed() {
 		chain := k.Chain()
 		known := u.db.proofs.get(chain)
 		leaf, err := audit.ParseLeaf(row.Leaf)
-		if err != nil || leaf.Pos > 0 && (known == nil || known.next != leaf.Pos) {
+		if err != nil || leaf.Pos > 0 && (known == nil || known.link.ID != leaf.Chain || known.link.Next != leaf.Pos) {
 			continue // the next reader looks
 		}
-		u.db.proofs.put(chain, known.with(k, row.Seq, leaf.Pos, tlog.RecordHash(row.Leaf)))
+		link := audit.Link{Name: chain, ID: leaf.Chain, Next: leaf.Pos + 1, Last: tlog.RecordHash(row.Leaf)}
+		u.db.proofs.put(chain, known.with(k, row.Seq, link))
 	}
 }
 
 // with returns the proof, or none, with one row more at its end.
-func (p *proof) with(k *record.Kept, seq, pos int64, last tlog.Hash) *proof {
-	grown := &proof{next: pos + 1, seq: seq, last: last, rows: map[string]record.Kept{}}
-	if p != nil && pos > 0 {
+func (p *proof) with(k *record.Kept, seq int64, link audit.Link) *proof {
+	grown := &proof{link: link, seq: seq, rows: map[string]record.Kept{}}
+	if p != nil && link.Next > 1 {
 		for key, row := range p.rows {
 			grown.rows[key] = row
 		}
@@ -170,15 +158,7 @@ var ErrState = hosterror.New("the state was changed by somebody else, so nothing
 func (d *DB) damage(k *record.Kept, proved int64, what string) error {
 	err := fmt.Errorf("%w: %s %.200q: %s", ErrState, k.Table, k.Key, what)
 	d.refusals.add(k.Chain()+" "+k.Key, err)
-	d.proofs.mu.Lock()
-	name := fmt.Sprint(k.Chain(), " ", k.Key, " ", proved, " ", what)
-	told := d.proofs.told[name]
-	if d.proofs.told == nil || len(d.proofs.told) >= maxProofs {
-		d.proofs.told = map[string]bool{}
-	}
-	d.proofs.told[name] = true
-	d.proofs.mu.Unlock()
-	if told {
+	if !d.proofs.tell(fmt.Sprint(k.Chain(), " ", k.Key, " ", proved, " ", what)) {
 		return err
 	}
 	if d.opts.Damaged != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 
@@ -16,8 +17,9 @@ import (
 )
 
 var (
-	_ audit.Store   = (*Log)(nil)
-	_ audit.Counted = (*Log)(nil)
+	_ audit.Store     = (*Log)(nil)
+	_ audit.Counted   = (*Log)(nil)
+	_ audit.Committed = (*Log)(nil)
 )
 
 // A Log is the log in a database.
@@ -80,23 +82,8 @@ func (l *Log) Append(ctx context.Context, entries []audit.Entry) (int64, error) 
 
 // Head implements [audit.Storage].
 func (l *Log) Head(ctx context.Context) (h audit.Head, err error) {
-	err = l.reads.query(ctx, readState, func(rows *sql.Rows) error {
-		h, _, err = scanState(rows)
-		return err
-	})
-	return h, err
-}
-
-// scanState reads the row of the table state.
-func scanState(rows *sql.Rows) (h audit.Head, sessions int64, err error) {
-	var size int64
-	var edge, seal []byte
-	if err := rows.Scan(&size, &edge, &seal, &sessions); err != nil {
-		return h, 0, err
-	}
-	h, err = audit.MakeHead(size, edge)
-	h.Seal = seal
-	return h, sessions, err
+	r, err := readHead(ctx, l.reads, "")
+	return r.head, err
 }
 
 const (
@@ -314,6 +301,22 @@ func (l *Log) Links(ctx context.Context) iter.Seq2[audit.Link, error] {
 		err := l.reads.query(ctx, listChains, func(rows *sql.Rows) error {
 			link, err := scanLink(rows)
 			page, at = append(page, link), link.ID.String()
+			return err
+		}, at)
+		return page, at, err
+	})
+}
+
+const listEndings = `select n, body from ending where n > $1 order by n limit 500`
+
+// EndNodes implements [audit.Committed].
+func (l *Log) EndNodes(ctx context.Context) iter.Seq2[audit.EndNode, error] {
+	return pages(ctx, rowPage, int64(math.MinInt64), func(at int64) ([]audit.EndNode, int64, error) {
+		var page []audit.EndNode
+		err := l.reads.query(ctx, listEndings, func(rows *sql.Rows) error {
+			var n audit.EndNode
+			err := rows.Scan(&n.N, &n.Body)
+			page, at = append(page, n), n.N
 			return err
 		}, at)
 		return page, at, err

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -14,58 +13,57 @@ import (
 	"github.com/weir-mcp/weir/store"
 )
 
-const (
-	readChain = `select name, id, next, last from chain where name = $1`
+// A doubt is why a row may not be what the log proves: as it was read, in what may be no one state of the database, or as it is.
+type doubt struct {
+	row    record.Kept
+	proved int64 // the number of the entry that proves it, or -1
+	what   string
+}
 
-	// readEnd reads the end of a chain, backwards. The chain's index has the order.
-	readEnd = `select ` + rowColumns + ` from entry where chain = $1 order by seq desc limit $2`
+func (e *doubt) Error() string {
+	return fmt.Sprintf("%s %.200q: %s", e.row.Table, e.row.Key, e.what)
+}
 
-	readErasures = `select ` + rowColumns + ` from entry where kind = 'erase' and kind <> 'decision' and seq > $1 order by seq`
-)
+func doubtful(row *record.Kept, proved int64, what string) error { return &doubt{*row, proved, what} }
 
 // prove returns what a chain proves, of which something may be known; nil if the log has no such chain. The links of all that it
-// reads are checked. It wants a transaction, so that chain and row are of one moment. Damage is an error that wraps
-// [audit.ErrDamaged]. Unless the whole chain is wanted, it reads the last entry alone of one that it does not know.
-func prove(ctx context.Context, s *statements, chain string, known *proof, whole bool) (*proof, error) {
-	var link audit.Link
-	err := s.query(ctx, readChain, func(rows *sql.Rows) (err error) {
-		link, err = scanLink(rows)
-		return err
-	}, chain)
-	if err != nil {
+// reads are checked, from the end that the head commits to. Damage is an error that wraps [audit.ErrDamaged]. Unless the whole chain is
+// wanted, it reads the last entry alone of one that it does not know.
+func (s *snapshot) prove(ctx context.Context, chain string, known *proof, whole bool) (*proof, error) {
+	link, err := s.ending(ctx, chain, known)
+	if err != nil || link == nil {
 		return nil, err
 	}
-	if link.Next == 0 {
-		return nil, nil
-	}
-	if known == nil || known.next > link.Next {
-		known = &proof{rows: map[string]record.Kept{}}
-		if !whole {
-			known.next, known.loose = link.Next-1, true
-		}
-	}
-	if known.next == link.Next {
-		if known.last != link.Last {
-			return nil, fmt.Errorf("%w: the end of its chain is another", audit.ErrDamaged)
-		}
+	if known != nil && known.link == *link {
 		return known, nil
+	}
+	if known != nil && known.link.ID == link.ID && known.link.Next >= link.Next {
+		return nil, fmt.Errorf("%w: its chain had %d entries, and has %d", audit.ErrDamaged, known.link.Next, link.Next)
+	}
+	if known == nil || known.link.ID != link.ID {
+		known = &proof{link: audit.Link{Name: chain, ID: link.ID}, rows: map[string]record.Kept{}}
+		if !whole {
+			known.link.Next, known.loose = link.Next-1, true
+		}
 	}
 	var added []audit.Row
 	err = s.query(ctx, readEnd, func(rows *sql.Rows) error {
 		r, err := scanRow(rows)
 		added = append(added, r)
 		return err
-	}, chain, link.Next-known.next)
+	}, chain, link.Next-known.link.Next)
 	if err != nil {
 		return nil, err
 	}
+	known = known.copy()
 	for i := len(added) - 1; i >= 0; i-- {
 		if known, err = known.follow(&added[i]); err != nil {
 			return nil, err
 		}
 	}
-	if known.next != link.Next || known.last != link.Last {
-		return nil, fmt.Errorf("%w: its chain ends at number %d, not %d", audit.ErrDamaged, known.next-1, link.Next-1)
+	if known.link != *link {
+		return nil, fmt.Errorf("%w: its chain ends at number %d, not %d, or there with another entry", audit.ErrDamaged,
+			known.link.Next-1, link.Next-1)
 	}
 	return known, nil
 }
@@ -76,7 +74,7 @@ func (p *proof) follow(r *audit.Row) (*proof, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("entry %d: %w", r.Seq, err)
-	case leaf.Pos != p.next, leaf.Prev != p.last && !p.loose:
+	case leaf.Chain != p.link.ID, leaf.Pos != p.link.Next, leaf.Prev != p.link.Last && !p.loose:
 		return nil, fmt.Errorf("entry %d: %w: it does not follow the one before it in its chain", r.Seq, audit.ErrDamaged)
 	}
 	k := record.Kept{}
@@ -84,37 +82,35 @@ func (p *proof) follow(r *audit.Row) (*proof, error) {
 		return nil, fmt.Errorf("entry %d: %w: %w", r.Seq, audit.ErrDamaged, err)
 	}
 	p.rows[k.Key] = k
-	return &proof{next: leaf.Pos + 1, seq: r.Seq, at: micros(r.Time), last: tlog.RecordHash(r.Leaf), rows: p.rows}, nil
+	link := audit.Link{Name: p.link.Name, ID: leaf.Chain, Next: leaf.Pos + 1, Last: tlog.RecordHash(r.Leaf)}
+	return &proof{link: link, seq: r.Seq, at: micros(r.Time), rows: p.rows}, nil
 }
 
 // A claim is rows as they were read: all of a chain.
 type claim struct {
 	name    *record.Kept  // the row, or where it would be
 	rows    []record.Kept // those that are there
-	known   *proof        // of the chain, before the transaction began
+	known   *proof        // of the chain, before the head was read
 	pending []record.Kept // what the transaction itself has changed of the chain
 }
 
-// settled compares rows with what their chain proves, in the transaction in which they were read.
-func (d *DB) settled(ctx context.Context, s *statements, c claim) error {
-	name, rows, known, pending := c.name, c.rows, c.known, c.pending
+// settled compares rows with what their chain proves at the head. The error is a [doubt] if they differ.
+func (d *DB) settled(ctx context.Context, s *snapshot, c claim) error {
+	name, rows, pending := c.name, c.rows, c.pending
 	chain := name.Chain()
-	now, err := prove(ctx, s, chain, known.copy(), name.Table == record.QuestionTable)
+	now, err := s.prove(ctx, chain, c.known, name.Table == record.QuestionTable)
 	switch {
 	case errors.Is(err, audit.ErrDamaged):
-		return d.damage(name, -1, err.Error())
+		return doubtful(name, -1, err.Error())
 	case err != nil:
 		return err
-	case now == nil && known == nil && len(pending) > 0:
+	case now == nil && len(pending) > 0:
 		now = &proof{rows: map[string]record.Kept{}}
-	case now == nil && known != nil:
-		return d.settledErased(ctx, s, c)
 	case now == nil && len(rows) > 0:
-		return d.damage(&rows[0], -1, "nothing in the log tells of it")
+		return doubtful(&rows[0], -1, "nothing in the log tells of it")
 	case now == nil:
+		d.proofs.forget(chain)
 		return nil
-	case known != nil && known.next > now.next:
-		return d.damage(name, known.seq, "its chain was longer")
 	}
 	if len(pending) > 0 {
 		now = now.copy()
@@ -132,9 +128,6 @@ func (d *DB) settled(ctx context.Context, s *statements, c claim) error {
 
 // copy returns a proof that may be extended.
 func (p *proof) copy() *proof {
-	if p == nil {
-		return nil
-	}
 	c := *p
 	c.rows = make(map[string]record.Kept, len(p.rows)+1)
 	for key, row := range p.rows {
@@ -152,11 +145,11 @@ func (d *DB) compare(now *proof, rows []record.Kept) error {
 		proved, ok := now.rows[row.Key]
 		switch {
 		case !ok:
-			return d.damage(row, now.seq, "nothing in the log tells of it")
+			return doubtful(row, now.seq, "nothing in the log tells of it")
 		case proved.Gone != "":
-			return d.damage(row, now.seq, "it was removed, and is there again")
+			return doubtful(row, now.seq, "it was removed, and is there again")
 		case !proved.Same(row):
-			return d.damage(row, now.seq, "it is not as it was written last")
+			return doubtful(row, now.seq, "it is not as it was written last")
 		}
 	}
 	expired, at := micros(d.latest.At(d.clock())), micros(d.steady.At(d.opts.Now()))
@@ -166,63 +159,13 @@ func (d *DB) compare(now *proof, rows []record.Kept) error {
 			at = expired
 		}
 		if !there[key] && proved.Live(at) {
-			return d.damage(&proved, now.seq, "it is missing")
+			return doubtful(&proved, now.seq, "it is missing")
 		}
 	}
 	return nil
 }
 
-// settledErased is settled for a chain that was there: a person may have had it erased, with the row, which the log tells of.
-func (d *DB) settledErased(ctx context.Context, s *statements, c claim) error {
-	if len(c.rows) > 0 {
-		return d.damage(&c.rows[0], c.known.seq, "its chain is missing")
-	}
-	erased := false
-	err := s.query(ctx, readErasures, func(rows *sql.Rows) error {
-		r, err := scanRow(rows)
-		if err != nil {
-			return err
-		}
-		erased = erased || Removed(&r).Has(c.known.seq)
-		return nil
-	}, c.known.seq)
-	switch {
-	case err != nil:
-		return err
-	case !erased:
-		return d.damage(c.name, c.known.seq, "it and its chain are missing")
-	}
-	d.proofs.forget(c.name.Chain())
-	return nil
-}
-
-// Removed returns the numbers of the entries that an entry says were erased: none, if it is no event of that.
-func Removed(r *audit.Row) record.Ranges {
-	var e struct{ Binding string }
-	if r.Kind != string(record.Erase) || json.Unmarshal(r.Body, &e) != nil {
-		return nil
-	}
-	named, err := record.ParseRanges(e.Binding)
-	if err != nil {
-		return nil
-	}
-	return named
-}
-
-// still calls read in a transaction that reads, with all as it is at one time.
-func (d *DB) still(ctx context.Context, read func(*statements) error) error {
-	c, err := d.beginReading(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	reads := &statements{db: c, prepared: map[string]*sql.Stmt{}}
-	err = read(reads)
-	_, end := c.ExecContext(context.WithoutCancel(ctx), "rollback")
-	return errors.Join(err, reads.close(), end)
-}
-
-// settled compares rows that the transaction has read with the log; see [DB.settled].
+// settled compares rows that the transaction has read with the log; see [DB.settled]. Damage is an [ErrState].
 func (u *unit) settled(ctx context.Context, name *record.Kept, rows []record.Kept) error {
 	c := claim{name: name, rows: rows, known: u.db.proofs.get(name.Chain())}
 	for i := range u.journaled {
@@ -230,31 +173,53 @@ func (u *unit) settled(ctx context.Context, name *record.Kept, rows []record.Kep
 			c.pending = append(c.pending, u.journaled[i])
 		}
 	}
-	return u.db.settled(ctx, u.statements, c)
+	return u.db.told(u.db.settled(ctx, &u.snapshot, c))
 }
 
-// provenSession returns a session that is as the log proves.
-func (d *DB) provenSession(ctx context.Context, key string) (s store.Session, ok bool, err error) {
-	name := keptSession(&store.Session{Key: key})
-	known := d.proofs.get(name.Chain())
-	err = d.still(ctx, func(reads *statements) error {
-		var rows []record.Kept
-		err := reads.query(ctx, readSession, func(r *sql.Rows) error {
-			row, _, err := scanSession(r)
-			s, ok = row.Session, true
-			rows = append(rows, keptSession(&s))
-			return err
-		}, key)
-		if err != nil {
+// told returns the error, as an [ErrState] if something is damaged.
+func (d *DB) told(err error) error {
+	var sure *doubt
+	if errors.As(err, &sure) {
+		return d.damage(&sure.row, sure.proved, sure.what)
+	}
+	if errors.Is(err, audit.ErrDamaged) && !errors.Is(err, ErrState) {
+		return d.headDamage(err)
+	}
+	return err
+}
+
+// provenSession compares a session, or that there is none, with the log, in a transaction that reads.
+func (d *DB) provenSession(ctx context.Context, key string) (r recentSession, err error) {
+	err = d.still(ctx, func(s *snapshot) error {
+		r = recentSession{}
+		if err := s.query(ctx, readSession, r.scan, key); err != nil {
 			return err
 		}
-		return d.settled(ctx, reads, claim{name: &name, rows: rows, known: known})
+		r.Key = key
+		return d.settled(ctx, s, d.claimOf(key, &r))
 	})
-	return s, ok && err == nil, err
+	return r, err
+}
+
+func (d *DB) claimOf(key string, r *recentSession) claim {
+	name := keptSession(&store.Session{Key: key})
+	c := claim{name: &name, known: d.proofs.get(name.Chain())}
+	if r.there {
+		c.rows = []record.Kept{keptSession(&r.Session)}
+	}
+	return c
 }
 
 // check compares sessions of the draft with the log, and remembers those that are not as it proves.
 func (u *unit) check(ctx context.Context, keys ...string) error {
+	chains := make([]string, len(keys))
+	for i, key := range keys {
+		name := keptSession(&store.Session{Key: key})
+		chains[i] = name.Chain()
+	}
+	if err := u.load(ctx, chains...); err != nil {
+		return err
+	}
 	for _, key := range keys {
 		if _, known := u.proven[key]; known || u.damaged[key] != nil {
 			continue
@@ -262,10 +227,6 @@ func (u *unit) check(ctx context.Context, keys ...string) error {
 		var rows []record.Kept
 		name := keptSession(&store.Session{Key: key})
 		if s, ok := u.draft.Get(key); ok {
-			if k := keptSession(&s); u.db.proofs.has(&k, u.next[key]) {
-				u.proven[key] = k
-				continue
-			}
 			rows = append(rows, keptSession(&s))
 		}
 		err := u.settled(ctx, &name, rows)
@@ -318,14 +279,17 @@ func (d *DB) Holds(ctx context.Context, r *audit.Row) (holds bool, err error) {
 		return k.Live(now), nil
 	}
 	var end *proof
-	err = d.still(ctx, func(s *statements) (err error) {
-		end, err = prove(ctx, s, k.Chain(), nil, false)
+	err = d.still(ctx, func(s *snapshot) (err error) {
+		end, err = s.prove(ctx, k.Chain(), nil, false)
 		return err
 	})
-	if errors.Is(err, audit.ErrDamaged) || err == nil && end == nil {
+	switch {
+	case errors.Is(err, audit.ErrDamaged):
 		return true, nil
-	} else if err != nil {
+	case err != nil:
 		return true, err
+	case end == nil: // a newer entry was erased
+		return false, nil
 	}
 	k = end.rows[k.Key]
 	return k.Live(now), nil

@@ -22,15 +22,14 @@ const (
 	writeQuestion  = `insert into question (` + questionColumns + `) values ($1, $2, $3, $4, $5, $6, $7, $8)`
 	answerQuestion = `update question set answer = $1 where id = $2 and answer = '' and expires > $3`
 	redeemQuestion = `update question set answer = 'redeemed' where id = $1 and answer = 'accepted' and expires > $2`
-	listQuestions  = `select ` + questionColumns + `, coalesce((select c.next from chain c where c.name = 'state:question/' || binding), 0)
-from question
+	listQuestions  = `select ` + questionColumns + ` from question
 where expires > $1 and ($2 = '' or id = $2) and ($3 = '' or principal = $3) and ($4 = 0 or answer = '')
 	and (asked > $5 or (asked = $5 and id > $6)) and ($7 = '' or binding = $7) order by asked, id limit 200`
 )
 
-func scanQuestion(rows *sql.Rows, more ...any) (q store.Question, err error) {
+func scanQuestion(rows *sql.Rows) (q store.Question, err error) {
 	var asked, expires int64
-	err = rows.Scan(append([]any{&q.ID, &q.Principal, &q.Session, &q.Binding, &q.Body, &q.Answer, &asked, &expires}, more...)...)
+	err = rows.Scan(&q.ID, &q.Principal, &q.Session, &q.Binding, &q.Body, &q.Answer, &asked, &expires)
 	q.Asked, q.Expires = fromMicros(asked), fromMicros(expires)
 	return q, err
 }
@@ -136,37 +135,62 @@ func (d *DB) Redeem(ctx context.Context, binding string) (redeemed bool, err err
 
 // Questions implements [store.Approvals].
 func (d *DB) Questions(ctx context.Context, q store.QuestionQuery) iter.Seq2[store.Question, error] {
-	type place struct {
-		asked int64
-		id    string
-	}
+	return pages(ctx, pageSize, placeOfQuestion{asked: -1 << 62}, func(at placeOfQuestion) (page []store.Question, end placeOfQuestion, err error) {
+		err = d.proven(ctx, func(s *snapshot) (err error) {
+			page, end, err = d.questionsAt(ctx, s, q, at)
+			return err
+		})
+		return page, end, err
+	})
+}
+
+type placeOfQuestion struct {
+	asked int64
+	id    string
+}
+
+// questionsAt returns the questions after a place, which are as the log proves. With a binding, none is missing.
+func (d *DB) questionsAt(ctx context.Context, s *snapshot, q store.QuestionQuery, at placeOfQuestion) (
+	page []store.Question, end placeOfQuestion, err error) {
 	open := 0
 	if q.Open {
 		open = 1
 	}
-	return pages(ctx, pageSize, place{asked: -1 << 62}, func(at place) (page []store.Question, end place, err error) {
-		if q.Binding != "" {
-			if err := d.provenBinding(ctx, q.Binding); err != nil {
-				return nil, at, err
-			}
+	end = at
+	bindings := map[string]bool{q.Binding: q.Binding != ""}
+	err = s.query(ctx, listQuestions, func(rows *sql.Rows) error {
+		found, err := scanQuestion(rows)
+		end, bindings[found.Binding] = placeOfQuestion{micros(found.Asked), found.ID}, true
+		page = append(page, found)
+		return err
+	}, micros(d.latest.At(d.clock())), q.ID, q.Principal, open, at.asked, at.id, q.Binding)
+	proved := map[string]store.Question{}
+	for binding, there := range bindings {
+		if err != nil || !there {
+			continue
 		}
-		end = at
-		var doubtful []store.Question
-		err = d.reads.query(ctx, listQuestions, func(rows *sql.Rows) error {
-			var next int64
-			found, err := scanQuestion(rows, &next)
-			end = place{micros(found.Asked), found.ID}
-			if k := keptQuestion(&found); err == nil && !d.proofs.has(&k, next) {
-				doubtful = append(doubtful, found)
-			}
-			page = append(page, found)
-			return err
-		}, micros(d.latest.At(d.clock())), q.ID, q.Principal, open, at.asked, at.id, q.Binding)
-		for i := 0; i < len(doubtful) && err == nil; i++ {
-			err = d.provenBinding(ctx, doubtful[i].Binding)
+		err = d.bound(ctx, s, binding, proved)
+	}
+	for i := range page {
+		a, b := keptQuestion(&page[i]), keptQuestion(new(proved[page[i].ID]))
+		if err == nil && !a.Same(&b) {
+			err = doubtful(&a, -1, "it is read in two ways")
 		}
-		return page, end, err
-	})
+	}
+	return page, end, err
+}
+
+// bound adds the questions with a binding, which are as the log proves.
+func (d *DB) bound(ctx context.Context, s *snapshot, binding string, proved map[string]store.Question) error {
+	known := d.proofs.get(boundTo(binding).Chain())
+	all, rows, err := boundRows(ctx, s.statements, binding)
+	if err != nil {
+		return err
+	}
+	for _, q := range all {
+		proved[q.ID] = q
+	}
+	return d.settled(ctx, s, claim{name: boundTo(binding), rows: rows, known: known})
 }
 
 // bound returns the questions with a binding, which are as the log proves: all of them, expired ones perhaps not.
@@ -197,30 +221,7 @@ func boundRows(ctx context.Context, s *statements, binding string) (all []store.
 	return all, rows, err
 }
 
-// provenBinding compares the questions with a binding with the log, unless they have no chain, or one that is known, and none of
-// which may be missing.
-func (d *DB) provenBinding(ctx context.Context, binding string) error {
-	known := d.proofs.get(boundTo(binding).Chain())
-	if known == nil {
-		next := int64(0)
-		err := d.reads.query(ctx, chainLength, func(rows *sql.Rows) error { return rows.Scan(&next) }, boundTo(binding).Chain(), binding)
-		if err != nil || next == 0 {
-			return err
-		}
-	}
-	return d.still(ctx, func(reads *statements) error {
-		_, rows, err := boundRows(ctx, reads, binding)
-		if err != nil {
-			return err
-		}
-		return d.settled(ctx, reads, claim{name: boundTo(binding), rows: rows, known: known})
-	})
-}
-
 const (
-	// chainLength is 0 if there is neither such a chain nor a question that should be in it.
-	chainLength = `select (select count(*) from chain where name = $1) + (select count(*) from question where binding = $2)`
-
 	askedBindings = `select distinct binding from question where principal = $1`
 	askerBindings = `select distinct binding from question where session in %s`
 	forgetAsked   = `delete from question where principal = $1 returning ` + questionColumns

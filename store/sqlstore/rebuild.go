@@ -81,7 +81,7 @@ func (u *unit) rebuild(ctx context.Context, name *record.Kept, done *Rebuilt) er
 	if column == "" {
 		return fmt.Errorf("there is no table %q", name.Table)
 	}
-	proved, err := prove(ctx, u.statements, name.Chain(), nil, true)
+	proved, err := u.prove(ctx, name.Chain(), nil, true)
 	if err != nil {
 		return err
 	}

@@ -26,50 +26,59 @@ type recent struct {
 	sessions   map[string]recentSession
 }
 
-// A recentSession is a session with how many entries its chain has.
+// A recentSession is a session, if it is there, and the head of the log that it was read with.
 type recentSession struct {
 	store.Session
-	next int64
+	headRow
+	there bool
+}
+
+func (s *recentSession) scan(rows *sql.Rows) error {
+	var text []byte
+	var created, seen int64
+	if err := s.headRow.scan(rows, &s.there, &s.Parent, &s.Principal, &text, &s.Calls, &created, &seen); err != nil {
+		return err
+	}
+	s.Created, s.Seen = fromMicros(created), fromMicros(seen)
+	var err error
+	s.Label, err = parseLabel(text)
+	return err
 }
 
 // get returns a session as it is now.
-func (r *recent) get(ctx context.Context, key string) (s recentSession, ok bool, err error) {
+func (r *recent) get(ctx context.Context, key string) (s recentSession, err error) {
 	err = r.db.reading(r.db.opts.Timeout)(ctx, func(ctx context.Context) (began bool, err error) {
-		s, ok, err = r.read(ctx, key)
-		return ok, err
+		s, err = r.read(ctx, key)
+		return s.there, err
 	})
-	return s, ok, err
+	return s, err
 }
 
-func (r *recent) read(ctx context.Context, key string) (s recentSession, ok bool, err error) {
+func (r *recent) read(ctx context.Context, key string) (s recentSession, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.connect(ctx); err != nil {
-		return s, false, err
+		return s, err
 	}
 	// The read is short, and a connection that a context interrupts may be of no use: it is not interrupted.
 	ctx = context.WithoutCancel(ctx)
 	var version int64
 	if err := r.statements.query(ctx, r.text, func(rows *sql.Rows) error { return rows.Scan(&version) }); err != nil {
-		return s, false, err
+		return s, err
 	}
 	if version != r.version || len(r.sessions) >= maxRecent {
 		r.version = version
 		clear(r.sessions)
 	}
-	if s, ok = r.sessions[key]; ok {
-		return s, true, nil
+	if s, ok := r.sessions[key]; ok {
+		return s, nil
 	}
 	// What is read now is at least as new as the version: if it is newer, the next version is another.
-	err = r.statements.query(ctx, readSession, func(rows *sql.Rows) error {
-		row, next, err := scanSession(rows)
-		s, ok = recentSession{row.Session, next}, true
-		return err
-	}, key)
-	if ok && err == nil {
+	if err = r.statements.query(ctx, readSession, s.scan, key); s.there && err == nil {
+		s.Key = key
 		r.sessions[key] = s
 	}
-	return s, ok, err
+	return s, err
 }
 
 func (r *recent) connect(ctx context.Context) error {

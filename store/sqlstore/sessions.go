@@ -90,24 +90,34 @@ func (d *DB) Tally(ctx context.Context, key string) error {
 	}})
 }
 
-const readSession = `select ` + sessionColumns + ` from session s where s.key = $1`
+// readSession reads the state, with a session if it is there.
+const readSession = `select ` + stateColumns + `, case when s.key is null then 0 else 1 end, coalesce(s.parent, ''), coalesce(s.principal, ''),
+	coalesce(s.label, '{}'), coalesce(s.calls, 0), coalesce(s.created, 0), coalesce(s.seen, 0)
+from state t left join session s on s.key = $1 where t.id = 1`
 
-// session reads one session, and compares it with the log unless it is as it was seen to be there.
+// session reads one session, and compares it with the log: in a transaction, if it does not fit what was read before.
 func (d *DB) session(ctx context.Context, key string) (s store.Session, ok bool, err error) {
-	var r recentSession
+	check, err := d.since()
+	if err != nil {
+		return s, false, err
+	}
+	r := recentSession{}
 	if d.recent.text != "" {
-		r, ok, err = d.recent.get(ctx, key)
+		r, err = d.recent.get(ctx, key)
 	} else {
-		err = d.reads.query(ctx, readSession, func(rows *sql.Rows) error {
-			row, next, err := scanSession(rows)
-			r, ok = recentSession{row.Session, next}, true
-			return err
-		}, key)
+		err = d.reads.query(ctx, readSession, r.scan, key)
 	}
-	if k := keptSession(&r.Session); err != nil || ok && d.proofs.has(&k, r.next) {
-		return r.Session, ok, err
+	if err = r.missing(err); err == nil {
+		if err = check(r.head); err != nil {
+			return s, false, err
+		}
+		r.Key = key
+		err = d.settled(ctx, d.snapshot(&d.reads, r.headRow), d.claimOf(key, &r))
 	}
-	return d.provenSession(ctx, key)
+	if unsettled(err) {
+		r, err = d.provenSession(ctx, key)
+	}
+	return r.Session, r.there && err == nil, err
 }
 
 // Get implements [store.Store].
@@ -139,7 +149,7 @@ func (d *DB) List(ctx context.Context, principal string) iter.Seq2[store.Session
 	return pages(ctx, pageSize, place{created: math.MaxInt64}, func(at place) ([]store.Session, place, error) {
 		var page []store.Session
 		err := d.reads.query(ctx, listSessions, func(rows *sql.Rows) error {
-			r, _, err := scanSession(rows)
+			r, err := scanSession(rows)
 			page, at = append(page, r.Session), place{micros(r.Created), r.Key}
 			return err
 		}, principal, at.created, at.key)

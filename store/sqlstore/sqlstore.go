@@ -93,6 +93,7 @@ type DB struct {
 	scans    statements // of the log
 	recent   recent
 	proofs   proofs
+	endCache audit.EndCache
 	steady   steady // of labels of resources
 	encoder  record.Encoder
 	listener listener
@@ -141,6 +142,9 @@ func (d *DB) begin(ctx context.Context) error {
 		}
 	} else if head, err := d.Log().Head(ctx); err != nil || len(head.Seal) > 0 {
 		return err // it waits for somebody with the anchor
+	}
+	if err := d.commitToEnds(ctx); err != nil {
+		return err
 	}
 	return d.Adopt(ctx)
 }

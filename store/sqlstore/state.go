@@ -22,7 +22,7 @@ func (l *Log) State(ctx context.Context) iter.Seq2[record.Kept, error] {
 			scan func(*sql.Rows) (record.Kept, error)
 		}{
 			{somePageSessions, func(rows *sql.Rows) (record.Kept, error) {
-				r, _, err := scanSession(rows)
+				r, err := scanSession(rows)
 				return keptSession(&r.Session), err
 			}},
 			{somePageTaints, func(rows *sql.Rows) (record.Kept, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
@@ -20,21 +21,18 @@ const (
 	countTaints = `select count(*) from taint`
 	writeTaint  = `insert into taint (` + taintColumns + `) values ($1, $2, $3, $4)
 on conflict (resource) do update set label = excluded.label, written = excluded.written, expires = excluded.expires`
-	taintNext   = `, coalesce((select c.next from chain c where c.name = 'state:taint/' || resource), 0)`
-	taintsAbove = `select ` + taintColumns + taintNext + ` from taint where resource in %s`
-	taintsBelow = `select ` + taintColumns + taintNext + ` from taint where resource >= $1 and resource < $2`
-	chainsAbove = `select name, next from chain where name in %s`
-	chainsBelow = `select name, next from chain where name >= $1 and name < $2`
+	taintsAbove = `select ` + taintColumns + ` from taint where resource in %s`
+	taintsBelow = `select ` + taintColumns + ` from taint where resource >= $1 and resource < $2`
 	listTaints  = `select ` + taintColumns + ` from taint
 where resource > $1 and (resource = $2 or (resource >= $3 and resource < $4)) and (expires = 0 or expires > $5)
 order by resource limit 200`
 	clearTaints = `delete from taint where resource = $1 or (resource >= $2 and resource < $3) returning ` + taintColumns
 )
 
-func scanTaint(rows *sql.Rows, more ...any) (t store.Taint, err error) {
+func scanTaint(rows *sql.Rows) (t store.Taint, err error) {
 	var text []byte
 	var written, expires int64
-	if err := rows.Scan(append([]any{&t.Resource, &text, &written, &expires}, more...)...); err != nil {
+	if err := rows.Scan(&t.Resource, &text, &written, &expires); err != nil {
 		return t, err
 	}
 	t.Written, t.Expires = fromMicros(written), fromMicros(expires)
@@ -114,80 +112,60 @@ func (d *DB) Tainted(ctx context.Context, resource string, lim store.Limits) (la
 // taintsAround returns the taints that have not expired of a resource, of what it is part of and of what is part of it. They are as
 // the log proves, and none is missing.
 func (d *DB) taintsAround(ctx context.Context, resource string) (found []store.Taint, err error) {
-	now := d.steady.At(d.opts.Now())
-	ends, doubtful := map[string]int64{}, map[string]bool{}
-	chain := func(rows *sql.Rows) error {
-		var name string
-		var next int64
-		err := rows.Scan(&name, &next)
-		ends[name] = next
+	err = d.proven(ctx, func(s *snapshot) error {
+		found, err = d.taintsAt(ctx, s, resource)
 		return err
-	}
-	scan := func(rows *sql.Rows) error {
-		var next int64
-		t, err := scanTaint(rows, &next)
-		k := keptTaint(&t)
-		delete(ends, k.Chain())
-		if !d.proofs.has(&k, next) {
-			doubtful[t.Resource] = true
-		} else if t.Live(now) {
-			found = append(found, t)
-		}
-		return err
-	}
-	above := store.ResourceAbove(resource)
-	chains := make([]string, len(above))
-	for i, name := range above {
-		chains[i] = taintChain + name
-	}
+	})
+	return found, err
+}
+
+func (d *DB) taintsAt(ctx context.Context, s *snapshot, resource string) (found []store.Taint, err error) {
+	known := map[string]*proof{} // before the rows are read
 	first, end := store.ResourceBelow(resource)
-	// The chains come first: what is written in between is there and has a longer one.
-	err = cmp.Or(
-		d.reads.among(ctx, chainsAbove, chains, chain),
-		d.reads.query(ctx, chainsBelow, chain, taintChain+first, taintChain+end),
-		d.reads.among(ctx, taintsAbove, above, scan),
-		d.reads.query(ctx, taintsBelow, scan, first, end),
-	)
+	chains, err := s.listed(ctx, audit.Listed+first, audit.Listed+end)
 	if err != nil {
 		return nil, err
 	}
-	for name, next := range ends {
-		if !d.proofs.ended(name, next, micros(now)) {
-			doubtful[strings.TrimPrefix(name, taintChain)] = true
-		}
+	above := store.ResourceAbove(resource)
+	for _, name := range above {
+		chains = append(chains, audit.Listed+name)
 	}
-	for name := range doubtful {
-		t, ok, err := d.provenTaint(ctx, name)
-		if err != nil {
+	for _, chain := range chains {
+		known[chain] = d.proofs.get(chain)
+	}
+	rows := map[string]store.Taint{}
+	scan := func(r *sql.Rows) error {
+		t, err := scanTaint(r)
+		if rows[audit.Listed+t.Resource] = t; known[audit.Listed+t.Resource] == nil {
+			chains = append(chains, audit.Listed+t.Resource) // of those that are not listed too
+		}
+		return err
+	}
+	err = cmp.Or(s.among(ctx, taintsAbove, above, scan), s.query(ctx, taintsBelow, scan, first, end), s.load(ctx, chains...))
+	if err != nil {
+		return nil, err
+	}
+	now := d.steady.At(d.opts.Now())
+	slices.Sort(chains)
+	for _, chain := range slices.Compact(chains) {
+		t, there := rows[chain]
+		if err := d.settled(ctx, s, taintClaim(strings.TrimPrefix(chain, audit.Listed), t, there, known[chain])); err != nil {
 			return nil, err
 		}
-		if ok && t.Live(now) {
+		if there && t.Live(now) {
 			found = append(found, t)
 		}
 	}
 	return found, nil
 }
 
-const taintChain = record.StateChain + record.TaintTable + "/"
-
-// provenTaint returns a taint that is as the log proves.
-func (d *DB) provenTaint(ctx context.Context, resource string) (t store.Taint, ok bool, err error) {
+func taintClaim(resource string, t store.Taint, there bool, known *proof) claim {
 	name := keptTaint(&store.Taint{Resource: resource})
-	known := d.proofs.get(name.Chain())
-	err = d.still(ctx, func(reads *statements) error {
-		var rows []record.Kept
-		err := reads.query(ctx, findTaint, func(r *sql.Rows) (err error) {
-			t, err = scanTaint(r)
-			ok = true
-			rows = append(rows, keptTaint(&t))
-			return err
-		}, resource)
-		if err != nil {
-			return err
-		}
-		return d.settled(ctx, reads, claim{name: &name, rows: rows, known: known})
-	})
-	return t, ok && err == nil, err
+	c := claim{name: &name, known: known}
+	if there {
+		c.rows = append(c.rows, keptTaint(&t))
+	}
+	return c
 }
 
 // span returns a resource's name and the range of what is part of it. All is part of "".

@@ -26,7 +26,8 @@ var logColumns = map[string][]string{
 	"node":       {"level", "n", "hash"},
 	"chain":      {"name", "id", "next", "last"},
 	"checkpoint": {"size", "note"},
-	"state":      {"size", "edge"},
+	"state":      {"size", "edge", "ends"},
+	"ending":     {"n", "body"},
 }
 
 // A tampered is a log in a file, with another connection to that.

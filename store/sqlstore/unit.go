@@ -18,34 +18,30 @@ import (
 
 // A unit is one write transaction: what it has read, and what it is going to write.
 type unit struct {
-	*statements
+	snapshot // as the transaction leaves it
 	db       *DB
 	draft    *store.Draft
 	anchor   *audit.Anchor // nil: what is sealed is not extended
-	head     audit.Head
-	sessions int64
-	batch    *audit.Batch // what was appended; nil if nothing
-	wrote    bool         // anything
+	batch    *audit.Batch  // what was appended; nil if nothing
+	closed   bool          // the ends of the chains are others, also if nothing is appended
+	wrote    bool          // anything
 
-	next      map[string]int64       // entries of the chains of the sessions that were read
 	proven    map[string]record.Kept // sessions as they were read, and as the log proves them
 	damaged   map[string]error       // sessions that are not as it does
 	journal   []audit.Entry          // of the rows that change, after those of the ops
 	journaled []record.Kept          // those rows
+	enlisted  []string               // listed chains that begin
 
 	failed error // the first error of a statement: the transaction is lost
 }
 
 func newUnit(db *DB, s *statements) *unit {
-	u := &unit{statements: s, db: db, draft: store.NewDraft(), next: map[string]int64{}, proven: map[string]record.Kept{}, damaged: map[string]error{}}
+	u := &unit{snapshot: snapshot{statements: s}, db: db, draft: store.NewDraft(), proven: map[string]record.Kept{}, damaged: map[string]error{}}
 	u.draft.Now = db.clock()
 	return u
 }
 
-const (
-	readState  = `select size, edge, seal, sessions from state where id = 1`
-	writeState = `update state set size = $1, edge = $2, seal = $3, sessions = $4 where id = 1`
-)
+const writeState = `update state set size = $1, edge = $2, sealed = $3, sessions = $4, ends = $5 where id = 1`
 
 // all does the ops and writes what comes of them.
 func (u *unit) all(ctx context.Context, ops []*op) error {
@@ -71,13 +67,11 @@ func (u *unit) all(ctx context.Context, ops []*op) error {
 // begin takes the lock of the writers and reads what the ops need.
 func (u *unit) begin(ctx context.Context, ops []*op) error {
 	u.anchor = u.db.anchor.Load()
-	err := u.statements.query(ctx, readState+u.db.dialect.lock, func(rows *sql.Rows) (err error) {
-		u.head, u.sessions, err = scanState(rows)
-		return err
-	})
+	r, err := readHead(ctx, u.statements, u.db.dialect.lock)
 	if err != nil {
 		return err
 	}
+	u.snapshot = *u.db.snapshot(u.statements, r)
 	if u.anchor != nil {
 		if err := u.anchor.Check(u.head); err != nil {
 			return err
@@ -97,7 +91,13 @@ func (u *unit) begin(ctx context.Context, ops []*op) error {
 	if err := u.among(ctx, readLineage, keys, u.put); err != nil {
 		return err
 	}
-	if err := u.check(ctx, append(keys, u.draft.Keys()...)...); err != nil {
+	for _, key := range u.draft.Keys() {
+		keys = append(keys, key)
+		if s, _ := u.draft.Get(key); s.Parent != "" {
+			keys = append(keys, s.Parent) // whose row may be missing
+		}
+	}
+	if err := u.check(ctx, keys...); err != nil {
 		return err
 	}
 	u.draft.Track()
@@ -121,8 +121,13 @@ func (u *unit) end(ctx context.Context, entries []audit.Entry) error {
 			return err
 		}
 	}
-	if created == 0 && u.batch == nil {
+	if created == 0 && u.batch == nil && !u.closed {
 		return nil
+	}
+	if u.closed && u.batch == nil {
+		if err := u.commitEnds(ctx); err != nil {
+			return err
+		}
 	}
 	u.wrote = true
 	u.sessions += int64(created)
@@ -130,7 +135,7 @@ func (u *unit) end(ctx context.Context, entries []audit.Entry) error {
 }
 
 func (u *unit) writeState(ctx context.Context) error {
-	_, err := u.statements.exec(ctx, writeState, u.head.Size, u.head.EdgeBytes(), notNil(u.head.Seal), u.sessions)
+	_, err := u.statements.exec(ctx, writeState, u.head.Size, u.head.EdgeBytes(), notNil(u.head.Seal), u.sessions, notNil(u.ends.RootNode()))
 	return err
 }
 
@@ -153,7 +158,7 @@ func (u *unit) read(ctx context.Context, text string, scan func(*sql.Rows) error
 	return err
 }
 
-const sessionColumns = `s.key, s.parent, s.principal, s.label, s.calls, s.created, s.seen, s.height, coalesce((select c.next from chain c where c.name = 'state:session/' || s.key), 0)`
+const sessionColumns = `s.key, s.parent, s.principal, s.label, s.calls, s.created, s.seen, s.height`
 
 // readLineage reads sessions and all their ancestors.
 const readLineage = `
@@ -166,27 +171,25 @@ select ` + sessionColumns + ` from session s join lineage l on s.key = l.key`
 
 // put puts a session that was read into the draft.
 func (u *unit) put(rows *sql.Rows) error {
-	r, next, err := scanSession(rows)
+	r, err := scanSession(rows)
 	if err == nil {
 		u.draft.Put(r)
-		u.next[r.Key] = next
 	}
 	return err
 }
 
-// scanSession returns how many entries its chain has, too.
-func scanSession(rows *sql.Rows) (r store.Row, next int64, err error) {
+func scanSession(rows *sql.Rows) (r store.Row, err error) {
 	var text []byte
 	var created, seen int64
-	err = rows.Scan(&r.Key, &r.Parent, &r.Principal, &text, &r.Calls, &created, &seen, &r.Height, &next)
+	err = rows.Scan(&r.Key, &r.Parent, &r.Principal, &text, &r.Calls, &created, &seen, &r.Height)
 	if err != nil {
-		return r, 0, err
+		return r, err
 	}
 	r.Created, r.Seen = fromMicros(created), fromMicros(seen)
 	if r.Label, err = parseLabel(text); err != nil {
-		return r, 0, fmt.Errorf("session %q: %w", r.Key, err)
+		return r, fmt.Errorf("session %q: %w", r.Key, err)
 	}
-	return r, next, nil
+	return r, nil
 }
 
 func parseLabel(text []byte) (l label.Label, err error) {
@@ -224,9 +227,10 @@ func (u *unit) writeSessions(ctx context.Context, changed []*store.Row) error {
 
 const (
 	readChains  = `select name, id, next, last from chain where name in %s`
-	writeChains = `insert into chain (name, id, next, last) values %s on conflict (name) do update set next = excluded.next, last = excluded.last`
-	writeRows   = `insert into entry (seq, leaf, salt, time, chain, kind, subject, outcome, body) values %s`
-	writeNodes  = `insert into node (level, n, hash) values %s`
+	writeChains = `insert into chain (name, id, next, last) values %s
+on conflict (name) do update set id = excluded.id, next = excluded.next, last = excluded.last`
+	writeRows  = `insert into entry (seq, leaf, salt, time, chain, kind, subject, outcome, body) values %s`
+	writeNodes = `insert into node (level, n, hash) values %s`
 )
 
 // append gives the entries their places and writes them.
@@ -243,9 +247,7 @@ func (u *unit) append(ctx context.Context, entries []audit.Entry) error {
 	if u.batch, err = audit.Sequence(u.head, links, entries); err != nil {
 		return err
 	}
-	if u.head = u.batch.Head; u.anchor != nil {
-		u.head.Seal = u.anchor.Seal(u.head)
-	}
+	u.head = u.batch.Head
 	rows := make([]any, 0, len(u.batch.Rows)*9)
 	var asides []any
 	for i := range u.batch.Rows {
@@ -271,26 +273,14 @@ func (u *unit) append(ctx context.Context, entries []audit.Entry) error {
 	ends := make([]any, 0, len(u.batch.Links)*4)
 	for _, l := range u.batch.Links {
 		ends = append(ends, l.Name, l.ID.String(), l.Next, l.Last[:])
-	}
-	return u.insert(ctx, writeChains, 4, ends)
-}
-
-// links reads the ends of the entries' chains.
-func (u *unit) links(ctx context.Context, entries []audit.Entry) (map[string]*audit.Link, error) {
-	links, named := map[string]*audit.Link{}, map[string]bool{}
-	var names []string
-	for _, e := range entries {
-		if !named[e.Chain] {
-			named[e.Chain] = true
-			names = append(names, e.Chain)
+		if err := u.ends.SetEnd(l); err != nil {
+			return err
 		}
 	}
-	err := u.among(ctx, readChains, names, func(rows *sql.Rows) error {
-		l, err := scanLink(rows)
-		links[l.Name] = &l
+	if err := u.insert(ctx, writeChains, 4, ends); err != nil {
 		return err
-	})
-	return links, err
+	}
+	return u.commitEnds(ctx)
 }
 
 func scanLink(rows *sql.Rows) (l audit.Link, err error) {

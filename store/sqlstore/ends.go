@@ -1,0 +1,295 @@
+package sqlstore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/weir-mcp/weir/audit"
+)
+
+// links reads the ends of the entries' chains, and checks that the head commits to them. Chains that begin are listed.
+func (u *unit) links(ctx context.Context, entries []audit.Entry) (map[string]*audit.Link, error) {
+	links, named := map[string]*audit.Link{}, map[string]bool{}
+	var names []string
+	for _, e := range entries {
+		if !named[e.Chain] {
+			named[e.Chain] = true
+			names = append(names, e.Chain)
+		}
+	}
+	if err := u.load(ctx, names...); err != nil {
+		return nil, err
+	}
+	err := u.among(ctx, readChains, names, func(rows *sql.Rows) error {
+		l, err := scanLink(rows)
+		if links[l.Name] = &l; errors.Is(err, audit.ErrDamaged) {
+			return nil // it is looked for in the log
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		none, err := u.ends.HasNone(name)
+		switch {
+		case err != nil:
+			return nil, err
+		case none:
+			delete(links, name)
+			if err := u.enlist(ctx, name); err != nil {
+				return nil, err
+			}
+		case links[name] == nil:
+			links[name] = &audit.Link{}
+			fallthrough
+		default:
+			if links[name], err = u.linked(ctx, name, *links[name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return links, nil
+}
+
+// enlist lists a chain that begins.
+func (u *unit) enlist(ctx context.Context, name string) error {
+	if !strings.HasPrefix(name, audit.Listed) {
+		return nil
+	}
+	before, after, err := u.around(ctx, name)
+	if err != nil {
+		return err
+	}
+	u.enlisted = append(u.enlisted, name)
+	return u.ends.Enlist(name, before, after)
+}
+
+// around returns the listed chains before and after one, those that begin in the transaction too.
+func (u *unit) around(ctx context.Context, name string) (before, after string, err error) {
+	scan := func(rows *sql.Rows) error { return rows.Scan(&before, &after) }
+	err = u.statements.query(ctx, readAround, scan, audit.Listed, name, audit.ListedStart, listedEnd)
+	for _, other := range u.enlisted {
+		if other < name {
+			before = max(before, other)
+		} else if after == "" || other < after {
+			after = other
+		}
+	}
+	return before, after, cmp.Or(err, u.load(ctx, before, name, after))
+}
+
+const writeEndings = `insert into ending (n, body) values %s on conflict (n) do update set body = excluded.body`
+
+// commitEnds writes what has changed of the ends of the chains, and seals the head with them.
+func (u *unit) commitEnds(ctx context.Context) error {
+	var nodes []any
+	for _, n := range u.ends.Commit() {
+		nodes = append(nodes, n.N, notNil(n.Body))
+	}
+	if u.head.Ends = u.ends.Hash(); u.anchor != nil {
+		u.head.Seal = u.anchor.Seal(u.head)
+	}
+	return u.insert(ctx, writeEndings, 2, nodes)
+}
+
+// commitToEnds has the head commit to the ends of the chains, if it does not: an older version wrote it.
+func (d *DB) commitToEnds(ctx context.Context) error {
+	head, err := d.Log().Head(ctx)
+	if err != nil || head.Size == 0 || head.Ends != (tlog.Hash{}) && (len(head.Seal) > 0 || d.opts.Anchor == nil) {
+		return err
+	}
+	_, err = d.RebuildEnds(ctx)
+	return err
+}
+
+// RebuildEnds writes the ends of the chains, and the nodes by which the head commits to them, as the log has them, and returns how many
+// there were not. Each entry is checked. If the head commits to other ends, or the log is damaged, the error is [audit.ErrDamaged].
+func (d *DB) RebuildEnds(ctx context.Context) (changed int, err error) {
+	w := &chainWalk{chains: map[audit.ID]*walked{}}
+	if err := w.read(ctx, &d.scans, math.MaxInt64); err != nil {
+		return 0, fmt.Errorf("reading the chains of the log: %w", err)
+	}
+	err = d.writer.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) error {
+		if err := w.read(ctx, u.statements, u.head.Size); err != nil {
+			return err
+		}
+		changed, err = u.rewriteEnds(ctx, w)
+		return u.fail(err)
+	}})
+	if err != nil {
+		return 0, fmt.Errorf("writing the ends of the chains: %w", err)
+	}
+	return changed, nil
+}
+
+// A chainWalk is the chains of a log, as far as it was read.
+type chainWalk struct {
+	tree   audit.Head
+	chains map[audit.ID]*walked
+}
+
+// A walked is a chain with its name, if an entry that is not erased has it.
+type walked struct {
+	audit.Link
+	erased bool // its last entry is
+}
+
+const readRowsFrom = `select ` + rowColumns + ` from entry where seq >= $1 and seq < $2 order by seq limit 500`
+
+// read reads the entries that follow, up to but without one.
+func (w *chainWalk) read(ctx context.Context, s *statements, to int64) error {
+	for {
+		n := 0
+		err := s.query(ctx, readRowsFrom, func(rows *sql.Rows) error {
+			n++
+			r, err := scanRow(rows)
+			if err != nil {
+				return err
+			}
+			return w.add(&r)
+		}, w.tree.Size, to)
+		if err != nil || n < rowPage {
+			return err
+		}
+	}
+}
+
+func (w *chainWalk) add(r *audit.Row) error {
+	leaf, err := r.Check()
+	if err != nil {
+		return fmt.Errorf("entry %d: %w", r.Seq, err)
+	}
+	c := w.chains[leaf.Chain]
+	if c == nil {
+		c = &walked{Link: audit.Link{ID: leaf.Chain}}
+		w.chains[leaf.Chain] = c
+	}
+	if r.Seq != w.tree.Size || leaf.Pos != c.Next || leaf.Prev != c.Last {
+		return fmt.Errorf("%w: entry %d does not follow", audit.ErrDamaged, r.Seq)
+	}
+	c.Last, c.erased = w.tree.Push(r.Leaf), r.Erased()
+	if c.Next++; !c.erased {
+		c.Name = r.Chain
+	}
+	return nil
+}
+
+// links returns all chains, and those that are open.
+func (w *chainWalk) links() (all map[string]audit.Link, open []audit.Link) {
+	all = map[string]audit.Link{}
+	for id, c := range w.chains {
+		l := c.Link
+		if l.Name = id.String(); !c.erased {
+			l.Name = c.Name
+			open = append(open, l)
+		}
+		all[l.Name] = l
+	}
+	return all, open
+}
+
+const (
+	readAllChains  = `select name, id, next, last from chain`
+	removeChains   = `delete from chain`
+	readAllEndings = `select n, body from ending`
+	removeEndings  = `delete from ending`
+)
+
+// rewriteEnds makes the tables of the chains and of the nodes what the log says.
+func (u *unit) rewriteEnds(ctx context.Context, w *chainWalk) (changed int, err error) {
+	if !w.tree.Equal(u.head) {
+		return 0, fmt.Errorf("%w: its %d entries are not those of its head", audit.ErrDamaged, u.head.Size)
+	}
+	all, open := w.links()
+	ends, nodes, err := audit.EndsOf(open)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(all) != len(w.chains):
+		return 0, fmt.Errorf("%w: two chains have one name", audit.ErrDamaged)
+	case len(u.head.Seal) > 0 && u.head.Ends != (tlog.Hash{}) && u.head.Ends != ends.Hash():
+		return 0, fmt.Errorf("%w: the ends of its chains are not those that its head was kept for", audit.ErrDamaged)
+	}
+	chains, err := u.rewriteChains(ctx, all)
+	if err != nil {
+		return 0, err
+	}
+	endings, err := u.rewriteEndings(ctx, nodes)
+	if err != nil {
+		return 0, err
+	}
+	changed = chains + endings
+	if u.ends.Hash() != ends.Hash() {
+		u.ends, u.closed = ends, true
+		changed++
+	}
+	return changed, nil
+}
+
+// rewriteChains makes the rows of the chains these, and returns how many were not.
+func (u *unit) rewriteChains(ctx context.Context, all map[string]audit.Link) (wrong int, err error) {
+	right := 0
+	err = u.read(ctx, readAllChains, func(rows *sql.Rows) error {
+		l, err := scanLink(rows)
+		if want, ok := all[l.Name]; ok && want == l {
+			right++
+		} else {
+			wrong++
+		}
+		if errors.Is(err, audit.ErrDamaged) {
+			return nil
+		}
+		return err
+	})
+	if err != nil || wrong == 0 && right == len(all) {
+		return 0, err
+	}
+	if _, err := u.change(ctx, removeChains); err != nil {
+		return 0, err
+	}
+	values := make([]any, 0, 4*len(all))
+	for _, l := range all {
+		values = append(values, l.Name, l.ID.String(), l.Next, l.Last[:])
+	}
+	u.wrote = true
+	return max(wrong, len(all)-right), u.insert(ctx, writeChains, 4, values)
+}
+
+// rewriteEndings makes the nodes these, and returns how many were not.
+func (u *unit) rewriteEndings(ctx context.Context, nodes []audit.EndNode) (wrong int, err error) {
+	want := map[int64][]byte{}
+	values := make([]any, 0, 2*len(nodes))
+	for _, n := range nodes {
+		want[n.N] = n.Body
+		values = append(values, n.N, n.Body)
+	}
+	right := 0
+	err = u.read(ctx, readAllEndings, func(rows *sql.Rows) error {
+		var n int64
+		var body []byte
+		err := rows.Scan(&n, &body)
+		if there, ok := want[n]; ok && bytes.Equal(there, body) {
+			right++
+		} else if ok || len(body) > 0 {
+			wrong++
+		}
+		return err
+	})
+	if err != nil || wrong == 0 && right == len(nodes) {
+		return 0, err
+	}
+	if _, err := u.change(ctx, removeEndings); err != nil {
+		return 0, err
+	}
+	u.wrote = true
+	return max(wrong, len(nodes)-right), u.insert(ctx, writeEndings, 2, values)
+}
