@@ -49,10 +49,14 @@ func (v *verification) checkEnds(ctx context.Context, head Head) error {
 		return nil
 	}
 	var open []Link
+	for _, c := range v.chains {
+		if !c.erased && c.named {
+			open = append(open, c.Link)
+		}
+	}
 	for _, l := range v.links {
-		if l.Name != l.ID.String() {
-			c := v.chains[l.ID]
-			open = append(open, Link{Name: l.Name, ID: l.ID, Next: c.Next, Last: c.Last})
+		if v.chains[l.ID].erased && l.Name != l.ID.String() {
+			v.find(-1, "the chain %s is kept as %.60q, and its last entry is erased", l.ID, l.Name)
 		}
 	}
 	ends, want, err := EndsOf(open)

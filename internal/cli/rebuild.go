@@ -27,12 +27,18 @@ func newStateRebuild(env *Env, place *string) *cobra.Command {
 and say what differs. With --yes, write each row that differs as the log has it, and remove rows
 that the log does not know. The log has to verify: what is wrong with it cannot prove anything. An
 approval request whose text is lost is removed, as nobody could tell what it was about. An event of
-the log says that it was done.`,
+the log says that it was done. The ends of the log's chains, and the hashes of them that the seal
+covers, are written as the log has them too.`,
 		Example: "  weir state rebuild\n  weir state rebuild --yes --why 'restored after a disk error'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := d.check(); err != nil {
 				return err
+			}
+			if d.yes {
+				if err := env.rebuildEnds(cmd.Context(), *place); err != nil {
+					return err
+				}
 			}
 			var different []replay.Difference
 			err := env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) (err error) {
@@ -60,6 +66,20 @@ the log says that it was done.`,
 
 // rowHint says how to go on with rows of the state that the log does not prove.
 const rowHint = "see weir audit verify and weir state rebuild"
+
+// rebuildEnds writes the ends of the chains as the log has them.
+func (e *Env) rebuildEnds(ctx context.Context, place string) error {
+	return e.withAnchor(ctx, place, func(db *sqlstore.DB, _ *audit.Anchor) error {
+		changed, err := db.RebuildEnds(ctx)
+		if errors.Is(err, audit.ErrDamaged) {
+			return &failure{exitFailure, err, "see weir audit verify: only a log that verifies can prove the state"}
+		}
+		if err == nil && changed > 0 {
+			_, err = fmt.Fprintf(e.Stdout, "%d rows of the ends of chains written\n", changed)
+		}
+		return err
+	})
+}
 
 // tellingDamage returns what is told of rows that are not as the log proves.
 func tellingDamage(log *slog.Logger) func(error) {

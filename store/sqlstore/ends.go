@@ -7,7 +7,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -201,7 +203,6 @@ const (
 	readAllChains  = `select name, id, next, last from chain`
 	removeChains   = `delete from chain`
 	readAllEndings = `select n, body from ending`
-	removeEndings  = `delete from ending`
 )
 
 // rewriteEnds makes the tables of the chains and of the nodes what the log says.
@@ -237,59 +238,83 @@ func (u *unit) rewriteEnds(ctx context.Context, w *chainWalk) (changed int, err 
 
 // rewriteChains makes the rows of the chains these, and returns how many were not.
 func (u *unit) rewriteChains(ctx context.Context, all map[string]audit.Link) (wrong int, err error) {
-	right := 0
+	todo, seen := maps.Clone(all), map[string]bool{}
+	err = u.among(ctx, readChains, slices.Collect(maps.Keys(all)), func(rows *sql.Rows) error {
+		l, err := scanLink(rows)
+		if seen[l.Name] = true; all[l.Name] == l {
+			delete(todo, l.Name)
+		}
+		return undamaged(err)
+	})
+	if err != nil {
+		return 0, err
+	}
+	var closed []string
+	strays := 0
 	err = u.read(ctx, readAllChains, func(rows *sql.Rows) error {
 		l, err := scanLink(rows)
-		if want, ok := all[l.Name]; ok && want == l {
-			right++
-		} else {
-			wrong++
+		_, named := all[l.Name]
+		_, ended := all[l.ID.String()]
+		switch {
+		case seen[l.Name]:
+			delete(seen, l.Name)
+		case ended && !named:
+			closed = append(closed, l.Name)
+		default: // such as a name that is no text
+			strays++
 		}
-		if errors.Is(err, audit.ErrDamaged) {
-			return nil
-		}
-		return err
+		return undamaged(err)
 	})
-	if err != nil || wrong == 0 && right == len(all) {
-		return 0, err
+	if err == nil && strays > 0 {
+		todo, closed = all, nil
+		_, err = u.change(ctx, removeChains)
 	}
-	if _, err := u.change(ctx, removeChains); err != nil {
-		return 0, err
+	for i := 0; i < len(closed) && err == nil; i++ {
+		_, err = u.change(ctx, closeChain, closed[i])
 	}
-	values := make([]any, 0, 4*len(all))
-	for _, l := range all {
+	if err != nil || len(todo) == 0 {
+		return len(closed), err
+	}
+	values := make([]any, 0, 4*len(todo))
+	for _, l := range todo {
 		values = append(values, l.Name, l.ID.String(), l.Next, l.Last[:])
 	}
 	u.wrote = true
-	return max(wrong, len(all)-right), u.insert(ctx, writeChains, 4, values)
+	return len(todo), u.insert(ctx, writeChains, 4, values)
 }
 
-// rewriteEndings makes the nodes these, and returns how many were not.
-func (u *unit) rewriteEndings(ctx context.Context, nodes []audit.EndNode) (wrong int, err error) {
-	want := map[int64][]byte{}
-	values := make([]any, 0, 2*len(nodes))
-	for _, n := range nodes {
-		want[n.N] = n.Body
-		values = append(values, n.N, n.Body)
+// undamaged leaves out that a row is damaged.
+func undamaged(err error) error {
+	if errors.Is(err, audit.ErrDamaged) {
+		return nil
 	}
-	right := 0
+	return err
+}
+
+// rewriteEndings makes the nodes these, and returns how many were not. One that should not be there becomes empty.
+func (u *unit) rewriteEndings(ctx context.Context, nodes []audit.EndNode) (wrong int, err error) {
+	todo := map[int64][]byte{}
+	for _, n := range nodes {
+		todo[n.N] = n.Body
+	}
 	err = u.read(ctx, readAllEndings, func(rows *sql.Rows) error {
 		var n int64
 		var body []byte
 		err := rows.Scan(&n, &body)
-		if there, ok := want[n]; ok && bytes.Equal(there, body) {
-			right++
-		} else if ok || len(body) > 0 {
-			wrong++
+		if want := todo[n]; bytes.Equal(want, body) {
+			delete(todo, n)
+		} else if want == nil {
+			todo[n] = []byte{}
 		}
 		return err
 	})
-	if err != nil || wrong == 0 && right == len(nodes) {
+	if err != nil || len(todo) == 0 {
 		return 0, err
 	}
-	if _, err := u.change(ctx, removeEndings); err != nil {
-		return 0, err
+	values := make([]any, 0, 2*len(todo))
+	for n, body := range todo {
+		values = append(values, n, body)
 	}
 	u.wrote = true
-	return max(wrong, len(nodes)-right), u.insert(ctx, writeEndings, 2, values)
+	return len(todo), u.insert(ctx, writeEndings, 2, values)
 }

@@ -182,8 +182,13 @@ func (d *DB) told(err error) error {
 	if errors.As(err, &sure) {
 		return d.damage(&sure.row, sure.proved, sure.what)
 	}
-	if errors.Is(err, audit.ErrDamaged) && !errors.Is(err, ErrState) {
-		return d.headDamage(err)
+	if !errors.Is(err, audit.ErrDamaged) || errors.Is(err, store.ErrState) || errors.Is(err, ErrFailing) {
+		return err
+	}
+	err = fmt.Errorf("%w: %w", ErrState, err)
+	d.refusals.add(err.Error(), err)
+	if d.proofs.tell(err.Error()) && d.opts.Damaged != nil {
+		d.opts.Damaged(err)
 	}
 	return err
 }

@@ -79,8 +79,7 @@ func (d *DB) snapshot(s *statements, r headRow) *snapshot {
 	return &snapshot{statements: s, headRow: r, ends: audit.NewEnds(r.root, &d.endCache)}
 }
 
-// since returns a check of heads that are read from now on: see [audit.Anchor.Since]. Damage is an [ErrState]. What passes is not
-// undone later.
+// since returns a check of heads that are read from now on: see [audit.Anchor.Since]. What passes is not undone later.
 func (d *DB) since() (func(audit.Head) error, error) {
 	anchor := d.anchor.Load()
 	if anchor == nil {
@@ -88,29 +87,17 @@ func (d *DB) since() (func(audit.Head) error, error) {
 	}
 	check, err := anchor.Since()
 	if err != nil {
-		return nil, d.headDamage(err)
+		return nil, d.health.note(err)
 	}
 	return func(h audit.Head) error {
 		if err := check(h); err != nil {
-			return d.headDamage(err)
+			return d.health.note(err)
 		}
 		if !d.opts.Unsynced {
 			anchor.Committed(h)
 		}
 		return nil
 	}, nil
-}
-
-// headDamage returns the error of a head that is not the log's.
-func (d *DB) headDamage(err error) error {
-	if !errors.Is(err, audit.ErrDamaged) {
-		return err
-	}
-	err = fmt.Errorf("%w: %w", ErrState, err)
-	if d.proofs.tell(err.Error()) && d.opts.Damaged != nil {
-		d.opts.Damaged(err)
-	}
-	return err
 }
 
 // proven calls read with a snapshot. What read finds does not fit together if others write meanwhile: then it is called again, in a
