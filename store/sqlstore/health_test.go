@@ -25,21 +25,24 @@ func TestDamagedLogToldOnce(t *testing.T) {
 	must(t, err)
 	defer raw.Close()
 	var seal []byte
-	must(t, raw.QueryRow("select seal from state").Scan(&seal))
-	_, err = raw.Exec("update state set seal = x'00'")
+	must(t, raw.QueryRow("select sealed from state").Scan(&seal))
+	_, err = raw.Exec("update state set sealed = x'00'")
 	must(t, err)
 	for range 3 {
 		if err := appendOne(t.Context(), db); !errors.Is(err, audit.ErrDamaged) {
 			t.Fatalf("it was written: %v", err)
 		}
-		if _, err := db.Get(t.Context(), "s"); err != nil {
+		if _, err := db.Get(t.Context(), "s"); !errors.Is(err, audit.ErrDamaged) {
+			t.Errorf("it was read: %v", err)
+		}
+		if _, err := db.Usage(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if got := db.Health(); got.State != sqlstore.Damaged || !errors.Is(got.Err, audit.ErrDamaged) {
 			t.Errorf("%+v", got)
 		}
 	}
-	_, err = raw.Exec("update state set seal = $1", seal)
+	_, err = raw.Exec("update state set sealed = $1", seal)
 	must(t, err, appendOne(t.Context(), db))
 	if got, want := h.states(), []sqlstore.State{sqlstore.Damaged, sqlstore.OK}; !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
