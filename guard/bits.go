@@ -106,8 +106,10 @@ func (m *meter) text(path string, literal json.RawMessage) {
 		spelling := mostBits // other capitals of a host can tell something
 		if strings.Contains(m.t.memory.words, text) {
 			spelling = 0
-		} else if r := address.Read(text); len(r.Places) == 1 && strings.Contains(m.t.memory.words, home(r.Places[0])) && home(r.Places[0]) != "" && text == strings.ToLower(text) {
-			spelling = homeBits
+		} else if r := address.Read(text); len(r.Places) == 1 && text == strings.ToLower(text) {
+			if site := home(r.Places[0]); site != "" && strings.Contains(m.t.memory.words, site) {
+				spelling = homeBits
+			}
 		}
 		n = min(n, kindBits+spelling+bits.Len(uint(len(m.t.memory.named))))
 	}

@@ -105,6 +105,25 @@ func (t *tracer) offered(text string) bool {
 	return t.stated && t.facts.PlainRead() && t.memory.pages[text]
 }
 
+// colleague reports whether a value is a mail address in the operator's own domains, where no outsider has one, whose local part is a name
+// in the wishes: tom@ of Tom, maria.rossi@ of Maria Rossi.
+func (t *tracer) colleague(text string) bool {
+	r := address.Read(text)
+	if !t.stated || !r.Sure || len(r.Places) != 1 || r.Places[0].Kind != address.Mail || r.Places[0].Text != text ||
+		text != strings.ToLower(text) || !address.Within(r.Places[0].Host, t.domains) {
+		return false
+	}
+	local, _, _ := strings.Cut(text, "@")
+	parts := strings.Split(local, ".")
+	for i, part := range parts {
+		if part == "" || strings.Trim(part, "abcdefghijklmnopqrstuvwxyz") != "" {
+			return false
+		}
+		parts[i] = strings.ToUpper(part[:1]) + part[1:]
+	}
+	return len(local) > 1 && speech.Names(t.memory.wishes, strings.Join(parts, " "))
+}
+
 // learn notes the names that people call the things in a directory by. A name that two things have is nobody's.
 func (s *memory) learn(server string, directory []overlay.Named) {
 	for _, n := range directory {

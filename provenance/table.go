@@ -82,8 +82,8 @@ type row [rows]*bucket
 
 // row returns the buckets of a hash, and how many slots they have.
 func (t *table) row(hash uint32) (r row, n int) {
-	for i, turn := range [rows]uint32{0, 0xffffffff, 0x55555555, 0xaaaaaaaa} {
-		r[i] = t.bucketOf(hash ^ turn)
+	for i := range rows { // by other bits of the hash each, so that two hashes seldom have more than one bucket in common
+		r[i] = t.bucketOf(bits.RotateLeft32(hash, 7*i))
 		if n += slots; r[i].places[slots-1] == 0 {
 			break
 		}

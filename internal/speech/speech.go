@@ -152,8 +152,17 @@ func given(before string) bool {
 			return true
 		}
 	}
-	return false
+	n := len(words)
+	return n > 1 && people[words[n-1]] && (telling[words[n-2]] || n > 2 && articles[words[n-2]] && telling[words[n-3]])
 }
+
+// A quotation after a word for telling and one for who is told is what to tell: answer the customer "it is fixed".
+var (
+	telling  = set("answer tell write reply send to post text message inform antworte sag schreib schreibe schicke")
+	articles = set("the a my our this that to dem der den")
+	people   = set(`customer customers client clients user users guest guests patient reporter requester sender author team colleague colleagues staff everyone everybody
+		all him her them people kunden kundin kunde team kollegen allen ihm ihr ihnen`)
+)
 
 // quotation returns what stands between the quotation mark at i and its closing one, and where that ends; zero if there is none.
 func quotation(text string, i int) (inner string, end int) {

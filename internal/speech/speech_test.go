@@ -139,3 +139,20 @@ func TestExcepted(t *testing.T) {
 		}
 	}
 }
+
+// TestTold holds that what is quoted after the people who are to be told it is the user's text, and names no place.
+func TestTold(t *testing.T) {
+	const quoted = "The export is fixed in version 4.2 of acme.example/app."
+	for text, own := range map[string]bool{
+		"Answer the customer \"" + quoted + "\"": true, "Tell them \"" + quoted + "\"": true, "Write to everyone: \"" + quoted + "\"": true, "Reply to the team: \"" + quoted + "\"": true,
+		"Look at the mail \"" + quoted + "\"": false, "Answer the mail \"" + quoted + "\"": false, "The customer \"" + quoted + "\"": false, "I saw a customer \"" + quoted + "\"": false,
+	} {
+		m := speech.Read(text)
+		if got := strings.Contains(strings.Join(m.Own, " "), quoted); got != own {
+			t.Errorf("%q: own %v", text, got)
+		}
+		if speech.Names(m.Wishes, "acme.example/app") {
+			t.Errorf("%q names a place", text)
+		}
+	}
+}
