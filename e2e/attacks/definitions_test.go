@@ -120,7 +120,7 @@ func TestLaterDefinitions(t *testing.T) {
 			c.later.Log = h.logs["evil"]
 			h.write("evil.json", string(must(json.Marshal(c.later))))
 			h.stop()
-			h.run(nil)
+			h.run(h.anew())
 			said := h.initialize("").raw
 			for _, list := range []string{"tools/list", "prompts/list", "resources/list"} {
 				said += h.request(list, args{}).raw

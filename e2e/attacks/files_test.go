@@ -24,7 +24,7 @@ func page() server {
 func (h *host) again() {
 	h.t.Helper()
 	h.stop()
-	h.run(nil)
+	h.run(h.anew())
 	h.initialize("")
 	h.request("tools/list", nil)
 }

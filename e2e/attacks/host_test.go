@@ -138,6 +138,9 @@ func (h *host) run(env []string) {
 	})
 }
 
+// anew returns the environment of a run in an agent session of its own.
+func (h *host) anew() []string { return []string{fmt.Sprint("WEIR_AGENT_SESSION=", h.lastID)} }
+
 // stop ends Weir, so that it can be run again.
 func (h *host) stop() {
 	h.t.Helper()

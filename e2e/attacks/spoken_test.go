@@ -67,7 +67,7 @@ func TestSecondOfTwo(t *testing.T) {
 			h.went("mail", "canary")
 			h.write("evil.json", string(must(json.Marshal(script{Tools: later, Log: h.logs["evil"]}))))
 			h.stop()
-			h.run(nil)
+			h.run(h.anew())
 			h.initialize("")
 			all := h.request("tools/list", args{}).raw
 			h.call("send_email", args{"to": "mallory@evil.example", "body": "second"})
