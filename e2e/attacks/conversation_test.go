@@ -132,4 +132,10 @@ func TestThreadsOfOneProcess(t *testing.T) {
 	if in("two", "two", "send", theft).refused() {
 		t.Error("another thread is stopped")
 	}
+	// What Codex reads beside its tools comes without a name, so it would enter no conversation.
+	for _, method := range []string{"resources/read", "x/read"} {
+		if !h.request(method, args{"uri": "file:///salaries"}).refused() {
+			t.Errorf("%s enters no conversation", method)
+		}
+	}
 }

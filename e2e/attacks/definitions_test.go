@@ -2,6 +2,7 @@ package attacks
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -120,7 +121,7 @@ func TestLaterDefinitions(t *testing.T) {
 			c.later.Log = h.logs["evil"]
 			h.write("evil.json", string(must(json.Marshal(c.later))))
 			h.stop()
-			h.run(h.anew())
+			h.run(nil, "--agent-session", fmt.Sprint(h.lastID))
 			said := h.initialize("").raw
 			for _, list := range []string{"tools/list", "prompts/list", "resources/list"} {
 				said += h.request(list, args{}).raw

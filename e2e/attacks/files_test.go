@@ -1,6 +1,7 @@
 package attacks
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ func page() server {
 func (h *host) again() {
 	h.t.Helper()
 	h.stop()
-	h.run(h.anew())
+	h.run(nil, "--agent-session", fmt.Sprint(h.lastID))
 	h.initialize("")
 	h.request("tools/list", nil)
 }

@@ -104,9 +104,9 @@ func prepare(t *testing.T, s setup) *host {
 }
 
 // run starts `weir run` in the host's folder. A host may run it again once it has ended.
-func (h *host) run(env []string) {
+func (h *host) run(env []string, flags ...string) {
 	h.t.Helper()
-	h.weir = exec.Command(weir, "run", "--config", filepath.Join(h.dir, "weir.yaml"))
+	h.weir = exec.Command(weir, append([]string{"run", "--config", filepath.Join(h.dir, "weir.yaml")}, flags...)...)
 	h.weir.Dir = h.dir
 	h.weir.Env = append(os.Environ(), "HOME="+filepath.Join(h.dir, "home"), "XDG_STATE_HOME="+filepath.Join(h.dir, "state"),
 		"XDG_CONFIG_HOME="+filepath.Join(h.dir, "config"), "XDG_DATA_HOME="+filepath.Join(h.dir, "data"), "XDG_RUNTIME_DIR=")
@@ -137,9 +137,6 @@ func (h *host) run(env []string) {
 		}
 	})
 }
-
-// anew returns the environment of a run in an agent session of its own.
-func (h *host) anew() []string { return []string{fmt.Sprint("WEIR_AGENT_SESSION=", h.lastID)} }
 
 // stop ends Weir, so that it can be run again.
 func (h *host) stop() {

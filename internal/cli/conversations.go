@@ -31,23 +31,25 @@ func (e *Env) conversations() *conversation.Book {
 
 // local returns what this process knows of the conversations of a host on stdio. What is in memory is of this process alone, so there is nothing
 // to begin anew.
-func (e *Env) local(c *config.Config) gateway.Local {
-	l := gateway.Local{Folder: realFolder("."), Getenv: e.getenv}
-	if c.Store != config.MemoryStore {
+func (e *Env) local(s *service) (gateway.Local, error) {
+	folder, err := realFolder(".")
+	l := gateway.Local{Named: s.session, Folder: folder, Getenv: e.getenv}
+	if s.config.Store != config.MemoryStore {
 		l.Book = e.conversations()
 	}
-	return l
+	return l, err
 }
 
-// realFolder returns the absolute path of a folder, with links followed as far as it exists.
-func realFolder(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
+// realFolder returns the absolute path of a folder, with links followed.
+func realFolder(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
 	}
-	if end, err := filepath.EvalSymlinks(path); err == nil {
-		return end
+	if err != nil {
+		return "", &failure{exitUsage, fmt.Errorf("finding the folder of the conversations: %w", err), "run weir in a folder that exists"}
 	}
-	return path
+	return abs, nil
 }
 
 // age writes how long ago something was, in its greatest unit.
@@ -131,7 +133,11 @@ func (e *Env) renew(ctx context.Context, r renewal) error {
 
 // renewed returns the conversation in which a new agent session is to begin.
 func (e *Env) renewed(notes *conversation.Book, r renewal) (conversation.Note, error) {
-	folder, key := realFolder(r.folder), r.key
+	folder, err := realFolder(r.folder)
+	if err != nil {
+		return conversation.Note{}, err
+	}
+	key := r.key
 	if key == "" {
 		key = gateway.FolderSession(folder)
 	}

@@ -57,6 +57,7 @@ type serveFlags struct {
 	trust        []string // texts and files
 	mode         choice
 	level        choice
+	session      string // the agent session of requests on stdio that name none
 }
 
 func (f *serveFlags) add(cmd *cobra.Command) {
@@ -69,6 +70,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.trust, "trust-text", nil, "take this `TEXT`, or what is in the file of that name, for the user's\nown words; may be given several times")
 	cmd.Flags().StringVar(&f.shows, "console", "", "serve the console at this `ADDRESS` of this machine, like 127.0.0.1:7777")
 	cmd.Flags().BoolVar(&f.uncatalogued, "no-catalogue", false, "leave out the overlays that come with weir; see weir overlay list")
+	cmd.Flags().StringVar(&f.session, "agent-session", "", "on stdio, have requests that name no agent session belong to this `NAME`\n(default by host or folder)")
 	addChoice(cmd, &f.mode, "mode", "how far decisions are carried out (default enforce)")
 	addChoice(cmd, &f.level, "log-level", "what to log on standard error")
 }

@@ -52,7 +52,7 @@ over, if there is no mistake in them. Connections to servers that stay the same 
 				return err
 			}
 			return env.serve(cmd.Context(), &service{
-				setup: s, baseEnv: env.baseEnv(), reload: load, log: flags.logger(env), trustText: words,
+				setup: s, baseEnv: env.baseEnv(), reload: load, log: flags.logger(env), trustText: words, session: flags.session,
 			})
 		},
 	}

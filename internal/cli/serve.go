@@ -37,6 +37,7 @@ type service struct {
 	log     *slog.Logger
 
 	trustText string                 // what the user says beforehand
+	session   string                 // the agent session of requests on stdio that name none; "" for that of the host or folder
 	locked    *pins.File             // nil: nothing is pinned
 	ground    files.Current          // this machine's files
 	serves    atomic.Pointer[string] // where hosts are served; nil before they are
@@ -104,13 +105,17 @@ func (e *Env) gateway(s *service, kept *state, people *notify.Notifier, keys *ke
 	if err != nil {
 		return nil, err
 	}
+	local, err := e.local(s)
+	if err != nil {
+		return nil, err
+	}
 	return gateway.New(gateway.Options{
 		Servers: servers, Policy: s.policy, Mode: s.config.Mode,
 		Sessions: kept.sessions, Taints: session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.config.Retention)}), Record: kept.record, Approvals: kept.backend,
 		Approval: s.config.Approval, Startup: s.config.Startup, Asked: asked(people),
 		Version: version(), BaseEnv: s.baseEnv, Stderr: e.Stderr, Budget: budgetOf(s.config), Logger: s.log,
 		Web:       gateway.Web{AllowedHosts: s.config.HTTP.Hosts, AllowedOrigins: s.config.HTTP.Origins, Share: s.config.HTTP.Share, Apart: s.config.HTTP.Apart},
-		Local:     e.local(s.config),
+		Local:     local,
 		Contents:  guard.Contents{Fields: s.config.Capture.Fields, All: s.config.Capture.Content, Detection: detectionOf(s.config.Detect)},
 		TrustText: s.trustText, Domains: s.config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})

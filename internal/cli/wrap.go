@@ -65,7 +65,7 @@ variable, so that no secret has to stand on a command line.`,
 			if err != nil {
 				return err
 			}
-			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.Environ, log: flags.logger(env), trustText: words})
+			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.Environ, log: flags.logger(env), trustText: words, session: flags.session})
 		},
 	}
 	flags.add(cmd)

@@ -29,9 +29,9 @@ type agents struct {
 	several atomic.Bool
 }
 
-// agent returns the agent session of a request with these params.
-func (f *front) agent(params json.RawMessage) (session.Ref, *rpc.Error) {
-	ref, err := f.host.sessionRef(params, f.clientName(params))
+// agent returns the agent session of a request with this method and params.
+func (f *front) agent(method string, params json.RawMessage) (session.Ref, *rpc.Error) {
+	ref, err := f.host.sessionRef(method, params, f.clientName(params))
 	if err != nil {
 		var said *rpc.Error
 		if !errors.As(err, &said) {
@@ -60,7 +60,7 @@ func (f *front) only() (session.Ref, bool) {
 	if first := f.agents.first.Load(); first != nil {
 		return *first, !f.agents.several.Load()
 	}
-	ref, err := f.host.sessionRef(nil, f.clientName(nil))
+	ref, err := f.host.sessionRef("a request of a server", nil, f.clientName(nil))
 	return ref, err == nil
 }
 

@@ -29,7 +29,8 @@ const (
 var baggageKeys = []string{"gen_ai.conversation.id", "session.id"}
 
 // identifiers are the members of _meta by which hosts name their conversations in each request, by how the names of these hosts begin, the
-// member that counts first first. Codex sends sessionId for a conversation with all agents in it, and threadId for each of these.
+// member that counts first first. Codex sends sessionId for a conversation with all agents in it, and threadId for each of these. It does so
+// with calls of tools only: what else its agent asks for could belong to any of its conversations, and is refused.
 var identifiers = []struct {
 	client, kind string
 	members      []string
@@ -40,7 +41,6 @@ var identifiers = []struct {
 // variables are those of the environment in which hosts name the conversation for which they start Weir. Programs inherit them from a
 // host that runs them, so each counts for the host alone that sets it: a conversation of another one has the same key inside and outside.
 var variables = []struct{ client, kind, name string }{
-	{"", "named", "WEIR_AGENT_SESSION"}, // for the user to set, in the configuration of any host
 	{"claude-code", "claude-code", "CLAUDE_CODE_SESSION_ID"},
 	{"copilot-cli", "copilot-cli", "COPILOT_AGENT_SESSION_ID"},
 }
@@ -53,6 +53,7 @@ const digested = "sha256-"
 
 // A Local is what the process knows of the conversations of a host on stdio.
 type Local struct {
+	Named  string                      // the session that the user has named on the command line; "" for none
 	Folder string                      // in which the host started the process, with links followed
 	Getenv func(string) (string, bool) // nil: nothing is set
 	Book   *conversation.Book          // nil: every conversation stays in its first generation
@@ -93,13 +94,16 @@ type host struct {
 // Every key begins with the principal and with where the value is from, so nobody reaches another's session, and no value another origin's. A session
 // that its host names may name the session it descends from. Nothing that a model writes is looked at. A name that is there and cannot be
 // one is an error: the request would belong to another session, which may know less.
-func (h *host) sessionRef(params json.RawMessage, client string) (session.Ref, error) {
+func (h *host) sessionRef(method string, params json.RawMessage, client string) (session.Ref, error) {
 	ref := session.Ref{Principal: h.principal}
 	meta, _ := rawjson.Get(params, "_meta")
 	for _, source := range []func(*session.Ref, json.RawMessage, string) error{h.fromMeta, h.fromBaggage, h.fromHeader, h.fromIdentifiers} {
 		if err := source(&ref, meta, client); err != nil || ref.Key != "" {
 			return ref, err
 		}
+	}
+	if err := namesElsewhere(method, client); err != nil {
+		return ref, err
 	}
 	ref.Key = h.usual(client)
 	var err error
@@ -175,6 +179,17 @@ func (h *host) fromIdentifiers(ref *session.Ref, meta json.RawMessage, client st
 	return nil
 }
 
+// namesElsewhere returns an error if the client names its conversations in its calls of tools, and this is another request, without a name: in a
+// session of its own, it would know nothing of what the conversation has read, and the conversation nothing of what it reads.
+func namesElsewhere(method, client string) error {
+	for _, known := range identifiers {
+		if method != "tools/call" && strings.HasPrefix(client, known.client) {
+			return rpc.Errorf(rpc.InvalidParams, "%s without a conversation: this client names it in tools/call only", method)
+		}
+	}
+	return nil
+}
+
 // usual returns the key of the session to which requests belong that name none.
 func (h *host) usual(client string) string {
 	if h.local == nil {
@@ -182,6 +197,9 @@ func (h *host) usual(client string) string {
 			return h.key("mcp", h.mcpSession)
 		}
 		return h.key("principal", "")
+	}
+	if h.local.Named != "" {
+		return h.key("named", h.local.Named)
 	}
 	for _, v := range variables {
 		if h.local.Getenv == nil || !strings.HasPrefix(client, v.client) {

@@ -74,9 +74,10 @@ func TestSessionRef(t *testing.T) {
 		{"a host that Claude Code runs", host{local: inClaude}, "gemini-cli-mcp-client", `{}`, session.Ref{Key: "ann/folder:/w"}},
 		{"Copilot", host{local: local("/w", "COPILOT_AGENT_SESSION_ID", "c2", "CLAUDE_CODE_SESSION_ID", "c1")}, "copilot-cli", `{}`,
 			session.Ref{Key: "ann/copilot-cli:c2"}},
-		{"the user's own variable", host{local: local("/w", "WEIR_AGENT_SESSION", "n", "CLAUDE_CODE_SESSION_ID", "c1")}, "claude-code", `{}`,
+		{"the user's own word", host{local: &Local{Named: "n", Folder: "/w", Getenv: inClaude.Getenv}}, "claude-code", `{}`,
 			session.Ref{Key: "ann/named:n"}},
-		{"an empty variable", host{local: local("/w", "WEIR_AGENT_SESSION", "")}, "", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"an empty variable", host{local: local("/w", "CLAUDE_CODE_SESSION_ID", "")}, "claude-code", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"an old Codex", host{local: local("/w")}, "codex-mcp-client", `{}`, session.Ref{Key: "ann/folder:/w"}},
 		{"the request before the environment", host{local: inClaude}, "claude-code", `{"_meta":{"dev.weir/agent-session":"a"}}`,
 			session.Ref{Key: "ann/agent:a"}},
 		{"the environment means nothing over HTTP", host{}, "claude-code", `{}`, session.Ref{Key: "ann/principal:"}},
@@ -85,7 +86,7 @@ func TestSessionRef(t *testing.T) {
 	} {
 		test.host.principal = "ann"
 		test.want.Principal = "ann"
-		if got, err := test.host.sessionRef(json.RawMessage(test.params), test.client); got != test.want || err != nil {
+		if got, err := test.host.sessionRef("tools/call", json.RawMessage(test.params), test.client); got != test.want || err != nil {
 			t.Errorf("%s: %+v, %v, want %+v", test.name, got, err, test.want)
 		}
 	}
@@ -107,8 +108,25 @@ func TestBadNamesAreRefused(t *testing.T) {
 		{"two headers", `{}`, header("Weir-Agent-Session", "a", "Weir-Agent-Session", "b")},
 	} {
 		h := host{principal: "ann", header: test.header}
-		if ref, err := h.sessionRef(json.RawMessage(test.params), "codex-mcp-client"); err == nil {
+		if ref, err := h.sessionRef("tools/call", json.RawMessage(test.params), "codex-mcp-client"); err == nil {
 			t.Errorf("%s: %+v", test.name, ref)
+		}
+	}
+}
+
+// A client that names its conversations in calls of tools alone does nothing else without a name, on stdio and over HTTP.
+func TestUnnamedRequestsBesideNamedOnes(t *testing.T) {
+	for _, h := range []host{{principal: "ann"}, {principal: "ann", local: local("/w")}} {
+		for _, method := range []string{"resources/read", "resources/subscribe", "prompts/get", "completion/complete", "tools/resolve", "x/y", ""} {
+			if ref, err := h.sessionRef(method, nil, "codex-mcp-client"); err == nil {
+				t.Errorf("%s of Codex without a name is of %q", method, ref.Key)
+			}
+			if ref, err := h.sessionRef(method, json.RawMessage(`{"_meta":{"threadId":"t"}}`), "codex-mcp-client"); err != nil || ref.Key != "ann/codex:t" {
+				t.Errorf("%s of Codex with a name is of %q, %v", method, ref.Key, err)
+			}
+			if _, err := h.sessionRef(method, nil, "gemini-cli-mcp-client"); err != nil {
+				t.Errorf("%s of another host: %v", method, err)
+			}
 		}
 	}
 }
@@ -151,7 +169,7 @@ func TestMetaReachesOneOriginOnly(t *testing.T) {
 			rt.Fatal(err)
 		}
 		h := host{principal: "ann", local: local("/w", "CLAUDE_CODE_SESSION_ID", "c1")}
-		ref, err := h.sessionRef(params, rapid.SampledFrom([]string{"codex", "claude-code", ""}).Draw(rt, "client"))
+		ref, err := h.sessionRef("tools/call", params, rapid.SampledFrom([]string{"codex", "claude-code", ""}).Draw(rt, "client"))
 		if err != nil {
 			return
 		}
@@ -169,7 +187,7 @@ func TestGenerations(t *testing.T) {
 	a.Book, b.Book = book, book
 	ref := func(l *Local, client string) string {
 		t.Helper()
-		r, err := (&host{principal: LocalPrincipal, local: l}).sessionRef(nil, client)
+		r, err := (&host{principal: LocalPrincipal, local: l}).sessionRef("tools/call", nil, client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +215,7 @@ func TestSpoiledNoteRefuses(t *testing.T) {
 	l := local("/a")
 	l.Book = conversation.Open(dir)
 	h := &host{principal: LocalPrincipal, local: l}
-	if _, err := h.sessionRef(nil, ""); err != nil {
+	if _, err := h.sessionRef("tools/call", nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -208,7 +226,7 @@ func TestSpoiledNoteRefuses(t *testing.T) {
 		if err := os.WriteFile(dir+"/"+entries[0].Name(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ref, err := h.sessionRef(nil, ""); err == nil {
+		if ref, err := h.sessionRef("tools/call", nil, ""); err == nil {
 			t.Errorf("%q: %+v", text, ref)
 		}
 	}
@@ -235,7 +253,7 @@ func FuzzSessionRef(f *testing.F) {
 	f.Add(`{"_meta":{"baggage":"session.id=a"}}`, "session.id=b")
 	f.Fuzz(func(t *testing.T, params, baggage string) {
 		h := host{principal: "ann", local: local("/w"), header: http.Header{"Baggage": {baggage}}}
-		ref, err := h.sessionRef(json.RawMessage(params), "codex-mcp-client")
+		ref, err := h.sessionRef("tools/call", json.RawMessage(params), "codex-mcp-client")
 		if err == nil && (!strings.HasPrefix(ref.Key, "ann/") || len(ref.Key) > 300) {
 			t.Errorf("key %q", ref.Key)
 		}
