@@ -30,6 +30,9 @@ func doubtful(row *record.Kept, proved int64, what string) error { return &doubt
 // reads are checked, from the end that the head commits to. Damage is an error that wraps [audit.ErrDamaged]. Unless the whole chain is
 // wanted, it reads the last entry alone of one that it does not know.
 func (s *snapshot) prove(ctx context.Context, chain string, known *proof, whole bool) (*proof, error) {
+	if known != nil && known.seq >= s.head.Size {
+		known = nil // it was proved at a later head
+	}
 	link, err := s.ending(ctx, chain, known)
 	if err != nil || link == nil {
 		return nil, err
