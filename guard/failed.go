@@ -47,5 +47,8 @@ func withheld(err error) Outcome {
 // Denied returns the verdict of an error that kept a caller from asking Before.
 func Denied(err error) Verdict { return denied(err) }
 
+// Withheld returns the outcome of an error that keeps an answer from the agent.
+func Withheld(err error) Outcome { return withheld(err) }
+
 // errNoAnswer says that a server broke JSON-RPC.
 var errNoAnswer = errors.New("a server answered with neither or both of result and error")

@@ -196,28 +196,47 @@ func TestAnApprovalFitsOneCallOnly(t *testing.T) {
 	}
 }
 
-// TestMoreOfTheSameKeepsAnApproval has text of the kinds that a session already holds arrive while a person reads the question.
-func TestMoreOfTheSameKeepsAnApproval(t *testing.T) {
-	f := newFixture(t, nil)
-	f.run(t, call("fetch", fetchPage, `{"name":"fetch"}`), okResult)
-	send := call("send_email", sendMail, `{"name":"send_email","arguments":{"to":"a@b.example"}}`)
-	v := f.g.Before(t.Context(), send)
-	if v.Question == nil {
-		t.Fatalf("verdict %+v, want a question", v)
+// TestMessagesKeepAnApproval has servers log lines while a person reads the question: that undoes nothing, but any other text does.
+func TestMessagesKeepAnApproval(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		enter func(*fixture, *guard.Call)
+		keeps bool
+	}{
+		{"a line of the server", func(f *fixture, c *guard.Call) { told(t, f, c, guard.Messages("srv", contract.Known)) }, true},
+		{"a line of another", func(f *fixture, c *guard.Call) { told(t, f, c, guard.Messages("other", contract.Known)) }, true},
+		{"a line that brings private data", func(f *fixture, c *guard.Call) {
+			told(t, f, c, label.Join(guard.Messages("srv", contract.Known), label.Label{Private: true}))
+		}, false},
+		{"a page of another server", func(f *fixture, _ *guard.Call) {
+			page := call("fetch", fetchPage, `{"name":"fetch"}`)
+			page.Server = "other"
+			f.run(t, page, okResult)
+		}, false},
+	} {
+		f := newFixture(t, nil)
+		f.run(t, call("fetch", fetchPage, `{"name":"fetch"}`), okResult)
+		send := call("send_email", sendMail, `{"name":"send_email","arguments":{"to":"a@b.example"}}`)
+		v := f.g.Before(t.Context(), send)
+		if v.Question == nil {
+			t.Fatalf("verdict %+v, want a question", v)
+		}
+		f.accepted[v.Question.Binding] = true
+		before := f.label(t)
+		test.enter(f, call("fetch", fetchPage, `{"name":"fetch"}`))
+		if after := f.label(t); after.Attribution.Equal(before.Attribution) {
+			t.Fatalf("%s: nothing has entered the session", test.name)
+		}
+		if v := f.g.Before(t.Context(), send); (v.Effect == policy.Allow) != test.keeps {
+			t.Errorf("%s: accepted before, and now %+v", test.name, v)
+		}
 	}
-	f.accepted[v.Question.Binding] = true
-	other := call("fetch", fetchPage, `{"name":"fetch"}`)
-	other.Server = "other"
-	before := f.label(t)
-	f.run(t, other, okResult)
-	if after := f.label(t); after.Attribution.Equal(before.Attribution) {
-		t.Fatal("nothing has entered the session")
-	}
-	if v := f.g.Before(t.Context(), send); v.Effect != policy.Allow {
-		t.Errorf("accepted, and the session holds nothing of another kind, but %+v", v)
-	}
-	if v := f.g.Before(t.Context(), send); v.Effect != policy.Ask {
-		t.Errorf("an approval was used twice: %+v", v)
+}
+
+func told(t *testing.T, f *fixture, c *guard.Call, l label.Label) {
+	t.Helper()
+	if err := f.g.Told(t.Context(), c, l); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // A Question is what a person has to decide. Everything in it that a server or an agent wrote (Server excepted, which
 // is the operator's name for it) is hostile to whoever shows it.
 type Question struct {
-	Binding   string      // stands for exactly this call, asked about for these reasons, in a session with these kinds of data
+	Binding   string      // stands for exactly this call, asked about for these reasons, in this state of the session
 	Grant     string      // stands for calls like it, that go to the same place; "" if nobody has said where that is
 	Session   session.Ref // whose call it is
 	Phase     policy.Phase
@@ -55,7 +55,7 @@ type Question struct {
 }
 
 // question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
-// arguments, effective contract, the kinds of data in the session, policy and the rules that ask; for a result, to its exact bytes too.
+// arguments, effective contract, session label, where the values come from, policy and the rules that ask; for a result, to its exact bytes too.
 func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 	c, f := m.call, m.facts
 	q := &Question{
@@ -79,7 +79,7 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 	seen := must(json.Marshal(f.Session.Label))
 	q.Binding = bind(
 		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
-		c.Effective.String(), kinds(f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(m.answer),
+		c.Effective.String(), c.seen(f.Session.Label), q.reasons(), q.origins(), d.by, f.Phase.String(), string(m.answer),
 	)
 	if f.Phase == policy.OnCall && !c.asked {
 		q.To, q.Grant = c.grant(m.found, string(seen), d.by)
@@ -87,11 +87,31 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 	return q
 }
 
-// kinds returns what of a label a question is bound to: all but where the data is from. More of the same kinds of data may enter the
-// session while a person reads, such as a line that a server logs.
-func kinds(l label.Label) string {
-	l.Attribution = label.Set[string]{}
+// seen returns what of the session's label a question is bound to: all but that servers have said something beside their results, and that the call
+// itself is under way. Lines that a server logs while a person reads undo nothing, as long as they bring no other kind of data.
+func (c *Call) seen(l label.Label) string {
+	beside := map[string]bool{c.URI(): true}
+	if c.within != nil {
+		beside[c.within.URI()] = true
+	}
+	var from []string
+	for uri := range l.Attribution.All() {
+		if !beside[uri] && !strings.HasSuffix(uri, messages) {
+			from = append(from, uri)
+		}
+	}
+	l.Attribution = label.SetOf(from...)
 	return string(must(json.Marshal(l)))
+}
+
+// origins returns where the values come from, as the question says.
+func (q *Question) origins() string {
+	var parts []string
+	for i := range q.Values {
+		v := &q.Values[i]
+		parts = append(parts, strings.Join(v.From.Names(), " "), fmt.Sprint(v.Whole))
+	}
+	return bind(parts...)
 }
 
 // reasons returns the rules that ask.
