@@ -132,10 +132,13 @@ func TestThreadsOfOneProcess(t *testing.T) {
 	if in("two", "two", "send", theft).refused() {
 		t.Error("another thread is stopped")
 	}
-	// What Codex reads beside its tools comes without a name, so it would enter no conversation.
-	for _, method := range []string{"resources/read", "x/read"} {
-		if !h.request(method, args{"uri": "file:///salaries"}).refused() {
-			t.Errorf("%s enters no conversation", method)
+	// An answer to a request without a name counts in all conversations.
+	for _, tool := range []string{"page", "read_salaries"} {
+		if h.request("tools/call", args{"name": tool, "arguments": args{}}).refused() {
+			t.Error("a read is asked about")
 		}
+	}
+	if !in("two", "two", "send", theft).refused() {
+		t.Error("it leaks what was read without a name")
 	}
 }

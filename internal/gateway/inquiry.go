@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -29,9 +30,9 @@ type agents struct {
 	several atomic.Bool
 }
 
-// agent returns the agent session of a request with this method and params.
-func (f *front) agent(method string, params json.RawMessage) (session.Ref, *rpc.Error) {
-	ref, err := f.host.sessionRef(method, params, f.clientName(params))
+// agent returns the agent session of a request with these params.
+func (f *front) agent(params json.RawMessage) (session.Ref, *rpc.Error) {
+	ref, err := f.host.sessionRef(params, f.clientName(params))
 	if err != nil {
 		var said *rpc.Error
 		if !errors.As(err, &said) {
@@ -60,7 +61,7 @@ func (f *front) only() (session.Ref, bool) {
 	if first := f.agents.first.Load(); first != nil {
 		return *first, !f.agents.several.Load()
 	}
-	ref, err := f.host.sessionRef("a request of a server", nil, f.clientName(nil))
+	ref, err := f.host.sessionRef(nil, f.clientName(nil))
 	return ref, err == nil
 }
 
@@ -248,17 +249,57 @@ func (x *exchange) before(ctx context.Context, call *guard.Call) guard.Verdict {
 	if err := x.f.g.holdEnded(ctx, call); err != nil {
 		return x.f.g.logged(guard.Denied(err))
 	}
-	call.Context = x.route.link.set.shown() // a message may have come since the call was routed
-	return x.f.g.logged(x.f.g.guard.Before(ctx, call))
+	return x.f.g.logged(x.f.decide(ctx, x.route.link.set, call))
+}
+
+// decide asks the guard about a call, with all that the agent was shown until now: a message may have come since the call was routed.
+func (f *front) decide(ctx context.Context, set *links, call *guard.Call) guard.Verdict {
+	shown, err := f.shown(ctx, set, call)
+	if err != nil {
+		return guard.Denied(err)
+	}
+	call.Context = shown
+	return f.g.guard.Before(ctx, call)
+}
+
+// shown returns the label of all that the agent of a call was shown outside of its session: definitions and messages of servers, and answers to
+// requests that name no session.
+func (f *front) shown(ctx context.Context, set *links, call *guard.Call) (label.Label, error) {
+	shown := set.shown()
+	key, err := f.host.beside(call.Session.Key, f.clientName(nil))
+	if err != nil || key == "" {
+		return shown, err
+	}
+	beside, err := f.g.opts.Sessions.Snapshot(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return shown, nil
+	}
+	return label.Join(shown, beside.Label), err
 }
 
 // after asks the guard whether the agent or the host may see what a server says in a call.
 func (x *exchange) after(ctx context.Context, call *guard.Call, a guard.Answer) guard.Outcome {
 	o := x.f.g.guard.After(ctx, call, a)
+	if o.Allowed() {
+		if err := x.follow(ctx, call, o.Label); err != nil {
+			o = guard.Withheld(err)
+		}
+	}
 	if o.Err != nil {
 		x.f.g.log.Log(ctx, severity(o.Err), "deciding on an answer", "error", o.Err)
 	}
 	return o
+}
+
+// follow raises the session that a person has begun while a call was under way: the conversation reads the answer and goes on in that.
+func (x *exchange) follow(ctx context.Context, call *guard.Call, l label.Label) error {
+	ref, ok, err := x.f.host.next(call.Session)
+	if err != nil || !ok {
+		return err
+	}
+	next := *call
+	next.Session = ref
+	return x.f.g.guard.Told(ctx, &next, l)
 }
 
 // logged returns a verdict, and logs the error that it is for.

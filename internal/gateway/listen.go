@@ -116,7 +116,7 @@ func (f *front) watch(ctx context.Context, m *rpc.Message, set *links, wanted js
 			continue
 		}
 		r, rerr := f.route(ctx, &rpc.Message{ID: m.ID, Method: "resources/subscribe", Params: params}, set)
-		if rerr != nil || f.g.holdEnded(ctx, r.call) != nil || !f.g.guard.Before(ctx, r.call).Allowed() {
+		if rerr != nil || f.g.holdEnded(ctx, r.call) != nil || !f.decide(ctx, set, r.call).Allowed() {
 			continue
 		}
 		if err := r.link.subscribe(ctx, uri); err != nil {

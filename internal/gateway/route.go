@@ -162,7 +162,7 @@ func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*r
 
 // to makes the route to a list's entry.
 func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
-	ref, rerr := f.agent(m.Method, m.Params)
+	ref, rerr := f.agent(m.Params)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -230,7 +230,7 @@ func beyond(m *rpc.Message) json.RawMessage {
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
 // is assumed, and what its params hold counts as chosen by the agent.
 func (f *front) toOnly(m *rpc.Message, l *link) (*route, *rpc.Error) {
-	ref, rerr := f.agent(m.Method, m.Params)
+	ref, rerr := f.agent(m.Params)
 	if rerr != nil {
 		return nil, rerr
 	}

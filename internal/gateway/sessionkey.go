@@ -30,7 +30,7 @@ var baggageKeys = []string{"gen_ai.conversation.id", "session.id"}
 
 // identifiers are the members of _meta by which hosts name their conversations in each request, by how the names of these hosts begin, the
 // member that counts first first. Codex sends sessionId for a conversation with all agents in it, and threadId for each of these. It does so
-// with calls of tools only: what else its agent asks for could belong to any of its conversations, and is refused.
+// with calls of tools only: answers to its other requests count in all of its conversations, see [host.beside].
 var identifiers = []struct {
 	client, kind string
 	members      []string
@@ -62,12 +62,19 @@ type Local struct {
 // FolderSession returns the key of the conversation, of the user who runs Weir, that goes on in a folder whatever host it is of.
 func FolderSession(folder string) string { return sessionKey(LocalPrincipal, "folder", folder) }
 
-// NewSession returns the command with which a person begins another agent session in a conversation.
+// NewSession returns the command with which a person begins another agent session in a conversation. Requests of its host that name none
+// count in it too, so that takes another.
 func NewSession(n conversation.Note) string {
 	if n.Key == FolderSession(n.Folder) {
 		return "weir session new"
 	}
-	return "weir session new '" + strings.ReplaceAll(n.Key, "'", `'\''`) + "'"
+	command := func(key string) string { return "weir session new '" + strings.ReplaceAll(key, "'", `'\''`) + "'" }
+	for _, known := range identifiers {
+		if strings.HasPrefix(n.Key, sessionKey(LocalPrincipal, known.kind, "")) {
+			return command(n.Key) + " and " + command(sessionKey(LocalPrincipal, known.kind+"-folder", n.Folder))
+		}
+	}
+	return command(n.Key)
 }
 
 // Counts says for people which agent session counts in a conversation, and how they begin another.
@@ -94,16 +101,13 @@ type host struct {
 // Every key begins with the principal and with where the value is from, so nobody reaches another's session, and no value another origin's. A session
 // that its host names may name the session it descends from. Nothing that a model writes is looked at. A name that is there and cannot be
 // one is an error: the request would belong to another session, which may know less.
-func (h *host) sessionRef(method string, params json.RawMessage, client string) (session.Ref, error) {
+func (h *host) sessionRef(params json.RawMessage, client string) (session.Ref, error) {
 	ref := session.Ref{Principal: h.principal}
 	meta, _ := rawjson.Get(params, "_meta")
 	for _, source := range []func(*session.Ref, json.RawMessage, string) error{h.fromMeta, h.fromBaggage, h.fromHeader, h.fromIdentifiers} {
 		if err := source(&ref, meta, client); err != nil || ref.Key != "" {
 			return ref, err
 		}
-	}
-	if err := namesElsewhere(method, client); err != nil {
-		return ref, err
 	}
 	ref.Key = h.usual(client)
 	var err error
@@ -179,15 +183,12 @@ func (h *host) fromIdentifiers(ref *session.Ref, meta json.RawMessage, client st
 	return nil
 }
 
-// namesElsewhere returns an error if the client names its conversations in its calls of tools, and this is another request, without a name: in a
-// session of its own, it would know nothing of what the conversation has read, and the conversation nothing of what it reads.
-func namesElsewhere(method, client string) error {
-	for _, known := range identifiers {
-		if method != "tools/call" && strings.HasPrefix(client, known.client) {
-			return rpc.Errorf(rpc.InvalidParams, "%s without a conversation: this client names it in tools/call only", method)
-		}
+func (h *host) getenv(name string) string {
+	if h.local == nil || h.local.Getenv == nil {
+		return ""
 	}
-	return nil
+	value, _ := h.local.Getenv(name)
+	return value
 }
 
 // usual returns the key of the session to which requests belong that name none.
@@ -202,14 +203,56 @@ func (h *host) usual(client string) string {
 		return h.key("named", h.local.Named)
 	}
 	for _, v := range variables {
-		if h.local.Getenv == nil || !strings.HasPrefix(client, v.client) {
-			continue
-		}
-		if id, _ := h.local.Getenv(v.name); id != "" {
+		if id := h.getenv(v.name); id != "" && strings.HasPrefix(client, v.client) {
 			return h.key(v.kind, id)
 		}
 	}
+	for _, known := range identifiers { // other hosts of the folder do not count in its conversations
+		if strings.HasPrefix(client, known.client) {
+			return h.key(known.kind+"-folder", h.local.Folder)
+		}
+	}
 	return h.key("folder", h.local.Folder)
+}
+
+// beside returns the key of the session whose label counts in that of a request too; "" for none. Hosts name a conversation in some requests and not
+// in others (Codex in tools/call alone), so text that came in answer to the others may be in any conversation. Over HTTP a client that names
+// its sessions itself is believed to do so throughout: others of the same principal do not count in them.
+func (h *host) beside(key, client string) (string, error) {
+	base, own := h.usual(client), conversation.KeyOf(key)
+	if own == base || h.local == nil && !h.identified(own) {
+		return "", nil
+	}
+	if h.local == nil {
+		return base, nil
+	}
+	n, ok, err := h.local.Book.Find(base)
+	if err != nil || !ok {
+		return base, err
+	}
+	return n.Session(), nil
+}
+
+// identified reports whether a key is of an identifier that a host sends.
+func (h *host) identified(key string) bool {
+	for _, known := range identifiers {
+		if strings.HasPrefix(key, h.key(known.kind, "")) {
+			return true
+		}
+	}
+	return false
+}
+
+// next returns the session that a person has begun in the conversation of another; false if none.
+func (h *host) next(ref session.Ref) (session.Ref, bool, error) {
+	if h.local == nil {
+		return ref, false, nil
+	}
+	n, ok, err := h.local.Book.Find(conversation.KeyOf(ref.Key))
+	if err != nil || !ok || n.Session() == ref.Key {
+		return ref, false, err
+	}
+	return session.Ref{Key: n.Session(), Principal: ref.Principal}, true, nil
 }
 
 // generation returns the key of the session that goes on in the conversation with a key.

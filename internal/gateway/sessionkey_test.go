@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,17 +78,39 @@ func TestSessionRef(t *testing.T) {
 		{"the user's own word", host{local: &Local{Named: "n", Folder: "/w", Getenv: inClaude.Getenv}}, "claude-code", `{}`,
 			session.Ref{Key: "ann/named:n"}},
 		{"an empty variable", host{local: local("/w", "CLAUDE_CODE_SESSION_ID", "")}, "claude-code", `{}`, session.Ref{Key: "ann/folder:/w"}},
-		{"an old Codex", host{local: local("/w")}, "codex-mcp-client", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"an old Codex", host{local: local("/w")}, "codex-mcp-client", `{}`, session.Ref{Key: "ann/codex-folder:/w"}},
 		{"the request before the environment", host{local: inClaude}, "claude-code", `{"_meta":{"dev.weir/agent-session":"a"}}`,
 			session.Ref{Key: "ann/agent:a"}},
 		{"the environment means nothing over HTTP", host{}, "claude-code", `{}`, session.Ref{Key: "ann/principal:"}},
 		{"what a model writes", host{local: local("/w")}, "codex",
-			`{"arguments":{"_meta":{"dev.weir/agent-session":"a"},"dev.weir/agent-session":"a","threadId":"t"},"threadId":"t"}`, session.Ref{Key: "ann/folder:/w"}},
+			`{"arguments":{"_meta":{"dev.weir/agent-session":"a"},"dev.weir/agent-session":"a","threadId":"t"},"threadId":"t"}`, session.Ref{Key: "ann/codex-folder:/w"}},
 	} {
 		test.host.principal = "ann"
 		test.want.Principal = "ann"
-		if got, err := test.host.sessionRef("tools/call", json.RawMessage(test.params), test.client); got != test.want || err != nil {
+		if got, err := test.host.sessionRef(json.RawMessage(test.params), test.client); got != test.want || err != nil {
 			t.Errorf("%s: %+v, %v, want %+v", test.name, got, err, test.want)
+		}
+	}
+}
+
+// Whatever session a request of a host on stdio is in, the label of those that name none counts in it.
+func TestBeside(t *testing.T) {
+	for _, test := range []struct {
+		name, client, key, want string
+		host                    host
+	}{
+		{"the same", "h", "ann/folder:/w", "", host{local: local("/w")}},
+		{"a later generation of the same", "h", "ann/folder:/w#G", "", host{local: local("/w")}},
+		{"an agent that the host names", "h", "ann/agent:a", "ann/folder:/w", host{local: local("/w")}},
+		{"an agent that Claude Code names", "claude-code", "ann/agent:a", "ann/claude-code:c", host{local: local("/w", "CLAUDE_CODE_SESSION_ID", "c")}},
+		{"Codex", "codex-mcp-client", "ann/codex:t", "ann/codex-folder:/w", host{local: local("/w")}},
+		{"Codex over HTTP", "codex-mcp-client", "ann/codex:t", "ann/principal:", host{}},
+		{"Codex over HTTP, in a session of its own", "codex-mcp-client", "ann/codex:t", "ann/mcp:m", host{mcpSession: "m", apart: true}},
+		{"a client over HTTP that names its sessions", "h", "ann/agent:a", "", host{}},
+	} {
+		test.host.principal = "ann"
+		if got, err := test.host.beside(test.key, test.client); got != test.want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", test.name, got, err, test.want)
 		}
 	}
 }
@@ -108,32 +131,15 @@ func TestBadNamesAreRefused(t *testing.T) {
 		{"two headers", `{}`, header("Weir-Agent-Session", "a", "Weir-Agent-Session", "b")},
 	} {
 		h := host{principal: "ann", header: test.header}
-		if ref, err := h.sessionRef("tools/call", json.RawMessage(test.params), "codex-mcp-client"); err == nil {
+		if ref, err := h.sessionRef(json.RawMessage(test.params), "codex-mcp-client"); err == nil {
 			t.Errorf("%s: %+v", test.name, ref)
-		}
-	}
-}
-
-// A client that names its conversations in calls of tools alone does nothing else without a name, on stdio and over HTTP.
-func TestUnnamedRequestsBesideNamedOnes(t *testing.T) {
-	for _, h := range []host{{principal: "ann"}, {principal: "ann", local: local("/w")}} {
-		for _, method := range []string{"resources/read", "resources/subscribe", "prompts/get", "completion/complete", "tools/resolve", "x/y", ""} {
-			if ref, err := h.sessionRef(method, nil, "codex-mcp-client"); err == nil {
-				t.Errorf("%s of Codex without a name is of %q", method, ref.Key)
-			}
-			if ref, err := h.sessionRef(method, json.RawMessage(`{"_meta":{"threadId":"t"}}`), "codex-mcp-client"); err != nil || ref.Key != "ann/codex:t" {
-				t.Errorf("%s of Codex with a name is of %q, %v", method, ref.Key, err)
-			}
-			if _, err := h.sessionRef(method, nil, "gemini-cli-mcp-client"); err != nil {
-				t.Errorf("%s of another host: %v", method, err)
-			}
 		}
 	}
 }
 
 // Whatever principals, kinds, values and generations are: no two of them have the same key, every key can be kept, and shows nothing odd.
 func TestSessionKeysStayApart(t *testing.T) {
-	kinds := []string{"agent", "conversation", "codex", "claude-code", "copilot-cli", "named", "folder", "mcp", "principal"}
+	kinds := []string{"agent", "conversation", "codex", "codex-folder", "claude-code", "copilot-cli", "named", "folder", "mcp", "principal"}
 	values := rapid.OneOf(rapid.String(), rapid.StringMatching(`(sha256-|#|/|:|a|local)*`), rapid.StringOfN(rapid.Rune(), 150, 5000, -1),
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 	type origin struct{ principal, kind, value string }
@@ -169,11 +175,11 @@ func TestMetaReachesOneOriginOnly(t *testing.T) {
 			rt.Fatal(err)
 		}
 		h := host{principal: "ann", local: local("/w", "CLAUDE_CODE_SESSION_ID", "c1")}
-		ref, err := h.sessionRef("tools/call", params, rapid.SampledFrom([]string{"codex", "claude-code", ""}).Draw(rt, "client"))
+		ref, err := h.sessionRef(params, rapid.SampledFrom([]string{"codex", "claude-code", ""}).Draw(rt, "client"))
 		if err != nil {
 			return
 		}
-		own := ref.Key == "ann/folder:/w" || ref.Key == "ann/claude-code:c1"
+		own := slices.Contains([]string{"ann/folder:/w", "ann/codex-folder:/w", "ann/claude-code:c1"}, ref.Key)
 		if !own && !strings.HasPrefix(ref.Key, "ann/agent:") && !strings.HasPrefix(ref.Key, "ann/codex:") && !strings.HasPrefix(ref.Key, "ann/conversation:") {
 			rt.Fatalf("%s is %q", params, ref.Key)
 		}
@@ -187,7 +193,7 @@ func TestGenerations(t *testing.T) {
 	a.Book, b.Book = book, book
 	ref := func(l *Local, client string) string {
 		t.Helper()
-		r, err := (&host{principal: LocalPrincipal, local: l}).sessionRef("tools/call", nil, client)
+		r, err := (&host{principal: LocalPrincipal, local: l}).sessionRef(nil, client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +221,7 @@ func TestSpoiledNoteRefuses(t *testing.T) {
 	l := local("/a")
 	l.Book = conversation.Open(dir)
 	h := &host{principal: LocalPrincipal, local: l}
-	if _, err := h.sessionRef("tools/call", nil, ""); err != nil {
+	if _, err := h.sessionRef(nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -226,7 +232,7 @@ func TestSpoiledNoteRefuses(t *testing.T) {
 		if err := os.WriteFile(dir+"/"+entries[0].Name(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ref, err := h.sessionRef("tools/call", nil, ""); err == nil {
+		if ref, err := h.sessionRef(nil, ""); err == nil {
 			t.Errorf("%q: %+v", text, ref)
 		}
 	}
@@ -253,7 +259,7 @@ func FuzzSessionRef(f *testing.F) {
 	f.Add(`{"_meta":{"baggage":"session.id=a"}}`, "session.id=b")
 	f.Fuzz(func(t *testing.T, params, baggage string) {
 		h := host{principal: "ann", local: local("/w"), header: http.Header{"Baggage": {baggage}}}
-		ref, err := h.sessionRef("tools/call", json.RawMessage(params), "codex-mcp-client")
+		ref, err := h.sessionRef(json.RawMessage(params), "codex-mcp-client")
 		if err == nil && (!strings.HasPrefix(ref.Key, "ann/") || len(ref.Key) > 300) {
 			t.Errorf("key %q", ref.Key)
 		}
