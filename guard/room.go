@@ -42,7 +42,7 @@ const (
 // takes returns about how many bytes a memory has. The lock must be held.
 func (s *memory) takes() int64 {
 	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) + len(s.told.spent) + len(s.told.paid) +
-		len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.pages) + len(s.things) + len(s.ids)
+		len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.things) + len(s.ids)
 	if entries != s.entries { // else they are the same: none is taken out but with another put in
 		s.entries, s.texts = entries, s.textSize()
 	}
@@ -51,7 +51,7 @@ func (s *memory) takes() int64 {
 
 // textSize adds up the texts in maps.
 func (s *memory) textSize() (n int) {
-	for _, set := range []map[string]bool{s.destinations, s.named, s.sites, s.wished, s.pages, s.arrivals.servers} {
+	for _, set := range []map[string]bool{s.destinations, s.named, s.sites, s.wished, s.arrivals.servers} {
 		for text := range set {
 			n += len(text)
 		}

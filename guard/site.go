@@ -37,16 +37,13 @@ func (s *memory) name(text string) {
 }
 
 // place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in them as it is, is
-// another spelling of an address that does, the id of a thing whose name does, or the mail address of somebody in the operator's own domains
-// whose name does. What the user only forbade, quoted or used as a mere word is nobody's. The address of a page that was offered counts, for a
-// request, as a trusted source's.
+// another spelling of an address that does, or the id of a thing whose name does. What the user only forbade, quoted or used as a mere word is
+// nobody's.
 func (t *tracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.memory.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.colleague(v.Text):
+	case v.Whole && speech.Names(t.memory.wishes, v.Text), t.spelt(v.Text), t.called(v.Text):
 		v.From, v.Whole = provenance.User, true
-	case t.offered(v.Text):
-		v.From, v.Whole = provenance.Trusted, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel
 	}

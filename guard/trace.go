@@ -370,13 +370,11 @@ func (g *Guard) entered(c *Call, a Answer, l label.Label) {
 		source.Kinds |= provenance.Private
 	}
 	m := g.memory(c)
-	hosts, finds := c.pagesOf(l)
 	var directory []overlay.Named
 	if a.Error == nil && !c.asked {
 		directory = c.Overlay.Directory(a.Result)
 	}
 	g.memories.change(m, func() {
-		m.offer(a.Raw(), hosts, finds)
 		m.learn(c.Server, directory)
 		m.index.AddJSON(source, a.Raw())
 	})

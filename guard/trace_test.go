@@ -31,7 +31,6 @@ overlays:
         arguments: {destination: [url]}
       find:
         contract: {readOnly: true, openWorld: true, destinations: [system], sources: [untrustedPublic], returns: []}
-        lists: {pages: true}
       channels:
         contract: {readOnly: true, openWorld: true, destinations: [system], sources: [untrustedPublic, internal], returns: []}
         lists: {items: "$.channels[*]", id: id, name: name}

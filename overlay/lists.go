@@ -8,10 +8,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// A listing is what results of a tool list that no outsider can add to at will: pages that a search found, or things with their ids and the
-// names that people call them by.
+// A listing is what results of a tool list that no outsider can add to at will: things with their ids and the names that people call them by.
 type listing struct {
-	pages    bool
 	items    path
 	id, name path
 }
@@ -24,15 +22,11 @@ const maxNamed = 1024
 
 // lists reads what results list.
 func (l *loader) lists(d *definition, member document.Member) {
-	m, ok := l.Members(member.Value, "lists", []string{"pages", "items", "id", "name"})
+	m, ok := l.Members(member.Value, "lists", []string{"items", "id", "name"})
 	if !ok {
 		return
 	}
 	d.lists = &listing{}
-	if field, ok := m["pages"]; ok {
-		d.lists.pages, _ = l.Bool(field)
-		return
-	}
 	for _, part := range []struct {
 		name string
 		root bool
@@ -40,7 +34,7 @@ func (l *loader) lists(d *definition, member document.Member) {
 	}{{"items", true, &d.lists.items}, {"id", false, &d.lists.id}, {"name", false, &d.lists.name}} {
 		field, ok := m[part.name]
 		if !ok {
-			l.Complain(document.At(member.Value), "write pages: true, or items, id and name", "lists has no %s", part.name)
+			l.Complain(document.At(member.Value), "write items, id and name", "lists has no %s", part.name)
 			return
 		}
 		s := l.Text(field)
@@ -61,9 +55,6 @@ func (t *Tool) listing() listing {
 	}
 	return listing{}
 }
-
-// FindsPages reports whether results are hits of a search: addresses that the service chose.
-func (t *Tool) FindsPages() bool { return t.listing().pages }
 
 // Directory returns the things that a result lists by id and name, where the tool is said to list such. A thing without either is left out.
 func (t *Tool) Directory(result []byte) (all []Named) {

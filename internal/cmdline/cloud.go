@@ -30,20 +30,19 @@ func awsCommand(line string) (service, operation string, ok bool) {
 	return all[1], all[2], awsOptions(all[3:])
 }
 
-// awsOptions reports whether each word is an option of the list, a value of one, or the name of a bucket.
+// awsOptions reports whether each word is an option of the list or a value of one.
 func awsOptions(all []string) bool {
 	option := ""
 	for _, w := range all {
 		name, value, joined := strings.Cut(w, "=")
 		switch {
 		case strings.HasPrefix(w, "-"):
-			if option = strings.TrimPrefix(name, "--"); !awsOption(option) || option == name {
+			if option = strings.TrimPrefix(name, "--"); !awsChoices[option] || option == name {
 				return false
 			}
 			if joined && !awsValue(option, value) {
 				return false
 			}
-		case option == "" && strings.HasPrefix(w, "s3://"):
 		case option == "" || !awsValue(option, w):
 			return false
 		}
@@ -53,29 +52,25 @@ func awsOptions(all []string) bool {
 
 var (
 	awsName   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-	awsObject = regexp.MustCompile(`^[a-z-]+-(id|ids|name|names|arn|arns|identifier|identifiers)$`)
+	awsRegion = regexp.MustCompile(`^(af|ap|ca|cn|eu|il|me|mx|sa|us|us-gov)-(central|north|south|east|west|northeast|northwest|southeast|southwest)-[1-9]$`)
 )
-
-// awsOption reports whether an option only chooses what is shown, and how.
-func awsOption(name string) bool {
-	return awsChoices[name] || awsObject.MatchString(name) && !strings.HasPrefix(name, "cli-")
-}
 
 // awsValue reports whether a value stands for itself: the command line reads files and pages for values that are URLs.
 func awsValue(option, value string) bool {
 	switch option {
 	case "region":
-		return awsName.MatchString(value)
+		return awsRegion.MatchString(value)
 	case "output":
 		return slices.Contains([]string{"json", "text", "table", "yaml"}, value)
 	}
-	return !strings.Contains(value, "://") && !strings.HasPrefix(value, "@")
+	return !strings.Contains(value, "://") && !strings.HasPrefix(value, "@") && !strings.Contains(value, "arn:")
 }
 
-var awsChoices = words(`region output query max-items page-size starting-token max-results no-paginate no-cli-pager filters filter owners namespace dimensions start-time
-	end-time period statistics extended-statistics unit bucket prefix delimiter cluster clusters services names nodegroup-name human-readable summarize
-	recursive granularity metrics time-period group-by include-all-instances no-include-all-instances include-deprecated executable-users attributes scope
-	only-attached max-keys stack-status-filter state-value alarm-types launch-type desired-status status`)
+// awsChoices are options whose values cannot choose whose account is asked: no bucket, ARN, registry, account or owner.
+var awsChoices = words(`region output query max-items page-size max-results no-paginate no-cli-pager filters filter namespace dimensions start-time end-time
+	period statistics unit cluster clusters services nodegroup-name human-readable summarize granularity metrics time-period include-all-instances
+	no-include-all-instances instance-ids instance-types volume-ids vpc-ids subnet-ids db-instance-identifier db-cluster-identifier table-name metric-name
+	alarm-names log-group-name auto-scaling-group-names load-balancer-names user-name stack-status-filter state-value desired-status`)
 
 // awsActs are operations that change something, by service, and answer with the state of what they act on.
 var awsActs = map[string]map[string]bool{
@@ -115,7 +110,7 @@ var awsOpen = map[string]map[string]bool{
 		describe-db-engine-versions describe-db-subnet-groups describe-pending-maintenance-actions`),
 	"route53":        words("list-hosted-zones list-resource-record-sets"),
 	"s3":             words("ls"),
-	"s3api":          words("list-buckets list-objects-v2 list-objects"),
+	"s3api":          words("list-buckets"),
 	"secretsmanager": words("list-secrets"),
 	"sns":            words("list-topics"),
 	"sqs":            words("list-queues"),
