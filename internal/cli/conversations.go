@@ -16,6 +16,7 @@ import (
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -117,11 +118,17 @@ func (e *Env) renew(ctx context.Context, r renewal) error {
 	case !e.confirm("Begin a new agent session, without a label, of " + n.Of() + "?"):
 		return &failure{status: exitFailure} // said above
 	}
-	return e.withLedger(ctx, r.place, func(_ *sqlstore.DB, l *ledger.Ledger) error {
+	return e.withLedger(ctx, r.place, func(db *sqlstore.DB, l *ledger.Ledger) error {
 		next, err := notes.Renew(n.Key, time.Now(), func(next conversation.Note) error {
 			ev := e.byPerson(record.Begin, store.Session{Key: n.Session(), Principal: gateway.LocalPrincipal}, r.why)
 			ev.Name = next.Session()
-			return l.Record(ctx, ev)
+			if err := l.Record(ctx, ev); err != nil {
+				return err
+			}
+			refOf := func(n conversation.Note) session.Ref {
+				return session.Ref{Key: n.Session(), Principal: gateway.LocalPrincipal}
+			}
+			return newBook(db, l).Begin(ctx, refOf(n), refOf(next))
 		})
 		if err != nil {
 			return fmt.Errorf("beginning a new agent session: %w", err)

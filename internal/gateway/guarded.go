@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
 )
 
 // An exchange is one request of an agent on its way through the guard.
@@ -71,13 +73,32 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	return x.rounds(ctx, x.learned(ctx))
 }
 
-// holdEnded has the guard refuse what an agent session does after a person has ended it.
+// holdEnded has the guard refuse what an agent session does after a person has ended it, or that the store does not know as the one that
+// counts in its conversation: the note of that is a file of its own.
 func (g *Gateway) holdEnded(ctx context.Context, call *guard.Call) error {
 	ended, err := g.book.HasEnded(ctx, call.Session)
 	if err == nil && ended && call.Held == "" {
 		call.Held = "a person has ended this agent session; nothing more happens in it"
 	}
+	if err != nil || call.Held != "" {
+		return err
+	}
+	counts, err := g.counts(ctx, call.Session)
+	if err == nil && !counts {
+		call.Held = "the store does not know this agent session as the one that counts in its conversation; begin a new one: weir session new"
+	}
 	return err
+}
+
+// counts reports whether a session is the one that a person has begun last in its conversation, or the first where nobody has.
+func (g *Gateway) counts(ctx context.Context, ref session.Ref) (bool, error) {
+	if past, err := g.book.IsPast(ctx, ref); err != nil || past {
+		return false, err
+	}
+	if conversation.KeyOf(ref.Key) == ref.Key {
+		return true, nil
+	}
+	return g.book.HasBegun(ctx, ref)
 }
 
 // declined answers a request that came back with a no.

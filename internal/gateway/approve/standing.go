@@ -20,13 +20,16 @@ import (
 const (
 	grantPrefix = "grant:"
 	endPrefix   = store.EndPrefix
+	beginPrefix = "begin:" // of an agent session that a person has begun in place of another
+	pastPrefix  = "past:"  // of that other
 
 	grantLife = 12 * time.Hour
 	endLife   = 30 * 24 * time.Hour
+	beginLife = 100 * 365 * 24 * time.Hour
 )
 
 func isStanding(binding string) bool {
-	return strings.HasPrefix(binding, grantPrefix) || strings.HasPrefix(binding, endPrefix)
+	return slices.ContainsFunc([]string{grantPrefix, endPrefix, beginPrefix, pastPrefix}, func(prefix string) bool { return strings.HasPrefix(binding, prefix) })
 }
 
 // grant keeps that calls like the one in question may happen.
@@ -99,9 +102,35 @@ func (b *Book) refuseAll(ctx context.Context, keys []string, principal string) e
 	return nil
 }
 
-func endBinding(key, principal string) string {
+func endBinding(key, principal string) string { return bindingOf(endPrefix, key, principal) }
+
+func bindingOf(prefix, key, principal string) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%d:%s%s", len(principal), principal, key)))
-	return endPrefix + hex.EncodeToString(sum[:])
+	return prefix + hex.EncodeToString(sum[:])
+}
+
+// Begin keeps that a person has begun an agent session in place of another. It is recorded by the caller, first.
+func (b *Book) Begin(ctx context.Context, past, next session.Ref) error {
+	for _, q := range []store.Question{
+		{Principal: next.Principal, Session: next.Key, Binding: bindingOf(beginPrefix, next.Key, next.Principal)},
+		{Principal: past.Principal, Session: past.Key, Binding: bindingOf(pastPrefix, past.Key, past.Principal)},
+	} {
+		if err := b.keep(ctx, q, beginLife); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasBegun reports whether a person has begun the agent session in place of another.
+func (b *Book) HasBegun(ctx context.Context, ref session.Ref) (bool, error) {
+	return b.stands(ctx, bindingOf(beginPrefix, ref.Key, ref.Principal))
+}
+
+// IsPast reports whether a person has begun another agent session in place of this one. What another process was told counts here within
+// half a second.
+func (b *Book) IsPast(ctx context.Context, ref session.Ref) (bool, error) {
+	return b.hasEnded(ctx, bindingOf(pastPrefix, ref.Key, ref.Principal))
 }
 
 func (b *Book) keep(ctx context.Context, q store.Question, life time.Duration) error {
