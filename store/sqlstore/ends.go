@@ -103,6 +103,15 @@ func (u *unit) commitEnds(ctx context.Context) error {
 	return u.insert(ctx, writeEndings, 2, nodes)
 }
 
+// checkSealed reports whether a head commits to the ends of the chains under its seal, as each has to once the log has an anchor and is open: one
+// without a seal could name any ends. The error is [audit.ErrDamaged].
+func (d *DB) checkSealed(h audit.Head) error {
+	if d.sealed.Load() && h.Size > 0 && (len(h.Seal) == 0 || h.Ends == (tlog.Hash{})) {
+		return fmt.Errorf("%w: its head of %d entries has no seal over the ends of its chains", audit.ErrDamaged, h.Size)
+	}
+	return nil
+}
+
 // commitToEnds has the head commit to the ends of the chains, if it does not: an older version wrote it.
 func (d *DB) commitToEnds(ctx context.Context) error {
 	head, err := d.Log().Head(ctx)
@@ -229,7 +238,7 @@ func (u *unit) rewriteEnds(ctx context.Context, w *chainWalk) (changed int, err 
 		return 0, err
 	}
 	changed = chains + endings
-	if u.ends.Hash() != ends.Hash() {
+	if u.ends.Hash() != ends.Hash() || u.anchor != nil && len(u.head.Seal) == 0 {
 		u.ends, u.closed = ends, true
 		changed++
 	}

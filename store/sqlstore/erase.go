@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"iter"
 	"maps"
 	"math"
@@ -17,7 +18,7 @@ import (
 )
 
 const (
-	readLeaves = `select seq, leaf, chain from entry where length(salt) > 0 and seq in %s`
+	readKept   = `select ` + rowColumns + ` from entry where length(salt) > 0 and seq in %s`
 	removeRows = `delete from entry where length(salt) > 0 and seq in %s`
 	closeChain = `update chain set name = id where name = $1`
 
@@ -52,14 +53,17 @@ func (l *Log) Erase(ctx context.Context, seqs []int64, note func(int64) audit.En
 func (u *unit) erase(ctx context.Context, seqs []int64) (int64, error) {
 	chains, hashes := map[string]bool{}, map[tlog.Hash]bool{}
 	var left []any
-	err := in(ctx, u, readLeaves, seqs, func(rows *sql.Rows) error {
-		var seq int64
-		var leaf []byte
-		var chain string
-		err := rows.Scan(&seq, &leaf, &chain)
-		left = append(left, seq, leaf, []byte{}, 0, "", "", "", "", []byte{})
-		chains[chain], hashes[tlog.RecordHash(leaf)] = true, true
-		return err
+	err := in(ctx, u, readKept, seqs, func(rows *sql.Rows) error {
+		r, err := scanRow(rows)
+		if err != nil {
+			return err
+		}
+		if _, err := r.Check(); err != nil { // else another entry could end its chain here
+			return fmt.Errorf("entry %d: %w", r.Seq, err)
+		}
+		left = append(left, r.Seq, r.Leaf, []byte{}, 0, "", "", "", "", []byte{})
+		chains[r.Chain], hashes[tlog.RecordHash(r.Leaf)] = true, true
+		return nil
 	})
 	if err != nil || len(left) == 0 {
 		return 0, err

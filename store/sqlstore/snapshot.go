@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -90,7 +91,7 @@ func (d *DB) since() (func(audit.Head) error, error) {
 		return nil, d.health.note(err)
 	}
 	return func(h audit.Head) error {
-		if err := check(h); err != nil {
+		if err := cmp.Or(check(h), d.checkSealed(h)); err != nil {
 			return d.health.note(err)
 		}
 		if !d.opts.Unsynced {

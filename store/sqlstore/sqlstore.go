@@ -98,6 +98,7 @@ type DB struct {
 	encoder  record.Encoder
 	listener listener
 	anchor   atomic.Pointer[audit.Anchor] // of the log; nil: none was given
+	sealed   atomic.Bool                  // whether each head has to be, with the ends of the chains
 }
 
 // Open opens the database, and brings its schema up to date. The target is a path or a postgres:// URL.
@@ -146,6 +147,7 @@ func (d *DB) begin(ctx context.Context) error {
 	if err := d.commitToEnds(ctx); err != nil {
 		return err
 	}
+	d.sealed.Store(d.opts.Anchor != nil)
 	return d.Adopt(ctx)
 }
 

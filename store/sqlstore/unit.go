@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -73,7 +74,7 @@ func (u *unit) begin(ctx context.Context, ops []*op) error {
 	}
 	u.snapshot = *u.db.snapshot(u.statements, r)
 	if u.anchor != nil {
-		if err := u.anchor.Check(u.head); err != nil {
+		if err := cmp.Or(u.anchor.Check(u.head), u.db.checkSealed(u.head)); err != nil {
 			return err
 		}
 	}
