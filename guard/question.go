@@ -55,7 +55,7 @@ type Question struct {
 }
 
 // question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
-// arguments, effective contract, session label, where the values come from, policy and the rules that ask; for a result, to its exact bytes too.
+// arguments, effective contract, session label, policy and the rules that ask; for a result, to its exact bytes too.
 func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 	c, f := m.call, m.facts
 	q := &Question{
@@ -79,7 +79,7 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 	seen := must(json.Marshal(f.Session.Label))
 	q.Binding = bind(
 		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
-		c.Effective.String(), c.seen(f.Session.Label), q.reasons(), q.origins(), d.by, f.Phase.String(), string(m.answer),
+		c.Effective.String(), c.seen(f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(m.answer),
 	)
 	if f.Phase == policy.OnCall && !c.asked {
 		q.To, q.Grant = c.grant(m.found, string(seen), d.by)
@@ -102,16 +102,6 @@ func (c *Call) seen(l label.Label) string {
 	}
 	l.Attribution = label.SetOf(from...)
 	return string(must(json.Marshal(l)))
-}
-
-// origins returns where the values come from, as the question says.
-func (q *Question) origins() string {
-	var parts []string
-	for i := range q.Values {
-		v := &q.Values[i]
-		parts = append(parts, strings.Join(v.From.Names(), " "), fmt.Sprint(v.Whole))
-	}
-	return bind(parts...)
 }
 
 // reasons returns the rules that ask.
