@@ -140,12 +140,13 @@ func startProfile(prefix string) (stop func(), err error) {
 	}, nil
 }
 
-// weirEnviron returns the environment of a weir with these arguments, which keeps the anchor of its log beside its store: both go
-// when the measurement ends.
+// weirEnviron returns the environment of a weir with these arguments, which keeps its state and the anchor of its log beside its store:
+// all go when the measurement ends.
 func weirEnviron(args []string) []string {
 	environ := os.Environ()
 	if i := slices.Index(args, "--store"); i >= 0 && i+1 < len(args) {
-		environ = append(environ, "XDG_DATA_HOME="+filepath.Dir(args[i+1]))
+		dir := filepath.Dir(args[i+1])
+		environ = append(environ, "XDG_DATA_HOME="+dir, "XDG_STATE_HOME="+dir)
 	}
 	return environ
 }
