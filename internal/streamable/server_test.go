@@ -41,6 +41,18 @@ type toy struct {
 
 func newToy() *toy { return &toy{running: map[string]int{}, changed: make(chan struct{})} }
 
+// connections returns how many connections a principal has had.
+func (y *toy) connections(principal string) (n int) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for _, info := range y.infos {
+		if info.Principal == principal {
+			n++
+		}
+	}
+	return n
+}
+
 func (y *toy) count(name string, n int) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
