@@ -234,7 +234,8 @@ func (e *Env) install(ids []string, flags *installFlags) error {
 	if err := e.printPlan(plan, views, lying, flags); err != nil {
 		return err
 	}
-	if failed {
+	passed := func(n install.Note) bool { return n.Bad && slices.Contains(ids, n.Host) }
+	if failed || slices.ContainsFunc(plan.Notes, passed) {
 		return &failure{status: exitFailure} // said above
 	}
 	return nil

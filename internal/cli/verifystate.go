@@ -29,7 +29,7 @@ func verifyState(ctx context.Context, db *sqlstore.DB) (report *replay.Report, e
 // printStateReport prints what of the state is not as the log proves.
 func printStateReport(w io.Writer, r *replay.Report) {
 	if !r.Proved {
-		fmt.Fprintln(w, "state: an older version wrote it, and the log does not prove it: weir run takes it over")
+		fmt.Fprintln(w, "state: the log proves none: there is none yet, or an older version wrote it and weir run takes it over")
 	} else {
 		fmt.Fprintf(w, "%d rows of the state compared with the log\n", r.Rows)
 	}

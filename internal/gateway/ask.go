@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
@@ -102,7 +104,22 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 	return nil
 }
 
-var errElsewhere = hosterror.New("the question was answered elsewhere")
+var (
+	errElsewhere = hosterror.New("the question was answered elsewhere")
+	errNobody    = hosterror.New("the host accepted it faster than a person can read; it waits in Weir")
+)
+
+// selfAccepting are the beginnings of the names of hosts that accept a form without showing it to anybody, where they are told to approve of
+// everything (Codex with approval_policy = "never"), and reading is how long a person takes to read one at least.
+var selfAccepting = []string{"codex"}
+
+const reading = time.Second
+
+// acceptsItself reports whether the host, and not a person, accepted a form within a time.
+func (f *front) acceptsItself(within time.Duration) bool {
+	client := f.clientName(nil)
+	return within < reading && slices.ContainsFunc(selfAccepting, func(name string) bool { return strings.HasPrefix(client, name) })
+}
 
 // askHost asks the person at a host of an older revision, until somebody has answered.
 func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.RawMessage) (approve.Answer, error) {
@@ -117,7 +134,9 @@ func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.
 			stop(errElsewhere)
 		}
 	}()
+	began := time.Now()
 	answer, err := x.f.request(asking, "elicitation/create", params)
+	took := time.Since(began)
 	said, code := approve.Cancelled, ""
 	switch {
 	case err == nil && answer.Error == nil:
@@ -132,6 +151,9 @@ func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.
 	if err != nil && first && ok {
 		book.Close(p)
 		return other, nil
+	}
+	if said.Yes() && x.f.acceptsItself(took) {
+		return approve.Cancelled, errNobody
 	}
 	ctx = context.WithoutCancel(ctx)
 	err = book.Answer(ctx, approve.Reply{ID: p.ID, Principal: p.Principal, Answer: said, Code: code, Via: "host"})
@@ -241,6 +263,9 @@ func (f *front) answered(ctx context.Context, r approve.Reply) (*resumption, err
 	p, err := book.Find(ctx, r.ID, r.Principal)
 	if err != nil {
 		return nil, err
+	}
+	if r.Answer.Yes() && f.acceptsItself(time.Since(p.Asked)) {
+		return nil, errNobody
 	}
 	err = book.Answer(ctx, r)
 	if errors.Is(err, approve.ErrUnseen) { // the request stays open, for an answer with its code

@@ -82,6 +82,30 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	})
 }
 
+// TestHostsThatAcceptThemselves has hosts accept a form at once: of one that does so without showing it, that is nobody's answer, and the question stays.
+func TestHostsThatAcceptThemselves(t *testing.T) {
+	for client, sent := range map[string]int{"codex-mcp-client": 0, "host": 1} {
+		for _, protocol := range []string{"2025-06-18", "2026-07-28"} {
+			r, book := elsewhere(t)
+			r.client = client
+			var asked []string
+			s := r.stdio(t, protocol, person("accept", &asked))
+			callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
+			// The SDK's client may give up on a refused retry with an error; what counts is what was sent.
+			_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "send_email", Arguments: mailTo})
+			if n := r.mails(t); n != sent || len(asked) == 0 {
+				t.Errorf("%s, %s: %d mails, want %d; asked %q; %v", client, protocol, n, sent, asked, err)
+			}
+			if n := answerAll(t, book, approve.Accepted); n != 1-sent {
+				t.Errorf("%s, %s: %d questions wait", client, protocol, n)
+			}
+			if callTool(t, s, "send_email", mailTo); r.mails(t) == 0 {
+				t.Errorf("%s, %s: a person has accepted it, and it is not sent", client, protocol)
+			}
+		}
+	}
+}
+
 // TestAnAnswerAfterTheCall accepts the question of a host that cannot ask, and has the call made again, changed and unchanged.
 func TestAnAnswerAfterTheCall(t *testing.T) {
 	r, book := elsewhere(t)

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,6 +63,7 @@ type rig struct {
 	record *bytes.Buffer
 	mu     *sync.Mutex
 	data   map[string]string // server -> its directory
+	client string            // the name of its host on stdio; default host
 }
 
 func (r *rig) Write(p []byte) (int, error) {
@@ -142,7 +144,7 @@ func (r *rig) stdio(t *testing.T, protocol string, opts *mcp.ClientOptions) *mcp
 	gatewayReads, hostWrites := io.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- r.g.ServeStdio(t.Context(), rpc.NewStream(gatewayReads, gatewayWrites, nil)) }()
-	s := connect(t, &mcp.IOTransport{Reader: hostReads, Writer: hostWrites}, protocol, opts)
+	s := connectAs(t, cmp.Or(r.client, "host"), &mcp.IOTransport{Reader: hostReads, Writer: hostWrites}, protocol, opts)
 	t.Cleanup(func() {
 		hostWrites.Close()
 		select {
@@ -167,7 +169,12 @@ func (r *rig) http(t *testing.T, protocol string, opts *mcp.ClientOptions) *mcp.
 
 func connect(t *testing.T, transport mcp.Transport, protocol string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
-	c := mcp.NewClient(&mcp.Implementation{Name: "host", Version: "1"}, opts)
+	return connectAs(t, "host", transport, protocol, opts)
+}
+
+func connectAs(t *testing.T, name string, transport mcp.Transport, protocol string, opts *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	c := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, opts)
 	s, err := c.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	if err != nil {
 		t.Fatal(err)
