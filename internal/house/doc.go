@@ -7,6 +7,7 @@
 //   - imports_test.go: which package may import which, one row and one reason a package; an unlisted package fails.
 //   - size_test.go: lengths of functions and files, numbers of parameters, methods and fields.
 //   - code_test.go: names, comments, errors, package-level state, calls that only package main may make.
+//   - files_test.go: uses between the files of a package, and the methods of its types.
 //   - english_test.go: how often comments, messages and pages use words that hide the subject of a sentence.
 //   - text_test.go: words that no file may hold, and links between documents that have to lead somewhere.
 //

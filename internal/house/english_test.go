@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"math"
 	"os"
 	"path"
@@ -189,13 +190,8 @@ func writeRatchets(t *testing.T, figures map[string]english, limits map[string]r
 	}
 }
 
-func sortedKeys(m map[string]english) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
 }
 
 // TestEnglishBites shows the rule texts that it has to refuse, or to leave alone.
