@@ -23,13 +23,6 @@ type Ledger interface {
 	Joining(e *record.Event) session.Joiner
 }
 
-// Waits reports whether Before and After may wait, for a disk or for other processes, since decisions read and write a [Ledger].
-// Who has other things to do then calls them in a goroutine of their own; several that wait at once may share one transaction.
-func (g *Guard) Waits() bool {
-	_, ok := g.opts.Record.(Ledger)
-	return ok
-}
-
 // openRecorded opens the call's agent session, and records what rises with it. Without a [Ledger], the events come after.
 func (g *Guard) openRecorded(ctx context.Context, c *Call) (session.State, error) {
 	if ledger, ok := g.opts.Record.(Ledger); ok {

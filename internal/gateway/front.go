@@ -27,7 +27,6 @@ type front struct {
 	g       *Gateway
 	conn    rpc.Conn
 	host    host
-	offer   offerer         // conn, if it can send without waiting; else nil
 	crew    *crew           // answers requests that may have to wait
 	slots   chan struct{}   // holds a token for each request that is being answered
 	leaving chan struct{}   // closed when no more is read from the host
@@ -53,7 +52,6 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 		g: g, conn: conn, host: h, crew: newCrew(), slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
 		inFlight: map[string]*pending{}, asked: map[string]chan *rpc.Message{}, reports: map[string][]*link{},
 	}
-	f.offer, _ = conn.(offerer)
 	var end context.CancelFunc
 	f.life, end = context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -79,8 +77,7 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	return err
 }
 
-// read takes messages until the connection ends. Requests are answered by the crew, but for those that wait for nobody
-// here.
+// read takes messages until the connection ends. Requests are answered by the crew.
 func (f *front) read(ctx, work context.Context) error {
 	for {
 		m, err := f.conn.Read(ctx)
@@ -132,7 +129,7 @@ func (f *front) answerTo(work context.Context, m *rpc.Message) {
 	case m.Method == "initialize":
 		f.respond(ctx, p) // nothing may overtake the handshake
 		<-f.slots
-	case !f.swift(ctx, p):
+	default:
 		f.crew.run(func() {
 			f.respond(ctx, p)
 			<-f.slots
@@ -195,9 +192,6 @@ func (f *front) respond(ctx context.Context, p *pending) {
 // write sends a message to the host, on the stream of the request that ctx belongs to. It waits for a host that does not
 // read, but not beyond the end of the connection. A host that is gone has nothing to be told.
 func (f *front) write(ctx context.Context, m *rpc.Message) {
-	if f.offered(m) {
-		return
-	}
 	ctx = rpc.WithRelated(f.life, rpc.Related(ctx))
 	if err := f.conn.Write(ctx, m); err != nil && !errors.Is(err, io.EOF) {
 		f.g.log.Debug("writing to the host", "error", err)

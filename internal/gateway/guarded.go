@@ -70,7 +70,7 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 	if refusal := x.permitAnswers(ctx); refusal != nil {
 		return refusal
 	}
-	return x.rounds(ctx, x.learned(ctx))
+	return x.rounds(ctx)
 }
 
 // holdEnded has the guard refuse what an agent session does after a person has ended it, or that the store does not know as the one that
@@ -112,53 +112,28 @@ func (x *exchange) declined(r *resumption) *rpc.Message {
 	return x.refused(guard.Refusal{Effect: policy.Ask, When: when, Rule: r.asked.Rule, Message: notAccepted(r.said, r.asked.Message)})
 }
 
-// rounds sends the request until its server answers without a question that a host of an older revision has to be asked.
-func (x *exchange) rounds(ctx context.Context, v guard.Verdict) *rpc.Message {
-	answer, refusal := x.round(ctx, v)
-	if refusal != nil {
-		return refusal
-	}
-	return x.goOnWith(ctx, answer)
-}
-
-// goOnWith is rounds from the server's first answer on.
-func (x *exchange) goOnWith(ctx context.Context, answer *guard.Answer) *rpc.Message {
-	for round := 1; x.mustFulfil(); round++ {
+// rounds sends the request until its server answers without a question that a host of an older revision, which cannot come
+// back with input, has to be asked.
+func (x *exchange) rounds(ctx context.Context) *rpc.Message {
+	answer, refusal := x.round(ctx)
+	for round := 1; refusal == nil && !x.who.modern() && x.asking; round++ {
 		if round == maxRounds {
 			return x.f.internalError(x.m, hosterror.At(x.route.call.Server, hosterror.New("it still asks for input after {} rounds", hosterror.Number(maxRounds))))
 		}
-		refusal := x.fulfil(ctx, *answer, round-1)
-		if refusal == nil {
-			answer, refusal = x.round(ctx, x.learned(ctx))
+		if refusal = x.fulfil(ctx, *answer, round-1); refusal == nil {
+			answer, refusal = x.round(ctx)
 		}
-		if refusal != nil {
-			return refusal
-		}
+	}
+	if refusal != nil {
+		return refusal
 	}
 	return x.handOn(ctx, *answer)
 }
 
-// mustFulfil reports whether the server's answer asks for input that this host cannot come back with.
-func (x *exchange) mustFulfil() bool { return !x.who.modern() && x.asking }
-
-// round asks the server, as far as the guard's verdict on the request lets it. It returns the server's answer, or what to
-// answer the host instead.
-func (x *exchange) round(ctx context.Context, v guard.Verdict) (*guard.Answer, *rpc.Message) {
-	params, refusal := x.cleared(ctx, v)
-	if refusal != nil {
-		return nil, refusal
-	}
-	answer, err := x.send(ctx, params)
-	x.redeemed = nil
-	if err != nil {
-		return nil, x.unanswered(ctx, err)
-	}
-	return x.received(ctx, answer)
-}
-
-// cleared returns the params of a request that may go, or what to answer the host.
-func (x *exchange) cleared(ctx context.Context, v guard.Verdict) (json.RawMessage, *rpc.Message) {
-	v, refusal := x.permitted(ctx, x.route.call, v)
+// round asks the server, as far as the guard lets it. It returns the server's answer, or the message to answer the host with
+// instead.
+func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
+	v, refusal := x.permitted(ctx, x.route.call, x.learned(ctx))
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -166,7 +141,12 @@ func (x *exchange) cleared(ctx context.Context, v guard.Verdict) (json.RawMessag
 	if err != nil {
 		return nil, x.f.internalError(x.m, err)
 	}
-	return params, nil
+	answer, err := x.send(ctx, params)
+	x.redeemed = nil
+	if err != nil {
+		return nil, x.unanswered(ctx, err)
+	}
+	return x.received(ctx, answer)
 }
 
 // received returns what a server has answered, as it concerns the guard.
@@ -268,12 +248,7 @@ func (x *exchange) unanswered(ctx context.Context, err error) *rpc.Message {
 
 // handOn gives the agent an answer, as far as the guard lets it.
 func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
-	return x.handOnAs(ctx, a, x.after(ctx, x.route.call, a))
-}
-
-// handOnAs is handOn with what the guard said of the answer.
-func (x *exchange) handOnAs(ctx context.Context, a guard.Answer, o guard.Outcome) *rpc.Message {
-	o, refusal := x.screened(ctx, a, o)
+	o, refusal := x.screen(ctx, a)
 	x.tellFinding(ctx, o, refusal != nil)
 	switch {
 	case refusal != nil:

@@ -154,7 +154,7 @@ func (x *exchange) admitInquiry(ctx context.Context, inquiry *guard.Call, whole 
 	if whole == nil {
 		whole = &asked
 	}
-	o, refusal := x.admitted(ctx, inWhole{inquiry, asked, whole}, x.after(ctx, inquiry, asked))
+	o, refusal := x.admit(ctx, inquiry, asked, whole)
 	if refusal != nil || inquiry.Params == nil {
 		return nil, refusal
 	}
@@ -164,13 +164,7 @@ func (x *exchange) admitInquiry(ctx context.Context, inquiry *guard.Call, whole 
 // screen asks the guard, and if need be a person, whether the agent may see an answer of the server, with every question
 // in it.
 func (x *exchange) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *rpc.Message) {
-	return x.screened(ctx, a, x.after(ctx, x.route.call, a))
-}
-
-// screened is screen with what the guard said of the answer as a whole. It waits for nobody unless that is to ask, or there
-// are questions in the answer.
-func (x *exchange) screened(ctx context.Context, a guard.Answer, o guard.Outcome) (guard.Outcome, *rpc.Message) {
-	o, refusal := x.admitted(ctx, inWhole{x.route.call, a, &a}, o)
+	o, refusal := x.admit(ctx, x.route.call, a, &a)
 	if refusal != nil {
 		return o, refusal
 	}
@@ -341,21 +335,15 @@ func (x *exchange) permitted(ctx context.Context, call *guard.Call, v guard.Verd
 	return v, nil
 }
 
-// An inWhole is something that a server says in a call, and the answer that it is part of.
-type inWhole struct {
-	call  *guard.Call
-	part  guard.Answer
-	whole *guard.Answer
-}
-
-// admitted asks a person, if the guard said so, whether the agent or the host may see what a server says in a call. The answer
-// that it is part of is held meanwhile. It returns what to answer the host with if not.
-func (x *exchange) admitted(ctx context.Context, said inWhole, o guard.Outcome) (guard.Outcome, *rpc.Message) {
+// admit asks the guard, and if need be a person, whether the agent or the host may see a part of a server's answer in a call.
+// The whole answer is held meanwhile. It returns the message to answer the host with if not.
+func (x *exchange) admit(ctx context.Context, call *guard.Call, part guard.Answer, whole *guard.Answer) (guard.Outcome, *rpc.Message) {
+	o := x.after(ctx, call, part)
 	if o.Effect == policy.Ask {
-		if refusal := x.ask(ctx, o.Question, said.whole); refusal != nil {
+		if refusal := x.ask(ctx, o.Question, whole); refusal != nil {
 			return o, refusal
 		}
-		o = x.after(ctx, said.call, said.part)
+		o = x.after(ctx, call, part)
 	}
 	if !o.Allowed() {
 		return o, x.refused(afterAnswer(o.Refusal()))

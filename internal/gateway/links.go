@@ -234,7 +234,8 @@ func capabilityOf(method string) string {
 }
 
 // call sends a request to the server and waits for the answer, for as long as the server's timeout allows. The time that
-// the host takes to answer the server's questions does not count.
+// the host takes to answer the server's questions does not count. A server that does not keep up gets no more requests, so
+// that its calls do not take the place of other servers'.
 func (l *link) call(ctx context.Context, fl *flight, method string, params json.RawMessage) (*rpc.Message, error) {
 	conn, err := l.connection(ctx)
 	if err != nil {
@@ -242,54 +243,21 @@ func (l *link) call(ctx context.Context, fl *flight, method string, params json.
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if params, err = l.depart(fl, params, cancel); err != nil {
-		return nil, err
-	}
-	defer l.land(fl)
-	answer, err := conn.Call(ctx, method, params)
-	return answer, l.failed(ctx, err)
-}
-
-// depart enters a flight, whose patience has cancel called, and returns the params to send. A server that does not keep up
-// gets no more, so that its calls do not take the place of other servers'.
-func (l *link) depart(fl *flight, params json.RawMessage, cancel context.CancelCauseFunc) (json.RawMessage, error) {
 	params, ok := l.flights.depart(fl, params, l.timeout(), cancel)
 	if !ok {
 		return nil, hosterror.At(l.server.Name, hosterror.New("{} requests to it are in flight already", hosterror.Number(maxFlights)))
 	}
+	defer l.flights.land(fl)
 	l.meter.begin()
-	return params, nil
-}
-
-// land takes a flight off the books.
-func (l *link) land(fl *flight) {
-	l.flights.land(fl)
-	l.meter.end()
-}
-
-// failed returns why a call has no answer; nil if err is nil.
-func (l *link) failed(ctx context.Context, err error) error {
+	defer l.meter.end()
+	answer, err := conn.Call(ctx, method, params)
 	if err == nil {
-		return nil
+		return answer, nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return hosterror.At(l.server.Name, upstream.Explain(err))
-}
-
-// live returns the connection if there is one, and waits for nothing.
-func (l *link) live() *upstream.Conn {
-	seen := l.seen.Load()
-	if seen == nil || seen.state != Connected {
-		return nil
-	}
-	select {
-	case <-seen.conn.Done():
-		return nil
-	default:
-		return seen.conn
-	}
+	return nil, hosterror.At(l.server.Name, upstream.Explain(err))
 }
 
 func (set *links) close() error {

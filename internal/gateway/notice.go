@@ -57,9 +57,6 @@ func (x *exchange) tellAsked(ctx context.Context, q *guard.Question) {
 	x.tell(ctx, levelAsked, "weir: a person is asked about "+plain.Quote(q.Name, maxNotice)+" of server "+plain.Text(q.Server, maxNotice)+"; weir approvals shows it")
 }
 
-// hasNews reports whether something is to be told of an outcome.
-func (x *exchange) hasNews(o guard.Outcome) bool { return o.Label.Malicious && x.logsAt(levelFinding) }
-
 // tellFinding tells of malicious content, and whether the agent gets it.
 func (x *exchange) tellFinding(ctx context.Context, o guard.Outcome, withheld bool) {
 	if !o.Label.Malicious {

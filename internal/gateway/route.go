@@ -61,11 +61,6 @@ func (f *front) byName(ctx context.Context, m *rpc.Message, set *links, kind cat
 	if !found {
 		return nil, rpc.Errorf(rpc.InvalidParams, "unknown %s: %q", kind.Member[:len(kind.Member)-1], shown)
 	}
-	return f.named(m, set, e)
-}
-
-// named makes the route to a tool or prompt.
-func (f *front) named(m *rpc.Message, set *links, e catalog.Entry) (*route, *rpc.Error) {
 	args, _ := rawjson.Get(m.Params, "arguments")
 	switch rawjson.Kind(args) {
 	case '{':

@@ -53,26 +53,6 @@ func (s *Stream) Write(ctx context.Context, m *Message) error {
 	}
 }
 
-// Offer sends the message if it can begin at once, and reports whether it did. It never waits: bytes that the writer does not
-// take at once are written by a goroutine. An error of the writer is returned by later calls at the latest.
-func (s *Stream) Offer(m *Message) (begun bool, err error) {
-	o := &s.out
-	if o.direct == nil {
-		return false, nil
-	}
-	select {
-	case o.turn <- struct{}{}:
-	default:
-		return false, nil
-	}
-	o.encode(m)
-	done, err := o.try()
-	if !done {
-		go o.finish()
-	}
-	return true, err
-}
-
 // encode lays the message out, and keeps the buffer.
 func (o *outlet) encode(m *Message) {
 	o.parts = m.layOut(o.buf, "\n")

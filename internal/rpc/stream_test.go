@@ -296,40 +296,30 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// What is offered waits for nobody, and comes whole and in order.
-func TestStreamOffer(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), w, nil)
-	large := raw(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)
-	for _, test := range []struct {
-		method string
-		params json.RawMessage
-		begun  bool
-	}{{"notifications/small", nil, true}, {"notifications/more than a pipe holds", large, true}, {"notifications/while that is being written", nil, false}} {
-		if begun, err := s.Offer(rpc.NewNotification(test.method, test.params)); begun != test.begun || err != nil {
-			t.Errorf("%s: %v, %v", test.method, begun, err)
+// A message that is longer than a pipe holds is written whole, in order with the others, without and with a context that may end.
+func TestStreamPipe(t *testing.T) {
+	for _, ctx := range []context.Context{context.Background(), t.Context()} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	go func() {
-		_ = s.Write(context.Background(), rpc.NewNotification("notifications/then", large))
-		s.Close()
-	}()
-	if diff := cmp.Diff([]string{"small", "more than a pipe holds", "then"}, drain(t, reading(r, 0))); diff != "" {
-		t.Error(diff)
-	}
-	if begun, err := s.Offer(rpc.NewNotification("closed", nil)); err == nil {
-		t.Errorf("after Close: %v, no error", begun)
-	}
-}
-
-// Only to a writer that can say that it would have to wait can something be offered.
-func TestStreamOfferNothing(t *testing.T) {
-	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), new(counter), nil)
-	if begun, err := s.Offer(rpc.NewNotification("n", nil)); begun || err != nil {
-		t.Errorf("%v, %v", begun, err)
+		s := rpc.NewStream(io.NopCloser(strings.NewReader("")), w, nil)
+		large := raw(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)
+		go func() {
+			for method, params := range map[string]json.RawMessage{"notifications/small": nil, "notifications/more than a pipe holds": large} {
+				if err := s.Write(ctx, rpc.NewNotification(method, params)); err != nil {
+					t.Errorf("%s: %v", method, err)
+				}
+			}
+			s.Close()
+		}()
+		got := drain(t, reading(r, 0))
+		if slices.Sort(got); !slices.Equal(got, []string{"more than a pipe holds", "small"}) {
+			t.Errorf("got %q", got)
+		}
+		if err := s.Write(ctx, rpc.NewNotification("closed", nil)); err == nil {
+			t.Error("after Close: no error")
+		}
 	}
 }
 
@@ -366,7 +356,7 @@ func TestStreamReadGoesOn(t *testing.T) {
 	}
 }
 
-// BenchmarkPipe is a hop without a change of goroutines: a message offered to a pipe, read from it and parsed.
+// BenchmarkPipe is a hop without a change of goroutines: a message written to a pipe, read from it and parsed.
 func BenchmarkPipe(b *testing.B) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -380,8 +370,8 @@ func BenchmarkPipe(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if begun, err := s.Offer(m); !begun || err != nil {
-			b.Fatal(begun, err)
+		if err := s.Write(context.Background(), m); err != nil {
+			b.Fatal(err)
 		}
 		if _, err := s.Read(b.Context()); err != nil {
 			b.Fatal(err)

@@ -45,8 +45,7 @@ type Conn struct {
 // A call waits for its answer.
 type call struct {
 	method string
-	done   func(answer) // gets one
-	stop   func() bool  // of the watch over the context of Start; nil for Call
+	came   chan answer // takes one
 }
 
 type answer struct {
@@ -111,15 +110,15 @@ func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) 
 
 // call sends params as they are. The handshake may not be cancelled (revision 2025-11-25, Cancellation).
 func (c *Conn) call(ctx context.Context, method string, params json.RawMessage, cancellable bool) (*rpc.Message, error) {
-	came := make(chan answer, 1)
-	id, err := c.register(&call{method: method, done: func(a answer) { came <- a }})
+	pending := &call{method: method, came: make(chan answer, 1)}
+	id, err := c.register(pending)
 	if err != nil {
 		return nil, err
 	}
 	err = c.transport.Write(ctx, rpc.NewRequest(formatID(id), method, params))
 	if err == nil {
 		select {
-		case a := <-came:
+		case a := <-pending.came:
 			return a.message, a.err
 		case <-ctx.Done():
 		case <-c.done:
@@ -127,7 +126,7 @@ func (c *Conn) call(ctx context.Context, method string, params json.RawMessage, 
 	}
 	if !c.giveUp(id) {
 		// The answer came at the same time.
-		a := <-came
+		a := <-pending.came
 		return a.message, a.err
 	}
 	if ctx.Err() != nil && cancellable {
@@ -273,10 +272,7 @@ func (c *Conn) end(reason error) {
 		c.err = reason
 		c.cancel()
 		close(c.done)
-		c.tasks.Go(func() {
-			c.orphan(reason)
-			_ = c.transport.Close()
-		})
+		c.tasks.Go(func() { _ = c.transport.Close() })
 	}
 }
 
@@ -284,11 +280,6 @@ func (c *Conn) end(reason error) {
 func (c *Conn) register(pending *call) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.enter(pending)
-}
-
-// enter is register for who holds the lock.
-func (c *Conn) enter(pending *call) (int64, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
@@ -319,15 +310,8 @@ func (c *Conn) settle(id json.RawMessage, a answer) (ok bool, reason string) {
 	if a.err != nil {
 		a.err = fmt.Errorf("calling %s: %w", pending.method, a.err)
 	}
-	pending.settle(a)
+	pending.came <- a
 	return true, ""
-}
-
-func (p *call) settle(a answer) {
-	if p.stop != nil {
-		p.stop()
-	}
-	p.done(a)
 }
 
 // take removes the call that an answer is for. It returns the reason if there is none, as settle does.

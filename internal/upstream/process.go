@@ -122,14 +122,6 @@ func (p *process) Write(ctx context.Context, m *rpc.Message) error {
 	return err
 }
 
-// Offer sends a message to the child if that needs no waiting.
-func (p *process) Offer(m *rpc.Message) (begun bool, err error) {
-	if begun, err = p.stream.Offer(m); err != nil {
-		err = fmt.Errorf("%w: %w", ErrClosed, err)
-	}
-	return begun, err
-}
-
 // Close has the child exit (revision 2025-11-25, Lifecycle, Shutdown): its input ends, then its group gets SIGTERM, then
 // SIGKILL. Meanwhile its output must be read, or it may wait for that.
 func (p *process) Close() error {
