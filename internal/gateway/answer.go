@@ -65,15 +65,6 @@ func declared(m *rpc.Message) (*caller, *rpc.Error) {
 	return who, rerr
 }
 
-// caller returns the client that makes a request, which says so itself or did in the handshake.
-func (f *front) caller(m *rpc.Message) (*caller, *rpc.Error) {
-	who, rerr := declared(m)
-	if rerr != nil || who != nil {
-		return who, rerr
-	}
-	return f.shaken(m.Method)
-}
-
 // list answers a list method with the merged list, fresh from the servers, in one page.
 func (f *front) list(ctx context.Context, m *rpc.Message, who *caller, kind catalog.Kind) *rpc.Message {
 	if _, ok := rawjson.Get(m.Params, "cursor"); ok {

@@ -240,6 +240,31 @@ func (f *front) toOnly(m *rpc.Message, l *link) (*route, *rpc.Error) {
 	}}, nil
 }
 
+// fits holds the arguments of a route to an entry of a list against what the entry declares, and tells the guard. It returns the
+// error for arguments that a server may read as others than Weir.
+func (f *front) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
+	ambiguous := rpc.Errorf(rpc.InvalidParams, "members of params.arguments differ in nothing but case")
+	if r.tool == nil {
+		if odd && rawjson.Folded(r.call.Arguments, nil) {
+			return ambiguous
+		}
+		return nil
+	}
+	tool := e.Said
+	if tool == nil {
+		tool = e.Raw
+	}
+	found := f.g.schemas.of(tool).Check(r.call.Arguments)
+	if found.Ambiguous {
+		return ambiguous
+	}
+	if r.call.Violates != "" {
+		found.Violates = r.call.Violates
+	}
+	r.call.Violates, r.call.Undeclared.Names, r.call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
+	return nil
+}
+
 // onlyWith returns the link to the only connected server that has a capability; nil if there are none or several.
 func (set *links) onlyWith(capability string) *link {
 	var only *link

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"sync"
 
-	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/inputschema"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/internal/rpc"
 )
 
 // maxSchemas bounds the text of the input schemas that are kept, in bytes.
@@ -39,29 +37,4 @@ func (s *schemas) of(tool json.RawMessage) *inputschema.Schema {
 	s.by[string(raw)] = compiled
 	s.size += len(raw)
 	return compiled
-}
-
-// fits holds the arguments of a route to an entry of a list against what the entry declares, and tells the guard. It returns the
-// error for arguments that a server may read as others than Weir.
-func (f *front) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
-	ambiguous := rpc.Errorf(rpc.InvalidParams, "members of params.arguments differ in nothing but case")
-	if r.tool == nil {
-		if odd && rawjson.Folded(r.call.Arguments, nil) {
-			return ambiguous
-		}
-		return nil
-	}
-	tool := e.Said
-	if tool == nil {
-		tool = e.Raw
-	}
-	found := f.g.schemas.of(tool).Check(r.call.Arguments)
-	if found.Ambiguous {
-		return ambiguous
-	}
-	if r.call.Violates != "" {
-		found.Violates = r.call.Violates
-	}
-	r.call.Violates, r.call.Undeclared.Names, r.call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
-	return nil
 }
