@@ -2,10 +2,10 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
-	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/draft"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
@@ -27,21 +27,6 @@ func (l *linter) definition(t *tool) {
 		say(Worse, "the server says worse than the overlay of "+strings.Join(worse, ", "), "check the overlay against this version of the server")
 	}
 	l.breadth(t)
-}
-
-// maxDepth is how deep definitions are looked into.
-const maxDepth = 12
-
-// text looks for dangerous parts of text that a model reads.
-func (l *linter) text(s *Server, subject, text string) {
-	l.read = append(l.read, passage{s, subject, text})
-	for _, f := range detect.Text(text) {
-		rule, hint := Poisoned, "do not use this server before you know why"
-		if f.Kind == detect.Secret {
-			rule, hint = SecretPlace, "look whether the description needs it"
-		}
-		l.add(rule, s.Name, subject, fmt.Sprintf("at byte %d of its text: %s", f.Offset, f.Why), hint)
-	}
 }
 
 // contradictions returns hints that cannot be true together.
@@ -101,5 +86,34 @@ func (l *linter) breadth(t *tool) {
 	if len(open) > 0 && string(resolvable) != "true" && !t.said.Refines() {
 		l.add(Unresolvable, t.server.Name, t.name, "several values are possible of "+strings.Join(open, ", ")+", and nothing says which a call has",
 			"the worst of them counts; refine it in an overlay, or serve tools/resolve")
+	}
+}
+
+func (l *linter) server(s *Server) {
+	l.text(s, "instructions", s.Instructions)
+	for _, raw := range slices.Concat(s.Prompts, s.Resources) {
+		l.passages(s, text(raw, "name"), raw, 0)
+	}
+	var unlabelled, unknown []string
+	for _, raw := range s.Tools {
+		t := newTool(s, raw)
+		l.tools = append(l.tools, t)
+		l.definition(t)
+		switch {
+		case t.labelled():
+		case t.said != nil && len(t.said.Said()) > 0:
+		case s.Overlay != nil:
+			unknown = append(unknown, t.name)
+		default:
+			unlabelled = append(unlabelled, t.name)
+		}
+	}
+	if len(unlabelled) > 0 {
+		l.add(Unlabelled, s.Name, "", counted(len(unlabelled), len(s.Tools))+" of what they do, so the worst is assumed: "+some(unlabelled),
+			"write an overlay for them; weir annotate proposes one")
+	}
+	if len(unknown) > 0 {
+		l.add(NotInOverlay, s.Name, "", "the overlay "+s.Overlay.Entries()[0].Name+" does not know "+some(unknown)+", so the worst is assumed of them",
+			"add them to an overlay of your own")
 	}
 }

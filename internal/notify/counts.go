@@ -33,7 +33,7 @@ type Count struct {
 	N       int64
 }
 
-// counts are by channel and result. The zero counts are ready to use.
+// counts are by channel and result.
 type counts struct {
 	mu sync.Mutex
 	by map[Count]int64 // N is 0 in the keys
@@ -42,18 +42,15 @@ type counts struct {
 func (c *counts) add(channel string, r Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.by == nil {
-		c.by = map[Count]int64{}
-	}
 	c.by[Count{Channel: channel, Result: r}]++
 }
 
-// Counts returns the outcomes of notifications, sorted by channel and result.
-func (n *Notifier) Counts() []Count {
-	n.counts.mu.Lock()
-	defer n.counts.mu.Unlock()
+// sorted returns the counts by channel and result.
+func (c *counts) sorted() []Count {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var all []Count
-	for c, k := range n.counts.by {
+	for c, k := range c.by {
 		c.N = k
 		all = append(all, c)
 	}

@@ -16,7 +16,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -25,10 +24,8 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-const (
-	maxWaiting = 256 // notifications that are not delivered yet, over all channels
-	maxAtOnce  = 16  // requests to the webhook at one time
-)
+// maxWaiting bounds the notifications that are not delivered yet, over all channels.
+const maxWaiting = 256
 
 // Options configures a Notifier.
 type Options struct {
@@ -38,26 +35,16 @@ type Options struct {
 	Now     func() time.Time // the clock of signatures; nil: time.Now
 }
 
-// Answers is where the answer to a question goes.
-type Answers interface {
-	// Answer closes the question, unless another answer has.
-	Answer(ctx context.Context, r approve.Reply) error
-
-	// Waits reports whether the question with this id is still open.
-	Waits(ctx context.Context, id string) (bool, error)
-}
-
 // A Notifier sends notifications, each in a goroutine of its own. Make one with [New] and end it with Close. It is safe for
 // concurrent use.
 type Notifier struct {
 	opts    Options
 	hook    *hook // nil: none
 	desktop *desk // nil: none
-	counts  counts
+	counts  *counts
 
-	life  context.Context
-	end   context.CancelFunc
-	slots chan struct{} // holds a token for each request to the webhook
+	life context.Context
+	end  context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
@@ -73,10 +60,10 @@ func New(opts Options) *Notifier {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	n := &Notifier{opts: opts, slots: make(chan struct{}, maxAtOnce)}
+	n := &Notifier{opts: opts, counts: &counts{by: map[Count]int64{}}}
 	n.life, n.end = context.WithCancel(context.Background())
 	if opts.Webhook != nil {
-		n.hook = newHook(*opts.Webhook, opts.Now)
+		n.hook = newHook(*opts.Webhook, opts, n.counts)
 	}
 	if opts.Desktop != nil {
 		n.desktop = &desk{Desktop: *opts.Desktop}
@@ -101,7 +88,7 @@ func (n *Notifier) Close() error {
 func (n *Notifier) Asked(book Answers, p *approve.Pending) {
 	if n.hook != nil {
 		m := askedMessage(p)
-		n.run(webhookChannel, func() { n.deliver(n.life, m, &errand{book: book, asked: p}) })
+		n.run(webhookChannel, func() { n.hook.deliver(n.life, m, &errand{book: book, asked: p}) })
 	}
 	if n.desktop != nil {
 		n.run(desktopChannel, func() { n.show(askedTitle, askedBrief(p)) })
@@ -115,7 +102,7 @@ func (n *Notifier) Record(_ context.Context, e *record.Event) error {
 	}
 	if n.hook != nil {
 		m := findingMessage(e)
-		n.run(webhookChannel, func() { n.deliver(n.life, m, nil) })
+		n.run(webhookChannel, func() { n.hook.deliver(n.life, m, nil) })
 	}
 	if n.desktop != nil {
 		text := findingBrief(e)
@@ -123,6 +110,9 @@ func (n *Notifier) Record(_ context.Context, e *record.Event) error {
 	}
 	return nil
 }
+
+// Counts returns the outcomes of notifications, sorted by channel and result.
+func (n *Notifier) Counts() []Count { return n.counts.sorted() }
 
 // run does something in a goroutine of its own, unless too much waits already.
 func (n *Notifier) run(channel string, do func()) {
@@ -162,26 +152,4 @@ func (n *Notifier) show(title, text string) {
 	default:
 		n.counts.add(desktopChannel, Delivered)
 	}
-}
-
-// A document is the body of a notification: the members that Standard Webhooks recommends.
-type document struct {
-	Type      string    `json:"type"`
-	Timestamp time.Time `json:"timestamp"` // of the event
-	Data      any       `json:"data"`
-}
-
-// A message is a notification for a webhook.
-type message struct {
-	id   string // the same for every attempt
-	body []byte
-}
-
-// newMessage returns a message. Its documents always encode.
-func newMessage(id string, d document) message {
-	body, err := json.Marshal(d)
-	if err != nil {
-		body = []byte("{}")
-	}
-	return message{id, body}
 }

@@ -58,19 +58,19 @@ func (h *hook) readReply(question string, r *response) (said approve.Answer, by 
 
 // heed takes the answer out of a response, if there is one. It reports whether a person is still being asked. An error means that
 // the question is open and another attempt may do better.
-func (n *Notifier) heed(ctx context.Context, e *errand, r *response) (pending bool, err error) {
+func (h *hook) heed(ctx context.Context, e *errand, r *response) (pending bool, err error) {
 	switch {
 	case r.status == http.StatusAccepted:
 		return true, nil
 	case len(bytes.TrimSpace(r.body)) == 0:
 		return false, nil
 	}
-	said, by, err := n.hook.readReply(e.asked.ID, r)
+	said, by, err := h.readReply(e.asked.ID, r)
 	switch {
 	case errors.Is(err, errUnsigned):
 		return false, nil // "ok"
 	case err != nil:
-		n.counts.add(webhookChannel, Refused)
+		h.counts.add(webhookChannel, Refused)
 		return false, fmt.Errorf("an answer that does not count: %w", err)
 	case said == "":
 		return true, nil
@@ -78,12 +78,12 @@ func (n *Notifier) heed(ctx context.Context, e *errand, r *response) (pending bo
 	err = e.book.Answer(ctx, approve.Reply{ID: e.asked.ID, Principal: e.asked.Principal, Answer: said, Via: webhookChannel, By: by})
 	switch {
 	case errors.Is(err, approve.ErrNoQuestion):
-		n.counts.add(webhookChannel, Refused)
-		n.opts.Logger.Info("an answer of the webhook came too late", "question", e.asked.ID)
+		h.counts.add(webhookChannel, Refused)
+		h.logger.Info("an answer of the webhook came too late", "question", e.asked.ID)
 		return false, nil
 	case err != nil:
 		return false, err
 	}
-	n.counts.add(webhookChannel, Answered)
+	h.counts.add(webhookChannel, Answered)
 	return false, nil
 }

@@ -37,7 +37,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(`{"question":"Q","decision":"deny","by":"ann"}`)
 	f.Add(`{"question":"Q","decision":"pending"}`)
 	f.Add(`{"question":"Q","decision":"accept","decision":"deny","by":"ann"}`)
-	h := newHook(Webhook{Secret: make(Secret, minSecret)}, time.Now)
+	h := newHook(Webhook{Secret: make(Secret, minSecret)}, Options{Now: time.Now}, nil)
 	f.Fuzz(func(t *testing.T, body string) {
 		r := &response{status: http.StatusOK, header: http.Header{}, body: []byte(body)}
 		now := time.Now()

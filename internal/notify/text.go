@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -136,4 +137,26 @@ func harmless(s string) string {
 		b = append(b, "..."...)
 	}
 	return string(b)
+}
+
+// A document is the body of a notification: the members that Standard Webhooks recommends.
+type document struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"` // of the event
+	Data      any       `json:"data"`
+}
+
+// A message is a notification for a webhook.
+type message struct {
+	id   string // the same for every attempt
+	body []byte
+}
+
+// newMessage returns a message. Its documents always encode.
+func newMessage(id string, d document) message {
+	body, err := json.Marshal(d)
+	if err != nil {
+		body = []byte("{}")
+	}
+	return message{id, body}
 }

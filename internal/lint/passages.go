@@ -8,15 +8,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
-
-// A passage is text that a model reads, and whose it is.
-type passage struct {
-	server  *Server
-	subject string
-	text    string
-}
 
 // passages adds every text in an entry of a list: names, titles, descriptions, those of its schema, defaults, texts of icons.
 func (l *linter) passages(s *Server, subject string, value json.RawMessage, depth int) {
@@ -93,4 +87,19 @@ func (l *linter) namesOther(p passage) string {
 // AboutText reports whether a rule is about text that a model reads, and so about text that a person reviews.
 func AboutText(rule string) bool {
 	return slices.Contains([]string{Poisoned, SecretPlace, Addressed, LookAlike, Suspicious}, rule)
+}
+
+// maxDepth is how deep definitions are looked into.
+const maxDepth = 12
+
+// text looks for dangerous parts of text that a model reads.
+func (l *linter) text(s *Server, subject, text string) {
+	l.read = append(l.read, passage{s, subject, text})
+	for _, f := range detect.Text(text) {
+		rule, hint := Poisoned, "do not use this server before you know why"
+		if f.Kind == detect.Secret {
+			rule, hint = SecretPlace, "look whether the description needs it"
+		}
+		l.add(rule, s.Name, subject, fmt.Sprintf("at byte %d of its text: %s", f.Offset, f.Why), hint)
+	}
 }
