@@ -144,9 +144,3 @@ func (c *Confirmed) change(edit func([]Folder) []Folder) error {
 	}
 	return os.Rename(temp.Name(), c.path)
 }
-
-// Status says why a folder is not the user's own; "" if it is.
-func (g *Ground) Status(path string) string { return g.foreign(follow(path, "").path) }
-
-// Declared returns the folders that the operator declares, with links followed.
-func (g *Ground) Declared() []string { return g.folders }

@@ -134,3 +134,9 @@ func (g *Ground) Unconfirmed(server string) map[string]string {
 	}
 	return why
 }
+
+// Status says why a folder is not the user's own; "" if it is.
+func (g *Ground) Status(path string) string { return g.foreign(follow(path, "").path) }
+
+// Declared returns the folders that the operator declares, with links followed.
+func (g *Ground) Declared() []string { return g.folders }

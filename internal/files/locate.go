@@ -12,23 +12,37 @@ import (
 // maxPath is how long a path can be, in bytes; longer texts are none.
 const maxPath = 4096
 
+// The places are where servers work.
+type places struct {
+	home    string
+	servers map[string]site
+}
+
+func newPlaces(opts Options) places {
+	p := places{home: opts.Home, servers: map[string]site{}}
+	for name, s := range opts.Servers {
+		p.servers[name] = newSite(s, opts.Dir)
+	}
+	return p
+}
+
 // Locate returns what a path, or a file URI, means to a server: for each folder that it may be relative to, the file that the
 // system gets to. A server may resolve ".." in the text before it asks the system, so both ways are gone.
-func (g *Ground) Locate(server, path string) (p guard.Place) {
-	s := g.servers[server]
+func (p *places) Locate(server, path string) (at guard.Place) {
+	s := p.servers[server]
 	if len(path) > maxPath || strings.ContainsAny(path, "\x00") {
 		return guard.Place{Unsure: true}
 	}
-	for _, abs := range g.absolutes(ofURI(path), s) {
+	for _, abs := range p.absolutes(ofURI(path), s) {
 		for _, host := range s.hosts(abs) {
 			for _, way := range appendNew(nil, host, filepath.Clean(host)) {
 				e := follow(way, first(s.bases))
-				p.Names = appendNew(p.Names, e.path)
-				p.Unsure = p.Unsure || e.unsure || !s.here && e.path != filepath.Clean(way)
+				at.Names = appendNew(at.Names, e.path)
+				at.Unsure = at.Unsure || e.unsure || !s.here && e.path != filepath.Clean(way)
 			}
 		}
 	}
-	return p
+	return at
 }
 
 func first(all []string) string {
@@ -39,8 +53,8 @@ func first(all []string) string {
 }
 
 // absolutes returns the absolute paths that a text can stand for, in the server's names.
-func (g *Ground) absolutes(text string, s site) (all []string) {
-	if home, ok := g.atHome(text); ok {
+func (p *places) absolutes(text string, s site) (all []string) {
+	if home, ok := p.atHome(text); ok {
 		return append(all, home)
 	}
 	if isAbsolute(text) {
@@ -59,15 +73,15 @@ func isAbsolute(text string) bool { return filepath.IsAbs(text) || strings.HasPr
 var homes = []string{"~", "$HOME", "${HOME}", "%USERPROFILE%", "%HOME%", "$env:USERPROFILE", "$env:HOME"}
 
 // atHome returns the path of a text that begins with the home directory.
-func (g *Ground) atHome(text string) (string, bool) {
-	if g.opts.Home == "" {
+func (p *places) atHome(text string) (string, bool) {
+	if p.home == "" {
 		return "", false
 	}
-	prefixes := append([]string{"~" + filepath.Base(g.opts.Home)}, homes...)
+	prefixes := append([]string{"~" + filepath.Base(p.home)}, homes...)
 	for _, home := range prefixes {
 		rest, ok := strings.CutPrefix(text, home)
 		if ok && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
-			return g.opts.Home + filepath.FromSlash(strings.ReplaceAll(rest, `\`, "/")), true
+			return p.home + filepath.FromSlash(strings.ReplaceAll(rest, `\`, "/")), true
 		}
 	}
 	return "", false

@@ -34,15 +34,6 @@ func (g *Ground) Own(t guard.Touch) string {
 	return ""
 }
 
-// A check looks for Weir's own in one call.
-type check struct {
-	*Ground
-	site  site
-	touch guard.Touch
-	takes bool // the call may move, remove or replace a folder
-	own   []owned
-}
-
 // An owned is one of Weir's own files or folders, as it is at the moment.
 type owned struct {
 	name   string // as it is configured
@@ -190,20 +181,6 @@ func (c *check) isFolder(text string) bool {
 	return false
 }
 
-// process says whether a value is the number of Weir's own process.
-func (c *check) process(a guard.Text, text string) string {
-	n, err := strconv.Atoi(text)
-	if err != nil || !slices.Contains(c.opts.Processes, max(n, -n)) {
-		return ""
-	}
-	for _, word := range append(speech.NameWords(a.Path), speech.NameWords(c.touch.Name)...) {
-		if strings.Contains(word, "pid") || strings.HasPrefix(word, "process") || slices.Contains(signals, word) {
-			return fmt.Sprintf("weir's own process %d", n)
-		}
-	}
-	return ""
-}
-
 // address says whether a text names an address where Weir serves.
 func (c *check) address(text string) string {
 	for _, addr := range c.opts.Addresses {
@@ -251,4 +228,27 @@ func (c *check) hits(text string) bool {
 		}
 	}
 	return false
+}
+
+// A check looks for Weir's own in one call.
+type check struct {
+	*Ground
+	site  site
+	touch guard.Touch
+	takes bool // the call may move, remove or replace a folder
+	own   []owned
+}
+
+// process says whether a value is the number of Weir's own process.
+func (c *check) process(a guard.Text, text string) string {
+	n, err := strconv.Atoi(text)
+	if err != nil || !slices.Contains(c.opts.Processes, max(n, -n)) {
+		return ""
+	}
+	for _, word := range append(speech.NameWords(a.Path), speech.NameWords(c.touch.Name)...) {
+		if strings.Contains(word, "pid") || strings.HasPrefix(word, "process") || slices.Contains(signals, word) {
+			return fmt.Sprintf("weir's own process %d", n)
+		}
+	}
+	return ""
 }

@@ -63,6 +63,3 @@ func insecure(path string, info fs.FileInfo) error {
 	}
 	return nil
 }
-
-// An owner is whose a file is.
-type owner struct{ user, group int }

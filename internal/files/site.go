@@ -22,14 +22,14 @@ var containers = []string{"docker", "podman", "nerdctl", "container", "finch", "
 	"distrobox", "toolbox", "bwrap", "firejail", "chroot", "unshare", "nsenter", "systemd-nspawn", "lxc", "incus", "apptainer", "singularity",
 	"multipass", "vagrant", "devcontainer", "orb"}
 
-// site reads the command line of a server.
-func (g *Ground) site(s Server) site {
+// newSite reads the command line of a server; otherwise is the working directory of one that has none of its own.
+func newSite(s Server, otherwise string) site {
 	if len(s.Command) == 0 {
 		return site{}
 	}
 	dir := s.Dir
 	if dir == "" {
-		dir = g.opts.Dir
+		dir = otherwise
 	}
 	called := strings.TrimSuffix(strings.ToLower(filepath.Base(s.Command[0])), ".exe")
 	if slices.Contains(containers, called) {
@@ -43,15 +43,15 @@ func (g *Ground) site(s Server) site {
 		if !filepath.IsAbs(a) && (dir == "" || !strings.ContainsAny(a, `/\.`)) {
 			continue
 		}
-		if info, err := os.Stat(g.absolute(a, dir)); err == nil && info.IsDir() {
-			here.bases = appendNew(here.bases, filepath.Clean(g.absolute(a, dir)))
+		if info, err := os.Stat(absolute(a, dir)); err == nil && info.IsDir() {
+			here.bases = appendNew(here.bases, filepath.Clean(absolute(a, dir)))
 		}
 	}
 	return here
 }
 
 // absolute makes a path absolute by a base.
-func (g *Ground) absolute(path, base string) string {
+func absolute(path, base string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
@@ -107,4 +107,11 @@ func (s site) hosts(path string) (names []string) {
 		}
 	}
 	return names
+}
+
+// A Server is where a server works.
+type Server struct {
+	Command []string // nil: it is reached over a network
+	Dir     string   // its working directory; "" is that of the options
+	Far     bool     // it is on another machine
 }

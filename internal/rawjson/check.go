@@ -9,9 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep objects and arrays may be nested; [[]] has depth 2.
-const MaxDepth = 1000
-
 // A Fault is the reason why Check refuses a document.
 type Fault uint8
 
@@ -108,4 +105,40 @@ func tooDeep(data []byte) int {
 		}
 	}
 	return -1
+}
+
+// A Member is one member of an object: its name, unescaped, and its value without white space around it.
+type Member struct {
+	Name, Value []byte
+	At          int // where Value begins in the document
+
+	// Inside are the members of Value, if that is an object with few, and the whole document is so large that they should not be
+	// looked for again; else nil.
+	Inside []Member
+}
+
+const (
+	largeDocument = 64 << 10
+	fewInside     = 64
+)
+
+// CheckMembers is [Check] and then, unless it refuses the document, what [Members] yields, in one pass over the document. It
+// also reports whether the document may be odd: if it is false, no object at any depth has two names that fold to the same,
+// and none has one that misspells one of the known names.
+func CheckMembers(data []byte, known *Names) (_ []Member, odd bool, _ error) {
+	var room [16]span
+	c := checker{data: data, names: room[:0], outer: make([]Member, 0, 5), known: known}
+	if c.check() {
+		return c.outer, c.odd, nil
+	}
+	if err := Check(data); err != nil {
+		return nil, false, err
+	}
+	var list []Member
+	members(data, skipSpace(data, 0), func(m member) bool {
+		name, ok := unquote(m.name.of(data))
+		list = append(list, Member{Name: []byte(name), Value: m.value.of(data), At: m.value.start})
+		return ok
+	})
+	return list, true, nil
 }

@@ -79,18 +79,3 @@ func AppendQuote(dst []byte, s string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, s)
 	return dst
 }
-
-// Canonical returns a text that is the same for all documents that mean the same: no white space, members in the order
-// of their names in UTF-16, strings escaped as RFC 8785 has it. Numbers, unlike there, keep their own text, so that two
-// that differ beyond the precision of a float64 stay different; 1.0 and 1 differ. It returns nil for a document that
-// Check would refuse for its syntax.
-func Canonical(data []byte) []byte {
-	if plain, ok := appendPlain(nil, data); ok {
-		return plain
-	}
-	v := jsontext.Value(bytes.Clone(data))
-	if v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)) != nil {
-		return nil
-	}
-	return v
-}

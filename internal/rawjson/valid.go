@@ -7,42 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// A Member is one member of an object: its name, unescaped, and its value without white space around it.
-type Member struct {
-	Name, Value []byte
-	At          int // where Value begins in the document
-
-	// Inside are the members of Value, if that is an object with few, and the whole document is so large that they should not be
-	// looked for again; else nil.
-	Inside []Member
-}
-
-const (
-	largeDocument = 64 << 10
-	fewInside     = 64
-)
-
-// CheckMembers is [Check] and then, unless it refuses the document, what [Members] yields, in one pass over the document. It
-// also reports whether the document may be odd: if it is false, no object at any depth has two names that fold to the same,
-// and none has one that misspells one of the known names.
-func CheckMembers(data []byte, known *Names) (_ []Member, odd bool, _ error) {
-	var room [16]span
-	c := checker{data: data, names: room[:0], outer: make([]Member, 0, 5), known: known}
-	if c.check() {
-		return c.outer, c.odd, nil
-	}
-	if err := Check(data); err != nil {
-		return nil, false, err
-	}
-	var list []Member
-	members(data, skipSpace(data, 0), func(m member) bool {
-		name, ok := unquote(m.name.of(data))
-		list = append(list, Member{Name: []byte(name), Value: m.value.of(data), At: m.value.start})
-		return ok
-	})
-	return list, true, nil
-}
-
 // check reports whether [Check] accepts the document, in one pass and, unless objects are large or names have escapes,
 // without allocating. Why a document is refused is for others to find out.
 func (c *checker) check() bool {
@@ -367,3 +331,6 @@ func equal(w uint64, b byte) uint64 {
 func special(w uint64) uint64 {
 	return equal(w, '"') | equal(w, '\\') | w&high | (w-low*' ')&^w&high
 }
+
+// MaxDepth is how deep objects and arrays may be nested; [[]] has depth 2.
+const MaxDepth = 1000

@@ -1,0 +1,41 @@
+package files
+
+import (
+	"sync"
+)
+
+// Options are what a Ground knows. Paths are absolute.
+type Options struct {
+	Own       []string // Weir's own files and folders, with all that is in them; they need not exist
+	Processes []int    // Weir's own
+	Addresses []string // host:port, where Weir itself serves
+	Home      string   // the user's home directory; "" if there is none
+	Dir       string   // the working directory of servers that have no other
+
+	Servers map[string]Server // by name
+
+	Folders   []string   // that the operator declares to hold the user's own work
+	Confirmed *Confirmed // folders that a person has confirmed; nil: none
+
+	// Strange is told once of each folder, or clone, of which a file was taken for a stranger's, and why; nil: nobody is.
+	Strange func(folder, why string)
+}
+
+// A Ground is what is known of this machine's files. It is immutable, but for what is on the disk, and safe for concurrent use.
+type Ground struct {
+	places
+	opts    Options
+	folders []string // declared, with links followed
+
+	mu   sync.Mutex
+	told map[string]bool // folders that Strange was told of, up to maxTold
+}
+
+// New returns a ground.
+func New(opts Options) *Ground {
+	g := &Ground{places: newPlaces(opts), opts: opts, told: map[string]bool{}}
+	for _, f := range opts.Folders {
+		g.folders = append(g.folders, follow(f, "").path)
+	}
+	return g
+}
