@@ -3,7 +3,6 @@ package mcptool
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -107,8 +106,6 @@ func (t tool[In, Out]) run(ctx context.Context, req *mcp.CallToolRequest, in In)
 	}
 }
 
-func refused(reason string) error { return errors.New("refused: " + reason) }
-
 type callKey struct{}
 
 // callOf returns the Call that receive put there.
@@ -185,4 +182,18 @@ func metaOf(l label.Label) (mcp.Meta, error) {
 		return nil, broken("annotating the result: %v", err)
 	}
 	return said.Meta, nil
+}
+
+// receive is receiving middleware: it shows the contracts in tools/list, and the labels in results of tools/call.
+func (t *Tools) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if call, ok := req.(*mcp.CallToolRequest); ok && method == methodCall {
+			return t.call(ctx, next, call)
+		}
+		result, err := next(ctx, method, req)
+		if l, ok := result.(*mcp.ListToolsResult); ok && err == nil {
+			return &annotatedList{l, t}, nil
+		}
+		return result, err
+	}
 }

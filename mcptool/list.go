@@ -1,7 +1,6 @@
 package mcptool
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,20 +15,6 @@ import (
 const extension = "io.modelcontextprotocol/tool-resolution"
 
 const methodCall = "tools/call"
-
-// receive is receiving middleware: it shows the contracts in tools/list, and the labels in results of tools/call.
-func (t *Tools) receive(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if call, ok := req.(*mcp.CallToolRequest); ok && method == methodCall {
-			return t.call(ctx, next, call)
-		}
-		result, err := next(ctx, method, req)
-		if l, ok := result.(*mcp.ListToolsResult); ok && err == nil {
-			return &annotatedList{l, t}, nil
-		}
-		return result, err
-	}
-}
 
 // declared returns the declaration of a tool, if it has one.
 func (t *Tools) declared(name string) (declared, bool) {
