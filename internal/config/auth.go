@@ -4,22 +4,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
-
-// An Auth is how Weir gets the access tokens of a server with a URL.
-type Auth struct {
-	Flow         Flow
-	ClientID     string // "" has a client registered; an https URL is that of a client's metadata document
-	ClientSecret string
-	Issuer       string   // the only authorization server that may be used; "" is the one that the server names
-	Scopes       []string // that are asked for, and no others; nil is what the server asks for
-	RedirectPort int      // of 127.0.0.1, where the browser comes back to; 0 is any
-}
-
-// A Flow is who is let in. "" is Browser.
-type Flow string
 
 // The flows.
 const (
@@ -28,8 +13,8 @@ const (
 	NoFlow            Flow = "none"               // nobody: tokens are not asked for
 )
 
-// auth reads the section of that name.
-func (r reader) auth(a *Auth) func(member) {
+// readAuth reads the section of that name.
+func readAuth(r reader, a *Auth) func(member) {
 	return func(m member) {
 		r.object(m, fields{
 			"flow": func(m member) {
@@ -53,25 +38,8 @@ func (a *Auth) setFlow(s string) error {
 	return strconv.ErrSyntax
 }
 
-// port reads the number of a TCP port.
-func (r reader) port(p *int) func(member) {
-	return func(m member) {
-		n, ok := m.value.(*ast.IntegerNode)
-		if !ok {
-			r.wrong(m, "a number, 8765")
-			return
-		}
-		port, err := strconv.ParseUint(n.GetToken().Value, 10, 16)
-		if err != nil || port == 0 {
-			r.d.Fault(m.at, "use 1 to 65535", "%s: %.20s is no port", m.name, n.GetToken().Value)
-			return
-		}
-		*p = int(port)
-	}
-}
-
 // checkAuth checks the expanded section auth. No message quotes more of it than its members' names.
-func (c checker) checkAuth() {
+func checkAuth(c checker) {
 	a, at := c.s.Auth, func(member string) Place { return c.at("auth", member) }
 	if !c.d.Has(Pointer("servers", c.s.Name, "auth")) {
 		return
@@ -101,11 +69,11 @@ func (c checker) checkAuth() {
 	if a.ClientSecret != "" && a.Issuer == "" {
 		c.fault(at("client_secret"), "add issuer: https://…", "auth.client_secret needs an issuer: a server could have it shown to anybody")
 	}
-	c.checkFlow(a, at)
+	checkFlow(c, a, at)
 }
 
 // checkFlow checks that the flow has what it needs, and nothing else.
-func (c checker) checkFlow(a Auth, at func(string) Place) {
+func checkFlow(c checker, a Auth, at func(string) Place) {
 	switch {
 	case a.Flow == ClientCredentials && (a.ClientID == "" || a.ClientSecret == ""):
 		c.fault(at("flow"), "add them, and the issuer", "auth.flow: client-credentials needs a client_id and a client_secret")

@@ -6,24 +6,17 @@ import (
 	"strings"
 )
 
-// Capture is what is kept of arguments and results beyond their digests. The zero Capture keeps nothing.
-type Capture struct {
-	Content    bool                // all of them, encrypted
-	Recipients []string            // age public keys to encrypt to; none: the key that Weir makes beside its store
-	Fields     map[string][]string // members that events hold in the clear, as /arguments/to: by SERVER/NAME, SERVER/* or *
-}
-
-// capture reads what is kept of arguments and results.
-func (r reader) capture(m member) {
+// readCapture reads what is kept of arguments and results.
+func readCapture(r reader, m member) {
 	c := &r.d.Config.Capture
 	r.object(m, fields{
-		"content":    r.captureContent,
-		"recipients": r.recipients,
-		"fields":     func(m member) { c.Fields = r.captureFields(m) },
+		"content":    r.by(readCaptureContent),
+		"recipients": r.by(readRecipients),
+		"fields":     func(m member) { c.Fields = readCaptureFields(r, m) },
 	})
 }
 
-func (r reader) captureContent(m member) {
+func readCaptureContent(r reader, m member) {
 	r.word(m, []string{"off", "encrypted"}, func(s string) error {
 		r.d.Config.Capture.Content = s == "encrypted"
 		if s != "off" && s != "encrypted" {
@@ -35,7 +28,7 @@ func (r reader) captureContent(m member) {
 
 var recipient = regexp.MustCompile(`^age1[02-9ac-hj-np-z]{20,}$`)
 
-func (r reader) recipients(m member) {
+func readRecipients(r reader, m member) {
 	r.texts(&r.d.Config.Capture.Recipients)(m)
 	for i, key := range r.d.Config.Capture.Recipients {
 		if !recipient.MatchString(key) { // which may be a secret one
@@ -47,8 +40,8 @@ func (r reader) recipients(m member) {
 // maxCaptureFields is how many members may be named for one tool.
 const maxCaptureFields = 32
 
-// captureFields reads members of arguments and results, by what is called.
-func (r reader) captureFields(m member) map[string][]string {
+// readCaptureFields reads members of arguments and results, by what is called.
+func readCaptureFields(r reader, m member) map[string][]string {
 	tools, _ := r.entries(m)
 	all := map[string][]string{}
 	for _, tool := range tools {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -11,12 +10,6 @@ import (
 )
 
 var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
-// A checker looks at one server of a draft.
-type checker struct {
-	d *Draft
-	s *Server
-}
 
 // checkServer checks s and makes it whole: the transport inferred, variables expanded, paths resolved. Of a
 // disabled server only the shape is looked at: its variables need not be set.
@@ -31,14 +24,14 @@ func checkServer(d *Draft, s *Server, opts Options, dir string) {
 	}
 	sound := c.expandAll(opts.Lookup)
 	if sound("url") && s.URL != "" {
-		c.checkURL()
+		checkURL(c)
 	}
 	if sound("auth") {
-		c.checkAuth()
+		checkAuth(c)
 	}
 	first := map[string]bool{}
 	for _, k := range slices.Sorted(maps.Keys(s.Headers)) {
-		c.checkHeader(k)
+		checkHeader(c, k)
 		if lower := strings.ToLower(k); first[lower] && token(k) {
 			c.fault(c.at("headers", k), "remove one of them", "headers: %s is here twice: upper and lower case are the same", k)
 		} else {
@@ -54,15 +47,6 @@ func checkServer(d *Draft, s *Server, opts Options, dir string) {
 	if strings.ContainsRune(s.Command, filepath.Separator) {
 		s.Command = resolve(dir, s.Command)
 	}
-}
-
-// at returns the place of a member of the server, and without arguments that of the server.
-func (c checker) at(member ...string) Place {
-	return c.d.Place(Pointer(append([]string{"servers", c.s.Name}, member...)...))
-}
-
-func (c checker) fault(at Place, hint, format string, args ...any) {
-	c.d.Fault(at, hint, "server %.80q: %s", c.s.Name, fmt.Sprintf(format, args...))
 }
 
 // checkShape checks that the server is either a command or a URL, and has members of that kind only.

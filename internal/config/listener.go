@@ -6,22 +6,8 @@ import (
 	"strings"
 )
 
-// NoToken is the value of Listener.Token that lets everyone in.
-const NoToken = "none"
-
-// A Listener is how hosts reach Weir over HTTP.
-type Listener struct {
-	Token   string   // bearer token that every request must carry; NoToken; "" for one of Weir's own where it is needed
-	Cert    string   // path of a PEM file with the certificate chain; "" serves without TLS
-	Key     string   // path of a PEM file with its key
-	Hosts   []string // names in the Host header, beside loopback names; empty off loopback: any
-	Origins []string // web origins whose pages may connect; empty: none
-	Share   bool     // whether HTTP sessions of one principal may share connections to servers
-	Apart   bool     // whether each HTTP session is a conversation of its own
-}
-
-// http reads the section of that name.
-func (r reader) http(m member) {
+// readHTTP reads the section of that name.
+func readHTTP(r reader, m member) {
 	h := &r.d.Config.HTTP
 	r.object(m, fields{
 		"token":   r.text(&h.Token),

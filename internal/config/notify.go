@@ -10,23 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Notify is who is told of questions and findings. The zero Notify tells nobody.
-type Notify struct {
-	Desktop bool // the user at this machine
-	Webhook Webhook
-}
-
-// A Webhook is told by HTTP requests.
-type Webhook struct {
-	URL     string        // "" if there is none
-	Secret  string        // as it was written, expanded
-	Key     []byte        // what it stands for
-	Answers bool          // whether its responses may answer questions
-	Timeout time.Duration // of one request; 0 is the default of package notify
-}
-
-// notify reads the section of that name.
-func (r reader) notify(m member) {
+// readNotify reads the section of that name.
+func readNotify(r reader, m member) {
 	n := &r.d.Config.Notify
 	r.object(m, fields{
 		"desktop": r.boolean(&n.Desktop),
@@ -118,18 +103,4 @@ func parseSecret(s string) ([]byte, error) {
 		return nil, fmt.Errorf("it has %d bytes, not %d to %d", len(key), minSecret, maxSecret)
 	}
 	return key, nil
-}
-
-// console reads the address of the console, which is served on this machine only.
-func (r reader) console(m member) {
-	s, ok := r.scalar(m, "an address, 127.0.0.1:7777")
-	if !ok {
-		return
-	}
-	addr, open, ok := ParseListen(s)
-	if !ok || open {
-		r.d.Fault(m.at, "write 127.0.0.1:PORT", "console: not an address of this machine: %.80q", s)
-		return
-	}
-	r.d.Config.Console = addr
 }

@@ -43,3 +43,6 @@ func (e Errors) sort(file string) {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 }
+
+// A Place is a position in a file, counted from 1; the column in characters. The zero Place is the whole file.
+type Place struct{ Line, Col int }

@@ -6,35 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml/ast"
 )
 
-// DefaultPublish is how often checkpoints are published.
-const DefaultPublish = time.Minute
-
-// Checkpoints is who signs checkpoints of the log, and where they go. The zero Checkpoints go nowhere.
-type Checkpoints struct {
-	Signer  Signer
-	Every   time.Duration
-	Publish []Publication
+func readCheckpoints(r reader, m member) {
+	r.object(m, fields{"every": r.duration(&r.d.Config.Checkpoints.Every), "publish": r.by(readPublications)})
 }
 
-// A Publication is one place that gets checkpoints: a file, a URL or a witness.
-type Publication struct {
-	File    string
-	URL     string            // gets them by PUT
-	Headers map[string]string // of the requests to URL
-	Witness string            // the submission prefix of a witness of c2sp.org/tlog-witness
-	Key     string            // the witness's public key, as c2sp.org/signed-note has it
-}
-
-func (r reader) checkpoints(m member) {
-	r.object(m, fields{"every": r.duration(&r.d.Config.Checkpoints.Every), "publish": r.publications})
-}
-
-func (r reader) publications(m member) {
+func readPublications(r reader, m member) {
 	list, ok := m.value.(*ast.SequenceNode)
 	if !ok {
 		r.wrong(m, "a list")

@@ -25,6 +25,11 @@ type member struct {
 // fields says how each member of an object is read.
 type fields map[string]func(member)
 
+// by returns the reader of a member that read is.
+func (r reader) by(read func(reader, member)) func(member) {
+	return func(m member) { read(r, m) }
+}
+
 // entries returns the members of a mapping that have distinct names; ok is false if m is no mapping.
 func (r reader) entries(m member) (members []member, ok bool) {
 	mapping, ok := m.value.(*ast.MappingNode)
@@ -116,4 +121,12 @@ func needs(name string) string {
 		return "the file must be "
 	}
 	return name + ": must be "
+}
+
+func placeOf(n ast.Node) Place {
+	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
+		return Place{}
+	}
+	p := n.GetToken().Position
+	return Place{p.Line, p.Column}
 }

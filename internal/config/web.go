@@ -14,7 +14,7 @@ var ownHeaders = []string{"accept", "connection", "content-length", "content-typ
 	"mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "transfer-encoding"}
 
 // checkURL checks the expanded URL. No message quotes it: its path or query may hold a key.
-func (c checker) checkURL() {
+func checkURL(c checker) {
 	at := c.at("url")
 	u, err := url.Parse(c.s.URL)
 	switch {
@@ -35,7 +35,7 @@ func (c checker) checkURL() {
 
 // checkHeader checks the header named k. No message quotes the name: who writes "Authorization: Bearer …" as
 // one string has put the secret there.
-func (c checker) checkHeader(k string) {
+func checkHeader(c checker, k string) {
 	at := c.at("headers", k)
 	switch {
 	case !token(k):
@@ -55,7 +55,7 @@ func token(s string) bool {
 }
 
 // ParseListen checks an address to listen on, and returns it with 127.0.0.1 for a host that is left out: to
-// listen on every interface one has to say so. Open tells that others than this machine may connect.
+// readListen on every interface one has to say so. Open tells that others than this machine may connect.
 func ParseListen(s string) (addr string, open, ok bool) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil || !validPort(port, false) || strings.ContainsAny(host, " /") {
@@ -76,4 +76,18 @@ func validPort(s string, ok bool) bool {
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// readConsole reads the address of the console, which is served on this machine only.
+func readConsole(r reader, m member) {
+	s, ok := r.scalar(m, "an address, 127.0.0.1:7777")
+	if !ok {
+		return
+	}
+	addr, open, ok := ParseListen(s)
+	if !ok || open {
+		r.d.Fault(m.at, "write 127.0.0.1:PORT", "console: not an address of this machine: %.80q", s)
+		return
+	}
+	r.d.Config.Console = addr
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// annotations reads which dialects are written, and what labels of organisations mean.
-func (r reader) annotations(m member) {
+// readAnnotations reads which dialects are written, and what labels of organisations mean.
+func readAnnotations(r reader, m member) {
 	w := &r.d.Config.Words
 	r.object(m, fields{
-		"to_hosts":   r.dialects(&w.ToHosts),
-		"to_servers": r.dialects(&w.ToServers),
-		"labels":     r.labels,
+		"to_hosts":   readDialects(r, &w.ToHosts),
+		"to_servers": readDialects(r, &w.ToServers),
+		"labels":     r.by(readLabels),
 	})
 }
 
-func (r reader) dialects(p *[]string) func(member) {
+func readDialects(r reader, p *[]string) func(member) {
 	return func(m member) {
 		*p = []string{}
-		r.words(m, annotation.Dialects(), func(s string) { *p = append(*p, s) })
+		readWords(r, m, annotation.Dialects(), func(s string) { *p = append(*p, s) })
 		if _, err := annotation.NewWriter(*p...); err != nil { // all of them are known
 			r.d.Fault(m.at, "leave one of them out", "%s: %v", m.name, err)
 		}
 	}
 }
 
-// words reads a list of words, each one of those known.
-func (r reader) words(m member, known []string, add func(string)) {
+// readWords reads a list of words, each one of those known.
+func readWords(r reader, m member, known []string, add func(string)) {
 	list, ok := m.value.(*ast.SequenceNode)
 	if !ok {
 		r.wrong(m, "a list, [a, b]")
@@ -49,8 +49,8 @@ func (r reader) words(m member, known []string, add func(string)) {
 	}
 }
 
-// labels reads the meanings of an organisation's labels: member, value, classes.
-func (r reader) labels(m member) {
+// readLabels reads the meanings of an organisation's labels: member, value, classes.
+func readLabels(r reader, m member) {
 	labels, _ := r.entries(m)
 	meanings := annotation.Meanings{}
 	for _, l := range labels {
@@ -62,14 +62,14 @@ func (r reader) labels(m member) {
 		values, _ := r.entries(l)
 		for _, v := range values {
 			v.name = m.name
-			meanings[l.key][v.key] = r.classes(v)
+			meanings[l.key][v.key] = readClasses(r, v)
 		}
 	}
 	r.d.Config.Words.Labels = meanings
 }
 
-// classes reads a list of sensitivity classes.
-func (r reader) classes(m member) []label.Class {
+// readClasses reads a list of sensitivity classes.
+func readClasses(r reader, m member) []label.Class {
 	known := []string{"user", "pii", "financial", "credentials", "regulated", "unspecified"}
 	classes := []label.Class{}
 	list, ok := m.value.(*ast.SequenceNode)

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 )
 
@@ -37,7 +36,7 @@ func readYAML(d *Draft, src []byte) {
 		d.Fault(Place{}, "begin with version: 1 and servers:", "the file is empty")
 		return
 	}
-	r.file(file.Docs[0].Body)
+	readFile(r, file.Docs[0].Body)
 }
 
 // unfit refuses what the parser should not see.
@@ -78,12 +77,4 @@ func (d *Draft) syntax(err error) {
 		at = Place{t.Position.Line, t.Position.Column}
 	}
 	d.Fault(at, "check indentation, colons and quotes around here", "bad YAML: %s", located.GetMessage())
-}
-
-func placeOf(n ast.Node) Place {
-	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
-		return Place{}
-	}
-	p := n.GetToken().Position
-	return Place{p.Line, p.Column}
 }
