@@ -82,8 +82,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		}
 	}
 	facts.Response, facts.ResponseError = &l, a.Error != nil || isToolError(said)
-	found := g.trace(c, facts)
-	g.charge(c, facts, found, false)
+	found := g.tracer.Trace(c.traced(), facts, false)
 	v, err := g.settle(ctx, matter{c, facts, found, a.Raw(), claim.Evidence, seen.event})
 	if err != nil {
 		return withheld(err)
@@ -97,7 +96,7 @@ func (g *Guard) After(ctx context.Context, c *Call, a Answer) Outcome {
 		return withheld(err)
 	}
 	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})
-	g.entered(c, a, l)
+	g.indexResult(c, a, l)
 	switch {
 	case a.Error != nil:
 		o.Answer = a

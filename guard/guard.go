@@ -27,6 +27,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
@@ -59,7 +60,7 @@ type Options struct {
 
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; what is below them counts
-	Memory    Room             // for what is remembered of sessions to trace values by; nil: 32 MiB of the guard's own
+	Memory    trace.Room       // for the traces of sessions; nil: 32 MiB of the guard's own
 	Words     annotation.Words // what is read of calls and results, and written to them
 	Contents  Contents         // what events keep of arguments and answers
 	Files     Files            // of this machine; nil: the text of a path is all that is known
@@ -74,7 +75,7 @@ type Guard struct {
 	origins origins
 	written memos // annotations of requests, by agent session, and of results, by where they come from
 
-	memories memories
+	tracer *trace.Tracer
 }
 
 // New returns a guard.
@@ -85,10 +86,7 @@ func New(opts Options) (*Guard, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Memory == nil {
-		opts.Memory = &room{left: defaultMemory}
-	}
-	g := &Guard{opts: opts, memories: memories{room: opts.Memory}}
+	g := &Guard{opts: opts, tracer: trace.New(trace.Options{TrustText: opts.TrustText, Domains: opts.Domains, Room: opts.Memory, Now: opts.Now})}
 	g.Swap(opts.Policy, opts.Mode)
 	return g, nil
 }
@@ -196,11 +194,11 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if v, denied := g.barred(ctx, c, facts); denied {
 		return v
 	}
-	found := g.trace(c, facts)
-	g.charge(c, facts, found, true)
+	traced := c.traced()
+	found := g.tracer.Trace(traced, facts, true)
 	v, err := g.settle(ctx, matter{call: c, facts: facts, found: found})
 	if err != nil || !v.Allowed() || v.exact {
-		g.discharge(c, facts, found, err == nil && v.exact)
+		g.tracer.Discharge(traced, facts, found, err == nil && v.exact)
 	}
 	if err != nil {
 		return denied(err)
@@ -211,7 +209,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if err := g.taint(ctx, c, facts); err != nil {
 		return denied(err)
 	}
-	first := g.left(c, facts, found)
+	first := g.tracer.AddCall(traced, facts, found)
 	if c.asked {
 		if v.Params, err = g.reply(ctx, c, seen); err != nil {
 			return denied(err)
@@ -243,7 +241,7 @@ func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
 	if err != nil {
 		return session.State{}, err
 	}
-	if err := g.hear(ctx, c); err != nil {
+	if err := g.addUserMessages(ctx, c); err != nil {
 		return session.State{}, err
 	}
 	claimed, defects := g.opts.Words.Reader.ReadRequest(c.Params)
@@ -253,7 +251,7 @@ func (g *Guard) enter(ctx context.Context, c *Call) (session.State, error) {
 		}
 	}
 	told := label.Join(claimed, c.Context)
-	g.arrive(c, told, "")
+	g.tracer.AddLabel(c.Session, told, "")
 	state.Label, err = g.raise(ctx, c, state.Label, told)
 	g.origins.shown(c)
 	return state, err
@@ -272,7 +270,7 @@ func (g *Guard) open(ctx context.Context, c *Call) (session.State, error) {
 type matter struct {
 	call   *Call
 	facts  *policy.Facts
-	found  *finding
+	found  *trace.Finding
 	answer json.RawMessage // nil before there is one
 
 	evidence  []annotation.Evidence // that the answer refers to
@@ -354,7 +352,7 @@ func (g *Guard) barrier(c *Call) (v Verdict, barred bool) {
 // raise joins l into the call's agent session and into its ancestors, and records that. A label that is already covered is
 // neither recorded nor written. Credentials in it count as those of the call's server.
 func (g *Guard) raise(ctx context.Context, c *Call, seen, l label.Label) (label.Label, error) {
-	g.arrive(c, l, c.Server)
+	g.tracer.AddLabel(c.Session, l, c.Server)
 	if seen.Covers(l) {
 		return seen, nil
 	}

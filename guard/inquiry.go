@@ -53,9 +53,9 @@ func (c *Call) Reply(answer json.RawMessage) *Call {
 	content, _ := rawjson.Get(answer, "content")
 	rest := rawjson.Delete(rawjson.Delete(r.Arguments, "action"), "content")
 	switch {
-	case rawjson.Kind(answer) != '{', hasMembers(rest), content != nil && rawjson.Kind(content) != '{' && rawjson.Kind(content) != 'n':
+	case rawjson.Kind(answer) != '{', rawjson.HasMembers(rest), content != nil && rawjson.Kind(content) != '{' && rawjson.Kind(content) != 'n':
 		// Not the answer that the specification knows, so all of it counts.
-	case hasMembers(content):
+	case rawjson.HasMembers(content):
 		r.Arguments = content
 	default:
 		r.Arguments = nil // declined, or there was nothing to type
@@ -91,7 +91,7 @@ func (c *Call) isSilent() bool {
 			return false
 		}
 	}
-	return c.asked && IsInquiry(c.Method) && (c.Arguments == nil || rawjson.Kind(c.Arguments) == '{' && !hasMembers(c.Arguments))
+	return c.asked && IsInquiry(c.Method) && (c.Arguments == nil || rawjson.Kind(c.Arguments) == '{' && !rawjson.HasMembers(c.Arguments))
 }
 
 // metadata returns what the params say beside what they are about.
@@ -155,11 +155,4 @@ func InputResponses(params json.RawMessage) (all []InputResponse) {
 	}
 	slices.SortStableFunc(all, func(a, b InputResponse) int { return strings.Compare(a.Method, b.Method) })
 	return all
-}
-
-func hasMembers(object json.RawMessage) bool {
-	for range rawjson.Members(object) {
-		return true
-	}
-	return false
 }

@@ -2,10 +2,55 @@ package guard
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/weir-mcp/weir/policy"
 )
+
+// scope names what a yes to a question that is asked once covers: the session in its present state, the tool, its contract,
+// the policy and the rules that ask, and the destinations; where the operator does not state these, all arguments.
+func scope(m matter, d ruling) string {
+	c, f := m.call, m.facts
+	where := canonicalArguments(c.Params)
+	if f.Call.Stated {
+		where = must(json.Marshal(f.Call.Destinations))
+	}
+	seen := must(json.Marshal(f.Session.Label.Taint()))
+	parts := []string{
+		"once", c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, c.Effective.String(), string(seen), d.by, string(where),
+	}
+	for _, m := range d.Matched {
+		parts = append(parts, m.Rule)
+	}
+	return bind(parts...)
+}
+
+// once reports whether a yes to the decision's question covers later calls.
+func once(d ruling, f *policy.Facts) bool {
+	for _, m := range d.Matched {
+		if m.Effect == policy.Ask && !m.Once {
+			return false
+		}
+	}
+	return f.Phase == policy.OnCall && len(d.Problems) == 0
+}
+
+// answered allows a call that policy asks about, if a person has accepted exactly that, or a request that covers it.
+func (g *Guard) answered(ctx context.Context, m matter, d ruling, v *Verdict) error {
+	repeats := v.Question.Once
+	if repeats && g.tracer.Covers(m.call.Session, scope(m, d), m.found) {
+		v.Effect, v.Question = policy.Allow, nil
+		return nil
+	}
+	asked := v.Question.Binding
+	err := g.redeem(ctx, m.call, v, d.by)
+	v.exact = err == nil && v.Redeemed == asked
+	if repeats && v.exact { // a further round that goes on unasked is nobody's approval
+		g.tracer.Grant(m.call.Session, scope(m, d), m.found)
+	}
+	return err
+}
 
 // redeem lets what policy asks about happen, if a person has accepted exactly that, or if it only goes on with a call that
 // went out before.

@@ -134,10 +134,9 @@ func (g *Guard) peek(ctx context.Context, c *Call) (Verdict, error) {
 	state.Label = label.Join(label.Join(state.Label, told), c.strangersRun())
 	by := g.rules.Load()
 	facts := c.facts(policy.OnCall, state)
-	found := g.trace(c, facts)
-	g.charge(c, facts, found, false)
+	found := g.tracer.Trace(c.traced(), facts, false)
 	if told.Sensitivity.Has(label.Credentials) { // which come from nobody knows where
-		facts.Call.Crosses = found.tells()
+		facts.Call.Crosses = found.Tells()
 	}
 	d := by.decide(facts, c.read.forms)
 	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
@@ -38,7 +39,7 @@ type Question struct {
 	Also      []policy.Match // further rules that ask, in the order of the policy
 	Label     label.Label    // what the session has seen; for a result, of the result
 	Origins   []Origin       // where that came from, oldest first
-	Values    []Value        // the arguments one by one, and where each came from
+	Values    []trace.Value  // the arguments one by one, and where each came from
 	Cut       bool           // there are more values than these
 	Leak      string         // how much the call, and those before it, could tell; "" if that is nothing or nobody could be meant to
 	UserWords string         // what the user wrote in this session, as far as the host tells
@@ -62,7 +63,7 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
 		Contract: c.Effective, Assumed: c.assumed(), Arguments: canonical, Refined: c.notes, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: g.origins.tainted(c.Session),
-		Values: m.found.values, Cut: m.found.cut, UserWords: m.found.words, Leak: leakText(f), Once: once(d, f),
+		Values: m.found.Values, Cut: m.found.Cut, UserWords: m.found.UserWords, Leak: leakText(f), Once: once(d, f),
 	}
 	for _, m := range d.Matched {
 		if m.Effect == policy.Ask && m.Rule != d.Rule {
@@ -125,7 +126,7 @@ func (c *Call) assumed() bool {
 // to this tool under this contract and policy that go there too. Only the operator's word tells which arguments say where;
 // without it, with no such argument, or with more of them than are looked at, there is none. The calls have arguments of the
 // same names, and no private or untrusted content unless this one has.
-func (c *Call) grant(found *finding, seen, by string) (to []overlay.Argument, binding string) {
+func (c *Call) grant(found *trace.Finding, seen, by string) (to []overlay.Argument, binding string) {
 	roles := c.Overlay.Roles(c.Arguments)
 	if !roles.Known || roles.Cut || len(roles.Destinations) == 0 {
 		return nil, ""
@@ -135,7 +136,7 @@ func (c *Call) grant(found *finding, seen, by string) (to []overlay.Argument, bi
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	carried := (found.kinds() & (provenance.Private | provenance.Untrusted)).Names()
+	carried := (found.Kinds() & (provenance.Private | provenance.Untrusted)).Names()
 	return roles.Destinations, bind("grant", string(must(json.Marshal(names))), strings.Join(carried, " "), c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(where),
 		c.Effective.String(), seen, by)
 }
@@ -158,4 +159,22 @@ func (q *Question) Asks(method string, params json.RawMessage) bool {
 		return q.outer.method == method && bytes.Equal(q.outer.arguments, canonicalArguments(params))
 	}
 	return q.Method == method && bytes.Equal(q.Arguments, canonicalArguments(params))
+}
+
+// leakText says how much a call can tell, for approvers.
+func leakText(f *policy.Facts) string {
+	if !f.Session.Label.Untrusted || f.Call.Leak == 0 {
+		return ""
+	}
+	const letter = 8
+	told := fmt.Sprintf("its arguments can tell whoever gets them up to %d bits that the user has not written, about %d letters", f.Call.Leak, f.Call.Leak/letter)
+	switch {
+	case f.Call.Leak >= policy.MostBits:
+		told = "its arguments can tell whoever gets them more than can be counted"
+	case f.Call.Total >= policy.MostBits:
+		told += "; what was told before is not known"
+	case f.Call.Total > f.Call.Leak:
+		told += fmt.Sprintf("; with the calls before it that nobody accepted, %d bits", f.Call.Total)
+	}
+	return told
 }

@@ -140,3 +140,11 @@ func named(literal []byte, name string) bool {
 	text, ok := unquote(literal)
 	return ok && text == name
 }
+
+// HasMembers reports whether data is an object with a member.
+func HasMembers(data []byte) bool {
+	for range Members(data) {
+		return true
+	}
+	return false
+}

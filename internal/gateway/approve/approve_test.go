@@ -20,6 +20,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
@@ -446,7 +447,7 @@ func TestForgedDialogs(t *testing.T) {
 		q.Name, q.Arguments = trick, args
 		q.Origins = []guard.Origin{{URI: "mcp://x/" + trick, Label: label.Label{Untrusted: true, Sensitivity: label.SetOf(label.Class(trick))}}}
 		q.To, q.Grant = []overlay.Argument{{Path: trick, Text: trick}}, "g"
-		q.Values, q.UserWords = []guard.Value{{Argument: policy.Argument{Path: trick, Text: trick}, Destination: true, From: 1}}, trick
+		q.Values, q.UserWords = []trace.Value{{Argument: policy.Argument{Path: trick, Text: trick}, Destination: true, From: 1}}, trick
 		p := approve.NewPrompt(q)
 		lines := strings.Split(p.Text(), "\n")
 		if len(lines) > 14 || len(p.Text()) > 6000 {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
@@ -49,7 +50,7 @@ func order(named bool) int {
 }
 
 // isNamed reports whether every value of an argument is the user's own words. An argument without a traced value is not.
-func isNamed(values []guard.Value, name string) bool {
+func isNamed(values []trace.Value, name string) bool {
 	found := false
 	for _, v := range values {
 		rest, ok := strings.CutPrefix(v.Path, name)
@@ -96,7 +97,7 @@ func (p *Prompt) arguments(q *guard.Question) {
 
 // destinations shows where the call goes, the destinations first that the user has not named.
 func (p *Prompt) destinations(q *guard.Question) {
-	var all []guard.Value
+	var all []trace.Value
 	for _, v := range q.Values {
 		if v.Destination && v.From != 0 {
 			all = append(all, v)
@@ -104,11 +105,11 @@ func (p *Prompt) destinations(q *guard.Question) {
 	}
 	p.Guessed = len(q.To) == 0
 	for _, to := range q.To {
-		if !slices.ContainsFunc(all, func(v guard.Value) bool { return v.Argument.Path == to.Path }) {
-			all = append(all, guard.Value{Argument: policy.Argument(to)})
+		if !slices.ContainsFunc(all, func(v trace.Value) bool { return v.Argument.Path == to.Path }) {
+			all = append(all, trace.Value{Argument: policy.Argument(to)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b guard.Value) int {
+	slices.SortStableFunc(all, func(a, b trace.Value) int {
 		return order(a.From.Only(provenance.User)) - order(b.From.Only(provenance.User))
 	})
 	for i, v := range all {

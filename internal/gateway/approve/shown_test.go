@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
@@ -25,11 +26,11 @@ func sending(recipients int, stranger string, at int, body string) *guard.Questi
 		if i == at {
 			to[i], from = stranger, provenance.Novel
 		}
-		q.Values = append(q.Values, guard.Value{
+		q.Values = append(q.Values, trace.Value{
 			Argument: policy.Argument{Path: fmt.Sprintf("to[%d]", i), Text: to[i]}, Destination: true, From: from,
 		})
 	}
-	q.Values = append(q.Values, guard.Value{Argument: policy.Argument{Path: "body", Text: body}, From: provenance.Novel})
+	q.Values = append(q.Values, trace.Value{Argument: policy.Argument{Path: "body", Text: body}, From: provenance.Novel})
 	args, err := json.Marshal(map[string]any{"to": to, "body": body})
 	if err != nil {
 		panic(err)

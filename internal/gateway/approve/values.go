@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/provenance"
 )
@@ -39,7 +40,7 @@ func (p *Prompt) values(q *guard.Question) {
 	}
 }
 
-func goal(v guard.Value) string {
+func goal(v trace.Value) string {
 	if v.Destination {
 		return " (where it goes)"
 	}
@@ -47,7 +48,7 @@ func goal(v guard.Value) string {
 }
 
 // origin says in words where a value comes from.
-func origin(v guard.Value) string {
+func origin(v trace.Value) string {
 	var parts []string
 	add := func(kind provenance.Kinds, text string) {
 		if v.From&kind != 0 {
@@ -65,7 +66,7 @@ func origin(v guard.Value) string {
 }
 
 // sources names where pieces of the kind stand.
-func sources(v guard.Value, kind provenance.Kinds) string {
+func sources(v trace.Value, kind provenance.Kinds) string {
 	if kind == provenance.User || kind == provenance.Novel {
 		return ""
 	}

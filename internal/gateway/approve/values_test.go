@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
@@ -15,13 +15,13 @@ func TestOrigins(t *testing.T) {
 	match := func(uri string, kinds provenance.Kinds) provenance.Match {
 		return provenance.Match{Source: provenance.Source{URI: uri, Kinds: kinds}}
 	}
-	value := func(path string, destination bool, from provenance.Kinds, matches ...provenance.Match) guard.Value {
-		return guard.Value{Argument: policy.Argument{Path: path}, Destination: destination, From: from, Matches: matches}
+	value := func(path string, destination bool, from provenance.Kinds, matches ...provenance.Match) trace.Value {
+		return trace.Value{Argument: policy.Argument{Path: path}, Destination: destination, From: from, Matches: matches}
 	}
 	const both = provenance.Untrusted | provenance.Private
 	q := question()
 	q.UserWords = "mail the offer\nto Ben"
-	q.Values = []guard.Value{
+	q.Values = []trace.Value{
 		value("body", false, both|provenance.Novel, match("mcp://mail/list_inbox", both), match("mcp://mail/list_inbox", both),
 			match("mcp://mail/a", both), match("mcp://mail/b", both)),
 		value("subject", false, provenance.User|provenance.Trusted, match("user", provenance.User), match("mcp://travel/list", provenance.Trusted)),

@@ -1,4 +1,4 @@
-package guard
+package trace
 
 import (
 	"fmt"
@@ -12,19 +12,19 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// What memories are said to take is what they take, for small sessions, large ones and ones with nothing but names; and no number of
+// The memory of traces is counted as it is, for small sessions, large ones and ones with nothing but names; and no number of
 // sessions takes more than there is room for.
-func TestMemoriesAreCounted(t *testing.T) {
+func TestTracesAreCounted(t *testing.T) {
 	const limit = 24 << 20
-	for name, fill := range map[string]func(*memory, int){
-		"empty": func(*memory, int) {},
-		"small": func(m *memory, n int) {
+	for name, fill := range map[string]func(*sessionTrace, int){
+		"empty": func(*sessionTrace, int) {},
+		"small": func(m *sessionTrace, n int) {
 			m.index.AddJSON(provenance.Source{URI: "mcp://s/look", Kinds: provenance.Trusted}, fmt.Appendf(nil, `{"text":"result number %d of a call"}`, n))
 		},
-		"large": func(m *memory, n int) {
+		"large": func(m *sessionTrace, n int) {
 			m.index.Add(provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, strings.Repeat(fmt.Sprintf("words %d of a page ", n), 4000))
 		},
-		"names": func(m *memory, n int) {
+		"names": func(m *sessionTrace, n int) {
 			for i := range 200 {
 				m.destinations[strings.Repeat("x", 1000)+fmt.Sprint(n, i)] = true
 				m.sites[fmt.Sprintf("site-%d-%d.example", n, i)] = true
@@ -34,7 +34,7 @@ func TestMemoriesAreCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pool := budget.New(budget.Limits{Traces: limit}).Traces
 			room, _ := pool.Acquire(0)
-			all := memories{room: room}
+			all := sessionTraces{room: room, now: time.Now}
 			heap := func() int64 {
 				var s runtime.MemStats
 				runtime.GC()
@@ -43,11 +43,11 @@ func TestMemoriesAreCounted(t *testing.T) {
 			}
 			before := heap()
 			for n := 0; pool.Usage().Evicted < 20; n++ {
-				m := all.of(session.Ref{Key: fmt.Sprintf("local/agent:%d", n)}, "", time.Now())
+				m := all.of(session.Ref{Key: fmt.Sprintf("local/agent:%d", n)})
 				all.change(m, func() { fill(m, n) })
 			}
 			u, took := pool.Usage(), heap()-before
-			t.Logf("%d memories, %d bytes counted, %d taken", len(all.all), u.Used, took)
+			t.Logf("%d traces, %d bytes counted, %d taken", len(all.all), u.Used, took)
 			if u.Used > limit || took > limit*5/4 || took < limit/2 {
 				t.Errorf("%d bytes are counted and %d taken, of %d", u.Used, took, limit)
 			}

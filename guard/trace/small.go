@@ -1,9 +1,13 @@
-package guard
+package trace
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
 // Bounds of a small value.
@@ -46,4 +50,30 @@ func small(text string) bool {
 		}
 	}
 	return false
+}
+
+// isScalar reports whether a text is a number or a truth value, which stand in every text.
+func isScalar(text string) bool {
+	return rawjson.Kind([]byte(text)) == '0' && small(text) || text == "true" || text == "false"
+}
+
+// isCount reports whether a text is a whole number of a few digits.
+func isCount(text string) bool {
+	if text == "" || len(text) > 6 {
+		return false
+	}
+	return strings.Trim(text, "0123456789") == ""
+}
+
+// numberBits returns how many bits a number of so many digits can carry at most.
+func numberBits(digits string) int { return 4 * len(digits) }
+
+// clip cuts a text that is longer than rules may read, in a way that keeps different texts different.
+func clip(text string) string {
+	const most = 1 << 10
+	if len(text) <= most {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return strings.ToValidUTF8(text[:most], "") + "… " + hex.EncodeToString(sum[:])
 }

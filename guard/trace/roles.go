@@ -1,4 +1,4 @@
-package guard
+package trace
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 // maxScalars is how many values of a call are traced. A call with more counts as holding something novel.
 const maxScalars = 1024
 
-// scalars returns the values in the arguments, and whether there were more. A member name that could carry something, or
-// that no schema has, is one too.
+// scalars returns the values in the arguments, and whether there were more. A member name that could carry something,
+// or that no schema has, is one too.
 func scalars(arguments json.RawMessage, undeclared []string) (all []policy.Argument, cut bool) {
 	names := map[string]bool{}
 	var take func(path string, value []byte)

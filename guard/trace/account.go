@@ -1,0 +1,102 @@
+package trace
+
+import "github.com/weir-mcp/weir/policy"
+
+// A receiver learns of a call.
+type receiver struct {
+	key     string
+	vouched bool // by the user or the operator
+	base    int  // bits that being called tells, beside the arguments
+}
+
+// Bits that a call tells its receiver whatever its arguments are: that it comes now, and which of the things is called
+// that the receiver could tell apart.
+const (
+	callBits   = 2  // a person who is written to, or a site
+	toolBits   = 8  // a server: one of 128 tools
+	choiceBits = 16 // one of the 32,768 resources or tools without arguments
+)
+
+// crossingBits is how much a server may learn, by calls of which each tells it next to nothing, in a session that holds
+// another one's credentials.
+const crossingBits = 64
+
+// elsewhere is the key of all places that neither the user nor the operator vouches for: whoever controls one may
+// control them all.
+const elsewhere = "elsewhere"
+
+// maxDestinations bounds the destinations of a session, and as many sites, names and receivers. Any further destination
+// counts as the first time.
+const maxDestinations = 1024
+
+// ledgerKey returns the key of a receiver's amount: amounts told with private data in the session are kept apart.
+func ledgerKey(r receiver, private bool) string {
+	if private {
+		return "private " + r.key
+	}
+	return r.key
+}
+
+// An account holds the amounts that a session has told.
+type account struct {
+	spent map[string]int // bits, by receiver
+	paid  map[string]int // calls that this account did not see, when a person last accepted one to the receiver
+	seen  int            // calls that the session is known to have counted
+
+	others int // the most calls of the session that were counted and not seen here
+	unseen int // 1 if there may have been others that are counted nowhere
+}
+
+// foreign returns how many calls of the session, of so many, another process made, or this one before the account
+// began. The number never falls: calls are counted a little late, so those of this process may hide others for a
+// moment.
+func (a *account) foreign(calls int) int {
+	a.others = max(a.others, calls-a.seen)
+	return a.others
+}
+
+// missed returns how many calls of the session went out that are not in the account.
+func (a *account) missed(calls int) int { return a.foreign(calls) + a.unseen }
+
+// most returns the largest amount that counts, of the receivers.
+func (a *account) most(all []receiver, f *policy.SessionFacts) (total int) {
+	for _, r := range all {
+		if !f.Label.Private && r.vouched {
+			continue // there is nothing that it could learn
+		}
+		key := ledgerKey(r, f.Label.Private)
+		if f.Label.Private && a.missed(f.Calls) > a.paid[key] {
+			return policy.MostBits
+		}
+		total = max(total, a.spent[key])
+	}
+	return total
+}
+
+// add changes the amounts of the receivers by a call's bits.
+func (a *account) add(all []receiver, private bool, bits, sign int) {
+	if a.spent == nil {
+		a.spent = map[string]int{}
+	}
+	for _, r := range all {
+		key := ledgerKey(r, private)
+		if _, ok := a.spent[key]; !ok && len(a.spent) >= maxDestinations {
+			key = ledgerKey(receiver{key: elsewhere}, private)
+		}
+		a.spent[key] = max(0, a.spent[key]+sign*min(bits+r.base, policy.MostBits))
+	}
+}
+
+// clear begins anew for the receivers: a person has seen the call to them.
+func (a *account) clear(all []receiver, private bool, calls int) {
+	if a.paid == nil {
+		a.paid = map[string]int{}
+	}
+	for _, r := range all {
+		key := ledgerKey(r, private)
+		delete(a.spent, key)
+		if len(a.paid) < maxDestinations {
+			a.paid[key] = max(a.paid[key], a.missed(calls))
+		}
+	}
+}

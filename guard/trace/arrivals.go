@@ -1,0 +1,40 @@
+package trace
+
+import "github.com/weir-mcp/weir/label"
+
+// Arrivals tell how private data entered a session, as far as its trace has seen it enter. After a restart, and in a
+// session that was evicted, the data of the label came from unknown sources.
+type arrivals struct {
+	private   bool            // results brought some
+	missed    bool            // some came in other ways, so it is not in the index
+	servers   map[string]bool // that returned credentials
+	elsewhere bool            // some credentials came from a source that is not known
+}
+
+// add notes the data of a label that raises the session. The server is that of a result; "" is a source that is not
+// known.
+func (a *arrivals) add(l label.Label, server string, indexed bool) {
+	a.private = a.private || l.Private && indexed
+	a.missed = a.missed || l.Private && !indexed
+	switch {
+	case !l.Sensitivity.Has(label.Credentials):
+	case server == "":
+		a.elsewhere = true
+	default:
+		if a.servers == nil {
+			a.servers = map[string]bool{}
+		}
+		a.servers[server] = true
+	}
+}
+
+// begin notes the data in the label of the session that nothing here has brought.
+func (a *arrivals) begin(l label.Label, known bool) {
+	a.missed = a.missed || l.Private && !(known && a.private)
+	a.elsewhere = a.elsewhere || l.Sensitivity.Has(label.Credentials) && !(known && len(a.servers) > 0)
+}
+
+// only reports whether all credentials of a session that holds some came from the server.
+func (a *arrivals) only(server string) bool {
+	return !a.elsewhere && len(a.servers) == 1 && a.servers[server]
+}

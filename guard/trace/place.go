@@ -1,0 +1,178 @@
+package trace
+
+import (
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/speech"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/provenance"
+)
+
+// A callTracer traces the values of one call.
+type callTracer struct {
+	session *sessionTrace
+	facts   *policy.Facts
+	stated  bool // the operator says which arguments are destinations and contents
+	missed  bool // private data entered the session that the index does not know
+	known   map[string]Value
+
+	domains []string // the operator's own
+}
+
+// value traces one argument.
+func (t *callTracer) value(a policy.Argument) Value {
+	if v, ok := t.known[a.Text]; ok {
+		v.Argument = a
+		return v
+	}
+	got := t.session.index.Trace(a.Text)
+	if t.missed && got.From&provenance.Novel != 0 {
+		got.From |= provenance.Private
+	}
+	if echoes(got) {
+		got.From = got.From&^provenance.Untrusted | provenance.Novel
+	}
+	v := Value{Argument: a, From: got.From, Whole: got.Whole, Matches: got.Matches, Bits: got.Bits, Known: got.Known}
+	t.known[a.Text] = v
+	return v
+}
+
+// sentAlong ends the URI of arguments that an agent gave to a tool of that URI, which no tool's own URI does.
+const sentAlong = "?arguments"
+
+// echoes reports whether all untrusted parts of a value are known from calls that the agent made itself: then they are
+// nobody's, as they were at first.
+func echoes(got provenance.Trace) bool {
+	if got.From&provenance.Untrusted == 0 || len(got.Matches) == 0 || len(got.Matches) >= provenance.MaxMatches {
+		return false
+	}
+	for _, m := range got.Matches {
+		if m.Source.Kinds&provenance.Untrusted != 0 && !strings.HasSuffix(m.Source.URI, sentAlong) {
+			return false
+		}
+	}
+	return true
+}
+
+// place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in
+// them as it is, is another spelling of an address that does, or the id of a thing whose name does. A place that the
+// user only forbade, quoted or used as a mere word is nobody's.
+func (t *callTracer) place(a policy.Argument) Value {
+	v := t.value(a)
+	switch {
+	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text):
+		v.From, v.Whole = provenance.User, true
+	case v.From&provenance.User != 0:
+		v.From = v.From&^provenance.User | provenance.Novel
+	}
+	return v
+}
+
+// spelt reports whether a value is nothing but addresses or accounts that the wishes hold, in any of their spellings.
+func (t *callTracer) spelt(text string) bool {
+	text = strings.TrimSpace(text)
+	r := address.Read(text)
+	if !r.Sure {
+		accounts := address.Find(text)
+		return len(accounts) == 1 && accounts[0].Kind == address.Account && accounts[0].Text == text && t.session.named[accounts[0].Name]
+	}
+	texts := make([]string, len(r.Places))
+	for i, p := range r.Places {
+		plain := p.Kind == address.Web || strings.EqualFold(strings.TrimPrefix(p.Text, "mailto:"), p.Name)
+		if texts[i] = p.Text; !plain || !t.session.named[p.Name] && !t.session.named[home(p)] {
+			return false
+		}
+	}
+	for _, between := range []string{",", ", ", ";", "; "} {
+		if strings.Join(texts, between) == text {
+			return true
+		}
+	}
+	return false
+}
+
+// home returns the site of which a URL is the first page, as people name it; "" if it is any other.
+func home(p address.Place) string {
+	for _, scheme := range []string{"https://", "http://"} {
+		if site, ok := strings.CutPrefix(p.Name, scheme); ok && strings.HasPrefix(p.Text, scheme) {
+			if site = strings.TrimSuffix(site, "/"); !strings.ContainsAny(site, "/?#@") {
+				return site
+			}
+		}
+	}
+	return ""
+}
+
+// strange reports whether a request to the value would go to a site that only untrusted content can have named: neither
+// it, as a whole, nor its host is in the user's words or a trusted source's, and no earlier request of the session went
+// to that host. A value that programs could take to several places is strange. Where the operator does not state that
+// it is a destination, it has to look like one.
+func (t *callTracer) strange(v *Value) bool {
+	if v.Whole && v.From.Only(provenance.User|provenance.Trusted) {
+		return false
+	}
+	r := address.Read(v.Text)
+	if !r.Sure {
+		return t.stated || len(r.Places) > 0
+	}
+	for _, host := range r.Hosts() {
+		if !t.session.sites[bare(host)] && !address.Within(host, t.domains) {
+			return true
+		}
+	}
+	return false
+}
+
+// called reports whether a value is the id of a thing of the call's server that the wishes name as people name places
+// to write to: #general.
+func (t *callTracer) called(id string) bool {
+	name := t.session.directory.name(t.facts.Server.Name, id)
+	return t.stated && name != "" && speech.Names(t.session.wishes, "#"+name)
+}
+
+// longestContent is how many bytes of a value are searched for links: any longer one may hold some.
+const longestContent = 64 << 10
+
+// leads reports whether the value holds a link, an address or an account that neither the user nor a trusted source
+// wrote, and that is not in the operator's own domains.
+func (t *callTracer) leads(v *Value) bool {
+	if v.From.Only(provenance.Trusted) {
+		return false
+	}
+	if len(v.Text) > longestContent {
+		return true
+	}
+	for _, p := range address.Find(v.Text) {
+		if p.Name != "" && t.session.named[p.Name] || p.Host != "" && address.Within(p.Host, t.domains) {
+			continue
+		}
+		got := t.session.index.Trace(p.Text)
+		if !got.Whole || !got.From.Only(provenance.User|provenance.Trusted|provenance.Private) ||
+			got.From&provenance.User != 0 && !speech.Names(t.session.wishes, p.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// makesLink reports whether the value holds the address of a site, not in the operator's own domains, that stands
+// nowhere in the results of the session or in the user's words: the agent made it up, and fetching it tells the site
+// the agent's text.
+func (t *callTracer) makesLink(v *Value) bool {
+	if len(v.Text) > longestContent {
+		return true
+	}
+	for _, p := range address.Find(v.Text) {
+		if p.Kind != address.Web || address.Within(p.Host, t.domains) {
+			continue
+		}
+		if got := t.session.index.Trace(p.Text); !got.Whole || min(got.Bits, got.Known) > mostLink {
+			return true
+		}
+	}
+	return false
+}
+
+// mostLink is how many bits a link may take that is a copy: which one it is of those in the texts of a session.
+const mostLink = 64

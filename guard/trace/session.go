@@ -1,0 +1,212 @@
+package trace
+
+import (
+	"crypto/sha256"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/speech"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/provenance"
+	"github.com/weir-mcp/weir/session"
+)
+
+// Bounds of the trace of a session.
+const (
+	maxMessages = 1024 // of the user
+	maxWords    = 64 << 10
+	maxRecent   = 64 // calls of which the time is kept
+	recent      = time.Minute
+)
+
+// A sessionTrace is the memory of one agent session.
+type sessionTrace struct {
+	key    string
+	parent string // its key, "" if there is none; guarded by sessionTraces.mu
+	size   int64  // as taken of sessionTraces.room
+
+	mu           sync.Mutex
+	index        *provenance.Index
+	messages     map[[sha256.Size]byte]bool // of the user
+	words        string                     // the same, as text
+	wishes       []string                   // the parts of it that say what to do
+	lastMessage  time.Time
+	destinations map[string]bool
+	named        map[string]bool // places in the wishes
+	sites        map[string]bool // hosts in the wishes, and those that requests went to
+	wished       map[string]bool // hosts of those alone
+	directory    directory
+	told         account
+	sent         int
+	calls        []time.Time // of the last minute
+	grants       grants
+	arrivals     arrivals
+	entries      int // as counted in texts
+	texts        int // bytes in maps
+
+	traced    bool // a call of it was traced
+	untrusted bool // untrusted data entered the session here
+}
+
+func newSessionTrace(ref session.Ref) *sessionTrace {
+	return &sessionTrace{
+		key: ref.Key, parent: ref.Parent,
+		index:    provenance.New(provenance.Options{}),
+		messages: map[[sha256.Size]byte]bool{}, destinations: map[string]bool{},
+		named: map[string]bool{}, wished: map[string]bool{}, sites: map[string]bool{},
+		grants: grants{}, directory: directory{names: map[thing]string{}, ids: map[thing]string{}},
+	}
+}
+
+// distrust has the index trust no text that may be untrusted text come back, if the session was, or may have been,
+// given such text and passed it on elsewhere: before this trace began, in another process, in a session below or above
+// it.
+func (s *sessionTrace) distrust(f *policy.SessionFacts) {
+	if f.Label.Untrusted && (!s.traced || !s.untrusted || s.told.foreign(f.Calls) > 0) {
+		s.index.Doubt()
+	}
+	s.traced = true
+}
+
+// pasted is the source of text that the user passed on.
+const pasted = "user?pasted"
+
+// addUserMessage notes a message of the user. The same text again is the same message, sent along with another request.
+// It reports whether there was room.
+func (s *sessionTrace) addUserMessage(text string, now time.Time) bool {
+	sum := sha256.Sum256([]byte(text))
+	if s.messages[sum] {
+		return true
+	}
+	if len(s.messages) >= maxMessages || len(s.words)+len(text) > maxWords {
+		return false
+	}
+	said := speech.Read(text)
+	for _, own := range said.Own {
+		if !s.index.AddUser(own) {
+			return false
+		}
+	}
+	for _, theirs := range said.Pasted {
+		s.index.Add(provenance.Source{URI: pasted, Kinds: provenance.Untrusted}, theirs)
+	}
+	for _, wish := range said.Wishes {
+		s.addNamed(wish)
+	}
+	s.wishes = append(s.wishes, said.Wishes...)
+	s.messages[sum] = true
+	if s.words != "" {
+		s.words += "\n"
+	}
+	s.words += text
+	s.lastMessage = now
+	return true
+}
+
+// addNamed notes the places that the user's words name: whole places, and the sites of those that are URLs.
+func (s *sessionTrace) addNamed(text string) {
+	for _, p := range address.Named(text) {
+		if len(s.named) >= maxDestinations {
+			return
+		}
+		if p.Name != "" {
+			s.named[p.Name] = true
+		}
+		if p.Kind == address.Web && p.Host != "" {
+			s.sites[bare(p.Host)], s.wished[bare(p.Host)] = true, true
+		}
+	}
+}
+
+// describe fills in the facts of the session.
+func (s *sessionTrace) describe(f *policy.SessionFacts, now time.Time) {
+	f.Sent = s.sent
+	f.UserWords = s.words != ""
+	if !s.lastMessage.IsZero() {
+		f.SinceUser = max(now.Sub(s.lastMessage), 0)
+	}
+	for _, t := range s.calls {
+		if now.Sub(t) < recent {
+			f.Recent++
+		}
+	}
+}
+
+// addCall notes that a call goes out.
+func (s *sessionTrace) addCall(f *policy.Facts, now time.Time) {
+	if len(s.calls) >= maxRecent {
+		s.calls = s.calls[1:]
+	}
+	s.calls = append(s.calls, now)
+	if !f.Egress() {
+		return
+	}
+	s.sent++
+	if f.PlainRead() { // a place that was looked at is not a place to send something to
+		for d := range f.Call.Destinations.All() {
+			s.addSites(d)
+		}
+		return
+	}
+	for d := range f.Call.Destinations.All() {
+		if len(s.destinations) < maxDestinations {
+			s.destinations[d] = true
+		}
+	}
+}
+
+// addSites notes the sites that a request went to as ones that the session knows.
+func (s *sessionTrace) addSites(text string) {
+	for _, host := range address.Read(text).Hosts() {
+		if len(s.sites) < maxDestinations {
+			s.sites[bare(host)] = true
+		}
+	}
+}
+
+// bare returns a host without the www that people leave out.
+func bare(host string) string { return strings.TrimPrefix(host, "www.") }
+
+// The memory of a trace beside its texts, in bytes: itself, and each entry of its maps and lists.
+const (
+	ownSize   = 1200
+	entrySize = 64
+)
+
+// memory returns about how many bytes the trace has. The lock must be held.
+func (s *sessionTrace) memory() int64 {
+	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) + len(s.told.spent) + len(s.told.paid) +
+		len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
+	if entries != s.entries { // else they are the same: none is taken out but with another put in
+		s.entries, s.texts = entries, s.textSize()
+	}
+	return int64(ownSize + s.index.Size() + entries*entrySize + s.texts + 2*len(s.words) + len(s.key) + len(s.parent))
+}
+
+// textSize adds up the texts in maps.
+func (s *sessionTrace) textSize() (n int) {
+	for _, set := range []map[string]bool{s.destinations, s.named, s.sites, s.wished, s.arrivals.servers} {
+		for text := range set {
+			n += len(text)
+		}
+	}
+	for _, names := range []map[thing]string{s.directory.names, s.directory.ids} {
+		for of, name := range names {
+			n += len(of.server) + len(of.text) + len(name)
+		}
+	}
+	for _, amounts := range []map[string]int{s.told.spent, s.told.paid} {
+		for key := range amounts {
+			n += len(key)
+		}
+	}
+	for scope, g := range s.grants {
+		n += len(scope)
+		for a := range g.shown {
+			n += len(a.Path) + len(a.Text) + entrySize
+		}
+	}
+	return n
+}

@@ -1,0 +1,122 @@
+package trace
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/session"
+)
+
+// defaultRoom is the room of all sessions together, in bytes. The process has twice that, with garbage to be collected.
+const defaultRoom = 32 << 20
+
+// sessionTraces hold the traces of agent sessions. The session that was used the longest ago is evicted first.
+type sessionTraces struct {
+	trusted string // text that is trusted in every session
+	now     func() time.Time
+
+	mu    sync.Mutex
+	room  Room
+	all   map[string]*list.Element // of *sessionTrace, by session key
+	order list.List                // the one used last in front
+}
+
+// of returns the trace of a session.
+func (m *sessionTraces) of(ref session.Ref) *sessionTrace {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, ok := m.all[ref.Key]; ok {
+		m.order.MoveToFront(e)
+		s := e.Value.(*sessionTrace)
+		if s.parent == "" {
+			s.parent = ref.Parent
+		}
+		return s
+	}
+	if m.all == nil {
+		m.all = map[string]*list.Element{}
+	}
+	s := newSessionTrace(ref)
+	if m.trusted != "" {
+		s.addUserMessage(m.trusted, m.now())
+	}
+	m.all[ref.Key] = m.order.PushFront(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.account(s)
+	return s
+}
+
+// account takes room for the growth of a trace, and evicts others if there is none. Growth without room even then
+// counts when there is. The lock must be held, and that of s.
+func (m *sessionTraces) account(s *sessionTrace) {
+	size := s.memory()
+	if size <= s.size {
+		m.room.Shrink(s.size - size)
+		s.size = size
+		return
+	}
+	for !m.room.Grow(size - s.size) {
+		last := m.order.Back()
+		if last == nil || last.Value.(*sessionTrace) == s {
+			return
+		}
+		old := m.order.Remove(last).(*sessionTrace)
+		delete(m.all, old.key)
+		m.room.Shrink(old.size)
+		m.room.Evicted()
+	}
+	s.size = size
+}
+
+// change calls f with the trace locked, and counts its memory afterwards.
+func (m *sessionTraces) change(s *sessionTrace, f func()) {
+	s.mu.Lock()
+	f()
+	s.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := m.all[s.key]; ok {
+		m.account(s)
+	}
+}
+
+// above calls f with the traces of the session's ancestors, as far as there are any, each of them locked.
+func (m *sessionTraces) above(ref session.Ref, f func(*sessionTrace)) {
+	const deepest = 64
+	for key, n := ref.Parent, 0; key != "" && n < deepest; n++ {
+		m.mu.Lock()
+		e, ok := m.all[key]
+		if !ok {
+			m.mu.Unlock()
+			return
+		}
+		s := e.Value.(*sessionTrace)
+		key = s.parent
+		m.mu.Unlock()
+		s.mu.Lock()
+		f(s)
+		s.mu.Unlock()
+	}
+}
+
+// begin makes sure that there is a trace of a session above another one. If late, the session below has much to tell
+// already, and the amount that others below the same have told is not known: before a restart, or before the trace was
+// evicted.
+func (m *sessionTraces) begin(ref session.Ref, late bool) {
+	m.mu.Lock()
+	_, ok := m.all[ref.Key]
+	m.mu.Unlock()
+	if ok || ref.Key == "" {
+		return
+	}
+	s := m.of(ref)
+	if late {
+		s.mu.Lock()
+		s.told.unseen = 1
+		s.mu.Unlock()
+	}
+}

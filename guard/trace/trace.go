@@ -1,0 +1,309 @@
+// Package trace finds out where the arguments of a call came from, where the call goes, and how much it can tell.
+//
+// A [Tracer] remembers, for each agent session, the user's words, the results that the agent was shown, the places that
+// calls went to and the bits that their receivers were told. [Tracer.Trace] traces each value of a call by that and
+// fills in the facts of policy. It decides nothing.
+//
+// All of it is in memory and bounded. A session that was evicted begins anew without any knowledge: every value is
+// novel, every destination is the first, and private data counts as having come from anywhere.
+package trace
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/speech"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/provenance"
+	"github.com/weir-mcp/weir/session"
+)
+
+// Options configures a Tracer.
+type Options struct {
+	TrustText string           // text that counts as the user's own in every session
+	Domains   []string         // the operator's own domains, in lower case; subdomains count
+	Room      Room             // nil: 32 MiB of the tracer's own
+	Now       func() time.Time // nil: time.Now
+}
+
+// A Tracer traces the calls of agent sessions. Make one with [New]. It is safe for concurrent use.
+type Tracer struct {
+	domains  []string
+	sessions sessionTraces
+}
+
+// New returns a tracer.
+func New(opts Options) *Tracer {
+	if opts.Room == nil {
+		opts.Room = &ownRoom{left: defaultRoom}
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Tracer{opts.Domains, sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now}}
+}
+
+// A Call is a call as it is traced.
+type Call struct {
+	Session session.Ref
+	Server  string
+	Vouched bool   // the operator trusts or knows the server
+	Name    string // of the tool, the prompt or the resource
+	URI     string // of the tool, as a source
+
+	Params    json.RawMessage // of the request, as the host sent them
+	Arguments json.RawMessage // the agent's choice: a JSON object, or nil
+	Schema    json.RawMessage // of the arguments; nil if none is known
+
+	UndeclaredNames  []string        // of members of the arguments that the schema does not name
+	UndeclaredParams json.RawMessage // members of the params that MCP does not have for the method
+
+	Keeps   bool // the server may keep the arguments
+	Inquiry bool // it is the answer to a server's question
+}
+
+// AddUserMessages notes messages that the user wrote. It reports whether there was room for all of them.
+func (t *Tracer) AddUserMessages(ref session.Ref, texts []string) bool {
+	kept, s := true, t.sessions.of(ref)
+	t.sessions.change(s, func() {
+		for _, text := range texts {
+			kept = s.addUserMessage(text, t.sessions.now()) && kept
+		}
+	})
+	return kept
+}
+
+// Describe fills in the facts of the session that do not depend on the call.
+func (t *Tracer) Describe(ref session.Ref, f *policy.SessionFacts) {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.describe(f, t.sessions.now())
+}
+
+// Trace traces the arguments of a call, and adds to the facts the origins, the destinations and the amount that it can
+// tell. If charge is set the amount is put on the accounts of its receivers: [Tracer.Discharge] takes it back.
+func (t *Tracer) Trace(c *Call, f *policy.Facts, charge bool) *Finding {
+	found := t.find(c, f)
+	t.charge(c, f, found, charge)
+	return found
+}
+
+// find traces the arguments of a call.
+func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
+	s := t.sessions.of(c.Session)
+	others := t.holdsOtherSecrets(c, s, &f.Session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.describe(&f.Session, t.sessions.now())
+	s.distrust(&f.Session)
+	all, cut := scalars(c.Arguments, c.UndeclaredNames)
+	if c.UndeclaredParams != nil {
+		beyond, more := scalars(c.UndeclaredParams, nil)
+		all, cut = append(all, beyond...), cut || more
+	}
+	found := &Finding{UserWords: s.words, Cut: cut}
+	ct := callTracer{session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, domains: t.domains}
+	ct.missed = f.Session.Label.Private && (s.arrivals.missed || !s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
+	for _, a := range all {
+		found.Values = append(found.Values, ct.value(a))
+	}
+	roles := f.Roles
+	if !roles.Known {
+		roles = draft(all)
+	}
+	roles.Cut = roles.Cut || cut
+	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: speech.Asks(s.wishes, c.Name, c.Server)}
+	ct.parts(found, roles)
+	ct.measure(c, found, roles)
+	if others && c.Keeps {
+		found.over = []receiver{{key: "secrets " + c.Server, base: ct.server(c).base}}
+	}
+	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.Tells()
+	destinations(s, &f.Call, roles, t.domains)
+	f.Call.Strange = roles.Cut || slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool {
+		place := ct.place(a)
+		return ct.strange(&place)
+	})
+	return found
+}
+
+// unsureHost stands among the hosts for a destination that programs could take to different places.
+const unsureHost = "?"
+
+// destinations fills in where the call goes, and whether those places are known.
+func destinations(s *sessionTrace, call *policy.CallFacts, roles policy.Roles, domains []string) {
+	var values, hosts []string
+	known, own := true, true
+	for _, d := range roles.Destinations {
+		values = append(values, clip(d.Text))
+		known = known && s.destinations[clip(d.Text)]
+		r := address.Read(d.Text)
+		own = own && r.Sure
+		if !r.Sure && len(r.Places) > 0 {
+			hosts = append(hosts, unsureHost)
+		}
+		for _, host := range r.Hosts() {
+			hosts = append(hosts, host)
+			own = own && address.Within(host, domains)
+		}
+	}
+	call.Destinations, call.Hosts = label.SetOf(values...), label.SetOf(hosts...)
+	call.Own = roles.Known && own && len(values) > 0 && !roles.Cut
+	call.First = len(values) > 0 && !known
+}
+
+// AddCall notes an allowed call. In a session with untrusted content, values that the agent makes up or passes on count
+// as untrusted from then on, so that they do not come back as a trusted server's own. It reports whether the call is
+// the first that the tracer knows of the session.
+func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) {
+	s := t.sessions.of(c.Session)
+	t.sessions.change(s, func() {
+		s.addCall(f, t.sessions.now())
+		if !c.Inquiry {
+			first = s.told.seen == 0
+			s.told.seen++
+		}
+		if !f.Session.Label.Untrusted {
+			return
+		}
+		if found.Cut { // values that were not looked at cannot be told again
+			s.index.Doubt()
+		}
+		source := provenance.Source{URI: c.URI + sentAlong, Kinds: provenance.Untrusted}
+		for _, v := range found.Values {
+			known := v.Whole && v.From&(provenance.Novel|provenance.User|provenance.Trusted) == 0
+			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !known && !isScalar(v.Text) {
+				s.index.Add(source, v.Text)
+			}
+		}
+	})
+	if f.Session.Label.Untrusted {
+		t.sessions.above(c.Session, func(s *sessionTrace) { s.index.Doubt() })
+	}
+	return first
+}
+
+// ExpectUntrusted notes that untrusted data is about to raise the session: a call that sees the label then knows its
+// source.
+func (t *Tracer) ExpectUntrusted(ref session.Ref) {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	s.untrusted = true
+	s.mu.Unlock()
+}
+
+// AddResult notes an answer that the agent gets to see, with its label. The directory lists names of things in it.
+func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, directory []overlay.Named) {
+	source := provenance.Source{URI: c.URI, Kinds: provenance.Trusted}
+	if l.Untrusted || l.Malicious {
+		source.Kinds = provenance.Untrusted
+	}
+	if l.Private {
+		source.Kinds |= provenance.Private
+	}
+	s := t.sessions.of(c.Session)
+	t.sessions.change(s, func() {
+		s.directory.add(c.Server, directory)
+		s.index.AddJSON(source, answer)
+	})
+}
+
+// AddLabel notes the data of a label that raises a session, and with it those above, which do not see the data itself.
+// The server is that of the result that brings it; "" if the source is not known.
+func (t *Tracer) AddLabel(ref session.Ref, l label.Label, server string) {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	s.arrivals.add(l, server, server != "")
+	s.mu.Unlock()
+	if l.Private || l.Sensitivity.Has(label.Credentials) {
+		t.sessions.above(ref, func(s *sessionTrace) { s.arrivals.add(l, server, false) })
+	}
+}
+
+// holdsOtherSecrets reports whether the session may hold credentials of another server than the call's. Those of the
+// sessions above it count, as their labels do.
+func (t *Tracer) holdsOtherSecrets(c *Call, s *sessionTrace, f *policy.SessionFacts) (others bool) {
+	held := f.Label.Sensitivity.Has(label.Credentials)
+	if held {
+		t.sessions.above(c.Session, func(above *sessionTrace) {
+			for server := range above.arrivals.servers {
+				others = others || server != c.Server
+			}
+		})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrivals.begin(f.Label, s.traced)
+	return held && (others || !s.arrivals.only(c.Server) || s.told.foreign(f.Calls) > 0)
+}
+
+// charge puts the call on the accounts of its session and of those above, if the session has read untrusted content:
+// before that nobody has told the agent to tell anything. It fills in the amount that the receivers have been told with
+// the call.
+func (t *Tracer) charge(c *Call, f *policy.Facts, found *Finding, keep bool) {
+	private := f.Session.Label.Private
+	total, over := 0, 0
+	count := func(s *sessionTrace, calls int) {
+		facts := f.Session
+		facts.Calls = calls
+		now := f.Call.Leak
+		if keep && f.Session.Label.Untrusted {
+			s.told.add(found.receivers(), private, found.bits, 1)
+			now = 0
+		}
+		total = max(total, min(s.told.most(found.to, &facts)+now, policy.MostBits))
+		over = max(over, s.told.most(found.over, &facts))
+	}
+	s := t.sessions.of(c.Session)
+	t.sessions.begin(session.Ref{Key: c.Session.Parent, Principal: c.Session.Principal}, private && f.Session.Label.Untrusted)
+	s.mu.Lock()
+	count(s, f.Session.Calls)
+	s.mu.Unlock()
+	// Calls that nobody saw there were seen here, or not at all.
+	t.sessions.above(c.Session, func(s *sessionTrace) { count(s, s.told.seen) })
+	if f.Call.Total = min(total, policy.MostBits); !f.Session.Label.Untrusted {
+		f.Call.Total = f.Call.Leak
+	} else if over > crossingBits {
+		f.Call.Crosses = true
+	}
+}
+
+// Discharge takes a call off the accounts that did not go, and clears them if a person has accepted exactly this call.
+func (t *Tracer) Discharge(c *Call, f *policy.Facts, found *Finding, accepted bool) {
+	private := f.Session.Label.Private
+	settle := func(s *sessionTrace, calls int) {
+		if accepted {
+			s.told.clear(found.receivers(), private, calls)
+		} else if f.Session.Label.Untrusted {
+			s.told.add(found.receivers(), private, found.bits, -1)
+		}
+	}
+	s := t.sessions.of(c.Session)
+	s.mu.Lock()
+	settle(s, f.Session.Calls)
+	s.mu.Unlock()
+	t.sessions.above(c.Session, func(s *sessionTrace) { settle(s, s.told.seen) })
+}
+
+// Covers reports whether an earlier approval covers the call: every value is one that its request showed. The user's
+// own words and numbers of a few digits may differ, and calls may come again, until they have carried grantBits.
+func (t *Tracer) Covers(ref session.Ref, scope string, found *Finding) bool {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.grants.cover(scope, found, t.sessions.now())
+}
+
+// Grant keeps an approval of the call for later calls in the same scope. The scope names the circumstances that have to
+// be the same.
+func (t *Tracer) Grant(ref session.Ref, scope string, found *Finding) {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grants.add(scope, found, t.sessions.now())
+}
