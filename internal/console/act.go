@@ -8,22 +8,22 @@ import (
 )
 
 // answer, end, declassify and accept carry out a person's decision, and go back to the page that shows it.
-func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
+func (c *site) answer(w http.ResponseWriter, r *http.Request) {
 	c.done(w, r, "/approvals", c.opts.Actor.Answer(r.Context(), r.PostFormValue("id"), r.PostFormValue("choice"), r.PostFormValue("code")))
 }
 
-func (c *Console) end(w http.ResponseWriter, r *http.Request) {
+func (c *site) end(w http.ResponseWriter, r *http.Request) {
 	key := sessionOf(r)
 	c.done(w, r, "/session?key="+url.QueryEscape(key), c.opts.Actor.End(r.Context(), key, r.PostFormValue("why")))
 }
 
-func (c *Console) declassify(w http.ResponseWriter, r *http.Request) {
+func (c *site) declassify(w http.ResponseWriter, r *http.Request) {
 	key := sessionOf(r)
 	err := c.opts.Actor.Declassify(r.Context(), key, r.PostForm["drop"], r.PostFormValue("why"))
 	c.done(w, r, "/session?key="+url.QueryEscape(key), err)
 }
 
-func (c *Console) accept(w http.ResponseWriter, r *http.Request) {
+func (c *site) accept(w http.ResponseWriter, r *http.Request) {
 	var err error
 	for _, id := range r.PostForm["id"] { // one, or all that a server has on the page
 		if err = c.opts.Actor.Accept(r.Context(), id); err != nil {
@@ -42,7 +42,7 @@ func sessionOf(r *http.Request) string {
 	return key
 }
 
-func (c *Console) done(w http.ResponseWriter, r *http.Request, then string, err error) {
+func (c *site) done(w http.ResponseWriter, r *http.Request, then string, err error) {
 	if err != nil {
 		c.write(w, http.StatusConflict, "problem", page{Title: "Not done", At: "problem", Problem: plain.Text(err.Error(), 400)})
 		return

@@ -20,45 +20,15 @@
 package console
 
 import (
-	"crypto/rand"
-	"embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"net"
 	"net/http"
-	"net/url"
-	"sync"
 	"time"
-
-	"github.com/weir-mcp/weir/internal/plain"
-	"github.com/weir-mcp/weir/record"
 )
 
-// Options configures a Console.
-type Options struct {
-	Log     Log    // required, like the next three
-	Desk    Desk   //
-	Fleet   Fleet  //
-	Actor   Actor  //
-	Address string // host:port where it is served; required
-	Now     func() time.Time
-}
-
 // A Console serves the pages. Make one with [New].
-type Console struct {
-	opts   Options
-	pages  *template.Template
-	secret []byte // of form tokens
-
-	mu     sync.Mutex
-	once   string               // the token of the login link; "" once it was used
-	until  time.Time            // when that expires
-	logins map[string]time.Time // cookies and when they end
-}
-
-//go:embed assets
-var assets embed.FS
+type Console struct{ *site }
 
 // New returns a console.
 func New(opts Options) (*Console, error) {
@@ -71,24 +41,15 @@ func New(opts Options) (*Console, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	c := &Console{opts: opts, secret: make([]byte, 32), once: rand.Text(), logins: map[string]time.Time{}}
-	c.until = opts.Now().Add(linkLife)
-	rand.Read(c.secret)
-	pages, err := template.New("").Funcs(template.FuncMap{
-		"show":   func(s string) string { return plain.Text(s, 200) },
-		"line":   func(s string) string { return plain.Text(s, 2000) },
-		"brief":  func(s string) string { return plain.Text(s, 60) },
-		"kind":   func(k record.Kind) string { return string(k) },
-		"escape": url.QueryEscape,
-		"ago":    c.ago, "left": c.left, "stamp": stamp, "shape": shapeOf, "words": labelWords,
-		"effect": effectClass, "lines": textLines, "shown": shown, "link": clean, "chunks": chunks,
-	}).ParseFS(assets, "assets/*.html")
+	w, err := newWriter(opts.Now)
 	if err != nil {
-		return nil, fmt.Errorf("reading the console's pages: %w", err)
+		return nil, err
 	}
-	c.pages = pages
-	return c, nil
+	return &Console{&site{newGate(w, opts.Address, opts.Now), opts}}, nil
 }
+
+// LoginLink returns the address that logs a browser in, once, within 15 minutes of New. After that, and once it was used, it is "".
+func (c *Console) LoginLink() string { return c.loginLink() }
 
 // Handler returns the console's pages.
 func (c *Console) Handler() http.Handler {

@@ -1,12 +1,12 @@
 package console
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/record"
@@ -24,17 +24,14 @@ const (
 // pageSizes are how many events a page may show. The first counts where none is chosen.
 var pageSizes = []int{100, 1000, 10_000}
 
-// A page is the frame of every page, and its own content.
-type page struct {
-	Title, At string // At is the part of the console that it belongs to
-	Form      string // token of forms
-	Open      int    // questions
-	Problem   string
-	Content   any
+// A site has the pages, behind their gate.
+type site struct {
+	*gate
+	opts Options
 }
 
 // render writes a page; an error on the way becomes a page of its own.
-func (c *Console) render(w http.ResponseWriter, r *http.Request, p page, err error) {
+func (c *site) render(w http.ResponseWriter, r *http.Request, p page, err error) {
 	status := http.StatusOK
 	if err != nil {
 		status, p.Problem = http.StatusInternalServerError, plain.Text(err.Error(), 400)
@@ -52,23 +49,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, p page, err err
 	c.write(w, status, name, p)
 }
 
-func (c *Console) write(w http.ResponseWriter, status int, name string, p page) {
-	var b bytes.Buffer
-	if err := c.pages.ExecuteTemplate(&b, name+".html", p); err != nil {
-		http.Error(w, "the page could not be made", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	b.WriteTo(w)
-}
-
-// refuse answers a request with a reason.
-func (c *Console) refuse(w http.ResponseWriter, status int, why string) {
-	c.write(w, status, "refused", page{Title: http.StatusText(status), Problem: why})
-}
-
-func (c *Console) home(w http.ResponseWriter, r *http.Request) {
+func (c *site) home(w http.ResponseWriter, r *http.Request) {
 	var content struct {
 		Sessions  []Session
 		Questions []Question
@@ -85,7 +66,7 @@ func (c *Console) home(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, page{Title: "Now", At: "home", Content: content}, err)
 }
 
-func (c *Console) sessions(w http.ResponseWriter, r *http.Request) {
+func (c *site) sessions(w http.ResponseWriter, r *http.Request) {
 	var content struct {
 		Sessions []Session
 		Older    string // address of the next page; "" if there is none
@@ -109,12 +90,12 @@ type sessionPage struct {
 	Drops   []string
 }
 
-func (c *Console) session(w http.ResponseWriter, r *http.Request) {
+func (c *site) session(w http.ResponseWriter, r *http.Request) {
 	content, err := c.aboutSession(r)
 	c.render(w, r, page{Title: "Session", At: "session", Content: content}, err)
 }
 
-func (c *Console) aboutSession(r *http.Request) (*sessionPage, error) {
+func (c *site) aboutSession(r *http.Request) (*sessionPage, error) {
 	ctx := r.Context()
 	s, ok, err := c.opts.Desk.Session(ctx, r.FormValue("key"))
 	if err == nil && !ok {
@@ -139,7 +120,7 @@ func (c *Console) aboutSession(r *http.Request) (*sessionPage, error) {
 }
 
 // changes returns the events by which the label of a session changed, the oldest first.
-func (c *Console) changes(r *http.Request, key string) ([]Event, error) {
+func (c *site) changes(r *http.Request, key string) ([]Event, error) {
 	var all []Event
 	for _, kind := range []record.Kind{record.Label, record.Declassify} {
 		some, err := c.opts.Log.Events(r.Context(), Filter{Session: key, Kind: string(kind), Limit: maxRises})
@@ -152,7 +133,7 @@ func (c *Console) changes(r *http.Request, key string) ([]Event, error) {
 	return all, nil
 }
 
-func (c *Console) approvals(w http.ResponseWriter, r *http.Request) {
+func (c *site) approvals(w http.ResponseWriter, r *http.Request) {
 	var content struct {
 		Questions []Question
 		Counts    Counts
@@ -175,7 +156,7 @@ type eventsPage struct {
 	Sizes  []int
 }
 
-func (c *Console) events(w http.ResponseWriter, r *http.Request) {
+func (c *site) events(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	of := func(name string) string { return meant(q.Get(name)) }
 	f := Filter{Session: of("session"), Kind: of("kind"), Effect: of("effect"), Subject: of("subject"), Text: of("text"), Limit: pageSizes[0]}
@@ -217,7 +198,7 @@ func (f Filter) address(before int64) string {
 // nearEvents is how many events of a session are looked at, around one, for those of the same call.
 const nearEvents = 200
 
-func (c *Console) event(w http.ResponseWriter, r *http.Request) {
+func (c *site) event(w http.ResponseWriter, r *http.Request) {
 	var content struct {
 		Event
 		Call []Event // the others of the same call, as far as they are near
@@ -237,4 +218,50 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request) {
 		slices.Reverse(content.Call)
 	}
 	c.render(w, r, page{Title: "Event", At: "event", Content: content}, err)
+}
+
+// liveEvery is how often the log is asked for new events; maxLive bounds how long one browser listens before it comes back.
+const (
+	liveEvery = time.Second
+	maxLive   = 30 * time.Minute
+)
+
+// live tells a browser, as server-sent events, when there is something new: the number of the last event, and of questions.
+func (c *site) live(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	tick := time.NewTicker(liveEvery)
+	defer tick.Stop()
+	end := time.NewTimer(maxLive)
+	defer end.Stop()
+	last := ""
+	for {
+		head, err := c.news(r)
+		if err != nil {
+			return
+		}
+		if head != last {
+			last = head
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", head); err != nil || control.Flush() != nil {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-end.C:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// news returns the changed parts when there are new events.
+func (c *site) news(r *http.Request) (string, error) {
+	head, err := c.opts.Log.Head(r.Context())
+	if err != nil {
+		return "", err
+	}
+	open, err := c.opts.Desk.Questions(r.Context())
+	return fmt.Sprintf("%d %d", head, len(open)), err
 }

@@ -12,12 +12,12 @@ import (
 // pageTools is how many tools a page shows.
 const pageTools = 100
 
-func (c *Console) servers(w http.ResponseWriter, r *http.Request) {
+func (c *site) servers(w http.ResponseWriter, r *http.Request) {
 	all, err := c.opts.Fleet.Servers(r.Context())
 	c.render(w, r, page{Title: "Servers", At: "servers", Content: all}, err)
 }
 
-func (c *Console) tools(w http.ResponseWriter, r *http.Request) {
+func (c *site) tools(w http.ResponseWriter, r *http.Request) {
 	var content struct {
 		Server, Text string
 		Tools        []Tool
@@ -99,7 +99,7 @@ func (f PinFile) Groups() (all []*pinGroup) {
 	return all
 }
 
-func (c *Console) pins(w http.ResponseWriter, r *http.Request) {
+func (c *site) pins(w http.ResponseWriter, r *http.Request) {
 	all, err := c.opts.Fleet.Pins(r.Context())
 	for _, file := range all {
 		for i := range file.Pins {
@@ -122,7 +122,7 @@ type policyRows struct {
 	Rows []ruleRow
 }
 
-func (c *Console) policy(w http.ResponseWriter, r *http.Request) {
+func (c *site) policy(w http.ResponseWriter, r *http.Request) {
 	var content struct {
 		Counts   Counts
 		Policies []policyRows

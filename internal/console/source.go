@@ -169,3 +169,13 @@ type Change struct{ Member, Before, After string }
 
 // A Figure is a number with its name.
 type Figure struct{ Name, Value string }
+
+// Options configures a Console.
+type Options struct {
+	Log     Log    // required, like the next three
+	Desk    Desk   //
+	Fleet   Fleet  //
+	Actor   Actor  //
+	Address string // host:port where it is served; required
+	Now     func() time.Time
+}

@@ -14,8 +14,6 @@ import (
 )
 
 // ago says how long ago a time was; left, how far ahead it is.
-func (c *Console) ago(t time.Time) string  { return span(c.opts.Now().Sub(t)) + " ago" }
-func (c *Console) left(t time.Time) string { return span(t.Sub(c.opts.Now())) }
 
 func span(d time.Duration) string {
 	switch {
