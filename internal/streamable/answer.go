@@ -18,9 +18,6 @@ const (
 	chunkSize    = 256 << 10
 )
 
-// errEnded says that an outbox was sealed before a response came.
-var errEnded = errors.New("stream ended")
-
 // An answer is one HTTP response: a single JSON message or a stream of events, as the first message decides. It
 // belongs to the goroutine of its HTTP request.
 type answer struct {
@@ -34,12 +31,6 @@ type answer struct {
 
 	mu    sync.Mutex
 	final bool // the write deadline stays as it is
-}
-
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *answer {
-	return &answer{
-		w: w, rc: http.NewResponseController(w), keepAlive: h.opts.KeepAlive, closing: h.closing, eager: prefersStream(r.Header),
-	}
 }
 
 // run sends the messages in box until a response was sent, and returns that response. It returns an error if the

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/budget"
@@ -17,15 +16,8 @@ const (
 	firstRoom   = 4 << 10         // bytes of a body that there is room for before any has come
 )
 
-// An arrival is the body of a request that comes in. Its memory is at most twice the bytes that have come, for any announced length.
-type arrival struct {
-	lease *budget.Lease // of its memory
-	rc    *http.ResponseController
-	shed  atomic.Bool // it had to give way
-}
-
 // limitBody gives the body of r time to arrive. What is not read of it the server reads before it answers, so
-// the deadline is for refused requests too; body takes it back. A server's ReadTimeout would also end long
+// the deadline is for refused requests too; readBody takes it back. A server's ReadTimeout would also end long
 // answers.
 func limitBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
@@ -34,26 +26,26 @@ func limitBody(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// body reads the body of r into memory that counts in the budget until the lease is released, which the caller must do.
-func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, *budget.Lease, *refusal) {
+// readBody reads the body of r into memory that counts in the budget until the lease is released, which the caller must do.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, pool *budget.Pool) ([]byte, *budget.Lease, *refusal) {
 	tooLarge := &refusal{
 		status: http.StatusRequestEntityTooLarge,
-		text:   fmt.Sprintf("body exceeds %d bytes", h.opts.MaxBody),
+		text:   fmt.Sprintf("body exceeds %d bytes", limit),
 	}
-	lease, _ := h.opts.Budget.Bytes.Acquire(0)
-	if r.ContentLength > h.opts.MaxBody {
+	lease, _ := pool.Acquire(0)
+	if r.ContentLength > limit {
 		return nil, lease, tooLarge
 	}
 	a := &arrival{lease: lease, rc: http.NewResponseController(w)}
 	c := clientOf(r)
 	c.owes(a)
-	data, err := h.take(a, c, http.MaxBytesReader(w, r.Body, h.opts.MaxBody), r.ContentLength)
+	data, err := take(a, c, http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
 	c.isOwed()
 	switch _, large := errors.AsType[*http.MaxBytesError](err); {
 	case large:
 		return nil, lease, tooLarge
 	case a.shed.Load() || errors.Is(err, errNoRoom):
-		h.opts.Budget.Bytes.Refused()
+		pool.Refused()
 		return nil, lease, unavailable("too many bytes are on their way")
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, lease, &refusal{status: http.StatusRequestTimeout, text: "body took too long"}
@@ -68,14 +60,14 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, *budget.
 var errNoRoom = errors.New("no room")
 
 // take reads a body of an announced length, -1 if that is not known, to its end.
-func (h *Handler) take(a *arrival, c *client, from io.Reader, announced int64) (data []byte, err error) {
+func take(a *arrival, c *client, from io.Reader, announced int64) (data []byte, err error) {
 	for {
 		if len(data) == cap(data) {
 			size := max(2*cap(data), firstRoom)
 			if announced >= 0 {
 				size = max(min(size, int(announced)+1), len(data)+1) // one byte more tells the end
 			}
-			if !h.room(a, c, int64(size-cap(data))) {
+			if !room(a, c, int64(size-cap(data))) {
 				return nil, errNoRoom
 			}
 			data = append(make([]byte, 0, size), data...)
@@ -93,7 +85,7 @@ func (h *Handler) take(a *arrival, c *client, from io.Reader, announced int64) (
 
 // room takes n bytes of the budget for an arrival. If there are none, those give way that began to arrive the longest ago, so that bodies
 // which never end keep nobody out; the arrival itself, if that is the one.
-func (h *Handler) room(a *arrival, c *client, n int64) bool {
+func room(a *arrival, c *client, n int64) bool {
 	for !a.lease.Grow(n) {
 		if c == nil || a.shed.Load() {
 			return false
@@ -103,19 +95,5 @@ func (h *Handler) room(a *arrival, c *client, n int64) bool {
 			return false
 		}
 	}
-	return true
-}
-
-// shed takes the memory back of the body that the client is sending, and ends it. It reports whether there was something.
-func (c *client) shed() bool {
-	c.of.mu.Lock()
-	a := c.arrival
-	c.of.mu.Unlock()
-	if a == nil || a.shed.Swap(true) {
-		return false
-	}
-	a.lease.Release()
-	a.lease.Evicted()
-	a.rc.SetReadDeadline(time.Unix(1, 0)) // the handler then says so to the client
 	return true
 }

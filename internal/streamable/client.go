@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/budget"
@@ -30,16 +31,10 @@ type client struct {
 // clients are the connections of one listener.
 type clients struct {
 	net.Listener
-	h *Handler
+	pool *budget.Pool // of connections
 
 	mu  sync.Mutex
 	all map[*client]bool
-}
-
-// Listener returns l with connections that count in the budget. At the limit, the connection that has sent no whole request for the longest time
-// gives way; if there is none, a new one is turned away with 503.
-func (h *Handler) Listener(l net.Listener) net.Listener {
-	return &clients{Listener: l, h: h, all: map[*client]bool{}}
 }
 
 // Accept implements [net.Listener].
@@ -57,17 +52,16 @@ func (cs *clients) Accept() (net.Conn, error) {
 
 // admit takes in a connection; nil if there is no room for it.
 func (cs *clients) admit(conn net.Conn) *client {
-	pool := cs.h.opts.Budget.Connections
-	lease, ok := pool.Acquire(1)
+	lease, ok := cs.pool.Acquire(1)
 	if !ok {
 		if old := cs.longest(func(*client) bool { return true }); old != nil {
 			old.Close()
-			pool.Evicted()
-			lease, ok = pool.Acquire(1)
+			cs.pool.Evicted()
+			lease, ok = cs.pool.Acquire(1)
 		}
 	}
 	if !ok {
-		pool.Refused()
+		cs.pool.Refused()
 		go turnAway(conn)
 		return nil
 	}
@@ -144,4 +138,25 @@ func withClient(ctx context.Context, conn net.Conn) context.Context {
 		ctx = context.WithValue(ctx, clientKey{}, c)
 	}
 	return ctx
+}
+
+// An arrival is the body of a request that comes in. Its memory is at most twice the bytes that have come, for any announced length.
+type arrival struct {
+	lease *budget.Lease // of its memory
+	rc    *http.ResponseController
+	shed  atomic.Bool // it had to give way
+}
+
+// shed takes the memory back of the body that the client is sending, and ends it. It reports whether there was something.
+func (c *client) shed() bool {
+	c.of.mu.Lock()
+	a := c.arrival
+	c.of.mu.Unlock()
+	if a == nil || a.shed.Swap(true) {
+		return false
+	}
+	a.lease.Release()
+	a.lease.Evicted()
+	a.rc.SetReadDeadline(time.Unix(1, 0)) // the handler then says so to the client
+	return true
 }

@@ -61,25 +61,6 @@ func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, m *rpc.Messag
 	return nil
 }
 
-// add enters x into the books, which keep Close waiting until it is removed.
-func (h *Handler) add(x *exchange) *refusal {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return unavailable("server is shutting down")
-	}
-	h.posts[x] = struct{}{}
-	h.running.Add(1)
-	return nil
-}
-
-func (h *Handler) remove(x *exchange) {
-	h.mu.Lock()
-	delete(h.posts, x)
-	h.mu.Unlock()
-	h.running.Done()
-}
-
 // end stops the exchange. If the client still waits for a response, it is an error with that HTTP status and
 // text.
 func (x *exchange) end(status int, text string) {

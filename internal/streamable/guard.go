@@ -9,20 +9,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/rpc"
 )
+
+// A gate looks at requests before anything is read of them.
+type gate struct{ opts Options }
 
 // guard keeps out web pages that have no business here: it checks Host and Origin, and answers for the origins
 // that are allowed (CORS). It sends what it must to w; a request that needs nothing more is refused with status
 // 204.
-func (h *Handler) guard(w http.ResponseWriter, r *http.Request) *refusal {
-	if !h.allowedHost(r) {
+func (g *gate) guard(w http.ResponseWriter, r *http.Request) *refusal {
+	if !g.allowedHost(r) {
 		return forbidden("Host " + strconv.Quote(r.Host) + " is not served here")
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 || len(origins) == 1 && sameHost(origins[0], r) {
 		return nil
 	}
-	if len(origins) > 1 || !slices.Contains(h.opts.AllowedOrigins, strings.ToLower(origins[0])) {
+	if len(origins) > 1 || !slices.Contains(g.opts.AllowedOrigins, strings.ToLower(origins[0])) {
 		return forbidden("Origin " + strconv.Quote(origins[0]) + " is not allowed")
 	}
 	header := w.Header()
@@ -40,15 +45,15 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) *refusal {
 }
 
 // Guarded returns a handler of something else at the same address, which keeps out the same web pages.
-func (h *Handler) Guarded(next http.Handler) http.Handler {
+func (g *gate) Guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		limitBody(w, r)
 		c := clientOf(r)
 		c.isOwed()
 		defer c.owes(nil)
-		if f := h.guard(w, r); f != nil {
-			h.refuse(w, r, f)
+		if f := g.guard(w, r); f != nil {
+			g.refuse(w, r, f)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -57,12 +62,12 @@ func (h *Handler) Guarded(next http.Handler) http.Handler {
 
 // allowedHost reports whether the name that the client asked for may be this server's. A page whose name was
 // rebound to a loopback address still sends that name (DNS rebinding).
-func (h *Handler) allowedHost(r *http.Request) bool {
+func (g *gate) allowedHost(r *http.Request) bool {
 	name := strings.ToLower(hostname(r.Host))
-	if slices.Contains(h.opts.AllowedHosts, name) || isLoopback(name) {
+	if slices.Contains(g.opts.AllowedHosts, name) || isLoopback(name) {
 		return true
 	}
-	return len(h.opts.AllowedHosts) == 0 && !arrivedOnLoopback(r)
+	return len(g.opts.AllowedHosts) == 0 && !arrivedOnLoopback(r)
 }
 
 // arrivedOnLoopback reports whether a browser on this machine could have been led here. Not knowing means yes.
@@ -160,4 +165,34 @@ func fold(list []string) []string {
 		out[i] = strings.ToLower(s)
 	}
 	return out
+}
+
+// refuse sends f.
+func (g *gate) refuse(w http.ResponseWriter, r *http.Request, f *refusal) {
+	level := g.opts.Logger.Debug
+	if f.status == http.StatusForbidden || f.status == http.StatusServiceUnavailable {
+		level = g.opts.Logger.Warn // somebody's browser may be under attack, or a limit too low
+	}
+	level("refused an HTTP request", "remote", r.RemoteAddr, "method", r.Method, "status", f.status, "reason", f.text)
+	if f.status == http.StatusNoContent {
+		w.WriteHeader(f.status)
+		return
+	}
+	body, contentType := []byte(f.text+"\n"), "text/plain; charset=utf-8"
+	if f.code != 0 {
+		e := &rpc.Error{Code: f.code, Message: f.text, Data: f.data}
+		body, contentType = rpc.ReplyError(f.id, e).Append(nil), "application/json"
+	}
+	header := w.Header()
+	if f.allow != "" {
+		header.Set("Allow", f.allow) // RFC 9110, 15.5.6
+	}
+	if f.status == http.StatusServiceUnavailable {
+		header.Set("Retry-After", "10")
+	}
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(f.status)
+	w.Write(body) // the client may be gone, which is no matter here
 }

@@ -30,20 +30,20 @@ func isModern(version string) bool { return version != "" && !slices.Contains(le
 
 // check holds the headers of a POST against its message and says which era it belongs to. (Streamable HTTP,
 // Request Metadata and Server Validation.)
-func (h *Handler) check(header http.Header, m *rpc.Message) (modern bool, f *refusal) {
+func (g *gate) check(header http.Header, m *rpc.Message) (modern bool, f *refusal) {
 	for _, name := range []string{versionHeader, sessionHeader, methodHeader, nameHeader} {
 		if len(header.Values(name)) > 1 {
 			return false, mismatch(m, "header %s is given more than once", name)
 		}
 	}
 	version := header.Get(versionHeader)
-	if f := h.supported(version, m.ID); f != nil {
+	if f := g.supported(version, m.ID); f != nil {
 		return false, f
 	}
 	claimed, _ := rawjson.Get(m.Params, "_meta", "io.modelcontextprotocol/protocolVersion")
 	inBody, _ := rawjson.String(claimed)
 	if !isModern(version) && !isModern(inBody) {
-		return false, h.mirrored(header, m, false)
+		return false, g.mirrored(header, m, false)
 	}
 	switch {
 	case m.IsResponse():
@@ -57,16 +57,16 @@ func (h *Handler) check(header http.Header, m *rpc.Message) (modern bool, f *ref
 	case version != inBody:
 		return true, mismatch(m, "header %s is %q, the body says %q", versionHeader, version, inBody)
 	}
-	return true, h.mirrored(header, m, m.IsRequest())
+	return true, g.mirrored(header, m, m.IsRequest())
 }
 
 // supported refuses a version that is given and not among the accepted.
-func (h *Handler) supported(version string, id json.RawMessage) *refusal {
-	if version == "" || slices.Contains(h.opts.Versions, version) {
+func (g *gate) supported(version string, id json.RawMessage) *refusal {
+	if version == "" || slices.Contains(g.opts.Versions, version) {
 		return nil
 	}
 	data := []byte(`{"supported":[`)
-	for i, v := range h.opts.Versions {
+	for i, v := range g.opts.Versions {
 		if i > 0 {
 			data = append(data, ',')
 		}
@@ -84,7 +84,7 @@ func (h *Handler) supported(version string, id json.RawMessage) *refusal {
 
 // mirrored checks Mcp-Method and Mcp-Name, which intermediaries may have acted on. Older revisions do not know
 // them, but whoever sends them must not lie.
-func (h *Handler) mirrored(header http.Header, m *rpc.Message, required bool) *refusal {
+func (g *gate) mirrored(header http.Header, m *rpc.Message, required bool) *refusal {
 	if m.IsResponse() {
 		return nil
 	}

@@ -67,15 +67,11 @@ func (h *Handler) newSession(r *http.Request, id string, m *rpc.Message) (*sessi
 		cancel()
 		return nil, unavailable("too many sessions")
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
+	if f := h.enroll(s); f != nil {
 		cancel()
 		s.lease.Release()
-		return nil, unavailable("server is shutting down")
+		return nil, f
 	}
-	h.sessions[s.id] = s
-	h.running.Add(1)
 	go func() {
 		defer h.running.Done()
 		h.serve(ctx, conn, s)
@@ -97,6 +93,29 @@ func (h *Handler) session(r *http.Request) (*session, *refusal) {
 		return nil, noSession()
 	}
 	return s, nil
+}
+
+// find finds the session that r names. If it slept it was opened again, under its id and with the same initialize, whose answer will be in the
+// outbox. The caller must pause it.
+func (h *Handler) find(r *http.Request) (*session, *outbox, *refusal) {
+	id, by := r.Header.Get(sessionHeader), principal(r.Context())
+	h.waking.Lock()
+	defer h.waking.Unlock()
+	s, d := h.look(id, by)
+	if d == nil {
+		if s == nil || s.principal != by || !s.resume() {
+			return nil, nil, noSession()
+		}
+		return s, nil, nil
+	}
+	s, f := h.newSession(r, d.id, d.opening)
+	if f != nil {
+		h.putBack(d)
+		return nil, nil, f
+	}
+	box := s.await(wakingID)
+	s.in <- d.opening // there is room: nobody else has the session yet
+	return s, box, nil
 }
 
 // deliver hands m to a session, and to the client the session's answer.

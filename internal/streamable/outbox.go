@@ -1,7 +1,9 @@
 package streamable
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -168,5 +170,27 @@ func (b *outbox) signal() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
+	}
+}
+
+// errEnded says that an outbox was sealed before a response came.
+var errEnded = errors.New("stream ended")
+
+// answer waits for the response, and passes over earlier messages.
+func (b *outbox) answer(ctx context.Context) (part, error) {
+	for {
+		switch p, ok, over := b.next(); {
+		case ok && p.kind == response:
+			return p, nil
+		case ok:
+			continue
+		case over:
+			return part{}, errEnded
+		}
+		select {
+		case <-b.wake:
+		case <-ctx.Done():
+			return part{}, ctx.Err()
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -40,34 +39,4 @@ func malformed(err error) *refusal {
 		f.text, f.code, f.id, f.data = e.Message, e.Code, e.ID, e.Data
 	}
 	return f
-}
-
-// refuse sends f.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, f *refusal) {
-	level := h.opts.Logger.Debug
-	if f.status == http.StatusForbidden || f.status == http.StatusServiceUnavailable {
-		level = h.opts.Logger.Warn // somebody's browser may be under attack, or a limit too low
-	}
-	level("refused an HTTP request", "remote", r.RemoteAddr, "method", r.Method, "status", f.status, "reason", f.text)
-	if f.status == http.StatusNoContent {
-		w.WriteHeader(f.status)
-		return
-	}
-	body, contentType := []byte(f.text+"\n"), "text/plain; charset=utf-8"
-	if f.code != 0 {
-		e := &rpc.Error{Code: f.code, Message: f.text, Data: f.data}
-		body, contentType = rpc.ReplyError(f.id, e).Append(nil), "application/json"
-	}
-	header := w.Header()
-	if f.allow != "" {
-		header.Set("Allow", f.allow) // RFC 9110, 15.5.6
-	}
-	if f.status == http.StatusServiceUnavailable {
-		header.Set("Retry-After", "10")
-	}
-	header.Set("Content-Type", contentType)
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	header.Set("Cache-Control", "no-store")
-	w.WriteHeader(f.status)
-	w.Write(body) // the client may be gone, which is no matter here
 }
