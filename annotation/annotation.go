@@ -51,68 +51,10 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// A Defect is something in an annotation that its vocabulary does not allow.
-type Defect struct {
-	Where  string `json:"where"`  // path from the document, as "annotations.inputMetadata.destination"; "" is the document
-	Reason string `json:"reason"` // why it is wrong: `is a string, not a boolean`
-}
-
-// String returns both in one line. Quotations of the document are escaped and cut short.
-func (d Defect) String() string {
-	if d.Where == "" {
-		return "document " + d.Reason
-	}
-	return d.Where + " " + d.Reason
-}
-
-// A Claim is a server's statement about one result.
-type Claim struct {
-	// Label is the data's label. It is normal (see [label.Label.Normal]). It holds the server's assertions; a hint that is
-	// false asserts nothing. It has no findings: why the data is malicious, the server has no words for.
-	Label label.Label
-	// Stated is the server's statement, member by member, in the form of a contract resolved for this one call. Outside of
-	// the tool's declaration it is a contract violation: see [contract.Contract.Narrows].
-	Stated contract.Contract
-	// Evidence are the records that trust-annotations refer to.
-	Evidence []Evidence
-}
-
 // Check reports whether every parser reads the document alike: exactly one JSON value, in valid UTF-8, without
 // duplicate member names, nested not too deep. Documents that did not come through Weir's own transports, which do
 // this, should pass it before anything is decided by their annotations. The error says where it fails.
 func Check(document []byte) error { return rawjson.Check(document) }
-
-// A dialect is one vocabulary. A nil function means that it has no words for that.
-type dialect struct {
-	id string
-	// members are the names that it looks for, in any of the places.
-	members []string
-
-	// These read the members of the dialect and join them into those of other dialects.
-	readTool    func(in places, c *contract.Contract)
-	readResult  func(in places, c *reading) // of content blocks too
-	readRequest func(in places, l *label.Label)
-
-	// These write a contract into a tool, and a label into the _meta of a result or a request, as far as the dialect has
-	// words for it. The last two never lower a claim that is there.
-	writeTool    func(tool *editor, c contract.Contract)
-	writeResult  func(meta *editor, l label.Label)
-	writeRequest func(meta *editor, l label.Label)
-}
-
-// dialects returns all dialects, in the order in which they are written.
-func dialects() []dialect {
-	return []dialect{
-		mcp(), sep1913(), sep1913Draft(), sep2061(), sep1487(), sep1560(), sep1561(), sep1984(),
-		trustAnnotations(), actionMetadata(), ifc(), ifcReaders(), organization(), own(),
-	}
-}
-
-// Where the annotations are: in a tool, and in a result or a request's params.
-const (
-	annotations = "annotations"
-	meta        = "_meta"
-)
 
 // ReadTool returns the declaration of a tool: document is a Tool of a tools/list result.
 func ReadTool(tool []byte) (contract.Contract, []Defect) { return Reader{}.ReadTool(tool) }

@@ -47,14 +47,6 @@ func names(of []dialect) []string {
 	return slices.Clip(slices.Compact(all))
 }
 
-// places are the objects of one document in which dialects have members; nil where there is none.
-type places struct {
-	annotations *object
-	meta        *object
-	meanings    Meanings
-	unreadable  bool // annotations are there, and no object
-}
-
 // tool returns the places of a tool.
 func (r Reader) tool(tool *object) places {
 	tool.index([]string{annotations, meta})
@@ -175,13 +167,6 @@ func (r Reader) readBlock(block *object, c *reading) {
 	}
 	one.settle()
 	c.Label, c.Evidence = label.Join(c.Label, one.Label), one.Evidence
-}
-
-// A reading is a claim that is being read from one place.
-type reading struct {
-	Claim
-	unnamed bool // data is said to be sensitive in a vocabulary that cannot name how
-	whole   bool // Weir's own vocabulary says what the others have no words for
 }
 
 // read joins the statements of all dialects in a place.

@@ -62,7 +62,7 @@ func writeDraftTool(tool *editor, c contract.Contract) {
 		out.hint(maliciousHint, c.Malicious)
 		out.union(attribution, c.Attribution)
 		out.hint(privateHint, c.Output.Private)
-		if now := c.Output.Sensitive; now != contract.Unknown && !out.isLevel(now) {
+		if now := c.Output.Sensitive; now != contract.Unknown && !isLevel(out, now) {
 			out.word(sensitiveHint, map[contract.Hint]string{contract.No: low, contract.Yes: high}[now])
 		}
 	})
@@ -84,13 +84,13 @@ func writeDraft(out *editor, l label.Label) {
 	out.raise(openWorldHint, l.Untrusted)
 	out.union(attribution, l.Attribution)
 	out.raise(privateHint, l.Private)
-	if l.Sensitivity.Without(label.SetOf(label.User)).Len() > 0 && !out.isLevel(contract.Yes) {
+	if l.Sensitivity.Without(label.SetOf(label.User)).Len() > 0 && !isLevel(out, contract.Yes) {
 		out.word(sensitiveHint, high)
 	}
 }
 
 // isLevel reports whether there is a sensitiveHint that says so, in words of its vocabulary.
-func (e *editor) isLevel(h contract.Hint) bool {
+func isLevel(e *editor, h contract.Hint) bool {
 	in := e.read()
 	return level(in) == h && len(in.found.list) == 0
 }

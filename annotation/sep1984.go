@@ -1,6 +1,8 @@
 package annotation
 
-import "github.com/weir-mcp/weir/contract"
+import (
+	"github.com/weir-mcp/weir/contract"
+)
 
 // sep1984 is SEP-1984, Comprehensive Tool Annotations for Enhanced Governance and UX: six hints, each of which claims
 // nothing where it is absent.
