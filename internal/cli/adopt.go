@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -46,7 +47,7 @@ func (e *Env) adopt(ctx context.Context, db *sqlstore.DB, target string, d *deed
 		return err
 	}
 	if own == nil {
-		return &failure{exitUsage, errors.New("the log has no anchor"), "move the anchor, or its key, to where weir state says that it is"}
+		return remedy.Usage(errors.New("the log has no anchor"), "move the anchor, or its key, to where weir state says that it is")
 	}
 	report, err := audit.Verify(ctx, db.Log(), audit.VerifyOptions{Anchor: own})
 	if err != nil {
@@ -65,7 +66,7 @@ func (e *Env) adopt(ctx context.Context, db *sqlstore.DB, target string, d *deed
 		return err
 	}
 	if err := audit.Adopt(ctx, db.Log(), fresh); err != nil {
-		return &failure{exitFailure, err, "see weir audit verify; what is damaged cannot be signed"}
+		return remedy.Failure(err, "see weir audit verify; what is damaged cannot be signed")
 	}
 	if err := e.takeOver(ctx, db, fresh, fmt.Sprintf("a log of %d entries: %s", report.Size, d.why)); err != nil {
 		return err

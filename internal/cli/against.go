@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -24,7 +25,7 @@ func (e *Env) extends(ctx context.Context, db *sqlstore.DB, places []string, key
 	for _, place := range places {
 		note, err := readCheckpoint(ctx, place)
 		if err != nil {
-			return &failure{exitUsage, fmt.Errorf("reading the checkpoint: %w", err), ""}
+			return remedy.Usage(fmt.Errorf("reading the checkpoint: %w", err), "")
 		}
 		if err := extendsAny(ctx, db.Log(), note, key); err != nil {
 			return fmt.Errorf("against %s: %w", place, err)

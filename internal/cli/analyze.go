@@ -12,6 +12,7 @@ import (
 	"github.com/weir-mcp/weir/internal/analyze"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
 )
 
@@ -49,7 +50,7 @@ brings all three together unasked. Nothing is called. The exit status is 1 if on
 				err = writeAnalysis(env.Stdout, r, format.value)
 			}
 			if err == nil && !r.After.Proved {
-				return &failure{status: exitFailure} // said above
+				return remedy.Silent(remedy.Failed) // said above
 			}
 			return err
 		},

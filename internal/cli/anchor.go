@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -28,7 +29,7 @@ func (e *Env) anchorsDir() (string, error) {
 	if home, _ := e.getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "share", "weir", "audit"), nil
 	}
-	return "", &failure{exitUsage, errors.New("no place for the anchor of the log: neither XDG_DATA_HOME nor HOME is set"), "set one of them, or record: none"}
+	return "", remedy.Usage(errors.New("no place for the anchor of the log: neither XDG_DATA_HOME nor HOME is set"), "set one of them, or record: none")
 }
 
 // anchorDir returns the directory of the anchor of the log in a store.
@@ -85,7 +86,7 @@ func (e *Env) openAnchor(target string, signer *audit.Key, log *slog.Logger) (*a
 	}
 	a, err := audit.OpenAnchor(dir, "weir/"+strings.ToLower(rand.Text()), signer)
 	if errors.Is(err, audit.ErrKey) {
-		return nil, &failure{exitFailure, err, "audit.signer has to be configured before the first start on a store; name another store, or leave it out"}
+		return nil, remedy.Failure(err, "audit.signer has to be configured before the first start on a store; name another store, or leave it out")
 	}
 	return a, err
 }
@@ -152,10 +153,10 @@ func anchorHint(err error, opts *sqlstore.Options) error {
 	case opts == nil || opts.Anchor == nil:
 	case errors.Is(err, audit.ErrKey):
 		dir := opts.Anchor.Dir()
-		return &failure{exitFailure, err, "every weir on one store needs the same key: copy it to " + filepath.Join(dir, "key") +
-			"; if the store was moved, move its anchor to " + dir}
+		return remedy.Failure(err, "every weir on one store needs the same key: copy it to "+filepath.Join(dir, "key")+
+			"; if the store was moved, move its anchor to "+dir)
 	case errors.Is(err, audit.ErrDamaged):
-		return &failure{exitFailure, err, damagedHint}
+		return remedy.Failure(err, damagedHint)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -191,10 +192,10 @@ func (e *Env) say(ctx context.Context, a *asking, start string, r approve.Reply)
 		r.ID, r.Principal, r.Via, r.By = p.ID, a.principal, commandLine, e.person()
 		err = book.Answer(ctx, r)
 		if errors.Is(err, approve.ErrUnseen) {
-			return &failure{exitFailure, err, "read weir approvals " + p.ID + ", then approve it with --code"}
+			return remedy.Failure(err, "read weir approvals "+p.ID+", then approve it with --code")
 		}
 		if errors.Is(err, approve.ErrNoGrant) {
-			return &failure{exitFailure, err, "approve it without --session, or write an overlay for the tool"}
+			return remedy.Failure(err, "approve it without --session, or write an overlay for the tool")
 		}
 		if err != nil {
 			return err
@@ -208,7 +209,7 @@ func (e *Env) say(ctx context.Context, a *asking, start string, r approve.Reply)
 func oneOf(open []*approve.Pending, start string) (*approve.Pending, error) {
 	open = slices.DeleteFunc(open, func(p *approve.Pending) bool { return start == "" || !strings.HasPrefix(p.ID, strings.ToUpper(start)) })
 	if len(open) != 1 {
-		return nil, &failure{exitFailure, fmt.Errorf("%d open questions have an id that begins with %.64q", len(open), start), "see weir approvals"}
+		return nil, remedy.Failure(fmt.Errorf("%d open questions have an id that begins with %.64q", len(open), start), "see weir approvals")
 	}
 	return open[0], nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/replay"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -74,7 +75,7 @@ func (e *Env) existing(place string) (string, error) {
 	}
 	if !strings.Contains(target, "://") {
 		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
-			return "", &failure{exitUsage, fmt.Errorf("there is no store at %s", target), "weir run and weir wrap make one; name another with --store"}
+			return "", remedy.Usage(fmt.Errorf("there is no store at %s", target), "weir run and weir wrap make one; name another with --store")
 		}
 	}
 	return target, nil
@@ -101,7 +102,7 @@ func (e *Env) readKey(target string) (*audit.Key, error) {
 	}
 	k, err := audit.ReadKey(filepath.Join(dir, "key"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &failure{exitUsage, fmt.Errorf("there is no key in %s", dir), "give the public key with --key"}
+		return nil, remedy.Usage(fmt.Errorf("there is no key in %s", dir), "give the public key with --key")
 	}
 	return k, err
 }
@@ -201,7 +202,7 @@ func (e *Env) verifyOptions(target, key string, elsewhere bool) (opts audit.Veri
 		if err != nil {
 			return opts, err
 		}
-		return opts, &failure{exitUsage, fmt.Errorf("there is no anchor that can be read in %s", dir), "give the public key with --key"}
+		return opts, remedy.Usage(fmt.Errorf("there is no anchor that can be read in %s", dir), "give the public key with --key")
 	}
 	opts.Key = opts.Anchor.Key().Verifier()
 	return opts, nil
@@ -235,9 +236,9 @@ func (e *Env) printReport(v verified, asJSON bool) error {
 	case audit.OK:
 		return nil
 	case audit.Unsigned:
-		return &failure{exitFailure, errors.New("the log is unsigned in part"), "verify it where its anchor is, or --against checkpoints from elsewhere"}
+		return remedy.Failure(errors.New("the log is unsigned in part"), "verify it where its anchor is, or --against checkpoints from elsewhere")
 	}
-	return &failure{exitFailure, audit.ErrDamaged, "what is listed was changed, removed or added after it was written"}
+	return remedy.Failure(audit.ErrDamaged, "what is listed was changed, removed or added after it was written")
 }
 
 // writeReport writes a report for people.
@@ -367,7 +368,7 @@ func entryOf(ctx context.Context, db *sqlstore.DB, number string) (*logEntry, er
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, &failure{exitUsage, fmt.Errorf("there is no entry %d", seq), ""}
+		return nil, remedy.Usage(fmt.Errorf("there is no entry %d", seq), "")
 	}
 	r := &rows[0]
 	out := &logEntry{Entry: r.Seq, Erased: r.Erased(), Leaf: r.Leaf, Salt: r.Salt}
@@ -380,7 +381,7 @@ func entryOf(ctx context.Context, db *sqlstore.DB, number string) (*logEntry, er
 func parseEntry(s string) (int64, error) {
 	seq, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || seq < 0 {
-		return 0, &failure{exitUsage, fmt.Errorf("%.40q is not the number of an entry", s), "see weir audit show"}
+		return 0, remedy.Usage(fmt.Errorf("%.40q is not the number of an entry", s), "see weir audit show")
 	}
 	return seq, nil
 }

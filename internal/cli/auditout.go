@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/feed"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -166,14 +167,14 @@ tree and a signed checkpoint. Whoever has the public key can check it without th
 func (e *Env) checkProof(path, key string) error {
 	b, err := readFile(path)
 	if err != nil {
-		return &failure{exitUsage, fmt.Errorf("reading the proof: %w", err), ""}
+		return remedy.Usage(fmt.Errorf("reading the proof: %w", err), "")
 	}
 	if key == "" {
-		return &failure{exitUsage, errors.New("--check needs the public key"), "give --key, as weir audit key prints it"}
+		return remedy.Usage(errors.New("--check needs the public key"), "give --key, as weir audit key prints it")
 	}
 	var p audit.Proof
 	if err := json.Unmarshal(b, &p); err != nil {
-		return &failure{exitUsage, fmt.Errorf("reading the proof: %w", err), ""}
+		return remedy.Usage(fmt.Errorf("reading the proof: %w", err), "")
 	}
 	if err := p.Check(key); err != nil {
 		return err
@@ -233,7 +234,7 @@ several machines, copy the file.`,
 				return err
 			})
 			if errors.Is(err, fs.ErrPermission) {
-				return &failure{exitFailure, err, "the directory of the key has to be writable"}
+				return remedy.Failure(err, "the directory of the key has to be writable")
 			}
 			return err
 		},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/oauth"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
@@ -47,7 +48,7 @@ func (e *Env) keychain(s *setup) *keychain {
 func (e *Env) vault() (*oauth.Vault, error) {
 	dir, err := e.stateDir()
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("no place for logins: neither XDG_STATE_HOME nor HOME is set"), "set one of them"}
+		return nil, remedy.Usage(fmt.Errorf("no place for logins: neither XDG_STATE_HOME nor HOME is set"), "set one of them")
 	}
 	v := &oauth.Vault{Dir: filepath.Join(dir, "tokens")}
 	if e.hasKeyring() {

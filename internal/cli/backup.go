@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/replay"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -58,9 +59,9 @@ func (e *Env) backup(ctx context.Context, db *sqlstore.DB, target, path string, 
 	err := db.Backup(ctx, path)
 	switch {
 	case errors.Is(err, sqlstore.ErrNoFile):
-		return &failure{exitUsage, err, pgDump}
+		return remedy.Usage(err, pgDump)
 	case errors.Is(err, fs.ErrExist):
-		return &failure{exitUsage, err, "name a file that is not there"}
+		return remedy.Usage(err, "name a file that is not there")
 	case err != nil:
 		return err
 	}
@@ -126,7 +127,7 @@ an earlier weir made them, is refused unless --unsigned is given.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.Contains(*place, "://") {
-				return &failure{exitUsage, sqlstore.ErrNoFile, pgRestore}
+				return remedy.Usage(sqlstore.ErrNoFile, pgRestore)
 			}
 			target := *place
 			if target == "" {
@@ -148,14 +149,14 @@ func (e *Env) restore(ctx context.Context, from, target string, force, unsigned 
 	_, err = os.Lstat(target)
 	there := err == nil
 	if there && !force {
-		return &failure{exitUsage, fmt.Errorf("there is a store at %s", target), "with --force it is moved away"}
+		return remedy.Usage(fmt.Errorf("there is a store at %s", target), "with --force it is moved away")
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
 	fresh := target + ".restoring"
 	if err := copyFile(from, fresh); err != nil {
-		return &failure{exitUsage, fmt.Errorf("reading the backup: %w", err), ""}
+		return remedy.Usage(fmt.Errorf("reading the backup: %w", err), "")
 	}
 	defer os.Remove(fresh) // once it is moved there is nothing to remove
 	anchor, err := e.restorable(ctx, from, fresh, target, unsigned)
@@ -170,7 +171,7 @@ func (e *Env) restore(ctx context.Context, from, target string, force, unsigned 
 		away := fmt.Sprintf("%s.before-%s", target, time.Now().UTC().Format("20060102T150405.000"))
 		err := sqlstore.Retire(ctx, target, away)
 		if errors.Is(err, sqlstore.ErrInUse) {
-			return &failure{exitFailure, err, "stop every weir on it first"}
+			return remedy.Failure(err, "stop every weir on it first")
 		}
 		if err != nil {
 			return err
@@ -207,7 +208,7 @@ func (e *Env) anchorOf(from, target string) (*audit.Anchor, error) {
 		return nil, err
 	}
 	if own == nil {
-		return nil, &failure{exitUsage, errors.New("there is no key for the log in the backup"), "put the key that signs the log beside the backup, as " + from + keySuffix}
+		return nil, remedy.Usage(errors.New("there is no key for the log in the backup"), "put the key that signs the log beside the backup, as "+from+keySuffix)
 	}
 	return audit.WithSeal(own.Key(), own.SealKey())
 }
@@ -230,7 +231,7 @@ func (e *Env) restorable(ctx context.Context, from, fresh, target string, unsign
 	}
 	db, err := sqlstore.Open(ctx, fresh, &sqlstore.Options{Anchor: anchor})
 	if err != nil {
-		return nil, &failure{exitFailure, fmt.Errorf("opening the backup: %w", err), "see whether the keys beside it are its own"}
+		return nil, remedy.Failure(fmt.Errorf("opening the backup: %w", err), "see whether the keys beside it are its own")
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	state, err := verifyState(ctx, db)
@@ -247,7 +248,7 @@ func (e *Env) restorable(ctx context.Context, from, fresh, target string, unsign
 func verifyBackup(ctx context.Context, path string, key *audit.Key) (report *audit.Report, err error) {
 	db, err := sqlstore.Open(ctx, path, &sqlstore.Options{Untouched: true})
 	if err != nil {
-		return nil, &failure{exitFailure, fmt.Errorf("opening the backup: %w", err), ""}
+		return nil, remedy.Failure(fmt.Errorf("opening the backup: %w", err), "")
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if report, err = audit.Verify(ctx, db.Log(), audit.VerifyOptions{Key: key.Verifier(), Elsewhere: true}); err != nil {
@@ -264,7 +265,7 @@ func verifyBackup(ctx context.Context, path string, key *audit.Key) (report *aud
 func (e *Env) takeOver(ctx context.Context, db *sqlstore.DB, anchor *audit.Anchor, message string) error {
 	l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: anchor})
 	if err != nil {
-		return &failure{exitFailure, err, "the log is not one of its keys: see weir audit verify"}
+		return remedy.Failure(err, "the log is not one of its keys: see weir audit verify")
 	}
 	ev := record.New(record.Restore, time.Now())
 	ev.Message, ev.Where = message, e.person()

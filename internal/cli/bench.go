@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/evaluate"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/overlay"
 )
 
@@ -67,7 +68,7 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 			}
 			for _, words := range []bool{false, true} {
 				if n := report.Row(evaluate.All, evaluate.Mode{Words: words}).Through; n > 0 {
-					return &failure{exitFailure, fmt.Errorf("%d attacks got through although nobody answered", n), ""}
+					return remedy.Failure(fmt.Errorf("%d attacks got through although nobody answered", n), "")
 				}
 			}
 			return nil
@@ -109,11 +110,11 @@ Nothing leaves this machine. The exit status is 1 if an attack got through.`,
 func (e *Env) benchDay(ctx context.Context, flags *benchFlags, path string) error {
 	src, err := readFile(path)
 	if err != nil {
-		return &failure{exitUsage, fmt.Errorf("reading the day: %w", err), ""}
+		return remedy.Usage(fmt.Errorf("reading the day: %w", err), "")
 	}
 	day, err := evaluate.LoadDay(src)
 	if err != nil {
-		return &failure{exitUsage, err, "docs/evaluation.md describes the file"}
+		return remedy.Usage(err, "docs/evaluation.md describes the file")
 	}
 	opts := evaluate.Options{Domains: flags.domains}
 	if flags.policy != "" {
@@ -141,7 +142,7 @@ func (e *Env) benchDay(ctx context.Context, flags *benchFlags, path string) erro
 		}
 	}
 	if through > 0 {
-		return &failure{exitFailure, fmt.Errorf("%d attacks got through", through), ""}
+		return remedy.Failure(fmt.Errorf("%d attacks got through", through), "")
 	}
 	return nil
 }
@@ -151,11 +152,11 @@ func (f *benchFlags) read(path string) (*evaluate.Data, evaluate.Options, error)
 	opts := evaluate.Options{Domains: f.domains}
 	src, err := readFile(path)
 	if err != nil {
-		return nil, opts, &failure{exitUsage, fmt.Errorf("reading the suites: %w", err), ""}
+		return nil, opts, remedy.Usage(fmt.Errorf("reading the suites: %w", err), "")
 	}
 	data, err := evaluate.Load(src)
 	if err != nil {
-		return nil, opts, &failure{exitUsage, err, "docs/evaluation.md describes the file"}
+		return nil, opts, remedy.Usage(err, "docs/evaluation.md describes the file")
 	}
 	if f.policy != "" {
 		if opts.Policy, err = loadPolicy(f.policy); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -34,7 +35,7 @@ func problemsOf(err error, file string) []problem {
 	var inConfig config.Errors
 	var inPolicy policy.Errors
 	var inOverlay overlay.Errors
-	var f *failure
+	var f *remedy.Error
 	switch {
 	case err == nil:
 	case errors.As(err, &inConfig):
@@ -50,7 +51,7 @@ func problemsOf(err error, file string) []problem {
 			list = append(list, newProblem(config.Problem(p)))
 		}
 	case errors.As(err, &f):
-		list = append(list, problem{File: file, Message: f.Error(), Hint: f.hint})
+		list = append(list, problem{File: file, Message: f.Error(), Hint: f.Hint})
 	default:
 		list = append(list, problem{File: file, Message: err.Error()})
 	}
@@ -99,7 +100,7 @@ func checkFiles[R fileReport](env *Env, cmd *cobra.Command, check func(path stri
 			}
 		}
 		if !ok {
-			return &failure{status: exitUsage} // said above
+			return remedy.Silent(remedy.Misused) // said above
 		}
 		return nil
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -36,13 +37,6 @@ type Env struct {
 	Stderr  io.Writer
 	Environ []string // NAME=value; the last of a name counts
 }
-
-// The exit statuses.
-const (
-	exitOK      = 0
-	exitFailure = 1
-	exitUsage   = 2
-)
 
 // Main runs the command that env.Args names until it is done or ctx ends, and returns the exit status.
 func Main(ctx context.Context, env Env) int {
@@ -155,14 +149,14 @@ func needsSubcommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if len(args) == 0 {
-		return &failure{exitUsage, fmt.Errorf("%s needs a command", cmd.CommandPath()), "use " + strings.Join(names, ", ")}
+		return remedy.Usage(fmt.Errorf("%s needs a command", cmd.CommandPath()), "use "+strings.Join(names, ", "))
 	}
 	hint := "use " + strings.Join(names, ", ")
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + near[0] + "?"
 	}
-	return &failure{exitUsage, fmt.Errorf("unknown command %q of %s", args[0], cmd.CommandPath()), hint}
+	return remedy.Usage(fmt.Errorf("unknown command %q of %s", args[0], cmd.CommandPath()), hint)
 }
 
 // noArgs refuses arguments.
@@ -183,59 +177,43 @@ func needsArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// A failure is an error with its exit status and a remedy. Without an error, what there is to say was said already.
-type failure struct {
-	status int
-	err    error
-	hint   string
-}
-
-func (f *failure) Error() string {
-	if f.err == nil {
-		return fmt.Sprintf("exit status %d", f.status)
-	}
-	return f.err.Error()
-}
-
-func (f *failure) Unwrap() error { return f.err }
-
-// usage returns the failure of a command that was called in a wrong way.
+// usage returns the error of a command that was called in a wrong way.
 func usage(cmd *cobra.Command, err error) error {
-	return &failure{exitUsage, err, "see " + cmd.CommandPath() + " --help"}
+	return remedy.Usage(err, "see "+cmd.CommandPath()+" --help")
 }
 
 // finish prints an error and returns the exit status that belongs to it. This is the one place that maps the two.
 func finish(w io.Writer, err error) int {
-	var f *failure
+	var f *remedy.Error
 	var problems config.Errors
 	var rules policy.Errors
 	var overlays overlay.Errors
 	switch {
 	case err == nil:
-		return exitOK
+		return remedy.OK
 	case errors.As(err, &problems):
 		for _, p := range problems {
 			printError(w, p.String(), p.Hint)
 		}
-		return exitUsage
+		return remedy.Misused
 	case errors.As(err, &rules):
 		for _, p := range rules {
 			printError(w, p.String(), p.Hint)
 		}
-		return exitUsage
+		return remedy.Misused
 	case errors.As(err, &overlays):
 		for _, p := range overlays {
 			printError(w, p.String(), p.Hint)
 		}
-		return exitUsage
+		return remedy.Misused
 	case errors.As(err, &f):
-		if f.err != nil {
-			printError(w, f.err.Error(), f.hint)
+		if f.Err != nil {
+			printError(w, f.Err.Error(), f.Hint)
 		}
-		return f.status
+		return f.Status
 	}
 	printError(w, err.Error(), "")
-	return exitFailure
+	return remedy.Failed
 }
 
 // maxError is how many characters of an error are printed.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -69,7 +70,7 @@ variables and headers are not printed. The exit status is 2 if there are problem
 				return err
 			}
 			if !r.OK {
-				return &failure{status: exitUsage} // said in the report
+				return remedy.Silent(remedy.Misused) // said in the report
 			}
 			return nil
 		},

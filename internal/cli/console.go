@@ -13,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/console"
 	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -68,7 +69,7 @@ func (e *Env) beside(ctx context.Context, t *teller, kept *state) (stop func() e
 	db, isDB := kept.backend.(*sqlstore.DB)
 	l, isLog := kept.record.(*ledger.Ledger)
 	if !isDB || !isLog {
-		return nil, &failure{exitUsage, errors.New("console: there is no log to show"), "use a store that is not memory, and keep a record"}
+		return nil, remedy.Usage(errors.New("console: there is no log to show"), "use a store that is not memory, and keep a record")
 	}
 	view := e.consoleView(db, l, localPrincipal)
 	view.fleet.own = t
@@ -79,7 +80,7 @@ func (e *Env) beside(ctx context.Context, t *teller, kept *state) (stop func() e
 func (e *Env) serveConsole(ctx context.Context, view *consoleView, address string) (stop func() error, err error) {
 	address, open, ok := config.ParseListen(address)
 	if !ok || open {
-		return nil, &failure{exitUsage, fmt.Errorf("the console is served on this machine only, not at %.80q", address), "write 127.0.0.1:PORT"}
+		return nil, remedy.Usage(fmt.Errorf("the console is served on this machine only, not at %.80q", address), "write 127.0.0.1:PORT")
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 
 	"github.com/weir-mcp/weir/internal/capture"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -29,7 +30,7 @@ func (e *Env) captured(ctx context.Context, db *sqlstore.DB, entry *logEntry, pa
 		return nil, err
 	}
 	if sealed == nil {
-		return nil, &failure{exitFailure, fmt.Errorf("nothing is kept beside entry %d", entry.Entry), "capture.content has it captured; it may have been erased since"}
+		return nil, remedy.Failure(fmt.Errorf("nothing is kept beside entry %d", entry.Entry), "capture.content has it captured; it may have been erased since")
 	}
 	path := paths[0]
 	if path == "" {
@@ -39,7 +40,7 @@ func (e *Env) captured(ctx context.Context, db *sqlstore.DB, entry *logEntry, pa
 	}
 	key, err := capture.ReadKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &failure{exitUsage, err, "name the file of the identity with --identity"}
+		return nil, remedy.Usage(err, "name the file of the identity with --identity")
 	}
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -48,7 +49,7 @@ func realFolder(path string) (string, error) {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
-		return "", &failure{exitUsage, fmt.Errorf("finding the folder of the conversations: %w", err), "run weir in a folder that exists"}
+		return "", remedy.Usage(fmt.Errorf("finding the folder of the conversations: %w", err), "run weir in a folder that exists")
 	}
 	return abs, nil
 }
@@ -114,9 +115,9 @@ func (e *Env) renew(ctx context.Context, r renewal) error {
 	case r.yes:
 	case !asks:
 		err := errors.New("nobody is at a terminal to begin a new agent session")
-		return &failure{exitFailure, err, "run it in a terminal of your own, or with --yes"}
+		return remedy.Failure(err, "run it in a terminal of your own, or with --yes")
 	case !e.confirm("Begin a new agent session, without a label, of " + n.Of() + "?"):
-		return &failure{status: exitFailure} // said above
+		return remedy.Silent(remedy.Failed) // said above
 	}
 	return e.withLedger(ctx, r.place, func(db *sqlstore.DB, l *ledger.Ledger) error {
 		next, err := notes.Renew(n.Key, time.Now(), func(next conversation.Note) error {
@@ -151,13 +152,13 @@ func (e *Env) renewed(notes *conversation.Book, r renewal) (conversation.Note, e
 	n, ok, err := notes.Find(key)
 	switch {
 	case err != nil:
-		return n, &failure{exitFailure, err, "remove that file, and run this again after the next call"}
+		return n, remedy.Failure(err, "remove that file, and run this again after the next call")
 	case ok:
 		return n, nil
 	case r.key == "":
 		err = fmt.Errorf("no agent session goes on in %s", plain.Text(folder, maxError))
-		return n, &failure{exitUsage, err, "name the --folder, or a KEY of weir session list"}
+		return n, remedy.Usage(err, "name the --folder, or a KEY of weir session list")
 	}
 	err = fmt.Errorf("%.200q is no conversation of a host on stdio here", key)
-	return n, &failure{exitUsage, err, "have its host name another one, or see weir session forget"}
+	return n, remedy.Usage(err, "have its host name another one, or see weir session forget")
 }

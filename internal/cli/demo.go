@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/demo"
 	"github.com/weir-mcp/weir/internal/demo/servers"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 func newDemo(env *Env) *cobra.Command {
@@ -74,7 +75,7 @@ func (e *Env) demo(cmd *cobra.Command, opts demo.Options, asJSON bool) error {
 		err = text.Totals(report)
 	}
 	if err == nil && !report.OK {
-		err = &failure{status: exitFailure} // the report says why
+		err = remedy.Silent(remedy.Failed) // the report says why
 	}
 	return err
 }
@@ -98,7 +99,7 @@ func newDemoServer(*Env) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(servers.Names(), args[0]) {
-				return &failure{exitUsage, fmt.Errorf("unknown server %q", args[0]), "use " + strings.Join(servers.Names(), ", ")}
+				return remedy.Usage(fmt.Errorf("unknown server %q", args[0]), "use "+strings.Join(servers.Names(), ", "))
 			}
 			if data == "" {
 				return usage(cmd, errors.New("--data is missing"))

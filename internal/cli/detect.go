@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
 )
 
@@ -119,7 +120,7 @@ func (e *Env) detect(flags *detectFlags, paths []string) error {
 	for _, path := range paths {
 		src, err := e.readDetected(path)
 		if err != nil {
-			return &failure{exitUsage, fmt.Errorf("reading %s: %w", path, err), ""}
+			return remedy.Usage(fmt.Errorf("reading %s: %w", path, err), "")
 		}
 		for _, part := range partsOf(src, path, flags.form.value) {
 			result := scanner.Scan(part.text, part.form, salt)
@@ -142,7 +143,7 @@ func (e *Env) detect(flags *detectFlags, paths []string) error {
 		return err
 	}
 	if worst, any := found.Worst(); any && flags.failOn.value != "never" && worst <= severityOf(confidenceOf(flags.failOn.value)) {
-		return &failure{status: exitFailure} // said above
+		return remedy.Silent(remedy.Failed) // said above
 	}
 	return nil
 }

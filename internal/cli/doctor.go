@@ -19,6 +19,7 @@ import (
 	"github.com/weir-mcp/weir/internal/hosts"
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/status"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -171,9 +172,9 @@ func (d *doctor) configuration(p install.Part) {
 		d.find("command", p.Config, q.Hint, "%s", q.Msg)
 	}
 	if err := d.secured(s); err != nil {
-		var f *failure
+		var f *remedy.Error
 		errors.As(err, &f)
-		d.find("permissions", p.Config, f.hint, "%v", err)
+		d.find("permissions", p.Config, f.Hint, "%v", err)
 	}
 	if info, err := os.Stat(p.Config); err == nil && info.Mode().Perm()&0o077 != 0 && p.Scope != hosts.Managed {
 		d.find("permissions", p.Config, "chmod 600 "+p.Config, "others can read it, and the secrets of servers in it: its mode is %s", info.Mode())
@@ -248,11 +249,11 @@ func (d *doctor) store() {
 		}
 		return err
 	})
-	var f *failure
+	var f *remedy.Error
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.As(err, &f):
-		d.find("store", target, orElse(f.hint, "see weir audit verify"), "%v", err)
+		d.find("store", target, orElse(f.Hint, "see weir audit verify"), "%v", err)
 	default:
 		d.find("store", target, "see weir audit verify", "%v", err)
 	}
@@ -309,7 +310,7 @@ func (d *doctor) print(asJSON bool) error {
 		}
 	}
 	if len(d.findings) > 0 {
-		return &failure{status: exitFailure} // said above
+		return remedy.Silent(remedy.Failed) // said above
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/trial"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -34,7 +35,7 @@ func (e *Env) decisions(ctx context.Context, f *eventFlags, do func(iter.Seq2[*r
 	if f.record != "" {
 		file, err := os.Open(f.record)
 		if err != nil {
-			return &failure{exitUsage, fmt.Errorf("reading the record: %w", err), ""}
+			return remedy.Usage(fmt.Errorf("reading the record: %w", err), "")
 		}
 		return errors.Join(do(recorded(file)), file.Close())
 	}

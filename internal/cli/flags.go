@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -124,7 +125,7 @@ func (f *serveFlags) words() (string, error) {
 			text = string(src)
 		case strings.ContainsAny(text, " \n") || errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(text, filepath.Separator):
 		default:
-			return "", &failure{exitUsage, fmt.Errorf("reading --trust-text: %w", err), "name a file, or write the text itself"}
+			return "", remedy.Usage(fmt.Errorf("reading --trust-text: %w", err), "name a file, or write the text itself")
 		}
 		all = append(all, text)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 func newFolders(env *Env) *cobra.Command {
@@ -138,16 +139,16 @@ func (e *Env) eachFolder(names []string, do func(kept *files.Confirmed, path str
 func (e *Env) confirmFolder(kept *files.Confirmed, path string, yes bool) error {
 	f, err := files.Look(path, time.Now())
 	if err != nil {
-		return &failure{exitUsage, fmt.Errorf("confirming a folder: %w", err), ""}
+		return remedy.Usage(fmt.Errorf("confirming a folder: %w", err), "")
 	}
 	shown := plain.Text(f.Path, maxError) + ofRemotes(f.Remotes)
 	in, isFile := e.Stdin.(*os.File)
 	switch asks := isFile && isTerminal(in) && isTerminal(e.Stderr); {
 	case yes:
 	case !asks:
-		return &failure{exitFailure, errors.New("nobody is at a terminal to confirm " + shown), "confirm it with --yes"}
+		return remedy.Failure(errors.New("nobody is at a terminal to confirm "+shown), "confirm it with --yes")
 	case !e.confirm("Count " + shown + " as your own work?"):
-		return &failure{status: exitFailure} // said above
+		return remedy.Silent(remedy.Failed) // said above
 	}
 	if err := kept.Add(f); err != nil {
 		return fmt.Errorf("confirming a folder: %w", err)
@@ -170,7 +171,7 @@ func newFoldersRemove(env *Env) *cobra.Command {
 				case err != nil:
 					return fmt.Errorf("removing a folder: %w", err)
 				case !removed:
-					return &failure{exitUsage, errors.New("it is not among the confirmed folders: " + path), "weir folders lists them"}
+					return remedy.Usage(errors.New("it is not among the confirmed folders: "+path), "weir folders lists them")
 				}
 				return nil
 			})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/files"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -66,7 +67,7 @@ func (e *Env) secured(s *setup) error {
 		err = files.Secure(abs)
 		var insecure *files.Insecure
 		if errors.As(err, &insecure) {
-			return &failure{exitUsage, fmt.Errorf("weir decides by %s, which others can change: %w", shorten(p), err), insecure.Fix}
+			return remedy.Usage(fmt.Errorf("weir decides by %s, which others can change: %w", shorten(p), err), insecure.Fix)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/plain/plaintest"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/internal/status"
 	"github.com/weir-mcp/weir/label"
@@ -88,7 +89,7 @@ func printers() []printer {
 			return err
 		}, false},
 		{"an error", func(text string, out *bytes.Buffer) error {
-			finish(out, &failure{exitFailure, errors.New(text), text})
+			finish(out, remedy.Failure(errors.New(text), text))
 			return nil
 		}, false},
 		{"report --format md", func(text string, out *bytes.Buffer) error {

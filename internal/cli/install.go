@@ -17,6 +17,7 @@ import (
 	"github.com/weir-mcp/weir/internal/hosts"
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 // installFlags are the flags of weir install and weir uninstall.
@@ -35,11 +36,11 @@ func (f *installFlags) add(cmd *cobra.Command) {
 func (f *installFlags) check(args []string) error {
 	for _, a := range args {
 		if _, ok := hosts.Lookup(a); !ok {
-			return &failure{exitUsage, fmt.Errorf("unknown host %.64q", a), "use " + strings.Join(hosts.IDs(), ", ")}
+			return remedy.Usage(fmt.Errorf("unknown host %.64q", a), "use "+strings.Join(hosts.IDs(), ", "))
 		}
 	}
 	if f.json && !f.yes && !f.dry {
-		return &failure{exitUsage, errors.New("--json asks nobody"), "add --dry-run, or --yes"}
+		return remedy.Usage(errors.New("--json asks nobody"), "add --dry-run, or --yes")
 	}
 	return nil
 }
@@ -134,7 +135,7 @@ func stableExecutable() (string, error) {
 		return "", err
 	}
 	if strings.Contains(filepath.ToSlash(exe), "/go-build") {
-		return "", &failure{exitUsage, errors.New("this weir was built for one run: hosts could not start it later"), "install it with go install"}
+		return "", remedy.Usage(errors.New("this weir was built for one run: hosts could not start it later"), "install it with go install")
 	}
 	own, err := os.Stat(exe)
 	if err != nil {
@@ -194,8 +195,8 @@ func (e *Env) install(ids []string, flags *installFlags) error {
 	}
 	if flags.project {
 		if why := files.New(files.Options{Confirmed: e.confirmed()}).Cloned(filepath.Join(project, ".mcp.json")); why != "" {
-			return &failure{exitUsage, fmt.Errorf("the working directory is %s, whose authors may have written its servers", why),
-				"if it is yours: weir folders confirm ."}
+			return remedy.Usage(fmt.Errorf("the working directory is %s, whose authors may have written its servers", why),
+				"if it is yours: weir folders confirm .")
 		}
 		chosen.Project = project
 	}
@@ -236,7 +237,7 @@ func (e *Env) install(ids []string, flags *installFlags) error {
 	}
 	passed := func(n install.Note) bool { return n.Bad && slices.Contains(ids, n.Host) }
 	if failed || slices.ContainsFunc(plan.Notes, passed) {
-		return &failure{status: exitFailure} // said above
+		return remedy.Silent(remedy.Failed) // said above
 	}
 	return nil
 }
@@ -248,9 +249,9 @@ func (e *Env) agree(flags *installFlags, question string) error {
 	case flags.yes:
 		return nil
 	case !asks:
-		return &failure{exitFailure, errors.New("nobody is at a terminal to agree to the change"), "make it with --yes"}
+		return remedy.Failure(errors.New("nobody is at a terminal to agree to the change"), "make it with --yes")
 	case !e.confirm(question):
-		return &failure{exitFailure, errors.New("nothing more was changed"), ""}
+		return remedy.Failure(errors.New("nothing more was changed"), "")
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-mcp/weir/internal/lint"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/overlay"
@@ -83,10 +84,10 @@ func (f *lintFlags) status(found report.Findings) error {
 	}
 	least, err := report.ParseSeverity(f.failOn.value)
 	if err != nil {
-		return &failure{exitUsage, err, ""}
+		return remedy.Usage(err, "")
 	}
 	if worst, any := found.Worst(); any && worst <= least {
-		return &failure{status: exitFailure} // said above
+		return remedy.Silent(remedy.Failed) // said above
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func (f *lintFlags) status(found report.Findings) error {
 func (f *lintFlags) servers(ctx context.Context, env *Env, args []string) ([]lint.Server, error) {
 	if f.list != "" {
 		if len(args) > 0 {
-			return nil, &failure{exitUsage, errors.New("--list, and a server beside it"), "give one of them"}
+			return nil, remedy.Usage(errors.New("--list, and a server beside it"), "give one of them")
 		}
 		return env.readList(f.list)
 	}
@@ -141,10 +142,10 @@ func (e *Env) readList(path string) ([]lint.Server, error) {
 		src, err = io.ReadAll(io.LimitReader(e.Stdin, maxFile))
 	}
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("reading the list: %w", err), ""}
+		return nil, remedy.Usage(fmt.Errorf("reading the list: %w", err), "")
 	}
 	bad := func(err error) error {
-		return &failure{exitUsage, fmt.Errorf("reading the list: %s: %w", path, err), `it has to be a result of tools/list: {"tools": [ … ]}`}
+		return remedy.Usage(fmt.Errorf("reading the list: %s: %w", path, err), `it has to be a result of tools/list: {"tools": [ … ]}`)
 	}
 	if err := rawjson.Check(src); err != nil {
 		return nil, bad(err)
@@ -166,7 +167,7 @@ func (e *Env) readList(path string) ([]lint.Server, error) {
 func createNew(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return nil, &failure{exitUsage, fmt.Errorf("%s is there already", path), "name a file that is not; nothing was written"}
+		return nil, remedy.Usage(fmt.Errorf("%s is there already", path), "name a file that is not; nothing was written")
 	}
 	return f, err
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/streamable"
 )
 
@@ -86,7 +87,7 @@ func certificates(l config.Listener) ([]tls.Certificate, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(l.Cert, l.Key)
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("http.tls: %w", err), "name PEM files of a certificate chain and its key"}
+		return nil, remedy.Usage(fmt.Errorf("http.tls: %w", err), "name PEM files of a certificate chain and its key")
 	}
 	return []tls.Certificate{pair}, nil
 }
@@ -129,7 +130,7 @@ func (e *Env) ownToken() (path, token string, err error) {
 			err = errors.New("the file is empty")
 		}
 		if err != nil {
-			return "", "", &failure{exitFailure, fmt.Errorf("reading the token %s: %w", path, err), "remove the file to have a new one made, or set http.token"}
+			return "", "", remedy.Failure(fmt.Errorf("reading the token %s: %w", path, err), "remove the file to have a new one made, or set http.token")
 		}
 		return path, token, nil
 	case err != nil:

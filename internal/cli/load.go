@@ -11,6 +11,7 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/importer"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/overlay/catalogue"
 	"github.com/weir-mcp/weir/policy"
@@ -47,7 +48,7 @@ func (e *Env) load(path, policyPath string) (*setup, error) {
 	}
 	src, err := readFile(path)
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("reading the configuration: %w", err), ""}
+		return nil, remedy.Usage(fmt.Errorf("reading the configuration: %w", err), "")
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -118,7 +119,7 @@ func loadPolicy(path string) (*policy.Policy, error) {
 	}
 	src, err := readFile(path)
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("reading the policy: %w", err), ""}
+		return nil, remedy.Usage(fmt.Errorf("reading the policy: %w", err), "")
 	}
 	return policy.Load(shorten(path), src)
 }
@@ -130,8 +131,8 @@ func find() (string, error) {
 			return name, nil
 		}
 	}
-	return "", &failure{exitUsage, errors.New("no configuration: neither ./weir.yaml nor ./.mcp.json is here"),
-		"name one with --config, or put one server behind weir with weir wrap"}
+	return "", remedy.Usage(errors.New("no configuration: neither ./weir.yaml nor ./.mcp.json is here"),
+		"name one with --config, or put one server behind weir with weir wrap")
 }
 
 // trust refuses a configuration that was found in a clone that nobody has confirmed: it may be a stranger's, who would say what Weir is
@@ -142,8 +143,8 @@ func (e *Env) trust(name string) error {
 		return err
 	}
 	if why := files.New(files.Options{Confirmed: e.confirmed()}).Cloned(abs); why != "" {
-		return &failure{exitUsage, fmt.Errorf("%s lies in %s, whose authors may have written it", name, why),
-			"if it is yours, name it with --config " + name + ", or run weir folders confirm for the clone"}
+		return remedy.Usage(fmt.Errorf("%s lies in %s, whose authors may have written it", name, why),
+			"if it is yours, name it with --config "+name+", or run weir folders confirm for the clone")
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/oauth"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 // loginWait is how long a person may take to log in.
@@ -120,7 +121,7 @@ func (e *Env) login(ctx context.Context, flags *loginFlags, name string) error {
 		return err
 	}
 	if s.Scopes != nil && len(flags.scopes) > 0 {
-		return &failure{exitUsage, fmt.Errorf("--scope, where the configuration of %s has auth.scopes", s.Name), "add the scope there"}
+		return remedy.Usage(fmt.Errorf("--scope, where the configuration of %s has auth.scopes", s.Name), "add the scope there")
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginWait)
 	defer cancel()
@@ -129,7 +130,7 @@ func (e *Env) login(ctx context.Context, flags *loginFlags, name string) error {
 		Open: func(_ context.Context, page string) error { return e.show(s.Name, page, flags.noBrowser) },
 	})
 	if err != nil {
-		return &failure{exitFailure, err, loginHint(err)}
+		return remedy.Failure(err, loginHint(err))
 	}
 	place := "the keyring"
 	if g.Place == oauth.File {
@@ -210,7 +211,7 @@ func (e *Env) toLogIn(path, name string) (oauth.Server, error) {
 	if len(names) == 0 {
 		hint = "no server of it can have a login"
 	}
-	return oauth.Server{}, &failure{exitUsage, fmt.Errorf("%s has no server %.64q", s.path, name), hint}
+	return oauth.Server{}, remedy.Usage(fmt.Errorf("%s has no server %.64q", s.path, name), hint)
 }
 
 // canLogIn returns the server, if a person can log in there.
@@ -227,7 +228,7 @@ func canLogIn(s config.Server) (oauth.Server, error) {
 		case s.URL != "":
 			why = "it has an Authorization header"
 		}
-		return oauth.Server{}, &failure{exitUsage, fmt.Errorf("nobody can log in to %s: %s", s.Name, why), ""}
+		return oauth.Server{}, remedy.Usage(fmt.Errorf("nobody can log in to %s: %s", s.Name, why), "")
 	}
 	return oauthServer(s, ""), nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/overlay/catalogue"
 	"github.com/weir-mcp/weir/policy"
@@ -29,7 +30,7 @@ func (s *setup) loadOverlay(path string) error {
 func loadOverlay(path string) (*overlay.Set, error) {
 	src, err := readFile(path)
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("reading overlays: %w", err), ""}
+		return nil, remedy.Usage(fmt.Errorf("reading overlays: %w", err), "")
 	}
 	return overlay.Load(shorten(path), src)
 }

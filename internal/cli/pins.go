@@ -12,6 +12,7 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/pins"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -40,7 +41,7 @@ func (e *Env) openPins(c *config.Config, kept store.Pins) (*pins.File, error) {
 	}
 	f, err := pins.Open(path, opts)
 	if err != nil {
-		return nil, &failure{exitUsage, err, "take the file of before from your version control, or remove it to pin all tools anew"}
+		return nil, remedy.Usage(err, "take the file of before from your version control, or remove it to pin all tools anew")
 	}
 	return f, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -45,7 +46,7 @@ balanced, strict or read-only; without a name balanced, which decides when no ot
 			}
 			src, ok := policy.ProfileSource(name)
 			if !ok {
-				return &failure{exitUsage, fmt.Errorf("no profile is called %.64q", name), "use " + strings.Join(policy.Profiles(), ", ")}
+				return remedy.Usage(fmt.Errorf("no profile is called %.64q", name), "use "+strings.Join(policy.Profiles(), ", "))
 			}
 			_, err := env.Stdout.Write(src)
 			return err

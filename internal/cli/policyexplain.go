@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/trial"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -73,7 +74,7 @@ func findCase(path, name, policyPath string) (*policy.Policy, *policy.Given, err
 			return p, c.Given, nil
 		}
 	}
-	return nil, nil, &failure{exitUsage, fmt.Errorf("%s has no case %.80q", path, name), ""}
+	return nil, nil, remedy.Usage(fmt.Errorf("%s has no case %.80q", path, name), "")
 }
 
 func findEvent(all iter.Seq2[*record.Event, error], id string) (*policy.Given, error) {
@@ -86,7 +87,7 @@ func findEvent(all iter.Seq2[*record.Event, error], id string) (*policy.Given, e
 			return g, err
 		}
 	}
-	return nil, &failure{exitUsage, fmt.Errorf("there is no decision with the id %.64q", id), "see weir audit export, or name a file with --record"}
+	return nil, remedy.Usage(fmt.Errorf("there is no decision with the id %.64q", id), "see weir audit export, or name a file with --record")
 }
 
 func printExplanation(w io.Writer, x *policy.Explanation) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/trial"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -54,7 +55,7 @@ that of --policy. The exit status is 1 if a case is decided otherwise, 2 if a fi
 				}
 			}
 			if !ok {
-				return &failure{status: exitFailure} // said above
+				return remedy.Silent(remedy.Failed) // said above
 			}
 			return nil
 		},
@@ -68,7 +69,7 @@ that of --policy. The exit status is 1 if a case is decided otherwise, 2 if a fi
 func loadCases(path, policyPath string) (*policy.Policy, *trial.File, error) {
 	src, err := readFile(path)
 	if err != nil {
-		return nil, nil, &failure{exitUsage, fmt.Errorf("reading the cases: %w", err), ""}
+		return nil, nil, remedy.Usage(fmt.Errorf("reading the cases: %w", err), "")
 	}
 	f, err := trial.Load(shorten(path), src)
 	if err != nil {
@@ -77,7 +78,7 @@ func loadCases(path, policyPath string) (*policy.Policy, *trial.File, error) {
 	switch {
 	case policyPath != "":
 	case f.Policy == "":
-		return nil, nil, &failure{exitUsage, fmt.Errorf("%s names no policy", path), "add policy: FILE, or name one with --policy"}
+		return nil, nil, remedy.Usage(fmt.Errorf("%s names no policy", path), "add policy: FILE, or name one with --policy")
 	default:
 		policyPath = f.Policy
 		if _, profile := policy.ProfileSource(policyPath); !profile && !filepath.IsAbs(policyPath) {

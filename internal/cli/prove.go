@@ -13,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/analyze"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -59,7 +60,7 @@ may be the user's too. The exit status is 1 if something is not proved.`,
 				err = printProofs(env.Stdout, results, tools)
 			}
 			if err == nil && slices.ContainsFunc(results, func(r analyze.Result) bool { return !r.Proved }) {
-				return &failure{status: exitFailure} // said above
+				return remedy.Silent(remedy.Failed) // said above
 			}
 			return err
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/publish"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 // publish starts publishing checkpoints where the configuration wants them.
@@ -21,7 +22,7 @@ func (s *state) publish(c config.Checkpoints, l *ledger.Ledger, log *slog.Logger
 		case p.Witness != "":
 			w, err := publish.NewWitness(p.Witness, p.Key, l)
 			if err != nil {
-				return &failure{exitUsage, fmt.Errorf("checkpoints.publish: %w", err), "write the key as the witness publishes it"}
+				return remedy.Usage(fmt.Errorf("checkpoints.publish: %w", err), "write the key as the witness publishes it")
 			}
 			opts.Witnesses = append(opts.Witnesses, w)
 		case p.URL != "":

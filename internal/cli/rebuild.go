@@ -13,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/replay"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -72,7 +73,7 @@ func (e *Env) rebuildEnds(ctx context.Context, place string) error {
 	return e.withAnchor(ctx, place, func(db *sqlstore.DB, _ *audit.Anchor) error {
 		changed, err := db.RebuildEnds(ctx)
 		if errors.Is(err, audit.ErrDamaged) {
-			return &failure{exitFailure, err, "see weir audit verify: only a log that verifies can prove the state"}
+			return remedy.Failure(err, "see weir audit verify: only a log that verifies can prove the state")
 		}
 		if err == nil && changed > 0 {
 			_, err = fmt.Fprintf(e.Stdout, "%d rows of the ends of chains written\n", changed)
@@ -99,7 +100,7 @@ func (e *Env) differences(ctx context.Context, db *sqlstore.DB, target string) (
 		return nil, err
 	}
 	if report.Result() != audit.OK {
-		return nil, &failure{exitFailure, audit.ErrDamaged, "see weir audit verify: only a log that verifies can prove the state; weir state restore takes a backup"}
+		return nil, remedy.Failure(audit.ErrDamaged, "see weir audit verify: only a log that verifies can prove the state; weir state restore takes a backup")
 	}
 	err = db.Log().Snapshot(ctx, func(st audit.Store) error {
 		kept, ok := st.(replay.Kept)
@@ -111,7 +112,7 @@ func (e *Env) differences(ctx context.Context, db *sqlstore.DB, target string) (
 			return err
 		}
 		if err := fold.Sound(); err != nil {
-			return &failure{exitFailure, err, "see weir audit verify: only a log that verifies can prove the state"}
+			return remedy.Failure(err, "see weir audit verify: only a log that verifies can prove the state")
 		}
 		different, _, err = fold.Differences(ctx, kept, time.Now().UnixMicro())
 		return err

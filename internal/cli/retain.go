@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -25,7 +26,7 @@ const ownerErases = "the owner of the tables erases entries: weir state prune --
 // deniedHint gives an error of erasing a remedy if the role of the database may not.
 func deniedHint(err error) error {
 	if errors.Is(err, sqlstore.ErrDenied) {
-		return &failure{exitFailure, err, ownerErases}
+		return remedy.Failure(err, ownerErases)
 	}
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/weir-mcp/weir/internal/lint"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/internal/survey"
 	"github.com/weir-mcp/weir/overlay"
@@ -153,9 +154,9 @@ func (e *Env) review(ctx context.Context, flags *reviewFlags, only string, args 
 	case flags.accept, asks && e.confirm("Accept all of this?"):
 		return e.acceptReviews(ctx, file, all, flags.asJSON)
 	case asks || flags.asJSON:
-		return &failure{status: exitFailure} // said above
+		return remedy.Silent(remedy.Failed) // said above
 	}
-	return &failure{exitFailure, fmt.Errorf("definitions of %d servers are not reviewed", len(left)), "accept everything that is shown with --accept"}
+	return remedy.Failure(fmt.Errorf("definitions of %d servers are not reviewed", len(left)), "accept everything that is shown with --accept")
 }
 
 // narrow leaves one server of a configuration, if one is named.
@@ -165,7 +166,7 @@ func narrow(c *config.Config, only string) error {
 	}
 	i := slices.IndexFunc(c.Servers, func(s config.Server) bool { return s.Name == only })
 	if i < 0 {
-		return &failure{exitUsage, fmt.Errorf("there is no server %.128q", only), "see weir config; what weir wrap serves is reviewed with weir review -- COMMAND"}
+		return remedy.Usage(fmt.Errorf("there is no server %.128q", only), "see weir config; what weir wrap serves is reviewed with weir review -- COMMAND")
 	}
 	for j := range c.Servers {
 		c.Servers[j].Disabled = c.Servers[j].Disabled || j != i
@@ -184,7 +185,7 @@ func (e *Env) reviewedPins(ctx context.Context, t *target) (*pins.File, func() e
 	}
 	f, err := e.openPins(t.config, kept)
 	if err == nil && f == nil {
-		err = &failure{exitUsage, errors.New("this configuration pins nothing"), "remove mode: off below pins:"}
+		err = remedy.Usage(errors.New("this configuration pins nothing"), "remove mode: off below pins:")
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, end())

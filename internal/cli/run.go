@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 func newRun(env *Env) *cobra.Command {
@@ -69,7 +70,7 @@ func setListen(c *config.Config, listen string) error {
 	}
 	addr, _, ok := config.ParseListen(listen)
 	if !ok {
-		return &failure{exitUsage, errors.New("--listen: bad address"), "write HOST:PORT, like 127.0.0.1:8080"}
+		return remedy.Usage(errors.New("--listen: bad address"), "write HOST:PORT, like 127.0.0.1:8080")
 	}
 	c.Listen = addr
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -177,14 +178,14 @@ func (e *Env) byPerson(kind record.Kind, s store.Session, why string) *record.Ev
 func known(ctx context.Context, db *sqlstore.DB, key string) (store.Session, error) {
 	s, err := db.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return s, &failure{exitUsage, fmt.Errorf("there is no session %.200q", key), "see weir session list"}
+		return s, remedy.Usage(fmt.Errorf("there is no session %.200q", key), "see weir session list")
 	}
 	return s, err
 }
 
 func needsWhy(why string) error {
 	if strings.TrimSpace(why) == "" {
-		return &failure{exitUsage, errors.New("the log has to say why"), "give --why TEXT"}
+		return remedy.Usage(errors.New("the log has to say why"), "give --why TEXT")
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 // signerTime is how long a program may take to sign.
@@ -27,7 +28,7 @@ func signerOf(s config.Signer) (*audit.Key, error) {
 	}
 	k, err := audit.ExternalKey(s.Key, func(text []byte) ([]byte, error) { return runSigner(s.Command, text) })
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("audit.signer: %w", err), "write what weir audit key --pem FILE --name NAME prints"}
+		return nil, remedy.Usage(fmt.Errorf("audit.signer: %w", err), "write what weir audit key --pem FILE --name NAME prints")
 	}
 	return k, nil
 }
@@ -74,16 +75,16 @@ func (l *limited) Write(b []byte) (int, error) {
 func publicKeyOf(path, name string) (string, error) {
 	b, err := readFile(path)
 	if err != nil {
-		return "", &failure{exitUsage, fmt.Errorf("reading the public key: %w", err), ""}
+		return "", remedy.Usage(fmt.Errorf("reading the public key: %w", err), "")
 	}
 	block, _ := pem.Decode(b)
 	if block == nil {
-		return "", &failure{exitUsage, errors.New("the public key is not in PEM"), "openssl pkey -pubout writes it"}
+		return "", remedy.Usage(errors.New("the public key is not in PEM"), "openssl pkey -pubout writes it")
 	}
 	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
 	key, ok := parsed.(ed25519.PublicKey)
 	if err != nil || !ok {
-		return "", &failure{exitUsage, errors.New("it is not the public key of an Ed25519 key"), "openssl genpkey -algorithm ed25519 makes one"}
+		return "", remedy.Usage(errors.New("it is not the public key of an Ed25519 key"), "openssl genpkey -algorithm ed25519 makes one")
 	}
 	return audit.PublicKey(name, key)
 }

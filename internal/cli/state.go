@@ -15,6 +15,7 @@ import (
 	"github.com/weir-mcp/weir/internal/capture"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -70,8 +71,8 @@ func (e *Env) openState(ctx context.Context, c *config.Config, log *slog.Logger,
 		}
 	}()
 	if c.Capture.Content && (c.Store == config.MemoryStore || c.Record == config.NoRecord) {
-		return kept, &failure{exitUsage, errors.New("capture.content: there is no log beside which content could be kept"),
-			"leave capture.content out, or store: memory and record: none"}
+		return kept, remedy.Usage(errors.New("capture.content: there is no log beside which content could be kept"),
+			"leave capture.content out, or store: memory and record: none")
 	}
 	if c.Store == config.MemoryStore {
 		return kept, o.openMemory(also)
@@ -188,13 +189,13 @@ func (e *Env) sealer(c config.Capture, target string) (ledger.Sealer, error) {
 			return nil, err
 		}
 		if key.Recipient() == "" {
-			return nil, &failure{exitUsage, fmt.Errorf("the key in %s has no public key that weir knows", path), "name it below capture.recipients"}
+			return nil, remedy.Usage(fmt.Errorf("the key in %s has no public key that weir knows", path), "name it below capture.recipients")
 		}
 		recipients = []string{key.Recipient()}
 	}
 	box, err := capture.NewBox(recipients...)
 	if err != nil {
-		return nil, &failure{exitUsage, err, "see capture.recipients"}
+		return nil, remedy.Usage(err, "see capture.recipients")
 	}
 	return box.Seal, nil
 }
@@ -224,7 +225,7 @@ func openStore(ctx context.Context, target string, opts *sqlstore.Options) (*sql
 		if hinted := anchorHint(err, opts); hinted != nil {
 			return nil, hinted
 		}
-		return nil, &failure{exitUsage, fmt.Errorf("opening the store: %w", err), storeHint(err, target)}
+		return nil, remedy.Usage(fmt.Errorf("opening the store: %w", err), storeHint(err, target))
 	}
 	return db, nil
 }
@@ -282,7 +283,7 @@ func (e *Env) openRecord(c *config.Config, kept *state, log *slog.Logger) (recor
 	}
 	f, err := record.OpenFile(path)
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("opening the record: %w", err), "name another file with --record, or none"}
+		return nil, remedy.Usage(fmt.Errorf("opening the record: %w", err), "name another file with --record, or none")
 	}
 	log.Info("recording", "file", path)
 	kept.closers = append(kept.closers, f)
@@ -298,8 +299,8 @@ func (e *Env) stateDir() (string, error) {
 	if home, _ := e.getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "weir"), nil
 	}
-	return "", &failure{exitUsage, errors.New("no place for the state: neither XDG_STATE_HOME nor HOME is set"),
-		"set HOME, or name a file with --store"}
+	return "", remedy.Usage(errors.New("no place for the state: neither XDG_STATE_HOME nor HOME is set"),
+		"set HOME, or name a file with --store")
 }
 
 // showTarget returns a target without the password that may be in it.

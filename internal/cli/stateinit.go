@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -42,7 +43,7 @@ exit status is 1 if any are. With --print it prints the SQL, for an administrato
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !strings.Contains(*place, "://") {
-				return &failure{exitUsage, errors.New("weir state init is for PostgreSQL: a file is its owner's alone anyway"), "give --store postgres://OWNER@HOST/DATABASE"}
+				return remedy.Usage(errors.New("weir state init is for PostgreSQL: a file is its owner's alone anyway"), "give --store postgres://OWNER@HOST/DATABASE")
 			}
 			role := f.role
 			if !f.check {
@@ -73,7 +74,7 @@ exit status is 1 if any are. With --print it prints the SQL, for an administrato
 func databaseSetup(target, role string) (sqlstore.Setup, error) {
 	s, err := sqlstore.SetupOf(target, role)
 	if err != nil {
-		err = &failure{exitUsage, fmt.Errorf("reading how to set up the store: %w", err), "give --store postgres://OWNER@HOST/DATABASE, and --role"}
+		err = remedy.Usage(fmt.Errorf("reading how to set up the store: %w", err), "give --store postgres://OWNER@HOST/DATABASE, and --role")
 	}
 	return s, err
 }
@@ -82,7 +83,7 @@ func databaseSetup(target, role string) (sqlstore.Setup, error) {
 func (e *Env) printSetup(s sqlstore.Setup) error {
 	script, err := s.Script()
 	if err != nil {
-		return &failure{exitUsage, err, setupHint(err)}
+		return remedy.Usage(err, setupHint(err))
 	}
 	_, err = fmt.Fprintf(e.Stdout, "begin;\n%s;\ncommit;\n", strings.Join(script, ";\n"))
 	return err
@@ -91,7 +92,7 @@ func (e *Env) printSetup(s sqlstore.Setup) error {
 // initStore sets the store up, and checks it.
 func (e *Env) initStore(ctx context.Context, s sqlstore.Setup, target string, asJSON bool) error {
 	if err := s.Run(ctx, target); err != nil {
-		return &failure{exitFailure, fmt.Errorf("setting up the store, of which nothing was changed: %w", err), setupHint(err)}
+		return remedy.Failure(fmt.Errorf("setting up the store, of which nothing was changed: %w", err), setupHint(err))
 	}
 	if !asJSON {
 		if _, err := fmt.Fprintf(e.Stdout, "set up for %s; if it has no way in yet, give it a password (\\password in psql) or a line in pg_hba.conf\nstore: %s\n",
@@ -122,7 +123,7 @@ type roleReport struct {
 func (e *Env) checkRole(ctx context.Context, s sqlstore.Setup, target string, asJSON bool) error {
 	p, err := s.Inspect(ctx, target)
 	if err != nil {
-		return &failure{exitFailure, fmt.Errorf("checking the role %s: %w", s.Role, err), "see whether the database server runs and lets this user in, and whether there is such a role"}
+		return remedy.Failure(fmt.Errorf("checking the role %s: %w", s.Role, err), "see whether the database server runs and lets this user in, and whether there is such a role")
 	}
 	if asJSON {
 		err = writeJSON(e.Stdout, roleReport{p, p.OK()})
@@ -130,7 +131,7 @@ func (e *Env) checkRole(ctx context.Context, s sqlstore.Setup, target string, as
 		err = e.printRole(p)
 	}
 	if err == nil && !p.OK() {
-		err = &failure{status: exitFailure}
+		err = remedy.Silent(remedy.Failed)
 	}
 	return err
 }

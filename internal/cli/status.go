@@ -19,6 +19,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/status"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -68,8 +69,8 @@ func (e *Env) runDir() (string, error) {
 	}
 	dir, err := e.stateDir()
 	if err != nil {
-		return "", &failure{exitUsage, fmt.Errorf("no place where running processes could be found"),
-			"set XDG_RUNTIME_DIR, XDG_STATE_HOME or HOME"}
+		return "", remedy.Usage(fmt.Errorf("no place where running processes could be found"),
+			"set XDG_RUNTIME_DIR, XDG_STATE_HOME or HOME")
 	}
 	return filepath.Join(dir, "run"), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/survey"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
@@ -35,7 +36,7 @@ func (f *targetFlags) target(e *Env, args []string) (*target, error) {
 		s, err := e.wrapped(&f.named, "", args)
 		return &target{s, e.Environ}, err
 	case len(f.named.overlays) > 0:
-		return nil, &failure{exitUsage, errors.New("--overlay without a command or a URL"), "name the file below overlays: of the configuration"}
+		return nil, remedy.Usage(errors.New("--overlay without a command or a URL"), "name the file below overlays: of the configuration")
 	}
 	s, err := e.load(f.path, "")
 	return &target{s, e.baseEnv()}, err

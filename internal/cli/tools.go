@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
@@ -44,7 +45,7 @@ them have to hold together.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			filters, err := parseFilters(flags.where)
 			if err != nil {
-				return &failure{exitUsage, err, "write --where NAME=VALUE, with NAME one of " + strings.Join(filterNames(), ", ")}
+				return remedy.Usage(err, "write --where NAME=VALUE, with NAME one of "+strings.Join(filterNames(), ", "))
 			}
 			t, err := flags.target(env, args)
 			if err != nil {

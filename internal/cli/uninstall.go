@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 func newUninstall(env *Env) *cobra.Command {
@@ -111,7 +112,7 @@ func (e *Env) uninstall(ids []string, flags *installFlags) error {
 		fmt.Fprintln(e.Stdout, "weir install has changed nothing that could be undone")
 	}
 	if slices.ContainsFunc(views, func(v *removalView) bool { return v.Error != "" }) {
-		return &failure{status: exitFailure} // said above
+		return remedy.Silent(remedy.Failed) // said above
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 // serverFlags are the flags that say more of a server that the arguments of a command name.
@@ -109,12 +110,12 @@ func (e *Env) wrapped(named *serverFlags, policyPath string, args []string) (*se
 func (f *serverFlags) server(args []string) (config.Server, error) {
 	trust, err := contract.ParseTrust(f.trust.value)
 	if err != nil {
-		return config.Server{}, &failure{exitUsage, err, ""}
+		return config.Server{}, remedy.Usage(err, "")
 	}
 	s := config.Server{Name: f.name, Trust: trust}
 	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
 		if len(args) > 1 {
-			return s, &failure{exitUsage, errors.New("arguments after a URL"), "give flags first, and nothing after the URL"}
+			return s, remedy.Usage(errors.New("arguments after a URL"), "give flags first, and nothing after the URL")
 		}
 		s.URL, s.Transport = literal(args[0]), config.Transport(f.transport.value)
 	} else {
@@ -130,10 +131,10 @@ func (f *serverFlags) server(args []string) (config.Server, error) {
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, "=")
 		if !ok {
-			return s, &failure{exitUsage, errors.New("--header: a header without ="), "write --header NAME=VALUE"}
+			return s, remedy.Usage(errors.New("--header: a header without ="), "write --header NAME=VALUE")
 		}
 		if _, twice := s.Headers[name]; twice {
-			return s, &failure{exitUsage, fmt.Errorf("--header: %.64q is given twice", name), "remove one of them"}
+			return s, remedy.Usage(fmt.Errorf("--header: %.64q is given twice", name), "remove one of them")
 		}
 		s.Headers[name] = value
 	}

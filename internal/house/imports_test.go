@@ -81,6 +81,7 @@ var table = []row{
 	{"internal/oauth/oauthtest", "", "", "os os/exec", "an authorization server for tests, here and of the command line"},
 	{"internal/budget", "", "", world, "limits of the process, and what is taken of them; knows nothing of what takes it"},
 	{"internal/streamable", "internal/budget internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},
+	{"internal/remedy", "", "", world, "errors with a hint and the exit status; prints nothing"},
 	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
 	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
