@@ -48,7 +48,7 @@ func printers() []printer {
 		{"tools", func(text string, out *bytes.Buffer) error {
 			r := filled[toolReport](text)
 			r.Contract[0].Name, r.Contract[0].Known, r.Contract[0].From = "readOnly", true, "server"
-			_, err := out.WriteString(r.text())
+			_, err := out.WriteString(toolText(r))
 			return err
 		}, false},
 		{"status", func(text string, out *bytes.Buffer) error {

@@ -55,12 +55,12 @@ them have to hold together.`,
 			if err != nil {
 				return err
 			}
-			reports = slices.DeleteFunc(reports, func(r toolReport) bool { return !r.fits(filters) })
+			reports = slices.DeleteFunc(reports, func(r toolReport) bool { return !fits(r, filters) })
 			if flags.asJSON {
 				return writeJSON(env.Stdout, map[string]any{"tools": reports})
 			}
 			for _, r := range reports {
-				if _, err := fmt.Fprint(env.Stdout, r.text()); err != nil {
+				if _, err := fmt.Fprint(env.Stdout, toolText(r)); err != nil {
 					return err
 				}
 			}
@@ -224,8 +224,8 @@ func (m contractMember) undrafted(e *catalog.Entry, now []string, known bool) st
 	return "assumed"
 }
 
-// text writes the report for people.
-func (r toolReport) text() string {
+// toolText writes the report for people.
+func toolText(r toolReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s/%s\n", plain.Text(r.Server, 120), plain.Text(r.Name, 120))
 	for _, m := range r.Contract {
@@ -278,7 +278,7 @@ func parseFilters(where []string) ([]filter, error) {
 }
 
 // fits reports whether all filters hold: a set has the value, or is empty for "none"; what is not known is "unknown".
-func (r toolReport) fits(filters []filter) bool {
+func fits(r toolReport, filters []filter) bool {
 	for _, f := range filters {
 		var values []string
 		switch f.name {
@@ -290,7 +290,7 @@ func (r toolReport) fits(filters []filter) bool {
 			values = []string{r.Trust}
 		default:
 			i := slices.IndexFunc(r.Contract, func(m memberReport) bool { return m.Name == f.name })
-			values = r.Contract[i].filterValues()
+			values = filterValues(r.Contract[i])
 		}
 		if !slices.Contains(values, f.value) {
 			return false
@@ -299,7 +299,7 @@ func (r toolReport) fits(filters []filter) bool {
 	return true
 }
 
-func (m memberReport) filterValues() []string {
+func filterValues(m memberReport) []string {
 	switch {
 	case !m.Known:
 		return []string{"unknown"}

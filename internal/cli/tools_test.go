@@ -28,7 +28,7 @@ func TestToolReportShowsWhatIsCarried(t *testing.T) {
 	if diff := cmp.Diff(want, r.Carries); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	_, carried, _ := strings.Cut(r.text(), "  carries ")
+	_, carried, _ := strings.Cut(toolText(r), "  carries ")
 	wantText := "requires = [\"cap\\u{202e}\"]\n  carries annotations[\"com.example/label\"] = \"green\"\n" +
 		"  carries _meta.securitySchemes = [{\"type\":\"oauth2\"}]\n"
 	if diff := cmp.Diff(wantText, carried); diff != "" {
