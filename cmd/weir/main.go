@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/weir-mcp/weir/internal/cli"
+	"github.com/weir-mcp/weir/internal/home"
 )
 
 func main() { os.Exit(run()) }
@@ -17,7 +18,7 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return cli.Main(ctx, cli.Env{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
+	return cli.Main(ctx, os.Args[1:], home.Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/weir-mcp/weir/internal/cli"
+	"github.com/weir-mcp/weir/internal/home"
 )
 
 // roleArgument as the first argument makes the program play a role: the next is the prefix of profiles to leave, "" for none, then
@@ -59,7 +60,7 @@ func play(ctx context.Context, args []string) int {
 	case roleHTTPRelay:
 		err = relayHTTP(ctx, rest, os.Stderr)
 	case roleWeir:
-		return cli.Main(ctx, cli.Env{Args: rest, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: weirEnviron(rest)})
+		return cli.Main(ctx, rest, home.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: weirEnviron(rest)})
 	default:
 		err = fmt.Errorf("no role %q", role)
 	}

@@ -8,11 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-func newAuditAdopt(env *Env, place *string) *cobra.Command {
+func newAuditAdopt(env *home.Env, place *string) *cobra.Command {
 	var d deed
 	cmd := &cobra.Command{
 		Use:   "adopt",
@@ -31,8 +33,8 @@ Without --yes it verifies the log, and changes nothing.`,
 			if err := d.check(); err != nil {
 				return err
 			}
-			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) error {
-				return env.adopt(cmd.Context(), db, target, &d)
+			return withStore(cmd.Context(), env, *place, func(db *sqlstore.DB, target string) error {
+				return adopt(cmd.Context(), env, db, target, &d)
 			})
 		},
 	}
@@ -41,8 +43,8 @@ Without --yes it verifies the log, and changes nothing.`,
 }
 
 // adopt verifies a log and, if the person says so, makes it as it is the one of its anchor.
-func (e *Env) adopt(ctx context.Context, db *sqlstore.DB, target string, d *deed) error {
-	own, err := e.readAnchor(target)
+func adopt(ctx context.Context, env *home.Env, db *sqlstore.DB, target string, d *deed) error {
+	own, err := app.ReadAnchor(env, target)
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,7 @@ func (e *Env) adopt(ctx context.Context, db *sqlstore.DB, target string, d *deed
 	if err != nil {
 		return err
 	}
-	e.writeReport(report, state)
+	writeVerified(env, report, state)
 	if !d.yes {
 		return nil
 	}
@@ -68,7 +70,7 @@ func (e *Env) adopt(ctx context.Context, db *sqlstore.DB, target string, d *deed
 	if err := audit.Adopt(ctx, db.Log(), fresh); err != nil {
 		return remedy.Failure(err, "see weir audit verify; what is damaged cannot be signed")
 	}
-	if err := e.takeOver(ctx, db, fresh, fmt.Sprintf("a log of %d entries: %s", report.Size, d.why)); err != nil {
+	if err := takeOver(ctx, env, db, fresh, fmt.Sprintf("a log of %d entries: %s", report.Size, d.why)); err != nil {
 		return err
 	}
 	return fresh.Replace(own.Dir())

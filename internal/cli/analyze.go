@@ -10,13 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/analyze"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
+	"github.com/weir-mcp/weir/internal/setup"
 )
 
-func newAnalyze(env *Env) *cobra.Command {
+func newAnalyze(env *home.Env) *cobra.Command {
 	var flags targetFlags
 	var policyPath string
 	format := choice{"text", []string{"text", "json", "sarif", "svg", "dot", "mermaid"}}
@@ -37,15 +40,15 @@ brings all three together unasked. Nothing is called. The exit status is 1 if on
 				return err
 			}
 			if policyPath != "" {
-				if err := t.loadPolicy(policyPath); err != nil {
+				if err := t.UsePolicy(policyPath); err != nil {
 					return err
 				}
 			}
-			tools, err := env.toolsOf(cmd.Context(), t)
+			tools, err := toolsOf(cmd.Context(), env, t)
 			if err != nil {
 				return err
 			}
-			r, err := analyze.Examine(cmd.Context(), t.policy, tools)
+			r, err := analyze.Examine(cmd.Context(), t.Policy, tools)
 			if err == nil {
 				err = writeAnalysis(env.Stdout, r, format.value)
 			}
@@ -62,14 +65,14 @@ brings all three together unasked. Nothing is called. The exit status is 1 if on
 }
 
 // toolsOf asks the servers of a target for their tools, resources and prompts, and returns them as the guard would see them.
-func (e *Env) toolsOf(ctx context.Context, t *target) ([]analyze.Tool, error) {
-	servers, err := t.servers(e.keychain(t.setup))
+func toolsOf(ctx context.Context, env *home.Env, t *target) ([]analyze.Tool, error) {
+	servers, err := t.Servers(setup.NewKeychain(env, t.Setup))
 	if err != nil {
 		return nil, err
 	}
 	var sources []catalog.Source
 	var failed []error
-	for i, l := range e.survey(ctx, t) {
+	for i, l := range surveyTarget(ctx, env, t) {
 		if l.Err != nil {
 			failed = append(failed, l.Err)
 			continue
@@ -105,7 +108,7 @@ func writeAnalysis(w io.Writer, r analyze.Report, format string) error {
 		return writeJSON(w, r)
 	case "sarif":
 		f := r.Findings()
-		f.Version = version()
+		f.Version = home.Version()
 		return report.Write(w, report.SARIF, f)
 	}
 	return r.Draw(w, analyze.Picture(format))
@@ -120,7 +123,7 @@ func printAnalysis(w io.Writer, r analyze.Report) error {
 	}{{"text of strangers comes in by", r.Untrusted}, {"private data is read by", r.Private}} {
 		fmt.Fprintf(&b, "%s %d of %d tools\n", in.what, len(in.tools), r.Tools)
 		for _, name := range in.tools {
-			fmt.Fprintf(&b, "  %s\n", plain.Text(name, maxName))
+			fmt.Fprintf(&b, "  %s\n", plain.Text(name, app.MaxName))
 		}
 	}
 	width := 24

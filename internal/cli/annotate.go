@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/draft"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/lint"
 )
 
-func newAnnotate(env *Env) *cobra.Command {
+func newAnnotate(env *home.Env) *cobra.Command {
 	var flags targetFlags
 	var output string
 	var all bool
@@ -29,7 +30,7 @@ makes Weir more careful until a person has corrected it and removed the mark.`,
 			if err != nil {
 				return err
 			}
-			servers, err := env.lintServers(cmd.Context(), t)
+			servers, err := lintServers(cmd.Context(), env, t)
 			if err != nil {
 				return err
 			}
@@ -39,7 +40,7 @@ makes Weir more careful until a person has corrected it and removed the mark.`,
 				}
 			}
 			if output != "" {
-				return env.writeDrafts(output, servers)
+				return writeDraftsTo(env, output, servers)
 			}
 			return writeDrafts(env.Stdout, servers)
 		},
@@ -50,8 +51,8 @@ makes Weir more careful until a person has corrected it and removed the mark.`,
 	return cmd
 }
 
-// writeDrafts writes drafts to a new file, and says so.
-func (e *Env) writeDrafts(path string, servers []lint.Server) error {
+// writeDraftsTo writes drafts to a new file, and says so.
+func writeDraftsTo(env *home.Env, path string, servers []lint.Server) error {
 	f, err := createNew(path)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (e *Env) writeDrafts(path string, servers []lint.Server) error {
 	if err := errors.Join(writeDrafts(f, servers), f.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stderr, "weir: wrote a draft to %s: correct it, remove draft: true, and name it below overlays: in weir.yaml\n", path)
+	fmt.Fprintf(env.Stderr, "weir: wrote a draft to %s: correct it, remove draft: true, and name it below overlays: in weir.yaml\n", path)
 	return nil
 }
 

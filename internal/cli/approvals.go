@@ -13,38 +13,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
-	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// An asking is who answers questions, and where they are kept.
-type asking struct{ store, principal string }
-
-func (a *asking) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.store, "store", "", "the `PLACE` of the questions: a file or postgres://… (default state.db in\nweir's state directory)")
-	cmd.Flags().StringVar(&a.principal, "principal", gateway.LocalPrincipal, "answer as this `PRINCIPAL`")
-}
-
-// withBook calls do with the questions in a store.
-func (e *Env) withBook(ctx context.Context, a *asking, do func(*approve.Book) error) error {
-	return e.withLedger(ctx, a.store, func(db *sqlstore.DB, l *ledger.Ledger) error {
-		return do(newBook(db, l))
-	})
-}
-
-// newBook returns the questions in a store, for who answers them.
-func newBook(db *sqlstore.DB, l *ledger.Ledger) *approve.Book {
-	return approve.NewBook(approve.Options{Record: l, Store: db, Sessions: db})
-}
-
 // commandLine is this channel of answers, as the record names it.
 const commandLine = "command line"
 
-func newApprovals(env *Env) *cobra.Command {
+func newApprovals(env *home.Env) *cobra.Command {
 	var a asking
 	var asJSON, stats bool
 	cmd := &cobra.Command{
@@ -59,9 +39,9 @@ said and how long they took.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if stats {
-				return env.showStats(cmd.Context(), a.store, asJSON)
+				return showStats(cmd.Context(), env, a.store, asJSON)
 			}
-			return env.withBook(cmd.Context(), &a, func(book *approve.Book) error {
+			return withBook(cmd.Context(), env, &a, func(book *approve.Book) error {
 				open, err := book.List(cmd.Context(), a.principal)
 				if err != nil {
 					return err
@@ -71,7 +51,7 @@ said and how long they took.`,
 					if err != nil {
 						return err
 					}
-					return env.printListing(p, asJSON)
+					return printListing(env, p, asJSON)
 				}
 				if asJSON {
 					return writeJSON(env.Stdout, map[string]any{"questions": questionReports(open)})
@@ -80,7 +60,7 @@ said and how long they took.`,
 					_, err := io.WriteString(env.Stdout, "nothing waits for an answer\n")
 					return err
 				}
-				return env.printQuestions(open, time.Now())
+				return printQuestions(env, open, time.Now())
 			})
 		},
 	}
@@ -114,7 +94,7 @@ func questionReports(open []*approve.Pending) []questionReport {
 	return all
 }
 
-func (e *Env) printQuestions(open []*approve.Pending, now time.Time) error {
+func printQuestions(env *home.Env, open []*approve.Pending, now time.Time) error {
 	var b strings.Builder
 	for _, p := range open {
 		fmt.Fprintf(&b, "%s  open for %s, session %s\n", p.ID, p.Expires.Sub(now).Round(time.Second), plain.Text(p.Session, 80))
@@ -122,11 +102,11 @@ func (e *Env) printQuestions(open []*approve.Pending, now time.Time) error {
 			b.WriteString("    " + plain.Text(strings.TrimSuffix(line, "\n"), 0) + "\n")
 		}
 	}
-	_, err := io.WriteString(e.Stdout, b.String())
+	_, err := io.WriteString(env.Stdout, b.String())
 	return err
 }
 
-func newApprove(env *Env) *cobra.Command {
+func newApprove(env *home.Env) *cobra.Command {
 	var session bool
 	var code string
 	cmd := newSay(env, func() approve.Reply {
@@ -148,7 +128,7 @@ as a whole needs the --code that stands at the end of weir approvals ID.`
 	return cmd
 }
 
-func newDeny(env *Env) *cobra.Command {
+func newDeny(env *home.Env) *cobra.Command {
 	var end bool
 	var why string
 	cmd := newSay(env, func() approve.Reply {
@@ -168,19 +148,19 @@ start of an id will do.`
 }
 
 // newSay returns a command that answers the question whose id begins with its argument, with what reply returns.
-func newSay(env *Env, reply func() approve.Reply) *cobra.Command {
+func newSay(env *home.Env, reply func() approve.Reply) *cobra.Command {
 	var a asking
 	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return env.say(cmd.Context(), &a, args[0], reply()) },
+		RunE: func(cmd *cobra.Command, args []string) error { return say(cmd.Context(), env, &a, args[0], reply()) },
 	}
 	a.add(cmd)
 	return cmd
 }
 
 // say answers the question whose id begins with a text.
-func (e *Env) say(ctx context.Context, a *asking, start string, r approve.Reply) error {
-	return e.withBook(ctx, a, func(book *approve.Book) error {
+func say(ctx context.Context, env *home.Env, a *asking, start string, r approve.Reply) error {
+	return withBook(ctx, env, a, func(book *approve.Book) error {
 		open, err := book.List(ctx, a.principal)
 		if err != nil {
 			return err
@@ -189,7 +169,7 @@ func (e *Env) say(ctx context.Context, a *asking, start string, r approve.Reply)
 		if err != nil {
 			return err
 		}
-		r.ID, r.Principal, r.Via, r.By = p.ID, a.principal, commandLine, e.person()
+		r.ID, r.Principal, r.Via, r.By = p.ID, a.principal, commandLine, env.Person()
 		err = book.Answer(ctx, r)
 		if errors.Is(err, approve.ErrUnseen) {
 			return remedy.Failure(err, "read weir approvals "+p.ID+", then approve it with --code")
@@ -200,7 +180,7 @@ func (e *Env) say(ctx context.Context, a *asking, start string, r approve.Reply)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.Stdout, "%s: %s\n", r.ID, r.Answer)
+		_, err = fmt.Fprintf(env.Stdout, "%s: %s\n", r.ID, r.Answer)
 		return err
 	})
 }
@@ -215,21 +195,21 @@ func oneOf(open []*approve.Pending, start string) (*approve.Pending, error) {
 }
 
 // printListing prints a question with everything that its prompt leaves out.
-func (e *Env) printListing(p *approve.Pending, asJSON bool) error {
+func printListing(env *home.Env, p *approve.Pending, asJSON bool) error {
 	if asJSON {
-		return writeJSON(e.Stdout, struct {
+		return writeJSON(env.Stdout, struct {
 			questionReport
 			Listing approve.Listing `json:"listing"`
 		}{questionReports([]*approve.Pending{p})[0], p.Listing})
 	}
-	if err := e.printQuestions([]*approve.Pending{p}, time.Now()); err != nil {
+	if err := printQuestions(env, []*approve.Pending{p}, time.Now()); err != nil {
 		return err
 	}
-	_, err := io.WriteString(e.Stdout, p.Listing.Text())
+	_, err := io.WriteString(env.Stdout, p.Listing.Text())
 	return err
 }
 
-func newWatch(env *Env) *cobra.Command {
+func newWatch(env *home.Env) *cobra.Command {
 	var a asking
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -239,8 +219,8 @@ func newWatch(env *Env) *cobra.Command {
 		Example: "  weir watch\n  weir watch --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.withBook(cmd.Context(), &a, func(book *approve.Book) error {
-				err := env.watch(cmd.Context(), book, a.principal, asJSON)
+			return withBook(cmd.Context(), env, &a, func(book *approve.Book) error {
+				err := watchQuestions(cmd.Context(), env, book, a.principal, asJSON)
 				if cmd.Context().Err() != nil {
 					return nil
 				}
@@ -253,7 +233,7 @@ func newWatch(env *Env) *cobra.Command {
 	return cmd
 }
 
-func (e *Env) watch(ctx context.Context, book *approve.Book, principal string, asJSON bool) error {
+func watchQuestions(ctx context.Context, env *home.Env, book *approve.Book, principal string, asJSON bool) error {
 	seen := map[string]bool{}
 	tick := time.NewTicker(tailEvery)
 	defer tick.Stop()
@@ -269,11 +249,11 @@ func (e *Env) watch(ctx context.Context, book *approve.Book, principal string, a
 		}
 		if asJSON {
 			for _, r := range questionReports(fresh) {
-				if err := json.NewEncoder(e.Stdout).Encode(r); err != nil {
+				if err := json.NewEncoder(env.Stdout).Encode(r); err != nil {
 					return err
 				}
 			}
-		} else if err := e.printQuestions(fresh, time.Now()); err != nil {
+		} else if err := printQuestions(env, fresh, time.Now()); err != nil {
 			return err
 		}
 		select {
@@ -285,14 +265,14 @@ func (e *Env) watch(ctx context.Context, book *approve.Book, principal string, a
 }
 
 // showStats prints how much is asked and answered.
-func (e *Env) showStats(ctx context.Context, place string, asJSON bool) error {
-	return e.readStore(ctx, place, func(db *sqlstore.DB, _ string) error {
-		s, err := approvalStats(ctx, db)
+func showStats(ctx context.Context, env *home.Env, place string, asJSON bool) error {
+	return readStore(ctx, env, place, func(db *sqlstore.DB, _ string) error {
+		s, err := app.ReadApprovalStats(ctx, db)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return writeJSON(e.Stdout, s)
+			return writeJSON(env.Stdout, s)
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "asked       %d\n", s.Asked)
@@ -303,7 +283,7 @@ func (e *Env) showStats(ctx context.Context, place string, asJSON bool) error {
 		for _, rule := range slices.Sorted(maps.Keys(s.Rules)) {
 			fmt.Fprintf(&b, "  %d by rule %s\n", s.Rules[rule], plain.Text(rule, 80))
 		}
-		_, err = io.WriteString(e.Stdout, b.String())
+		_, err = io.WriteString(env.Stdout, b.String())
 		return err
 	})
 }

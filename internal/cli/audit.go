@@ -5,16 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/replay"
@@ -22,7 +20,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-func newAudit(env *Env) *cobra.Command {
+func newAudit(env *home.Env) *cobra.Command {
 	var place string
 	cmd := &cobra.Command{
 		Use:   "audit",
@@ -42,83 +40,7 @@ checkpoints elsewhere too: with both the store and the anchor, another log can b
 	return cmd
 }
 
-// withStore calls do with a store that is there already, and in which do appends nothing to the log.
-func (e *Env) withStore(ctx context.Context, place string, do func(db *sqlstore.DB, target string) error) error {
-	return e.withStoreBy(ctx, place, &sqlstore.Options{Existing: true, Untouched: true}, do)
-}
-
-// readStore calls do with a store that is there already, to read it: also where it cannot be written, and as another user than its
-// owner, if that one may read it.
-func (e *Env) readStore(ctx context.Context, place string, do func(db *sqlstore.DB, target string) error) error {
-	return e.withStoreBy(ctx, place, &sqlstore.Options{ReadOnly: true}, do)
-}
-
-// withAnchor calls do with a store that is there already, whose log is held to its anchor.
-func (e *Env) withAnchor(ctx context.Context, place string, do func(*sqlstore.DB, *audit.Anchor) error) error {
-	target, err := e.existing(place)
-	if err != nil {
-		return err
-	}
-	anchor, err := e.openAnchor(target, nil, nil)
-	if err != nil {
-		return err
-	}
-	opts := &sqlstore.Options{Existing: true, Anchor: anchor}
-	return e.withStoreBy(ctx, target, opts, func(db *sqlstore.DB, _ string) error { return do(db, anchor) })
-}
-
-// existing returns the place of a store that is there already.
-func (e *Env) existing(place string) (string, error) {
-	target, err := e.storePlace(place)
-	if err != nil {
-		return "", err
-	}
-	if !strings.Contains(target, "://") {
-		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
-			return "", remedy.Usage(fmt.Errorf("there is no store at %s", target), "weir run and weir wrap make one; name another with --store")
-		}
-	}
-	return target, nil
-}
-
-func (e *Env) withStoreBy(ctx context.Context, place string, opts *sqlstore.Options, do func(*sqlstore.DB, string) error) (err error) {
-	target, err := e.existing(place)
-	if err != nil {
-		return err
-	}
-	db, err := openStore(ctx, target, opts)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return do(db, target)
-}
-
-// readKey returns the key of the log in a store.
-func (e *Env) readKey(target string) (*audit.Key, error) {
-	dir, err := e.anchorDir(target)
-	if err != nil {
-		return nil, err
-	}
-	k, err := audit.ReadKey(filepath.Join(dir, "key"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, remedy.Usage(fmt.Errorf("there is no key in %s", dir), "give the public key with --key")
-	}
-	return k, err
-}
-
-// withLog calls do with the log in a store, under its anchor.
-func (e *Env) withLog(ctx context.Context, place string, do func(*audit.Log) error) error {
-	return e.withAnchor(ctx, place, func(db *sqlstore.DB, a *audit.Anchor) error {
-		l, err := audit.Open(ctx, db.Log(), a)
-		if err != nil {
-			return err
-		}
-		return do(l)
-	})
-}
-
-func newAuditVerify(env *Env, place *string) *cobra.Command {
+func newAuditVerify(env *home.Env, place *string) *cobra.Command {
 	var key string
 	var against []string
 	var asJSON bool
@@ -135,8 +57,8 @@ elsewhere: if it does not, it was shortened or rewritten since.`,
 		Example: "  weir audit verify\n  weir audit verify --against yesterday.txt --key 'weir/…+1234abcd+…' --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) error {
-				opts, err := env.verifyOptions(target, key, len(against) > 0)
+			return readStore(cmd.Context(), env, *place, func(db *sqlstore.DB, target string) error {
+				opts, err := verifyOptions(env, target, key, len(against) > 0)
 				if err != nil {
 					return err
 				}
@@ -144,7 +66,7 @@ elsewhere: if it does not, it was shortened or rewritten since.`,
 				if err != nil {
 					return err
 				}
-				if err := env.extends(cmd.Context(), db, against, opts.Key); err != nil {
+				if err := extends(cmd.Context(), env, db, against, opts.Key); err != nil {
 					return err
 				}
 				report.State, err = verifyState(cmd.Context(), db)
@@ -155,7 +77,7 @@ elsewhere: if it does not, it was shortened or rewritten since.`,
 				if err != nil {
 					return err
 				}
-				return env.printReport(report, asJSON)
+				return printReport(env, report, asJSON)
 			})
 		},
 	}
@@ -192,13 +114,13 @@ func verifyAll(ctx context.Context, db *sqlstore.DB, opts audit.VerifyOptions) (
 }
 
 // verifyOptions returns what the log in a store is held against.
-func (e *Env) verifyOptions(target, key string, elsewhere bool) (opts audit.VerifyOptions, err error) {
+func verifyOptions(env *home.Env, target, key string, elsewhere bool) (opts audit.VerifyOptions, err error) {
 	opts = audit.VerifyOptions{Key: key, Elsewhere: elsewhere}
-	if opts.Anchor, err = e.readAnchor(target); err != nil || key != "" {
+	if opts.Anchor, err = app.ReadAnchor(env, target); err != nil || key != "" {
 		return opts, err
 	}
 	if opts.Anchor == nil {
-		dir, err := e.anchorDir(target)
+		dir, err := env.AnchorDir(target)
 		if err != nil {
 			return opts, err
 		}
@@ -208,13 +130,13 @@ func (e *Env) verifyOptions(target, key string, elsewhere bool) (opts audit.Veri
 	return opts, nil
 }
 
-func (e *Env) printReport(v verified, asJSON bool) error {
+func printReport(env *home.Env, v verified, asJSON bool) error {
 	result := v.Result()
 	if !v.State.OK() {
 		result = audit.Damaged
 	}
 	if asJSON {
-		if err := writeJSON(e.Stdout, struct {
+		if err := writeJSON(env.Stdout, struct {
 			OK     bool         `json:"ok"`
 			Result audit.Result `json:"result"`
 			verified
@@ -225,12 +147,12 @@ func (e *Env) printReport(v verified, asJSON bool) error {
 		if in := v.Database; in != nil {
 			for i, checks := range [][]string{in.Checked, in.Unchecked} {
 				for _, c := range checks {
-					fmt.Fprintf(e.Stdout, "%s%s\n", [...]string{"checked: ", "not checked: "}[i], plain.Text(c, 0))
+					fmt.Fprintf(env.Stdout, "%s%s\n", [...]string{"checked: ", "not checked: "}[i], plain.Text(c, 0))
 				}
 			}
 		}
-		e.writeReport(v.Report, v.State)
-		fmt.Fprintf(e.Stdout, "%s\n", result)
+		writeVerified(env, v.Report, v.State)
+		fmt.Fprintf(env.Stdout, "%s\n", result)
 	}
 	switch result {
 	case audit.OK:
@@ -241,24 +163,24 @@ func (e *Env) printReport(v verified, asJSON bool) error {
 	return remedy.Failure(audit.ErrDamaged, "what is listed was changed, removed or added after it was written")
 }
 
-// writeReport writes a report for people.
-func (e *Env) writeReport(r *audit.Report, state *replay.Report) {
-	fmt.Fprintf(e.Stdout, "%d entries in %d chains, %d erased; %d of them under %d checkpoints\nroot %s\n",
+// writeVerified writes a report for people.
+func writeVerified(env *home.Env, r *audit.Report, state *replay.Report) {
+	fmt.Fprintf(env.Stdout, "%d entries in %d chains, %d erased; %d of them under %d checkpoints\nroot %s\n",
 		r.Size, r.Chains, r.Erased, r.Signed, r.Checkpoints, r.Root)
 	for _, f := range r.Findings {
 		where := "log"
 		if f.Entry >= 0 {
 			where = fmt.Sprint("entry ", f.Entry)
 		}
-		fmt.Fprintf(e.Stdout, "%s: %s\n", where, plain.Text(f.What, 0))
+		fmt.Fprintf(env.Stdout, "%s: %s\n", where, plain.Text(f.What, 0))
 	}
 	if r.More > 0 {
-		fmt.Fprintf(e.Stdout, "and %d more\n", r.More)
+		fmt.Fprintf(env.Stdout, "and %d more\n", r.More)
 	}
 	for _, u := range r.Unchecked {
-		fmt.Fprintf(e.Stdout, "not checked: %s\n", u)
+		fmt.Fprintf(env.Stdout, "not checked: %s\n", u)
 	}
-	printStateReport(e.Stdout, state)
+	printStateReport(env.Stdout, state)
 }
 
 // A selection are the flags that select events.
@@ -279,7 +201,7 @@ func (s *selection) query() audit.Query {
 	return audit.Query{Chain: s.session, Subject: s.tool, Kind: s.kind, Outcome: s.effect, Newest: true, Limit: s.limit}
 }
 
-func newAuditShow(env *Env, place *string) *cobra.Command {
+func newAuditShow(env *home.Env, place *string) *cobra.Command {
 	var s selection
 	var content bool
 	var identity string
@@ -294,11 +216,11 @@ captured with it is decrypted and shown too, and compared with the digest in the
 			if content && len(args) == 0 {
 				return usage(cmd, errors.New("--content needs the number of an entry"))
 			}
-			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) error {
+			return readStore(cmd.Context(), env, *place, func(db *sqlstore.DB, target string) error {
 				if len(args) == 1 {
 					out, err := entryOf(cmd.Context(), db, args[0])
 					if err == nil && content {
-						out.Content, err = env.captured(cmd.Context(), db, out, [2]string{identity, target})
+						out.Content, err = captured(cmd.Context(), env, db, out, [2]string{identity, target})
 					}
 					if err != nil {
 						return err
@@ -345,43 +267,4 @@ func rowText(r *audit.Row) string {
 		text += "  " + strings.TrimSpace(plain.Text(e.Rule, 60)+" "+plain.Text(e.Message, 160))
 	}
 	return strings.TrimRight(text, " ") + "  [" + plain.Text(r.Chain, 80) + "]"
-}
-
-// An logEntry is an entry as JSON.
-type logEntry struct {
-	Entry  int64           `json:"entry"`
-	Erased bool            `json:"erased,omitempty"`
-	Leaf   []byte          `json:"leaf"`
-	Salt   []byte          `json:"salt,omitempty"`
-	Event  json.RawMessage `json:"event,omitempty"`
-
-	Content *contentReport `json:"content,omitempty"`
-}
-
-func entryOf(ctx context.Context, db *sqlstore.DB, number string) (*logEntry, error) {
-	seq, err := parseEntry(number)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := collect(ctx, db, audit.Query{From: seq, To: seq + 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, remedy.Usage(fmt.Errorf("there is no entry %d", seq), "")
-	}
-	r := &rows[0]
-	out := &logEntry{Entry: r.Seq, Erased: r.Erased(), Leaf: r.Leaf, Salt: r.Salt}
-	if json.Valid(r.Body) {
-		out.Event = r.Body
-	}
-	return out, nil
-}
-
-func parseEntry(s string) (int64, error) {
-	seq, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || seq < 0 {
-		return 0, remedy.Usage(fmt.Errorf("%.40q is not the number of an entry", s), "see weir audit show")
-	}
-	return seq, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/feed"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -22,7 +23,7 @@ import (
 // tailEvery is how often the log is asked for new entries.
 const tailEvery = 250 * time.Millisecond
 
-func newAuditTail(env *Env, place *string) *cobra.Command {
+func newAuditTail(env *home.Env, place *string) *cobra.Command {
 	format := choice{"jsonl", feed.Formats()}
 	cmd := &cobra.Command{
 		Use:     "tail",
@@ -31,8 +32,8 @@ func newAuditTail(env *Env, place *string) *cobra.Command {
 		Example: "  weir audit tail\n  weir audit tail --format cef",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
-				err := env.tail(cmd.Context(), db, format.value)
+			return readStore(cmd.Context(), env, *place, func(db *sqlstore.DB, _ string) error {
+				err := tailLog(cmd.Context(), env, db, format.value)
 				if cmd.Context().Err() != nil {
 					return nil
 				}
@@ -44,7 +45,7 @@ func newAuditTail(env *Env, place *string) *cobra.Command {
 	return cmd
 }
 
-func (e *Env) tail(ctx context.Context, db *sqlstore.DB, format string) error {
+func tailLog(ctx context.Context, env *home.Env, db *sqlstore.DB, format string) error {
 	head, err := db.Log().Head(ctx)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (e *Env) tail(ctx context.Context, db *sqlstore.DB, format string) error {
 	ticks := time.NewTicker(tailEvery)
 	defer ticks.Stop()
 	for {
-		if next, err = e.print(ctx, db, format, audit.Query{From: next}); err != nil {
+		if next, err = printEvents(ctx, env, db, format, audit.Query{From: next}); err != nil {
 			return err
 		}
 		select {
@@ -64,8 +65,8 @@ func (e *Env) tail(ctx context.Context, db *sqlstore.DB, format string) error {
 	}
 }
 
-// print prints the events that a query selects, and returns the number after the last.
-func (e *Env) print(ctx context.Context, db *sqlstore.DB, format string, q audit.Query) (next int64, err error) {
+// printEvents prints the events that a query selects, and returns the number after the last.
+func printEvents(ctx context.Context, env *home.Env, db *sqlstore.DB, format string, q audit.Query) (next int64, err error) {
 	write, _ := feed.Format(format)
 	next = q.From
 	for row, err := range db.Log().Rows(ctx, q) {
@@ -81,14 +82,14 @@ func (e *Env) print(ctx context.Context, db *sqlstore.DB, format string, q audit
 		if err != nil {
 			return next, fmt.Errorf("entry %d: %w", row.Seq, err)
 		}
-		if _, err := e.Stdout.Write(append(line, '\n')); err != nil {
+		if _, err := env.Stdout.Write(append(line, '\n')); err != nil {
 			return next, err
 		}
 	}
 	return next, nil
 }
 
-func newAuditExport(env *Env, place *string) *cobra.Command {
+func newAuditExport(env *home.Env, place *string) *cobra.Command {
 	format := choice{"jsonl", feed.Formats()}
 	var from, to int64
 	var tiles string
@@ -104,10 +105,10 @@ of events and no event.`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tiles != "" {
-				return env.withLog(cmd.Context(), *place, func(l *audit.Log) error { return exportTiles(cmd.Context(), l, tiles) })
+				return withLog(cmd.Context(), env, *place, func(l *audit.Log) error { return exportTiles(cmd.Context(), l, tiles) })
 			}
-			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
-				_, err := env.print(cmd.Context(), db, format.value, audit.Query{From: from, To: to})
+			return readStore(cmd.Context(), env, *place, func(db *sqlstore.DB, _ string) error {
+				_, err := printEvents(cmd.Context(), env, db, format.value, audit.Query{From: from, To: to})
 				return err
 			})
 		},
@@ -130,7 +131,7 @@ func exportTiles(ctx context.Context, l *audit.Log, dir string) error {
 	})
 }
 
-func newAuditProve(env *Env, place *string) *cobra.Command {
+func newAuditProve(env *home.Env, place *string) *cobra.Command {
 	var check, key string
 	cmd := &cobra.Command{
 		Use:   "prove NUMBER",
@@ -141,7 +142,7 @@ tree and a signed checkpoint. Whoever has the public key can check it without th
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check != "" {
-				return env.checkProof(check, key)
+				return checkProof(env, check, key)
 			}
 			if len(args) == 0 {
 				return usage(cmd, errors.New("weir audit prove needs the number of an entry"))
@@ -150,7 +151,7 @@ tree and a signed checkpoint. Whoever has the public key can check it without th
 			if err != nil {
 				return err
 			}
-			return env.withLog(cmd.Context(), *place, func(l *audit.Log) error {
+			return withLog(cmd.Context(), env, *place, func(l *audit.Log) error {
 				p, err := l.Prove(cmd.Context(), seq)
 				if err != nil {
 					return err
@@ -164,8 +165,8 @@ tree and a signed checkpoint. Whoever has the public key can check it without th
 	return cmd
 }
 
-func (e *Env) checkProof(path, key string) error {
-	b, err := readFile(path)
+func checkProof(env *home.Env, path, key string) error {
+	b, err := home.ReadFile(path)
 	if err != nil {
 		return remedy.Usage(fmt.Errorf("reading the proof: %w", err), "")
 	}
@@ -179,11 +180,11 @@ func (e *Env) checkProof(path, key string) error {
 	if err := p.Check(key); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.Stdout, "entry %d is in the log\n", p.Seq)
+	_, err = fmt.Fprintf(env.Stdout, "entry %d is in the log\n", p.Seq)
 	return err
 }
 
-func newAuditKey(env *Env, place *string) *cobra.Command {
+func newAuditKey(env *home.Env, place *string) *cobra.Command {
 	var file, name string
 	cmd := &cobra.Command{
 		Use:   "key",
@@ -201,8 +202,8 @@ func newAuditKey(env *Env, place *string) *cobra.Command {
 				_, err = fmt.Fprintln(env.Stdout, key)
 				return err
 			}
-			return env.readStore(cmd.Context(), *place, func(_ *sqlstore.DB, target string) error {
-				k, err := env.readKey(target)
+			return readStore(cmd.Context(), env, *place, func(_ *sqlstore.DB, target string) error {
+				k, err := readKey(env, target)
 				if err != nil {
 					return err
 				}
@@ -216,7 +217,7 @@ func newAuditKey(env *Env, place *string) *cobra.Command {
 	return cmd
 }
 
-func newAuditRotate(env *Env, place *string) *cobra.Command {
+func newAuditRotate(env *home.Env, place *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate",
 		Short: "Hand the log over to a new key",
@@ -226,7 +227,7 @@ several machines, copy the file.`,
 		Example: "  weir audit rotate",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := env.withLog(cmd.Context(), *place, func(l *audit.Log) error {
+			err := withLog(cmd.Context(), env, *place, func(l *audit.Log) error {
 				if err := l.Rotate(cmd.Context(), time.Now(), nil); err != nil {
 					return err
 				}

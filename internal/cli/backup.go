@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/replay"
@@ -34,7 +35,7 @@ const (
 	pgRestore = "use pg_restore into an empty database, and weir audit adopt"
 )
 
-func newStateBackup(env *Env, place *string) *cobra.Command {
+func newStateBackup(env *home.Env, place *string) *cobra.Command {
 	var keys bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -46,8 +47,15 @@ erased later stays in it: keep backups no longer than retention says.`,
 		Example: "  weir state backup /backup/weir-2026-11-21.db\n  weir state backup --keys usb/weir.db",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.withStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) error {
-				return env.backup(cmd.Context(), db, target, args[0], keys)
+			return withStore(cmd.Context(), env, *place, func(db *sqlstore.DB, target string) error {
+				var all map[string]string
+				if keys {
+					var err error
+					if all, err = keyFiles(env, target); err != nil {
+						return err
+					}
+				}
+				return backUp(cmd.Context(), env, db, args[0], all)
 			})
 		},
 	}
@@ -55,7 +63,8 @@ erased later stays in it: keep backups no longer than retention says.`,
 	return cmd
 }
 
-func (e *Env) backup(ctx context.Context, db *sqlstore.DB, target, path string, keys bool) error {
+// backUp writes the store to a file, and the keys beside it as [keyFiles] names them.
+func backUp(ctx context.Context, env *home.Env, db *sqlstore.DB, path string, keys map[string]string) error {
 	err := db.Backup(ctx, path)
 	switch {
 	case errors.Is(err, sqlstore.ErrNoFile):
@@ -66,54 +75,33 @@ func (e *Env) backup(ctx context.Context, db *sqlstore.DB, target, path string, 
 		return err
 	}
 	written := []string{path}
-	if keys {
-		all, err := e.keyFiles(target)
-		if err != nil {
-			return err
+	for _, suffix := range []string{keySuffix, sealSuffix, captureSuffix} {
+		if keys == nil {
+			break
 		}
-		for _, suffix := range []string{keySuffix, sealSuffix, captureSuffix} {
-			switch err := copyFile(all[suffix], path+suffix); {
-			case err == nil:
-				written = append(written, path+suffix)
-			case !errors.Is(err, fs.ErrNotExist):
-				return fmt.Errorf("copying a key: %w", err)
-			}
+		switch err := home.CopyFile(keys[suffix], path+suffix); {
+		case err == nil:
+			written = append(written, path+suffix)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("copying a key: %w", err)
 		}
 	}
-	_, err = fmt.Fprintf(e.Stdout, "written: %s\n", strings.Join(written, ", "))
+	_, err = fmt.Fprintf(env.Stdout, "written: %s\n", strings.Join(written, ", "))
 	return err
 }
 
 // keyFiles returns where the keys of a store are, by what follows the name of a backup.
-func (e *Env) keyFiles(target string) (map[string]string, error) {
-	dir, err := e.anchorDir(target)
+func keyFiles(env *home.Env, target string) (map[string]string, error) {
+	dir, err := env.AnchorDir(target)
 	if err != nil {
 		return nil, err
 	}
-	capture, err := e.capturePath(target)
+	capture, err := env.CapturePath(target)
 	return map[string]string{keySuffix: filepath.Join(dir, "key"), sealSuffix: filepath.Join(dir, "seal"), captureSuffix: capture}, err
 }
 
-// copyFile copies a file to a new one, readable by its owner only, that is on disk when it returns.
-func copyFile(from, to string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return errors.Join(err, os.Remove(to))
-	}
-	return nil
-}
-
-func newStateRestore(env *Env, place *string) *cobra.Command {
-	var force, unsigned bool
+func newStateRestore(env *home.Env, place *string) *cobra.Command {
+	var r restoration
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of the state",
@@ -129,41 +117,45 @@ an earlier weir made them, is refused unless --unsigned is given.`,
 			if strings.Contains(*place, "://") {
 				return remedy.Usage(sqlstore.ErrNoFile, pgRestore)
 			}
-			target := *place
-			if target == "" {
-				dir, err := env.stateDir()
-				if err != nil {
-					return err
-				}
-				target = filepath.Join(dir, "state.db")
+			target, err := env.StorePlace(*place)
+			if err != nil {
+				return err
 			}
-			return env.restore(cmd.Context(), args[0], target, force, unsigned)
+			r.from, r.target = args[0], target
+			return restore(cmd.Context(), env, &r)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "move a store away that is there")
-	cmd.Flags().BoolVar(&unsigned, "unsigned", false, "take over entries that are neither signed nor sealed")
+	cmd.Flags().BoolVar(&r.force, "force", false, "move a store away that is there")
+	cmd.Flags().BoolVar(&r.unsigned, "unsigned", false, "take over entries that are neither signed nor sealed")
 	return cmd
 }
 
-func (e *Env) restore(ctx context.Context, from, target string, force, unsigned bool) (err error) {
+// A restoration is a backup that is to take the place of a store.
+type restoration struct {
+	from, target    string
+	force, unsigned bool // whether a store there may be moved away, and entries be neither signed nor sealed
+}
+
+func restore(ctx context.Context, env *home.Env, r *restoration) (err error) {
+	from, target := r.from, r.target
 	_, err = os.Lstat(target)
 	there := err == nil
-	if there && !force {
+	if there && !r.force {
 		return remedy.Usage(fmt.Errorf("there is a store at %s", target), "with --force it is moved away")
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
 	fresh := target + ".restoring"
-	if err := copyFile(from, fresh); err != nil {
+	if err := home.CopyFile(from, fresh); err != nil {
 		return remedy.Usage(fmt.Errorf("reading the backup: %w", err), "")
 	}
 	defer os.Remove(fresh) // once it is moved there is nothing to remove
-	anchor, err := e.restorable(ctx, from, fresh, target, unsigned)
+	anchor, err := restorable(ctx, env, r, fresh)
 	if err != nil {
 		return err
 	}
-	keys, err := e.keyFiles(target)
+	keys, err := keyFiles(env, target)
 	if err != nil {
 		return err
 	}
@@ -176,7 +168,7 @@ func (e *Env) restore(ctx context.Context, from, target string, force, unsigned 
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.Stdout, "moved away: %s\n", away)
+		fmt.Fprintf(env.Stdout, "moved away: %s\n", away)
 	}
 	if err := os.Rename(fresh, target); err != nil {
 		return err
@@ -188,7 +180,7 @@ func (e *Env) restore(ctx context.Context, from, target string, force, unsigned 
 }
 
 // anchorOf returns an anchor with the keys that came with a backup, or else with those of the store.
-func (e *Env) anchorOf(from, target string) (*audit.Anchor, error) {
+func anchorOf(env *home.Env, from, target string) (*audit.Anchor, error) {
 	key, err := audit.ReadKey(from + keySuffix)
 	if err == nil {
 		seal, err := os.ReadFile(from + sealSuffix)
@@ -203,7 +195,7 @@ func (e *Env) anchorOf(from, target string) (*audit.Anchor, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	own, err := e.readAnchor(target)
+	own, err := app.ReadAnchor(env, target)
 	if err != nil {
 		return nil, err
 	}
@@ -215,19 +207,19 @@ func (e *Env) anchorOf(from, target string) (*audit.Anchor, error) {
 
 // restorable verifies the copy of a backup, brings its schema up to date and has its log say that it was restored. It returns the anchor
 // of that log.
-func (e *Env) restorable(ctx context.Context, from, fresh, target string, unsigned bool) (anchor *audit.Anchor, err error) {
-	if anchor, err = e.anchorOf(from, target); err != nil {
+func restorable(ctx context.Context, env *home.Env, r *restoration, fresh string) (anchor *audit.Anchor, err error) {
+	if anchor, err = anchorOf(env, r.from, r.target); err != nil {
 		return nil, err
 	}
 	report, err := verifyBackup(ctx, fresh, anchor.Key())
 	if err != nil {
 		return nil, err
 	}
-	if unsigned {
+	if r.unsigned {
 		report.Unchecked = nil
 	}
 	if report.Result() != audit.OK {
-		return nil, e.printReport(verified{Report: report, State: &replay.Report{Proved: true}}, false)
+		return nil, printReport(env, verified{Report: report, State: &replay.Report{Proved: true}}, false)
 	}
 	db, err := sqlstore.Open(ctx, fresh, &sqlstore.Options{Anchor: anchor})
 	if err != nil {
@@ -238,10 +230,10 @@ func (e *Env) restorable(ctx context.Context, from, fresh, target string, unsign
 	if err != nil {
 		return nil, err
 	}
-	if err := e.printReport(verified{Report: report, State: state}, false); err != nil {
+	if err := printReport(env, verified{Report: report, State: state}, false); err != nil {
 		return nil, err
 	}
-	return anchor, e.takeOver(ctx, db, anchor, fmt.Sprintf("a backup of %d entries", report.Size))
+	return anchor, takeOver(ctx, env, db, anchor, fmt.Sprintf("a backup of %d entries", report.Size))
 }
 
 // verifyBackup verifies the log in a backup as it is. A seal, which nothing here checks, passes: opening the log checks that.
@@ -262,13 +254,13 @@ func verifyBackup(ctx context.Context, path string, key *audit.Key) (report *aud
 }
 
 // takeOver makes the log in a store that of an anchor in memory, and has it say so.
-func (e *Env) takeOver(ctx context.Context, db *sqlstore.DB, anchor *audit.Anchor, message string) error {
+func takeOver(ctx context.Context, env *home.Env, db *sqlstore.DB, anchor *audit.Anchor, message string) error {
 	l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: anchor})
 	if err != nil {
 		return remedy.Failure(err, "the log is not one of its keys: see weir audit verify")
 	}
 	ev := record.New(record.Restore, time.Now())
-	ev.Message, ev.Where = message, e.person()
+	ev.Message, ev.Where = message, env.Person()
 	err = db.Adopt(ctx)
 	if err == nil {
 		err = l.Record(ctx, ev)
@@ -293,5 +285,5 @@ func placeKey(from, to string) error {
 			return err
 		}
 	}
-	return copyFile(from, to)
+	return home.CopyFile(from, to)
 }

@@ -7,11 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/evaluate"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/overlay"
 )
 
-func newBench(env *Env) *cobra.Command {
+func newBench(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "bench",
 		Short:   "Measure what weir stops and what it asks",
@@ -32,7 +34,7 @@ type benchFlags struct {
 	json     bool
 }
 
-func newBenchAgentDojo(env *Env) *cobra.Command {
+func newBenchAgentDojo(env *home.Env) *cobra.Command {
 	var flags benchFlags
 	cmd := &cobra.Command{
 		Use:   "agentdojo FILE",
@@ -81,7 +83,7 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 	return cmd
 }
 
-func newBenchDay(env *Env) *cobra.Command {
+func newBenchDay(env *home.Env) *cobra.Command {
 	var flags benchFlags
 	cmd := &cobra.Command{
 		Use:   "day FILE",
@@ -98,7 +100,7 @@ Nothing leaves this machine. The exit status is 1 if an attack got through.`,
 			if len(args) > 1 {
 				return usage(cmd, fmt.Errorf("more than one file: %.64q", args[1]))
 			}
-			return env.benchDay(cmd.Context(), &flags, args[0])
+			return benchDay(cmd.Context(), env, &flags, args[0])
 		},
 	}
 	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
@@ -107,8 +109,8 @@ Nothing leaves this machine. The exit status is 1 if an attack got through.`,
 	return cmd
 }
 
-func (e *Env) benchDay(ctx context.Context, flags *benchFlags, path string) error {
-	src, err := readFile(path)
+func benchDay(ctx context.Context, env *home.Env, flags *benchFlags, path string) error {
+	src, err := home.ReadFile(path)
 	if err != nil {
 		return remedy.Usage(fmt.Errorf("reading the day: %w", err), "")
 	}
@@ -118,7 +120,7 @@ func (e *Env) benchDay(ctx context.Context, flags *benchFlags, path string) erro
 	}
 	opts := evaluate.Options{Domains: flags.domains}
 	if flags.policy != "" {
-		if opts.Policy, err = loadPolicy(flags.policy); err != nil {
+		if opts.Policy, err = setup.LoadPolicy(flags.policy); err != nil {
 			return err
 		}
 	}
@@ -131,13 +133,13 @@ func (e *Env) benchDay(ctx context.Context, flags *benchFlags, path string) erro
 		}
 		reports, through = append(reports, r), max(through, len(r.Through))
 		if !flags.json {
-			if err := r.Text(e.Stdout); err != nil {
+			if err := r.Text(env.Stdout); err != nil {
 				return err
 			}
 		}
 	}
 	if flags.json {
-		if err := writeJSON(e.Stdout, map[string]any{"reports": reports}); err != nil {
+		if err := writeJSON(env.Stdout, map[string]any{"reports": reports}); err != nil {
 			return err
 		}
 	}
@@ -150,7 +152,7 @@ func (e *Env) benchDay(ctx context.Context, flags *benchFlags, path string) erro
 // read reads the files that the command is given.
 func (f *benchFlags) read(path string) (*evaluate.Data, evaluate.Options, error) {
 	opts := evaluate.Options{Domains: f.domains}
-	src, err := readFile(path)
+	src, err := home.ReadFile(path)
 	if err != nil {
 		return nil, opts, remedy.Usage(fmt.Errorf("reading the suites: %w", err), "")
 	}
@@ -159,13 +161,13 @@ func (f *benchFlags) read(path string) (*evaluate.Data, evaluate.Options, error)
 		return nil, opts, remedy.Usage(err, "docs/evaluation.md describes the file")
 	}
 	if f.policy != "" {
-		if opts.Policy, err = loadPolicy(f.policy); err != nil {
+		if opts.Policy, err = setup.LoadPolicy(f.policy); err != nil {
 			return nil, opts, err
 		}
 	}
 	var sets []*overlay.Set
 	for _, path := range f.overlays {
-		set, err := loadOverlay(path)
+		set, err := setup.LoadOverlay(path)
 		if err != nil {
 			return nil, opts, err
 		}

@@ -1,8 +1,8 @@
 // Package cli is the command line of weir: one file a subcommand. It is the only floor that knows everything
 // below; it reads flags and files, builds what they ask for, and runs it.
 //
-//	status := cli.Main(ctx, cli.Env{
-//		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
+//	status := cli.Main(ctx, os.Args[1:], home.Env{
+//		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
 //	})
 //
 // Promises to whoever starts weir:
@@ -15,43 +15,27 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-mcp/weir/internal/config"
-	"github.com/weir-mcp/weir/internal/plain"
-	"github.com/weir-mcp/weir/internal/remedy"
-	"github.com/weir-mcp/weir/overlay"
-	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/internal/home"
 )
 
-// Env is the world of one command.
-type Env struct {
-	Args    []string // without the name of the program
-	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer
-	Environ []string // NAME=value; the last of a name counts
-}
-
-// Main runs the command that env.Args names until it is done or ctx ends, and returns the exit status.
-func Main(ctx context.Context, env Env) int {
+// Main runs the command that the arguments name until it is done or ctx ends, and returns the exit status. The
+// arguments do not begin with the name of the program.
+func Main(ctx context.Context, args []string, env home.Env) int {
 	stderr := newSpill(env.Stderr)
 	defer stderr.flush(lastWords)
 	env.Stderr = stderr
 	root := newRoot(&env)
-	root.SetArgs(env.Args)
+	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	return finish(env.Stderr, root.ExecuteContext(ctx))
 }
 
-func newRoot(env *Env) *cobra.Command {
+func newRoot(env *home.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weir",
 		Short: "A security gateway for the Model Context Protocol",
@@ -67,7 +51,7 @@ happens, asks a person where policy says so, and keeps a record.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	for _, make := range []func(*Env) *cobra.Command{
+	for _, make := range []func(*home.Env) *cobra.Command{
 		newRun,
 		newWrap,
 		newInstall,
@@ -138,102 +122,4 @@ func finishCommand(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		finishCommand(sub)
 	}
-}
-
-// needsSubcommand runs a command that only groups others.
-func needsSubcommand(cmd *cobra.Command, args []string) error {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	if len(args) == 0 {
-		return remedy.Usage(fmt.Errorf("%s needs a command", cmd.CommandPath()), "use "+strings.Join(names, ", "))
-	}
-	hint := "use " + strings.Join(names, ", ")
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = "did you mean " + near[0] + "?"
-	}
-	return remedy.Usage(fmt.Errorf("unknown command %q of %s", args[0], cmd.CommandPath()), hint)
-}
-
-// noArgs refuses arguments.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, not %.64q", cmd.CommandPath(), args[0])
-	}
-	return nil
-}
-
-// needsArg refuses to do without arguments.
-func needsArg(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return fmt.Errorf("%s needs %s", cmd.CommandPath(), what)
-		}
-		return nil
-	}
-}
-
-// usage returns the error of a command that was called in a wrong way.
-func usage(cmd *cobra.Command, err error) error {
-	return remedy.Usage(err, "see "+cmd.CommandPath()+" --help")
-}
-
-// finish prints an error and returns the exit status that belongs to it. This is the one place that maps the two.
-func finish(w io.Writer, err error) int {
-	var f *remedy.Error
-	var problems config.Errors
-	var rules policy.Errors
-	var overlays overlay.Errors
-	switch {
-	case err == nil:
-		return remedy.OK
-	case errors.As(err, &problems):
-		for _, p := range problems {
-			printError(w, p.String(), p.Hint)
-		}
-		return remedy.Misused
-	case errors.As(err, &rules):
-		for _, p := range rules {
-			printError(w, p.String(), p.Hint)
-		}
-		return remedy.Misused
-	case errors.As(err, &overlays):
-		for _, p := range overlays {
-			printError(w, p.String(), p.Hint)
-		}
-		return remedy.Misused
-	case errors.As(err, &f):
-		if f.Err != nil {
-			printError(w, f.Err.Error(), f.Hint)
-		}
-		return f.Status
-	}
-	printError(w, err.Error(), "")
-	return remedy.Failed
-}
-
-// maxError is how many characters of an error are printed.
-const maxError = 4000
-
-// printError prints an error, each part on one line. It may quote what a server wrote.
-func printError(w io.Writer, msg, hint string) {
-	line := strings.NewReplacer("\r", " ", "\n", " ")
-	fmt.Fprintf(w, "weir: error: %s\n", plain.Text(line.Replace(msg), maxError))
-	if hint != "" {
-		fmt.Fprintf(w, "weir: hint: %s\n", plain.Text(line.Replace(hint), maxError))
-	}
-}
-
-// getenv returns the value of a variable and whether it is set.
-func (e *Env) getenv(name string) (string, bool) {
-	for i := len(e.Environ) - 1; i >= 0; i-- {
-		if n, v, ok := strings.Cut(e.Environ[i], "="); ok && n == name {
-			return v, true
-		}
-	}
-	return "", false
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
-	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/internal/setup"
 )
 
-func newConfig(env *Env) *cobra.Command {
+func newConfig(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",
 		Short:   "Check configurations",
@@ -28,14 +28,14 @@ func newConfig(env *Env) *cobra.Command {
 
 // A configReport is what config check finds out. It holds no value that can be a secret.
 type configReport struct {
-	File     string         `json:"file"`
-	OK       bool           `json:"ok"`
-	Mode     string         `json:"mode,omitempty"`
-	Policy   string         `json:"policy,omitempty"` // path, or "built-in"
-	Listen   string         `json:"listen,omitempty"` // address, or "stdio"
-	Servers  []serverReport `json:"servers,omitempty"`
-	Problems []problem      `json:"problems"`
-	Warnings []problem      `json:"warnings"`
+	File     string          `json:"file"`
+	OK       bool            `json:"ok"`
+	Mode     string          `json:"mode,omitempty"`
+	Policy   string          `json:"policy,omitempty"` // path, or "built-in"
+	Listen   string          `json:"listen,omitempty"` // address, or "stdio"
+	Servers  []serverReport  `json:"servers,omitempty"`
+	Problems []setup.Problem `json:"problems"`
+	Warnings []setup.Problem `json:"warnings"`
 }
 
 type serverReport struct {
@@ -47,7 +47,7 @@ type serverReport struct {
 	Headers   []string `json:"headers,omitempty"` // names only
 }
 
-func newConfigCheck(env *Env) *cobra.Command {
+func newConfigCheck(env *home.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
@@ -58,7 +58,7 @@ variables and headers are not printed. The exit status is 2 if there are problem
 		Example: "  weir config check\n  weir config check --json .mcp.json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := env.load(strings.Join(args, ""), "")
+			s, err := setup.Load(env, strings.Join(args, ""), "")
 			if err != nil && !asJSON {
 				return err
 			}
@@ -79,50 +79,31 @@ variables and headers are not printed. The exit status is 2 if there are problem
 	return cmd
 }
 
-func newConfigReport(s *setup, err error, args []string) *configReport {
+func newConfigReport(s *setup.Setup, err error, args []string) *configReport {
 	file := strings.Join(args, "")
 	if s != nil {
-		file = s.path
+		file = s.Path
 	}
-	r := &configReport{File: file, OK: err == nil, Problems: problemsOf(err, file), Warnings: []problem{}}
+	r := &configReport{File: file, OK: err == nil, Problems: setup.ProblemsOf(err, file), Warnings: []setup.Problem{}}
 	if err != nil {
 		return r
 	}
-	c := s.config
-	r.Mode, r.Policy, r.Listen = c.Mode.String(), policyName(c), listenName(c)
+	c := s.Config
+	r.Mode, r.Policy, r.Listen = c.Mode.String(), setup.PolicyName(c), setup.ListenName(c)
 	for _, s := range c.Servers {
 		r.Servers = append(r.Servers, serverReport{
 			Name: s.Name, Transport: string(s.Transport), Trust: s.Trust.String(), Disabled: s.Disabled,
 			Env: slices.Sorted(maps.Keys(s.Env)), Headers: slices.Sorted(maps.Keys(s.Headers)),
 		})
 	}
-	for _, p := range slices.Concat(c.Warnings, missing(c), c.ListenProblems()) {
-		r.Warnings = append(r.Warnings, newProblem(p))
+	for _, p := range slices.Concat(c.Warnings, setup.MissingCommands(c), c.ListenProblems()) {
+		r.Warnings = append(r.Warnings, setup.NewProblem(p))
 	}
 	return r
 }
 
-// policyName says which policy decides.
-func policyName(c *config.Config) string {
-	if c.Policy == "" {
-		return "built-in"
-	}
-	if _, ok := policy.Profile(c.Policy); ok {
-		return c.Policy
-	}
-	return shorten(c.Policy)
-}
-
-// listenName says where hosts are served.
-func listenName(c *config.Config) string {
-	if c.Listen == "" {
-		return "stdio"
-	}
-	return c.Listen
-}
-
 // print writes the summary for people, and the warnings to standard error.
-func (r *configReport) print(env *Env) error {
+func (r *configReport) print(env *home.Env) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ok, mode %s, policy %s, on %s\n", r.File, r.Mode, r.Policy, r.Listen)
 	for _, s := range r.Servers {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 
 	"github.com/weir-mcp/weir/internal/capture"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -24,7 +25,7 @@ type contentReport struct {
 
 // captured decrypts what was captured with an entry of the log. Paths are the file of the identity, "" for the one beside the
 // store, and the store.
-func (e *Env) captured(ctx context.Context, db *sqlstore.DB, entry *logEntry, paths [2]string) (*contentReport, error) {
+func captured(ctx context.Context, env *home.Env, db *sqlstore.DB, entry *logEntry, paths [2]string) (*contentReport, error) {
 	sealed, err := db.Log().Aside(ctx, entry.Entry)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func (e *Env) captured(ctx context.Context, db *sqlstore.DB, entry *logEntry, pa
 	}
 	path := paths[0]
 	if path == "" {
-		if path, err = e.capturePath(paths[1]); err != nil {
+		if path, err = env.CapturePath(paths[1]); err != nil {
 			return nil, err
 		}
 	}

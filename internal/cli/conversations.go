@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
@@ -21,38 +21,6 @@ import (
 	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
-
-// conversations returns the book of the conversations of hosts on this machine; nil if there is no place for it.
-func (e *Env) conversations() *conversation.Book {
-	dir, err := e.stateDir()
-	if err != nil {
-		return nil
-	}
-	return conversation.Open(filepath.Join(dir, "conversations"))
-}
-
-// local returns what this process knows of the conversations of a host on stdio. What is in memory is of this process alone, so there is nothing
-// to begin anew.
-func (e *Env) local(s *service) (gateway.Local, error) {
-	folder, err := realFolder(".")
-	l := gateway.Local{Named: s.session, Folder: folder, Getenv: e.getenv}
-	if s.config.Store != config.MemoryStore {
-		l.Book = e.conversations()
-	}
-	return l, err
-}
-
-// realFolder returns the absolute path of a folder, with links followed.
-func realFolder(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err == nil {
-		abs, err = filepath.EvalSymlinks(abs)
-	}
-	if err != nil {
-		return "", remedy.Usage(fmt.Errorf("finding the folder of the conversations: %w", err), "run weir in a folder that exists")
-	}
-	return abs, nil
-}
 
 // age writes how long ago something was, in its greatest unit.
 func age(d time.Duration) string {
@@ -75,7 +43,7 @@ type renewal struct {
 	yes                     bool
 }
 
-func newSessionNew(env *Env, place *string) *cobra.Command {
+func newSessionNew(env *home.Env, place *string) *cobra.Command {
 	r := renewal{}
 	cmd := &cobra.Command{
 		Use:   "new [KEY]",
@@ -94,7 +62,7 @@ context from the one before counts for nothing from then on.`,
 			if len(args) > 0 {
 				r.key = conversation.KeyOf(args[0])
 			}
-			return env.renew(cmd.Context(), r)
+			return renew(cmd.Context(), env, r)
 		},
 	}
 	cmd.Flags().StringVar(&r.folder, "folder", ".", "the `FOLDER` of the conversations")
@@ -104,24 +72,24 @@ context from the one before counts for nothing from then on.`,
 }
 
 // renew begins a new agent session in a conversation.
-func (e *Env) renew(ctx context.Context, r renewal) error {
-	notes := e.conversations()
-	n, err := e.renewed(notes, r)
+func renew(ctx context.Context, env *home.Env, r renewal) error {
+	notes := env.Conversations()
+	n, err := renewed(env, notes, r)
 	if err != nil {
 		return err
 	}
-	in, isFile := e.Stdin.(*os.File)
-	switch asks := isFile && isTerminal(in) && isTerminal(e.Stderr); {
+	in, isFile := env.Stdin.(*os.File)
+	switch asks := isFile && home.IsTerminal(in) && home.IsTerminal(env.Stderr); {
 	case r.yes:
 	case !asks:
 		err := errors.New("nobody is at a terminal to begin a new agent session")
 		return remedy.Failure(err, "run it in a terminal of your own, or with --yes")
-	case !e.confirm("Begin a new agent session, without a label, of " + n.Of() + "?"):
+	case !confirm(env, "Begin a new agent session, without a label, of "+n.Of()+"?"):
 		return remedy.Silent(remedy.Failed) // said above
 	}
-	return e.withLedger(ctx, r.place, func(db *sqlstore.DB, l *ledger.Ledger) error {
+	return withLedger(ctx, env, r.place, func(db *sqlstore.DB, l *ledger.Ledger) error {
 		next, err := notes.Renew(n.Key, time.Now(), func(next conversation.Note) error {
-			ev := e.byPerson(record.Begin, store.Session{Key: n.Session(), Principal: gateway.LocalPrincipal}, r.why)
+			ev := app.UserEvent(env, record.Begin, store.Session{Key: n.Session(), Principal: gateway.LocalPrincipal}, r.why)
 			ev.Name = next.Session()
 			if err := l.Record(ctx, ev); err != nil {
 				return err
@@ -129,19 +97,19 @@ func (e *Env) renew(ctx context.Context, r renewal) error {
 			refOf := func(n conversation.Note) session.Ref {
 				return session.Ref{Key: n.Session(), Principal: gateway.LocalPrincipal}
 			}
-			return newBook(db, l).Begin(ctx, refOf(n), refOf(next))
+			return app.NewBook(db, l).Begin(ctx, refOf(n), refOf(next))
 		})
 		if err != nil {
 			return fmt.Errorf("beginning a new agent session: %w", err)
 		}
-		_, err = fmt.Fprintf(e.Stdout, "began %s, of %s\n", plain.Text(next.Session(), 0), n.Of())
+		_, err = fmt.Fprintf(env.Stdout, "began %s, of %s\n", plain.Text(next.Session(), 0), n.Of())
 		return err
 	})
 }
 
 // renewed returns the conversation in which a new agent session is to begin.
-func (e *Env) renewed(notes *conversation.Book, r renewal) (conversation.Note, error) {
-	folder, err := realFolder(r.folder)
+func renewed(env *home.Env, notes *conversation.Book, r renewal) (conversation.Note, error) {
+	folder, err := app.RealFolder(r.folder)
 	if err != nil {
 		return conversation.Note{}, err
 	}

@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/app"
+)
 
 // A deed is something that a person has done with --yes alone, for a reason that the log keeps.
 type deed struct {
@@ -19,5 +23,5 @@ func (d *deed) check() error {
 	if !d.yes {
 		return nil
 	}
-	return needsWhy(d.why)
+	return app.NeedsReason(d.why)
 }

@@ -9,12 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/demo"
 	"github.com/weir-mcp/weir/internal/demo/servers"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
 )
 
-func newDemo(env *Env) *cobra.Command {
+func newDemo(env *home.Env) *cobra.Command {
 	transport := choice{"stdio", []string{"stdio", "http"}}
 	protocol := choice{"2026-07-28", []string{"2025-11-25", "2026-07-28"}}
 	var asJSON bool
@@ -37,7 +39,7 @@ harmless call passed.`,
 				return fmt.Errorf("finding this program: %w", err)
 			}
 			opts := demo.Options{Protocol: protocol.value, Exe: exe, Guarded: throughWeir(exe, transport.value)}
-			return env.demo(cmd, opts, asJSON)
+			return playDemo(env, cmd, opts, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
@@ -51,13 +53,13 @@ harmless call passed.`,
 func throughWeir(exe, transport string) demo.Connect {
 	argv := []string{exe, "run", "--config", "{config}", "--record", "none", "--store", "memory", "--pins", "none", "--log-level", "error"}
 	if transport == "http" {
-		return demo.HTTPCommand(endpoint, append(argv, "--listen", "{address}")...)
+		return demo.HTTPCommand(app.Endpoint, append(argv, "--listen", "{address}")...)
 	}
 	return demo.Command(argv...)
 }
 
-func (e *Env) demo(cmd *cobra.Command, opts demo.Options, asJSON bool) error {
-	text := &demo.Text{Out: e.Stdout, Color: e.wantsColor()}
+func playDemo(env *home.Env, cmd *cobra.Command, opts demo.Options, asJSON bool) error {
+	text := &demo.Text{Out: env.Stdout, Color: wantsColor(env)}
 	if !asJSON {
 		text.Intro()
 		opts.Observe = text.Story
@@ -70,7 +72,7 @@ func (e *Env) demo(cmd *cobra.Command, opts demo.Options, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		err = report.WriteJSON(e.Stdout)
+		err = report.WriteJSON(env.Stdout)
 	} else {
 		err = text.Totals(report)
 	}
@@ -81,14 +83,14 @@ func (e *Env) demo(cmd *cobra.Command, opts demo.Options, asJSON bool) error {
 }
 
 // wantsColor reports whether standard output is a terminal whose user has not asked for plain text (no-color.org).
-func (e *Env) wantsColor() bool {
-	no, _ := e.getenv("NO_COLOR")
-	term, _ := e.getenv("TERM")
-	return no == "" && term != "dumb" && isTerminal(e.Stdout)
+func wantsColor(env *home.Env) bool {
+	no, _ := env.Getenv("NO_COLOR")
+	term, _ := env.Getenv("TERM")
+	return no == "" && term != "dumb" && home.IsTerminal(env.Stdout)
 }
 
 // newDemoServer is how the demo starts its servers.
-func newDemoServer(*Env) *cobra.Command {
+func newDemoServer(*home.Env) *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
 		Use:     "server NAME",

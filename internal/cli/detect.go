@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
@@ -30,7 +31,7 @@ type detectFlags struct {
 	failOn choice
 }
 
-func newDetect(env *Env) *cobra.Command {
+func newDetect(env *home.Env) *cobra.Command {
 	flags := detectFlags{
 		form:   choice{"auto", []string{"auto", "text", "json", "lines"}},
 		format: choice{"text", []string{"text", "json", "sarif"}},
@@ -52,7 +53,7 @@ The exit status is 1 if a finding is as certain as --fail-on.`,
   kubectl get secret app -o json | weir detect -
   weir detect rules`,
 		Args: needsArg("a FILE, or - for standard input"),
-		RunE: func(_ *cobra.Command, args []string) error { return env.detect(&flags, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return detectIn(env, &flags, args) },
 	}
 	addChoice(cmd, &flags.form, "form", "how the input is written")
 	addChoice(cmd, &flags.format, "format", "how to write the findings")
@@ -63,7 +64,7 @@ The exit status is 1 if a finding is as certain as --fail-on.`,
 	return cmd
 }
 
-func newDetectRules(env *Env) *cobra.Command {
+func newDetectRules(env *home.Env) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:     "rules",
@@ -109,23 +110,23 @@ func ruleTable() (lines []ruleLine) {
 	return lines
 }
 
-// detect looks at the inputs and writes the findings.
-func (e *Env) detect(flags *detectFlags, paths []string) error {
+// detectIn looks at the inputs and writes the findings.
+func detectIn(env *home.Env, flags *detectFlags, paths []string) error {
 	salt := []byte(rand.Text())
 	scanner := detect.New()
-	found := report.Findings{Tool: "detect", Version: version()}
+	found := report.Findings{Tool: "detect", Version: home.Version()}
 	for _, r := range detect.Rules() {
 		found.Rules = append(found.Rules, report.Rule{ID: string(r.Kind), Summary: r.Name, Severity: severityOf(r.Confidence)})
 	}
 	for _, path := range paths {
-		src, err := e.readDetected(path)
+		src, err := readDetected(env, path)
 		if err != nil {
 			return remedy.Usage(fmt.Errorf("reading %s: %w", path, err), "")
 		}
 		for _, part := range partsOf(src, path, flags.form.value) {
 			result := scanner.Scan(part.text, part.form, salt)
 			if result.Cut {
-				fmt.Fprintf(e.Stderr, "weir: warning: %s: reading it was cut off: it is built to take long, or holds more than 64 findings\n", path)
+				fmt.Fprintf(env.Stderr, "weir: warning: %s: reading it was cut off: it is built to take long, or holds more than 64 findings\n", path)
 			}
 			for _, f := range result.Findings {
 				if f.Confidence >= confidenceOf(flags.least.value) {
@@ -139,7 +140,7 @@ func (e *Env) detect(flags *detectFlags, paths []string) error {
 	if flags.json {
 		format = report.JSON
 	}
-	if err := report.Write(e.Stdout, format, found); err != nil {
+	if err := report.Write(env.Stdout, format, found); err != nil {
 		return err
 	}
 	if worst, any := found.Worst(); any && flags.failOn.value != "never" && worst <= severityOf(confidenceOf(flags.failOn.value)) {
@@ -149,8 +150,8 @@ func (e *Env) detect(flags *detectFlags, paths []string) error {
 }
 
 // readDetected reads a file, or standard input.
-func (e *Env) readDetected(path string) ([]byte, error) {
-	r := e.Stdin
+func readDetected(env *home.Env, path string) ([]byte, error) {
+	r := env.Stdin
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {

@@ -16,15 +16,17 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/files"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hosts"
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/status"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-func newDoctor(env *Env) *cobra.Command {
+func newDoctor(env *home.Env) *cobra.Command {
 	var asJSON, start bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -69,7 +71,7 @@ type hostState struct {
 
 // A doctor collects findings.
 type doctor struct {
-	*Env
+	*home.Env
 	ctx      func() context.Context
 	start    bool
 	hosts    []hostState
@@ -83,7 +85,7 @@ func (d *doctor) find(check, where, remedy, format string, args ...any) {
 
 // examine makes every check.
 func (d *doctor) examine() error {
-	in, err := d.installer()
+	in, err := installer(d.Env)
 	if err != nil {
 		return err
 	}
@@ -161,17 +163,17 @@ func (d *doctor) configuration(p install.Part) {
 		}
 		with.Environ = append(with.Environ, name+"="+value)
 	}
-	s, err := with.load(p.Config, "")
+	s, err := setup.Load(&with, p.Config, "")
 	if err != nil {
-		for _, q := range problemsOf(err, p.Config) {
+		for _, q := range setup.ProblemsOf(err, p.Config) {
 			d.find("configuration", p.Config, orElse(q.Hint, "correct it"), "%s", q.String())
 		}
 		return
 	}
-	for _, q := range missing(s.config) {
+	for _, q := range setup.MissingCommands(s.Config) {
 		d.find("command", p.Config, q.Hint, "%s", q.Msg)
 	}
-	if err := d.secured(s); err != nil {
+	if err := setup.CheckSecured(d.Env, s); err != nil {
 		var f *remedy.Error
 		errors.As(err, &f)
 		d.find("permissions", p.Config, f.Hint, "%v", err)
@@ -193,7 +195,7 @@ func orElse(text, other string) string {
 
 // permissions checks the folders that Weir decides by.
 func (d *doctor) permissions() {
-	for _, place := range []func() (string, error){d.stateDir, d.anchorsDir} {
+	for _, place := range []func() (string, error){d.StateDir, d.AnchorsDir} {
 		dir, err := place()
 		if err != nil {
 			continue
@@ -211,8 +213,8 @@ func (d *doctor) permissions() {
 
 // certificates checks the files that servers read certificates from.
 func (d *doctor) certificates() {
-	for _, name := range certificateVariables {
-		path, _ := d.getenv(name)
+	for _, name := range home.CertificateVariables {
+		path, _ := d.Getenv(name)
 		if path == "" {
 			continue
 		}
@@ -227,7 +229,7 @@ const verifyTime = 10 * time.Second
 
 // store opens the store, if there is one, and verifies its log.
 func (d *doctor) store() {
-	target, err := d.storePlace("")
+	target, err := d.StorePlace("")
 	if err != nil {
 		d.find("store", "", "set HOME", "%v", err)
 		return
@@ -238,8 +240,8 @@ func (d *doctor) store() {
 	d.checked = append(d.checked, target)
 	ctx, cancel := context.WithTimeout(d.ctx(), verifyTime)
 	defer cancel()
-	err = d.readStore(ctx, target, func(db *sqlstore.DB, target string) error {
-		opts, err := d.verifyOptions(target, "", false)
+	err = readStore(ctx, d.Env, target, func(db *sqlstore.DB, target string) error {
+		opts, err := verifyOptions(d.Env, target, "", false)
 		if err != nil {
 			return err
 		}
@@ -261,7 +263,7 @@ func (d *doctor) store() {
 
 // running checks the processes of Weir.
 func (d *doctor) running() {
-	dir, err := d.runDir()
+	dir, err := d.RunDir()
 	if err != nil {
 		return
 	}
@@ -270,8 +272,8 @@ func (d *doctor) running() {
 		return
 	}
 	for _, p := range all {
-		if p.Error == "" && p.Version != version() {
-			d.find("version", p.Config, "restart the host that started it", "process %d is weir %s, and this one is %s", p.PID, p.Version, version())
+		if p.Error == "" && p.Version != home.Version() {
+			d.find("version", p.Config, "restart the host that started it", "process %d is weir %s, and this one is %s", p.PID, p.Version, home.Version())
 		}
 	}
 }

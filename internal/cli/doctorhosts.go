@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hostfile"
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/survey"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
@@ -17,9 +19,9 @@ import (
 func (d *doctor) hooks(projects []string) {
 	type place struct{ path, project string }
 	var places []place
-	m := d.machine()
+	m := machine(d.Env)
 	dir := filepath.Join(m.Home, ".claude")
-	if own, _ := d.getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(own) {
+	if own, _ := d.Getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(own) {
 		dir = own
 	}
 	for _, p := range []string{filepath.Join(dir, "settings.json"), "/etc/claude-code/managed-settings.json"} {
@@ -77,14 +79,14 @@ func (t *tail) lines() string {
 }
 
 // startServers starts or reaches each server of a configuration, and asks for its lists.
-func (d *doctor) startServers(with *Env, s *setup, p install.Part, hosted bool) {
-	base, servers := with.baseEnv(), with.keychain(s).upstreams(s.config)
+func (d *doctor) startServers(with *home.Env, s *setup.Setup, p install.Part, hosted bool) {
+	base, servers := with.BaseEnv(), setup.NewKeychain(with, s).Upstreams(s.Config)
 	failures := make([]string, len(servers))
 	var wg sync.WaitGroup
 	for i, server := range servers {
 		wg.Go(func() {
 			var said tail
-			opts := survey.Options{BaseEnv: base, MaxMessage: s.config.Limits.Message, Stderr: &said}
+			opts := survey.Options{BaseEnv: base, MaxMessage: s.Config.Limits.Message, Stderr: &said}
 			l := survey.Ask(d.ctx(), []upstream.Spec{server.Spec}, opts)[0]
 			if l.Err == nil {
 				return

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -21,7 +23,7 @@ type eraseFlags struct {
 	content                          bool
 }
 
-func newAuditErase(env *Env, place *string) *cobra.Command {
+func newAuditErase(env *home.Env, place *string) *cobra.Command {
 	var f eraseFlags
 	cmd := &cobra.Command{
 		Use:   "erase",
@@ -45,8 +47,8 @@ why, and not whose it was. Files of --record and copies elsewhere are not touche
 			if err := f.check(); err != nil {
 				return err
 			}
-			return env.withLedger(cmd.Context(), *place, func(_ *sqlstore.DB, l *ledger.Ledger) error {
-				return env.erase(cmd.Context(), l, s, &f)
+			return withLedger(cmd.Context(), env, *place, func(_ *sqlstore.DB, l *ledger.Ledger) error {
+				return eraseSelected(cmd.Context(), env, l, s, &f)
 			})
 		},
 	}
@@ -91,8 +93,8 @@ func (f *eraseFlags) by() string {
 	return "time"
 }
 
-// erase erases what is selected, or says what that would be.
-func (e *Env) erase(ctx context.Context, l *ledger.Ledger, s ledger.Selection, f *eraseFlags) error {
+// eraseSelected erases what is selected, or says what that would be.
+func eraseSelected(ctx context.Context, env *home.Env, l *ledger.Ledger, s ledger.Selection, f *eraseFlags) error {
 	c, err := l.Select(ctx, s)
 	if err != nil {
 		return err
@@ -100,12 +102,12 @@ func (e *Env) erase(ctx context.Context, l *ledger.Ledger, s ledger.Selection, f
 	verb := "would erase"
 	if f.yes {
 		ev := record.New(record.Erase, time.Now())
-		ev.Rule, ev.Message, ev.Where = f.by(), f.why, e.person()
+		ev.Rule, ev.Message, ev.Where = f.by(), f.why, env.Person()
 		if err := l.Erase(ctx, c, f.content, ev); err != nil {
-			return deniedHint(err)
+			return app.DeniedHint(err)
 		}
 		verb = "erased"
 	}
-	_, err = fmt.Fprintln(e.Stdout, verb, c.Figures(f.content))
+	_, err = fmt.Fprintln(env.Stdout, verb, c.Figures(f.content))
 	return err
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/trial"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -31,7 +33,7 @@ func (f *eventFlags) add(cmd *cobra.Command) {
 }
 
 // decisions calls do with the recorded decisions, the oldest first.
-func (e *Env) decisions(ctx context.Context, f *eventFlags, do func(iter.Seq2[*record.Event, error]) error) error {
+func decisions(ctx context.Context, env *home.Env, f *eventFlags, do func(iter.Seq2[*record.Event, error]) error) error {
 	if f.record != "" {
 		file, err := os.Open(f.record)
 		if err != nil {
@@ -39,7 +41,7 @@ func (e *Env) decisions(ctx context.Context, f *eventFlags, do func(iter.Seq2[*r
 		}
 		return errors.Join(do(recorded(file)), file.Close())
 	}
-	return e.readStore(ctx, f.store, func(db *sqlstore.DB, _ string) error {
+	return readStore(ctx, env, f.store, func(db *sqlstore.DB, _ string) error {
 		return do(func(yield func(*record.Event, error) bool) {
 			for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.Decision)}) {
 				if err == nil && row.Erased() {
@@ -81,19 +83,19 @@ func recorded(file *os.File) iter.Seq2[*record.Event, error] {
 }
 
 // policyOf returns the policy at path or of that name; for "" that of the configuration in the working directory, or the built-in one.
-func (e *Env) policyOf(path string) (*policy.Policy, error) {
+func policyOf(env *home.Env, path string) (*policy.Policy, error) {
 	if path != "" {
-		return loadPolicy(path)
+		return setup.LoadPolicy(path)
 	}
-	if _, err := find(); err != nil {
+	if _, err := setup.Find(); err != nil {
 		return policy.Default(), nil // nothing is configured here
 	}
-	s, err := e.load("", "")
+	s, err := setup.Load(env, "", "")
 	if err != nil {
 		return nil, err
 	}
-	if s.policy == nil {
+	if s.Policy == nil {
 		return policy.Default(), nil
 	}
-	return s.policy, nil
+	return s.Policy, nil
 }

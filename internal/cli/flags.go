@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -119,7 +120,7 @@ func (f *serveFlags) apply(c *config.Config) error {
 func (f *serveFlags) words() (string, error) {
 	var all []string
 	for _, text := range f.trust {
-		src, err := readFile(text)
+		src, err := home.ReadFile(text)
 		switch {
 		case err == nil:
 			text = string(src)
@@ -133,7 +134,7 @@ func (f *serveFlags) words() (string, error) {
 }
 
 // logger returns the logger that --log-level asks for.
-func (f *serveFlags) logger(env *Env) *slog.Logger {
+func (f *serveFlags) logger(env *home.Env) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.level.value)); err != nil {
 		level = slog.LevelInfo

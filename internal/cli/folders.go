@@ -13,11 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/files"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 )
 
-func newFolders(env *Env) *cobra.Command {
+func newFolders(env *home.Env) *cobra.Command {
 	var path string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -34,7 +36,7 @@ as a stranger's again until you confirm it once more.`,
   weir folders remove ~/code/site
   weir folders --json`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return env.listFolders(path, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return listFolders(env, path, asJSON) },
 	}
 	cmd.Flags().StringVar(&path, "config", "", "read this `FILE` (default ./weir.yaml, else ./.mcp.json, else none)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the folders as JSON")
@@ -51,14 +53,14 @@ type folderView struct {
 	Foreign   string     `json:"foreign,omitempty"` // why it counts as a stranger's all the same
 }
 
-func (e *Env) listFolders(path string, asJSON bool) error {
-	s, err := e.load(path, "")
+func listFolders(env *home.Env, path string, asJSON bool) error {
+	s, err := setup.Load(env, path, "")
 	if err != nil && path != "" {
 		return err
 	}
-	opts := files.Options{Confirmed: e.confirmed()}
+	opts := files.Options{Confirmed: env.Confirmed()}
 	if err == nil {
-		opts.Folders = s.config.Folders
+		opts.Folders = s.Config.Folders
 	}
 	ground := files.New(opts)
 	views := []folderView{}
@@ -70,7 +72,7 @@ func (e *Env) listFolders(path string, asJSON bool) error {
 	}
 	slices.SortStableFunc(views, func(a, b folderView) int { return strings.Compare(a.Path, b.Path) })
 	if asJSON {
-		return writeJSON(e.Stdout, map[string]any{"folders": views})
+		return writeJSON(env.Stdout, map[string]any{"folders": views})
 	}
 	var b strings.Builder
 	for _, v := range views {
@@ -86,7 +88,7 @@ func (e *Env) listFolders(path string, asJSON bool) error {
 	if len(views) == 0 {
 		b.WriteString("no folder counts as your own work; weir folders confirm FOLDER adds one\n")
 	}
-	_, err = io.WriteString(e.Stdout, b.String())
+	_, err = io.WriteString(env.Stdout, b.String())
 	return err
 }
 
@@ -98,7 +100,7 @@ func ofRemotes(remotes []string) string {
 	return ", a clone of " + plain.Text(strings.Join(remotes, ", "), maxError)
 }
 
-func newFoldersConfirm(env *Env) *cobra.Command {
+func newFoldersConfirm(env *home.Env) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "confirm FOLDER...",
@@ -109,7 +111,7 @@ folder, with what it is a clone of, and asked; elsewhere it needs --yes.`,
 		Example: "  weir folders confirm .\n  weir folders confirm --yes ~/code/site ~/notes",
 		Args:    needsArg("a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return env.eachFolder(args, func(kept *files.Confirmed, path string) error { return env.confirmFolder(kept, path, yes) })
+			return eachFolder(env, args, func(kept *files.Confirmed, path string) error { return confirmFolder(env, kept, path, yes) })
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm without asking")
@@ -117,10 +119,10 @@ folder, with what it is a clone of, and asked; elsewhere it needs --yes.`,
 }
 
 // eachFolder calls do with each folder that is named, until an error.
-func (e *Env) eachFolder(names []string, do func(kept *files.Confirmed, path string) error) error {
-	kept := e.confirmed()
+func eachFolder(env *home.Env, names []string, do func(kept *files.Confirmed, path string) error) error {
+	kept := env.Confirmed()
 	if kept == nil {
-		_, err := e.stateDir()
+		_, err := env.StateDir()
 		return err
 	}
 	for _, name := range names {
@@ -136,28 +138,28 @@ func (e *Env) eachFolder(names []string, do func(kept *files.Confirmed, path str
 }
 
 // confirmFolder counts a folder as the user's own work, which has to say so on a terminal or with yes.
-func (e *Env) confirmFolder(kept *files.Confirmed, path string, yes bool) error {
+func confirmFolder(env *home.Env, kept *files.Confirmed, path string, yes bool) error {
 	f, err := files.Look(path, time.Now())
 	if err != nil {
 		return remedy.Usage(fmt.Errorf("confirming a folder: %w", err), "")
 	}
 	shown := plain.Text(f.Path, maxError) + ofRemotes(f.Remotes)
-	in, isFile := e.Stdin.(*os.File)
-	switch asks := isFile && isTerminal(in) && isTerminal(e.Stderr); {
+	in, isFile := env.Stdin.(*os.File)
+	switch asks := isFile && home.IsTerminal(in) && home.IsTerminal(env.Stderr); {
 	case yes:
 	case !asks:
 		return remedy.Failure(errors.New("nobody is at a terminal to confirm "+shown), "confirm it with --yes")
-	case !e.confirm("Count " + shown + " as your own work?"):
+	case !confirm(env, "Count "+shown+" as your own work?"):
 		return remedy.Silent(remedy.Failed) // said above
 	}
 	if err := kept.Add(f); err != nil {
 		return fmt.Errorf("confirming a folder: %w", err)
 	}
-	_, err = fmt.Fprintf(e.Stdout, "your own work: %s\n", shown)
+	_, err = fmt.Fprintf(env.Stdout, "your own work: %s\n", shown)
 	return err
 }
 
-func newFoldersRemove(env *Env) *cobra.Command {
+func newFoldersRemove(env *home.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove FOLDER...",
 		Short:   "Count folders as a stranger's again",
@@ -165,7 +167,7 @@ func newFoldersRemove(env *Env) *cobra.Command {
 		Example: "  weir folders remove ~/code/site",
 		Args:    needsArg("a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return env.eachFolder(args, func(kept *files.Confirmed, path string) error {
+			return eachFolder(env, args, func(kept *files.Confirmed, path string) error {
 				removed, err := kept.Remove(path)
 				switch {
 				case err != nil:

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/console"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/plain/plaintest"
 	"github.com/weir-mcp/weir/internal/remedy"
@@ -43,10 +45,10 @@ type printer struct {
 }
 
 func printers() []printer {
-	env := func(out *bytes.Buffer) *Env { return &Env{Stdout: out, Stderr: out} }
+	env := func(out *bytes.Buffer) *home.Env { return &home.Env{Stdout: out, Stderr: out} }
 	return []printer{
 		{"tools", func(text string, out *bytes.Buffer) error {
-			r := filled[toolReport](text)
+			r := filled[app.ToolReport](text)
 			r.Contract[0].Name, r.Contract[0].Known, r.Contract[0].From = "readOnly", true, "server"
 			_, err := out.WriteString(toolText(r))
 			return err
@@ -68,12 +70,12 @@ func printers() []printer {
 			return err
 		}, true},
 		{"session list", func(text string, out *bytes.Buffer) error {
-			return env(out).printSessions([]sessionReport{{Key: text, Parent: text, Principal: text, Label: *eventsOf(text)[0].Label}})
+			return printSessions(env(out), []sessionReport{{Key: text, Parent: text, Principal: text, Label: *eventsOf(text)[0].Label}})
 		}, false},
 		{"approvals", func(text string, out *bytes.Buffer) error {
 			p := &approve.Pending{ID: "ID", Session: text, Principal: text, Binding: text}
 			plaintest.Fill(&p.Body, text[:min(len(text), 4000)]) // who asks cuts
-			return env(out).printQuestions([]*approve.Pending{p}, time.Now())
+			return printQuestions(env(out), []*approve.Pending{p}, time.Now())
 		}, true},
 		{"audit show", func(text string, out *bytes.Buffer) error {
 			row := audit.Row{Salt: []byte{1}, Entry: audit.Entry{Chain: text, Kind: text, Subject: text, Outcome: text, Body: []byte(`{}`)}}

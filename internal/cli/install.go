@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/files"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hosts"
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -45,7 +47,7 @@ func (f *installFlags) check(args []string) error {
 	return nil
 }
 
-func newInstall(env *Env) *cobra.Command {
+func newInstall(env *home.Env) *cobra.Command {
 	var flags installFlags
 	cmd := &cobra.Command{
 		Use:   "install [HOST…]",
@@ -70,7 +72,7 @@ Hosts: ` + wrapWords(hosts.IDs(), 84),
 			if err := flags.check(args); err != nil {
 				return err
 			}
-			return env.install(args, &flags)
+			return installIn(env, args, &flags)
 		},
 	}
 	flags.add(cmd)
@@ -98,8 +100,8 @@ func wrapWords(words []string, width int) string {
 }
 
 // installer returns what changes the files of hosts.
-func (e *Env) installer() (*install.Installer, error) {
-	state, err := e.stateDir()
+func installer(env *home.Env) (*install.Installer, error) {
+	state, err := env.StateDir()
 	if err != nil {
 		return nil, err
 	}
@@ -107,22 +109,22 @@ func (e *Env) installer() (*install.Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	anchors, err := e.anchorsDir()
+	anchors, err := env.AnchorsDir()
 	if err != nil {
 		return nil, err
 	}
 	// What a host inherits, or reads from a project, must not move the state: the entry names its place.
 	vars := map[string]string{"XDG_STATE_HOME": filepath.Dir(state), "XDG_DATA_HOME": filepath.Dir(filepath.Dir(anchors))}
-	if dir, _ := e.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+	if dir, _ := env.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		vars["XDG_RUNTIME_DIR"] = dir
 	}
-	return install.New(install.Options{Machine: e.machine(), State: state, Exe: exe, Env: vars}), nil
+	return install.New(install.Options{Machine: machine(env), State: state, Exe: exe, Env: vars}), nil
 }
 
-func (e *Env) machine() hosts.Machine {
-	m := hosts.Machine{OS: runtime.GOOS, Lookup: e.getenv}
-	m.Home, _ = e.getenv("HOME")
-	if home, ok := e.getenv("USERPROFILE"); ok && (m.OS == "windows" || m.Home == "") {
+func machine(env *home.Env) hosts.Machine {
+	m := hosts.Machine{OS: runtime.GOOS, Lookup: env.Getenv}
+	m.Home, _ = env.Getenv("HOME")
+	if home, ok := env.Getenv("USERPROFILE"); ok && (m.OS == "windows" || m.Home == "") {
 		m.Home = home
 	}
 	return m
@@ -183,8 +185,8 @@ func installViewOf(f *install.File) *installView {
 	return v
 }
 
-func (e *Env) install(ids []string, flags *installFlags) error {
-	in, err := e.installer()
+func installIn(env *home.Env, ids []string, flags *installFlags) error {
+	in, err := installer(env)
 	if err != nil {
 		return err
 	}
@@ -194,7 +196,7 @@ func (e *Env) install(ids []string, flags *installFlags) error {
 		return err
 	}
 	if flags.project {
-		if why := files.New(files.Options{Confirmed: e.confirmed()}).Cloned(filepath.Join(project, ".mcp.json")); why != "" {
+		if why := files.New(files.Options{Confirmed: env.Confirmed()}).Cloned(filepath.Join(project, ".mcp.json")); why != "" {
 			return remedy.Usage(fmt.Errorf("the working directory is %s, whose authors may have written its servers", why),
 				"if it is yours: weir folders confirm .")
 		}
@@ -210,29 +212,29 @@ func (e *Env) install(ids []string, flags *installFlags) error {
 		v := installViewOf(f)
 		views = append(views, v)
 		if !flags.json {
-			e.printInstall(v)
+			printInstall(env, v)
 		}
 		if !f.Changes() || flags.dry {
 			continue
 		}
-		if err := e.agree(flags, "Change "+plain.Text(f.Path, maxError)+"?"); err != nil {
+		if err := agree(env, flags, "Change "+plain.Text(f.Path, maxError)+"?"); err != nil {
 			return err
 		}
 		if err := in.Apply(f); err != nil {
 			v.Error, failed = err.Error(), true
-			printError(e.Stderr, err.Error(), "run weir install again")
+			printError(env.Stderr, err.Error(), "run weir install again")
 			continue
 		}
 		v.Changed = true
 		if !flags.json {
-			e.printInstalled(f)
+			printInstalled(env, f)
 		}
 	}
 	var lying []string
 	if !flags.project {
 		lying = in.ProjectFiles(project)
 	}
-	if err := e.printPlan(plan, views, lying, flags); err != nil {
+	if err := printPlan(env, plan, views, lying, flags); err != nil {
 		return err
 	}
 	passed := func(n install.Note) bool { return n.Bad && slices.Contains(ids, n.Host) }
@@ -243,21 +245,21 @@ func (e *Env) install(ids []string, flags *installFlags) error {
 }
 
 // agree asks whether to change a file, unless that was said beforehand.
-func (e *Env) agree(flags *installFlags, question string) error {
-	in, isFile := e.Stdin.(*os.File)
-	switch asks := isFile && isTerminal(in) && isTerminal(e.Stderr); {
+func agree(env *home.Env, flags *installFlags, question string) error {
+	in, isFile := env.Stdin.(*os.File)
+	switch asks := isFile && home.IsTerminal(in) && home.IsTerminal(env.Stderr); {
 	case flags.yes:
 		return nil
 	case !asks:
 		return remedy.Failure(errors.New("nobody is at a terminal to agree to the change"), "make it with --yes")
-	case !e.confirm(question):
+	case !confirm(env, question):
 		return remedy.Failure(errors.New("nothing more was changed"), "")
 	}
 	return nil
 }
 
 // printInstall shows how a file would change.
-func (e *Env) printInstall(v *installView) {
+func printInstall(env *home.Env, v *installView) {
 	var b strings.Builder
 	for _, l := range v.Lists {
 		fmt.Fprintf(&b, "%s, %s: %s\n", l.Host, l.Scope, plain.Text(v.Path, maxError))
@@ -265,20 +267,20 @@ func (e *Env) printInstall(v *installView) {
 			fmt.Fprintf(&b, "  for %s\n", plain.Text(l.Project, maxError))
 		}
 		for _, t := range l.Taken {
-			fmt.Fprintf(&b, "  goes behind weir: %s\n", plain.Text(t.Name, maxTold))
+			fmt.Fprintf(&b, "  goes behind weir: %s\n", plain.Text(t.Name, app.MaxTold))
 		}
 		for _, t := range l.Left {
-			fmt.Fprintf(&b, "  stays as it is: %s: %s\n", plain.Text(t.Name, maxTold), plain.Text(t.Why, maxTold))
+			fmt.Fprintf(&b, "  stays as it is: %s: %s\n", plain.Text(t.Name, app.MaxTold), plain.Text(t.Why, app.MaxTold))
 		}
 		switch {
 		case l.Repairs != "":
-			fmt.Fprintf(&b, "  repairs %s: %s\n", plain.Text(l.Entry, maxTold), plain.Text(l.Repairs, maxTold))
+			fmt.Fprintf(&b, "  repairs %s: %s\n", plain.Text(l.Entry, app.MaxTold), plain.Text(l.Repairs, app.MaxTold))
 		case len(l.Taken) == 0:
 			b.WriteString("  nothing to change\n")
 		}
 	}
 	printDiff(&b, v.Diff)
-	_, _ = io.WriteString(e.Stdout, b.String())
+	_, _ = io.WriteString(env.Stdout, b.String())
 }
 
 // How much is shown of a diff.
@@ -300,26 +302,26 @@ func printDiff(w io.Writer, lines []string) {
 }
 
 // printInstalled says what is left to do after a change.
-func (e *Env) printInstalled(f *install.File) {
+func printInstalled(env *home.Env, f *install.File) {
 	for _, p := range f.Parts {
 		if len(p.Taken) == 0 && p.Stale == "" {
 			continue
 		}
 		host, _ := hosts.Lookup(p.Host)
-		fmt.Fprintf(e.Stdout, "%s runs weir with %s now; restart %[1]s\n"+
-			"  rules of %[1]s that name its servers or their tools do not fit %[3]s\n", host.Name, plain.Text(p.Config, maxError), plain.Text(p.Entry, maxTold))
+		fmt.Fprintf(env.Stdout, "%s runs weir with %s now; restart %[1]s\n"+
+			"  rules of %[1]s that name its servers or their tools do not fit %[3]s\n", host.Name, plain.Text(p.Config, maxError), plain.Text(p.Entry, app.MaxTold))
 		for _, t := range p.Taken {
 			if t.Login {
-				fmt.Fprintf(e.Stdout, "  if %s wants a login: weir login --config %s %s\n", plain.Text(t.As, maxTold), plain.Text(p.Config, maxError), t.As)
+				fmt.Fprintf(env.Stdout, "  if %s wants a login: weir login --config %s %s\n", plain.Text(t.As, app.MaxTold), plain.Text(p.Config, maxError), t.As)
 			}
 		}
 	}
 }
 
 // printPlan shows what is not changed.
-func (e *Env) printPlan(plan *install.Plan, views []*installView, lying []string, flags *installFlags) error {
+func printPlan(env *home.Env, plan *install.Plan, views []*installView, lying []string, flags *installFlags) error {
 	if flags.json {
-		return writeJSON(e.Stdout, map[string]any{"files": views, "notes": append([]install.Note{}, plan.Notes...), "project_files": append([]string{}, lying...)})
+		return writeJSON(env.Stdout, map[string]any{"files": views, "notes": append([]install.Note{}, plan.Notes...), "project_files": append([]string{}, lying...)})
 	}
 	var b strings.Builder
 	for _, n := range plan.Notes {
@@ -334,6 +336,6 @@ func (e *Env) printPlan(plan *install.Plan, views []*installView, lying []string
 	if len(views)+len(plan.Notes) == 0 {
 		b.WriteString("no host with servers was found\n")
 	}
-	_, err := io.WriteString(e.Stdout, b.String())
+	_, err := io.WriteString(env.Stdout, b.String())
 	return err
 }

@@ -3,12 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/label"
@@ -16,7 +17,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-func newLabels(env *Env) *cobra.Command {
+func newLabels(env *home.Env) *cobra.Command {
 	var place string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -28,7 +29,7 @@ it, or all.`,
 		Example: "  weir labels\n  weir labels file:///home/ann/notes\n  weir labels clear file:///home/ann/notes --why 'reviewed'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.readStore(cmd.Context(), place, func(db *sqlstore.DB, _ string) error {
+			return readStore(cmd.Context(), env, place, func(db *sqlstore.DB, _ string) error {
 				all := []taintReport{}
 				for t, err := range db.Tainting(cmd.Context(), strings.Join(args, "")) {
 					if err != nil {
@@ -39,7 +40,7 @@ it, or all.`,
 				if asJSON {
 					return writeJSON(env.Stdout, map[string]any{"labels": all})
 				}
-				return env.printTaints(all)
+				return printTaints(env, all)
 			})
 		},
 	}
@@ -57,19 +58,19 @@ type taintReport struct {
 	Expires  time.Time   `json:"expires,omitzero"`
 }
 
-func (e *Env) printTaints(all []taintReport) error {
+func printTaints(env *home.Env, all []taintReport) error {
 	var b strings.Builder
 	for _, t := range all {
-		fmt.Fprintf(&b, "%s: %s, written %s\n", plain.Text(t.Resource, 200), labelWords(t.Label), moment(t.Written, time.Now()))
+		fmt.Fprintf(&b, "%s: %s, written %s\n", plain.Text(t.Resource, 200), labelWords(t.Label), app.Moment(t.Written, time.Now()))
 	}
 	if len(all) == 0 {
 		b.WriteString("no resource has a label\n")
 	}
-	_, err := e.Stdout.Write([]byte(b.String()))
+	_, err := env.Stdout.Write([]byte(b.String()))
 	return err
 }
 
-func newLabelsClear(env *Env, place *string) *cobra.Command {
+func newLabelsClear(env *home.Env, place *string) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
 		Use:     "clear RESOURCE --why REASON",
@@ -78,15 +79,15 @@ func newLabelsClear(env *Env, place *string) *cobra.Command {
 		Example: "  weir labels clear file:///home/ann/notes --why 'reviewed'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := needsWhy(why); err != nil {
+			if err := app.NeedsReason(why); err != nil {
 				return err
 			}
 			if strings.Trim(args[0], "/") == "" {
 				return usage(cmd, errors.New("RESOURCE names everything"))
 			}
-			return env.withLedger(cmd.Context(), *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
+			return withLedger(cmd.Context(), env, *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
 				e := record.New(record.Declassify, time.Now())
-				e.Name, e.Message, e.Where = args[0], why, env.person()
+				e.Name, e.Message, e.Where = args[0], why, env.Person()
 				if err := l.Record(cmd.Context(), e); err != nil {
 					return err
 				}
@@ -101,12 +102,4 @@ func newLabelsClear(env *Env, place *string) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
 	return cmd
-}
-
-// person names the user who runs the command.
-func (e *Env) person() string {
-	if name, _ := e.getenv("USER"); name != "" {
-		return name
-	}
-	return fmt.Sprint("uid ", os.Getuid())
 }

@@ -12,11 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/lint"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/overlay"
 )
@@ -30,7 +32,7 @@ type lintFlags struct {
 	fix    string
 }
 
-func newLint(env *Env) *cobra.Command {
+func newLint(env *home.Env) *cobra.Command {
 	flags := lintFlags{
 		format: choice{"text", []string{"text", "json", "sarif"}},
 		failOn: choice{"error", []string{"error", "warning", "note", "never"}},
@@ -56,13 +58,13 @@ tool that nothing is said of. The exit status is 1 if a finding is as bad as --f
 				return err
 			}
 			found := lint.Check(servers)
-			found.Version = version()
+			found.Version = home.Version()
 			found.Sort()
 			if err := report.Write(env.Stdout, report.Format(flags.format.value), found); err != nil {
 				return err
 			}
 			if flags.fix != "" {
-				if err := env.writeDrafts(flags.fix, servers); err != nil {
+				if err := writeDraftsTo(env, flags.fix, servers); err != nil {
 					return err
 				}
 			}
@@ -93,29 +95,29 @@ func (f *lintFlags) status(found report.Findings) error {
 }
 
 // servers returns what there is to look at.
-func (f *lintFlags) servers(ctx context.Context, env *Env, args []string) ([]lint.Server, error) {
+func (f *lintFlags) servers(ctx context.Context, env *home.Env, args []string) ([]lint.Server, error) {
 	if f.list != "" {
 		if len(args) > 0 {
 			return nil, remedy.Usage(errors.New("--list, and a server beside it"), "give one of them")
 		}
-		return env.readList(f.list)
+		return readList(env, f.list)
 	}
 	t, err := f.target(env, args)
 	if err != nil {
 		return nil, err
 	}
-	return env.lintServers(ctx, t)
+	return lintServers(ctx, env, t)
 }
 
 // lintServers asks the servers of a target for what they offer, and puts what is known of them beside it.
-func (e *Env) lintServers(ctx context.Context, t *target) ([]lint.Server, error) {
+func lintServers(ctx context.Context, env *home.Env, t *target) ([]lint.Server, error) {
 	var out []lint.Server
 	var failed []error
-	servers, err := t.servers(e.keychain(t.setup))
+	servers, err := t.Servers(setup.NewKeychain(env, t.Setup))
 	if err != nil {
 		return nil, err
 	}
-	for i, l := range e.survey(ctx, t) {
+	for i, l := range surveyTarget(ctx, env, t) {
 		if l.Err != nil {
 			failed = append(failed, l.Err)
 			continue
@@ -130,16 +132,16 @@ func (e *Env) lintServers(ctx context.Context, t *target) ([]lint.Server, error)
 		return nil, errors.Join(failed...)
 	}
 	for _, err := range failed {
-		fmt.Fprintf(e.Stderr, "weir: warning: %s\n", plain.Text(err.Error(), maxError))
+		fmt.Fprintf(env.Stderr, "weir: warning: %s\n", plain.Text(err.Error(), maxError))
 	}
 	return out, nil
 }
 
 // readList reads a saved result of tools/list, or a whole JSON-RPC response with one.
-func (e *Env) readList(path string) ([]lint.Server, error) {
-	src, err := readFile(path)
+func readList(env *home.Env, path string) ([]lint.Server, error) {
+	src, err := home.ReadFile(path)
 	if path == "-" {
-		src, err = io.ReadAll(io.LimitReader(e.Stdin, maxFile))
+		src, err = io.ReadAll(io.LimitReader(env.Stdin, home.MaxFile))
 	}
 	if err != nil {
 		return nil, remedy.Usage(fmt.Errorf("reading the list: %w", err), "")

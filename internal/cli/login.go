@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/oauth"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 )
 
 // loginWait is how long a person may take to log in.
@@ -30,7 +32,7 @@ type loginFlags struct {
 	store     choice
 }
 
-func newLogin(env *Env) *cobra.Command {
+func newLogin(env *home.Env) *cobra.Command {
 	var flags loginFlags
 	cmd := &cobra.Command{
 		Use:   "login SERVER | URL",
@@ -53,15 +55,15 @@ finish the login.`,
 			case flags.list && len(args) > 0:
 				return usage(cmd, errors.New("--list takes no server"))
 			case flags.list:
-				return env.listLogins(cmd.Context(), &flags)
+				return listLogins(cmd.Context(), env, &flags)
 			case flags.asJSON:
 				return usage(cmd, errors.New("--json is for --list"))
 			case len(args) == 0:
 				return usage(cmd, errors.New("weir login needs a server or a URL"))
 			}
-			return env.login(cmd.Context(), &flags, args[0])
+			return logIn(cmd.Context(), env, &flags, args[0])
 		},
-		ValidArgsFunction: env.completeServers(&flags.config),
+		ValidArgsFunction: completeServers(env, &flags.config),
 	}
 	flags.store = choice{"keyring", []string{"keyring", "file"}}
 	cmd.Flags().StringVar(&flags.config, "config", "", "read this `FILE` (default ./weir.yaml, else ./.mcp.json)")
@@ -73,7 +75,7 @@ finish the login.`,
 	return cmd
 }
 
-func newLogout(env *Env) *cobra.Command {
+func newLogout(env *home.Env) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "logout SERVER | URL",
@@ -83,11 +85,11 @@ Processes of weir that are running lose it with their next request.`,
 		Example: "  weir logout wiki\n  weir logout https://mcp.example/mcp",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := env.toLogIn(path, args[0])
+			s, err := toLogIn(env, path, args[0])
 			if err != nil {
 				return err
 			}
-			vault, err := env.vault()
+			vault, err := env.Vault()
 			if err != nil {
 				return err
 			}
@@ -104,19 +106,19 @@ Processes of weir that are running lose it with their next request.`,
 			_, err = fmt.Fprintf(env.Stdout, said, s.Name)
 			return err
 		},
-		ValidArgsFunction: env.completeServers(&path),
+		ValidArgsFunction: completeServers(env, &path),
 	}
 	cmd.Flags().StringVar(&path, "config", "", "read this `FILE` (default ./weir.yaml, else ./.mcp.json)")
 	return cmd
 }
 
-// login logs in to one server.
-func (e *Env) login(ctx context.Context, flags *loginFlags, name string) error {
-	s, err := e.toLogIn(flags.config, name)
+// logIn logs in to one server.
+func logIn(ctx context.Context, env *home.Env, flags *loginFlags, name string) error {
+	s, err := toLogIn(env, flags.config, name)
 	if err != nil {
 		return err
 	}
-	vault, err := e.vault()
+	vault, err := env.Vault()
 	if err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (e *Env) login(ctx context.Context, flags *loginFlags, name string) error {
 	defer cancel()
 	g, err := oauth.Login(ctx, s, &oauth.LoginOptions{
 		Vault: vault, Place: oauth.Place(flags.store.value), Scopes: flags.scopes,
-		Open: func(_ context.Context, page string) error { return e.show(s.Name, page, flags.noBrowser) },
+		Open: func(_ context.Context, page string) error { return showPage(env, s.Name, page, flags.noBrowser) },
 	})
 	if err != nil {
 		return remedy.Failure(err, loginHint(err))
@@ -136,7 +138,7 @@ func (e *Env) login(ctx context.Context, flags *loginFlags, name string) error {
 	if g.Place == oauth.File {
 		place = vault.Dir
 	}
-	_, err = fmt.Fprintf(e.Stdout, "logged in to %s at %s, the tokens are in %s\n", s.Name, plain.Text(g.Issuer, 0), place)
+	_, err = fmt.Fprintf(env.Stdout, "logged in to %s at %s, the tokens are in %s\n", s.Name, plain.Text(g.Issuer, 0), place)
 	return err
 }
 
@@ -151,24 +153,24 @@ func loginHint(err error) string {
 	return ""
 }
 
-// show has a page opened in a browser, and prints where it is.
-func (e *Env) show(server, page string, noBrowser bool) error {
-	if _, err := fmt.Fprintf(e.Stderr, "To log in to %s, open this page:\n  %s\n", server, plain.Text(page, 0)); err != nil {
+// showPage has a page opened in a browser, and prints where it is.
+func showPage(env *home.Env, server, page string, noBrowser bool) error {
+	if _, err := fmt.Fprintf(env.Stderr, "To log in to %s, open this page:\n  %s\n", server, plain.Text(page, 0)); err != nil {
 		return err
 	}
 	if noBrowser {
 		return nil
 	}
-	if err := e.browse(page); err != nil {
-		fmt.Fprintf(e.Stderr, "weir: warning: no browser was opened: %v\n", err)
+	if err := browse(env, page); err != nil {
+		fmt.Fprintf(env.Stderr, "weir: warning: no browser was opened: %v\n", err)
 	}
 	return nil
 }
 
 // browse starts the user's browser, which may outlive weir.
-func (e *Env) browse(page string) error {
+func browse(env *home.Env, page string) error {
 	command := []string{"xdg-open"}
-	if own, _ := e.getenv("BROWSER"); own != "" {
+	if own, _ := env.Getenv("BROWSER"); own != "" {
 		command = []string{strings.Split(own, ":")[0]}
 	} else if runtime.GOOS == "darwin" {
 		command = []string{"open"}
@@ -176,7 +178,7 @@ func (e *Env) browse(page string) error {
 		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
 	cmd := exec.Command(command[0], append(command[1:], page)...)
-	cmd.Env = e.Environ
+	cmd.Env = env.Environ
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -184,7 +186,7 @@ func (e *Env) browse(page string) error {
 }
 
 // toLogIn returns the server that an argument names: one of the configuration, or a URL.
-func (e *Env) toLogIn(path, name string) (oauth.Server, error) {
+func toLogIn(env *home.Env, path, name string) (oauth.Server, error) {
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
 		draft := config.NewDraft("")
 		draft.Config.Servers = []config.Server{{Name: nameOf([]string{name}), URL: literal(name)}}
@@ -194,16 +196,16 @@ func (e *Env) toLogIn(path, name string) (oauth.Server, error) {
 		}
 		return canLogIn(c.Servers[0])
 	}
-	s, err := e.load(path, "")
+	s, err := setup.Load(env, path, "")
 	if err != nil {
 		return oauth.Server{}, err
 	}
 	var names []string
-	for _, one := range s.config.Servers {
+	for _, one := range s.Config.Servers {
 		if one.Name == name && !one.Disabled {
 			return canLogIn(one)
 		}
-		if wantsLogin(one) {
+		if setup.WantsLogin(one) {
 			names = append(names, one.Name)
 		}
 	}
@@ -211,12 +213,12 @@ func (e *Env) toLogIn(path, name string) (oauth.Server, error) {
 	if len(names) == 0 {
 		hint = "no server of it can have a login"
 	}
-	return oauth.Server{}, remedy.Usage(fmt.Errorf("%s has no server %.64q", s.path, name), hint)
+	return oauth.Server{}, remedy.Usage(fmt.Errorf("%s has no server %.64q", s.Path, name), hint)
 }
 
 // canLogIn returns the server, if a person can log in there.
 func canLogIn(s config.Server) (oauth.Server, error) {
-	if !wantsLogin(s) {
+	if !setup.WantsLogin(s) {
 		why := "it is a command"
 		switch {
 		case s.Auth.Flow == config.ClientCredentials:
@@ -230,16 +232,16 @@ func canLogIn(s config.Server) (oauth.Server, error) {
 		}
 		return oauth.Server{}, remedy.Usage(fmt.Errorf("nobody can log in to %s: %s", s.Name, why), "")
 	}
-	return oauthServer(s, ""), nil
+	return setup.OAuthServer(s, ""), nil
 }
 
 // completeServers completes the names of servers of the configuration where a person can log in.
-func (e *Env) completeServers(path *string) cobra.CompletionFunc {
+func completeServers(env *home.Env, path *string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string
-		if s, err := e.load(*path, ""); err == nil && len(args) == 0 {
-			for _, one := range s.config.Servers {
-				if !one.Disabled && wantsLogin(one) {
+		if s, err := setup.Load(env, *path, ""); err == nil && len(args) == 0 {
+			for _, one := range s.Config.Servers {
+				if !one.Disabled && setup.WantsLogin(one) {
 					names = append(names, one.Name)
 				}
 			}

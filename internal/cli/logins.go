@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/oauth"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/setup"
 )
 
 // A loginReport is how things stand with the login to one server.
@@ -33,25 +36,25 @@ const (
 )
 
 // listLogins shows which servers of the configuration have a login. It asks no server.
-func (e *Env) listLogins(ctx context.Context, flags *loginFlags) error {
-	s, err := e.load(flags.config, "")
+func listLogins(ctx context.Context, env *home.Env, flags *loginFlags) error {
+	s, err := setup.Load(env, flags.config, "")
 	if err != nil {
 		return err
 	}
-	vault, err := e.vault()
+	vault, err := env.Vault()
 	if err != nil {
 		return err
 	}
 	reports := []loginReport{}
 	width := 0
-	for _, one := range s.config.Servers {
+	for _, one := range s.Config.Servers {
 		if one.URL != "" && !one.Disabled {
 			reports = append(reports, reportLogin(ctx, vault, one))
 			width = max(width, len(one.Name))
 		}
 	}
 	if flags.asJSON {
-		return writeJSON(e.Stdout, map[string]any{"servers": reports})
+		return writeJSON(env.Stdout, map[string]any{"servers": reports})
 	}
 	var b strings.Builder
 	for _, r := range reports {
@@ -60,14 +63,14 @@ func (e *Env) listLogins(ctx context.Context, flags *loginFlags) error {
 	if len(reports) == 0 {
 		b.WriteString("no server has a url\n")
 	}
-	_, err = io.WriteString(e.Stdout, b.String())
+	_, err = io.WriteString(env.Stdout, b.String())
 	return err
 }
 
 // reportLogin looks up the login to one server.
 func reportLogin(ctx context.Context, vault *oauth.Vault, s config.Server) loginReport {
 	r := loginReport{Name: s.Name, State: noLogin}
-	if !wantsLogin(s) {
+	if !setup.WantsLogin(s) {
 		return r
 	}
 	r.State = notLoggedIn
@@ -76,7 +79,7 @@ func reportLogin(ctx context.Context, vault *oauth.Vault, s config.Server) login
 	case err != nil:
 		r.State, r.Error = needsLogin, err.Error()
 	case g == nil:
-	case !g.Fits(oauthServer(s, "")):
+	case !g.Fits(setup.OAuthServer(s, "")):
 		r.State, r.Error = needsLogin, "the login was for another client or issuer"
 	default:
 		r.Issuer, r.Scopes, r.Obtained, r.Expires, r.Place = g.Issuer, g.Scopes, g.Obtained, g.Expires, g.Place
@@ -92,7 +95,7 @@ func reportLogin(ctx context.Context, vault *oauth.Vault, s config.Server) login
 func (r loginReport) text(now time.Time) string {
 	parts := []string{r.State}
 	if r.Issuer != "" {
-		parts = append(parts, "at "+r.Issuer+" since "+moment(r.Obtained, now))
+		parts = append(parts, "at "+r.Issuer+" since "+app.Moment(r.Obtained, now))
 	}
 	if len(r.Scopes) > 0 {
 		parts = append(parts, "scopes "+strings.Join(r.Scopes, " "))

@@ -6,12 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/overlay/catalogue"
 )
 
-func newOverlay(env *Env) *cobra.Command {
+func newOverlay(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "overlay",
 		Short:   "Check overlays, or list the built-in ones",
@@ -26,11 +29,11 @@ func newOverlay(env *Env) *cobra.Command {
 
 // An overlayReport is what overlay check finds out about one file.
 type overlayReport struct {
-	File     string        `json:"file"`
-	OK       bool          `json:"ok"`
-	Digest   string        `json:"digest,omitempty"` // "sha256:" and that of the file, hexadecimal
-	Overlays []entryReport `json:"overlays,omitempty"`
-	Problems []problem     `json:"problems"`
+	File     string          `json:"file"`
+	OK       bool            `json:"ok"`
+	Digest   string          `json:"digest,omitempty"` // "sha256:" and that of the file, hexadecimal
+	Overlays []entryReport   `json:"overlays,omitempty"`
+	Problems []setup.Problem `json:"problems"`
 }
 
 type entryReport struct {
@@ -56,7 +59,7 @@ func entryReports(s *overlay.Set) []entryReport {
 	return all
 }
 
-func newOverlayCheck(env *Env) *cobra.Command {
+func newOverlayCheck(env *home.Env) *cobra.Command {
 	return checkFiles(env, &cobra.Command{
 		Short: "Check overlay files",
 		Long: `Load overlay files as weir run does: every name and value is checked, and the types and cost of
@@ -66,8 +69,8 @@ every condition. Print a summary of each, or all of its problems. The exit statu
 }
 
 func checkOverlay(path string) (overlayReport, error) {
-	s, err := loadOverlay(path)
-	r := overlayReport{File: path, OK: err == nil, Problems: problemsOf(err, path)}
+	s, err := setup.LoadOverlay(path)
+	r := overlayReport{File: path, OK: err == nil, Problems: setup.ProblemsOf(err, path)}
 	if err != nil {
 		return r, err
 	}
@@ -75,7 +78,7 @@ func checkOverlay(path string) (overlayReport, error) {
 	return r, nil
 }
 
-func (r overlayReport) print(env *Env) error {
+func (r overlayReport) print(env *home.Env) error {
 	_, err := fmt.Fprintf(env.Stdout, "%s: ok\n%s", r.File, listed(r.Overlays))
 	return err
 }
@@ -88,12 +91,12 @@ func listed(entries []entryReport) string {
 		if e.Draft {
 			title = strings.TrimSpace("draft, only raises " + title)
 		}
-		fmt.Fprintf(&b, "  %-20s %3d tools  %s\n", plain.Text(e.Name, maxName), len(e.Tools), plain.Text(title, maxName))
+		fmt.Fprintf(&b, "  %-20s %3d tools  %s\n", plain.Text(e.Name, app.MaxName), len(e.Tools), plain.Text(title, app.MaxName))
 	}
 	return b.String()
 }
 
-func newOverlayList(env *Env) *cobra.Command {
+func newOverlayList(env *home.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",

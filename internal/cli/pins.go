@@ -2,98 +2,16 @@ package cli
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/weir-mcp/weir/internal/config"
-	"github.com/weir-mcp/weir/internal/gateway"
-	"github.com/weir-mcp/weir/internal/pins"
-	"github.com/weir-mcp/weir/internal/remedy"
-	"github.com/weir-mcp/weir/store"
+	"github.com/weir-mcp/weir/internal/home"
 )
 
-// openPins returns the pins of a configuration, which a fleet shares in what it keeps; nil if it wants none.
-func (e *Env) openPins(c *config.Config, kept store.Pins) (*pins.File, error) {
-	if c.Pins.Off {
-		return nil, nil
-	}
-	state, err := e.stateDir()
-	if err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(state, "pins")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the directory of pins: %w", err)
-	}
-	sum := sha256.Sum256([]byte(pinned(c)))
-	own := hex.EncodeToString(sum[:8])
-	path := c.Pins.File
-	if path == "" {
-		path = filepath.Join(dir, own+".lock")
-	}
-	opts := pins.Options{Mutex: filepath.Join(dir, own+".mutex"), Shared: e.shared(kept, pinScopes(c))}
-	if c.Pins.Review {
-		opts.Mode = pins.Review
-	}
-	f, err := pins.Open(path, opts)
-	if err != nil {
-		return nil, remedy.Usage(err, "take the file of before from your version control, or remove it to pin all tools anew")
-	}
-	return f, nil
-}
-
-// pinned names what the pins of a configuration belong to: their file, or else the servers as they are reached.
-func pinned(c *config.Config) string {
-	if c.Pins.File != "" {
-		return c.Pins.File
-	}
-	var b strings.Builder
-	for _, s := range c.Servers {
-		fmt.Fprintf(&b, "%q %q %q %q\n", s.Name, s.Command, s.Args, s.URL)
-	}
-	return b.String()
-}
-
-// gatewayPins returns the pins as the gateway takes them.
-func gatewayPins(f *pins.File) gateway.Pins {
-	if f == nil {
-		return nil
-	}
-	return f
-}
-
-// reviewCommand returns the command by which a person reviews definitions of a server.
-func (s *service) reviewCommand() func(server string) string {
-	if s.reload != nil {
-		path := absolute(s.path)
-		return func(server string) string { return "weir review --config " + quoted(path) + " " + server }
-	}
-	command := "weir review"
-	if s.config.Pins.File != "" {
-		command += " --pins " + quoted(absolute(s.config.Pins.File))
-	}
-	for _, one := range s.config.Servers {
-		command += " --name " + quoted(one.Name) + " --"
-		for _, word := range append([]string{one.Command}, one.Args...) {
-			if word != "" {
-				command += " " + quoted(word)
-			}
-		}
-		if one.URL != "" {
-			command += " URL, with its URL" // which may hold a key
-		}
-	}
-	return func(string) string { return command }
-}
-
 // confirm asks on standard error and reads the answer from standard input.
-func (e *Env) confirm(question string) bool {
-	fmt.Fprintf(e.Stderr, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(e.Stdin).ReadString('\n')
+func confirm(env *home.Env, question string) bool {
+	fmt.Fprintf(env.Stderr, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(env.Stdin).ReadString('\n')
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes"
 }

@@ -7,11 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/policy"
 )
 
-func newPolicy(env *Env) *cobra.Command {
+func newPolicy(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
 		Short:   "Check, test, explain and replay policies, or print a built-in one",
@@ -25,7 +27,7 @@ func newPolicy(env *Env) *cobra.Command {
 	return cmd
 }
 
-func newPolicyDefault(env *Env) *cobra.Command {
+func newPolicyDefault(env *home.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "default [PROFILE]",
 		Short: "Print a built-in policy",
@@ -56,13 +58,13 @@ balanced, strict or read-only; without a name balanced, which decides when no ot
 
 // A policyReport is what policy check finds out about one file.
 type policyReport struct {
-	File     string       `json:"file"`
-	OK       bool         `json:"ok"`
-	Default  string       `json:"default,omitempty"` // the effect when no rule matches
-	Digest   string       `json:"digest,omitempty"`  // "sha256:" and that of the file, hexadecimal
-	Rules    []ruleReport `json:"rules,omitempty"`
-	Problems []problem    `json:"problems"`
-	Warnings []problem    `json:"warnings,omitempty"` // rules that never decide
+	File     string          `json:"file"`
+	OK       bool            `json:"ok"`
+	Default  string          `json:"default,omitempty"` // the effect when no rule matches
+	Digest   string          `json:"digest,omitempty"`  // "sha256:" and that of the file, hexadecimal
+	Rules    []ruleReport    `json:"rules,omitempty"`
+	Problems []setup.Problem `json:"problems"`
+	Warnings []setup.Problem `json:"warnings,omitempty"` // rules that never decide
 }
 
 type ruleReport struct {
@@ -72,7 +74,7 @@ type ruleReport struct {
 	Cost   uint64 `json:"cost"`
 }
 
-func newPolicyCheck(env *Env) *cobra.Command {
+func newPolicyCheck(env *home.Env) *cobra.Command {
 	return checkFiles(env, &cobra.Command{
 		Short: "Check policy files",
 		Long: `Load policy files as weir run does: every rule is parsed, its types are checked and its cost is
@@ -85,8 +87,8 @@ rule that goes first always matches too. What is warned of is proved; there may 
 }
 
 func checkPolicy(path string) (policyReport, error) {
-	p, err := loadPolicy(path)
-	r := policyReport{File: path, OK: err == nil, Problems: problemsOf(err, path)}
+	p, err := setup.LoadPolicy(path)
+	r := policyReport{File: path, OK: err == nil, Problems: setup.ProblemsOf(err, path)}
 	if err != nil {
 		return r, err
 	}
@@ -95,12 +97,12 @@ func checkPolicy(path string) (policyReport, error) {
 		r.Rules = append(r.Rules, ruleReport{rule.Name, rule.When.String(), rule.Effect.String(), rule.Cost})
 	}
 	for _, idle := range p.Idle() {
-		r.Warnings = append(r.Warnings, newProblem(config.Problem(idle)))
+		r.Warnings = append(r.Warnings, setup.NewProblem(config.Problem(idle)))
 	}
 	return r, nil
 }
 
-func (r policyReport) print(env *Env) error {
+func (r policyReport) print(env *home.Env) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ok, %d rules, otherwise %s\n", r.File, len(r.Rules), r.Default)
 	for _, rule := range r.Rules {

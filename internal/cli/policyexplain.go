@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/trial"
@@ -18,7 +20,7 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-func newPolicyExplain(env *Env) *cobra.Command {
+func newPolicyExplain(env *home.Env) *cobra.Command {
 	var events eventFlags
 	var cases string
 	var asJSON bool
@@ -42,8 +44,8 @@ Arguments are not written down; what depends on them is said to be undecided.`,
 			var err error
 			if cases != "" {
 				p, g, err = findCase(cases, args[0], events.policy)
-			} else if p, err = env.policyOf(events.policy); err == nil {
-				err = env.decisions(cmd.Context(), &events, func(all iter.Seq2[*record.Event, error]) (err error) {
+			} else if p, err = policyOf(env, events.policy); err == nil {
+				err = decisions(cmd.Context(), env, &events, func(all iter.Seq2[*record.Event, error]) (err error) {
 					g, err = findEvent(all, args[0])
 					return err
 				})
@@ -127,7 +129,7 @@ func readingText(r *policy.Reading) string {
 	return strings.TrimSpace(plain.Text(string(value), 400) + " " + plain.Text(r.Note, 0))
 }
 
-func newPolicyReplay(env *Env) *cobra.Command {
+func newPolicyReplay(env *home.Env) *cobra.Command {
 	var events eventFlags
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -140,12 +142,12 @@ rule looks at them, the decision is counted as one that cannot be told, with the
 		Example: "  weir policy replay --policy strict\n  weir policy replay --policy mine.yaml --record events.jsonl --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := env.policyOf(events.policy)
+			p, err := policyOf(env, events.policy)
 			if err != nil {
 				return err
 			}
 			var r trial.Replay
-			err = env.decisions(cmd.Context(), &events, func(all iter.Seq2[*record.Event, error]) error {
+			err = decisions(cmd.Context(), env, &events, func(all iter.Seq2[*record.Event, error]) error {
 				for e, err := range all {
 					if err != nil {
 						return err
@@ -180,14 +182,14 @@ func printReplay(w io.Writer, r *trial.Replay) error {
 			fmt.Fprintf(&b, "%s\n", list.what)
 		}
 		for _, c := range list.counts {
-			fmt.Fprintf(&b, "  %6d  %s\n", c.Times, plain.Text(c.What, maxName))
+			fmt.Fprintf(&b, "  %6d  %s\n", c.Times, plain.Text(c.What, app.MaxName))
 		}
 	}
 	for i, e := range r.Examples {
 		if i == 0 {
 			b.WriteString("the first\n")
 		}
-		fmt.Fprintf(&b, "  %s  %s of %s: %s → %s  %s\n", e.Event, e.Phase, plain.Text(e.Call, maxName), e.From, e.To, plain.Text(e.Rule, maxName))
+		fmt.Fprintf(&b, "  %s  %s of %s: %s → %s  %s\n", e.Event, e.Phase, plain.Text(e.Call, app.MaxName), e.From, e.To, plain.Text(e.Rule, app.MaxName))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

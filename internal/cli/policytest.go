@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/trial"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -20,7 +22,7 @@ type testReport struct {
 	trial.Report
 }
 
-func newPolicyTest(env *Env) *cobra.Command {
+func newPolicyTest(env *home.Env) *cobra.Command {
 	var policyPath string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -67,11 +69,11 @@ that of --policy. The exit status is 1 if a case is decided otherwise, 2 if a fi
 
 // loadCases reads a file of cases and the policy that they are for.
 func loadCases(path, policyPath string) (*policy.Policy, *trial.File, error) {
-	src, err := readFile(path)
+	src, err := home.ReadFile(path)
 	if err != nil {
 		return nil, nil, remedy.Usage(fmt.Errorf("reading the cases: %w", err), "")
 	}
-	f, err := trial.Load(shorten(path), src)
+	f, err := trial.Load(home.Shorten(path), src)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +87,7 @@ func loadCases(path, policyPath string) (*policy.Policy, *trial.File, error) {
 			policyPath = filepath.Join(filepath.Dir(path), policyPath)
 		}
 	}
-	p, err := loadPolicy(policyPath)
+	p, err := setup.LoadPolicy(policyPath)
 	return p, f, err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/analyze"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/label"
@@ -27,7 +28,7 @@ type proveFlags struct {
 	asJSON         bool
 }
 
-func newPolicyProve(env *Env) *cobra.Command {
+func newPolicyProve(env *home.Env) *cobra.Command {
 	var flags proveFlags
 	cmd := &cobra.Command{
 		Use:   "prove [-- COMMAND [ARGUMENT…] | -- URL]",
@@ -50,7 +51,7 @@ may be the user's too. The exit status is 1 if something is not proved.`,
 			if err != nil {
 				return usage(cmd, err)
 			}
-			results, tools, err := env.prove(cmd.Context(), &flags, goals, args)
+			results, tools, err := proveGoals(cmd.Context(), env, &flags, goals, args)
 			if err != nil {
 				return err
 			}
@@ -74,24 +75,24 @@ may be the user's too. The exit status is 1 if something is not proved.`,
 	return cmd
 }
 
-// prove explores the goals over the tools of a target, and returns the results and how many tools there are.
-func (e *Env) prove(ctx context.Context, flags *proveFlags, goals []analyze.Goal, args []string) ([]analyze.Result, int, error) {
-	t, err := flags.target(e, args)
+// proveGoals explores the goals over the tools of a target, and returns the results and how many tools there are.
+func proveGoals(ctx context.Context, env *home.Env, flags *proveFlags, goals []analyze.Goal, args []string) ([]analyze.Result, int, error) {
+	t, err := flags.target(env, args)
 	if err != nil {
 		return nil, 0, err
 	}
 	if flags.policy != "" {
-		if err := t.loadPolicy(flags.policy); err != nil {
+		if err := t.UsePolicy(flags.policy); err != nil {
 			return nil, 0, err
 		}
 	}
-	tools, err := e.toolsOf(ctx, t)
+	tools, err := toolsOf(ctx, env, t)
 	if err != nil {
 		return nil, 0, err
 	}
 	var results []analyze.Result
 	for _, g := range goals {
-		r, err := analyze.Explore(ctx, analyze.Question{Policy: t.policy, Tools: tools, Goal: g, Claims: flags.claims, Attacker: !flags.anyone})
+		r, err := analyze.Explore(ctx, analyze.Question{Policy: t.Policy, Tools: tools, Goal: g, Claims: flags.claims, Attacker: !flags.anyone})
 		if err != nil {
 			return nil, 0, err
 		}

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
@@ -19,7 +19,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-func newStateRebuild(env *Env, place *string) *cobra.Command {
+func newStateRebuild(env *home.Env, place *string) *cobra.Command {
 	var d deed
 	cmd := &cobra.Command{
 		Use:   "rebuild",
@@ -37,13 +37,13 @@ covers, are written as the log has them too.`,
 				return err
 			}
 			if d.yes {
-				if err := env.rebuildEnds(cmd.Context(), *place); err != nil {
+				if err := rebuildEnds(cmd.Context(), env, *place); err != nil {
 					return err
 				}
 			}
 			var different []replay.Difference
-			err := env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, target string) (err error) {
-				different, err = env.differences(cmd.Context(), db, target)
+			err := readStore(cmd.Context(), env, *place, func(db *sqlstore.DB, target string) (err error) {
+				different, err = stateDifferences(cmd.Context(), env, db, target)
 				return err
 			})
 			if err != nil {
@@ -56,8 +56,8 @@ covers, are written as the log has them too.`,
 				_, err := fmt.Fprintf(env.Stdout, "%d rows differ from the log\n", len(different))
 				return err
 			}
-			return env.withLedger(cmd.Context(), *place, func(db *sqlstore.DB, _ *ledger.Ledger) error {
-				return env.rebuild(cmd.Context(), db, different, d.why)
+			return withLedger(cmd.Context(), env, *place, func(db *sqlstore.DB, _ *ledger.Ledger) error {
+				return rebuildState(cmd.Context(), env, db, different, d.why)
 			})
 		},
 	}
@@ -65,33 +65,23 @@ covers, are written as the log has them too.`,
 	return cmd
 }
 
-// rowHint says how to go on with rows of the state that the log does not prove.
-const rowHint = "see weir audit verify and weir state rebuild"
-
 // rebuildEnds writes the ends of the chains as the log has them.
-func (e *Env) rebuildEnds(ctx context.Context, place string) error {
-	return e.withAnchor(ctx, place, func(db *sqlstore.DB, _ *audit.Anchor) error {
+func rebuildEnds(ctx context.Context, env *home.Env, place string) error {
+	return withAnchor(ctx, env, place, func(db *sqlstore.DB, _ *audit.Anchor) error {
 		changed, err := db.RebuildEnds(ctx)
 		if errors.Is(err, audit.ErrDamaged) {
 			return remedy.Failure(err, "see weir audit verify: only a log that verifies can prove the state")
 		}
 		if err == nil && changed > 0 {
-			_, err = fmt.Fprintf(e.Stdout, "%d rows of the ends of chains written\n", changed)
+			_, err = fmt.Fprintf(env.Stdout, "%d rows of the ends of chains written\n", changed)
 		}
 		return err
 	})
 }
 
-// tellingDamage returns what is told of rows that are not as the log proves.
-func tellingDamage(log *slog.Logger) func(error) {
-	return func(err error) {
-		log.Error("the state is not what the log proves; calls that need it are refused", "error", err, "hint", rowHint)
-	}
-}
-
-// differences returns the rows that differ from a log that verifies.
-func (e *Env) differences(ctx context.Context, db *sqlstore.DB, target string) (different []replay.Difference, err error) {
-	opts, err := e.verifyOptions(target, "", false)
+// stateDifferences returns the rows that differ from a log that verifies.
+func stateDifferences(ctx context.Context, env *home.Env, db *sqlstore.DB, target string) (different []replay.Difference, err error) {
+	opts, err := verifyOptions(env, target, "", false)
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +110,14 @@ func (e *Env) differences(ctx context.Context, db *sqlstore.DB, target string) (
 	return different, err
 }
 
-func (e *Env) rebuild(ctx context.Context, db *sqlstore.DB, different []replay.Difference, why string) error {
+func rebuildState(ctx context.Context, env *home.Env, db *sqlstore.DB, different []replay.Difference, why string) error {
 	names := make([]record.Kept, len(different))
 	for i := range different {
 		names[i] = different[i].Row
 	}
 	done, err := db.Rebuild(ctx, names, func(done sqlstore.Rebuilt) (audit.Entry, error) {
 		ev := record.New(record.Restore, time.Now())
-		ev.Rule, ev.Where = "rebuild", e.person()
+		ev.Rule, ev.Where = "rebuild", env.Person()
 		ev.Message = fmt.Sprintf("%s (%d rows of the state written as the log proves them, %d removed)", why, done.Written, done.Removed)
 		body, err := json.Marshal(ev)
 		return audit.Entry{Time: ev.Time, Kind: string(ev.Kind), Body: body}, err
@@ -135,6 +125,6 @@ func (e *Env) rebuild(ctx context.Context, db *sqlstore.DB, different []replay.D
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.Stdout, "%d rows written, %d removed\n", done.Written, done.Removed)
+	_, err = fmt.Fprintf(env.Stdout, "%d rows written, %d removed\n", done.Written, done.Removed)
 	return err
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/console"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -26,7 +27,7 @@ import (
 // maxReported bounds the events that a report tells one by one. The figures count all.
 const maxReported = 50_000
 
-func newReport(env *Env) *cobra.Command {
+func newReport(env *home.Env) *cobra.Command {
 	var place, session, since, until string
 	format := choice{"md", []string{"html", "md", "json", "csv"}}
 	cmd := &cobra.Command{
@@ -47,7 +48,7 @@ report is made from the log; verify that with weir audit verify.`,
 			if wrong != nil {
 				return usage(cmd, wrong)
 			}
-			return env.readStore(cmd.Context(), place, func(db *sqlstore.DB, _ string) error {
+			return readStore(cmd.Context(), env, place, func(db *sqlstore.DB, _ string) error {
 				if err := fillReport(cmd.Context(), db, &r); err != nil {
 					return err
 				}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,13 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/lint"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/survey"
 	"github.com/weir-mcp/weir/overlay"
 )
@@ -32,7 +34,7 @@ type reviewFlags struct {
 	asJSON bool
 }
 
-func newReview(env *Env) *cobra.Command {
+func newReview(env *home.Env) *cobra.Command {
 	var flags reviewFlags
 	cmd := &cobra.Command{
 		Use:   "review [SERVER] [-- COMMAND [ARGUMENT…] | -- URL]",
@@ -64,9 +66,9 @@ the state directory.`,
 			if len(only) > 1 {
 				return usage(cmd, errors.New("weir review takes one server"))
 			}
-			return env.review(cmd.Context(), &flags, strings.Join(only, ""), args)
+			return runReview(cmd.Context(), env, &flags, strings.Join(only, ""), args)
 		},
-		ValidArgsFunction: env.completeNames(&flags.path),
+		ValidArgsFunction: completeNames(env, &flags.path),
 	}
 	flags.add(cmd)
 	cmd.Flags().SetInterspersed(true)
@@ -77,11 +79,11 @@ the state directory.`,
 }
 
 // completeNames completes the name of one server of the configuration.
-func (e *Env) completeNames(path *string) cobra.CompletionFunc {
+func completeNames(env *home.Env, path *string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string
-		if s, err := e.load(*path, ""); err == nil && len(args) == 0 {
-			for _, one := range s.config.Servers {
+		if s, err := setup.Load(env, *path, ""); err == nil && len(args) == 0 {
+			for _, one := range s.Config.Servers {
 				if !one.Disabled {
 					names = append(names, one.Name)
 				}
@@ -117,42 +119,42 @@ const (
 	stateGone    = "gone"    // it is pinned, and not offered any more
 )
 
-// review shows what there is to review, and accepts it if a person says so.
-func (e *Env) review(ctx context.Context, flags *reviewFlags, only string, args []string) (err error) {
-	t, err := flags.target(e, args)
+// runReview shows what there is to review, and accepts it if a person says so.
+func runReview(ctx context.Context, env *home.Env, flags *reviewFlags, only string, args []string) (err error) {
+	t, err := flags.target(env, args)
 	if err != nil {
 		return err
 	}
 	if flags.pins != "" {
-		t.config.Pins = config.Pins{File: flags.pins, Review: t.config.Pins.Review}
+		t.Config.Pins = config.Pins{File: flags.pins, Review: t.Config.Pins.Review}
 	}
-	if err := narrow(t.config, only); err != nil {
+	if err := narrow(t.Config, only); err != nil {
 		return err
 	}
-	file, end, err := e.reviewedPins(ctx, t)
+	file, end, err := reviewedPins(ctx, env, t)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	all, err := e.reviews(ctx, t, file)
+	all, err := readReviews(ctx, env, t, file)
 	if err != nil {
 		return err
 	}
 	if flags.asJSON {
-		err = writeJSON(e.Stdout, map[string]any{"file": file.Path(), "servers": all})
+		err = writeJSON(env.Stdout, map[string]any{"file": file.Path(), "servers": all})
 	} else {
-		_, err = io.WriteString(e.Stdout, reviewText(all))
+		_, err = io.WriteString(env.Stdout, reviewText(all))
 	}
 	if err != nil {
 		return err
 	}
 	left := slices.DeleteFunc(slices.Clone(all), func(r *serverReview) bool { return len(r.Definitions) == 0 })
-	asks := !flags.asJSON && isTerminal(e.Stdout) && isTerminal(e.Stderr)
+	asks := !flags.asJSON && home.IsTerminal(env.Stdout) && home.IsTerminal(env.Stderr)
 	switch {
 	case len(left) == 0 && !flags.accept:
 		return nil
-	case flags.accept, asks && e.confirm("Accept all of this?"):
-		return e.acceptReviews(ctx, file, all, flags.asJSON)
+	case flags.accept, asks && confirm(env, "Accept all of this?"):
+		return acceptReviews(ctx, env, file, all, flags.asJSON)
 	case asks || flags.asJSON:
 		return remedy.Silent(remedy.Failed) // said above
 	}
@@ -175,15 +177,15 @@ func narrow(c *config.Config, only string) error {
 }
 
 // reviewedPins opens the pins of a target, and what a fleet shares them by.
-func (e *Env) reviewedPins(ctx context.Context, t *target) (*pins.File, func() error, error) {
-	kept, end, err := e.openSharedPins(ctx, t.config)
+func reviewedPins(ctx context.Context, env *home.Env, t *target) (*pins.File, func() error, error) {
+	kept, end, err := app.OpenSharedPins(ctx, env, t.Config)
 	if err != nil {
 		return nil, nil, err
 	}
 	if end == nil {
 		end = func() error { return nil }
 	}
-	f, err := e.openPins(t.config, kept)
+	f, err := app.OpenPins(env, t.Config, kept)
 	if err == nil && f == nil {
 		err = remedy.Usage(errors.New("this configuration pins nothing"), "remove mode: off below pins:")
 	}
@@ -193,18 +195,18 @@ func (e *Env) reviewedPins(ctx context.Context, t *target) (*pins.File, func() e
 	return f, end, nil
 }
 
-// reviews asks the servers what they tell the model, and compares it with the pins. Nothing is pinned.
-func (e *Env) reviews(ctx context.Context, t *target, f *pins.File) ([]*serverReview, error) {
+// readReviews asks the servers what they tell the model, and compares it with the pins. Nothing is pinned.
+func readReviews(ctx context.Context, env *home.Env, t *target, f *pins.File) ([]*serverReview, error) {
 	lock, err := f.Lock()
 	if err != nil {
 		return nil, err
 	}
-	servers, err := t.servers(e.keychain(t.setup))
+	servers, err := t.Servers(setup.NewKeychain(env, t.Setup))
 	if err != nil {
 		return nil, err
 	}
 	all, checked := []*serverReview{}, []lint.Server{}
-	for i, l := range e.survey(ctx, t) {
+	for i, l := range surveyTarget(ctx, env, t) {
 		if l.Err != nil {
 			return nil, l.Err
 		}
@@ -274,7 +276,7 @@ func (r *serverReview) compare(lock pins.Lock, o pins.Offer, trusted bool) {
 }
 
 // acceptReviews pins everything that the servers offer as reviewed.
-func (e *Env) acceptReviews(ctx context.Context, f *pins.File, all []*serverReview, quiet bool) error {
+func acceptReviews(ctx context.Context, env *home.Env, f *pins.File, all []*serverReview, quiet bool) error {
 	for _, r := range all {
 		if err := f.Review(ctx, r.offers); err != nil {
 			return err
@@ -286,17 +288,12 @@ func (e *Env) acceptReviews(ctx context.Context, f *pins.File, all []*serverRevi
 		for _, o := range r.offers {
 			n += len(o.Entries)
 		}
-		if _, err := fmt.Fprintf(e.Stdout, "accepted %d definitions of %s, in %s\n", n, plain.Text(r.Server, maxName), plain.Text(f.Path(), 0)); err != nil {
+		if _, err := fmt.Fprintf(env.Stdout, "accepted %d definitions of %s, in %s\n", n, plain.Text(r.Server, app.MaxName), plain.Text(f.Path(), 0)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-const (
-	maxName = 128     // runes of a name that are shown
-	maxLine = 4 << 10 // runes of a line that are shown
-)
 
 // reviewText shows what there is to review. What a server wrote is quoted line by line, with all that does not print made visible.
 func reviewText(all []*serverReview) string {
@@ -305,14 +302,14 @@ func reviewText(all []*serverReview) string {
 		if len(r.Definitions) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "server %s, %s: %d definitions are not reviewed\n", plain.Text(r.Server, maxName), plain.Text(r.Trust, maxName), len(r.Definitions))
+		fmt.Fprintf(&b, "server %s, %s: %d definitions are not reviewed\n", plain.Text(r.Server, app.MaxName), plain.Text(r.Trust, app.MaxName), len(r.Definitions))
 		for _, f := range r.Findings {
-			fmt.Fprintf(&b, "  %s %s, %s: %s\n", f.Severity, plain.Text(f.Rule, maxName), plain.Quote(f.Subject, maxName), plain.Text(f.Message, maxLine))
+			fmt.Fprintf(&b, "  %s %s, %s: %s\n", f.Severity, plain.Text(f.Rule, app.MaxName), plain.Quote(f.Subject, app.MaxName), plain.Text(f.Message, app.MaxLine))
 		}
 		for _, d := range r.Definitions {
-			fmt.Fprintf(&b, "  %s: %s\n", nameOfDefinition(d.Kind, d.Name), stateText(d.State))
+			fmt.Fprintf(&b, "  %s: %s\n", app.NameOfDefinition(d.Kind, d.Name), stateText(d.State))
 			for _, c := range d.Changes {
-				fmt.Fprintf(&b, "    %s\n", plain.Quote(c.Member, maxName))
+				fmt.Fprintf(&b, "    %s\n", plain.Quote(c.Member, app.MaxName))
 				writeLines(&b, "      - ", c.Before)
 				writeLines(&b, "      + ", c.After)
 			}
@@ -336,45 +333,11 @@ func stateText(state string) string {
 	return "gone"
 }
 
-// nameOfDefinition names a definition for people.
-func nameOfDefinition(kind pins.Kind, name string) string {
-	words := map[pins.Kind]string{pins.Tools: "tool", pins.Prompts: "prompt", pins.Resources: "resource", pins.Templates: "resource template"}
-	switch {
-	case kind == pins.Handshake && name == pins.Preamble:
-		return "instructions to the model"
-	case kind == pins.Handshake:
-		return "description of the server"
-	case name == pins.Beside:
-		return "remarks beside the list of " + words[kind] + "s"
-	}
-	return words[kind] + " " + plain.Quote(name, maxName)
-}
-
 func writeLines(b *strings.Builder, mark, text string) {
 	if text == "" {
 		return
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintf(b, "%s%s\n", mark, plain.Quote(line, maxLine))
+		fmt.Fprintf(b, "%s%s\n", mark, plain.Quote(line, app.MaxLine))
 	}
-}
-
-// findingsOf returns what lint finds in the text of one definition.
-func findingsOf(h pins.Held) (all []string) {
-	s := lint.Server{Name: h.Server}
-	entry := []json.RawMessage{h.Offered.Entry(h.Kind, h.Name)}
-	switch {
-	case h.Name == pins.Preamble && h.Kind == pins.Handshake:
-		s.Instructions = h.Offered.Text()
-	case h.Kind == pins.Tools:
-		s.Tools = entry
-	default:
-		s.Resources = entry
-	}
-	for _, f := range lint.Check([]lint.Server{s}).All {
-		if lint.AboutText(f.Rule) {
-			all = append(all, f.Severity.String()+": "+f.Message)
-		}
-	}
-	return all
 }

@@ -5,11 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 )
 
-func newRun(env *Env) *cobra.Command {
+func newRun(env *home.Env) *cobra.Command {
 	var flags serveFlags
 	var path, listen string
 	cmd := &cobra.Command{
@@ -29,37 +32,37 @@ over, if there is no mistake in them. Connections to servers that stay the same 
   weir run --config .mcp.json --policy policy.yaml --mode audit`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			load := func() (*setup, error) {
-				s, err := env.load(path, flags.policy)
+			load := func() (*setup.Setup, error) {
+				s, err := setup.Load(env, path, flags.policy)
 				if err != nil {
 					return s, err
 				}
-				if err := flags.apply(s.config); err != nil {
+				if err := flags.apply(s.Config); err != nil {
 					return s, usage(cmd, err)
 				}
-				if err := env.secured(s); err != nil {
+				if err := setup.CheckSecured(env, s); err != nil {
 					return s, err
 				}
-				s.config.Warnings = append(s.config.Warnings, missing(s.config)...)
-				return s, setListen(s.config, listen)
+				s.Config.Warnings = append(s.Config.Warnings, setup.MissingCommands(s.Config)...)
+				return s, setListen(s.Config, listen)
 			}
 			s, err := load()
 			if err != nil {
 				return err
 			}
-			path = s.path // it stays the same file
+			path = s.Path // it stays the same file
 			words, err := flags.words()
 			if err != nil {
 				return err
 			}
-			return env.serve(cmd.Context(), &service{
-				setup: s, baseEnv: env.baseEnv(), reload: load, log: flags.logger(env), trustText: words, session: flags.session,
+			return app.Serve(cmd.Context(), env, &app.Service{
+				Setup: s, BaseEnv: env.BaseEnv(), Reload: load, Log: flags.logger(env), TrustText: words, Session: flags.session,
 			})
 		},
 	}
 	flags.add(cmd)
 	cmd.Flags().StringVar(&path, "config", "", "read this `FILE` (default ./weir.yaml, else ./.mcp.json)")
-	cmd.Flags().StringVar(&listen, "listen", "", "serve HTTP at this `ADDRESS`, host:port, path "+endpoint+" (default stdio)")
+	cmd.Flags().StringVar(&listen, "listen", "", "serve HTTP at this `ADDRESS`, host:port, path "+app.Endpoint+" (default stdio)")
 	return cmd
 }
 

@@ -6,18 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/record"
-	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-func newSessionEnd(env *Env, place *string) *cobra.Command {
+func newSessionEnd(env *home.Env, place *string) *cobra.Command {
 	cmd := newSessionWhy(env, place, "ended", func(ctx context.Context, k keptSession, why string) ([]string, error) {
-		err := newBook(k.db, k.ledger).End(ctx, approve.Ending{Session: refOf(k.session), Why: why, By: env.person(), Via: commandLine})
+		err := app.NewBook(k.db, k.ledger).End(ctx, approve.Ending{Session: app.RefOf(k.session), Why: why, By: env.Person(), Via: commandLine})
 		return []string{k.session.Key}, err
 	})
 	cmd.Use = "end KEY --why REASON"
@@ -29,9 +30,9 @@ button of the console.`
 	return cmd
 }
 
-func newSessionForget(env *Env, place *string) *cobra.Command {
+func newSessionForget(env *home.Env, place *string) *cobra.Command {
 	cmd := newSessionWhy(env, place, "forgot", func(ctx context.Context, k keptSession, why string) ([]string, error) {
-		e := env.byPerson(record.Forget, k.session, why)
+		e := app.UserEvent(env, record.Forget, k.session, why)
 		e.Label = &k.session.Label
 		return k.ledger.End(ctx, k.session.Key, e)
 	})
@@ -52,16 +53,16 @@ type keptSession struct {
 
 // newSessionWhy returns a command that does something to the session that its argument names, because of --why, and prints to which
 // sessions that was done.
-func newSessionWhy(env *Env, place *string, done string, do func(context.Context, keptSession, string) ([]string, error)) *cobra.Command {
+func newSessionWhy(env *home.Env, place *string, done string, do func(context.Context, keptSession, string) ([]string, error)) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := needsWhy(why); err != nil {
+			if err := app.NeedsReason(why); err != nil {
 				return err
 			}
-			return env.withLedger(cmd.Context(), *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
-				s, err := known(cmd.Context(), db, args[0])
+			return withLedger(cmd.Context(), env, *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
+				s, err := app.FindSession(cmd.Context(), db, args[0])
 				if err != nil {
 					return err
 				}
@@ -78,9 +79,4 @@ func newSessionWhy(env *Env, place *string, done string, do func(context.Context
 	}
 	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
 	return cmd
-}
-
-// refOf names a session that is kept.
-func refOf(s store.Session) session.Ref {
-	return session.Ref{Key: s.Key, Parent: s.Parent, Principal: s.Principal}
 }

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
-	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -22,7 +22,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-func newSession(env *Env) *cobra.Command {
+func newSession(env *home.Env) *cobra.Command {
 	var place string
 	cmd := &cobra.Command{
 		Use:   "session",
@@ -54,7 +54,7 @@ type sessionReport struct {
 	Past      bool        `json:"past,omitempty"` // a person has begun a new conversation since
 }
 
-func newSessionList(env *Env, place *string) *cobra.Command {
+func newSessionList(env *home.Env, place *string) *cobra.Command {
 	var asJSON bool
 	var principal string
 	cmd := &cobra.Command{
@@ -65,15 +65,15 @@ hosts on stdio have the name by which the host calls itself, and the folder in w
 		Example: "  weir session list\n  weir session list --principal alice --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.readStore(cmd.Context(), *place, func(db *sqlstore.DB, _ string) error {
-				reports, err := env.sessionReports(cmd.Context(), db, principal)
+			return readStore(cmd.Context(), env, *place, func(db *sqlstore.DB, _ string) error {
+				reports, err := sessionReports(cmd.Context(), env, db, principal)
 				if err != nil {
 					return err
 				}
 				if asJSON {
 					return writeJSON(env.Stdout, map[string]any{"sessions": reports})
 				}
-				return env.printSessions(reports)
+				return printSessions(env, reports)
 			})
 		},
 	}
@@ -82,9 +82,9 @@ hosts on stdio have the name by which the host calls itself, and the folder in w
 	return cmd
 }
 
-func (e *Env) sessionReports(ctx context.Context, db *sqlstore.DB, principal string) ([]sessionReport, error) {
+func sessionReports(ctx context.Context, env *home.Env, db *sqlstore.DB, principal string) ([]sessionReport, error) {
 	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: db})
-	reports, notes := []sessionReport{}, e.conversations()
+	reports, notes := []sessionReport{}, env.Conversations()
 	for s, err := range db.List(ctx, principal) {
 		if err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (e *Env) sessionReports(ctx context.Context, db *sqlstore.DB, principal str
 	return reports, nil
 }
 
-func (e *Env) printSessions(reports []sessionReport) error {
+func printSessions(env *home.Env, reports []sessionReport) error {
 	var b strings.Builder
 	for _, r := range reports {
 		fmt.Fprintf(&b, "%s  %sseen %s, %d calls: %s\n", plain.Text(r.Key, 120), r.standing(), r.Seen.Format(time.RFC3339), r.Calls, labelWords(r.Label))
@@ -116,7 +116,7 @@ func (e *Env) printSessions(reports []sessionReport) error {
 	if len(reports) == 0 {
 		b.WriteString("no sessions\n")
 	}
-	_, err := e.Stdout.Write([]byte(b.String()))
+	_, err := env.Stdout.Write([]byte(b.String()))
 	return err
 }
 
@@ -154,43 +154,7 @@ func labelWords(l label.Label) string {
 	return strings.Join(words, ", ")
 }
 
-// withLedger calls do with a store and the log in it, to write what a person does to a session.
-func (e *Env) withLedger(ctx context.Context, place string, do func(*sqlstore.DB, *ledger.Ledger) error) error {
-	return e.withAnchor(ctx, place, func(db *sqlstore.DB, a *audit.Anchor) (err error) {
-		l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: a})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, l.Close()) }()
-		return do(db, l)
-	})
-}
-
-// byPerson returns the event of what a person does to a session, because of why.
-func (e *Env) byPerson(kind record.Kind, s store.Session, why string) *record.Event {
-	ev := record.New(kind, time.Now())
-	ev.Session, ev.Parent, ev.Principal, ev.Message = s.Key, s.Parent, s.Principal, why
-	ev.Where = e.person()
-	return ev
-}
-
-// known returns a session, or why there is none.
-func known(ctx context.Context, db *sqlstore.DB, key string) (store.Session, error) {
-	s, err := db.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return s, remedy.Usage(fmt.Errorf("there is no session %.200q", key), "see weir session list")
-	}
-	return s, err
-}
-
-func needsWhy(why string) error {
-	if strings.TrimSpace(why) == "" {
-		return remedy.Usage(errors.New("the log has to say why"), "give --why TEXT")
-	}
-	return nil
-}
-
-func newSessionDeclassify(env *Env, place *string) *cobra.Command {
+func newSessionDeclassify(env *home.Env, place *string) *cobra.Command {
 	var drop []string
 	var why string
 	cmd := &cobra.Command{
@@ -203,25 +167,25 @@ What the agent reads from then on raises the label again.`,
 		Example: "  weir session declassify local/agent:42 --drop pii --why 'synthetic test data'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := needsWhy(why); err != nil {
+			if err := app.NeedsReason(why); err != nil {
 				return err
 			}
 			if len(drop) == 0 {
 				return usage(cmd, errors.New("--drop is missing"))
 			}
-			return env.withLedger(cmd.Context(), *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
-				s, err := known(cmd.Context(), db, args[0])
+			return withLedger(cmd.Context(), env, *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
+				s, err := app.FindSession(cmd.Context(), db, args[0])
 				if err != nil {
 					return err
 				}
-				e := env.byPerson(record.Declassify, s, why)
-				dropped := dropOf(s.Label, drop)
+				e := app.UserEvent(env, record.Declassify, s, why)
+				dropped := app.LabelToDrop(s.Label, drop)
 				e.Label = &dropped
 				changes, err := l.Lower(cmd.Context(), s.Key, dropped, e)
 				if err != nil {
 					return err
 				}
-				return env.printLowered(changes)
+				return printLowered(env, changes)
 			})
 		},
 	}
@@ -230,35 +194,15 @@ What the agent reads from then on raises the label again.`,
 	return cmd
 }
 
-func (e *Env) printLowered(changes []store.Rise) error {
+func printLowered(env *home.Env, changes []store.Rise) error {
 	if len(changes) == 0 {
-		_, err := fmt.Fprintln(e.Stdout, "nothing of that is in its label")
+		_, err := fmt.Fprintln(env.Stdout, "nothing of that is in its label")
 		return err
 	}
 	for _, c := range changes {
-		if _, err := fmt.Fprintf(e.Stdout, "%s: %s\n", plain.Text(c.Key, 0), labelWords(c.After)); err != nil {
+		if _, err := fmt.Fprintf(env.Stdout, "%s: %s\n", plain.Text(c.Key, 0), labelWords(c.After)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// dropOf returns what of a label the words name, with all that implies it.
-func dropOf(l label.Label, words []string) (drop label.Label) {
-	for _, w := range words {
-		switch w {
-		case "untrusted":
-			drop.Untrusted = true
-			drop.Sources = drop.Sources.Union(label.SetOf(label.UntrustedPublic))
-		case "private":
-			drop.Private, drop.Readers = true, l.Readers
-			drop.Sources = drop.Sources.Union(label.SetOf(label.Internal, label.UserSource))
-			drop.Sensitivity = drop.Sensitivity.Union(l.Sensitivity)
-		case "malicious":
-			drop.Malicious, drop.Findings = true, l.Findings
-		default:
-			drop.Sensitivity = drop.Sensitivity.Union(label.SetOf(label.Class(w)))
-		}
-	}
-	return drop
 }

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -23,7 +24,7 @@ type initFlags struct {
 	check, print, asJSON bool
 }
 
-func newStateInit(env *Env, place *string) *cobra.Command {
+func newStateInit(env *home.Env, place *string) *cobra.Command {
 	f := &initFlags{}
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -56,11 +57,11 @@ exit status is 1 if any are. With --print it prints the SQL, for an administrato
 			case f.print && (f.check || f.asJSON):
 				return usage(cmd, errors.New("--print goes with neither --check nor --json"))
 			case f.print:
-				return env.printSetup(s)
+				return printSetup(env, s)
 			case f.check:
-				return env.checkRole(cmd.Context(), s, *place, f.asJSON)
+				return checkRole(cmd.Context(), env, s, *place, f.asJSON)
 			}
-			return env.initStore(cmd.Context(), s, *place, f.asJSON)
+			return initStore(cmd.Context(), env, s, *place, f.asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&f.role, "role", "", "the `ROLE` of Weir (default weir; with --check, the one that connects)")
@@ -80,27 +81,27 @@ func databaseSetup(target, role string) (sqlstore.Setup, error) {
 }
 
 // printSetup prints the SQL.
-func (e *Env) printSetup(s sqlstore.Setup) error {
+func printSetup(env *home.Env, s sqlstore.Setup) error {
 	script, err := s.Script()
 	if err != nil {
 		return remedy.Usage(err, setupHint(err))
 	}
-	_, err = fmt.Fprintf(e.Stdout, "begin;\n%s;\ncommit;\n", strings.Join(script, ";\n"))
+	_, err = fmt.Fprintf(env.Stdout, "begin;\n%s;\ncommit;\n", strings.Join(script, ";\n"))
 	return err
 }
 
 // initStore sets the store up, and checks it.
-func (e *Env) initStore(ctx context.Context, s sqlstore.Setup, target string, asJSON bool) error {
+func initStore(ctx context.Context, env *home.Env, s sqlstore.Setup, target string, asJSON bool) error {
 	if err := s.Run(ctx, target); err != nil {
 		return remedy.Failure(fmt.Errorf("setting up the store, of which nothing was changed: %w", err), setupHint(err))
 	}
 	if !asJSON {
-		if _, err := fmt.Fprintf(e.Stdout, "set up for %s; if it has no way in yet, give it a password (\\password in psql) or a line in pg_hba.conf\nstore: %s\n",
+		if _, err := fmt.Fprintf(env.Stdout, "set up for %s; if it has no way in yet, give it a password (\\password in psql) or a line in pg_hba.conf\nstore: %s\n",
 			plain.Text(s.Role, 0), plain.Text(storeFor(target, s.Role), 0)); err != nil {
 			return err
 		}
 	}
-	return e.checkRole(ctx, s, target, asJSON)
+	return checkRole(ctx, env, s, target, asJSON)
 }
 
 func setupHint(err error) string {
@@ -120,15 +121,15 @@ type roleReport struct {
 }
 
 // checkRole says what a role may do too much or too little. The exit status is 1 if there is anything.
-func (e *Env) checkRole(ctx context.Context, s sqlstore.Setup, target string, asJSON bool) error {
+func checkRole(ctx context.Context, env *home.Env, s sqlstore.Setup, target string, asJSON bool) error {
 	p, err := s.Inspect(ctx, target)
 	if err != nil {
 		return remedy.Failure(fmt.Errorf("checking the role %s: %w", s.Role, err), "see whether the database server runs and lets this user in, and whether there is such a role")
 	}
 	if asJSON {
-		err = writeJSON(e.Stdout, roleReport{p, p.OK()})
+		err = writeJSON(env.Stdout, roleReport{p, p.OK()})
 	} else {
-		err = e.printRole(p)
+		err = printRole(env, p)
 	}
 	if err == nil && !p.OK() {
 		err = remedy.Silent(remedy.Failed)
@@ -136,21 +137,21 @@ func (e *Env) checkRole(ctx context.Context, s sqlstore.Setup, target string, as
 	return err
 }
 
-func (e *Env) printRole(p sqlstore.Privileges) error {
+func printRole(env *home.Env, p sqlstore.Privileges) error {
 	var b strings.Builder
 	name := plain.Text(p.Role, 0)
 	for _, w := range p.TooWide {
-		fmt.Fprintf(&b, "too wide: %s: %s\n", name, plain.Text(w, maxTold))
+		fmt.Fprintf(&b, "too wide: %s: %s\n", name, plain.Text(w, app.MaxTold))
 	}
 	for _, m := range p.Missing {
-		fmt.Fprintf(&b, "missing: %s: %s\n", name, plain.Text(m, maxTold))
+		fmt.Fprintf(&b, "missing: %s: %s\n", name, plain.Text(m, app.MaxTold))
 	}
 	if p.OK() {
 		fmt.Fprintf(&b, "%s can append to the log in the schema %s, and neither change nor remove what is in it\n", name, plain.Text(p.Schema, 0))
 	} else if len(p.Missing) > 0 {
 		b.WriteString("weir state init by the owner grants what is missing\n")
 	}
-	_, err := io.WriteString(e.Stdout, b.String())
+	_, err := io.WriteString(env.Stdout, b.String())
 	return err
 }
 
@@ -166,17 +167,4 @@ func storeFor(target, role string) string {
 	q.Del("password")
 	u.RawQuery = q.Encode()
 	return u.String()
-}
-
-// warnOfRole tells if the role of the database can change or remove what is in the log.
-func warnOfRole(ctx context.Context, db *sqlstore.DB, log *slog.Logger) {
-	p, err := db.Privileges(ctx)
-	if err != nil {
-		log.Warn("whether the role of the database can change the log could not be checked", "error", err)
-		return
-	}
-	if len(p.TooWide) > 0 {
-		log.Warn("the role of the database can change or remove entries of the log", "role", p.Role, "why", plain.Text(strings.Join(p.TooWide, "; "), maxTold),
-			"hint", "set the store up with weir state init")
-	}
 }

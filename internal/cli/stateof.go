@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-func newState(env *Env) *cobra.Command {
+func newState(env *home.Env) *cobra.Command {
 	var place string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -21,16 +23,16 @@ func newState(env *Env) *cobra.Command {
 		Example: "  weir state\n  weir state --store postgres://weir@db.example.com/weir --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.readStore(cmd.Context(), place, func(db *sqlstore.DB, target string) error {
+			return readStore(cmd.Context(), env, place, func(db *sqlstore.DB, target string) error {
 				usage, err := db.Usage(cmd.Context())
 				if err != nil {
 					return err
 				}
-				r := stateReport{Kind: db.Kind(), Store: showTarget(target), Usage: usage}
-				if r.Anchor, err = env.anchorDir(target); err != nil {
+				r := stateReport{Kind: db.Kind(), Store: app.ShowTarget(target), Usage: usage}
+				if r.Anchor, err = env.AnchorDir(target); err != nil {
 					return err
 				}
-				if r.CaptureKey, err = env.capturePath(target); err != nil {
+				if r.CaptureKey, err = env.CapturePath(target); err != nil {
 					return err
 				}
 				if _, err := os.Stat(r.CaptureKey); err != nil {
@@ -39,7 +41,7 @@ func newState(env *Env) *cobra.Command {
 				if asJSON {
 					return writeJSON(env.Stdout, r)
 				}
-				return env.printState(r)
+				return printState(env, r)
 			})
 		},
 	}
@@ -59,13 +61,13 @@ type stateReport struct {
 	Usage      sqlstore.Usage `json:"usage"`
 }
 
-func (e *Env) printState(r stateReport) error {
+func printState(env *home.Env, r stateReport) error {
 	u := r.Usage
 	capture := "none"
 	if r.CaptureKey != "" {
 		capture = plain.Text(r.CaptureKey, 0)
 	}
-	_, err := fmt.Fprintf(e.Stdout, `store     %s, %d bytes
+	_, err := fmt.Fprintf(env.Stdout, `store     %s, %d bytes
 anchor    %s
 content   %s, the key of what was captured
 schema    %d

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/survey"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
@@ -25,35 +27,35 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 
 // A target is servers to look at, and what their processes get of weir's own environment.
 type target struct {
-	*setup
+	*setup.Setup
 	baseEnv []string
 }
 
 // target returns the servers that the flags and arguments name.
-func (f *targetFlags) target(e *Env, args []string) (*target, error) {
+func (f *targetFlags) target(env *home.Env, args []string) (*target, error) {
 	switch {
 	case len(args) > 0:
-		s, err := e.wrapped(&f.named, "", args)
-		return &target{s, e.Environ}, err
+		s, err := wrapped(env, &f.named, "", args)
+		return &target{s, env.Environ}, err
 	case len(f.named.overlays) > 0:
 		return nil, remedy.Usage(errors.New("--overlay without a command or a URL"), "name the file below overlays: of the configuration")
 	}
-	s, err := e.load(f.path, "")
-	return &target{s, e.baseEnv()}, err
+	s, err := setup.Load(env, f.path, "")
+	return &target{s, env.BaseEnv()}, err
 }
 
-// survey asks the servers what they offer, and says on a terminal how far it is.
-func (e *Env) survey(ctx context.Context, t *target) []survey.Listing {
+// surveyTarget asks the servers what they offer, and says on a terminal how far it is.
+func surveyTarget(ctx context.Context, env *home.Env, t *target) []survey.Listing {
 	var specs []upstream.Spec
-	for _, s := range e.keychain(t.setup).upstreams(t.config) {
+	for _, s := range setup.NewKeychain(env, t.Setup).Upstreams(t.Config) {
 		specs = append(specs, s.Spec)
 	}
-	opts := survey.Options{BaseEnv: t.baseEnv, MaxMessage: t.config.Limits.Message}
-	if len(specs) > 1 && isTerminal(e.Stderr) {
+	opts := survey.Options{BaseEnv: t.baseEnv, MaxMessage: t.Config.Limits.Message}
+	if len(specs) > 1 && home.IsTerminal(env.Stderr) {
 		opts.Progress = func(done, all int, server string) {
-			fmt.Fprintf(e.Stderr, "\r\x1b[Kasked %d of %d servers: %s", done, all, server)
+			fmt.Fprintf(env.Stderr, "\r\x1b[Kasked %d of %d servers: %s", done, all, server)
 			if done == all {
-				fmt.Fprint(e.Stderr, "\r\x1b[K")
+				fmt.Fprint(env.Stderr, "\r\x1b[K")
 			}
 		}
 	}

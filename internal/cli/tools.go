@@ -10,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-mcp/weir/annotation"
-	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
@@ -25,7 +26,7 @@ type toolsFlags struct {
 	asJSON bool
 }
 
-func newTools(env *Env) *cobra.Command {
+func newTools(env *home.Env) *cobra.Command {
 	var flags toolsFlags
 	cmd := &cobra.Command{
 		Use:   "tools [-- COMMAND [ARGUMENT…] | -- URL]",
@@ -51,11 +52,11 @@ them have to hold together.`,
 			if err != nil {
 				return err
 			}
-			reports, err := env.toolReports(cmd.Context(), t)
+			reports, err := toolReports(cmd.Context(), env, t)
 			if err != nil {
 				return err
 			}
-			reports = slices.DeleteFunc(reports, func(r toolReport) bool { return !fits(r, filters) })
+			reports = slices.DeleteFunc(reports, func(r app.ToolReport) bool { return !fits(r, filters) })
 			if flags.asJSON {
 				return writeJSON(env.Stdout, map[string]any{"tools": reports})
 			}
@@ -73,44 +74,13 @@ them have to hold together.`,
 	return cmd
 }
 
-// A toolReport is one tool with what counts of it.
-type toolReport struct {
-	Server   string         `json:"server"`
-	Name     string         `json:"name"`  // on its server
-	Shown    string         `json:"shown"` // to hosts
-	Trust    string         `json:"trust"`
-	Refined  bool           `json:"refined,omitempty"`    // an overlay refines it by arguments
-	Resolves bool           `json:"resolvable,omitempty"` // its server says what a call would do
-	Contract []memberReport `json:"contract"`
-
-	Carries []annotation.Note `json:"carries,omitempty"` // what its server says beside that, which decides nothing
-}
-
-// A memberReport is one member of a contract.
-type memberReport struct {
-	Name   string   `json:"name"`
-	Values []string `json:"values"` // of a set, what is possible; else "yes" or "no"; none if it is not known
-	Known  bool     `json:"known"`
-	From   string   `json:"from"` // overlay NAME (FILE:LINE), server, server and worst case, implied or worst case, draft NAME …
-
-	Dialects []string `json:"dialects,omitempty"` // in which the server says something of it, whether or not that counts
-}
-
-// fromText says where the value comes from, and in which words the server spoke of it.
-func (m memberReport) fromText() string {
-	if len(m.Dialects) == 0 || !strings.HasPrefix(m.From, "server") {
-		return m.From
-	}
-	return "server (" + strings.Join(m.Dialects, ", ") + ")" + strings.TrimPrefix(m.From, "server")
-}
-
 // toolReports asks the servers of a target for their tools.
-func (e *Env) toolReports(ctx context.Context, t *target) ([]toolReport, error) {
-	words, err := wordsOf(t.config.Words)
+func toolReports(ctx context.Context, env *home.Env, t *target) ([]app.ToolReport, error) {
+	words, err := setup.Words(t.Config.Words)
 	if err != nil {
 		return nil, err
 	}
-	servers, err := e.lintServers(ctx, t)
+	servers, err := lintServers(ctx, env, t)
 	if err != nil {
 		return nil, err
 	}
@@ -123,109 +93,15 @@ func (e *Env) toolReports(ctx context.Context, t *target) ([]toolReport, error) 
 		sources = append(sources, catalog.Source{Server: s.Name, Trust: s.Trust, Overlay: s.Overlay, Words: words, Pages: []json.RawMessage{page}})
 	}
 	list, _ := catalog.Build(catalog.Tools, sources)
-	reports := []toolReport{}
+	reports := []app.ToolReport{}
 	for entry := range list.All() {
-		reports = append(reports, reportOf(&entry, words.Reader))
+		reports = append(reports, app.ReportTool(&entry, words.Reader))
 	}
 	return reports, nil
 }
 
-func reportOf(e *catalog.Entry, reader annotation.Reader) toolReport {
-	r := toolReport{
-		Server: e.Server, Name: e.Name, Shown: e.Shown, Trust: e.Trust.String(),
-		Refined: e.Overlay.Refines(), Resolves: e.Resolvable, Carries: annotation.Notes(e.Said),
-	}
-	said := reader.Statements(e.Said)
-	for _, m := range contractMembers() {
-		values, known := m.of(&e.Effective)
-		one := memberReport{Name: m.name, Values: values, Known: known, From: m.origin(e)}
-		for _, s := range said {
-			if _, stated := m.of(&s.Contract); stated {
-				one.Dialects = append(one.Dialects, s.Dialect)
-			}
-		}
-		r.Contract = append(r.Contract, one)
-	}
-	return r
-}
-
-// A contractMember is one member of a contract, as overlays name it.
-type contractMember struct {
-	name string
-	of   func(*contract.Contract) (values []string, known bool)
-}
-
-func contractMembers() []contractMember {
-	return []contractMember{
-		{"readOnly", func(c *contract.Contract) ([]string, bool) { return ofHint(c.ReadOnly) }},
-		{"destructive", func(c *contract.Contract) ([]string, bool) { return ofHint(c.Destructive) }},
-		{"idempotent", func(c *contract.Contract) ([]string, bool) { return ofHint(c.Idempotent) }},
-		{"openWorld", func(c *contract.Contract) ([]string, bool) { return ofHint(c.OpenWorld) }},
-		{"requiresReview", func(c *contract.Contract) ([]string, bool) { return ofHint(c.RequiresReview) }},
-		{"destinations", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Destinations) }},
-		{"accepts", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Accepts) }},
-		{"outcomes", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Outcomes) }},
-		{"sources", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Sources) }},
-		{"returns", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Returns) }},
-	}
-}
-
-func ofHint(h contract.Hint) ([]string, bool) {
-	if h == contract.Unknown {
-		return []string{}, false
-	}
-	return []string{h.String()}, true
-}
-
-func ofSet[T ~string](v contract.Values[T]) ([]string, bool) {
-	set, known := v.Known()
-	values := []string{}
-	for x := range set.All() {
-		values = append(values, string(x))
-	}
-	return values, known
-}
-
-// origin says where the value of a member comes from.
-func (m contractMember) origin(e *catalog.Entry) string {
-	said := e.Overlay.Said()
-	static := e.Overlay.Static()
-	undrafted := contract.Overlaid(static, e.Declared, e.Trust)
-	now, _ := m.of(&e.Effective)
-	before, known := m.of(&undrafted)
-	from := m.undrafted(e, before, known)
-	if slices.Equal(now, before) {
-		return from
-	}
-	for _, s := range said {
-		if _, stated := m.of(&s.Contract); stated && s.Entry.Draft {
-			return fmt.Sprintf("%s, raised by the draft %s (%s:%d)", from, s.Entry.Name, s.Entry.File, s.Line)
-		}
-	}
-	return from
-}
-
-// undrafted is origin without drafts.
-func (m contractMember) undrafted(e *catalog.Entry, now []string, known bool) string {
-	for _, s := range e.Overlay.Said() {
-		if _, stated := m.of(&s.Contract); stated && !s.Entry.Draft {
-			return fmt.Sprintf("overlay %s (%s:%d)", s.Entry.Name, s.Entry.File, s.Line)
-		}
-	}
-	declared, stated := m.of(&e.Declared)
-	switch {
-	case !known:
-		return "nobody"
-	case stated && slices.Equal(declared, now):
-		return "server"
-	case stated:
-		return "server, joined with the worst"
-	}
-	return "assumed"
-}
-
 // toolText writes the report for people.
-func toolText(r toolReport) string {
+func toolText(r app.ToolReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s/%s\n", plain.Text(r.Server, 120), plain.Text(r.Name, 120))
 	for _, m := range r.Contract {
@@ -236,7 +112,7 @@ func toolText(r toolReport) string {
 		case value == "":
 			value = "none"
 		}
-		fmt.Fprintf(&b, "  %-15s %-28s %s\n", m.Name, plain.Text(value, 200), plain.Text(m.fromText(), 200))
+		fmt.Fprintf(&b, "  %-15s %-28s %s\n", m.Name, plain.Text(value, 200), plain.Text(m.FromText(), 200))
 	}
 	if r.Refined {
 		b.WriteString("  an overlay refines this by the arguments of the call\n")
@@ -255,11 +131,7 @@ type filter struct{ name, value string }
 
 // filterNames are the names that filters know: of the report, and of the contract.
 func filterNames() []string {
-	names := []string{"server", "tool", "trust"}
-	for _, m := range contractMembers() {
-		names = append(names, m.name)
-	}
-	return names
+	return append([]string{"server", "tool", "trust"}, app.ContractNames()...)
 }
 
 func parseFilters(where []string) ([]filter, error) {
@@ -278,7 +150,7 @@ func parseFilters(where []string) ([]filter, error) {
 }
 
 // fits reports whether all filters hold: a set has the value, or is empty for "none"; what is not known is "unknown".
-func fits(r toolReport, filters []filter) bool {
+func fits(r app.ToolReport, filters []filter) bool {
 	for _, f := range filters {
 		var values []string
 		switch f.name {
@@ -289,7 +161,7 @@ func fits(r toolReport, filters []filter) bool {
 		case "trust":
 			values = []string{r.Trust}
 		default:
-			i := slices.IndexFunc(r.Contract, func(m memberReport) bool { return m.Name == f.name })
+			i := slices.IndexFunc(r.Contract, func(m app.MemberReport) bool { return m.Name == f.name })
 			values = filterValues(r.Contract[i])
 		}
 		if !slices.Contains(values, f.value) {
@@ -299,7 +171,7 @@ func fits(r toolReport, filters []filter) bool {
 	return true
 }
 
-func filterValues(m memberReport) []string {
+func filterValues(m app.MemberReport) []string {
 	switch {
 	case !m.Known:
 		return []string{"unknown"}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 )
 
@@ -16,9 +17,9 @@ func TestToolReportShowsWhatIsCarried(t *testing.T) {
 	page := json.RawMessage(`{"tools":[{"name":"t","requires":["cap\u202e"],"annotations":{"com.example/label":"green"},` +
 		`"_meta":{"securitySchemes":[{"type":"oauth2"}],"io.modelcontextprotocol/other":1}}]}`)
 	list, _ := catalog.Build(catalog.Tools, []catalog.Source{{Server: "s", Pages: []json.RawMessage{page}}})
-	var r toolReport
+	var r app.ToolReport
 	for e := range list.All() {
-		r = reportOf(&e, annotation.Reader{})
+		r = app.ReportTool(&e, annotation.Reader{})
 	}
 	want := []annotation.Note{
 		{Where: "requires", Value: "[\"cap\u202e\"]"},

@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
 )
 
-func newUninstall(env *Env) *cobra.Command {
+func newUninstall(env *home.Env) *cobra.Command {
 	var flags installFlags
 	cmd := &cobra.Command{
 		Use:   "uninstall [HOST…]",
@@ -28,7 +29,7 @@ before it is made.`,
 			if err := flags.check(args); err != nil {
 				return err
 			}
-			return env.uninstall(args, &flags)
+			return uninstallFrom(env, args, &flags)
 		},
 	}
 	flags.add(cmd)
@@ -67,8 +68,8 @@ func removalOf(m *install.Removal) *removalView {
 	return v
 }
 
-func (e *Env) uninstall(ids []string, flags *installFlags) error {
-	in, err := e.installer()
+func uninstallFrom(env *home.Env, ids []string, flags *installFlags) error {
+	in, err := installer(env)
 	if err != nil {
 		return err
 	}
@@ -81,35 +82,35 @@ func (e *Env) uninstall(ids []string, flags *installFlags) error {
 		v := removalOf(m)
 		views = append(views, v)
 		if !flags.json {
-			fmt.Fprintf(e.Stdout, "%s: %s %s\n", strings.Join(m.Hosts, ", "), plain.Text(m.Path, maxError), plain.Text(v.How, maxError))
-			printDiff(e.Stdout, v.Diff)
+			fmt.Fprintf(env.Stdout, "%s: %s %s\n", strings.Join(m.Hosts, ", "), plain.Text(m.Path, maxError), plain.Text(v.How, maxError))
+			printDiff(env.Stdout, v.Diff)
 		}
 		if flags.dry || m.Err != nil {
 			continue
 		}
 		if m.Changes() {
-			if err := e.agree(flags, "Change "+plain.Text(m.Path, maxError)+"?"); err != nil {
+			if err := agree(env, flags, "Change "+plain.Text(m.Path, maxError)+"?"); err != nil {
 				return err
 			}
 		}
 		if v.Kept, err = in.Remove(m); err != nil {
 			v.Error = err.Error()
-			printError(e.Stderr, err.Error(), "run weir uninstall again")
+			printError(env.Stderr, err.Error(), "run weir uninstall again")
 			continue
 		}
 		v.Changed = m.Changes()
 		for _, path := range v.Kept {
 			if !flags.json {
-				fmt.Fprintf(e.Stdout, "  %s was changed since weir install wrote it: kept\n", plain.Text(path, maxError))
+				fmt.Fprintf(env.Stdout, "  %s was changed since weir install wrote it: kept\n", plain.Text(path, maxError))
 			}
 		}
 	}
 	if flags.json {
-		if err := writeJSON(e.Stdout, map[string]any{"files": views}); err != nil {
+		if err := writeJSON(env.Stdout, map[string]any{"files": views}); err != nil {
 			return err
 		}
 	} else if len(views) == 0 {
-		fmt.Fprintln(e.Stdout, "weir install has changed nothing that could be undone")
+		fmt.Fprintln(env.Stdout, "weir install has changed nothing that could be undone")
 	}
 	if slices.ContainsFunc(views, func(v *removalView) bool { return v.Error != "" }) {
 		return remedy.Silent(remedy.Failed) // said above

@@ -3,12 +3,13 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/home"
 )
 
-func newVersion(env *Env) *cobra.Command {
+func newVersion(env *home.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
@@ -16,16 +17,8 @@ func newVersion(env *Env) *cobra.Command {
 		Example: "  weir version",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.Stdout, "weir %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(env.Stdout, "weir %s (%s, %s/%s)\n", home.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
-}
-
-// version returns the version that the Go toolchain built in: that of the module, or of the commit in a checkout.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

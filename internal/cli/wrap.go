@@ -11,8 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/setup"
 )
 
 // serverFlags are the flags that say more of a server that the arguments of a command name.
@@ -34,7 +37,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	cmd.Flags().SetInterspersed(false)
 }
 
-func newWrap(env *Env) *cobra.Command {
+func newWrap(env *home.Env) *cobra.Command {
 	var flags serveFlags
 	var named serverFlags
 	cmd := &cobra.Command{
@@ -52,21 +55,21 @@ variable, so that no secret has to stand on a command line.`,
   weir wrap --header 'Authorization=Bearer ${TOKEN}' https://mcp.example/mcp`,
 		Args: needsArg("a command or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := env.wrapped(&named, flags.policy, args)
+			s, err := wrapped(env, &named, flags.policy, args)
 			if err != nil {
 				return err
 			}
-			if err := flags.apply(s.config); err != nil {
+			if err := flags.apply(s.Config); err != nil {
 				return usage(cmd, err)
 			}
-			if err := env.secured(s); err != nil {
+			if err := setup.CheckSecured(env, s); err != nil {
 				return err
 			}
 			words, err := flags.words()
 			if err != nil {
 				return err
 			}
-			return env.serve(cmd.Context(), &service{setup: s, baseEnv: env.Environ, log: flags.logger(env), trustText: words, session: flags.session})
+			return app.Serve(cmd.Context(), env, &app.Service{Setup: s, BaseEnv: env.Environ, Log: flags.logger(env), TrustText: words, Session: flags.session})
 		},
 	}
 	flags.add(cmd)
@@ -75,7 +78,7 @@ variable, so that no secret has to stand on a command line.`,
 }
 
 // wrapped returns the setup of the one server that the arguments name, with the policy at a path, "" for the built-in one.
-func (e *Env) wrapped(named *serverFlags, policyPath string, args []string) (*setup, error) {
+func wrapped(env *home.Env, named *serverFlags, policyPath string, args []string) (*setup.Setup, error) {
 	server, err := named.server(args)
 	if err != nil {
 		return nil, err
@@ -86,20 +89,20 @@ func (e *Env) wrapped(named *serverFlags, policyPath string, args []string) (*se
 	if err != nil {
 		return nil, err
 	}
-	s := newSetup("weir wrap")
-	if s.config, err = draft.Finish(config.Options{Dir: dir, Lookup: e.getenv}); err != nil {
+	s := setup.New("weir wrap")
+	if s.Config, err = draft.Finish(config.Options{Dir: dir, Lookup: env.Getenv}); err != nil {
 		return nil, err
 	}
-	if problems := missing(s.config); len(problems) > 0 {
+	if problems := setup.MissingCommands(s.Config); len(problems) > 0 {
 		return nil, config.Errors(problems)
 	}
 	if policyPath != "" {
-		if err := s.loadPolicy(policyPath); err != nil {
+		if err := s.UsePolicy(policyPath); err != nil {
 			return nil, err
 		}
 	}
 	for _, path := range named.overlays {
-		if err := s.loadOverlay(path); err != nil {
+		if err := s.UseOverlay(path); err != nil {
 			return nil, err
 		}
 	}

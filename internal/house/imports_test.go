@@ -104,7 +104,7 @@ var table = []row{
 	{"internal/ledger", "label audit record session store store/sqlstore guard", "golang.org/x/mod/sumdb/tlog", world, "events into the log, with the labels they tell of"},
 	{"internal/replay", "audit label record", "", world, "computes the state from the log, and compares the two; does no I/O"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
-	{"internal/config", "annotation contract label overlay policy internal/document internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, importer and install know it"},
+	{"internal/config", "annotation contract label overlay policy internal/document internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
 	{"internal/hosts", "", "", world, "where hosts keep their servers: a table; reads no file"},
 	{"internal/hostfile", "internal/hosts internal/rawjson", yaml + " github.com/tailscale/hujson github.com/pelletier/go-toml/v2", world,
 		"edits of lists of servers that keep the rest of a file; bytes in, bytes out"},
@@ -128,13 +128,21 @@ var table = []row{
 		"plays the scenarios against the real program, and reads labels off the wire as any host would"},
 	{"internal/evaluate", "contract detect guard overlay overlay/catalogue policy record internal/gateway internal/rpc internal/upstream", sdk, "os os/exec",
 		"replays recorded attacks against a whole gateway"},
-	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand; the only floor that knows everything"},
+	{"internal/home", "internal/conversation internal/files internal/oauth internal/remedy", "", "net net/http os/exec",
+		"where Weir keeps its files for one user, by the variables that a caller hands in"},
+	{"internal/setup", "annotation contract guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/upstream", "", "net net/http",
+		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
+	{"internal/app", "annotation audit contract detect guard label policy record session store store/sqlstore internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
+		"internal/gateway internal/gateway/approve internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
+		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/streamable internal/watch", "", "",
+		"the running thing: state, gateway, reload, console; knows no flags"},
+	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},
 	{"internal/manual", "", "", "net/http", "runs the examples of pages in a shell, for tests"},
-	{"internal/bench", "internal/cli internal/rawjson internal/rpc", "", "",
+	{"internal/bench", "internal/cli internal/home internal/rawjson internal/rpc", "", "",
 		"a program that measures: it plays client, relay and server, and runs the product whole"},
 
-	{"cmd/weir", "internal/cli", "", "net/http os/exec", "hands the process to cli and its exit status back"},
+	{"cmd/weir", "internal/cli internal/home", "", "net/http os/exec", "hands the process to cli and its exit status back"},
 	{"e2e/attacks", "", "", "", "attacks on the built program: it knows the program and the wire, nothing inside"},
 	{"e2e", "overlay overlay/catalogue", "", "", "other people's servers and clients against the program, and what the catalogue says of them"},
 }
@@ -147,9 +155,9 @@ var barredBelow = map[string]struct{ but, why string }{
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/cli internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
-	"os/exec":       {"internal/upstream internal/notify internal/cli internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
-	"os/signal":     {"internal/cli cmd/weir internal/bench", "signals belong to the program"},
+	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/cli internal/app internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
+	"os/exec":       {"internal/upstream internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
+	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }
 
@@ -165,7 +173,7 @@ var never = []struct{ from, to, why string }{
 	{"record", "policy annotation guard session store", "events are plain data"},
 	{"guard", "internal/gateway internal/upstream internal/streamable internal/cli internal/config mcpguard store/sqlstore",
 		"callers know the guard, not the other way round"},
-	{"internal/gateway", "internal/config internal/cli", "configuration sits at the top"},
+	{"internal/gateway", "internal/config internal/setup internal/app internal/cli", "configuration sits at the top"},
 	{"internal/streamable", "guard internal/gateway internal/upstream", "a binding, not a product"},
 	{"internal/console", "guard store internal/gateway internal/upstream", "pages over sources, not a product"},
 	{"internal/notify", "internal/upstream internal/streamable internal/cli internal/config", "channels to people, not a product"},
@@ -178,8 +186,10 @@ const pure = "internal/rawjson internal/spelling internal/document internal/expr
 
 // onlyFrom lists packages that only some may import.
 var onlyFrom = map[string]string{
-	"internal/config": "internal/cli internal/importer internal/install",
+	"internal/config": "internal/cli internal/app internal/setup internal/importer internal/install",
 	"internal/cli":    "cmd/weir internal/bench",
+	"internal/app":    "internal/cli",
+	"internal/setup":  "internal/cli internal/app",
 	"internal/demo":   "internal/cli",
 }
 

@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/console"
+	"github.com/weir-mcp/weir/internal/home"
+	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// NewConsoleView returns the pages' view of a store.
+func NewConsoleView(env *home.Env, db *sqlstore.DB, l *ledger.Ledger, principal string) *ConsoleView {
+	return &ConsoleView{
+		env: env, db: db, ledger: l, principal: principal, book: NewBook(db, l),
+		asked: &approvalStats{db: db}, hits: newRuleHits(db.Log()), flows: newSessionFlows(db.Log()), fleet: &processes{env: env},
+	}
+}
+
+// serveConsoleBeside serves the console of a weir that serves hosts, if that is asked for.
+func serveConsoleBeside(ctx context.Context, env *home.Env, t *statusSource, kept *state) (stop func() error, err error) {
+	at := t.Service.Config.Console
+	if at == "" {
+		return func() error { return nil }, nil
+	}
+	db, isDB := kept.backend.(*sqlstore.DB)
+	l, isLog := kept.record.(*ledger.Ledger)
+	if !isDB || !isLog {
+		return nil, remedy.Usage(errors.New("console: there is no log to show"), "use a store that is not memory, and keep a record")
+	}
+	view := NewConsoleView(env, db, l, localPrincipal)
+	view.fleet.self = t
+	return ServeConsole(ctx, env, view, at)
+}
+
+// ServeConsole serves the pages at an address of this machine until stop is called, and prints the login link.
+func ServeConsole(ctx context.Context, env *home.Env, view *ConsoleView, address string) (stop func() error, err error) {
+	address, open, ok := config.ParseListen(address)
+	if !ok || open {
+		return nil, remedy.Usage(fmt.Errorf("the console is served on this machine only, not at %.80q", address), "write 127.0.0.1:PORT")
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := console.New(console.Options{Log: view, Desk: view, Fleet: view.fleet, Actor: view, Address: listener.Addr().String()})
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	server := &http.Server{Handler: c.Handler(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	fmt.Fprintf(env.Stderr, "weir: console: %s\n", c.LoginLink())
+	return func() error {
+		err := server.Close()
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	}, nil
+}

@@ -1,0 +1,166 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/budget"
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/home"
+	"github.com/weir-mcp/weir/internal/notify"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/setup"
+	"github.com/weir-mcp/weir/internal/status"
+	"github.com/weir-mcp/weir/session"
+)
+
+// Serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration
+// or on standard input and output.
+func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
+	log := s.Log
+	people := newNotifier(env, s.Config.Notify, log)
+	kept, err := openState(ctx, env, s.Config, log, people)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	defer people.Close() // before the book that takes its answers
+	log.Info("starting", "config", s.Path, "mode", s.Config.Mode, "policy", setup.PolicyName(s.Config), "on", setup.ListenName(s.Config))
+	for _, p := range slices.Concat(s.Config.Warnings, s.Config.ListenProblems()) {
+		log.Warn(p.String(), "hint", p.Hint)
+	}
+	if s.locked, err = OpenPins(env, s.Config, kept.backend); err != nil {
+		return err
+	}
+	keys := setup.NewKeychain(env, s.Setup)
+	s.ground.Set(setup.GroundOf(env, s.Setup, log))
+	g, err := newGateway(env, s, kept, people, keys)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	r := &reloader{
+		load: s.Reload, settled: func(now *setup.Setup) { s.ground.Set(setup.GroundOf(env, now, log)) },
+		proposals: newProposals(kept, people), gateway: g, log: log, started: s.Config, keys: keys, now: s.Setup,
+	}
+	t := &statusSource{
+		Service: s, reloader: r, started: time.Now(), people: people,
+		asked: newApprovalStats(kept), db: kept.db, refused: kept.refused, log: log,
+	}
+	defer tellStatus(env, t)()
+	if s.Reload != nil {
+		defer r.start(ctx)()
+	}
+	shown, err := serveConsoleBeside(ctx, env, t, kept)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shown()) }()
+	if err = serveHosts(ctx, env, t); ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to stop, and stopped
+	}
+	return err
+}
+
+// serveHosts serves hosts until they leave or ctx ends.
+func serveHosts(ctx context.Context, env *home.Env, t *statusSource) error {
+	if t.Config.Listen != "" {
+		return serveHTTP(ctx, env, t)
+	}
+	t.serves.Store(new("stdio"))
+	limits := &rpc.StreamOptions{MaxMessage: t.Config.Limits.Message}
+	return t.gateway.ServeStdio(ctx, rpc.NewStream(readCloser(env.Stdin), writeCloser(env.Stdout), limits))
+}
+
+// newGateway returns the gateway of a service.
+func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier, keys *setup.Keychain) (*gateway.Gateway, error) {
+	words, err := setup.Words(s.Config.Words)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := s.Servers(keys)
+	if err != nil {
+		return nil, err
+	}
+	local, err := localOf(env, s)
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(gateway.Options{
+		Servers: servers, Policy: s.Policy, Mode: s.Config.Mode,
+		Sessions: kept.sessions, Record: kept.record, Approvals: kept.backend,
+		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
+		Approval: s.Config.Approval, Startup: s.Config.Startup, Asked: asked(people),
+		Version: home.Version(), BaseEnv: s.BaseEnv, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log,
+		Web: gateway.Web{
+			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
+		},
+		Local:     local,
+		Contents:  guard.Contents{Fields: s.Config.Capture.Fields, All: s.Config.Capture.Content, Detection: detectionOf(s.Config.Detect)},
+		TrustText: s.TrustText, Domains: s.Config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
+	})
+}
+
+// detectionOf returns the search of results.
+func detectionOf(d config.Detection) guard.Detection {
+	if d.Off {
+		return guard.Detection{}
+	}
+	return guard.Detection{Detector: detect.New(), Notes: d.Notes}
+}
+
+// budgetOf returns the limits of the configuration.
+func budgetOf(c *config.Config) *budget.Budget {
+	l := c.Limits
+	return budget.New(budget.Limits{
+		Message: int64(l.Message), Bytes: int64(l.InFlight), Connections: int64(l.Connections), Sessions: int64(l.Sessions),
+		Processes: int64(l.Processes), Traces: int64(l.Traces),
+	})
+}
+
+func readCloser(r io.Reader) io.ReadCloser {
+	if f, ok := r.(*os.File); ok {
+		return pollable(f, os.O_RDONLY)
+	}
+	if rc, ok := r.(io.ReadCloser); ok {
+		return rc
+	}
+	return io.NopCloser(r)
+}
+
+func writeCloser(w io.Writer) io.WriteCloser {
+	if f, ok := w.(*os.File); ok {
+		return pollable(f, os.O_WRONLY)
+	}
+	if wc, ok := w.(io.WriteCloser); ok {
+		return wc
+	}
+	return nopCloser{w}
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// tellStatus lets weir status ask, until stop is called. A service that cannot be asked serves all the same.
+func tellStatus(env *home.Env, t *statusSource) (stop func()) {
+	log := t.log
+	dir, err := env.RunDir()
+	if err != nil {
+		log.Debug("weir status will not find this process", "error", err)
+		return func() {}
+	}
+	l, err := status.Serve(dir, os.Getpid(), t.process, func() any { return t.details() })
+	if err != nil {
+		log.Warn("weir status will not find this process", "error", err)
+		return func() {}
+	}
+	return func() { l.Close() }
+}

@@ -1,0 +1,49 @@
+// Package home knows where Weir keeps its files for one user: state, sockets, anchors of logs, logins and confirmed
+// folders. The environment of the process decides about the places; a caller hands it in as an [Env], so that nothing
+// below the command line reads variables of the process itself.
+//
+//	dir, err := env.StateDir()
+package home
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Env holds the streams and variables of a process, and knows the places of its files.
+type Env struct {
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Environ []string // NAME=value; the last of a name counts
+}
+
+// Getenv returns the value of a variable and whether it is set.
+func (e *Env) Getenv(name string) (string, bool) {
+	for i := len(e.Environ) - 1; i >= 0; i-- {
+		if n, v, ok := strings.Cut(e.Environ[i], "="); ok && n == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Person names the user who runs the command.
+func (e *Env) Person() string {
+	if name, _ := e.Getenv("USER"); name != "" {
+		return name
+	}
+	return fmt.Sprint("uid ", os.Getuid())
+}
+
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

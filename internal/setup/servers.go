@@ -1,0 +1,64 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/upstream"
+)
+
+// Words returns the reader and the writers of annotations.
+func Words(w config.Words) (words annotation.Words, err error) {
+	words.Reader = annotation.NewReader(w.Labels)
+	if w.ToHosts != nil {
+		if words.ToHosts, err = annotation.NewWriter(annotation.Lossless(w.ToHosts...)...); err != nil {
+			return words, fmt.Errorf("annotations.to_hosts: %w", err)
+		}
+	}
+	if w.ToServers != nil {
+		if words.ToServers, err = annotation.NewWriter(w.ToServers...); err != nil {
+			return words, fmt.Errorf("annotations.to_servers: %w", err)
+		}
+	}
+	return words, nil
+}
+
+// Upstreams returns the enabled servers as the gateway takes them.
+func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
+	var out []gateway.Server
+	for _, s := range c.Servers {
+		if s.Disabled {
+			continue
+		}
+		spec := upstream.Spec{Name: s.Name, Dir: s.Dir, URL: s.URL, SSE: s.Transport == config.SSE, Headers: s.Headers, Auth: k.auth(s)}
+		if s.Command != "" {
+			spec.Command = append([]string{s.Command}, s.Args...)
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+			spec.Env = append(spec.Env, name+"="+s.Env[name])
+		}
+		out = append(out, gateway.Server{Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve})
+	}
+	return out
+}
+
+// MissingCommands returns the problems of servers whose command is not there. No problem quotes a command.
+func MissingCommands(c *config.Config) []config.Problem {
+	var problems []config.Problem
+	for _, s := range c.Servers {
+		if s.Disabled || s.Command == "" {
+			continue
+		}
+		if _, err := exec.LookPath(s.Command); err != nil && !errors.Is(err, exec.ErrDot) {
+			problems = append(problems, config.Problem{Msg: fmt.Sprintf("server %q: its command is not found", s.Name),
+				Hint: "install it, or write its path"})
+		}
+	}
+	return problems
+}

@@ -1,0 +1,51 @@
+// Package setup reads a configuration with everything that it names: the policy, the overlays and the servers with their
+// logins. Two setups can be compared, so that a running process knows whether a change of the files loosens it.
+//
+//	s, err := setup.Load(env, "weir.yaml", "")
+//
+// All mistakes of a configuration and of its policy are reported at once. Secrets are in no error.
+package setup
+
+import (
+	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/home"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// PolicyName says which policy decides.
+func PolicyName(c *config.Config) string {
+	if c.Policy == "" {
+		return "built-in"
+	}
+	if _, ok := policy.Profile(c.Policy); ok {
+		return c.Policy
+	}
+	return home.Shorten(c.Policy)
+}
+
+// ListenName says where hosts are served.
+func ListenName(c *config.Config) string {
+	if c.Listen == "" {
+		return "stdio"
+	}
+	return c.Listen
+}
+
+// A Setup is a configuration with the policy that it names.
+type Setup struct {
+	Path     string // of the configuration file
+	Config   *config.Config
+	Policy   *policy.Policy
+	Overlays *overlay.Set // the operator's overlays; nil if there are none
+	Files    []string     // that were read, or looked for
+}
+
+// UsePolicy reads the policy file at path, or takes the profile of that name.
+func (s *Setup) UsePolicy(path string) (err error) {
+	if _, profile := policy.Profile(path); !profile {
+		s.Files = append(s.Files, path)
+	}
+	s.Policy, err = LoadPolicy(path)
+	return err
+}
