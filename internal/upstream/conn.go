@@ -5,20 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-const (
-	cancelWait    = 2 * time.Second // for telling the server that a call was given up
-	rememberCalls = 1024            // how many calls that were given up are remembered, to forgive their late answers
-	mostRequests  = 64              // how many requests of the server are served, and refused, at once
-)
+// cancelWait is how long telling the server that a call was given up may take.
+const cancelWait = 2 * time.Second
 
 // A Conn is a connection to one server. All methods may be called concurrently.
 type Conn struct {
@@ -31,42 +25,25 @@ type Conn struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the connection is closed or lost
 	tasks  sync.WaitGroup
-	untold map[int64]bool // calls that were given up, while the server is being told
+	calls  calls
+	served served
 
-	mu      sync.Mutex
-	err     error // why done is closed
-	last    int64 // id of the last call
-	calls   map[int64]*call
-	given   givenUp
-	serving map[string]context.CancelFunc // requests of the server, by the text of their id
-	replies int                           // refusals that are being written
-}
-
-// A call waits for its answer.
-type call struct {
-	method string
-	came   chan answer // takes one
-}
-
-type answer struct {
-	message *rpc.Message
-	err     error
+	mu  sync.Mutex
+	err error // why done is closed
 }
 
 // newConn returns a connection over the transport that connect makes for it, without a handshake.
 func newConn(opts Options, connect func(to receiver) (transport, error)) (*Conn, error) {
 	c := &Conn{
-		opts:    opts,
-		done:    make(chan struct{}),
-		calls:   make(map[int64]*call),
-		untold:  make(map[int64]bool),
-		serving: make(map[string]context.CancelFunc),
+		opts:  opts,
+		done:  make(chan struct{}),
+		calls: calls{waiting: map[int64]*call{}, untold: map[int64]bool{}},
 	}
 	t, err := connect(c)
 	if err != nil {
 		return nil, err
 	}
-	c.transport = t
+	c.transport, c.served = t, served{conn: c, running: map[string]context.CancelFunc{}}
 	c.life, c.cancel = context.WithCancel(context.Background())
 	c.tasks.Go(c.read)
 	return c, nil
@@ -111,11 +88,11 @@ func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) 
 // call sends params as they are. The handshake may not be cancelled (revision 2025-11-25, Cancellation).
 func (c *Conn) call(ctx context.Context, method string, params json.RawMessage, cancellable bool) (*rpc.Message, error) {
 	pending := &call{method: method, came: make(chan answer, 1)}
-	id, err := c.register(pending)
-	if err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	err = c.transport.Write(ctx, rpc.NewRequest(formatID(id), method, params))
+	id := c.calls.register(pending)
+	err := c.transport.Write(ctx, rpc.NewRequest(formatID(id), method, params))
 	if err == nil {
 		select {
 		case a := <-pending.came:
@@ -124,7 +101,7 @@ func (c *Conn) call(ctx context.Context, method string, params json.RawMessage, 
 		case <-c.done:
 		}
 	}
-	if !c.giveUp(id) {
+	if !c.calls.giveUp(id) {
 		// The answer came at the same time.
 		a := <-pending.came
 		return a.message, a.err
@@ -164,16 +141,12 @@ func (c *Conn) tellCancelled(id int64, reason error) {
 	if c.hangsUp() {
 		return
 	}
-	c.mu.Lock()
-	c.untold[id] = true
-	c.mu.Unlock()
+	c.calls.leaveUntold(id)
 	c.task(func() {
 		ctx, cancel := context.WithTimeout(c.life, cancelWait)
 		defer cancel()
 		_ = c.Notify(ctx, "notifications/cancelled", cancelled(id, reason))
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.untold, id)
+		c.calls.told(id)
 	})
 }
 
@@ -196,25 +169,11 @@ func (c *Conn) takeLeave() {
 	}
 	ctx, cancel := context.WithTimeout(c.life, cancelWait)
 	defer cancel()
-	for _, id := range c.open() {
+	for _, id := range c.calls.open() {
 		if c.Notify(ctx, "notifications/cancelled", cancelled(id, ErrClosed)) != nil {
 			return
 		}
 	}
-}
-
-// open returns the calls that wait for an answer or of whose end the server was not told yet, but for the handshake, which
-// may not be cancelled.
-func (c *Conn) open() (ids []int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ids = slices.Collect(maps.Keys(c.untold))
-	for id, pending := range c.calls {
-		if pending.method != "initialize" && pending.method != "server/discover" {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 // task runs f in a goroutine that Close waits for, unless the connection has ended.
@@ -276,63 +235,10 @@ func (c *Conn) end(reason error) {
 	}
 }
 
-// register makes a call known, so that its answer finds it.
-func (c *Conn) register(pending *call) (int64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
-		return 0, c.err
+// PID returns the id of the server's process, and 0 if it is reached by a URL.
+func (c *Conn) PID() int {
+	if p, ok := c.transport.(*process); ok {
+		return p.cmd.Process.Pid
 	}
-	c.last++
-	c.calls[c.last] = pending
-	return c.last, nil
+	return 0
 }
-
-// giveUp forgets a call that has no answer yet. It returns false if it has one.
-func (c *Conn) giveUp(id int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.calls[id]; !ok {
-		return false
-	}
-	delete(c.calls, id)
-	c.given.add(id)
-	return true
-}
-
-// settle gives the call with that id its answer, once. It returns the reason why it cannot: a reason for Defect, or ""
-// if the call was given up.
-func (c *Conn) settle(id json.RawMessage, a answer) (ok bool, reason string) {
-	pending, reason := c.take(id)
-	if pending == nil {
-		return false, reason
-	}
-	if a.err != nil {
-		a.err = fmt.Errorf("calling %s: %w", pending.method, a.err)
-	}
-	pending.came <- a
-	return true, ""
-}
-
-// take removes the call that an answer is for. It returns the reason if there is none, as settle does.
-func (c *Conn) take(id json.RawMessage) (*call, string) {
-	n, err := strconv.ParseInt(string(id), 10, 64)
-	if err != nil {
-		return nil, UnknownAnswer
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	pending, ok := c.calls[n]
-	switch {
-	case ok:
-		delete(c.calls, n)
-		return pending, ""
-	case n <= 0 || n > c.last:
-		return nil, UnknownAnswer
-	case c.given.take(n):
-		return nil, ""
-	}
-	return nil, SecondAnswer
-}
-
-func formatID(id int64) json.RawMessage { return strconv.AppendInt(nil, id, 10) }

@@ -34,14 +34,6 @@ type exchange struct {
 	bad   *rpc.BadMessage // the last event that was no message; perhaps it was the answer
 }
 
-// exchange returns the exchange of a message, which lasts no longer than ctx.
-func (s *streamable) exchange(ctx context.Context, m *rpc.Message) *exchange {
-	x := &exchange{s: s, m: m}
-	x.life, x.cancel = context.WithCancel(s.life)
-	x.detach = context.AfterFunc(ctx, x.cancel)
-	return x
-}
-
 // end lets go of the request.
 func (x *exchange) end() {
 	x.detach()

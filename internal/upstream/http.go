@@ -143,3 +143,11 @@ func (s *streamable) leave() error {
 	}
 	return resp.Body.Close()
 }
+
+// exchange returns the exchange of a message, which lasts no longer than ctx.
+func (s *streamable) exchange(ctx context.Context, m *rpc.Message) *exchange {
+	x := &exchange{s: s, m: m}
+	x.life, x.cancel = context.WithCancel(s.life)
+	x.detach = context.AfterFunc(ctx, x.cancel)
+	return x
+}
