@@ -75,7 +75,7 @@ func TestExpressionMistakes(t *testing.T) {
 		{`session.private & session.untrusted`, "p.yaml:3:59: syntax error: token recognition error at: '& '\n  hint: and is written &&, or is written ||\np.yaml:3:61: syntax error: mismatched input 'session' expecting <EOF>"},
 		{`session.private &&`, "p.yaml:3:61: syntax error: mismatched input '<EOF>'\n  hint: the expression ends too early; in YAML, a # after a space begins a comment"},
 		{`contains(tool.name, "x")`, "p.yaml:3:51: found no matching overload for 'contains' applied to '(string, string)'"},
-		{`tool.name.has_prefix("x")`, "p.yaml:3:63: undeclared reference to 'has_prefix'\n  hint: the functions are those of CEL's standard library and aws.noSecrets, aws.readOnly, email.domain, host.internal, host.within, path.ext, path.noSecrets, path.plain, path.under, shell.command, shell.noSecrets, shell.readOnly, sql.noSecrets, sql.readOnly, url.host, url.path, url.scheme"},
+		{`tool.name.has_prefix("x")`, "p.yaml:3:63: undeclared reference to 'has_prefix'\n  hint: the functions are those of CEL's standard library and aws.noSecrets, aws.readOnly, email.domain, host.internal, host.within, path.ext, path.noSecrets, path.plain, path.under, shell.command, shell.noSecrets, shell.readOnly, sql.noSecrets, sql.readOnly, url.host, url.path, url.reference, url.scheme"},
 		{`path.undr(tool.name, "/tmp")`, "p.yaml:3:43: unknown function path.undr\n  hint: did you mean path.under?"},
 		{`path.under(tool.name)`, "p.yaml:3:53: found no matching overload for 'path.under' applied to '(string)'"},
 		{`sql.readOnly(tool.name)`, "p.yaml:3:43: sql.readOnly takes a text and a dialect\n  hint: write sql.readOnly(text, \"postgresql\"), with one of postgresql, mysql or sqlite; leave the condition out for anything else"},

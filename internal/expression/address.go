@@ -107,3 +107,7 @@ func EmailDomain(s string) string {
 	}
 	return r.Host()
 }
+
+// URLReference is url.reference: whether it is the address of a page of documentation or of a package, at a site of a
+// list, whose publisher alone learns who reads it.
+func URLReference(s string) bool { return address.IsReference(s) }

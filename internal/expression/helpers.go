@@ -54,6 +54,7 @@ var helpers = []helper{
 	{name: "sql.readOnly", sql: (*sqlread.Reader).ReadOnly, typ: cel.BoolType, words: sqlread.Dialects(), units: 10_000},
 	{name: "url.host", one: answer(URLHost), typ: cel.StringType},
 	{name: "url.path", one: answer(URLPath), typ: cel.StringType},
+	{name: "url.reference", one: truth(URLReference), typ: cel.BoolType},
 	{name: "url.scheme", one: answer(URLScheme), typ: cel.StringType},
 }
 
