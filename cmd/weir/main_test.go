@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 
 			"eventually": eventually,
 			"readme":     inReadme,
+			"recorded":   asRecorded,
 		},
 	})
 }
