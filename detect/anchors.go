@@ -3,13 +3,14 @@ package detect
 import "slices"
 
 // An automaton finds all anchors of all rules in one pass over a text, whatever their number (Aho and Corasick, 1975).
-// It takes ASCII letters of either case for the same: rules compare the case themselves.
+// It takes ASCII letters of either case for the same, and white space for a space: rules compare them themselves.
 type automaton struct {
 	class  [256]uint8 // of each byte: bytes in no anchor share class 0
 	shift  uint       // a state has 1<<shift transitions
 	next   []uint16   // by state and class
 	accept uint16     // the first state at which an anchor ends
 	ends   [][]uint16 // the anchors that end there, by state from accept on
+	whole  []bool     // that all these count only as whole words
 }
 
 // lower returns the lower case of an ASCII letter, and any other byte as it is.
@@ -27,8 +28,8 @@ type builder struct {
 	ends [][]uint16
 }
 
-// newAutomaton builds the automaton of these anchors. No anchor is empty.
-func newAutomaton(anchors []string) *automaton {
+// newAutomaton builds the automaton of these anchors, of which some count only where the word ends. No anchor is empty.
+func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	a := &automaton{}
 	classes := 1
 	for _, anchor := range anchors {
@@ -41,6 +42,9 @@ func newAutomaton(anchors []string) *automaton {
 	}
 	for c := byte('A'); c <= 'Z'; c++ {
 		a.class[c] = a.class[lower(c)]
+	}
+	for _, c := range []byte("\t\n\r") {
+		a.class[c] = a.class[' ']
 	}
 	for 1<<a.shift < classes {
 		a.shift++
@@ -58,8 +62,16 @@ func newAutomaton(anchors []string) *automaton {
 		}
 		b.ends[at] = append(b.ends[at], uint16(i))
 	}
+	spaces := b.after(uint16(a.class[' ']))
 	b.link()
+	for _, at := range spaces { // more white space changes nothing
+		b.next[at][a.class[' ']] = at
+	}
 	a.pack(b)
+	for _, ends := range a.ends {
+		part := func(i uint16) bool { return !whole(int(i)) }
+		a.whole = append(a.whole, !slices.ContainsFunc(ends, part))
+	}
 	return a
 }
 
@@ -68,6 +80,19 @@ func (b *builder) add(classes int) uint16 {
 	b.next = append(b.next, make([]uint16, classes))
 	b.fail, b.ends = append(b.fail, 0), append(b.ends, nil)
 	return uint16(len(b.next) - 1)
+}
+
+// after returns the states that a class leads to and that do not go on with it.
+func (b *builder) after(class uint16) (states []uint16) {
+	if class == 0 {
+		return nil
+	}
+	for _, next := range b.next {
+		if to := next[class]; to != 0 && b.next[to][class] == 0 {
+			states = append(states, to)
+		}
+	}
+	return states
 }
 
 // link fills in where each state goes on when its own continuation fails, breadth first.

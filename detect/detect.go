@@ -1,5 +1,5 @@
-// Package detect looks for secrets and for dangerous text in the input of models. A [Scanner] finds secrets, card numbers and bank
-// accounts:
+// Package detect looks for secrets and for dangerous text in the input of models. A [Scanner] finds secrets, card numbers, bank
+// accounts, and instructions to the model that reads a text, hidden or not:
 //
 //	scanner := detect.New()
 //	report := scanner.Scan(result, detect.JSON, salt)

@@ -24,6 +24,7 @@ type Class string
 const (
 	Credentials Class = "credentials"
 	Financial   Class = "financial"
+	Injection   Class = "injection" // no data, but text that speaks to the model
 )
 
 // A Confidence says how likely a finding is right. The zero Confidence is Low.
@@ -62,11 +63,29 @@ type Finding struct {
 	Confidence Confidence
 	Layers     []Layer // from the text inwards; none if the value stands there as it is
 	Path       string  // of the member, as a JSON Pointer, if the text is JSON
-	Digest     string  // "sha256:" and the hexadecimal SHA-256 of the salt and the value
+	Digest     string  // of values: "sha256:" and the hexadecimal SHA-256 of the salt and the value
 }
 
-// Raises reports whether the finding is certain enough to raise a label.
-func (f Finding) Raises() bool { return f.Confidence == High }
+// Raises reports whether the finding is a value that is certain enough to raise a label.
+func (f Finding) Raises() bool { return f.Confidence == High && f.Class != Injection }
+
+// A Level says how far text speaks to the model that reads it.
+type Level string
+
+// The levels.
+const (
+	Note      Level = "note"      // as documentation may, too
+	Untrusted Level = "untrusted" // as honest data hardly does
+	Malicious Level = "malicious" // as attacks do
+)
+
+// Level returns the level of a finding of class Injection, which its confidence tells, and none of others.
+func (f Finding) Level() Level {
+	if f.Class != Injection {
+		return ""
+	}
+	return [...]Level{Note, Untrusted, Malicious}[min(f.Confidence, High)]
+}
 
 func (f Finding) end() int { return f.Offset + f.Size }
 
@@ -87,11 +106,19 @@ func settled(found []Finding) []Finding {
 	})
 	kept := found[:0]
 	for _, f := range found {
-		overlaps := func(k Finding) bool { return k.Offset < f.end() && f.Offset < k.end() }
-		if !slices.ContainsFunc(kept, overlaps) {
+		better := func(k Finding) bool {
+			return k.Offset < f.end() && f.Offset < k.end() && k.displaces(f)
+		}
+		if !slices.ContainsFunc(kept, better) {
 			kept = append(kept, f)
 		}
 	}
 	slices.SortStableFunc(kept, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
 	return kept
+}
+
+// displaces reports whether a finding at the same place makes another one needless. No instruction makes a secret needless, or else an
+// attacker could hide it.
+func (f Finding) displaces(other Finding) bool {
+	return (f.Class == Injection) == (other.Class == Injection)
 }

@@ -35,7 +35,8 @@ func (r Rule) Found() bool { return r.Pattern == "" && len(r.Names) == 0 }
 
 // Rules returns the table of rules, in the order of their kinds.
 func Rules() []Rule {
-	all := slices.Concat(cloudRules(), codeRules(), modelRules(), paymentRules(), messageRules(), serviceRules(), keyRules(), assignedRules())
+	all := slices.Concat(cloudRules(), codeRules(), modelRules(), paymentRules(), messageRules(), serviceRules(), keyRules(), assignedRules(),
+		injectionRules())
 	for i := range all {
 		if all[i].Class == "" {
 			all[i].Class = Credentials

@@ -2,12 +2,13 @@ package detect
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 )
 
 // Bounds of the work on one text.
 const (
-	maxFindings = 64      // more are only counted as Cut
+	maxFindings = 64      // of a class; more are only counted as Cut
 	maxDepth    = 6       // views within views
 	maxEncoded  = 3       // of which this many are of base64 or hexadecimal: that of a blob, and two
 	mostWork    = 8       // bytes read in all views, as a multiple of the text
@@ -31,20 +32,23 @@ type Scanner struct {
 	targets []target // of the anchors, by their indices
 	shapes  []shape
 	sets    []set
+	lexemes []lexeme
+	grammar *grammar
 	anchors *automaton
 	pool    sync.Pool // of *scan: memory that a scan needs
 }
 
 // A target is the check that follows an anchor.
 type target struct {
-	rule  int
-	shape int // index into shapes, or -1
-	size  int // of the anchor
+	rule   int // index into rules, or -1
+	shape  int // index into shapes, or -1
+	lexeme int // index into lexemes, if there is no rule
+	size   int // of the anchor
 }
 
 // A Report is the result of a scan.
 type Report struct {
-	Findings []Finding // by place; at most 64
+	Findings []Finding // by place; at most 64 of a class
 
 	// Cut says that there was more to look at than a scan may: the text was built so that reading it takes long, or holds more findings.
 	Cut bool
@@ -52,7 +56,7 @@ type Report struct {
 
 // New returns a scanner with all rules.
 func New() *Scanner {
-	s := &Scanner{rules: Rules()}
+	s := &Scanner{rules: Rules(), grammar: newGrammar(), lexemes: lexemes()}
 	b := &shaper{index: map[set]int{}}
 	b.add(valueSet())
 	var anchors []string
@@ -70,36 +74,49 @@ func New() *Scanner {
 		for _, anchor := range r.anchors {
 			add(anchor, target{rule: i, shape: -1})
 		}
-		if r.Pattern == "" {
-			continue
-		}
-		shapes, err := b.shapes(r.Pattern)
-		if err != nil {
-			panic("detect: rule " + string(r.Kind) + ": " + err.Error()) // a mistake in the table, which a test finds
-		}
-		for _, shape := range shapes {
-			if len(r.Names) > 0 { // found by its name
-				r.shapes = append(r.shapes, len(s.shapes))
-			} else {
-				add(shape.parts[shape.anchor].literal, target{rule: i, shape: len(s.shapes)})
-			}
-			s.shapes = append(s.shapes, shape)
-		}
+		s.addShapes(r, i, b, add)
+	}
+	for i, l := range s.lexemes {
+		add(l.text, target{rule: -1, shape: -1, lexeme: i})
 	}
 	s.sets = b.sets
-	s.anchors = newAutomaton(anchors)
+	s.anchors = newAutomaton(anchors, func(i int) bool {
+		t := s.targets[i]
+		return t.rule < 0 && s.lexemes[t.lexeme].whole()
+	})
 	s.pool.New = func() any { return s.newScan() }
 	return s
 }
 
+// addShapes adds the shapes of a rule, and the anchors of those that no name tells.
+func (s *Scanner) addShapes(r *Rule, rule int, b *shaper, add func(anchor string, t target)) {
+	if r.Pattern == "" {
+		return
+	}
+	shapes, err := b.shapes(r.Pattern)
+	if err != nil {
+		panic("detect: rule " + string(r.Kind) + ": " + err.Error()) // a mistake in the table, which a test finds
+	}
+	for _, shape := range shapes {
+		if len(r.Names) > 0 { // found by its name
+			r.shapes = append(r.shapes, len(s.shapes))
+		} else {
+			add(shape.parts[shape.anchor].literal, target{rule: rule, shape: len(s.shapes)})
+		}
+		s.shapes = append(s.shapes, shape)
+	}
+}
+
 // A scan is the state of looking at one text.
 type scan struct {
-	s      *Scanner
-	salt   []byte
-	work   int // bytes that may still be read
-	found  []Finding
-	cut    bool
-	levels [maxDepth + 1]level
+	s       *Scanner
+	salt    []byte
+	work    int // bytes that may still be read
+	found   []Finding
+	counts  map[Class]int // of what was found
+	cut     bool
+	reading reading
+	levels  [maxDepth + 1]level
 }
 
 // A level is the memory for the view at one depth.
@@ -116,7 +133,7 @@ type level struct {
 type run struct{ start, end int }
 
 func (s *Scanner) newScan() *scan {
-	w := &scan{s: s}
+	w := &scan{s: s, counts: map[Class]int{}}
 	for i := range w.levels {
 		w.levels[i].runs = make([]run, len(s.sets))
 	}
@@ -129,6 +146,7 @@ func (s *Scanner) Scan(text []byte, form Form, salt []byte) Report {
 	w := s.pool.Get().(*scan)
 	defer s.pool.Put(w)
 	w.salt, w.work, w.cut, w.found = salt, leastWork+mostWork*len(text), false, nil
+	clear(w.counts)
 	v := view{text: text}
 	if form == JSON && bytes.IndexByte(text, '\\') >= 0 {
 		w.unescaped(v, jsonEscapes)
@@ -167,7 +185,15 @@ func (w *scan) look(v view) {
 	l := &w.levels[v.depth]
 	clear(l.runs)
 	l.pem = -1
+	w.reading = reading{text: v.text, grammar: w.s.grammar, judged: w.reading.judged[:0]}
 	w.candidates(&v)
+	w.reading.close()
+	w.cut = w.cut || w.reading.full
+	for _, p := range w.reading.judged {
+		if f, ok := p.finding(v.encoded > 0); ok {
+			w.add(&v, f, p.start, p.end)
+		}
+	}
 	w.numbers(&v)
 	if v.depth >= maxDepth {
 		return
@@ -187,7 +213,7 @@ func (w *scan) candidates(v *view) {
 	state := uint16(0)
 	for i, c := range v.text {
 		state = next[int(state)<<shift|int(a.class[c])]
-		if state < accept {
+		if state < accept || a.whole[state-accept] && i+1 < len(v.text) && wordByte[v.text[i+1]] {
 			continue
 		}
 		for _, t := range a.ends[state-accept] {
@@ -198,6 +224,10 @@ func (w *scan) candidates(v *view) {
 
 // candidate checks the surroundings of an anchor that ends at end.
 func (w *scan) candidate(v *view, end int, t target) {
+	if t.rule < 0 {
+		w.reading.word(&w.s.lexemes[t.lexeme], end)
+		return
+	}
 	r := &w.s.rules[t.rule]
 	switch {
 	case t.shape >= 0:
@@ -232,12 +262,21 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 			return
 		}
 	}
-	if len(w.found) >= maxFindings {
+	w.add(v, Finding{Kind: r.Kind, Why: r.Name, Class: r.Class, Confidence: m.confidence, Digest: digest(w.salt, secret)}, m.start, m.end)
+}
+
+// add adds a finding that stands from start to end. No class takes the room of another.
+func (w *scan) add(v *view, f Finding, start, end int) {
+	if w.counts[f.Class] >= maxFindings {
 		w.cut = true
-		return
+		weaker := func(k Finding) bool { return k.Class == f.Class && k.Confidence < f.Confidence }
+		i := slices.IndexFunc(w.found, weaker)
+		if i < 0 {
+			return
+		}
+		w.found = slices.Delete(w.found, i, i+1)
+		w.counts[f.Class]--
 	}
-	f := Finding{Kind: r.Kind, Why: r.Name, Class: r.Class, Confidence: m.confidence, Digest: digest(w.salt, secret)}
-	start, end := m.start, m.end
 	for at := v; at.from != nil; at = at.from {
 		start, end = at.origin(start), at.originEnd(end)
 		if at.layer != "" {
@@ -250,6 +289,7 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 			return
 		}
 	}
+	w.counts[f.Class]++
 	w.found = append(w.found, f)
 }
 

@@ -113,6 +113,7 @@ func kindsOf(found []detect.Finding) (out []detect.Kind) {
 var stronger = map[detect.Kind][]detect.Kind{
 	"gitlab-personal-token": {"gitlab-routable-token"},
 	"bearer-token":          {"assigned-secret"},
+	"injected-instructions": {"hidden-text"}, // under tag characters
 }
 
 // Every kind is found at any place of any block under every encoding.
@@ -122,6 +123,9 @@ func TestScanFindsEveryKind(t *testing.T) {
 	for _, rule := range detect.Rules() {
 		t.Run(string(rule.Kind), func(t *testing.T) {
 			for name, encode := range forms {
+				if rule.Kind == "hidden-text" && strings.Contains("json escapes,hexadecimal bytes,percent all,tags,fullwidth,zero width,joiners,soft hyphens,bidi", name) {
+					continue // these encode ASCII, or by characters that do not show
+				}
 				for seed := range uint64(3) {
 					r := rand.New(rand.NewPCG(seed, uint64(len(rule.Kind)*len(name))))
 					value := valid(r, rule)
@@ -272,7 +276,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, form := range []detect.Form{detect.Plain, detect.JSON} {
 			report := s.Scan(text, form, nil)
-			if len(report.Findings) > 64 {
+			if len(report.Findings) > 3*64 {
 				t.Errorf("%d findings", len(report.Findings))
 			}
 			for i, one := range report.Findings {

@@ -40,9 +40,9 @@ func newDetect(env *home.Env) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "detect FILE…|-",
-		Short: "Find secrets, card numbers and bank accounts in files",
-		Long: `Look for secrets, card numbers and bank accounts in files or, for -, in standard input, as Weir does in
-the results of tools: also under the escapes of JSON, HTML and URLs, under base64 and hexadecimal, and between
+		Short: "Find secrets, card numbers, bank accounts and instructions to agents in files",
+		Long: `Look for secrets, card numbers, bank accounts and instructions to agents in files or, for -, in
+standard input, as Weir does in the results of tools: also under the escapes of JSON, HTML and URLs, under base64 and hexadecimal, and between
 characters that do not show. No secret is printed: a finding names its kind, its place and a digest with a salt
 of this run, by which equal values are told.
 
@@ -218,6 +218,10 @@ func finding(path string, part detected, f detect.Finding) report.Finding {
 	}
 	for _, layer := range f.Layers {
 		where += ", under " + string(layer)
+	}
+	if f.Class == detect.Injection {
+		out.Details = []string{where, "level " + string(f.Level()) + ", class " + string(f.Class)}
+		return out
 	}
 	out.Details = []string{where, f.Confidence.String() + " confidence, class " + string(f.Class), "digest " + f.Digest}
 	return out
