@@ -11,7 +11,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/console"
 	"github.com/weir-mcp/weir/internal/conversation"
-	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
@@ -21,7 +21,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-const localPrincipal = gateway.LocalPrincipal
+const localPrincipal = agentsession.LocalPrincipal
 
 // maxSearched is how many events are looked at for a text.
 const maxSearched = 20_000

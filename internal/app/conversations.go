@@ -5,16 +5,16 @@ import (
 	"path/filepath"
 
 	"github.com/weir-mcp/weir/internal/config"
-	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
 )
 
 // localOf returns the conversations of a host on stdio, as far as this process knows them. State in memory belongs to this
 // process alone, so that no conversation in it can begin anew.
-func localOf(env *home.Env, s *Service) (gateway.Local, error) {
+func localOf(env *home.Env, s *Service) (agentsession.Local, error) {
 	folder, err := RealFolder(".")
-	l := gateway.Local{Named: s.Session, Folder: folder, Getenv: env.Getenv}
+	l := agentsession.Local{Named: s.Session, Folder: folder, Getenv: env.Getenv}
 	if s.Config.Store != config.MemoryStore {
 		l.Book = env.Conversations()
 	}

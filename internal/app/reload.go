@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/watch"
@@ -34,7 +35,7 @@ func (r *reloader) propose(ctx context.Context, s *setup.Setup, ways []string) {
 	what := strings.Join(ways, "; ")
 	sum := sha256.Sum256([]byte(s.Policy.Digest() + s.Overlays.Digest() + what))
 	pending, err := p.book.Propose(ctx, approve.Proposal{
-		Principal: gateway.LocalPrincipal, File: s.Path, Binding: reloadBinding + hex.EncodeToString(sum[:]), Rule: ruleLoosens, Ways: ways,
+		Principal: agentsession.LocalPrincipal, File: s.Path, Binding: reloadBinding + hex.EncodeToString(sum[:]), Rule: ruleLoosens, Ways: ways,
 	})
 	if err == nil {
 		e := record.New(record.Reload, time.Now())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/setup"
@@ -66,7 +67,7 @@ func (t *statusSource) process() status.Process {
 		p.Approvals = t.figures()
 	}
 	if n := g.Conversation; n != nil {
-		p.Session = &status.Session{Key: n.Session(), Host: n.Host, Folder: n.Folder, Began: n.Began, New: gateway.NewSession(*n)}
+		p.Session = &status.Session{Key: n.Session(), Host: n.Host, Folder: n.Folder, Began: n.Began, New: agentsession.NewSession(*n)}
 	}
 	if !last.at.IsZero() {
 		p.Reload = &status.Reload{At: last.at.UTC().Round(0), Taken: last.taken}

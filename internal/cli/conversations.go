@@ -11,7 +11,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/conversation"
-	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -89,13 +89,13 @@ func renew(ctx context.Context, env *home.Env, r renewal) error {
 	}
 	return withLedger(ctx, env, r.place, func(db *sqlstore.DB, l *ledger.Ledger) error {
 		next, err := notes.Renew(n.Key, time.Now(), func(next conversation.Note) error {
-			ev := app.UserEvent(env, record.Begin, store.Session{Key: n.Session(), Principal: gateway.LocalPrincipal}, r.why)
+			ev := app.UserEvent(env, record.Begin, store.Session{Key: n.Session(), Principal: agentsession.LocalPrincipal}, r.why)
 			ev.Name = next.Session()
 			if err := l.Record(ctx, ev); err != nil {
 				return err
 			}
 			refOf := func(n conversation.Note) session.Ref {
-				return session.Ref{Key: n.Session(), Principal: gateway.LocalPrincipal}
+				return session.Ref{Key: n.Session(), Principal: agentsession.LocalPrincipal}
 			}
 			return app.NewBook(db, l).Begin(ctx, refOf(n), refOf(next))
 		})
@@ -115,7 +115,7 @@ func renewed(env *home.Env, notes *conversation.Book, r renewal) (conversation.N
 	}
 	key := r.key
 	if key == "" {
-		key = gateway.FolderSession(folder)
+		key = agentsession.FolderSession(folder)
 	}
 	n, ok, err := notes.Find(key)
 	switch {

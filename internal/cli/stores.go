@@ -13,7 +13,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/app"
-	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
@@ -26,7 +26,7 @@ type asking struct{ store, principal string }
 
 func (a *asking) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.store, "store", "", "the `PLACE` of the questions: a file or postgres://… (default state.db in\nweir's state directory)")
-	cmd.Flags().StringVar(&a.principal, "principal", gateway.LocalPrincipal, "answer as this `PRINCIPAL`")
+	cmd.Flags().StringVar(&a.principal, "principal", agentsession.LocalPrincipal, "answer as this `PRINCIPAL`")
 }
 
 // withBook calls do with the questions in a store.

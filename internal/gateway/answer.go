@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -54,19 +55,19 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 }
 
 // declared returns what a request says of the client that makes it; nil if it does not.
-func declared(m *rpc.Message) (*caller, *rpc.Error) {
+func declared(m *rpc.Message) (*protocol.Client, *rpc.Error) {
 	if meta, ok := rawjson.Get(m.Params, "_meta"); ok && rawjson.Kind(meta) != '{' {
 		return nil, rpc.Errorf(rpc.InvalidParams, "params._meta is not an object")
 	}
-	who, rerr := modernCaller(m.Params)
-	if who != nil && ofOtherEra(m.Method, true) {
-		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", who.version, m.Method)
+	who, rerr := protocol.ReadClient(m.Params)
+	if who != nil && protocol.OfOtherEra(m.Method, true) {
+		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", who.Version, m.Method)
 	}
 	return who, rerr
 }
 
 // list answers a list method with the merged list, fresh from the servers, in one page.
-func (f *front) list(ctx context.Context, m *rpc.Message, who *caller, kind catalog.Kind) *rpc.Message {
+func (f *front) list(ctx context.Context, m *rpc.Message, who *protocol.Client, kind catalog.Kind) *rpc.Message {
 	if _, ok := rawjson.Get(m.Params, "cursor"); ok {
 		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "unknown cursor: the list has one page"})
 	}
@@ -79,10 +80,10 @@ func (f *front) list(ctx context.Context, m *rpc.Message, who *caller, kind cata
 		return f.internalError(m, err)
 	}
 	result := l.Result()
-	if kind.Method == catalog.Tools.Method && who.resolves() {
+	if kind.Method == catalog.Tools.Method && who.Resolves() {
 		result = marked(result)
 	}
-	return rpc.Reply(m.ID, forHost(result, who, true))
+	return rpc.Reply(m.ID, protocol.FitResult(result, who, true))
 }
 
 // internalError answers a request with an error that is no JSON-RPC error of a server: what of it a host may be shown. The log

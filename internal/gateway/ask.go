@@ -75,7 +75,7 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + hosterror.Text(err))
 	}
 	x.tellAsked(ctx, q)
-	if !x.who.canElicit() || (!x.who.modern() && x.f.takesNoRequests()) {
+	if !x.who.CanElicit() || (!x.who.Modern() && x.f.takesNoRequests()) {
 		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation): " +
 			"the question waits in Weir, and the call can be made again once a person has accepted it there")
 	}
@@ -83,7 +83,7 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answe
 	if err != nil {
 		return x.f.internalError(x.m, err)
 	}
-	if x.who.modern() {
+	if x.who.Modern() {
 		for _, binding := range x.redeemed {
 			book.Restore(binding, p.Expires) // the host sends all of it again
 		}
@@ -117,7 +117,7 @@ const reading = time.Second
 
 // acceptsItself reports whether the host, and not a person, accepted a form within a time.
 func (f *front) acceptsItself(within time.Duration) bool {
-	client := f.clientName(nil)
+	client := f.agents.ClientName(nil)
 	return within < reading && slices.ContainsFunc(selfAccepting, func(name string) bool { return strings.HasPrefix(client, name) })
 }
 
@@ -242,7 +242,7 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 	id, carried, _ := strings.Cut(id, ".")
 	response, _ := rawjson.Get(m.Params, "inputResponses", inputID)
 	said, code := answerOf(response)
-	r, err := f.answered(ctx, approve.Reply{ID: id, Principal: f.host.principal, Answer: said, Code: code, Via: "host"})
+	r, err := f.answered(ctx, approve.Reply{ID: id, Principal: f.agents.Principal, Answer: said, Code: code, Via: "host"})
 	if err != nil {
 		return nil, m, rpc.Errorf(rpc.InvalidParams, "params.requestState: %s; it may have expired: call again without it", hosterror.Text(err))
 	}

@@ -6,9 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/record"
 )
 
@@ -298,4 +300,64 @@ func (set *links) arrived() {
 		set.announcing.Store(false)
 		set.listsChanged()
 	})
+}
+
+// terms are what may change of a server while it is connected.
+type terms struct {
+	trust   contract.Trust
+	timeout time.Duration
+	overlay *overlay.Overlay
+	resolve time.Duration
+}
+
+func (set *links) newLink(s Server) *link {
+	l := &link{set: set, server: s, meter: &meter{}, gone: make(chan struct{})}
+	l.life, l.end = context.WithCancel(context.Background())
+	l.agree(s)
+	return l
+}
+
+// agree takes over what may change of a connected server.
+func (l *link) agree(s Server) {
+	if s.Timeout <= 0 {
+		s.Timeout = DefaultTimeout
+	}
+	if s.Resolve == 0 {
+		s.Resolve = DefaultResolve
+	}
+	l.terms.Store(&terms{s.Trust, s.Timeout, s.Overlay, s.Resolve})
+}
+
+func (l *link) trust() contract.Trust { return l.terms.Load().trust }
+
+// overlay is what the operator says of the server; nil if nothing.
+func (l *link) overlay() *overlay.Overlay { return l.terms.Load().overlay }
+
+// timeout is how long the server may take to answer.
+func (l *link) timeout() time.Duration { return l.terms.Load().timeout }
+
+// errUnserved says that a link is closed: its host has left, the gateway ends, or the server is not configured any more.
+var errUnserved = hosterror.New("it is not served any more")
+
+// close ends the connection for good and waits for the server's process.
+func (l *link) close() error {
+	l.end()
+	l.mu.Lock()
+	if !l.closed {
+		l.closed = true
+		defer close(l.gone)
+	}
+	d := l.dialling
+	l.mu.Unlock()
+	if d != nil {
+		<-d.done
+	}
+	l.unwatch()
+	l.mu.Lock()
+	conn := l.conn
+	l.mu.Unlock()
+	if conn == nil {
+		return nil
+	}
+	return conn.Close()
 }

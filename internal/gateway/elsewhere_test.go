@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/demo/servers"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
@@ -26,12 +27,12 @@ func elsewhere(t *testing.T) (*rig, *approve.Book) {
 // answerAll answers every open question, and returns how many there were. The end of a session answers those that are left.
 func answerAll(t *testing.T, book *approve.Book, a approve.Answer) int {
 	t.Helper()
-	open, err := book.List(t.Context(), gateway.LocalPrincipal)
+	open, err := book.List(t.Context(), agentsession.LocalPrincipal)
 	if err != nil {
 		t.Error(err)
 	}
 	for _, p := range open {
-		if err := book.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: gateway.LocalPrincipal, Answer: a, Via: "test"}); err != nil && a != approve.Ended {
+		if err := book.Answer(t.Context(), approve.Reply{ID: p.ID, Principal: agentsession.LocalPrincipal, Answer: a, Via: "test"}); err != nil && a != approve.Ended {
 			t.Error(err)
 		}
 	}

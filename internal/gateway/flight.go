@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -39,14 +40,14 @@ type flight struct {
 	questions int             // that the host has to answer first: until then it does not end
 }
 
-func newFlight(f *front, m *rpc.Message, who *caller) *flight {
-	fl := &flight{takes: who.capabilities, over: make(chan struct{})}
+func newFlight(f *front, m *rpc.Message, who *protocol.Client) *flight {
+	fl := &flight{takes: who.Capabilities, over: make(chan struct{})}
 	fl.board(f, m)
-	if set := f.joined(); set != nil && !who.modern() {
+	if set := f.joined(); set != nil && !who.Modern() {
 		fl.level = set.levelOf(f)
 		return fl
 	}
-	fl.level = metaString(m.Params, metaLogLevel)
+	fl.level = protocol.MetaString(m.Params, protocol.MetaLogLevel)
 	return fl
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/streamable"
@@ -82,7 +83,7 @@ func question(t *testing.T, book *approve.Book) *approve.Pending {
 }
 
 func accepted(id string) approve.Reply {
-	return approve.Reply{ID: id, Principal: gateway.LocalPrincipal, Answer: approve.Accepted, Via: "test"}
+	return approve.Reply{ID: id, Principal: agentsession.LocalPrincipal, Answer: approve.Accepted, Via: "test"}
 }
 
 // mailing is a request of 2026-07-28 that sends a mail, with more members of params.
@@ -202,7 +203,7 @@ func TestAReusedIDLetsNothingThrough(t *testing.T) {
 			t.Error("an id was taken twice")
 		}
 	}
-	if err := book.Answer(t.Context(), approve.Reply{ID: kept.ID, Principal: gateway.LocalPrincipal, Answer: approve.Declined}); err != nil {
+	if err := book.Answer(t.Context(), approve.Reply{ID: kept.ID, Principal: agentsession.LocalPrincipal, Answer: approve.Declined}); err != nil {
 		t.Fatal(err)
 	}
 	w.ask(mailing(2, "a@example.com", yes(first)))
@@ -228,7 +229,7 @@ func TestAnAnswerOfAnotherPrincipalLetsNothingThrough(t *testing.T) {
 	ann, bob := as("ann"), as("bob")
 	state := stateOf(t, ann(mailing(1, "a@example.com", "")))
 	bob(mailing(2, "a@example.com", yes(state)))
-	for _, principal := range []string{"bob", "", gateway.LocalPrincipal, "Ann"} {
+	for _, principal := range []string{"bob", "", agentsession.LocalPrincipal, "Ann"} {
 		r := accepted(question(t, book).ID)
 		if r.Principal = principal; !errors.Is(book.Answer(t.Context(), r), approve.ErrPrincipal) {
 			t.Errorf("%q may answer", principal)

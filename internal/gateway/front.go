@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -26,16 +28,14 @@ const (
 type front struct {
 	g       *Gateway
 	conn    rpc.Conn
-	host    host
+	shared  bool            // whether connections to servers are shared with other requests of the principal
 	crew    *crew           // answers requests that may have to wait
 	slots   chan struct{}   // holds a token for each request that is being answered
 	leaving chan struct{}   // closed when no more is read from the host
 	life    context.Context // ends when nothing may be written to it any more
-	agents  agents
+	agents  *agentsession.Tracker
 
 	mu       sync.Mutex
-	era      *caller // what the handshake agreed; nil before it and in 2026-07-28
-	name     *string // of the client, see clientName; nil before a request needs it
 	links    *links
 	inFlight map[string]*pending          // by the host's request id
 	asked    map[string]chan *rpc.Message // by our request id
@@ -47,9 +47,10 @@ type front struct {
 
 // serve runs one host connection: it reads until the host leaves or ctx ends, answers requests concurrently, and returns
 // when the last answer is out.
-func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
+func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h agentsession.Host, shared bool) error {
 	f := &front{
-		g: g, conn: conn, host: h, crew: newCrew(), slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
+		g: g, conn: conn, shared: shared, agents: agentsession.New(h, &g.current, g.log), crew: newCrew(),
+		slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
 		inFlight: map[string]*pending{}, asked: map[string]chan *rpc.Message{}, reports: map[string][]*link{},
 	}
 	var end context.CancelFunc
@@ -57,7 +58,7 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	defer end()
 	work, stop := context.WithCancel(f.life)
 	err := f.read(ctx, work)
-	if h.shared && ctx.Err() != nil {
+	if shared && ctx.Err() != nil {
 		f.cancelAll() // who hangs up cancels (2026-07-28, Streamable HTTP, Cancellation)
 	}
 	close(f.leaving)
@@ -68,7 +69,7 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h host) error {
 	written.Stop()
 	stop()
 	switch {
-	case f.links == nil || h.shared:
+	case f.links == nil || shared:
 	case f.joined() != nil:
 		err = errors.Join(err, f.leave(f.links))
 	default:
@@ -238,29 +239,26 @@ func (f *front) deliver(m *rpc.Message) {
 
 // takesNoRequests reports whether the host cannot be sent requests.
 func (f *front) takesNoRequests() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.era == nil
+	return f.agents.Handshake() == nil
 }
 
 // shaken returns what the handshake told of the client, for a request that does not say itself who makes it.
-func (f *front) shaken(method string) (*caller, *rpc.Error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.era == nil {
+func (f *front) shaken(method string) (*protocol.Client, *rpc.Error) {
+	who := f.agents.Handshake()
+	if who == nil {
 		return nil, &rpc.Error{Code: rpc.InvalidRequest, Message: "not initialized: begin with initialize, or name the revision in _meta"}
 	}
-	if ofOtherEra(method, false) {
-		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", f.era.version, method)
+	if protocol.OfOtherEra(method, false) {
+		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", who.Version, method)
 	}
-	return f.era, nil
+	return who, nil
 }
 
 // connected returns the links of the connection, made for the caller if they do not exist yet.
-func (f *front) connected(c *caller) (*links, error) {
-	hello := upstream.Hello{Protocol: c.version, ClientInfo: c.introduction(), Capabilities: c.abilities()}
-	if f.host.shared {
-		return f.g.sharedLinks(f.host.principal, hello)
+func (f *front) connected(c *protocol.Client) (*links, error) {
+	hello := upstream.Hello{Protocol: c.Version, ClientInfo: c.Introduction(), Capabilities: c.Abilities()}
+	if f.shared {
+		return f.g.sharedLinks(f.agents.Principal, hello)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -23,12 +23,10 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,9 +35,10 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
-	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -56,9 +55,6 @@ const DefaultTimeout = 5 * time.Minute
 // DefaultResolve is how long a server may take to resolve the contract of a call.
 const DefaultResolve = 2 * time.Second
 
-// LocalPrincipal is whose agents use a gateway that authenticates nobody: the user who runs it.
-const LocalPrincipal = "local"
-
 // A Server is one upstream server as the operator configured it.
 type Server struct {
 	Name    string // unique; letters, digits, hyphen and underscore
@@ -66,7 +62,7 @@ type Server struct {
 	Trust   contract.Trust
 	Timeout time.Duration // for each call; zero: DefaultTimeout
 
-	Overlay *overlay.Overlay // what the operator says of its tools, resources and prompts; nil: nothing
+	Overlay *overlay.Overlay // of its tools, resources and prompts, by the operator; nil: none
 	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
 }
 
@@ -91,20 +87,20 @@ type Options struct {
 	Version   string            // of Weir, told to hosts
 	BaseEnv   []string          // environment of stdio servers, "NAME=value"
 	Stderr    io.Writer         // where stdio servers' standard error goes; nil: nowhere
-	Budget    *budget.Budget    // limits of messages, and of what hosts, servers and agent sessions take together; nil: the defaults, for this gateway alone
+	Budget    *budget.Budget    // limits of messages, and of hosts, servers and agent sessions together; nil: the defaults
 	Logger    *slog.Logger      // nil: none
 	Pins      Pins              // nil: definitions may change, and nobody reviews them
 	Taints    guard.Taints      // labels of resources that agents wrote to; nil: in memory, for this gateway alone
-	Words     annotation.Words  // what is read of servers and hosts, and written to them
+	Words     annotation.Words  // annotations that are read of servers and hosts, and written to them
 	TrustText string            // text that counts as the user's own in every agent session
 	Domains   []string          // the operator's own domains, in lower case
-	Contents  guard.Contents    // what events keep of arguments and answers, and the search of answers
+	Contents  guard.Contents    // the arguments and answers that events keep, and the search of answers
 	Files     guard.Files       // of this machine; nil: the text of a path is all that is known
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
 
-	Local Local // whose conversation a host on stdio has, if it does not say
-	Web         // which HTTP requests are served, and how
+	Local agentsession.Local // whose conversation a host on stdio has, if it does not say
+	Web                      // which HTTP requests are served, and how
 }
 
 // Web is how hosts are served over HTTP.
@@ -135,7 +131,7 @@ type Gateway struct {
 
 	schemas schemas
 
-	traces   *budget.Lease // of what the guard remembers
+	traces   *budget.Lease // of the memory of the guard
 	dialling chan struct{} // holds a token for each server that is being started
 	waits    atomic.Pointer[waits]
 
@@ -197,7 +193,7 @@ func New(opts Options) (*Gateway, error) {
 // ServeStdio serves the host at the other end of conn until it leaves or ctx ends, and then lets the answers in flight
 // go out. It returns nil when the host left.
 func (g *Gateway) ServeStdio(ctx context.Context, conn rpc.Conn) error {
-	return g.serve(ctx, conn, host{principal: LocalPrincipal, local: &g.opts.Local})
+	return g.serve(ctx, conn, agentsession.Host{Principal: agentsession.LocalPrincipal, Local: &g.opts.Local}, false)
 }
 
 // Handler returns the gateway's streamable HTTP endpoint, for both eras of the protocol.
@@ -206,11 +202,11 @@ func (g *Gateway) Handler() *streamable.Handler { return g.http }
 func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.Conn) error {
 	principal := info.Principal
 	if principal == "" {
-		principal = LocalPrincipal
+		principal = agentsession.LocalPrincipal
 	}
-	return g.serve(ctx, conn, host{
-		principal: principal, mcpSession: info.SessionID, apart: g.opts.Apart, header: info.Header, shared: info.Modern,
-	})
+	return g.serve(ctx, conn, agentsession.Host{
+		Principal: principal, McpSession: info.SessionID, Apart: g.opts.Apart, Header: info.Header,
+	}, info.Modern)
 }
 
 // Close ends every connection and waits for the servers' processes.
@@ -240,7 +236,7 @@ func (g *Gateway) sharedLinks(principal string, hello upstream.Hello) (*links, e
 	if g.closed {
 		return nil, hosterror.New("the gateway is closed")
 	}
-	key := principal + " " + taken(hello.Capabilities)
+	key := principal + " " + protocol.RequestsTaken(hello.Capabilities)
 	l, ok := g.shared[key]
 	if !ok {
 		l = newLinks(g, hello, nil)
@@ -257,18 +253,4 @@ func (g *Gateway) heardBy(principal string) *heard {
 		g.heard[principal] = &heard{}
 	}
 	return g.heard[principal]
-}
-
-// taken names the requests of servers that a client takes, in one of a few dozen ways.
-func taken(capabilities json.RawMessage) string {
-	var names []string
-	for _, path := range [][]string{
-		{"elicitation"}, {"elicitation", "form"}, {"elicitation", "url"},
-		{"sampling"}, {"sampling", "tools"}, {"sampling", "context"}, {"roots"},
-	} {
-		if _, ok := rawjson.Get(capabilities, path...); ok {
-			names = append(names, strings.Join(path, "."))
-		}
-	}
-	return strings.Join(names, " ")
 }

@@ -9,9 +9,11 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/conversation"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -22,7 +24,7 @@ type exchange struct {
 	f     *front
 	sent  *rpc.Message // as the host sent it, but for our own question's answer
 	m     *rpc.Message
-	who   *caller
+	who   *protocol.Client
 	route *route
 	state *returnState // with which the host came back; nil if it did not
 
@@ -37,7 +39,7 @@ type exchange struct {
 }
 
 // guarded takes a request that carries data to its server and the answer back, as far as the guard lets it.
-func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
+func (f *front) guarded(ctx context.Context, m *rpc.Message, who *protocol.Client, set *links) *rpc.Message {
 	resumed, m, rerr := f.resume(ctx, m)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
@@ -50,7 +52,7 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 		rerr = x.sameServer()
 	}
 	if rerr == nil {
-		rerr = x.checkHeaders()
+		rerr = x.fitsHeaders()
 	}
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
@@ -71,6 +73,27 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *caller, set *l
 		return refusal
 	}
 	return x.rounds(ctx)
+}
+
+// fitsHeaders checks the headers of the request against the arguments that they repeat. Over stdio there are none.
+func (x *exchange) fitsHeaders() *rpc.Error {
+	header := x.f.agents.Header
+	if header == nil || !x.who.Modern() || x.route.tool == nil {
+		return nil
+	}
+	return protocol.CheckHeaders(header, x.route.tool, x.route.call.Arguments)
+}
+
+// withHeaders has the headers sent that the tool asks for. Over stdio there are none.
+func (x *exchange) withHeaders(ctx context.Context, conn *upstream.Conn, params json.RawMessage) context.Context {
+	if x.route.tool == nil || !conn.Modern() {
+		return ctx
+	}
+	header := protocol.HeadersFor(x.route.tool, params)
+	if len(header) == 0 {
+		return ctx
+	}
+	return upstream.WithHeader(ctx, header)
 }
 
 // holdEnded has the guard refuse what an agent session does after a person has ended it, or that the store does not know as the one that
@@ -116,7 +139,7 @@ func (x *exchange) declined(r *resumption) *rpc.Message {
 // back with input, has to be asked.
 func (x *exchange) rounds(ctx context.Context) *rpc.Message {
 	answer, refusal := x.round(ctx)
-	for round := 1; refusal == nil && !x.who.modern() && x.asking; round++ {
+	for round := 1; refusal == nil && !x.who.Modern() && x.asking; round++ {
 		if round == maxRounds {
 			return x.f.internalError(x.m, hosterror.At(x.route.call.Server, hosterror.New("it still asks for input after {} rounds", hosterror.Number(maxRounds))))
 		}
@@ -149,17 +172,25 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 	return x.received(ctx, answer)
 }
 
+// learned asks the server what its call would do, and then the guard whether it may.
+func (x *exchange) learned(ctx context.Context) guard.Verdict {
+	if err := x.f.g.learn(ctx, x.route); err != nil {
+		return x.f.g.logged(guard.Denied(err))
+	}
+	return x.before(ctx, x.route.call)
+}
+
 // received returns what a server has answered, as it concerns the guard.
 func (x *exchange) received(ctx context.Context, m *rpc.Message) (*guard.Answer, *rpc.Message) {
 	x.asking, x.inquires = false, false
 	switch {
 	case x.modernServer || x.ours:
 		x.look(m)
-	case x.who.modern():
+	case x.who.Modern():
 		m = ofOlder(m)
 	}
 	a := &guard.Answer{Result: m.Result, Error: m.Error, Own: !x.asking && !x.inquires}
-	if x.who.modern() && x.modernServer && x.asking {
+	if x.who.Modern() && x.modernServer && x.asking {
 		var err error
 		if a.Result, err = x.wrap(a.Result); err != nil {
 			return nil, x.unanswered(ctx, err)
@@ -172,7 +203,7 @@ func (x *exchange) received(ctx context.Context, m *rpc.Message) (*guard.Answer,
 // have no meaning, and a host of 2026-07-28 would give them one.
 func ofOlder(m *rpc.Message) *rpc.Message {
 	var found []string
-	rawjson.Select(m.Result, []string{resultType, inputRequests, requestState}, func(name string, _ []byte) bool {
+	rawjson.Select(m.Result, []string{protocol.ResultType, protocol.InputRequests, protocol.RequestState}, func(name string, _ []byte) bool {
 		found = append(found, name)
 		return true
 	})
@@ -264,7 +295,7 @@ func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
 			return x.f.internalError(x.m, err)
 		}
 	}
-	result := forHost(given, x.who, x.m.Method == "resources/read" && !needsInput(given))
+	result := protocol.FitResult(given, x.who, x.m.Method == "resources/read" && !protocol.NeedsInput(given))
 	if x.warning != nil {
 		var err error
 		if result, err = guard.WithVerdict(result, *x.warning); err != nil {
@@ -274,35 +305,16 @@ func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
 	return rpc.Reply(x.m.ID, result)
 }
 
-// needsInput reports whether a result is not one yet: its server wants to know something first, and then to be asked
-// again (2026-07-28, Multi Round-Trip Requests).
-func needsInput(result json.RawMessage) bool {
-	raw, _ := rawjson.Get(result, resultType)
-	return isInputRequired(raw)
-}
-
-// Members of a result that requires input.
-const (
-	resultType    = "resultType"
-	inputRequests = "inputRequests"
-	requestState  = "requestState"
-)
-
-func isInputRequired(kind json.RawMessage) bool {
-	s, _ := rawjson.String(kind)
-	return s == "input_required"
-}
-
 // look finds out whether a server's answer asks for something. It may be large, so this is done once.
 func (x *exchange) look(m *rpc.Message) {
 	x.asking, x.inquires = false, false
 	see := func(name string, value []byte) bool {
-		x.asking = x.asking || name == resultType && isInputRequired(value)
-		x.inquires = x.inquires || name == inputRequests
+		x.asking = x.asking || name == protocol.ResultType && protocol.IsInputRequired(value)
+		x.inquires = x.inquires || name == protocol.InputRequests
 		return true
 	}
 	if m.Inside == nil {
-		rawjson.Select(m.Result, []string{resultType, inputRequests}, see)
+		rawjson.Select(m.Result, []string{protocol.ResultType, protocol.InputRequests}, see)
 	}
 	for _, in := range m.Inside {
 		see(string(in.Name), in.Value)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/label"
@@ -78,7 +79,7 @@ func (l *link) wordless(m *rpc.Message) bool {
 				return false
 			}
 		case name == "_meta": // is deleted or replaced if it is only this
-			if string(rawjson.Canonical(rawjson.Delete(value, metaSubscription))) != "{}" {
+			if string(rawjson.Canonical(rawjson.Delete(value, protocol.MetaSubscription))) != "{}" {
 				return false
 			}
 		default:

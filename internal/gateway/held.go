@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -23,24 +24,6 @@ const (
 	maxHolds          = 1000
 	maxHoldsPrincipal = 32
 )
-
-// capabilityFor maps the requests that servers make of hosts to the capability that allows them (2025-11-25, Lifecycle,
-// Capability Negotiation; 2026-07-28, Multi Round-Trip Requests).
-var capabilityFor = map[string]string{
-	"elicitation/create":     "elicitation",
-	"sampling/createMessage": "sampling",
-	"roots/list":             "roots",
-}
-
-// takesRequest reports whether a client with these capabilities answers such a request of a server.
-func takesRequest(capabilities json.RawMessage, method string) bool {
-	name, known := capabilityFor[method]
-	if !known {
-		return false
-	}
-	value, ok := rawjson.Get(capabilities, name)
-	return ok && rawjson.Kind(value) == '{'
-}
 
 // An ask is a request of a server that waits until the host comes back with the answer.
 type ask struct {
@@ -148,7 +131,7 @@ func (h *holds) close() {
 func (l *link) asked(method string) (fl *flight, done func(), err error) {
 	l.asking.Lock()
 	defer l.asking.Unlock()
-	found := l.flights.among(func(fl *flight) bool { return fl.asks != nil && takesRequest(fl.takes, method) })
+	found := l.flights.among(func(fl *flight) bool { return fl.asks != nil && protocol.TakesRequest(fl.takes, method) })
 	if idle := slices.DeleteFunc(slices.Clone(found), (*flight).waits); len(idle) > 0 {
 		found = idle
 	}
@@ -204,7 +187,7 @@ func (l *link) holdBy(ctx context.Context, a *ask) (*rpc.Message, error) {
 
 // holds reports whether the server may ask in the middle of this request what only the host can answer later.
 func (x *exchange) holds(conn *upstream.Conn) bool {
-	if !x.who.modern() || conn.Modern() {
+	if !x.who.Modern() || conn.Modern() {
 		return false
 	}
 	switch x.m.Method {
@@ -212,8 +195,8 @@ func (x *exchange) holds(conn *upstream.Conn) bool {
 	default:
 		return false
 	}
-	for method := range capabilityFor {
-		if takesRequest(x.who.capabilities, method) {
+	for method := range protocol.CapabilityFor {
+		if protocol.TakesRequest(x.who.Capabilities, method) {
 			return true
 		}
 	}
@@ -224,7 +207,7 @@ func (x *exchange) holds(conn *upstream.Conn) bool {
 func (x *exchange) begin(ctx context.Context, fl *flight, params json.RawMessage) (*rpc.Message, error) {
 	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	fl.asks, fl.dropped = make(chan *ask), call.Done()
-	c := &heldCall{fl: fl, principal: x.f.host.principal, cancel: cancel, answered: make(chan answered, 1)}
+	c := &heldCall{fl: fl, principal: x.f.agents.Principal, cancel: cancel, answered: make(chan answered, 1)}
 	method := x.m.Method
 	err := x.f.g.holds.run(func() {
 		m, err := x.route.link.call(call, fl, method, params)

@@ -37,7 +37,7 @@ func (f *front) ownLinks() []*link {
 	f.mu.Lock()
 	set := f.links
 	f.mu.Unlock()
-	if set == nil || f.host.shared || set.owner != f {
+	if set == nil || f.shared || set.owner != f {
 		return nil
 	}
 	return set.all()

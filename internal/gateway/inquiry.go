@@ -6,64 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
-	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
 
 // Servers ask as well: of a host of an older revision in requests of their own, of one of 2026-07-28 in results. Both ways
 // the guard sees the question before the host does, and the answer before the server does.
-
-// An agents remembers which agent sessions the requests of one connection belonged to, since what a server asks outside of
-// any call belongs to one of them. The zero agents is ready to use.
-type agents struct {
-	first   atomic.Pointer[session.Ref]
-	several atomic.Bool
-}
-
-// agent returns the agent session of a request with these params.
-func (f *front) agent(params json.RawMessage) (session.Ref, *rpc.Error) {
-	ref, err := f.host.sessionRef(params, f.clientName(params))
-	if err != nil {
-		var said *rpc.Error
-		if !errors.As(err, &said) {
-			f.g.log.Error("finding the agent session of a request", "error", err, "hint", "remove that file, then run weir session new")
-			said = rpc.Errorf(rpc.InternalError, "which agent session the request belongs to is not known: weir's own log says why")
-		}
-		return ref, said
-	}
-	if last := f.g.current.Load(); f.host.local != nil && (last == nil || *last != ref.Key) {
-		f.g.current.Store(&ref.Key)
-	}
-	first := f.agents.first.Load()
-	if first == nil {
-		only := ref
-		f.agents.first.CompareAndSwap(nil, &only)
-		first = f.agents.first.Load()
-	}
-	if *first != ref {
-		f.agents.several.Store(true)
-	}
-	return ref, nil
-}
-
-// only returns the agent session that all requests so far belonged to; if there were none, the connection's own.
-func (f *front) only() (session.Ref, bool) {
-	if first := f.agents.first.Load(); first != nil {
-		return *first, !f.agents.several.Load()
-	}
-	ref, err := f.host.sessionRef(nil, f.clientName(nil))
-	return ref, err == nil
-}
 
 var errWhose = hosterror.New("several agent sessions could be meant, and nothing says which")
 
@@ -80,7 +37,7 @@ func (l *link) whose(f *front) (*flight, *guard.Call, error) {
 		newest := found[len(found)-1]
 		return newest, newest.call, nil
 	}
-	ref, ok := f.only()
+	ref, ok := f.agents.Only()
 	if !ok {
 		return nil, nil, errWhose
 	}
@@ -170,7 +127,7 @@ func (x *exchange) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *
 	}
 	if x.asking {
 		x.f.g.book.GoesOn(x.f.g.guard.Onward(x.route.call), stateLife)
-		if !x.who.modern() {
+		if !x.who.Modern() {
 			return o, nil // its questions are put one by one
 		}
 	}
@@ -187,7 +144,7 @@ func (x *exchange) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *
 
 // attributed returns a result in which each elicitation names the server that asks (2026-07-28, Multi Round-Trip Requests).
 func (x *exchange) attributed(result json.RawMessage) (json.RawMessage, error) {
-	requests, _ := rawjson.Get(result, inputRequests)
+	requests, _ := rawjson.Get(result, protocol.InputRequests)
 	for name, request := range rawjson.Members(requests) {
 		asked := guard.ReadInputRequest(request)
 		if asked.Method != guard.Elicitation {
@@ -195,7 +152,7 @@ func (x *exchange) attributed(result json.RawMessage) (json.RawMessage, error) {
 		}
 		params, err := approve.Attribute(x.route.call.Server, asked.Params)
 		if err == nil {
-			result, err = rawjson.Set(result, params, inputRequests, name, "params")
+			result, err = rawjson.Set(result, params, protocol.InputRequests, name, "params")
 		}
 		if err != nil {
 			return nil, err
@@ -209,7 +166,7 @@ func (x *exchange) abandon(a guard.Answer, refusal *rpc.Message) {
 	raw, _ := rawjson.Get(a.Result, "requestState")
 	sealed, _ := rawjson.String(raw)
 	state, err := x.f.g.sealer.open(x.binding(), sealed)
-	if err != nil || state.Kind != stateHeld || needsInput(refusal.Result) {
+	if err != nil || state.Kind != stateHeld || protocol.NeedsInput(refusal.Result) {
 		return
 	}
 	x.state = &state
@@ -260,7 +217,7 @@ func (f *front) decide(ctx context.Context, set *links, call *guard.Call) guard.
 // requests that name no session.
 func (f *front) shown(ctx context.Context, set *links, call *guard.Call) (label.Label, error) {
 	shown := set.shown()
-	key, err := f.host.beside(call.Session.Key, f.clientName(nil))
+	key, err := f.agents.Beside(call.Session.Key)
 	if err != nil || key == "" {
 		return shown, err
 	}
@@ -287,7 +244,7 @@ func (x *exchange) after(ctx context.Context, call *guard.Call, a guard.Answer) 
 
 // follow raises the session that a person has begun while a call was under way: the conversation reads the answer and goes on in that.
 func (x *exchange) follow(ctx context.Context, call *guard.Call, l label.Label) error {
-	ref, ok, err := x.f.host.next(call.Session)
+	ref, ok, err := x.f.agents.Next(call.Session)
 	if err != nil || !ok {
 		return err
 	}

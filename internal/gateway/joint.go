@@ -2,11 +2,10 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -27,12 +26,12 @@ type member struct {
 
 // mayJoin reports whether the host's connections to servers may be shared.
 func (f *front) mayJoin(hello upstream.Hello) bool {
-	return f.g.opts.Share && f.host.mcpSession != "" && taken(hello.Capabilities) == ""
+	return f.g.opts.Share && f.agents.McpSession != "" && protocol.RequestsTaken(hello.Capabilities) == ""
 }
 
 // join returns the links that sessions like this one share, and makes f a member until leave is called.
 func (g *Gateway) join(f *front, hello upstream.Hello) (*links, error) {
-	key := fmt.Sprintf("%q %q %s %s", f.host.principal, hello.Protocol, rawjson.Canonical(hello.ClientInfo), rawjson.Canonical(hello.Capabilities))
+	key := fmt.Sprintf("%q %q %s %s", f.agents.Principal, hello.Protocol, rawjson.Canonical(hello.ClientInfo), rawjson.Canonical(hello.Capabilities))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -41,7 +40,7 @@ func (g *Gateway) join(f *front, hello upstream.Hello) (*links, error) {
 	set := g.joint[key]
 	if set == nil {
 		set = newLinks(g, hello, nil)
-		set.heard = g.heardBy(f.host.principal)
+		set.heard = g.heardBy(f.agents.Principal)
 		set.key = key
 		g.joint[key] = set
 	}
@@ -111,55 +110,6 @@ func (set *links) toMembers(m *rpc.Message, uri string) {
 	for _, f := range hear {
 		f.write(context.Background(), unmarked(m))
 	}
-}
-
-// watch serves resources/subscribe and resources/unsubscribe of a member. To subscribe twice is to subscribe once.
-func (x *exchange) watch(ctx context.Context, one *member) *rpc.Message {
-	l, set, uri := x.route.link, x.route.link.set, x.route.call.Name
-	set.mu.Lock()
-	_, watched := one.watched[uri]
-	set.mu.Unlock()
-	switch {
-	case x.m.Method == "resources/subscribe" && !watched:
-		if err := l.subscribe(ctx, uri); err != nil {
-			return x.f.internalError(x.m, err)
-		}
-		set.mu.Lock()
-		_, twice := one.watched[uri]
-		_, stays := set.members[x.f]
-		if stays {
-			one.watched[uri] = l
-		}
-		set.mu.Unlock()
-		if twice || !stays {
-			l.unsubscribe(uri)
-		}
-	case x.m.Method == "resources/unsubscribe" && watched:
-		set.mu.Lock()
-		_, watched = one.watched[uri]
-		delete(one.watched, uri)
-		set.mu.Unlock()
-		if watched {
-			l.unsubscribe(uri)
-		}
-	}
-	return rpc.Reply(x.m.ID, json.RawMessage(`{}`))
-}
-
-// setMemberLevel serves logging/setLevel of a member: servers log as much as the one that wants the most.
-func (f *front) setMemberLevel(ctx context.Context, m *rpc.Message, set *links, one *member, level string) *rpc.Message {
-	set.mu.Lock()
-	one.level = level
-	if set.level == "" || slices.Index(levels, level) < slices.Index(levels, set.level) {
-		set.level = level
-	}
-	set.mu.Unlock()
-	for _, l := range set.all() {
-		if conn := l.open(); conn != nil && !conn.Modern() {
-			l.raiseLevel(ctx, conn, level)
-		}
-	}
-	return rpc.Reply(m.ID, json.RawMessage(`{}`))
 }
 
 // levelOf returns the level that the host of f has set, "" if it has set none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,7 +77,8 @@ type link struct {
 }
 
 func newLinks(g *Gateway, hello upstream.Hello, owner *front) *links {
-	set := &links{g: g, hello: hello, owner: owner, heard: &heard{}, lists: map[string]*catalog.List{}, misses: map[string]time.Time{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1), ended: make(chan struct{})}
+	set := &links{g: g, hello: hello, owner: owner, heard: &heard{}, ended: make(chan struct{}),
+		lists: map[string]*catalog.List{}, misses: map[string]time.Time{}, listeners: map[*listener]bool{}, reading: make(chan struct{}, 1)}
 	g.roster.enter(set)
 	return set
 }
@@ -272,4 +274,60 @@ func (set *links) close() error {
 	wg.Wait()
 	set.processes.Wait()
 	return errors.Join(errs...)
+}
+
+// adopt gives the set a link for each server, in their order: its own where the server is reached as before. It returns
+// the links that are left over, for the caller to close.
+func (set *links) adopt(servers []Server) (ended []*link) {
+	before := set.all()
+	after := make([]*link, 0, len(servers))
+	for _, s := range servers {
+		var l *link
+		if i := slices.IndexFunc(before, func(l *link) bool { return l.server.Name == s.Name }); i >= 0 {
+			l = before[i]
+		}
+		switch {
+		case l == nil:
+			l = set.newLink(s)
+			l.meter = set.g.roster.meter(s.Name)
+		case !l.server.Spec.Same(s.Spec):
+			ended = append(ended, l)
+			old := l
+			l = set.newLink(s)
+			l.meter, l.after = set.g.roster.meter(s.Name), old.gone
+		default:
+			l.agree(s)
+		}
+		after = append(after, l)
+	}
+	for _, l := range before {
+		if !slices.ContainsFunc(servers, func(s Server) bool { return s.Name == l.server.Name }) {
+			ended = append(ended, l)
+		}
+	}
+	set.current.Store(&after)
+	set.forget("")
+	return ended
+}
+
+// all returns the links as they are now, in the order of the configuration. Who uses them twice keeps the slice.
+func (set *links) all() []*link {
+	if now := set.current.Load(); now != nil {
+		return *now
+	}
+	return nil
+}
+
+// find returns the link to the named server. A list may still name a server that is gone: then it is a link that does
+// not connect.
+func (set *links) find(server string) *link {
+	for _, l := range set.all() {
+		if l.server.Name == server {
+			return l
+		}
+	}
+	l := set.newLink(Server{Name: server})
+	l.end()
+	l.closed = true
+	return l
 }

@@ -7,14 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
-
-// levels are the severities of log messages, least first (2025-11-25, Logging).
-var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // levelWait bounds the request that sets a server's log level.
 const levelWait = 5 * time.Second
@@ -33,40 +30,6 @@ func (set *links) logLevel() string {
 	return set.level
 }
 
-// setLevel serves logging/setLevel: servers of the older revisions are told, the others by each request from now on.
-func (f *front) setLevel(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
-	raw, _ := rawjson.Get(m.Params, "level")
-	level, _ := rawjson.String(raw)
-	if !slices.Contains(levels, level) {
-		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "params.level is not a log level"})
-	}
-	if one := set.member(f); one != nil {
-		return f.setMemberLevel(ctx, m, set, one, level)
-	}
-	set.mu.Lock()
-	set.level = level
-	set.mu.Unlock()
-	params := json.RawMessage(`{"level":` + string(rawjson.Quote(level)) + `}`) // nothing else: no server is asked about here
-	all := set.all()
-	for _, l := range all {
-		conn := l.open()
-		if conn == nil && len(all) > 1 || conn != nil && conn.Modern() {
-			continue // it is told when it comes, or by each request
-		}
-		if conn != nil && !logs(conn) {
-			continue // what the host sets is the level of Weir's own messages
-		}
-		answer, err := l.call(ctx, newFlight(f, m, who), m.Method, params)
-		switch {
-		case err != nil:
-			f.g.log.Warn("passing on "+m.Method, "error", err)
-		case answer.Error != nil && len(all) == 1:
-			return f.internalError(m, hosterror.At(l.server.Name, upstream.Explain(answer.Failure())))
-		}
-	}
-	return rpc.Reply(m.ID, json.RawMessage(`{}`))
-}
-
 // relevel tells a server of an older revision that has come again, or late, what level the host has set.
 func (l *link) relevel(conn *upstream.Conn) {
 	if level := l.set.logLevel(); level != "" && !conn.Modern() {
@@ -82,12 +45,12 @@ func logs(conn *upstream.Conn) bool {
 
 // raiseLevel has a server of an older revision log as much as a request of 2026-07-28 asks for, if it does not yet.
 func (l *link) raiseLevel(ctx context.Context, conn *upstream.Conn, level string) {
-	if !logs(conn) || !slices.Contains(levels, level) {
+	if !logs(conn) || !slices.Contains(protocol.Levels, level) {
 		return
 	}
 	l.logs.mu.Lock()
 	defer l.logs.mu.Unlock()
-	if l.logs.of == conn && slices.Index(levels, l.logs.level) <= slices.Index(levels, level) {
+	if l.logs.of == conn && slices.Index(protocol.Levels, l.logs.level) <= slices.Index(protocol.Levels, level) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, levelWait)
@@ -116,9 +79,9 @@ func (l *link) logged(m *rpc.Message) {
 	}
 	raw, _ := rawjson.Get(m.Params, "level")
 	level, _ := rawjson.String(raw)
-	severity := slices.Index(levels, level)
+	severity := slices.Index(protocol.Levels, level)
 	found := l.flights.among(func(fl *flight) bool {
-		least := slices.Index(levels, fl.level)
+		least := slices.Index(protocol.Levels, fl.level)
 		return least >= 0 && least <= severity
 	})
 	if len(found) == 1 && l.mayTell(found[0], m) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -33,12 +34,12 @@ const ownLogging = `{"logging":{}}`
 
 // logsAt reports whether the host wants log messages of this severity with the request.
 func (x *exchange) logsAt(level string) bool {
-	least := metaString(x.sent.Params, metaLogLevel)
-	if !x.who.modern() {
+	least := protocol.MetaString(x.sent.Params, protocol.MetaLogLevel)
+	if !x.who.Modern() {
 		least = x.route.link.set.levelOf(x.f)
 	}
-	at := slices.Index(levels, least)
-	return at >= 0 && at <= slices.Index(levels, level)
+	at := slices.Index(protocol.Levels, least)
+	return at >= 0 && at <= slices.Index(protocol.Levels, level)
 }
 
 // tell logs something at the host, if it wants that. It waits for a host that does not read.

@@ -104,6 +104,14 @@ func (l *link) instructions(ctx context.Context, said json.RawMessage) (string, 
 	return accepted, err
 }
 
+// defect records and logs that a server broke its contract, a schema or the protocol.
+func (g *Gateway) defect(ctx context.Context, server, method, name string, d annotation.Defect) error {
+	e := record.New(record.Defect, time.Now())
+	e.Server, e.Method, e.Name, e.Where, e.Message = server, method, name, d.Where, d.Reason
+	g.log.Warn("defect", "server", server, "name", name, "where", d.Where, "reason", d.Reason)
+	return g.opts.Record.Record(ctx, e)
+}
+
 // pinned records what is pinned from now on.
 func (g *Gateway) pinned(ctx context.Context, server, name string) error {
 	e := record.New(record.Pin, time.Now())

@@ -5,6 +5,8 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/conversation"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
@@ -14,13 +16,13 @@ func (x *exchange) refused(r guard.Refusal) *rpc.Message {
 		r.Message += "; " + about
 	}
 	a := r.Answer(x.m.Method)
-	return &rpc.Message{ID: x.m.ID, Result: forHost(a.Result, x.who, false), Error: a.Error}
+	return &rpc.Message{ID: x.m.ID, Result: protocol.FitResult(a.Result, x.who, false), Error: a.Error}
 }
 
 // conversation says which agent session counts where its host does not name it in each request, and how a person begins another; "" for any
 // other one.
 func (x *exchange) conversation() string {
-	local := x.f.host.local
+	local := x.f.agents.Local
 	if local == nil || x.route == nil {
 		return ""
 	}
@@ -28,5 +30,5 @@ func (x *exchange) conversation() string {
 	if err != nil || !ok {
 		return ""
 	}
-	return Counts(n, time.Now())
+	return agentsession.Counts(n, time.Now())
 }

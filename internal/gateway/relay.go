@@ -6,7 +6,6 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/rpc"
-	"github.com/weir-mcp/weir/record"
 )
 
 // A relay passes on what a server says on its own: notifications, and requests to the host. It implements
@@ -64,12 +63,4 @@ func (r relay) Defect(reason, detail string) {
 	if err := set.g.defect(context.Background(), r.l.server.Name, "", "", annotation.Defect{Where: reason, Reason: detail}); err != nil {
 		set.g.log.Error("recording", "error", err)
 	}
-}
-
-// defect records and logs that a server broke its contract, a schema or the protocol.
-func (g *Gateway) defect(ctx context.Context, server, method, name string, d annotation.Defect) error {
-	e := record.New(record.Defect, time.Now())
-	e.Server, e.Method, e.Name, e.Where, e.Message = server, method, name, d.Where, d.Reason
-	g.log.Warn("defect", "server", server, "name", name, "where", d.Where, "reason", d.Reason)
-	return g.opts.Record.Record(ctx, e)
 }

@@ -10,55 +10,21 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// resolves reports whether the client has negotiated the extension for tool resolution.
-func (c *caller) resolves() bool {
-	_, ok := rawjson.Get(c.capabilities, "extensions", catalog.Resolution)
-	return ok
-}
-
-// offering adds tool resolution to the capabilities that are told to a host: as the extension to one that has negotiated it, and
-// then also as SEP-1862 has it. Others are told what the servers say, as it is; they may ask all the same.
-func (c *caller) offering(capabilities json.RawMessage) json.RawMessage {
-	if _, tools := rawjson.Get(capabilities, "tools"); !tools || !c.resolves() {
-		return capabilities
-	}
-	out, err := rawjson.Set(capabilities, []byte("true"), "tools", "resolve")
-	if err == nil {
-		out, err = rawjson.Set(out, []byte("{}"), "extensions", catalog.Resolution)
-	}
-	if err != nil {
-		return capabilities // which are not what they should be, and then nothing can be added
-	}
-	return out
-}
-
-// undeclared returns the error for a request of 2026-07-28 to resolve a tool that its server has marked as the extension has it, and
-// not as SEP-1862: only a host of the extension would ask, and it has to declare that with each request (tool-resolution,
-// Negotiation). It is nil where there is nothing to object to.
-func (c *caller) undeclared(tool json.RawMessage) *rpc.Error {
-	extension, core := catalog.Marks(tool)
-	if !c.modern() || c.resolves() || !extension || core {
-		return nil
-	}
-	err := rpc.Errorf(rpc.MissingCapability, "tools/resolve of this tool needs the extension %s in the request's clientCapabilities", catalog.Resolution)
-	err.Data = json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + catalog.Resolution + `":{}}}}`)
-	return err
-}
-
 // resolve answers tools/resolve: what the contract of a call is, and in _meta what would be decided of it, if that is no plain
 // allow. The answer has the form of the extension where the host has negotiated it, else that of SEP-1862.
-func (f *front) resolve(ctx context.Context, m *rpc.Message, who *caller, set *links) *rpc.Message {
+func (f *front) resolve(ctx context.Context, m *rpc.Message, who *protocol.Client, set *links) *rpc.Message {
 	r, rerr := f.byName(ctx, m, set, catalog.Tools)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
-	if rerr := who.undeclared(r.tool); rerr != nil {
+	if rerr := who.Undeclared(r.tool); rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
 	r.call.Method = "tools/call" // which is what would be decided
@@ -76,14 +42,14 @@ func (f *front) resolve(ctx context.Context, m *rpc.Message, who *caller, set *l
 		}
 	}
 	shown, _ := rawjson.Get(m.Params, "name")
-	result, err := f.g.resolved(r.tool, shown, resolution.Contract, who.resolves())
+	result, err := f.g.resolved(r.tool, shown, resolution.Contract, who.Resolves())
 	if err == nil && !resolution.Verdict.Plain() {
 		result, err = guard.WithVerdict(result, resolution.Verdict.Refusal())
 	}
 	if err != nil {
 		return f.internalError(m, err)
 	}
-	return rpc.Reply(m.ID, forHost(result, who, false))
+	return rpc.Reply(m.ID, protocol.FitResult(result, who, false))
 }
 
 // resolved writes the result of tools/resolve for a tool that is listed under the given name, a JSON string.
@@ -169,19 +135,6 @@ func marked(result json.RawMessage) json.RawMessage {
 	return result
 }
 
-// learns reports whether the call's server is asked what the call would do.
-func (r *route) learns() bool {
-	return r.resolvable && r.link.terms.Load().resolve > 0 && r.call.Held == "" && r.call.Violates == ""
-}
-
-// learned asks the server what its call would do, and then the guard whether it may.
-func (x *exchange) learned(ctx context.Context) guard.Verdict {
-	if err := x.f.g.learn(ctx, x.route); err != nil {
-		return x.f.g.logged(guard.Denied(err))
-	}
-	return x.before(ctx, x.route.call)
-}
-
 // learn asks the call's server what this very call would do, if it can say and policy lets it see the arguments. A server that does
 // not answer in time, or not to the point, leaves the call as it is: then what is said of the tool counts. What it answers is
 // good for this call only.
@@ -236,7 +189,7 @@ func (r *route) question(conn *upstream.Conn, hello upstream.Hello) (json.RawMes
 	if capabilities, err = rawjson.Set(capabilities, []byte("{}"), "extensions", catalog.Resolution); err != nil {
 		return nil, err
 	}
-	return rawjson.Set(params, capabilities, "_meta", metaCapabilities)
+	return rawjson.Set(params, capabilities, "_meta", protocol.MetaCapabilities)
 }
 
 // take reads a server's resolution. One that is of another tool, or that is none, is a defect and says nothing.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -22,7 +23,7 @@ const (
 // place. A state that is not ours, or of another request, is refused.
 func (x *exchange) comeBack() *rpc.Error {
 	raw, ok := rawjson.Get(x.m.Params, "requestState")
-	if !ok || !x.who.modern() {
+	if !ok || !x.who.Modern() {
 		return nil
 	}
 	text, _ := rawjson.String(raw)
@@ -52,7 +53,7 @@ func (x *exchange) sameServer() *rpc.Error {
 }
 
 func (x *exchange) binding() []byte {
-	return stateBinding(x.f.host.principal, x.m.Method, x.m.Params)
+	return stateBinding(x.f.agents.Principal, x.m.Method, x.m.Params)
 }
 
 // seal makes a requestState for this request and its server.
@@ -100,7 +101,7 @@ func (f *front) carried(m *rpc.Message, sealed string) *rpc.Error {
 	if sealed == "" {
 		return nil
 	}
-	state, err := f.g.sealer.open(stateBinding(f.host.principal, m.Method, m.Params), sealed)
+	state, err := f.g.sealer.open(stateBinding(f.agents.Principal, m.Method, m.Params), sealed)
 	if err != nil || state.Kind != stateCarried {
 		return rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(errState))
 	}
@@ -153,7 +154,7 @@ func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *
 func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (_ json.RawMessage, refusal *rpc.Message, err error) {
 	asked := guard.ReadInputRequest(request)
 	method, params := asked.Method, asked.Params
-	if !takesRequest(x.who.capabilities, method) {
+	if !protocol.TakesRequest(x.who.Capabilities, method) {
 		return nil, nil, hosterror.New("this host does not take such a request").Because(fmt.Errorf("%.100q", method))
 	}
 	answer, refusal := x.inquire(ctx, method, params)
@@ -188,12 +189,12 @@ func (x *exchange) renew(responses, state json.RawMessage) error {
 func (x *exchange) suit(ctx context.Context, conn *upstream.Conn, params json.RawMessage) (json.RawMessage, error) {
 	l := x.route.link
 	switch {
-	case x.who.modern() && !conn.Modern():
-		l.raiseLevel(ctx, conn, metaString(params, metaLogLevel))
+	case x.who.Modern() && !conn.Modern():
+		l.raiseLevel(ctx, conn, protocol.MetaString(params, protocol.MetaLogLevel))
 		return rawjson.Delete(rawjson.Delete(params, "requestState"), "inputResponses"), nil
-	case !x.who.modern() && conn.Modern():
+	case !x.who.Modern() && conn.Modern():
 		if level := l.set.logLevel(); level != "" {
-			return rawjson.Set(params, rawjson.Quote(level), "_meta", metaLogLevel)
+			return rawjson.Set(params, rawjson.Quote(level), "_meta", protocol.MetaLogLevel)
 		}
 	}
 	return params, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -157,7 +158,7 @@ func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*r
 
 // to makes the route to a list's entry.
 func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
-	ref, rerr := f.agent(m.Params)
+	ref, rerr := f.agents.Of(m.Params)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -194,7 +195,7 @@ func beyond(m *rpc.Message) json.RawMessage {
 	for name, value := range rawjson.Members(m.Params) {
 		known := false
 		switch name {
-		case "_meta", "inputResponses", requestState:
+		case "_meta", "inputResponses", protocol.RequestState:
 			known = true
 		case "name", "arguments":
 			known = m.Method == "tools/call" || m.Method == "prompts/get" || m.Method == guard.MethodResolve
@@ -225,7 +226,7 @@ func beyond(m *rpc.Message) json.RawMessage {
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
 // is assumed, and what its params hold counts as chosen by the agent.
 func (f *front) toOnly(m *rpc.Message, l *link) (*route, *rpc.Error) {
-	ref, rerr := f.agent(m.Params)
+	ref, rerr := f.agents.Of(m.Params)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -263,6 +264,11 @@ func (f *front) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
 	}
 	r.call.Violates, r.call.Undeclared.Names, r.call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
 	return nil
+}
+
+// learns reports whether the call's server is asked what the call would do.
+func (r *route) learns() bool {
+	return r.resolvable && r.link.terms.Load().resolve > 0 && r.call.Held == "" && r.call.Violates == ""
 }
 
 // onlyWith returns the link to the only connected server that has a capability; nil if there are none or several.

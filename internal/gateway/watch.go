@@ -8,7 +8,6 @@ import (
 
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
@@ -209,32 +208,6 @@ func (l *link) unwatch() {
 		l.watches.lists.cancel()
 	}
 	l.watches.by, l.watches.lists = nil, nil
-}
-
-// subscribe serves resources/subscribe and resources/unsubscribe of the older revisions for a server of 2026-07-28, which
-// knows neither. To subscribe twice is to subscribe once.
-func (x *exchange) subscribe(ctx context.Context, conn *upstream.Conn) (*rpc.Message, bool) {
-	l, uri := x.route.link, x.route.call.Name
-	if one := l.set.member(x.f); one != nil && (x.m.Method == "resources/subscribe" || x.m.Method == "resources/unsubscribe") {
-		return x.watch(ctx, one), true
-	}
-	if !conn.Modern() || x.who.modern() {
-		return nil, false
-	}
-	l.watches.mu.Lock()
-	_, subscribed := l.watches.by[uri]
-	l.watches.mu.Unlock()
-	switch {
-	case x.m.Method == "resources/subscribe" && !subscribed:
-		if err := l.subscribe(ctx, uri); err != nil {
-			return x.f.internalError(x.m, err), true
-		}
-	case x.m.Method == "resources/unsubscribe":
-		l.unsubscribe(uri)
-	case x.m.Method != "resources/subscribe":
-		return nil, false
-	}
-	return rpc.Reply(x.m.ID, nil), true
 }
 
 // changed maps a notification that a list has changed to the methods whose cached lists it ends.

@@ -93,8 +93,12 @@ var table = []row{
 	{"internal/gateway/approve", "guard guard/trace label contract policy overlay provenance record session store internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/conversation", "internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
+	{"internal/gateway/protocol", "internal/rawjson internal/rpc internal/upstream internal/gateway/catalog", "", "os os/exec",
+		"revisions of MCP and how clients introduce themselves; decides nothing"},
+	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",
+		"the agent session of a request; knows no server and no guard"},
 	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/budget internal/conversation internal/rawjson internal/rpc " +
-		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
+		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/protocol internal/gateway/agentsession internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "record internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},
@@ -133,7 +137,7 @@ var table = []row{
 	{"internal/setup", "annotation contract guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract detect guard label policy record session store store/sqlstore internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
-		"internal/gateway internal/gateway/approve internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
+		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
 		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/streamable internal/watch", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
@@ -155,7 +159,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/cli internal/app internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
+	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
 	"os/exec":       {"internal/upstream internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
 	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},

@@ -1,4 +1,4 @@
-package gateway
+package agentsession
 
 import (
 	"encoding/json"
@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/internal/conversation"
-	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
@@ -42,50 +41,50 @@ func TestSessionRef(t *testing.T) {
 	inClaude := local("/w", "CLAUDE_CODE_SESSION_ID", "c1")
 	for _, test := range []struct {
 		name   string
-		host   host
+		host   Host
 		client string
 		params string
 		want   session.Ref
 	}{
-		{"HTTP, nothing known", host{}, "", `{}`, session.Ref{Key: "ann/principal:"}},
-		{"stdio, nothing known", host{local: local("/w")}, "h", `{}`, session.Ref{Key: "ann/folder:/w"}},
-		{"an MCP session is no conversation", host{mcpSession: "m"}, "", `{}`, session.Ref{Key: "ann/principal:"}},
-		{"an MCP session is one", host{mcpSession: "m", apart: true}, "", `{}`, session.Ref{Key: "ann/mcp:m"}},
-		{"the header", host{mcpSession: "m", apart: true, header: header("Weir-Agent-Session", "h")}, "", `{}`, session.Ref{Key: "ann/agent:h"}},
-		{"baggage in a header", host{header: header("Weir-Agent-Session", "h", "baggage", "a=b, session.id = c%20d ;p=1")}, "", `{}`,
+		{"HTTP, nothing known", Host{}, "", `{}`, session.Ref{Key: "ann/principal:"}},
+		{"stdio, nothing known", Host{Local: local("/w")}, "h", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"an MCP session is no conversation", Host{McpSession: "m"}, "", `{}`, session.Ref{Key: "ann/principal:"}},
+		{"an MCP session is one", Host{McpSession: "m", Apart: true}, "", `{}`, session.Ref{Key: "ann/mcp:m"}},
+		{"the header", Host{McpSession: "m", Apart: true, Header: header("Weir-Agent-Session", "h")}, "", `{}`, session.Ref{Key: "ann/agent:h"}},
+		{"baggage in a header", Host{Header: header("Weir-Agent-Session", "h", "baggage", "a=b, session.id = c%20d ;p=1")}, "", `{}`,
 			session.Ref{Key: "ann/conversation:c d"}},
-		{"baggage in two headers", host{header: header("baggage", "a=b", "baggage", "session.id=c")}, "", `{}`, session.Ref{Key: "ann/conversation:c"}},
-		{"the conversation before the session", host{}, "", `{"_meta":{"baggage":"session.id=s,gen_ai.conversation.id=c"}}`,
+		{"baggage in two headers", Host{Header: header("baggage", "a=b", "baggage", "session.id=c")}, "", `{}`, session.Ref{Key: "ann/conversation:c"}},
+		{"the conversation before the session", Host{}, "", `{"_meta":{"baggage":"session.id=s,gen_ai.conversation.id=c"}}`,
 			session.Ref{Key: "ann/conversation:c"}},
-		{"baggage of the request before the header's", host{header: header("baggage", "session.id=h")}, "", `{"_meta":{"baggage":"session.id=m"}}`,
+		{"baggage of the request before the header's", Host{Header: header("baggage", "session.id=h")}, "", `{"_meta":{"baggage":"session.id=m"}}`,
 			session.Ref{Key: "ann/conversation:m"}},
-		{"baggage that is not encoded well", host{}, "", `{"_meta":{"baggage":"session.id=%zz"}}`, session.Ref{Key: "ann/conversation:%zz"}},
-		{"baggage without an id", host{}, "", `{"_meta":{"baggage":";=,session.id,session.id="}}`, session.Ref{Key: "ann/principal:"}},
-		{"the host's own word", host{header: header("baggage", "session.id=h")}, "", `{"_meta":{"dev.weir/agent-session":"a","baggage":"session.id=b"}}`,
+		{"baggage that is not encoded well", Host{}, "", `{"_meta":{"baggage":"session.id=%zz"}}`, session.Ref{Key: "ann/conversation:%zz"}},
+		{"baggage without an id", Host{}, "", `{"_meta":{"baggage":";=,session.id,session.id="}}`, session.Ref{Key: "ann/principal:"}},
+		{"the host's own word", Host{Header: header("baggage", "session.id=h")}, "", `{"_meta":{"dev.weir/agent-session":"a","baggage":"session.id=b"}}`,
 			session.Ref{Key: "ann/agent:a"}},
-		{"with a parent", host{}, "", `{"_meta":{"dev.weir/agent-session":"a","dev.weir/parent-agent-session":"p"}}`,
+		{"with a parent", Host{}, "", `{"_meta":{"dev.weir/agent-session":"a","dev.weir/parent-agent-session":"p"}}`,
 			session.Ref{Key: "ann/agent:a", Parent: "ann/agent:p"}},
-		{"a parent of no named session", host{local: local("/w")}, "", `{"_meta":{"dev.weir/parent-agent-session":"p"}}`, session.Ref{Key: "ann/folder:/w"}},
-		{"a thread of Codex", host{local: local("/w")}, "codex-mcp-client", `{"_meta":{"threadId":"t"}}`, session.Ref{Key: "ann/codex:t"}},
-		{"an agent in a conversation of Codex", host{local: local("/w")}, "codex-mcp-client", `{"_meta":{"threadId":"t","sessionId":"s"}}`,
+		{"a parent of no named session", Host{Local: local("/w")}, "", `{"_meta":{"dev.weir/parent-agent-session":"p"}}`, session.Ref{Key: "ann/folder:/w"}},
+		{"a thread of Codex", Host{Local: local("/w")}, "codex-mcp-client", `{"_meta":{"threadId":"t"}}`, session.Ref{Key: "ann/codex:t"}},
+		{"an agent in a conversation of Codex", Host{Local: local("/w")}, "codex-mcp-client", `{"_meta":{"threadId":"t","sessionId":"s"}}`,
 			session.Ref{Key: "ann/codex:s"}},
-		{"Codex over HTTP", host{}, "codex-mcp-client", `{"_meta":{"threadId":"t"}}`, session.Ref{Key: "ann/codex:t"}},
-		{"the same members of another host", host{local: local("/w")}, "cursor", `{"_meta":{"threadId":"t","sessionId":7}}`, session.Ref{Key: "ann/folder:/w"}},
-		{"Claude Code", host{local: inClaude}, "claude-code", `{}`, session.Ref{Key: "ann/claude-code:c1"}},
-		{"a host that Claude Code runs", host{local: inClaude}, "gemini-cli-mcp-client", `{}`, session.Ref{Key: "ann/folder:/w"}},
-		{"Copilot", host{local: local("/w", "COPILOT_AGENT_SESSION_ID", "c2", "CLAUDE_CODE_SESSION_ID", "c1")}, "copilot-cli", `{}`,
+		{"Codex over HTTP", Host{}, "codex-mcp-client", `{"_meta":{"threadId":"t"}}`, session.Ref{Key: "ann/codex:t"}},
+		{"the same members of another host", Host{Local: local("/w")}, "cursor", `{"_meta":{"threadId":"t","sessionId":7}}`, session.Ref{Key: "ann/folder:/w"}},
+		{"Claude Code", Host{Local: inClaude}, "claude-code", `{}`, session.Ref{Key: "ann/claude-code:c1"}},
+		{"a host that Claude Code runs", Host{Local: inClaude}, "gemini-cli-mcp-client", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"Copilot", Host{Local: local("/w", "COPILOT_AGENT_SESSION_ID", "c2", "CLAUDE_CODE_SESSION_ID", "c1")}, "copilot-cli", `{}`,
 			session.Ref{Key: "ann/copilot-cli:c2"}},
-		{"the user's own word", host{local: &Local{Named: "n", Folder: "/w", Getenv: inClaude.Getenv}}, "claude-code", `{}`,
+		{"the user's own word", Host{Local: &Local{Named: "n", Folder: "/w", Getenv: inClaude.Getenv}}, "claude-code", `{}`,
 			session.Ref{Key: "ann/named:n"}},
-		{"an empty variable", host{local: local("/w", "CLAUDE_CODE_SESSION_ID", "")}, "claude-code", `{}`, session.Ref{Key: "ann/folder:/w"}},
-		{"an old Codex", host{local: local("/w")}, "codex-mcp-client", `{}`, session.Ref{Key: "ann/codex-folder:/w"}},
-		{"the request before the environment", host{local: inClaude}, "claude-code", `{"_meta":{"dev.weir/agent-session":"a"}}`,
+		{"an empty variable", Host{Local: local("/w", "CLAUDE_CODE_SESSION_ID", "")}, "claude-code", `{}`, session.Ref{Key: "ann/folder:/w"}},
+		{"an old Codex", Host{Local: local("/w")}, "codex-mcp-client", `{}`, session.Ref{Key: "ann/codex-folder:/w"}},
+		{"the request before the environment", Host{Local: inClaude}, "claude-code", `{"_meta":{"dev.weir/agent-session":"a"}}`,
 			session.Ref{Key: "ann/agent:a"}},
-		{"the environment means nothing over HTTP", host{}, "claude-code", `{}`, session.Ref{Key: "ann/principal:"}},
-		{"what a model writes", host{local: local("/w")}, "codex",
+		{"the environment means nothing over HTTP", Host{}, "claude-code", `{}`, session.Ref{Key: "ann/principal:"}},
+		{"what a model writes", Host{Local: local("/w")}, "codex",
 			`{"arguments":{"_meta":{"dev.weir/agent-session":"a"},"dev.weir/agent-session":"a","threadId":"t"},"threadId":"t"}`, session.Ref{Key: "ann/codex-folder:/w"}},
 	} {
-		test.host.principal = "ann"
+		test.host.Principal = "ann"
 		test.want.Principal = "ann"
 		if got, err := test.host.sessionRef(json.RawMessage(test.params), test.client); got != test.want || err != nil {
 			t.Errorf("%s: %+v, %v, want %+v", test.name, got, err, test.want)
@@ -97,18 +96,18 @@ func TestSessionRef(t *testing.T) {
 func TestBeside(t *testing.T) {
 	for _, test := range []struct {
 		name, client, key, want string
-		host                    host
+		host                    Host
 	}{
-		{"the same", "h", "ann/folder:/w", "", host{local: local("/w")}},
-		{"a later generation of the same", "h", "ann/folder:/w#G", "", host{local: local("/w")}},
-		{"an agent that the host names", "h", "ann/agent:a", "ann/folder:/w", host{local: local("/w")}},
-		{"an agent that Claude Code names", "claude-code", "ann/agent:a", "ann/claude-code:c", host{local: local("/w", "CLAUDE_CODE_SESSION_ID", "c")}},
-		{"Codex", "codex-mcp-client", "ann/codex:t", "ann/codex-folder:/w", host{local: local("/w")}},
-		{"Codex over HTTP", "codex-mcp-client", "ann/codex:t", "ann/principal:", host{}},
-		{"Codex over HTTP, in a session of its own", "codex-mcp-client", "ann/codex:t", "ann/mcp:m", host{mcpSession: "m", apart: true}},
-		{"a client over HTTP that names its sessions", "h", "ann/agent:a", "", host{}},
+		{"the same", "h", "ann/folder:/w", "", Host{Local: local("/w")}},
+		{"a later generation of the same", "h", "ann/folder:/w#G", "", Host{Local: local("/w")}},
+		{"an agent that the host names", "h", "ann/agent:a", "ann/folder:/w", Host{Local: local("/w")}},
+		{"an agent that Claude Code names", "claude-code", "ann/agent:a", "ann/claude-code:c", Host{Local: local("/w", "CLAUDE_CODE_SESSION_ID", "c")}},
+		{"Codex", "codex-mcp-client", "ann/codex:t", "ann/codex-folder:/w", Host{Local: local("/w")}},
+		{"Codex over HTTP", "codex-mcp-client", "ann/codex:t", "ann/principal:", Host{}},
+		{"Codex over HTTP, in a session of its own", "codex-mcp-client", "ann/codex:t", "ann/mcp:m", Host{McpSession: "m", Apart: true}},
+		{"a client over HTTP that names its sessions", "h", "ann/agent:a", "", Host{}},
 	} {
-		test.host.principal = "ann"
+		test.host.Principal = "ann"
 		if got, err := test.host.beside(test.key, test.client); got != test.want || err != nil {
 			t.Errorf("%s: %q, %v, want %q", test.name, got, err, test.want)
 		}
@@ -130,7 +129,7 @@ func TestBadNamesAreRefused(t *testing.T) {
 		{"an empty header", `{}`, header("Weir-Agent-Session", "")},
 		{"two headers", `{}`, header("Weir-Agent-Session", "a", "Weir-Agent-Session", "b")},
 	} {
-		h := host{principal: "ann", header: test.header}
+		h := Host{Principal: "ann", Header: test.header}
 		if ref, err := h.sessionRef(json.RawMessage(test.params), "codex-mcp-client"); err == nil {
 			t.Errorf("%s: %+v", test.name, ref)
 		}
@@ -174,7 +173,7 @@ func TestMetaReachesOneOriginOnly(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		h := host{principal: "ann", local: local("/w", "CLAUDE_CODE_SESSION_ID", "c1")}
+		h := Host{Principal: "ann", Local: local("/w", "CLAUDE_CODE_SESSION_ID", "c1")}
 		ref, err := h.sessionRef(params, rapid.SampledFrom([]string{"codex", "claude-code", ""}).Draw(rt, "client"))
 		if err != nil {
 			return
@@ -193,7 +192,7 @@ func TestGenerations(t *testing.T) {
 	a.Book, b.Book = book, book
 	ref := func(l *Local, client string) string {
 		t.Helper()
-		r, err := (&host{principal: LocalPrincipal, local: l}).sessionRef(nil, client)
+		r, err := (&Host{Principal: LocalPrincipal, Local: l}).sessionRef(nil, client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +219,7 @@ func TestSpoiledNoteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	l := local("/a")
 	l.Book = conversation.Open(dir)
-	h := &host{principal: LocalPrincipal, local: l}
+	h := &Host{Principal: LocalPrincipal, Local: l}
 	if _, err := h.sessionRef(nil, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -238,27 +237,10 @@ func TestSpoiledNoteRefuses(t *testing.T) {
 	}
 }
 
-// The name that a connection has at first stays: else a request that does not tell it would belong to another session.
-func TestClientNameStays(t *testing.T) {
-	f := &front{}
-	if got := f.clientName(nil); got != "" || f.name != nil {
-		t.Fatalf("before anything is known: %q", got)
-	}
-	says := func(name string) json.RawMessage {
-		params, _ := rawjson.Set([]byte(`{"_meta":{"`+metaVersion+`":"2026-07-28"}}`), []byte(`{"name":"`+name+`"}`), "_meta", metaClientInfo)
-		return params
-	}
-	for _, params := range []json.RawMessage{says("copilot-cli"), says("codex"), []byte(`{"_meta":{"` + metaVersion + `":"2026-07-28"}}`), nil} {
-		if got := f.clientName(params); got != "copilot-cli" {
-			t.Errorf("%s: %q", params, got)
-		}
-	}
-}
-
 func FuzzSessionRef(f *testing.F) {
 	f.Add(`{"_meta":{"baggage":"session.id=a"}}`, "session.id=b")
 	f.Fuzz(func(t *testing.T, params, baggage string) {
-		h := host{principal: "ann", local: local("/w"), header: http.Header{"Baggage": {baggage}}}
+		h := Host{Principal: "ann", Local: local("/w"), Header: http.Header{"Baggage": {baggage}}}
 		ref, err := h.sessionRef(json.RawMessage(params), "codex-mcp-client")
 		if err == nil && (!strings.HasPrefix(ref.Key, "ann/") || len(ref.Key) > 300) {
 			t.Errorf("key %q", ref.Key)

@@ -1,8 +1,7 @@
-package gateway
+package protocol
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"math"
@@ -16,7 +15,7 @@ import (
 )
 
 // A tool's schema may ask for arguments to be repeated in HTTP headers, for intermediaries that route by them
-// (2026-07-28, Streamable HTTP, Custom Headers; SEP-2243). Weir is such a hop: what a host sends must fit the body that
+// (2026-07-28, Streamable HTTP, Custom Headers; SEP-2243). Weir is such a hop: the headers of a host must fit the body that
 // is decided on, and the server gets headers made from that body, never the host's.
 
 const paramHeaderPrefix = "Mcp-Param-"
@@ -30,7 +29,7 @@ type paramHeader struct {
 	name string   // of the header, without the prefix
 }
 
-// paramHeaders returns what a tool's schema asks for.
+// paramHeaders returns the headers that a tool's schema asks for.
 func paramHeaders(tool json.RawMessage) []paramHeader {
 	if !bytes.Contains(tool, []byte("x-mcp-header")) {
 		return nil
@@ -92,16 +91,12 @@ func decodeHeader(value string) (string, bool) {
 	return string(data), err == nil
 }
 
-// checkHeaders refuses a call whose Mcp-Param headers do not say what its arguments say.
-func (x *exchange) checkHeaders() *rpc.Error {
-	header := x.f.host.header
-	if header == nil || !x.who.modern() || x.route.tool == nil {
-		return nil
-	}
-	for _, h := range paramHeaders(x.route.tool) {
+// CheckHeaders returns the error for a call of a tool whose Mcp-Param headers do not say the same as its arguments.
+func CheckHeaders(header http.Header, tool, arguments json.RawMessage) *rpc.Error {
+	for _, h := range paramHeaders(tool) {
 		name := paramHeaderPrefix + h.name
 		sent := header.Values(name)
-		value, ok := rawjson.Get(x.route.call.Arguments, h.path...)
+		value, ok := rawjson.Get(arguments, h.path...)
 		if !ok || rawjson.Kind(value) == 'n' {
 			if len(sent) > 0 {
 				return rpc.Errorf(rpc.HeaderMismatch, "header mismatch: %s repeats an argument that is absent", name)
@@ -119,7 +114,7 @@ func (x *exchange) checkHeaders() *rpc.Error {
 	return nil
 }
 
-// sameHeader compares what a header says with an argument, numbers as numbers.
+// sameHeader compares the value of a header with an argument, numbers as numbers.
 func sameHeader(got, want string, value json.RawMessage) bool {
 	if rawjson.Kind(value) == '0' {
 		var ok bool
@@ -130,20 +125,14 @@ func sameHeader(got, want string, value json.RawMessage) bool {
 	return got == want
 }
 
-// withHeaders has the headers sent that the tool asks for. Over stdio there are none.
-func (x *exchange) withHeaders(ctx context.Context, conn *upstream.Conn, params json.RawMessage) context.Context {
-	if x.route.tool == nil || !conn.Modern() {
-		return ctx
-	}
+// HeadersFor returns the headers that a tool asks for with these params.
+func HeadersFor(tool, params json.RawMessage) http.Header {
 	header := http.Header{}
-	for _, h := range paramHeaders(x.route.tool) {
+	for _, h := range paramHeaders(tool) {
 		value, _ := rawjson.Get(params, append([]string{"arguments"}, h.path...)...)
 		if text, ok := headerText(value); ok {
 			header.Set(paramHeaderPrefix+h.name, upstream.HeaderValue(text))
 		}
 	}
-	if len(header) == 0 {
-		return ctx
-	}
-	return upstream.WithHeader(ctx, header)
+	return header
 }

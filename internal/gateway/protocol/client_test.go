@@ -1,4 +1,4 @@
-package gateway
+package protocol
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 // TestIntroductionIsShort holds what servers are told of a client to a few hundred bytes of names.
 func TestIntroductionIsShort(t *testing.T) {
-	long := strings.Repeat("x", maxName+1)
+	long := strings.Repeat("x", maxIntroduced+1)
 	for info, want := range map[string]string{
 		``:                           ``,
 		`7`:                          ``,
@@ -16,7 +16,7 @@ func TestIntroductionIsShort(t *testing.T) {
 		`{"name":"` + long + `","version":{"a":"secret"}}`:                                    `{"name":"","version":""}`,
 		`{"name" : "a\u0062" ,"version":"1"}`:                                                 `{"name":"ab","version":"1"}`,
 	} {
-		if got := (&caller{info: []byte(info)}).introduction(); string(got) != want {
+		if got := (&Client{Info: []byte(info)}).Introduction(); string(got) != want {
 			t.Errorf("%s: %s, want %s", info, got, want)
 		}
 	}
@@ -27,7 +27,7 @@ func TestAbilitiesAreBounded(t *testing.T) {
 	short := `{"roots":{"listChanged":true},"extensions":{"a":{}}}`
 	long := `{"sampling":{"x":1},"experimental":{"a":"` + strings.Repeat("x", maxAbilities) + `"}}`
 	for given, want := range map[string]string{short: short, long: `{"sampling":{}}`} {
-		if got := (&caller{capabilities: []byte(given)}).abilities(); string(got) != want {
+		if got := (&Client{Capabilities: []byte(given)}).Abilities(); string(got) != want {
 			t.Errorf("%.60s: %.60s, want %s", given, got, want)
 		}
 	}

@@ -1,4 +1,6 @@
-package gateway
+// Package agentsession finds the agent session, the conversation of an agent, to which a request of a host belongs. The session
+// decides which label counts, so no request can reach another principal's session or choose a value of another origin.
+package agentsession
 
 import (
 	"crypto/sha256"
@@ -28,6 +30,9 @@ const (
 // baggageKeys are the members of OpenTelemetry baggage that name a conversation, in the order in which they count.
 var baggageKeys = []string{"gen_ai.conversation.id", "session.id"}
 
+// LocalPrincipal owns the agents that use a gateway without authentication: the user who runs it.
+const LocalPrincipal = "local"
+
 // identifiers are the members of _meta by which hosts name their conversations in each request, by how the names of these hosts begin, the
 // member that counts first first. Codex sends sessionId for a conversation with all agents in it, and threadId for each of these. It does so
 // with calls of tools only: answers to its other requests count in all of its conversations, see [host.beside].
@@ -45,13 +50,13 @@ var variables = []struct{ client, kind, name string }{
 	{"copilot-cli", "copilot-cli", "COPILOT_AGENT_SESSION_ID"},
 }
 
-// maxKeyValue bounds what a host may choose as a key; a longer one is replaced by its digest.
+// maxKeyValue bounds the name that a host may choose as a key; a longer one is replaced by its digest.
 const maxKeyValue = 200
 
 // digested begins a value of which the digest stands in a key.
 const digested = "sha256-"
 
-// A Local is what the process knows of the conversations of a host on stdio.
+// A Local describes the conversations of a host on stdio, as the process knows them.
 type Local struct {
 	Named  string                      // the session that the user has named on the command line; "" for none
 	Folder string                      // in which the host started the process, with links followed
@@ -83,26 +88,25 @@ func Counts(n conversation.Note, now time.Time) string {
 		n.Of(), n.Began.Local().Format("2006-01-02 15:04"), plain.Text(NewSession(n), 400))
 }
 
-// A host is what the gateway knows of the other end of a host connection.
-type host struct {
-	principal  string      // whose agents these are
-	mcpSession string      // Mcp-Session-Id, for HTTP in the older revisions
-	apart      bool        // whether each of these is a conversation of its own
-	local      *Local      // for stdio; nil for HTTP
-	header     http.Header // of the HTTP request; nil for stdio
-	shared     bool        // whether connections to servers are shared with other requests of the principal
+// A Host describes the other end of a host connection.
+type Host struct {
+	Principal  string      // whose agents these are
+	McpSession string      // Mcp-Session-Id, for HTTP in the older revisions
+	Apart      bool        // whether each of these is a conversation of its own
+	Local      *Local      // for stdio; nil for HTTP
+	Header     http.Header // of the HTTP request; nil for stdio
 }
 
 // sessionRef derives the agent session of a request of a client with a name. A connection is not a conversation, and a process is none, so
 // the first of these counts: _meta["dev.weir/agent-session"]; the conversation or session id in baggage (_meta.baggage, then the
-// HTTP header); the HTTP header Weir-Agent-Session; the identifiers of the host; what the environment of the process says, on stdio;
+// HTTP header); the HTTP header Weir-Agent-Session; the identifiers of the host; the environment of the process, on stdio;
 // Mcp-Session-Id, if the operator says so; else the folder on stdio, and the principal over HTTP. Coarser is safe: it only joins more.
 //
 // Every key begins with the principal and with where the value is from, so nobody reaches another's session, and no value another origin's. A session
 // that its host names may name the session it descends from. Nothing that a model writes is looked at. A name that is there and cannot be
 // one is an error: the request would belong to another session, which may know less.
-func (h *host) sessionRef(params json.RawMessage, client string) (session.Ref, error) {
-	ref := session.Ref{Principal: h.principal}
+func (h *Host) sessionRef(params json.RawMessage, client string) (session.Ref, error) {
+	ref := session.Ref{Principal: h.Principal}
 	meta, _ := rawjson.Get(params, "_meta")
 	for _, source := range []func(*session.Ref, json.RawMessage, string) error{h.fromMeta, h.fromBaggage, h.fromHeader, h.fromIdentifiers} {
 		if err := source(&ref, meta, client); err != nil || ref.Key != "" {
@@ -127,7 +131,7 @@ func textOf(meta json.RawMessage, name string) (string, error) {
 	return "", rpc.Errorf(rpc.InvalidParams, "_meta member %s is not a text of at least one character", name)
 }
 
-func (h *host) fromMeta(ref *session.Ref, meta json.RawMessage, _ string) error {
+func (h *Host) fromMeta(ref *session.Ref, meta json.RawMessage, _ string) error {
 	name, err := textOf(meta, metaSession)
 	if err != nil || name == "" {
 		return err
@@ -142,10 +146,10 @@ func (h *host) fromMeta(ref *session.Ref, meta json.RawMessage, _ string) error 
 	return nil
 }
 
-func (h *host) fromBaggage(ref *session.Ref, meta json.RawMessage, _ string) error {
+func (h *Host) fromBaggage(ref *session.Ref, meta json.RawMessage, _ string) error {
 	raw, _ := rawjson.Get(meta, "baggage")
 	sent, _ := rawjson.String(raw)
-	for _, baggage := range []string{sent, strings.Join(h.header.Values("Baggage"), ",")} {
+	for _, baggage := range []string{sent, strings.Join(h.Header.Values("Baggage"), ",")} {
 		if id := inBaggage(baggage); id != "" {
 			ref.Key = h.key("conversation", id)
 			return nil
@@ -154,8 +158,8 @@ func (h *host) fromBaggage(ref *session.Ref, meta json.RawMessage, _ string) err
 	return nil
 }
 
-func (h *host) fromHeader(ref *session.Ref, _ json.RawMessage, _ string) error {
-	switch all := h.header.Values(headerSession); {
+func (h *Host) fromHeader(ref *session.Ref, _ json.RawMessage, _ string) error {
+	switch all := h.Header.Values(headerSession); {
 	case len(all) == 1 && all[0] != "":
 		ref.Key = h.key("agent", all[0])
 	case len(all) > 0:
@@ -164,7 +168,7 @@ func (h *host) fromHeader(ref *session.Ref, _ json.RawMessage, _ string) error {
 	return nil
 }
 
-func (h *host) fromIdentifiers(ref *session.Ref, meta json.RawMessage, client string) error {
+func (h *Host) fromIdentifiers(ref *session.Ref, meta json.RawMessage, client string) error {
 	for _, known := range identifiers {
 		if !strings.HasPrefix(client, known.client) {
 			continue
@@ -183,24 +187,24 @@ func (h *host) fromIdentifiers(ref *session.Ref, meta json.RawMessage, client st
 	return nil
 }
 
-func (h *host) getenv(name string) string {
-	if h.local == nil || h.local.Getenv == nil {
+func (h *Host) getenv(name string) string {
+	if h.Local == nil || h.Local.Getenv == nil {
 		return ""
 	}
-	value, _ := h.local.Getenv(name)
+	value, _ := h.Local.Getenv(name)
 	return value
 }
 
 // usual returns the key of the session to which requests belong that name none.
-func (h *host) usual(client string) string {
-	if h.local == nil {
-		if h.apart && h.mcpSession != "" {
-			return h.key("mcp", h.mcpSession)
+func (h *Host) usual(client string) string {
+	if h.Local == nil {
+		if h.Apart && h.McpSession != "" {
+			return h.key("mcp", h.McpSession)
 		}
 		return h.key("principal", "")
 	}
-	if h.local.Named != "" {
-		return h.key("named", h.local.Named)
+	if h.Local.Named != "" {
+		return h.key("named", h.Local.Named)
 	}
 	for _, v := range variables {
 		if id := h.getenv(v.name); id != "" && strings.HasPrefix(client, v.client) {
@@ -209,24 +213,24 @@ func (h *host) usual(client string) string {
 	}
 	for _, known := range identifiers { // other hosts of the folder do not count in its conversations
 		if strings.HasPrefix(client, known.client) {
-			return h.key(known.kind+"-folder", h.local.Folder)
+			return h.key(known.kind+"-folder", h.Local.Folder)
 		}
 	}
-	return h.key("folder", h.local.Folder)
+	return h.key("folder", h.Local.Folder)
 }
 
 // beside returns the key of the session whose label counts in that of a request too; "" for none. Hosts name a conversation in some requests and not
 // in others (Codex in tools/call alone), so text that came in answer to the others may be in any conversation. Over HTTP a client that names
 // its sessions itself is believed to do so throughout: others of the same principal do not count in them.
-func (h *host) beside(key, client string) (string, error) {
+func (h *Host) beside(key, client string) (string, error) {
 	base, own := h.usual(client), conversation.KeyOf(key)
-	if own == base || h.local == nil && !h.identified(own) {
+	if own == base || h.Local == nil && !h.identified(own) {
 		return "", nil
 	}
-	if h.local == nil {
+	if h.Local == nil {
 		return base, nil
 	}
-	n, ok, err := h.local.Book.Find(base)
+	n, ok, err := h.Local.Book.Find(base)
 	if err != nil || !ok {
 		return base, err
 	}
@@ -234,7 +238,7 @@ func (h *host) beside(key, client string) (string, error) {
 }
 
 // identified reports whether a key is of an identifier that a host sends.
-func (h *host) identified(key string) bool {
+func (h *Host) identified(key string) bool {
 	for _, known := range identifiers {
 		if strings.HasPrefix(key, h.key(known.kind, "")) {
 			return true
@@ -243,12 +247,12 @@ func (h *host) identified(key string) bool {
 	return false
 }
 
-// next returns the session that a person has begun in the conversation of another; false if none.
-func (h *host) next(ref session.Ref) (session.Ref, bool, error) {
-	if h.local == nil {
+// Next returns the session that a person has begun in the conversation of another; false if none.
+func (h *Host) Next(ref session.Ref) (session.Ref, bool, error) {
+	if h.Local == nil {
 		return ref, false, nil
 	}
-	n, ok, err := h.local.Book.Find(conversation.KeyOf(ref.Key))
+	n, ok, err := h.Local.Book.Find(conversation.KeyOf(ref.Key))
 	if err != nil || !ok || n.Session() == ref.Key {
 		return ref, false, err
 	}
@@ -256,15 +260,15 @@ func (h *host) next(ref session.Ref) (session.Ref, bool, error) {
 }
 
 // generation returns the key of the session that goes on in the conversation with a key.
-func (h *host) generation(key, client string) (string, error) {
-	if h.local == nil {
+func (h *Host) generation(key, client string) (string, error) {
+	if h.Local == nil {
 		return key, nil
 	}
-	n, err := h.local.Book.Enter(key, conversation.Note{Host: client, Folder: h.local.Folder, Began: time.Now().UTC()})
+	n, err := h.Local.Book.Enter(key, conversation.Note{Host: client, Folder: h.Local.Folder, Began: time.Now().UTC()})
 	return n.Session(), err
 }
 
-func (h *host) key(kind, value string) string { return sessionKey(h.principal, kind, value) }
+func (h *Host) key(kind, value string) string { return sessionKey(h.Principal, kind, value) }
 
 // sessionKey returns the key of a session: no two principals, kinds or values have the same. A value that is long, could not be shown, or could be
 // taken for something else that stands in keys is replaced by its digest.
@@ -275,38 +279,6 @@ func sessionKey(principal, kind, value string) string {
 		value = digested + hex.EncodeToString(sum[:])
 	}
 	return url.PathEscape(principal) + "/" + kind + ":" + value
-}
-
-// clientName returns how the client of the connection calls itself: in the handshake, or in its first request that the servers are asked about.
-// It stays, so that no later request belongs to another session.
-func (f *front) clientName(params json.RawMessage) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.name != nil {
-		return *f.name
-	}
-	info, _ := rawjson.Get(params, "_meta", metaClientInfo)
-	_, modern := rawjson.Get(params, "_meta", metaVersion)
-	switch {
-	case !modern && f.era == nil:
-		return ""
-	case !modern:
-		info = f.era.info
-	}
-	raw, _ := rawjson.Get(info, "name")
-	name, _ := rawjson.String(raw)
-	name = strings.ToValidUTF8(name[:min(len(name), maxName)], "")
-	f.name = &name
-	return name
-}
-
-func metaString(params json.RawMessage, name string) string {
-	raw, ok := rawjson.Get(params, "_meta", name)
-	if !ok {
-		return ""
-	}
-	s, _ := rawjson.String(raw)
-	return s
 }
 
 // inBaggage returns the id of the conversation in a W3C baggage string, or "". One that is not encoded as it should be is taken as it stands.
