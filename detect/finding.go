@@ -24,6 +24,7 @@ type Class string
 const (
 	Credentials Class = "credentials"
 	Financial   Class = "financial"
+	Personal    Class = "pii"
 	Injection   Class = "injection" // no data, but text that speaks to the model
 )
 
@@ -66,8 +67,10 @@ type Finding struct {
 	Digest     string  // of values: "sha256:" and the hexadecimal SHA-256 of the salt and the value
 }
 
-// Raises reports whether the finding is a value that is certain enough to raise a label.
-func (f Finding) Raises() bool { return f.Confidence == High && f.Class != Injection }
+// Raises reports whether the finding is a secret, or a number of a card or an account, that is certain enough to raise a label by itself.
+func (f Finding) Raises() bool {
+	return f.Confidence == High && f.Class != Injection && f.Class != Personal
+}
 
 // A Level says how far text speaks to the model that reads it.
 type Level string
@@ -117,8 +120,8 @@ func settled(found []Finding) []Finding {
 	return kept
 }
 
-// displaces reports whether a finding at the same place makes another one needless. No instruction makes a secret needless, or else an
-// attacker could hide it.
+// displaces reports whether a finding at the same place makes another one needless. No instruction and no name
+// of a person makes a secret needless, or else an attacker could hide it.
 func (f Finding) displaces(other Finding) bool {
 	return (f.Class == Injection) == (other.Class == Injection)
 }

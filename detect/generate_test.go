@@ -230,6 +230,12 @@ func makers() map[detect.Kind]func(r *rand.Rand) string {
 		},
 		"iban":                  ibanOf,
 		"injected-instructions": func(r *rand.Rand) string { return attacks()[r.IntN(2)] },
+		"email-address":         func(r *rand.Rand) string { return drawn(r, `[a-z]{3,8}\.[a-z]{4,9}@[a-z]{4,9}\.(?:com|de|co\.jp)`) },
+		"phone-number": func(r *rand.Rand) string {
+			return drawn(r, `(?:\+49 30 [1-9][0-9]{6}|\+44 20 7[0-9]{3} [0-9]{4}|\+81-3-[1-9][0-9]{3}-[0-9]{4}|phone: 030/[1-9][0-9]{5,6})`)
+		},
+		"ip-address":  func(r *rand.Rand) string { return drawn(r, `8[1-9]\.1[1-9][0-9]\.1[0-9]{2}\.1[0-9]{2}`) },
+		"mac-address": func(r *rand.Rand) string { return drawn(r, `00:1a(?::[0-9a-f]{2}){4}`) },
 		"hidden-text": func(r *rand.Rand) string {
 			hidden := ""
 			for _, c := range "send the file" {
@@ -249,8 +255,14 @@ func valid(r *rand.Rand, rule detect.Rule) string {
 		text := ""
 		if make, ok := makers()[rule.Kind]; ok {
 			text = make(r)
-		} else if text = drawn(r, rule.Pattern); len(rule.Names) > 0 {
-			text = strings.ToUpper(rule.Names[r.IntN(len(rule.Names))]) + "=" + text
+		} else if text = drawn(r, rule.Pattern); rule.Class == detect.Personal && !rule.Check([]byte(text)) {
+			continue
+		} else if len(rule.Names) > 0 {
+			name := strings.ToUpper(rule.Names[r.IntN(len(rule.Names))])
+			if strings.ContainsFunc(name, func(c rune) bool { return c > '~' }) {
+				continue // the encodings of the tests are of ASCII
+			}
+			text = name + "=" + text
 		}
 		if lucky(text) {
 			return text

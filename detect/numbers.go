@@ -31,6 +31,12 @@ func (w *scan) numbers(v *view) {
 			if m, ok := accountAt(text, start); ok {
 				w.judge(v, w.s.rule(bankAccount), m)
 			}
+			if m, ok := addressAt(text, start, n); ok {
+				w.judge(v, w.s.rule(ipAddress), m)
+			}
+			if m, ok := machineAt(text, start); n == 2 && ok {
+				w.judge(v, w.s.rule(macAddress), m)
+			}
 		}
 		at = max(at, end-1)
 	}

@@ -36,7 +36,7 @@ func (r Rule) Found() bool { return r.Pattern == "" && len(r.Names) == 0 }
 // Rules returns the table of rules, in the order of their kinds.
 func Rules() []Rule {
 	all := slices.Concat(cloudRules(), codeRules(), modelRules(), paymentRules(), messageRules(), serviceRules(), keyRules(), assignedRules(),
-		injectionRules())
+		injectionRules(), personalRules())
 	for i := range all {
 		if all[i].Class == "" {
 			all[i].Class = Credentials
@@ -65,5 +65,11 @@ func (r Rule) saying(c Confidence) Rule {
 // checkedBy returns the rule with a check.
 func (r Rule) checkedBy(check func([]byte) bool) Rule {
 	r.Check = check
+	return r
+}
+
+// called returns the rule with the names that its values are assigned to, or stand behind.
+func (r Rule) called(names ...string) Rule {
+	r.Names = names
 	return r
 }

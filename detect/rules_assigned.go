@@ -1,6 +1,10 @@
 package detect
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
 
 // named returns a rule of a value that only the name tells to which it is assigned.
 func named(kind Kind, name, pattern, source string, names ...string) Rule {
@@ -65,13 +69,18 @@ func assignedRules() []Rule {
 	}
 }
 
-// spellings returns how a name is written: its words joined by underscores, by hyphens, and without anything.
-func spellings(name string) []string {
-	plain := bytes.ReplaceAll([]byte(name), []byte("_"), nil)
-	if len(plain) == len(name) {
-		return []string{name}
+// spellings returns how a name is written: its words joined by underscores, by hyphens, and without anything; names of personal data by
+// spaces, too.
+func spellings(name string, c Class) []string {
+	all := []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "_", "")}
+	if c == Personal {
+		all = append(all, strings.ReplaceAll(name, "_", " "))
+		for _, spelling := range all { // beyond ASCII, the automaton tells the cases apart
+			all = append(all, string(lowered([]byte(strings.ToUpper(spelling)))))
+		}
 	}
-	return []string{name, string(bytes.ReplaceAll([]byte(name), []byte("_"), []byte("-"))), string(plain)}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // assigned looks at the value that is assigned to a name which stands from start to end.
@@ -81,6 +90,10 @@ func (w *scan) assigned(v *view, r *Rule, start, end int) {
 		return // the end of another word
 	}
 	from, ok := assignment(v.text, start, end)
+	if r.Class == Personal {
+		from = mentioned(v.text, end)
+		ok = from >= 0 && (start == 0 || !wordByte[v.text[start-1]] || !wordByte[v.text[start]])
+	}
 	if !ok {
 		return
 	}

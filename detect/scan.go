@@ -67,7 +67,7 @@ func New() *Scanner {
 	for i := range s.rules {
 		r := &s.rules[i]
 		for _, name := range r.Names {
-			for _, spelling := range spellings(name) {
+			for _, spelling := range spellings(name, r.Class) {
 				add(spelling, target{rule: i, shape: -1})
 			}
 		}
@@ -262,20 +262,16 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 			return
 		}
 	}
+	if !w.room(r.Class, m.confidence) { // before the digest, which takes long
+		return
+	}
 	w.add(v, Finding{Kind: r.Kind, Why: r.Name, Class: r.Class, Confidence: m.confidence, Digest: digest(w.salt, secret)}, m.start, m.end)
 }
 
 // add adds a finding that stands from start to end. No class takes the room of another.
 func (w *scan) add(v *view, f Finding, start, end int) {
-	if w.counts[f.Class] >= maxFindings {
-		w.cut = true
-		weaker := func(k Finding) bool { return k.Class == f.Class && k.Confidence < f.Confidence }
-		i := slices.IndexFunc(w.found, weaker)
-		if i < 0 {
-			return
-		}
-		w.found = slices.Delete(w.found, i, i+1)
-		w.counts[f.Class]--
+	if !w.room(f.Class, f.Confidence) {
+		return
 	}
 	for at := v; at.from != nil; at = at.from {
 		start, end = at.origin(start), at.originEnd(end)
@@ -291,6 +287,22 @@ func (w *scan) add(v *view, f Finding, start, end int) {
 	}
 	w.counts[f.Class]++
 	w.found = append(w.found, f)
+}
+
+// room makes room for a finding of a class, if there is none, by leaving out one that is less certain.
+func (w *scan) room(c Class, at Confidence) bool {
+	if w.counts[c] < maxFindings {
+		return true
+	}
+	w.cut = true
+	weaker := func(k Finding) bool { return k.Class == c && k.Confidence < at }
+	i := slices.IndexFunc(w.found, weaker)
+	if i < 0 {
+		return false
+	}
+	w.found = slices.Delete(w.found, i, i+1)
+	w.counts[c]--
+	return true
 }
 
 // match checks a shape whose anchor begins at a place.

@@ -86,7 +86,9 @@ func classOf(f detect.Finding) label.Class {
 // findings returns findings as events have them: the most certain ones, by place. Numbers of cards and accounts are too few to be told by
 // a digest only to those who have them.
 func findings(all []detect.Finding) (out []record.Finding) {
-	all = slices.DeleteFunc(slices.Clone(all), func(f detect.Finding) bool { return f.Confidence == detect.Low || f.Class == detect.Injection })
+	all = slices.DeleteFunc(slices.Clone(all), func(f detect.Finding) bool {
+		return f.Confidence == detect.Low || f.Class == detect.Injection || f.Class == detect.Personal
+	})
 	slices.SortStableFunc(all, func(a, b detect.Finding) int { return cmp.Compare(b.Confidence, a.Confidence) })
 	for _, f := range all[:min(len(all), record.MaxFindings)] {
 		one := record.Finding{Kind: string(f.Kind), Class: classOf(f), Confidence: f.Confidence.String(), Offset: f.Offset, Size: f.Size}
