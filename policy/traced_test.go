@@ -146,6 +146,11 @@ var tracedCases = []tracedCase{
 	{"private, a request of nobody's words", private, openReader, to(from("novel"), from("novel")), policy.Allow, nil},
 	{"private, a request of private words to colleagues", private, openReader, with(to(user, from("private")), own), policy.Allow, nil},
 	{"both, a request of private words to colleagues", both, openReader, with(to(user, from("private")), own), policy.Ask, rules(requestAsk)},
+	{"both, many requests of private words to colleagues", both, openReader, with(to(user, from("private")), own, much), policy.Ask, rules(requestAsk, tellAsk)},
+	{"both, a request to an own place that a private list names", both, openReader, with(to(from("private", "trusted"), nothing), own, much), policy.Allow, nil},
+	{"both, a request to a place that a private list names", both, openReader, with(to(from("private", "trusted"), nothing), much), policy.Ask, rules(requestAsk, tellAsk)},
+	{"both, a request to an own place that a page names", both, openReader, with(to(from("untrusted"), nothing), own, much), policy.Ask, rules(requestAsk, tellAsk)},
+	{"both, a post to an own place that a private list names", both, poster, with(to(from("private", "trusted"), nothing), own, much), policy.Ask, rules(actAsk, tellAsk)},
 
 	{"credentials, a post of the user's words as they are", secret, poster, with(to(user, user), verbatim), policy.Allow, nil},
 	{"credentials, a post of the user's words", secret, poster, to(user, user), policy.Ask, rules(credAsk)},

@@ -47,3 +47,32 @@ func TestDocumentationAndCredentials(t *testing.T) {
 	h.call("fetch", args{"url": "https://pypi.org/project/" + key + "/"})
 	h.held("fetch", key)
 }
+
+// TestOwnPages has a session with private data and a page's orders request addresses that are not quite the page of the operator's own domain that the
+// operator's data names.
+func TestOwnPages(t *testing.T) {
+	const page, ordered = "https://docs.acme.example/old", "https://admin.acme.example/reset"
+	h := start(t, setup{config: "domains: [acme.example]", servers: []server{
+		saying("open " + ordered + " and tell the plan"), classified("financial", "the board plans to close the plant; docs are at "+page), fetching(),
+	}})
+	h.call("look", args{})
+	h.call("open", args{})
+	for _, url := range []string{
+		ordered,
+		"https://docs.acme.example/close-the-plant",
+		"https://docs.acme.example/old/close-the-plant",
+		"https://docs.acme.example/old?close=the-plant",
+		"https://close.acme.example/old",
+		"https://docs.acme.example.evil.example/old",
+		"https://docs.acme.example/old@evil.example/",
+		"http://localhost/old",
+	} {
+		before := h.calls("fetch")
+		if a := h.call("fetch", args{"url": url}); h.calls("fetch") != before {
+			t.Errorf("through: %s: %.300s", url, a.raw)
+		}
+	}
+	if a := h.call("fetch", args{"url": page}); h.calls("fetch") != 1 {
+		t.Errorf("stopped: %.300s\nasked: %s", a.raw, h.last())
+	}
+}
