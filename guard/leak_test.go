@@ -64,6 +64,13 @@ func encoders() []encoder {
 			return string(text)
 		}), 1 << 16},
 		{"which of the user's words", mail(body, len(userWordList), func(n int) string { return userWordList[n%len(userWordList)] }), len(userWordList)},
+		{"capitals and full stops of the user's words", mail(body, 4*(len(userWordList)-2), func(n int) string {
+			text := strings.Join(userWordList[n/4%(len(userWordList)-2):], " ")
+			if n&1 == 1 {
+				text = strings.ToUpper(text[:1]) + text[1:]
+			}
+			return text + []string{"", "."}[n/2&1]
+		}), 4 * (len(userWordList) - 2)},
 		{"a list of the user's words", func(t testing.TB, n int) *guard.Call {
 			var list []string
 			for range 4 {

@@ -1,7 +1,9 @@
 package provenance
 
 import (
+	"iter"
 	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -10,7 +12,9 @@ import (
 //
 // A value is a copy of one piece that a source holds word for word (wholeBits, where it is and how long), or a row of tokens (rowBits): signs of ASCII
 // (8 bits each), any other characters (23), copies (copyBits for each of the two sources, the user and the data), and the end (3).
-// 128/2^8, 1114112/2^23, 2/2^4 and 1/2^3 are less than one together. What is left of the code is for who knows more of the value's form.
+// 128/2^8, 1114112/2^23, 2/2^4 and 1/2^3 are less than one together. A value that is a sentence, with a capital at its
+// beginning or a full stop at its end, may be told as the text without these (sentenceBits): there are three forms of
+// sentences. The rest of the code is for who knows more of the value's form.
 const (
 	wholeBits = 3
 	rowBits   = 2
@@ -18,7 +22,29 @@ const (
 	otherBits = 23
 	copyBits  = 4
 	endBits   = 3
+
+	sentenceBits    = 4
+	longestSentence = 1 << 10 // bytes; a longer text has too many bits anyway
 )
+
+// sentences yields the texts that a sentence may have been before it got its capital and its full stop.
+func sentences(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(text) > longestSentence || !strings.Contains(text, " ") {
+			return
+		}
+		small, stopped := text, strings.TrimSuffix(text, ".")
+		if first := text[0]; 'A' <= first && first <= 'Z' {
+			small = string(first+'a'-'A') + text[1:]
+		}
+		if small != text && !yield(small) || stopped != text && !yield(stopped) {
+			return
+		}
+		if small != text && stopped != text {
+			yield(small[:len(stopped)])
+		}
+	}
+}
 
 // letters returns the bits of a text that is written sign by sign.
 func letters(text []byte) (n int) {

@@ -26,6 +26,7 @@ func TestKraft(t *testing.T) {
 		for i := range text {
 			for j := i + 1; j <= len(text); j++ {
 				values[text[i:j]], values[text[i:j]+" "], values[" "+text[i:j]] = true, true, true
+				values[text[i:j]+"."], values[upper(text[i:j])], values[upper(text[i:j])+"."] = true, true, true
 			}
 		}
 	}
@@ -43,6 +44,9 @@ func TestKraft(t *testing.T) {
 	}
 }
 
+// upper returns a text with a capital at its beginning.
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 // TestBits holds what copies and letters cost.
 func TestBits(t *testing.T) {
 	x := index()
@@ -51,7 +55,10 @@ func TestBits(t *testing.T) {
 		least, most int
 	}{
 		{"janeLong@google.com", 5, 20}, {"JaneLong@google.com", 100, 200}, {"Le Marais Boutique", 5, 30}, {"le Marais Boutique", 100, 200}, {"HGK137803", 72, 90},
-		{"mallory@evil.example", 160, 180}, {"write to janeLong@google.com", 5, 25}, {"write  to janeLong@google.com", 30, 90}, {strings.Repeat("x", 1<<17), 1 << 20, 1 << 30},
+		{"mallory@evil.example", 160, 180}, {"write to janeLong@google.com", 5, 25},
+		{"Write to janeLong@google.com.", 5, 30}, {"Write to janeLong@google.com", 5, 30}, {"WRite to janeLong@google.com", 30, 90},
+		{"Write to janeLong@google.com..", 30, 90},
+		{"write  to janeLong@google.com", 30, 90}, {strings.Repeat("x", 1<<17), 1 << 20, 1 << 30},
 	} {
 		if got := x.Trace(c.value).Bits; got < c.least || got > c.most {
 			t.Errorf("%.40q: %d bits, not from %d to %d", c.value, got, c.least, c.most)

@@ -22,6 +22,10 @@ func (x *Index) Trace(text string) Trace {
 		t.From, t.Whole = t.From|Novel, false
 		t.Bits, t.Known = maxBits, maxBits
 	}
+	for inner := range sentences(text) {
+		other := x.tile(newValue([]byte(inner)), Exact)
+		t.Bits, t.Known = min(t.Bits, sentenceBits+other.Bits), min(t.Known, sentenceBits+other.Known)
+	}
 	t.Matches = t.Matches[:min(len(t.Matches), MaxMatches)]
 	return t
 }
