@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
@@ -21,20 +20,8 @@ type activation struct {
 	values      []ref.Val          // by index in facts, nil until read
 }
 
-// activate returns an activation of the facts, which release takes back.
-func (p *Policy) activate(f *Facts) *activation {
-	a, _ := p.idle.Get().(*activation)
-	if a == nil {
-		a = new(activation)
-	}
-	return a.of(f)
-}
-
 // of makes it an activation of the facts.
 func (a *activation) of(f *Facts) *activation {
-	if a.values == nil {
-		a.values = make([]ref.Val, len(facts))
-	}
 	a.facts = *f
 	a.annotations = &a.facts.Tool.Annotations
 	if !assumed(a.annotations) {
@@ -44,13 +31,6 @@ func (a *activation) of(f *Facts) *activation {
 	return a
 }
 
-// release keeps the memory of an activation, but nothing in it, for another decision.
-func (p *Policy) release(a *activation) {
-	clear(a.values)
-	*a = activation{values: a.values}
-	p.idle.Put(a)
-}
-
 // assumed reports whether [contract.Contract.Assume] would leave what decisions depend on as it is.
 func assumed(c *contract.Contract) bool {
 	return c.ReadOnly != contract.Unknown && c.Destructive != contract.Unknown && c.Idempotent != contract.Unknown &&
@@ -58,38 +38,8 @@ func assumed(c *contract.Contract) bool {
 		(known(c.Sources) || c.OpenWorld == contract.No)
 }
 
-// ResolveName returns the value of a fact, or of has(fact).
-func (a *activation) ResolveName(name string) (any, bool) {
-	if i, ok := factIndex[name]; ok {
-		return a.value(i), true
-	}
-	if present, ok := expression.Present(name); ok {
-		if i, ok := factIndex[present]; ok && facts[i].has != nil {
-			return types.Bool(facts[i].has(a)), true
-		}
-	}
-	return nil, false
-}
+func (a *activation) session() *label.Label { return &a.facts.Session.Label }
 
-// Parent returns nil: there is nothing outside the facts.
-func (a *activation) Parent() cel.Activation { return nil }
-
-func (a *activation) value(i int) ref.Val {
-	if v := a.values[i]; v != nil {
-		return v
-	}
-	f := &facts[i]
-	v := ref.Val(nil)
-	if f.result && a.facts.Response == nil {
-		v = types.NewErr("%s is not known: there is no result", f.name)
-	} else {
-		v = f.get(a)
-	}
-	a.values[i] = v
-	return v
-}
-
-func (a *activation) session() *label.Label  { return &a.facts.Session.Label }
 func (a *activation) response() *label.Label { return a.facts.Response }
 
 // plainRead reports whether the call changes nothing, by the contract that counts: the word of a server that nobody vouches for
@@ -136,4 +86,9 @@ func hasMembers(data []byte) bool {
 		return string(inside) != "null"
 	}
 	return string(bytes.TrimLeft(inside, space)) != "}"
+}
+
+func known[T ~string](v contract.Values[T]) bool {
+	_, ok := v.Known()
+	return ok
 }

@@ -2,18 +2,12 @@ package policy
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/weir-mcp/weir/internal/expression"
 )
 
-// ofTool are the facts that are the same in every call of a tool under one contract.
-var ofTool = []string{"server.name", "server.trust", "call.method", "call.name", "call.byAgent", "call.plainRead"}
-
-// notOfTool are the others.
-var notOfTool = slices.DeleteFunc(FactNames(), func(name string) bool {
-	return strings.HasPrefix(name, "tool.") || slices.Contains(ofTool, name)
-})
+// notOfTool are the facts that may differ between calls of a tool under one contract.
+var notOfTool = slices.DeleteFunc(FactNames(), func(name string) bool { return facts[factIndex[name]].perTool })
 
 // Fold returns the policy for the calls of one tool: those that have the method, the tool and the server of these facts, with its
 // contracts, whatever the other facts are. It leaves out the rules that cannot match then, and decides as p does. Its Rules and its

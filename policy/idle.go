@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -190,18 +189,10 @@ func (f *fact) domain() []domainValue {
 			values = append(values, domainValue{types.NewStringList(types.DefaultTypeAdapter, texts), true})
 		}
 	}
-	if f.has != nil && !f.alwaysKnown() {
+	if f.has != nil && !f.assumed {
 		values = append(values, domainValue{values[0].Val, false}) // false, or empty
 	}
 	return values
-}
-
-// alwaysKnown reports whether the fact is assumed where nobody says it.
-func (f *fact) alwaysKnown() bool {
-	name, ok := strings.CutPrefix(f.name, annotations)
-	return ok && slices.Contains([]string{
-		"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "inputMetadata.destination", "inputMetadata.outcomes",
-	}, name)
 }
 
 // is reports whether a fact is true in this world; false too if it is open.

@@ -40,6 +40,22 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 )
 
+// activate returns an activation of the facts, which release takes back.
+func (p *Policy) activate(f *Facts) *activation {
+	a, _ := p.idle.Get().(*activation)
+	if a == nil {
+		a = new(activation)
+	}
+	return a.of(f)
+}
+
+// release keeps the memory of an activation, but nothing in it, for another decision.
+func (p *Policy) release(a *activation) {
+	clear(a.values)
+	*a = activation{values: a.values}
+	p.idle.Put(a)
+}
+
 // A Policy is a set of compiled rules. The zero Policy, and nil, block everything.
 type Policy struct {
 	name     string

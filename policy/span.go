@@ -111,16 +111,6 @@ func (p *partial) ResolveName(name string) (any, bool) {
 // Parent returns nil: there is nothing outside the facts.
 func (*partial) Parent() cel.Activation { return nil }
 
-// FactNames returns the names of all facts, sorted.
-func FactNames() []string {
-	names := make([]string, len(facts))
-	for i := range facts {
-		names[i] = facts[i].name
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Reads reports whether any rule uses the fact.
 func (p *Policy) Reads(fact string) bool {
 	if p == nil {

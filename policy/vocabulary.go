@@ -2,65 +2,48 @@ package policy
 
 import (
 	"slices"
-	"strings"
-	"sync"
-	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/expression"
-	"github.com/weir-mcp/weir/internal/spelling"
 	"github.com/weir-mcp/weir/label"
 )
 
-// A fact is one name that rules may use. Names are whole, dots included: to CEL each is a variable of its own, so
-// reading one is a single look-up and a misspelt one is an error at load.
-type fact struct {
-	name   string
-	typ    *cel.Type
-	get    func(*activation) ref.Val
-	has    func(*activation) bool // whether it is known; nil if it always is
-	result bool                   // known only once there is a result
-	values []string               // what it, or an element of it, may be; nil if anything
-	most   int                    // elements of a set; 0: no fewer than any set has
+// ResolveName returns the value of a fact, or of has(fact).
+func (a *activation) ResolveName(name string) (any, bool) {
+	if i, ok := factIndex[name]; ok {
+		return a.value(i), true
+	}
+	if present, ok := expression.Present(name); ok {
+		if i, ok := factIndex[present]; ok && facts[i].has != nil {
+			return types.Bool(facts[i].has(a)), true
+		}
+	}
+	return nil, false
 }
 
-// variable returns what the rule language has to know of the fact.
-func (f *fact) variable() expression.Variable {
-	v := expression.Variable{Name: f.name, Type: f.typ, Optional: f.has != nil, Elements: f.most}
-	if f.values == nil {
+// Parent returns nil: there is nothing outside the facts.
+func (a *activation) Parent() cel.Activation { return nil }
+
+func (a *activation) value(i int) ref.Val {
+	if a.values == nil {
+		a.values = make([]ref.Val, len(facts))
+	}
+	if v := a.values[i]; v != nil {
 		return v
 	}
-	if !f.ofClasses() {
-		v.Elements = len(f.values)
+	f := &facts[i]
+	v := ref.Val(nil)
+	if f.result && a.facts.Response == nil {
+		v = types.NewErr("%s is not known: there is no result", f.name)
+	} else {
+		v = f.get(a)
 	}
-	v.Never = func(value string) (string, bool) { return f.hint(value), !f.allows(value) }
+	a.values[i] = v
 	return v
 }
-
-// hint is the remedy for a value that the fact never is.
-func (f *fact) hint(value string) string {
-	if f.ofClasses() && value == "none" {
-		return "none is the empty set: write size(" + f.name + ") == 0"
-	}
-	return spelling.DidYouMean(value, f.values)
-}
-
-// language returns the compiler of the vocabulary: it does not change, and it takes longer to make than a policy takes to
-// load.
-var language = sync.OnceValues(func() (*expression.Compiler, error) {
-	variables := make([]expression.Variable, len(facts))
-	for i := range facts {
-		variables[i] = facts[i].variable()
-	}
-	return expression.New(variables)
-})
-
-// textList is the type of facts that are sets; the values come sorted.
-var textList = cel.ListType(cel.StringType)
 
 // The closed vocabularies.
 var (
@@ -87,13 +70,10 @@ var (
 )
 
 func vocabulary() []fact {
-	all := slices.Concat(
-		requestFacts(),
-		contractFacts("tool.annotations", func(a *activation) *contract.Contract { return a.annotations }),
-		contractFacts("tool.declared", func(a *activation) *contract.Contract { return &a.facts.Tool.Declared }),
-		toolFacts(), responseFacts(), sessionFacts(), serverFacts(), callFacts(), argumentFacts(),
-	)
-	return slices.Clip(all)
+	return slices.Clip(slices.Concat(
+		requestFacts, contractFacts(places[0]), contractFacts(places[1]),
+		toolFacts, responseFacts, sessionFacts, serverFacts, callFacts, argumentFacts,
+	))
 }
 
 func indexFacts(all []fact) map[string]int {
@@ -104,130 +84,160 @@ func indexFacts(all []fact) map[string]int {
 	return index
 }
 
+// FactNames returns the names of all facts, sorted.
+func FactNames() []string {
+	names := make([]string, len(facts))
+	for i := range facts {
+		names[i] = facts[i].name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// StandingOf returns how an analysis treats the fact of this name; 0 if there is none.
+func StandingOf(name string) Standing {
+	i, ok := factIndex[name]
+	if !ok {
+		return 0
+	}
+	return facts[i].standing
+}
+
 // requestFacts are the session's label as it goes up with the request (SEP-1913, Tool Call Request Extension).
-func requestFacts() []fact {
-	return []fact{
-		boolean("request.annotations.openWorldHint", func(a *activation) bool { return a.session().Untrusted }),
-		texts("request.annotations.attribution", nil, func(a *activation) ref.Val { return list(a.session().Attribution) }),
-	}
+var requestFacts = []fact{
+	boolean(about{"request.annotations.openWorldHint", Settled,
+		"`session.untrusted`, under the name that SEP-1913 gives it in a request"},
+		func(a *activation) bool { return a.session().Untrusted }),
+	texts(about{"request.annotations.attribution", Open, "`session.attribution`, likewise"}, nil,
+		func(a *activation) ref.Val { return list(a.session().Attribution) }),
 }
 
-// contractFacts are the members of a contract (SEP-1913, Extended Tool Annotations, and the proposals beside it).
-func contractFacts(prefix string, of func(*activation) *contract.Contract) []fact {
-	var all []fact
-	for _, m := range classicHints {
-		all = append(all, hint(prefix+"."+m.name, func(a *activation) contract.Hint { return *m.of(of(a)) }))
-	}
-	all = append(all,
-		texts(prefix+".attribution", nil, func(a *activation) ref.Val { return list(of(a).Attribution) }),
-		possible(prefix+".inputMetadata.destination", destinationNames,
-			func(a *activation) contract.Values[contract.Destination] { return of(a).Destinations }),
-		possible(prefix+".inputMetadata.sensitivity", classNames,
-			func(a *activation) contract.Values[label.Class] { return of(a).Accepts }),
-		possible(prefix+".inputMetadata.outcomes", outcomeNames,
-			func(a *activation) contract.Values[contract.Outcome] { return of(a).Outcomes }),
-		possible(prefix+".returnMetadata.source", sourceNames,
-			func(a *activation) contract.Values[label.Source] { return of(a).Sources }),
-		possible(prefix+".returnMetadata.sensitivity", classNames,
-			func(a *activation) contract.Values[label.Class] { return of(a).Returns }),
-	)
-	for _, m := range hintMembers {
-		all = append(all, hint(prefix+"."+m.name, func(a *activation) contract.Hint { return *m.of(of(a)) }))
-	}
-	return all
-}
-
-func toolFacts() []fact {
-	return []fact{
-		text("tool.name", nil, func(a *activation) string { return a.facts.Tool.Name }),
-		texts("tool.declares", declarable, func(a *activation) ref.Val { return list(declares(&a.facts.Tool.Declared)) }),
-	}
+// toolFacts are the name of a tool and the members that are stated of it.
+var toolFacts = []fact{
+	text(about{"tool.name", Narrowed,
+		"as the server calls it; for a resource its URI, for a prompt its name, for a [question of the " +
+			"server](#questions-of-servers) its method"}, nil, func(f *Facts) *string { return &f.Tool.Name }).unrecorded().ofTool(),
+	texts(about{"tool.declares", Narrowed, "the members that the server declares"}, memberNames(),
+		func(a *activation) ref.Val { return list(declares(&a.facts.Tool.Declared)) }).ofTool(),
 }
 
 // responseFacts are the label of the result (SEP-1913, Tool Call Result Extension).
-func responseFacts() []fact {
-	all := labelFacts("response.annotations.", (*activation).response)
-	all = append(all,
-		boolean("response.annotations.openWorldHint", func(a *activation) bool { return a.response().Untrusted }),
-		boolean("response.annotations.maliciousActivityHint", func(a *activation) bool { return a.response().Malicious }),
-		boolean("response.isError", func(a *activation) bool { return a.facts.ResponseError }),
-	)
-	for i := range all {
-		all[i].result = true
-	}
-	return all
+var responseFacts = responses([]fact{
+	flag(about{"response.annotations.private", Settled, "it is not for everyone"},
+		func(f *Facts) *bool { return &f.Response.Private }),
+	set(about{"response.annotations.sensitivity", Settled, "the classes of sensitivity in it"}, classNames,
+		func(f *Facts) *label.Set[label.Class] { return &f.Response.Sensitivity }),
+	set(about{"response.annotations.sources", Settled, "where it comes from"}, sourceNames,
+		func(f *Facts) *label.Set[label.Source] { return &f.Response.Sources }),
+	set(about{"response.annotations.attribution", Open, "URIs of its origins"}, nil,
+		func(f *Facts) *label.Set[string] { return &f.Response.Attribution }),
+	flag(about{"response.annotations.openWorldHint", Settled, "anyone could have written it"},
+		func(f *Facts) *bool { return &f.Response.Untrusted }),
+	flag(about{"response.annotations.maliciousActivityHint", Settled, "it was reported as malicious"},
+		func(f *Facts) *bool { return &f.Response.Malicious }),
+	flag(about{"response.isError", Open, "the server says that the call went wrong"},
+		func(f *Facts) *bool { return &f.ResponseError }),
+})
+
+// sessionFacts are the session's label, which events have of their own, and its history.
+var sessionFacts = []fact{
+	flag(about{"session.private", Settled, "it holds data that is not for everyone"},
+		func(f *Facts) *bool { return &f.Session.Label.Private }).unrecorded(),
+	set(about{"session.sensitivity", Settled, "the classes of sensitivity in it"}, classNames,
+		func(f *Facts) *label.Set[label.Class] { return &f.Session.Label.Sensitivity }).unrecorded(),
+	set(about{"session.sources", Settled, "the sources in it; the values of `returnMetadata.source`"}, sourceNames,
+		func(f *Facts) *label.Set[label.Source] { return &f.Session.Label.Sources }).unrecorded(),
+	set(about{"session.attribution", Open, "URIs of its origins"}, nil,
+		func(f *Facts) *label.Set[string] { return &f.Session.Label.Attribution }).unrecorded(),
+	text(about{"session.id", Open, "the key of the session"}, nil, func(f *Facts) *string { return &f.Session.ID }).unrecorded(),
+	text(about{"session.parent", Open, "the key of the session that began this one; empty if none did"}, nil,
+		func(f *Facts) *string { return &f.Session.Parent }),
+	flag(about{"session.untrusted", Settled, "it holds data that anyone could have written"},
+		func(f *Facts) *bool { return &f.Session.Label.Untrusted }).unrecorded(),
+	flag(about{"session.malicious", Settled, "something in it was reported as malicious"},
+		func(f *Facts) *bool { return &f.Session.Label.Malicious }).unrecorded(),
+	boolean(about{"session.credentials", Settled, "`\"credentials\" in session.sensitivity`"},
+		func(a *activation) bool { return a.session().Sensitivity.Has(label.Credentials) }),
+	count(about{"session.calls", Open, "calls made before this one"}, func(f *Facts) *int { return &f.Session.Calls }),
+	count(about{"session.sent", Open, "calls made before this one that could carry something out"},
+		func(f *Facts) *int { return &f.Session.Sent }),
+	count(about{"session.recent", Open, "calls made in the last minute, up to 64"},
+		func(f *Facts) *int { return &f.Session.Recent }),
+	flag(about{"session.userWords", Open,
+		"the host has passed on the user's words; see [the user's words](#the-users-words)"},
+		func(f *Facts) *bool { return &f.Session.UserWords }),
+	sinceUser(about{"session.sinceUser", Open,
+		"seconds since the user's last message; `has(session.sinceUser)` asks whether there was one"}),
+	texts(about{"session.trifecta", Open,
+		"which of the three have come together that an attacker needs: `private`, `untrusted`, and `sent` if " +
+			"something went out"}, legNames, func(a *activation) ref.Val { return list(a.legs()) }),
 }
 
-func sessionFacts() []fact {
-	return append(labelFacts("session.", (*activation).session),
-		text("session.id", nil, func(a *activation) string { return a.facts.Session.ID }),
-		text("session.parent", nil, func(a *activation) string { return a.facts.Session.Parent }),
-		boolean("session.untrusted", func(a *activation) bool { return a.session().Untrusted }),
-		boolean("session.malicious", func(a *activation) bool { return a.session().Malicious }),
-		boolean("session.credentials", func(a *activation) bool { return a.session().Sensitivity.Has(label.Credentials) }),
-		number("session.calls", func(a *activation) int { return a.facts.Session.Calls }),
-		number("session.sent", func(a *activation) int { return a.facts.Session.Sent }),
-		number("session.recent", func(a *activation) int { return a.facts.Session.Recent }),
-		boolean("session.userWords", func(a *activation) bool { return a.facts.Session.UserWords }),
-		fact{name: "session.sinceUser", typ: cel.IntType,
-			get: func(a *activation) ref.Val { return types.Int(a.facts.Session.SinceUser / time.Second) },
-			has: func(a *activation) bool { return a.facts.Session.UserWords }},
-		texts("session.trifecta", legNames, func(a *activation) ref.Val { return list(a.legs()) }),
-	)
+// serverFacts are the operator's words on the server.
+var serverFacts = []fact{
+	text(about{"server.name", Named, "as the configuration calls it"}, nil,
+		func(f *Facts) *string { return &f.Server.Name }).unrecorded().ofTool(),
+	serverTrust(about{"server.trust", Settled, "`untrusted`, `known` or `trusted`"}).ofTool(),
 }
 
-// labelFacts are the components of a label that sessions and responses share.
-func labelFacts(prefix string, of func(*activation) *label.Label) []fact {
-	return []fact{
-		boolean(prefix+"private", func(a *activation) bool { return of(a).Private }),
-		texts(prefix+"sensitivity", classNames, func(a *activation) ref.Val { return list(of(a).Sensitivity) }),
-		texts(prefix+"sources", sourceNames, func(a *activation) ref.Val { return list(of(a).Sources) }),
-		texts(prefix+"attribution", nil, func(a *activation) ref.Val { return list(of(a).Attribution) }),
-	}
-}
-
-func serverFacts() []fact {
-	return []fact{
-		text("server.name", nil, func(a *activation) string { return a.facts.Server.Name }),
-		text("server.trust", trustNames, func(a *activation) string { return a.facts.Server.Trust.String() }),
-	}
-}
-
-func callFacts() []fact {
-	return []fact{
-		text("call.method", methodNames, func(a *activation) string { return a.facts.Method }),
-		text("call.name", nil, func(a *activation) string { return a.facts.Tool.Name }),
-		boolean("call.byAgent", (*activation).byAgent),
-		boolean("call.plainRead", (*activation).plainRead),
-		boolean("call.hasArguments", func(a *activation) bool { return hasMembers(a.facts.Arguments) }),
-		stated("call.destinations", func(a *activation) ([]string, bool) {
-			r := &a.facts.Roles
-			return textsOf(r.Destinations), r.Known && !r.Cut
-		}),
-		stated("call.reads", func(a *activation) ([]string, bool) { return a.facts.Resources.Reads, a.facts.Resources.Known }),
-		stated("call.writes", func(a *activation) ([]string, bool) { return a.facts.Resources.Writes, a.facts.Resources.Known }),
-		{name: expression.Arguments, typ: cel.MapType(cel.StringType, cel.DynType),
-			get: func(a *activation) ref.Val { return expression.DecodeArguments(a.facts.Arguments) }},
-	}
-}
-
-// maxStated is how many elements rules may read of what an overlay makes known, so that they can loop over it.
-const maxStated = 256
-
-// stated is a set that only an overlay makes known. While it is not known it cannot be read: nothing would look like none.
-func stated(name string, of func(*activation) ([]string, bool)) fact {
-	return fact{name: name, typ: textList, most: maxStated,
-		get: func(a *activation) ref.Val {
-			items, known := of(a)
-			switch {
-			case !known:
-				return types.NewErr("%s is not known: no overlay says it of this tool", name)
-			case len(items) > maxStated:
-				return types.NewErr("%s has %d elements, more than the %d that rules may read", name, len(items), maxStated)
+// callFacts are the call as it stands in the message and in its overlay.
+var callFacts = []fact{
+	text(about{"call.method", Settled,
+		"`tools/call`, `resources/read`, `prompts/get`; for a [question of the server](#questions-of-servers) " +
+			"`elicitation/create`, `sampling/createMessage` or `roots/list`"}, methodNames,
+		func(f *Facts) *string { return &f.Method }).unrecorded().ofTool(),
+	callName(about{"call.name", Named, "`tool.name`"}),
+	boolean(about{"call.byAgent", Chosen,
+		"the agent chose the arguments: not the answers that a person types for a server, and not the host's " +
+			"folders"}, (*activation).byAgent).ofTool(),
+	boolean(about{"call.plainRead", Narrowed,
+		"the call changes nothing, by the contract that counts: `tool.annotations.readOnlyHint`, and never an " +
+			"answer to a [question of the server](#questions-of-servers)"}, (*activation).plainRead).ofTool(),
+	hasArguments(about{"call.hasArguments", Chosen, "there is at least one argument"}),
+	stated(about{"call.destinations", Open,
+		"the arguments that say where something goes: addresses, URLs, channels"},
+		func(f *Facts) ([]string, bool) { return textsOf(f.Roles.Destinations), f.Roles.Known && !f.Roles.Cut },
+		func(g *Given, to []string) {
+			g.Roles.Known = true
+			for _, s := range to {
+				g.Roles.Destinations = append(g.Roles.Destinations, Argument{Text: s})
 			}
-			return list(label.SetOf(items...))
-		},
-		has: func(a *activation) bool { _, known := of(a); return known }}
+		}),
+	stated(about{"call.reads", Open, "URIs of the resources that the call reads"},
+		func(f *Facts) ([]string, bool) { return f.Resources.Reads, f.Resources.Known },
+		func(g *Given, from []string) { g.Resources.Known, g.Resources.Reads = true, from }),
+	stated(about{"call.writes", Open, "URIs of the resources that the call writes"},
+		func(f *Facts) ([]string, bool) { return f.Resources.Writes, f.Resources.Known },
+		func(g *Given, to []string) { g.Resources.Known, g.Resources.Writes = true, to }),
+	{about: about{expression.Arguments, Open, "the arguments; their shape is known only when the call comes"},
+		typ: cel.MapType(cel.StringType, cel.DynType),
+		get: func(a *activation) ref.Val { return expression.DecodeArguments(a.facts.Arguments) },
+		set: func(g *Given, v any) error {
+			text, _ := v.(string)
+			g.Arguments = []byte(text)
+			return ofType[string](v, "the JSON text of an object")
+		}},
+}
+
+// callName is tool.name under another name, from which it follows.
+func callName(f about) fact {
+	out := text(f, nil, func(f *Facts) *string { return &f.Tool.Name }).unrecorded().ofTool()
+	out.set = nil
+	return out
+}
+
+// hasArguments is whether there is any argument. Given without them, it stands for arguments of which nothing is known.
+func hasArguments(f about) fact {
+	out := boolean(f, func(a *activation) bool { return hasMembers(a.facts.Arguments) })
+	out.set = func(g *Given, v any) error {
+		if v == true && g.Arguments == nil {
+			g.Arguments = []byte(`{"?":null}`)
+			g.Hidden = append(g.Hidden, expression.Arguments)
+		}
+		return ofType[bool](v, "true or false")
+	}
+	out.encode = func(e *encoder) { e.flag(f.name, hasMembers(e.facts.Arguments)) }
+	return out
 }
 
 func textsOf(arguments []Argument) []string {
@@ -236,50 +246,4 @@ func textsOf(arguments []Argument) []string {
 		out[i] = a.Text
 	}
 	return out
-}
-
-func number(name string, get func(*activation) int) fact {
-	return fact{name: name, typ: cel.IntType, get: func(a *activation) ref.Val { return types.Int(get(a)) }}
-}
-
-func boolean(name string, get func(*activation) bool) fact {
-	return fact{name: name, typ: cel.BoolType, get: func(a *activation) ref.Val { return types.Bool(get(a)) }}
-}
-
-func text(name string, values []string, get func(*activation) string) fact {
-	return fact{name: name, typ: cel.StringType, values: values, get: func(a *activation) ref.Val { return boundedText(get(a)) }}
-}
-
-func texts(name string, values []string, get func(*activation) ref.Val) fact {
-	return fact{name: name, typ: textList, values: values, get: get}
-}
-
-func hint(name string, get func(*activation) contract.Hint) fact {
-	return fact{name: name, typ: cel.BoolType,
-		get: func(a *activation) ref.Val { return types.Bool(get(a) == contract.Yes) },
-		has: func(a *activation) bool { return get(a) != contract.Unknown }}
-}
-
-func possible[T ~string](name string, values []string, get func(*activation) contract.Values[T]) fact {
-	return fact{name: name, typ: textList, values: values,
-		get: func(a *activation) ref.Val { return list(get(a).Set()) },
-		has: func(a *activation) bool { _, known := get(a).Known(); return known }}
-}
-
-func known[T ~string](v contract.Values[T]) bool {
-	_, ok := v.Known()
-	return ok
-}
-
-// allows reports whether the fact, or an element of it, can ever be the value.
-func (f *fact) allows(value string) bool {
-	if f.values == nil || slices.Contains(f.values, value) {
-		return true
-	}
-	return f.ofClasses() && strings.HasPrefix(value, regulated) && value != regulated
-}
-
-// ofClasses reports whether the fact is a set of sensitivity classes.
-func (f *fact) ofClasses() bool {
-	return len(f.values) == len(classNames) && &f.values[0] == &classNames[0]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -43,51 +42,6 @@ type Result struct {
 	// goal, as call.leak.total counts them; policy.MostBits if no rule bounds them. It is 0 without a proof.
 	Bits           int    `json:"bits"`
 	Counterexample []Step `json:"counterexample,omitempty"`
-}
-
-// A standing is how the analysis treats a fact.
-type standing uint8
-
-const (
-	_        standing = iota
-	settled           // a state and a tool settle it
-	named             // so it is, by a name that tells tools apart
-	narrowed          // a tool settles it, unless arguments or the server may narrow the contract
-	chosen            // an attacker settles it; without one, it is open
-	both              // an attacker and a tool settle it together: it is open where one of them leaves it open
-	open              // it may be anything
-)
-
-// standings are those of all facts but those of contracts (tool.*), which are narrowed.
-var standings = map[string]standing{
-	"server.name": named, "call.name": named,
-	"call.plainRead": narrowed,
-
-	"call.method": settled, "server.trust": settled, "request.annotations.openWorldHint": settled,
-	"session.untrusted": settled, "session.private": settled, "session.malicious": settled, "session.credentials": settled,
-	"session.sensitivity": settled, "session.sources": settled,
-	"response.annotations.private": settled, "response.annotations.sensitivity": settled, "response.annotations.sources": settled,
-	"response.annotations.openWorldHint": settled, "response.annotations.maliciousActivityHint": settled,
-
-	"call.byAgent": chosen, "call.hasArguments": chosen, "call.named": chosen, "call.leak.bits": chosen, "call.leak.total": chosen,
-	"call.egress": both, "call.crosses": chosen, "call.verbatim": chosen, "call.from": chosen, "call.small.from": chosen,
-	"call.destination.from": chosen, "call.destination.own": chosen, "call.destination.values": chosen, "call.destination.hosts": chosen,
-
-	"call.arguments": open, "call.destinations": open, "call.reads": open, "call.writes": open, "call.roles": open,
-	"call.destination.first": open, "call.destination.strange": open, "call.content.from": open, "call.content.links": open,
-	"call.content.orders": open, "call.content.identifies": open,
-	"call.links.made":                 open,
-	"request.annotations.attribution": open, "response.annotations.attribution": open, "response.isError": open,
-	"session.attribution": open, "session.id": open, "session.parent": open, "session.calls": open, "session.sent": open,
-	"session.recent": open, "session.userWords": open, "session.sinceUser": open, "session.trifecta": open,
-}
-
-// standingOf returns how a fact is treated; nothing of a fact that nobody has classified, which then counts as open.
-func standingOf(fact string) standing {
-	if strings.HasPrefix(fact, "tool.") {
-		return narrowed
-	}
-	return standings[fact]
 }
 
 // explorer goes through the states.
@@ -159,15 +113,15 @@ func (e *explorer) bits() (most int) {
 func newExplorer(q Question) *explorer {
 	e := &explorer{Question: q, seen: map[string]bool{}, result: Result{Goal: q.Goal.Name}}
 	for _, fact := range policy.FactNames() {
-		switch standingOf(fact) {
-		case settled, named:
-		case narrowed:
+		switch policy.StandingOf(fact) {
+		case policy.Settled, policy.Named:
+		case policy.Narrowed:
 			e.varying = append(e.varying, fact)
-		case chosen:
+		case policy.Chosen:
 			if !q.Attacker {
 				e.open = append(e.open, fact)
 			}
-		case both:
+		case policy.Both:
 			if q.Attacker {
 				e.varying = append(e.varying, fact)
 			} else {
