@@ -40,8 +40,6 @@ func assumed(c *contract.Contract) bool {
 
 func (a *activation) session() *label.Label { return &a.facts.Session.Label }
 
-func (a *activation) response() *label.Label { return a.facts.Response }
-
 // plainRead reports whether the call changes nothing, by the contract that counts: the word of a server that nobody vouches for
 // makes no call a plain read.
 func (a *activation) plainRead() bool { return a.annotations.ReadOnly == contract.Yes }
