@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,7 +13,7 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// Contents says what events keep of arguments and answers, beside their salted digests. The zero Contents keep nothing.
+// Contents selects the parts of arguments and answers that events keep, beside their salted digests. The zero Contents keep nothing.
 type Contents struct {
 	// Fields are members that events hold in the clear, as "/arguments/to" or "/result/structuredContent/id" (RFC 6901, through
 	// objects alone): by "SERVER/NAME", by "SERVER/*", and by "*". Values of more than 4 KiB are left out.
@@ -28,7 +29,7 @@ type Contents struct {
 // maxField is how long a value may be that an event holds, in bytes.
 const maxField = 4 << 10
 
-// A salt goes before what is digested, so that a digest tells nothing to who guesses.
+// A salt goes before a digested text, so that a digest tells nothing to an attacker who guesses the text.
 type salt [16]byte
 
 func (s salt) digest(text []byte) string {
@@ -42,34 +43,47 @@ func (s salt) digest(text []byte) string {
 	return string(out[:])
 }
 
-// describe adds to the event of a decision what is kept of the arguments and, once there is one, of the answer.
-func (g *Guard) describe(e *record.Event, c *Call, phase policy.Phase, answer json.RawMessage) {
-	k := c.canonicalParams()
-	e.Arguments = k.digest
-	e.Content = &record.Content{Salt: hex.EncodeToString(k.salt[:])}
-	part, text := "/arguments/", c.Arguments
+// A canonical is the canonical form of a call's params.
+type canonical struct {
+	text   []byte
+	salt   salt
+	digest string
+}
+
+func newCanonical(params json.RawMessage) canonical {
+	k := canonical{text: canonicalArguments(params)}
+	rand.Read(k.salt[:]) // never fails
+	k.digest = k.salt.digest(k.text)
+	return k
+}
+
+// describe adds to the event of a decision the arguments and, once there is one, the answer, as far as they are kept.
+func (k *Contents) describe(e *record.Event, r *request, phase policy.Phase, answer json.RawMessage) {
+	e.Arguments = r.canonical.digest
+	e.Content = &record.Content{Salt: hex.EncodeToString(r.canonical.salt[:])}
+	part, text := "/arguments/", r.Arguments
 	if phase == policy.OnResult {
-		e.Content.Answer = k.salt.digest(answer)
+		e.Content.Answer = r.canonical.salt.digest(answer)
 		part, text = "/result/", answer
 	}
-	e.Content.Fields = g.fields(c, part, text)
+	e.Content.Fields = k.fields(&r.Call, part, text)
 	switch {
-	case !g.opts.Contents.All:
+	case !k.All:
 	case phase == policy.OnResult:
 		e.Content.Result = answer
 	default:
-		e.Content.Arguments = k.text
+		e.Content.Arguments = r.canonical.text
 	}
 }
 
 // fields returns the members of a part of the call that the operator wants to keep.
-func (g *Guard) fields(c *Call, part string, text json.RawMessage) map[string]json.RawMessage {
-	if len(g.opts.Contents.Fields) == 0 {
+func (k *Contents) fields(c *Call, part string, text json.RawMessage) map[string]json.RawMessage {
+	if len(k.Fields) == 0 {
 		return nil
 	}
 	var kept map[string]json.RawMessage
 	for _, name := range [...]string{c.Server + "/" + c.Name, c.Server + "/*", "*"} {
-		for _, pointer := range g.opts.Contents.Fields[name] {
+		for _, pointer := range k.Fields[name] {
 			rest, ok := strings.CutPrefix(pointer, part)
 			if !ok {
 				continue

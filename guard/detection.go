@@ -32,14 +32,13 @@ type detected struct {
 	event *record.Detection
 }
 
-// detect searches an answer. Questions of servers are not searched.
-func (g *Guard) detect(c *Call, a Answer) detected {
-	d := g.opts.Contents.Detection
-	if d.Detector == nil || c.asked {
+// search searches an answer. Questions of servers are not searched.
+func (d *Detection) search(r *request, a Answer) detected {
+	if d.Detector == nil || r.asked {
 		return detected{}
 	}
 	text := a.Raw()
-	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], c.canonicalParams().salt)
+	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], r.canonical.salt)
 	switch {
 	case failed == "" && len(text) > maxScanned:
 		failed = fmt.Sprintf("the answer has more than %d bytes", maxScanned)

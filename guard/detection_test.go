@@ -172,8 +172,7 @@ func TestAFailedDetectorIsNoted(t *testing.T) {
 func TestErrorsAreSearched(t *testing.T) {
 	f := newFixture(t, searching(guard.Detection{Detector: detect.New()}))
 	c := call("lookup", lookUp, `{"name":"lookup","arguments":{}}`)
-	f.g.Before(t.Context(), c)
-	f.g.After(t.Context(), c, guard.Answer{Error: json.RawMessage(`{"code":-32000,"message":"no access with ` + foundKey + `"}`)})
+	answer(t, f.g, c, guard.Answer{Error: json.RawMessage(`{"code":-32000,"message":"no access with ` + foundKey + `"}`)})
 	if !f.label(t).Sensitivity.Has(label.Credentials) {
 		t.Errorf("the session is %+v", f.label(t))
 	}

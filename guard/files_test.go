@@ -114,7 +114,7 @@ func (n *notes) make(in, tool string, arguments map[string]string) (label.Label,
 	c := n.use(in, tool, arguments)
 	v := n.g.Before(n.t.Context(), c)
 	if v.Allowed() {
-		n.g.After(n.t.Context(), c, guard.Answer{Result: json.RawMessage(`{"content":[]}`)})
+		v.Admission.After(n.t.Context(), guard.Answer{Result: json.RawMessage(`{"content":[]}`)})
 	}
 	s, err := n.sessions.Snapshot(n.t.Context(), in)
 	if err != nil {
@@ -183,8 +183,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 	n := newDisk(t, policy.Enforce)
 	c := &guard.Call{Session: session.Ref{Key: "s", Principal: "ann"}, Server: "disk", Method: "resources/read", Name: "file:///clone/a", Params: json.RawMessage(`{"uri":"file:///clone/a"}`)}
-	n.g.Before(t.Context(), c)
-	n.g.After(t.Context(), c, guard.Answer{Result: json.RawMessage(`{"contents":[]}`)})
+	answer(t, n.g, c, guard.Answer{Result: json.RawMessage(`{"contents":[]}`)})
 	if s, _ := n.sessions.Snapshot(t.Context(), "s"); !s.Label.Untrusted {
 		t.Error("a resource of a clone leaves the session clean")
 	}

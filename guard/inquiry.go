@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
-	"github.com/weir-mcp/weir/session"
 )
 
 // The requests that servers make of hosts: for what a person types, for what the host's model writes, and for the
@@ -30,13 +28,14 @@ func IsInquiry(method string) bool {
 	return method == Elicitation || method == Sampling || method == Roots
 }
 
-// Inquiry returns the call that stands for a question which the server asks in the middle of c. [Guard.After] decides
-// whether the host may be asked, with the question's params as the result; [Guard.Before] of its [Call.Reply] whether the
-// answer may go to the server. Its contract is that of c, except that to be given an answer is never only to read.
+// Inquiry returns the call that stands for a question which the server asks in the middle of c. [Guard.Ask] decides whether
+// the host may be asked; [Guard.Before] of its [Call.Reply] whether the answer may go to the server. Its contract is that of
+// c, except that a call with an answer never only reads.
 func (c *Call) Inquiry(method string, params json.RawMessage) *Call {
-	q := *c.forArguments()
-	q.Declared = q.whatIsSaid()
-	q.Overlay, q.Resolved, q.said, q.notes = nil, nil, nil, nil // which speak of the arguments of c, not of the answer
+	r := newRequest(c)
+	r.refine(reading{})
+	q := r.Call
+	q.Declared, q.Overlay, q.Resolved = r.said, nil, nil // which speak of the arguments of c, not of the answer
 	q.asked, q.within = true, c
 	q.Method, q.Name, q.Params, q.Arguments = method, method, params, rawjson.Delete(params, "_meta")
 	q.Declared.ReadOnly, q.Effective.ReadOnly = contract.Unknown, contract.No
@@ -61,43 +60,6 @@ func (c *Call) Reply(answer json.RawMessage) *Call {
 		r.Arguments = nil // declined, or there was nothing to type
 	}
 	return &r
-}
-
-// carries returns the label of what a reply brings into the session: what a person types is the person's own. What the
-// model writes is made of what the session holds already, and folders name no data.
-func (c *Call) carries() label.Label {
-	if c.Method != Elicitation || c.Arguments == nil {
-		return label.Label{}
-	}
-	typed := label.Label{Sources: label.SetOf(label.UserSource), Sensitivity: label.SetOf(label.User)}.Normal()
-	typed.Attribution = label.SetOf(c.URI())
-	return typed
-}
-
-// reply raises the session by what a reply carries, since results of its server may repeat it, and returns what to send.
-func (g *Guard) reply(ctx context.Context, c *Call, seen session.State) (json.RawMessage, error) {
-	l := c.carries()
-	if _, err := g.raise(ctx, c, seen.Label, l); err != nil {
-		return nil, err
-	}
-	g.origins.add(c.Session, Origin{URI: c.URI(), Label: l.Taint()})
-	return c.bare(c.Params, seen.Label), nil
-}
-
-// isSilent reports whether an inquiry says nothing that a person or a model could read.
-func (c *Call) isSilent() bool {
-	for name, value := range rawjson.Members(c.metadata()) {
-		if name != "progressToken" || rawjson.Kind(value) != '0' {
-			return false
-		}
-	}
-	return c.asked && IsInquiry(c.Method) && (c.Arguments == nil || rawjson.Kind(c.Arguments) == '{' && !rawjson.HasMembers(c.Arguments))
-}
-
-// metadata returns what the params say beside what they are about.
-func (c *Call) metadata() json.RawMessage {
-	meta, _ := rawjson.Get(c.Params, "_meta")
-	return meta
 }
 
 // ReplyMethod tells by its form which kind of question an answer is for, where nobody remembers the question. What is
@@ -155,4 +117,27 @@ func InputResponses(params json.RawMessage) (all []InputResponse) {
 	}
 	slices.SortStableFunc(all, func(a, b InputResponse) int { return strings.Compare(a.Method, b.Method) })
 	return all
+}
+
+// carries returns the label of the data that a reply brings into the session: text that a person types is the person's own.
+// Text of the model is made of data that the session holds already, and folders name no data.
+func carries(c *Call) label.Label {
+	if c.Method != Elicitation || c.Arguments == nil {
+		return label.Label{}
+	}
+	typed := label.Label{Sources: label.SetOf(label.UserSource), Sensitivity: label.SetOf(label.User)}.Normal()
+	typed.Attribution = label.SetOf(c.URI())
+	return typed
+}
+
+// isSilent reports whether an inquiry has no text that a person or a model could read.
+func isSilent(c *Call) bool {
+	meta, _ := rawjson.Get(c.Params, "_meta")
+	for name, value := range rawjson.Members(meta) {
+		if name != "progressToken" || rawjson.Kind(value) != '0' {
+			return false
+		}
+	}
+	return c.asked && IsInquiry(c.Method) &&
+		(c.Arguments == nil || rawjson.Kind(c.Arguments) == '{' && !rawjson.HasMembers(c.Arguments))
 }

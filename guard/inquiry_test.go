@@ -88,11 +88,7 @@ func TestQuestionsOfServers(t *testing.T) {
 	} {
 		f := newFixture(t, nil)
 		inquiry := call("ask", c.declared, `{}`).Inquiry(c.method, raw(c.params))
-		asked := raw(c.params)
-		if asked == nil {
-			asked = raw(`{}`)
-		}
-		f.g.After(t.Context(), inquiry, guard.Answer{Result: asked})
+		f.g.Ask(t.Context(), inquiry)
 		if l := f.label(t); l.Untrusted != c.untrusted || l.Private != c.private {
 			t.Errorf("%s: the session is %+v", c.name, l)
 		}
@@ -137,10 +133,11 @@ func TestFurtherRounds(t *testing.T) {
 	begin := func(t *testing.T) (*fixture, *guard.Call) {
 		f := newFixture(t, nil)
 		send := call("send", sendMail, `{"arguments":{"to":"a"}}`)
-		if v := f.g.Before(t.Context(), send); !v.Allowed() {
+		v := f.g.Before(t.Context(), send)
+		if !v.Allowed() {
 			t.Fatalf("%+v", v)
 		}
-		f.accepted[f.g.Onward(send)] = true
+		f.accepted[v.Admission.Onward()] = true
 		f.run(t, call("fetch", fetchPage, `{}`), okResult) // now policy asks
 		further := call("send", sendMail, `{"requestState":"s","inputResponses":{},"arguments":{"to":"a"}}`)
 		further.Further = true
@@ -168,8 +165,9 @@ func TestFurtherRounds(t *testing.T) {
 		}
 	}
 	f, c = begin(t)
+	first := f.g.Before(t.Context(), c)
 	f.g.Swap(mustLoad(t, blocksAll), policy.Enforce)
-	f.accepted[f.g.Onward(c)] = true
+	f.accepted[first.Admission.Onward()] = true
 	if v := f.g.Before(t.Context(), c); v.Effect != policy.Block {
 		t.Errorf("a block counts in every round: %+v", v)
 	}
@@ -184,10 +182,11 @@ rules:
   - {name: once, when: call, if: "session.untrusted && tool.name == 'send'", effect: ask, once: destination, message: sure?}
 `)
 	})
-	f.run(t, call("fetch", fetchPage, `{}`), okResult)
 	further := call("send", sendMail, `{"arguments":{"to":"a"}}`)
 	further.Further = true
-	f.accepted[f.g.Onward(further)] = true
+	first := f.g.Before(t.Context(), further)
+	f.run(t, call("fetch", fetchPage, `{}`), okResult)
+	f.accepted[first.Admission.Onward()] = true
 	if v := f.g.Before(t.Context(), further); !v.Allowed() {
 		t.Fatalf("the round does not go on: %+v", v)
 	}

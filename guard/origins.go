@@ -14,10 +14,10 @@ const (
 	maxOrigins        = 64 // for each session
 )
 
-// An Origin is one source of what an agent session has seen.
+// An Origin is one source of data that an agent session has seen.
 type Origin struct {
 	URI   string      // mcp://server/name
-	Label label.Label // what came from there, without attribution
+	Label label.Label // of the data from there, without attribution
 }
 
 // origins remembers, for each agent session, where its label came from. It only explains: a forgotten origin makes a
@@ -63,7 +63,14 @@ func join(seen []Origin, origin Origin) []Origin {
 	return append(slices.Clip(seen), origin)
 }
 
-// tainted returns the sources of what is wrong or private in what an agent session has seen.
+// addContext notes the sources of a label that enters a session beside results.
+func (o *origins) addContext(ref session.Ref, l label.Label) {
+	for uri := range l.Attribution.All() {
+		o.add(ref, Origin{URI: uri, Label: l.Taint()})
+	}
+}
+
+// tainted returns the sources of untrusted and private data in an agent session.
 func (o *origins) tainted(ref session.Ref) []Origin {
 	return slices.DeleteFunc(o.of(ref), func(origin Origin) bool { return origin.Label.IsZero() })
 }

@@ -153,7 +153,7 @@ func TestResultRules(t *testing.T) {
 	} {
 		g, sessions := raised(t, "", label.Label{})
 		c := overlaid(t, "read", `{}`)
-		o := g.After(t.Context(), c, guard.Answer{Result: json.RawMessage(result)})
+		o := answer(t, g, c, guard.Answer{Result: json.RawMessage(result)})
 		state, err := sessions.Snapshot(t.Context(), "s")
 		if err != nil || !o.Allowed() || state.Label.Private != private || o.Label.Sensitivity.Has(label.PII) != private {
 			t.Errorf("%s: %v %+v %v", result, o.Effect, state.Label, err)
@@ -171,7 +171,7 @@ func TestOverlayOutranksTheResultOfATrustedServer(t *testing.T) {
 	c := overlaid(t, "read", `{}`)
 	c.Overlay, c.Trust = set.For(overlay.Server{Name: "a"}).Tool("t"), contract.Trusted
 	c.Declared = contract.Contract{Sources: contract.Possible(label.UntrustedPublic, label.System), Returns: contract.Possible(label.PII)}
-	o := g.After(t.Context(), c, guard.Answer{Result: json.RawMessage(
+	o := answer(t, g, c, guard.Answer{Result: json.RawMessage(
 		`{"content":[],"_meta":{"annotations":{"openWorldHint":false,"returnMetadata":{"source":"system","sensitivity":"none"}}}}`)})
 	if !o.Label.Untrusted || !o.Label.Sensitivity.Has(label.PII) {
 		t.Errorf("the server's word lowers the operator's: %+v", o.Label)
@@ -252,7 +252,7 @@ func TestQuestionSaysWhyAnOverlayRefines(t *testing.T) {
 			t.Errorf("%s: %+v", c.arguments, q.Refined)
 		}
 		inquiry := call.Inquiry(guard.Elicitation, json.RawMessage(`{"message":"name?"}`))
-		o := g.After(t.Context(), inquiry, guard.Answer{Result: inquiry.Params})
+		o := g.Ask(t.Context(), inquiry)
 		if o.Question == nil || o.Question.Refined != nil {
 			t.Errorf("%s: the server's question: %+v", c.arguments, o.Question)
 		}
@@ -274,7 +274,7 @@ func TestMayAskWithCredentials(t *testing.T) {
 			}
 			secret := *c
 			secret.Effective = contract.Contract{Returns: contract.Possible(label.Credentials), Sources: contract.Possible(label.Internal), OpenWorld: contract.No}.Assume()
-			if o := g.After(t.Context(), &secret, guard.Answer{Result: json.RawMessage(`{"content":[]}`)}); !o.Allowed() {
+			if o := answer(t, g, &secret, guard.Answer{Result: json.RawMessage(`{"content":[]}`)}); !o.Allowed() {
 				t.Fatalf("the secret: %+v", o)
 			}
 			if ok, err := g.MayAsk(t.Context(), c); err != nil || ok != want {

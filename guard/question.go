@@ -55,15 +55,16 @@ type Question struct {
 	}
 }
 
-// question gathers what a person needs, and binds it: to principal, agent session, server, method, name, canonical
-// arguments, effective contract, session label, policy and the rules that ask; for a result, to its exact bytes too.
-func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
-	c, f := m.call, m.facts
+// newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method, name,
+// canonical arguments, effective contract, session label, policy and the rules that ask; for a result, to its exact bytes too.
+func newQuestion(in decisionInput, d decision, from []Origin) *Question {
+	r, f := in.request, in.facts
+	canonical := r.canonical.text
 	q := &Question{
-		Session: c.Session, Phase: f.Phase, Server: c.Server, Method: c.Method, Name: c.Name,
-		Contract: c.Effective, Assumed: c.assumed(), Arguments: canonical, Refined: c.notes, Rule: d.Rule, Message: d.Message,
-		Label: f.Session.Label, Origins: g.origins.tainted(c.Session),
-		Values: m.found.Values, Cut: m.found.Cut, UserWords: m.found.UserWords, Leak: leakText(f), Once: once(d, f),
+		Session: r.Session, Phase: f.Phase, Server: r.Server, Method: r.Method, Name: r.Name,
+		Contract: r.Effective, Assumed: r.assumed(), Arguments: canonical, Refined: r.notes, Rule: d.Rule, Message: d.Message,
+		Label: f.Session.Label, Origins: from, Leak: leakText(f), Once: d.asksOnce(f),
+		Values: in.found.Values, Cut: in.found.Cut, UserWords: in.found.UserWords,
 	}
 	for _, m := range d.Matched {
 		if m.Effect == policy.Ask && m.Rule != d.Rule {
@@ -74,26 +75,25 @@ func (g *Guard) question(m matter, d ruling, canonical []byte) *Question {
 		q.Label = *f.Response
 		q.Origins = nil
 	}
-	if c.within != nil {
-		q.outer.method, q.outer.arguments = c.within.Method, canonicalArguments(c.within.Params)
+	if r.within != nil {
+		q.outer.method, q.outer.arguments = r.within.Method, canonicalArguments(r.within.Params)
 	}
-	seen := must(json.Marshal(f.Session.Label))
 	q.Binding = bind(
-		c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(canonical),
-		c.Effective.String(), c.seen(f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(m.answer),
+		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(canonical),
+		r.Effective.String(), seen(r, f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(in.answer),
 	)
-	if f.Phase == policy.OnCall && !c.asked {
-		q.To, q.Grant = c.grant(m.found, string(seen), d.by)
+	if f.Phase == policy.OnCall && !r.asked {
+		q.To, q.Grant = grant(in, d.by)
 	}
 	return q
 }
 
-// seen returns what of the session's label a question is bound to: all but that servers have said something beside their results, and that the call
-// itself is under way. Lines that a server logs while a person reads undo nothing, as long as they bring no other kind of data.
-func (c *Call) seen(l label.Label) string {
-	beside := map[string]bool{c.URI(): true}
-	if c.within != nil {
-		beside[c.within.URI()] = true
+// seen returns the part of the session's label that a question is bound to: all but that servers have sent text outside of
+// their results, and that the call itself is under way. Lines that a server logs while a person reads undo nothing, as long as they bring no other kind of data.
+func seen(r *request, l label.Label) string {
+	beside := map[string]bool{r.uri: true}
+	if r.within != nil {
+		beside[r.within.URI()] = true
 	}
 	var from []string
 	for uri := range l.Attribution.All() {
@@ -114,31 +114,25 @@ func (q *Question) reasons() string {
 	return bind(rules...)
 }
 
-// assumed reports whether nothing is said of what the call does.
-func (c *Call) assumed() bool {
-	said := c.whatIsSaid()
-	_, outcomes := said.Outcomes.Known()
-	_, destinations := said.Destinations.Known()
-	return !outcomes && !destinations && said.ReadOnly == contract.Unknown && said.Destructive == contract.Unknown && said.OpenWorld == contract.Unknown
-}
-
 // grant returns where the call goes, and the binding of all calls of the agent session, as long as it has seen nothing more,
 // to this tool under this contract and policy that go there too. Only the operator's word tells which arguments say where;
 // without it, with no such argument, or with more of them than are looked at, there is none. The calls have arguments of the
 // same names, and no private or untrusted content unless this one has.
-func (c *Call) grant(found *trace.Finding, seen, by string) (to []overlay.Argument, binding string) {
-	roles := c.Overlay.Roles(c.Arguments)
+func grant(in decisionInput, by string) (to []overlay.Argument, binding string) {
+	r := in.request
+	roles := r.roles
 	if !roles.Known || roles.Cut || len(roles.Destinations) == 0 {
 		return nil, ""
 	}
 	where, names := must(json.Marshal(roles.Destinations)), []string{}
-	for name := range rawjson.Members(c.Arguments) {
+	for name := range rawjson.Members(r.Arguments) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	carried := (found.Kinds() & (provenance.Private | provenance.Untrusted)).Names()
-	return roles.Destinations, bind("grant", string(must(json.Marshal(names))), strings.Join(carried, " "), c.Session.Principal, c.Session.Key, c.Server, c.Method, c.Name, string(where),
-		c.Effective.String(), seen, by)
+	carried := (in.found.Kinds() & (provenance.Private | provenance.Untrusted)).Names()
+	session := must(json.Marshal(in.facts.Session.Label))
+	return roles.Destinations, bind("grant", string(must(json.Marshal(names))), strings.Join(carried, " "),
+		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(where), r.Effective.String(), string(session), by)
 }
 
 // bind returns a digest of parts that no other list of parts has.

@@ -12,16 +12,10 @@ import (
 // {"dev.weir/verdict": …}, as in MetaVerdict.
 const CodeRefused = -32090
 
-// MetaVerdict is the member of a result's _meta that says what Weir decided, if that is no plain allow:
+// MetaVerdict is the member of a result's _meta with Weir's decision, if that is no plain allow:
 // {"effect": "block" | "ask" | "warn", "when": "call" | "result", "rule": string, "message": string}. Effect "ask" is a
 // question that nobody accepted.
 const MetaVerdict = ownMeta + "verdict"
-
-// Refusal returns what to tell of a verdict that is no plain allow.
-func (v Verdict) Refusal() Refusal { return Refusal{v.Effect, policy.OnCall, v.Rule, v.Message} }
-
-// Refusal returns what to tell of an outcome that is no plain allow.
-func (o Outcome) Refusal() Refusal { return Refusal{o.Effect, policy.OnResult, o.Rule, o.Message} }
 
 // A Refusal is why a request did not happen, or why its answer was withheld.
 type Refusal struct {
@@ -31,7 +25,7 @@ type Refusal struct {
 	Message string        `json:"message"`
 }
 
-// Answer returns what to answer the refused request with. A model can read and act on the result of a tool call, so there
+// Answer returns the answer to the refused request. A model can read and act on the result of a tool call, so there
 // the reason is a result with isError; for any other method it is an error.
 func (r Refusal) Answer(method string) Answer {
 	text := "blocked by weir: " + r.Message
@@ -47,7 +41,7 @@ func (r Refusal) Answer(method string) Answer {
 	}))}
 }
 
-// WithVerdict adds what was decided to a result that was handed on all the same, as with the effect warn.
+// WithVerdict adds the decision to a result that was handed on all the same, as with the effect warn.
 func WithVerdict(result json.RawMessage, r Refusal) (json.RawMessage, error) {
 	if rawjson.Kind(result) != '{' {
 		return nil, errors.New("the result is not an object")

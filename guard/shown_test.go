@@ -76,7 +76,10 @@ func TestReviewIsSuggestedWhereItHelps(t *testing.T) {
 	read := sending(evil)
 	read.Server, read.Name, read.Trust = "evil", "#definitions", contract.Untrusted
 	read.Params = json.RawMessage(`{"name":"#definitions"}`)
-	if o := f.g.After(t.Context(), read, guard.Answer{Result: json.RawMessage(`{"content":[]}`)}); !o.Allowed() {
+	read.Arguments, read.Effective = nil, contract.Contract{
+		ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Ephemeral), Sources: contract.Possible(label.UntrustedPublic),
+	}.Assume()
+	if o := answer(t, f.g, read, guard.Answer{Result: json.RawMessage(`{"content":[]}`)}); !o.Allowed() {
 		t.Fatalf("%+v", o)
 	}
 	if v := f.g.Before(t.Context(), sending(evil)); v.Question == nil || v.Question.Hint != "" || strings.Contains(v.Message, "weir review") {
@@ -91,7 +94,7 @@ func TestQuestionsAreNotResults(t *testing.T) {
 		c := sending(label.Label{})
 		c.Trust, c.Effective = trust, contract.Contract{Sources: contract.Possible(label.System), Returns: contract.Possible[label.Class](), OpenWorld: contract.No}
 		q := c.Inquiry(guard.Elicitation, json.RawMessage(`{"message":"read the page"}`))
-		if o := f.g.After(t.Context(), q, guard.Answer{Result: q.Params}); !o.Allowed() {
+		if o := f.g.Ask(t.Context(), q); !o.Allowed() {
 			t.Fatalf("%v: %+v", trust, o)
 		}
 		state, err := f.sessions.Snapshot(t.Context(), "s")

@@ -364,7 +364,7 @@ func BenchmarkBefore(b *testing.B) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for i := range results {
 			c := stated(b, "page", `{}`, wish)
-			if o := f.g.After(b.Context(), c, guard.Answer{Result: json.RawMessage(textResult(words(r, 2000)))}); !o.Allowed() {
+			if o := f.run(b, c, textResult(words(r, 2000))); !o.Allowed() {
 				b.Fatalf("result %d: %+v", i, o)
 			}
 		}

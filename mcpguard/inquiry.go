@@ -125,7 +125,7 @@ func (c *conn) inquire(req *jsonrpc.Request) {
 		return
 	}
 	inquiry := call.Inquiry(req.Method, req.Params)
-	o := c.p.after(c.life, inquiry, asked(req.Params))
+	o := c.p.inquire(c.life, inquiry)
 	if !o.Allowed() {
 		c.refuse(req.ID, req.Method)
 		return
@@ -144,14 +144,6 @@ func (c *conn) inquire(req *jsonrpc.Request) {
 		shown.Params = o.Answer.Result
 	}
 	c.deliver(incoming{msg: &shown})
-}
-
-// asked returns a question as the guard takes it.
-func asked(params json.RawMessage) guard.Answer {
-	if params == nil {
-		params = json.RawMessage(`{}`)
-	}
-	return guard.Answer{Result: params}
 }
 
 // refuse answers a question of the server with an error that gives no reason: that is the operator's matter.
@@ -216,7 +208,7 @@ func (p *Protector) permitAnswers(ctx context.Context, c *guard.Call) (guard.Ver
 // screen decides on the questions in an answer of a server of 2026-07-28. It returns the answer, or the refusal.
 func (p *Protector) screen(ctx context.Context, c *guard.Call, a guard.Answer) guard.Answer {
 	for _, q := range guard.InputRequests(a.Result) {
-		if o := p.after(ctx, c.Inquiry(q.Method, q.Params), asked(q.Params)); !o.Allowed() {
+		if o := p.inquire(ctx, c.Inquiry(q.Method, q.Params)); !o.Allowed() {
 			return o.Refusal().Answer(c.Method)
 		}
 	}

@@ -11,7 +11,7 @@
 //
 //	server.AddReceivingMiddleware(p.Middleware("mail", contracts))
 //
-// Both go through guard.Before and guard.After and keep their promises: nothing is sent that was not decided and recorded,
+// Both go through guard.Before and the admission that it returns, and keep their promises: nothing is sent that was not decided and recorded,
 // nothing is handed on that was not labelled, and an error never becomes an allow. A refused tool call is a result with
 // isError, any other refused request the JSON-RPC error guard.CodeRefused.
 //
@@ -26,6 +26,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -157,13 +158,15 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	if !v.Allowed() {
 		return v.Refusal().Answer(c.Method), true, nil
 	}
-	if a, err = send(ctx, v.Params); err != nil {
-		return guard.Answer{}, false, err
+	if a, err = send(ctx, v.Params); err == nil {
+		if err = annotation.Check(a.Raw()); err != nil {
+			err = fmt.Errorf("answer of server %s: %w", c.Server, err)
+		}
 	}
-	if err := annotation.Check(a.Raw()); err != nil {
-		return guard.Answer{}, false, fmt.Errorf("answer of server %s: %w", c.Server, err)
+	if err != nil { // the server has had its chance to act all the same
+		return guard.Answer{}, false, errors.Join(err, v.Admission.Failed(context.WithoutCancel(ctx)))
 	}
-	o := p.after(ctx, c, a)
+	o := p.after(ctx, func() guard.Outcome { return v.Admission.After(ctx, a) })
 	if !o.Allowed() {
 		return o.Refusal().Answer(c.Method), true, nil
 	}
@@ -190,12 +193,17 @@ func (p *Protector) before(ctx context.Context, c *guard.Call) guard.Verdict {
 }
 
 // after asks the guard, and if need be a person, whether something of the server may come in.
-func (p *Protector) after(ctx context.Context, c *guard.Call, a guard.Answer) guard.Outcome {
-	o := p.guard.After(ctx, c, a)
+func (p *Protector) after(ctx context.Context, decide func() guard.Outcome) guard.Outcome {
+	o := decide()
 	if o.Effect == policy.Ask && p.ask(ctx, o.Question) {
-		o = p.guard.After(ctx, c, a)
+		o = decide()
 	}
 	return o
+}
+
+// inquire asks the guard, and if need be a person, whether the host may be asked a question of the server.
+func (p *Protector) inquire(ctx context.Context, inquiry *guard.Call) guard.Outcome {
+	return p.after(ctx, func() guard.Outcome { return p.guard.Ask(ctx, inquiry) })
 }
 
 // ask puts a question and keeps a yes for the call that follows.

@@ -62,7 +62,7 @@ func elicitation(p *approve.Pending, about string) (json.RawMessage, error) {
 // accepted; else what to answer the request with: a refusal, or in 2026-07-28 the question itself, which the host answers by
 // sending the request again. An answer of the server that the question is about is held until then. Where the host cannot
 // ask, the question stays open, and the call is refused until it was accepted and is made again.
-func (x *exchange) ask(ctx context.Context, q *guard.Question, held *guard.Answer) *rpc.Message {
+func (x *exchange) ask(ctx context.Context, q *guard.Question, held *approve.Held) *rpc.Message {
 	refuse := func(message string) *rpc.Message {
 		if q.Hint != "" {
 			message += "; " + q.Hint
@@ -225,7 +225,7 @@ type resumption struct {
 }
 
 // held returns the server's answer that the question was about; nil before the call.
-func (r *resumption) held() *guard.Answer { return r.asked.Held }
+func (r *resumption) held() *approve.Held { return r.asked.Held }
 
 // resume takes the answer to our own question out of a request that carries one, and returns the request as it was
 // before. It returns nil for any other request.

@@ -3,7 +3,7 @@
 //
 //	host ──(rpc.Conn)──► front ──► guard.Before ──► link ──► server
 //	                       ▲                                  │
-//	                       └───────── guard.After ◄───────────┘
+//	                       └───────── Admission  ◄───────────┘
 //
 // A front is one host connection: stdio, one session of streamable HTTP in the older revisions, or one request of
 // 2026-07-28. A link is one connection to one server. A front has links of its own, because in the older revisions

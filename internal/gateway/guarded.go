@@ -34,6 +34,9 @@ type exchange struct {
 	ours         bool // whether the answer is Weir's own: a question that a server of an older revision asks in the middle
 	reached      bool // whether the request went out to its server, as far as Weir knows
 
+	admission *guard.Admission // accepts the answer of the server; nil before the request may go
+	outcome   *guard.Outcome   // of the answer as a whole; nil before that is allowed
+
 	warning  *guard.Refusal // what the agent is told beside the answer; nil if nothing
 	redeemed []string       // acceptances that were used up for what has not happened yet
 }
@@ -66,8 +69,10 @@ func (f *front) guarded(ctx context.Context, m *rpc.Message, who *protocol.Clien
 		return x.declined(resumed)
 	}
 	if resumed != nil && resumed.held() != nil {
-		x.look(&rpc.Message{Result: resumed.held().Result})
-		return x.handOn(ctx, *resumed.held())
+		held := resumed.held()
+		x.admission, x.outcome = held.Admission, held.Outcome
+		x.look(&rpc.Message{Result: held.Answer.Result})
+		return x.handOn(ctx, held.Answer)
 	}
 	if refusal := x.permitAnswers(ctx); refusal != nil {
 		return refusal
@@ -129,7 +134,7 @@ func (x *exchange) declined(r *resumption) *rpc.Message {
 	x.letGo()
 	when := policy.OnCall
 	if r.held() != nil {
-		x.abandon(*r.held(), &rpc.Message{})
+		x.abandon(r.held().Answer, &rpc.Message{})
 		when = policy.OnResult
 	}
 	return x.refused(guard.Refusal{Effect: policy.Ask, When: when, Rule: r.asked.Rule, Message: notAccepted(r.said, r.asked.Message)})
@@ -160,6 +165,7 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 	if refusal != nil {
 		return nil, refusal
 	}
+	x.admission, x.outcome = v.Admission, nil
 	params, err := x.route.params(v.Params)
 	if err != nil {
 		return nil, x.f.internalError(x.m, err)
@@ -262,7 +268,7 @@ func (x *exchange) unanswered(ctx context.Context, err error) *rpc.Message {
 	ctx = context.WithoutCancel(ctx) // the host may have cancelled the request, and the server has it all the same
 	call := x.route.call
 	if x.reached {
-		if raising := x.f.g.guard.Failed(ctx, call); raising != nil {
+		if raising := x.admission.Failed(ctx); raising != nil {
 			x.f.g.log.Error("raising an agent session by a failed call", "error", raising)
 		}
 	}

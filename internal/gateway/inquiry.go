@@ -77,7 +77,7 @@ func (l *link) inquire(ctx context.Context, f *front, m *rpc.Message) *rpc.Messa
 // returns the host's answer, a result or an error of its own, or what to answer the request with instead.
 func (x *exchange) inquire(ctx context.Context, method string, params json.RawMessage) (answer, refusal *rpc.Message) {
 	inquiry := x.route.call.Inquiry(method, params)
-	if params, refusal = x.admitInquiry(ctx, inquiry, nil); refusal != nil {
+	if params, refusal = x.admitInquiry(ctx, inquiry, &approve.Held{}); refusal != nil {
 		return nil, refusal
 	}
 	if method == guard.Elicitation {
@@ -102,18 +102,15 @@ func (x *exchange) inquire(ctx context.Context, method string, params json.RawMe
 }
 
 // admitInquiry asks the guard, and if need be a person, whether the host may be asked, and returns the question's params as
-// the host gets them. Whole is the answer of the server that the question is part of; nil if it came as a request.
-func (x *exchange) admitInquiry(ctx context.Context, inquiry *guard.Call, whole *guard.Answer) (json.RawMessage, *rpc.Message) {
-	asked := guard.Answer{Result: inquiry.Params}
-	if inquiry.Params == nil {
-		asked.Result = json.RawMessage(`{}`)
-	}
-	if whole == nil {
-		whole = &asked
-	}
-	o, refusal := x.admit(ctx, inquiry, asked, whole)
-	if refusal != nil || inquiry.Params == nil {
+// the host gets them. Whole is the answer of the server that the question is part of, which is held meanwhile.
+func (x *exchange) admitInquiry(ctx context.Context, inquiry *guard.Call, whole *approve.Held) (json.RawMessage, *rpc.Message) {
+	o, refusal := x.admit(ctx, inquiry, whole, func() guard.Outcome { return x.f.g.guard.Ask(ctx, inquiry) })
+	if refusal != nil {
 		return nil, refusal
+	}
+	x.redeemed = append(x.redeemed, o.Redeemed)
+	if inquiry.Params == nil {
+		return nil, nil
 	}
 	return o.Answer.Result, nil
 }
@@ -121,12 +118,18 @@ func (x *exchange) admitInquiry(ctx context.Context, inquiry *guard.Call, whole 
 // screen asks the guard, and if need be a person, whether the agent may see an answer of the server, with every question
 // in it.
 func (x *exchange) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *rpc.Message) {
-	o, refusal := x.admit(ctx, x.route.call, a, &a)
+	held := &approve.Held{Admission: x.admission, Answer: a, Outcome: x.outcome}
+	decide := func() guard.Outcome { return x.admission.After(ctx, a) }
+	if held.Outcome != nil { // a person was asked about a question in the answer, and the host is back
+		decide = func() guard.Outcome { return *held.Outcome }
+	}
+	o, refusal := x.admit(ctx, x.route.call, held, decide)
 	if refusal != nil {
 		return o, refusal
 	}
+	held.Outcome = &o
 	if x.asking {
-		x.f.g.book.GoesOn(x.f.g.guard.Onward(x.route.call), stateLife)
+		x.f.g.book.GoesOn(x.admission.Onward(), stateLife)
 		if !x.who.Modern() {
 			return o, nil // its questions are put one by one
 		}
@@ -135,7 +138,7 @@ func (x *exchange) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *
 		return o, nil
 	}
 	for _, q := range guard.InputRequests(o.Answer.Result) {
-		if _, refusal = x.admitInquiry(ctx, x.route.call.Inquiry(q.Method, q.Params), &a); refusal != nil {
+		if _, refusal = x.admitInquiry(ctx, x.route.call.Inquiry(q.Method, q.Params), held); refusal != nil {
 			return o, refusal
 		}
 	}
@@ -228,9 +231,9 @@ func (f *front) shown(ctx context.Context, set *links, call *guard.Call) (label.
 	return label.Join(shown, beside.Label), err
 }
 
-// after asks the guard whether the agent or the host may see what a server says in a call.
-func (x *exchange) after(ctx context.Context, call *guard.Call, a guard.Answer) guard.Outcome {
-	o := x.f.g.guard.After(ctx, call, a)
+// after asks the guard whether the agent or the host may see an answer or a question of a server in a call.
+func (x *exchange) after(ctx context.Context, call *guard.Call, decide func() guard.Outcome) guard.Outcome {
+	o := decide()
 	if o.Allowed() {
 		if err := x.follow(ctx, call, o.Label); err != nil {
 			o = guard.Withheld(err)
@@ -294,18 +297,19 @@ func (x *exchange) permitted(ctx context.Context, call *guard.Call, v guard.Verd
 
 // admit asks the guard, and if need be a person, whether the agent or the host may see a part of a server's answer in a call.
 // The whole answer is held meanwhile. It returns the message to answer the host with if not.
-func (x *exchange) admit(ctx context.Context, call *guard.Call, part guard.Answer, whole *guard.Answer) (guard.Outcome, *rpc.Message) {
-	o := x.after(ctx, call, part)
+func (x *exchange) admit(
+	ctx context.Context, call *guard.Call, whole *approve.Held, decide func() guard.Outcome,
+) (guard.Outcome, *rpc.Message) {
+	o := x.after(ctx, call, decide)
 	if o.Effect == policy.Ask {
 		if refusal := x.ask(ctx, o.Question, whole); refusal != nil {
 			return o, refusal
 		}
-		o = x.after(ctx, call, part)
+		o = x.after(ctx, call, decide)
 	}
 	if !o.Allowed() {
 		return o, x.refused(afterAnswer(o.Refusal()))
 	}
-	x.redeemed = append(x.redeemed, o.Redeemed)
 	x.warn(o.Refusal())
 	return o, nil
 }

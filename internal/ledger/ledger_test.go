@@ -129,10 +129,11 @@ func TestResultsThatRaiseWaitForTheirEvents(t *testing.T) {
 	g, c := r.guard(), call(reading)
 	answer := guard.Answer{Result: json.RawMessage(`{"content":[]}`)}
 	for round, want := range []int{3, 3} {
-		if v := g.Before(t.Context(), c); !v.Allowed() {
+		v := g.Before(t.Context(), c)
+		if !v.Allowed() {
 			t.Fatal(v)
 		}
-		if o := g.After(t.Context(), c, answer); !o.Allowed() {
+		if o := v.Admission.After(t.Context(), answer); !o.Allowed() {
 			t.Fatal(o)
 		}
 		if n := len(r.events()); n != want {
@@ -192,7 +193,7 @@ func TestNothingWithoutItsEvent(t *testing.T) {
 		if !v.Allowed() {
 			continue
 		}
-		if o := g.After(t.Context(), c, guard.Answer{Result: json.RawMessage(`{"content":[]}`)}); o.Allowed() {
+		if o := v.Admission.After(t.Context(), guard.Answer{Result: json.RawMessage(`{"content":[]}`)}); o.Allowed() {
 			t.Errorf("after %d events the answer was handed on", left)
 		}
 		s, err := r.sessions.Snapshot(t.Context(), "s")
@@ -353,7 +354,7 @@ func BenchmarkCall(b *testing.B) {
 				answer := guard.Answer{Result: json.RawMessage(`{"content":[]}`)}
 				for b.Loop() {
 					call := call(c)
-					if !g.Before(b.Context(), call).Allowed() || !g.After(b.Context(), call, answer).Allowed() {
+					if !g.Before(b.Context(), call).Admission.After(b.Context(), answer).Allowed() {
 						b.Fatal("denied")
 					}
 				}

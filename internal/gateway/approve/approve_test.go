@@ -313,7 +313,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 
 func TestAnswersThatWaitAreBounded(t *testing.T) {
 	b := approve.NewBook(approve.Options{Record: record.Discard()})
-	big := &guard.Answer{Result: make(json.RawMessage, 64<<20)}
+	big := &approve.Held{Answer: guard.Answer{Result: make(json.RawMessage, 64<<20)}}
 	var open []*approve.Pending
 	for i := range 4 {
 		p, err := b.Open(t.Context(), another(i, i), big)

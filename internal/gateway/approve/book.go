@@ -117,9 +117,17 @@ type Pending struct {
 	Body
 
 	Question *guard.Question // nil if another process asked
-	Held     *guard.Answer   // the server's answer that the question is about; nil before the call
+	Held     *Held           // the server's answer that the question is about; nil before the call
 
 	closed bool // whether it was answered in this process; the book's lock guards it
+}
+
+// A Held is an answer of a server that waits for a person. The admission accepts it; if it is allowed as a whole, and the
+// person is asked about a question in it, it has its outcome.
+type Held struct {
+	Admission *guard.Admission
+	Answer    guard.Answer
+	Outcome   *guard.Outcome
 }
 
 // A Body is what the store keeps of a question for who shows and answers it.
@@ -154,7 +162,7 @@ func (b *Book) SetTimeout(d time.Duration) { b.timeout.Store(int64(d)) }
 
 // Open enters a question, with the server's answer that it is about, if there is one. While the same is open already, it
 // returns that.
-func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) (*Pending, error) {
+func (b *Book) Open(ctx context.Context, q *guard.Question, held *Held) (*Pending, error) {
 	p, fresh, err := b.enter(ctx, q, held)
 	if fresh && b.opts.Asked != nil {
 		b.opts.Asked(b, p)
@@ -163,7 +171,7 @@ func (b *Book) Open(ctx context.Context, q *guard.Question, held *guard.Answer) 
 }
 
 // enter is Open, and reports whether the question is a new one.
-func (b *Book) enter(ctx context.Context, q *guard.Question, held *guard.Answer) (p *Pending, fresh bool, err error) {
+func (b *Book) enter(ctx context.Context, q *guard.Question, held *Held) (p *Pending, fresh bool, err error) {
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,7 +236,11 @@ func (p *Pending) size() int {
 	if p.Held == nil {
 		return 0
 	}
-	return len(p.Held.Raw())
+	size := len(p.Held.Answer.Raw())
+	if p.Held.Outcome != nil {
+		size += len(p.Held.Outcome.Answer.Result)
+	}
+	return size
 }
 
 // forget drops what is too old. The map of questions is small (maxOpen), so a walk is cheap beside what asks.

@@ -1,0 +1,268 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/guard/trace"
+	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+)
+
+// RuleInternal is the rule that a verdict names when no policy rule but an error of Weir's own denied the call.
+const RuleInternal = "weir:error"
+
+// A Verdict is the decision on a call.
+type Verdict struct {
+	Effect    policy.Effect   // the zero value is Block
+	Rule      string          // the rule that decided; empty if none matched
+	Message   string          // for people and for the agent
+	Params    json.RawMessage // to send: the params with the session's annotations; nil unless the call may go
+	Admission *Admission      // accepts the answer; nil unless the call may go, and for a [Call.Reply]
+	Question  *Question       // set if Effect is Ask
+	Redeemed  string          // the binding of the acceptance that was used up; empty if none was
+	Err       error           // why Rule is RuleInternal, for logs: it may tell of the store; nil otherwise
+}
+
+// Allowed reports whether the call may go.
+func (v Verdict) Allowed() bool { return v.Effect == policy.Allow || v.Effect == policy.Warn }
+
+// Plain reports whether the call may go and there is nothing to tell.
+func (v Verdict) Plain() bool { return v.Effect == policy.Allow }
+
+// Refusal returns the text about a verdict that is no plain allow.
+func (v Verdict) Refusal() Refusal { return Refusal{v.Effect, policy.OnCall, v.Rule, v.Message} }
+
+// Denied returns the verdict of an error of Weir's own, or of its caller, that kept a call from being decided. Its message is
+// for hosts; the error, which may quote a store or a rule, is for logs.
+func Denied(err error) Verdict {
+	return Verdict{Effect: policy.Block, Rule: RuleInternal, Message: hosterror.Text(err), Err: err}
+}
+
+// An Outcome is the decision on an answer.
+type Outcome struct {
+	Effect   policy.Effect // the zero value is Block: the agent may not see the answer
+	Rule     string
+	Message  string
+	Answer   Answer      // to hand on, a result of a call with its _meta.annotations; empty unless the agent may see it
+	Label    label.Label // the label of the answer
+	Question *Question   // set if Effect is Ask
+	Redeemed string      // as in a Verdict
+	Err      error       // as in a Verdict
+}
+
+// Allowed reports whether the agent may see the answer.
+func (o Outcome) Allowed() bool { return o.Effect == policy.Allow || o.Effect == policy.Warn }
+
+// Refusal returns the text about an outcome that is no plain allow.
+func (o Outcome) Refusal() Refusal { return Refusal{o.Effect, policy.OnResult, o.Rule, o.Message} }
+
+// Withheld is Denied for an answer.
+func Withheld(err error) Outcome {
+	return Outcome{Effect: policy.Block, Rule: RuleInternal, Message: hosterror.Text(err), Err: err}
+}
+
+var (
+	errNoAnswer = errors.New("a server answered with neither or both of result and error")
+	errAdmitted = errors.New("no admitted call waits for this answer")
+)
+
+// An Admission is a call that may go, and accepts its answer. It holds everything that was found out about the call. It is
+// used once: after an outcome that is not Ask, or after Failed, every further answer is withheld. The zero Admission admits
+// nothing. It is safe for concurrent use.
+type Admission struct {
+	guard   *Guard
+	request *request
+	facts   policy.CallFacts
+	found   *trace.Finding
+
+	state atomic.Int32 // of the admission
+	asked []byte       // the answer that a person is asked about; nil if there is none
+}
+
+// States of an admission. The zero state is closed.
+const (
+	closed int32 = iota
+	open
+	deciding
+)
+
+// begin takes the admission for one decision.
+func (a *Admission) begin() bool { return a != nil && a.state.CompareAndSwap(open, deciding) }
+
+// After labels the answer to the call, decides whether the agent may see it, and, if so, raises the agent session by its
+// label. A withheld answer does not enter the agent's context, so it raises nothing. After an outcome Ask the same answer can be
+// decided again.
+func (a *Admission) After(ctx context.Context, answer Answer) Outcome {
+	if !a.begin() {
+		return Withheld(errAdmitted)
+	}
+	if a.asked != nil && !bytes.Equal(a.asked, answer.Raw()) {
+		a.state.Store(closed)
+		return Withheld(errAdmitted)
+	}
+	o := a.guard.result(ctx, result{request: a.reread(), call: a.facts, found: a.found, answer: answer})
+	if o.Question == nil {
+		a.state.Store(closed)
+		return o
+	}
+	a.asked = answer.Raw()
+	a.state.Store(open)
+	return o
+}
+
+// reread returns the request, with its contract refined anew if its paths lead elsewhere by now.
+func (a *Admission) reread() *request {
+	r := a.request
+	at := a.guard.machine.read(r)
+	if at.equal(&r.reading) {
+		return r
+	}
+	again := *r
+	again.Effective, again.said, again.notes = r.tool, r.Declared, nil
+	again.refine(at)
+	return &again
+}
+
+// Failed closes the admission of a call that reached its server and has no answer that can be used: the connection broke, time
+// ran out, the host cancelled it, or the server sent something that is no answer. The server has had its chance to act, and
+// to speak in other ways than by a result, so the agent session rises by the contract of the call as it does by a result that
+// says nothing of itself.
+func (a *Admission) Failed(ctx context.Context) error {
+	if !a.begin() {
+		return errAdmitted
+	}
+	defer a.state.Store(closed)
+	g, r := a.guard, a.reread()
+	state, err := g.evidence.open(ctx, &r.Call)
+	if err != nil {
+		return err
+	}
+	lasting, err := g.resources.read(ctx, r)
+	if err != nil {
+		return err
+	}
+	l := label.Join(label.Join(r.Effective.Label(), ruled(r, nil)), lasting).Normal()
+	l.Attribution = l.Attribution.Union(label.SetOf(r.uri))
+	return g.raiseBy(ctx, r, state.Label, l)
+}
+
+// Onward returns the binding under which Approvals may hold that the call has been answered with a question of its server: its
+// next round then goes out unasked, once. The first round was decided as a whole, and the answers that the next one adds are
+// decided on their own. A block is a block in every round.
+//
+// The binding stands for the same call of the same agent session under the same contract and policy. It leaves out the
+// session's label, which the question itself may have raised.
+func (a *Admission) Onward() string {
+	if a == nil || a.guard == nil {
+		return ""
+	}
+	return onward(a.request, a.guard.rules.Load().policy.Digest())
+}
+
+// A result is an answer to decide on, or the question of a server.
+type result struct {
+	request *request
+	call    policy.CallFacts // as traced before the call
+	found   *trace.Finding   // nil if it was not
+	answer  Answer
+	label   label.Label
+	claim   annotation.Claim
+	search  detected
+	outline json.RawMessage // all that the guard reads of a result, which may be large: one scan serves all readers
+}
+
+// result labels an answer or a question of a server, decides on it, and raises the session by its label if it may be seen.
+func (g *Guard) result(ctx context.Context, in result) Outcome {
+	r, a := in.request, in.answer
+	if (a.Result == nil) == (a.Error == nil) {
+		return Withheld(errNoAnswer)
+	}
+	state, err := g.evidence.open(ctx, &r.Call)
+	if err == nil {
+		state.Label, err = g.raise(ctx, r, state.Label, r.Context)
+	}
+	if err != nil {
+		return Withheld(err)
+	}
+	in.outline = annotation.Outline(a.Result)
+	if err := g.read(ctx, &in); err != nil {
+		return Withheld(err)
+	}
+	facts := g.resultFacts(&in, state)
+	v, err := g.settle(ctx, decisionInput{r, facts, in.found, a.Raw(), in.claim.Evidence, in.search.event})
+	if err != nil {
+		return Withheld(err)
+	}
+	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message, Label: in.label, Question: v.question, Redeemed: v.approval.redeemed}
+	if !o.Allowed() {
+		return o
+	}
+	if err := g.raiseBy(ctx, r, state.Label, in.label); err != nil {
+		return Withheld(err)
+	}
+	if o.Answer, err = g.shown(in); err != nil {
+		return Withheld(err)
+	}
+	return o
+}
+
+// resultFacts gathers the facts of policy about a labelled answer. The arguments of a question are traced now, those of a
+// call were when it was decided.
+func (g *Guard) resultFacts(in *result, state session.State) *policy.Facts {
+	r := in.request
+	f := r.facts(policy.OnResult, state)
+	f.Response, f.ResponseError = &in.label, in.answer.Error != nil || isToolError(in.outline)
+	if in.found == nil {
+		in.found = g.tracer.Trace(r.traced(), f, false)
+	} else {
+		f.Call = in.call
+		g.tracer.Describe(r.Session, &f.Session)
+	}
+	return f
+}
+
+// read finds the label of an answer.
+func (g *Guard) read(ctx context.Context, in *result) error {
+	r := in.request
+	var defects []annotation.Defect
+	in.label, in.claim, defects = in.answer.label(r, g.annotator.words.Reader, in.outline)
+	switch {
+	case isSilent(&r.Call):
+		in.label = label.Label{}
+	case r.asked:
+		in.label = label.Join(in.label, Said(r.Trust)) // a contract speaks of results, not of questions
+	}
+	lasting, err := g.resources.read(ctx, r)
+	if err != nil {
+		return err
+	}
+	in.search = g.contents.Detection.search(r, in.answer)
+	in.label = label.Join(label.Join(label.Join(in.label, lasting), r.actor()), in.search.label)
+	return g.evidence.defects(ctx, &r.Call, defects)
+}
+
+// shown returns the answer as the agent, or for a question the host, gets it.
+func (g *Guard) shown(in result) (Answer, error) {
+	r, a := in.request, in.answer
+	var directory []overlay.Named
+	if a.Error == nil && !r.asked {
+		directory = r.Overlay.Directory(a.Result)
+	}
+	g.tracer.AddResult(r.traced(), a.Raw(), in.label, directory)
+	switch {
+	case a.Error != nil:
+		return a, nil
+	case r.asked: // hosts know no label there
+		return Answer{Result: stripOwnMeta(a.Result)}, nil
+	}
+	labelled, err := g.annotator.result(r.uri, a, in.outline, in.label)
+	return Answer{Result: labelled}, err
+}

@@ -1,0 +1,97 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/weir-mcp/weir/guard/trace"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// Approvals remembers the approval requests that approvers have accepted.
+type Approvals interface {
+	// Redeem reports whether a person has accepted exactly the request that binding stands for, and uses the acceptance up. A
+	// binding is redeemed once at most; only an acceptance of the Grant of a [Question] stays.
+	Redeem(ctx context.Context, binding string) (bool, error)
+}
+
+// An approver finds out whether an approval request has been accepted.
+type approver struct {
+	approvals Approvals // nil: nothing is ever approved
+	tracer    *trace.Tracer
+}
+
+// An approval is the acceptance of a request.
+type approval struct {
+	given    bool
+	redeemed string // the binding that was used up; "" if none was
+	exact    bool   // it is of exactly this call, by a person who was asked about it
+}
+
+// find returns the approval of a call that policy asks about: of exactly that, or of a request that covers it.
+func (a *approver) find(ctx context.Context, in decisionInput, d decision, q *Question) (approval, error) {
+	session := in.request.Session
+	if q.Once && a.tracer.Covers(session, scope(in, d), in.found) {
+		return approval{given: true}, nil
+	}
+	redeemed, err := a.redeem(ctx, in.request, q, d.by)
+	if err != nil || redeemed == "" {
+		return approval{}, err
+	}
+	exact := redeemed == q.Binding
+	if q.Once && exact { // a further round that goes on unasked is nobody's approval
+		a.tracer.Grant(session, scope(in, d), in.found)
+	}
+	return approval{true, redeemed, exact}, nil
+}
+
+// redeem uses up an acceptance of exactly this request, of calls like it, or of a call that went out before and that this one
+// only goes on with. It returns the binding; "" if nobody has accepted any.
+func (a *approver) redeem(ctx context.Context, r *request, q *Question, by string) (string, error) {
+	if a.approvals == nil {
+		return "", nil
+	}
+	bindings := []string{q.Binding}
+	if q.Grant != "" {
+		bindings = append(bindings, q.Grant)
+	}
+	if r.Further && !r.asked && q.Phase == policy.OnCall {
+		bindings = append(bindings, onward(r, by))
+	}
+	for _, b := range bindings {
+		ok, err := a.approvals.Redeem(ctx, b)
+		if err != nil {
+			return "", fmt.Errorf("redeeming an approval: %w", err)
+		}
+		if ok {
+			return b, nil
+		}
+	}
+	return "", nil
+}
+
+// onward returns the binding of further rounds of a call: see [Admission.Onward].
+func onward(r *request, by string) string {
+	return bind("onward", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name,
+		string(canonicalArguments(r.Params)), r.Effective.String(), by)
+}
+
+// scope names the calls that an approval covers of a request that is asked once: of the session in its present state, of the
+// tool, its contract, the policy and the rules that ask, and of the destinations; where the operator does not state these, of
+// all arguments.
+func scope(in decisionInput, d decision) string {
+	r, f := in.request, in.facts
+	where := json.RawMessage(r.canonical.text)
+	if f.Call.Stated {
+		where = must(json.Marshal(f.Call.Destinations))
+	}
+	seen := must(json.Marshal(f.Session.Label.Taint()))
+	parts := []string{
+		"once", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, r.Effective.String(), string(seen), d.by, string(where),
+	}
+	for _, m := range d.Matched {
+		parts = append(parts, m.Rule)
+	}
+	return bind(parts...)
+}

@@ -1,0 +1,177 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard/trace"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+)
+
+// errNoInquiry says that a call of an agent came where only a question of a server can.
+var errNoInquiry = errors.New("only a question of a server is decided without an admission")
+
+// Before decides whether the call may happen.
+func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
+	if IsInquiry(c.Method) && !c.asked {
+		return Denied(errBackwards)
+	}
+	r := g.parse(c)
+	r.canonical = newCanonical(c.Params)
+	seen, err := g.enter(ctx, r)
+	if err != nil {
+		return Denied(err)
+	}
+	seen.Label = label.Join(seen.Label, r.actor())
+	facts := r.facts(policy.OnCall, seen)
+	v, err := g.bar(ctx, r, facts)
+	if err != nil {
+		return Denied(err)
+	}
+	var found *trace.Finding
+	if v == nil {
+		if v, found, err = g.decide(ctx, r, facts); err != nil {
+			return Denied(err)
+		}
+	}
+	verdict := Verdict{Effect: v.effect, Rule: v.rule, Message: v.message, Question: v.question, Redeemed: v.approval.redeemed}
+	if !verdict.Allowed() {
+		return verdict
+	}
+	if verdict.Params, err = g.depart(ctx, r, facts, found, seen); err != nil {
+		return Denied(err)
+	}
+	if !r.asked {
+		verdict.Admission = &Admission{guard: g, request: r, facts: facts.Call, found: found}
+		verdict.Admission.state.Store(open)
+	}
+	return verdict
+}
+
+// decide traces a call and decides on it. The call is on the account of its receivers meanwhile, so that calls at the same time
+// do not share the rest of it, and stays there if it goes.
+func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts) (*ruling, *trace.Finding, error) {
+	traced := r.traced()
+	found := g.tracer.Trace(traced, f, true)
+	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found})
+	if err != nil || !v.allowed() || v.approval.exact {
+		g.tracer.Discharge(traced, f, found, err == nil && v.approval.exact)
+	}
+	return &v, found, err
+}
+
+// depart notes a call that goes out, and returns the params to send.
+func (g *Guard) depart(
+	ctx context.Context, r *request, f *policy.Facts, found *trace.Finding, seen session.State,
+) (json.RawMessage, error) {
+	if err := g.resources.write(ctx, r, f.Session.Label); err != nil {
+		return nil, err
+	}
+	first := g.tracer.AddCall(r.traced(), f, found)
+	if r.asked { // results of the server may repeat the reply
+		return bareMeta(&r.Call, r.Params, seen.Label), g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
+	}
+	params, err := g.annotator.request(&r.Call, seen)
+	if err != nil {
+		return nil, err
+	}
+	return params, g.evidence.count(ctx, r.Session.Key, first)
+}
+
+// Ask decides whether a question of a server, which [Call.Inquiry] returns, may reach the host, and, if so, raises the agent
+// session by its label: a question enters the context of a person or a model just as a result does.
+func (g *Guard) Ask(ctx context.Context, inquiry *Call) Outcome {
+	if !inquiry.asked {
+		return Withheld(errNoInquiry)
+	}
+	r := g.parse(inquiry)
+	r.canonical = newCanonical(inquiry.Params)
+	asked := Answer{Result: inquiry.Params}
+	if asked.Result == nil {
+		asked.Result = json.RawMessage(`{}`)
+	}
+	return g.result(ctx, result{request: r, answer: asked})
+}
+
+// Resolved notes the server's contract for this very call, which its tools/resolve gave for the arguments. A contract outside
+// of the tool's declaration is recorded as a defect, and raises only.
+func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contract) error {
+	for _, member := range c.Declared.Narrows(resolution) {
+		d := annotation.Defect{Where: "tools/resolve annotations." + member, Reason: "the resolution is outside of what the tool declares"}
+		if err := g.Defect(ctx, c, d); err != nil {
+			return err
+		}
+	}
+	c.Resolved = &resolution
+	return nil
+}
+
+// MayAsk reports whether the call's server may be shown the call's arguments before the call is decided, so that it can
+// resolve the contract. To show them is egress like the call itself, so the server is asked about a call that would go out
+// without its word, which can then only make the decision stricter. Only a trusted server is shown them where policy would let
+// the agent read from within with them: the question is what the call itself would do with them. Nothing is counted, raised or
+// recorded.
+func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
+	static := *c
+	static.Resolved = nil
+	question := g.parse(&static)
+	if c.Trust == contract.Trusted {
+		question.said, question.Effective = asking.Over(question.said), asking.Over(question.Effective)
+	}
+	v, err := g.peek(ctx, question)
+	return v.Allowed(), err
+}
+
+// asking is the contract of resolving a call: its arguments go to the server, and nothing happens.
+var asking = contract.Contract{
+	ReadOnly: contract.Yes, Destructive: contract.No, OpenWorld: contract.No,
+	Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Benign),
+}
+
+// MethodResolve is the request that narrows a tool's contract to arguments (SEP-1862).
+const MethodResolve = "tools/resolve"
+
+// A Resolution is the contract of a call and the decision on it.
+type Resolution struct {
+	Contract contract.Contract // for its arguments
+	Verdict  Verdict           // without question, params and admission
+}
+
+// Resolve is Before without effects: it returns the contract of the call and the decision on it at the moment. Nothing is
+// counted, raised, recorded or redeemed.
+func (g *Guard) Resolve(ctx context.Context, c *Call) (Resolution, error) {
+	r := g.parse(c)
+	v, err := g.peek(ctx, r)
+	if err != nil {
+		return Resolution{}, err
+	}
+	return Resolution{r.Effective, v}, nil
+}
+
+// peek returns the decision that a call would get.
+func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
+	if v := g.barrier(r); v != nil {
+		return Verdict{Effect: v.effect, Rule: v.rule, Message: v.message}, nil
+	}
+	state, err := g.evidence.sessions.Peek(ctx, r.Session)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("reading the agent session: %w", err)
+	}
+	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
+	told := label.Join(claimed, r.Context)
+	state.Label = label.Join(label.Join(state.Label, told), r.actor())
+	by := g.rules.Load()
+	facts := r.facts(policy.OnCall, state)
+	found := g.tracer.Trace(r.traced(), facts, false)
+	if told.Sensitivity.Has(label.Credentials) { // which come from unknown sources
+		facts.Call.Crosses = found.Tells()
+	}
+	d := by.decide(facts, r.reading.forms)
+	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}, nil
+}

@@ -1,0 +1,92 @@
+package guard
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/session"
+)
+
+// A Call is an action that an agent wants to take with a server: call a tool, read a resource, get a prompt. The guard reads
+// it and does not change it.
+type Call struct {
+	ID      string      // ties the events of the call together; unique
+	Session session.Ref // the agent session
+	Server  string      // the server's name in the configuration
+	Trust   contract.Trust
+	Method  string          // JSON-RPC method, such as "tools/call"
+	Name    string          // tool or prompt name on its server, or resource URI
+	Params  json.RawMessage // the request's params as the host sent them; a JSON object without duplicate names, or nil
+
+	// Arguments are the agent's choice in this call: a JSON object, or nil. For a tool or a prompt they are
+	// params.arguments; to read a resource that its server lists, the agent chooses nothing.
+	Arguments json.RawMessage
+
+	Declared contract.Contract // by the server, for the tool
+
+	// Effective is the contract that counts whatever the arguments are: contract.Overlaid(Overlay.Static(), Declared, Trust),
+	// raised by Overlay.Drafted().
+	Effective contract.Contract
+
+	Overlay  *overlay.Tool      // the operator's description of the tool; nil: none
+	Resolved *contract.Contract // by the server, for this very call: see [Guard.Resolved]; nil: none
+
+	// Violates says in which way the arguments are outside of the tool's input schema; "" if they are not, or there is none.
+	// Such a call may do anything: all descriptions of the tool are of other arguments.
+	Violates string
+
+	// Undeclared are the parts of the request that nothing declares: the agent chose their names, as it did values.
+	Undeclared Undeclared
+
+	// Schema is the JSON Schema of the arguments, as the server wrote it, or nil. It tells how much the choice of arguments
+	// can carry.
+	Schema json.RawMessage
+
+	Held string // why the call must not go, whatever policy says of it; "" if nothing holds it
+
+	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and
+	// resources, instructions, log and progress messages. It enters the agent session before the call is decided. See
+	// [Definitions].
+	Context label.Label
+
+	// Further says that the request goes on with a call that went out before, and adds nothing but answers to its
+	// server's questions: see [Guard.Onward].
+	Further bool
+
+	asked  bool  // it is a question of the server, see Inquiry
+	within *Call // in which the server asked; nil if that is not known
+}
+
+// Undeclared are the parts of a request that neither MCP nor the tool's input schema knows. They are traced as arguments are.
+type Undeclared struct {
+	Names []string // of members of the arguments that the schema does not name, at any depth
+
+	// Beside are the paths of those that may change the meaning of other arguments. Where the overlay names one of them no
+	// more than the schema does, its conditions were written of other calls, so they cannot lower the contract of this one.
+	Beside []string
+
+	// Params are the members of the params that MCP does not have for the method, as a JSON object, or nil. Nobody says
+	// how a server uses them.
+	Params json.RawMessage
+}
+
+// URI returns the attribution of the call's results: mcp://server/name, or for a resource mcp://server/ and its URI.
+func (c *Call) URI() string {
+	return "mcp://" + url.PathEscape(c.Server) + "/" + (&url.URL{Path: c.Name}).EscapedPath()
+}
+
+// canonicalArguments is the canonical form of everything that a call's params ask for: all members but the
+// metadata and the answers of a multi round-trip request.
+func canonicalArguments(params json.RawMessage) []byte {
+	for _, member := range []string{"_meta", "inputResponses", "requestState"} {
+		params = rawjson.Delete(params, member)
+	}
+	if len(params) == 0 {
+		return []byte("{}")
+	}
+	return rawjson.Canonical(params)
+}

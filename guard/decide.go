@@ -1,0 +1,164 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+)
+
+// RuleHeld is the rule that a verdict names when the definition of the tool is not the one that was accepted.
+const RuleHeld = "weir:held"
+
+// A decider applies the policy, finds approvals and records the decision.
+type decider struct {
+	rules    atomic.Pointer[rules]
+	evidence evidence
+	contents Contents
+	approver approver
+	origins  origins
+	machine  machine
+	review   func(server string) string
+}
+
+// A ruling is a decision after mode and approvals.
+type ruling struct {
+	effect   policy.Effect
+	rule     string
+	message  string
+	question *Question // set if effect is Ask
+	approval approval
+}
+
+func (v *ruling) allowed() bool { return v.effect == policy.Allow || v.effect == policy.Warn }
+
+// settle decides on the facts, redeems an approval where one is needed, and records the decision.
+func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) {
+	r, f := in.request, in.facts
+	by := g.rules.Load()
+	d := by.decide(f, r.reading.forms)
+	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message}
+	e := g.event(in, d)
+	hint := g.unreviewed(by, in, d)
+	if v.effect != policy.Allow && hint != "" {
+		v.message += "; " + hint
+	}
+	if v.effect == policy.Ask {
+		v.question = newQuestion(in, d, g.origins.tainted(r.Session))
+		v.question.Hint = hint
+		e.Binding = v.question.Binding
+		var err error
+		if v.approval, err = g.approver.find(ctx, in, d, v.question); err != nil {
+			return ruling{}, err
+		}
+		if v.approval.given {
+			v.effect, v.question = policy.Allow, nil
+		}
+	}
+	e.Effect = v.effect.String()
+	if v.effect != d.Effect {
+		e.Decided = d.Effect.String()
+	}
+	if err := g.evidence.write(ctx, e, atOnce(r, f.Phase, v)); err != nil {
+		return ruling{}, fmt.Errorf("recording the decision: %w", err)
+	}
+	for _, p := range d.Problems {
+		if err := g.evidence.defect(ctx, &r.Call, annotation.Defect{Where: "policy " + d.Rule, Reason: p.String()}); err != nil {
+			return ruling{}, err
+		}
+	}
+	return v, nil
+}
+
+// event returns the event of a decision, without its effect.
+func (g *decider) event(in decisionInput, d decision) *record.Event {
+	r, f := in.request, in.facts
+	e := g.evidence.event(record.Decision, &r.Call)
+	e.Phase = f.Phase.String()
+	e.Rule, e.Message = d.Rule, d.Message
+	seen := f.Session.Label
+	e.Label, e.Facts, e.Evidence = &seen, f.Sketch(), recordedEvidence(in.evidence)
+	for _, m := range d.Matched {
+		e.Matched = append(e.Matched, m.Rule)
+	}
+	g.contents.describe(e, r, f.Phase, in.answer)
+	e.Content.Detection = in.detection
+	return e
+}
+
+// recordedEvidence returns the evidence as events have it, within their bounds.
+func recordedEvidence(all []annotation.Evidence) (out []record.Evidence) {
+	for _, e := range all[:min(len(all), record.MaxEvidence)] {
+		ref := e.Ref
+		if len(ref) > record.MaxRef {
+			ref = ""
+		}
+		out = append(out, record.Evidence{Type: e.Type, Digest: e.Digest, Canonicalization: e.Canonicalization, Ref: ref})
+	}
+	return out
+}
+
+// atOnce reports whether a decision has to be on disk before it takes effect. A call that may change or send anything must
+// not go out before; nor may a person's acceptance be used up, or a denial be forgotten. A plain read that is allowed can
+// wait; so can a decision on an answer, since a label that rises by it is recorded after it, and on disk only with it.
+func atOnce(r *request, phase policy.Phase, v ruling) bool {
+	switch {
+	case !v.allowed() || v.approval.redeemed != "":
+		return true
+	case phase == policy.OnResult:
+		return false
+	}
+	return !r.reads()
+}
+
+// bar denies a call that no policy decides on, and records that. It returns nil for any other.
+func (g *decider) bar(ctx context.Context, r *request, f *policy.Facts) (*ruling, error) {
+	v := g.barrier(r)
+	if v == nil {
+		return nil, nil
+	}
+	e := g.evidence.event(record.Decision, &r.Call)
+	e.Phase, e.Effect, e.Rule, e.Message = f.Phase.String(), v.effect.String(), v.rule, v.message
+	seen := f.Session.Label
+	e.Label = &seen
+	g.contents.describe(e, r, f.Phase, nil)
+	if err := g.evidence.record.Record(ctx, e); err != nil {
+		return nil, fmt.Errorf("recording the decision: %w", err)
+	}
+	return v, nil
+}
+
+// barrier returns the denial of a call that policy and mode cannot lift: because it is held, or because it would touch a thing
+// of Weir's own. It returns nil for any other call.
+func (g *decider) barrier(r *request) *ruling {
+	if r.Held != "" {
+		return &ruling{rule: RuleHeld, message: r.Held}
+	}
+	if own := g.machine.own(r); own != "" {
+		return &ruling{rule: RuleOwnFiles, message: "it would touch " + own +
+			": nothing that goes through weir may touch what is weir's own"}
+	}
+	return nil
+}
+
+// unreviewed says that nobody has reviewed definitions of servers, if nothing else makes the agent session untrusted and the
+// request would go on otherwise: one review then ends such requests.
+func (g *decider) unreviewed(by *rules, in decisionInput, d decision) string {
+	seen := in.facts.Session.Label
+	if d.Effect == policy.Allow || in.facts.Response != nil || !seen.Untrusted {
+		return ""
+	}
+	servers := onlyDefinitions(seen, g.origins.of(in.request.Session))
+	if len(servers) == 0 {
+		return ""
+	}
+	reviewed := *in.facts
+	reviewed.Session.Label.Untrusted = false
+	if by.decide(&reviewed, in.request.reading.forms).Effect != policy.Allow {
+		return ""
+	}
+	return reviewHint(servers, g.review)
+}

@@ -1,0 +1,218 @@
+package guard
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard/trace"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+)
+
+// A request is a call, parsed once for its decision and that on its answer. Its Effective is the contract for its arguments.
+type request struct {
+	Call
+	tool      contract.Contract // that counts whatever the arguments are
+	uri       string
+	canonical canonical // of the params; only of a request that is decided
+	reading   reading   // of its paths
+
+	roles     overlay.Roles     // of the arguments, by the operator
+	resources overlay.Resources // that they name
+	said      contract.Contract // by operator and server, for the arguments
+	notes     []overlay.Note    // why the operator says that for the arguments
+}
+
+// A reading is how the server may read the paths of a call at one moment.
+type reading struct {
+	forms  []json.RawMessage // further readings of the arguments: with each path as it leads for the server
+	unsure bool              // a path may lead elsewhere too
+	runs   string            // untrusted content on this machine that the call may run; "" if none
+}
+
+func (r *reading) equal(other *reading) bool {
+	same := func(a, b json.RawMessage) bool { return string(a) == string(b) }
+	return r.unsure == other.unsure && r.runs == other.runs && slices.EqualFunc(r.forms, other.forms, same)
+}
+
+// newRequest returns the call with the parts that its overlay gives its arguments. Its contract has to be refined.
+func newRequest(c *Call) *request {
+	return &request{
+		Call: *c, tool: c.Effective, uri: c.URI(), said: c.Declared,
+		roles: c.Overlay.Roles(c.Arguments), resources: c.Overlay.Resources(c.Arguments),
+	}
+}
+
+// refine finds the contract that counts for the arguments, by a reading of their paths.
+func (r *request) refine(at reading) {
+	r.reading = at
+	anything := r.anything()
+	if r.Overlay == nil && r.Resolved == nil && anything == "" {
+		return
+	}
+	said, notes := r.refinement()
+	if r.listed() {
+		said = said.Over(contract.Reading())
+	}
+	var resolved contract.Contract
+	if r.Resolved != nil {
+		resolved = *r.Resolved
+	}
+	said, effective := contract.ForCall(said, r.Declared, resolved, r.Trust)
+	said, effective = said.Raise(r.Overlay.Drafted()), effective.Raise(r.Overlay.Drafted())
+	if anything != "" {
+		// Nobody speaks of such a call, so descriptions of others can only raise.
+		said, effective = said.Raise(contract.Pessimistic()), contract.Join(effective, r.tool).Raise(contract.Pessimistic())
+		notes = append(slices.Clone(notes), overlay.Note{Entry: "input schema", Why: anything})
+	}
+	r.said, r.Effective, r.notes = said, effective, notes
+}
+
+// anything says why a call may do anything, whatever is said of its tool; "" if it may not.
+func (r *request) anything() string {
+	switch {
+	case r.Violates != "":
+		return r.Violates + ", so it may do anything with them"
+	case r.reading.runs != "":
+		return "it may run " + r.reading.runs + ", which a stranger may have put there"
+	}
+	return ""
+}
+
+// refinement returns the operator's contract for the arguments: for each reading of the paths, the worst of them all.
+func (r *request) refinement() (contract.Contract, []overlay.Note) {
+	said, notes := r.Overlay.Refine(r.Arguments)
+	if r.reading.unsure && r.Overlay.Refines() {
+		return r.Overlay.Static(), append(notes, overlay.Note{Why: "a path of the call may lead elsewhere"})
+	}
+	if name, ok := r.unnamed(); ok && r.Overlay.Refines() {
+		return r.Overlay.Static(), append(notes, overlay.Note{
+			Entry: "input schema", Why: fmt.Sprintf("nothing is said of the argument %+.80q", name),
+		})
+	}
+	for _, form := range r.reading.forms {
+		more, why := r.Overlay.Refine(form)
+		said = contract.Join(said, more)
+		for _, note := range why {
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+	}
+	return said, notes
+}
+
+// unnamed returns a member of the arguments that neither the schema nor the overlay names, if it may change the meaning of
+// others.
+func (r *request) unnamed() (path string, ok bool) {
+	i := slices.IndexFunc(r.Undeclared.Beside, func(path string) bool { return !r.Overlay.Names(path) })
+	if i < 0 {
+		return "", false
+	}
+	return r.Undeclared.Beside[i], true
+}
+
+// listed reports whether the call is about a resource that its server lists, in which the agent chooses nothing.
+func (r *request) listed() bool {
+	return strings.HasPrefix(r.Method, "resources/") && r.Arguments == nil && r.Undeclared.Params == nil
+}
+
+// actor returns the label of untrusted content that acts in the call: a call that runs it is decided as one of its authors.
+func (r *request) actor() label.Label {
+	if r.reading.runs == "" {
+		return label.Label{}
+	}
+	return untrusted()
+}
+
+// untrusted returns the label of a file with an unknown author.
+func untrusted() label.Label {
+	return label.Label{Untrusted: true, Sources: label.SetOf(label.UntrustedPublic)}.Normal()
+}
+
+// facts gathers the facts of policy about the call.
+func (r *request) facts(phase policy.Phase, s session.State) *policy.Facts {
+	args := r.Arguments
+	if args == nil {
+		args = json.RawMessage("{}")
+	}
+	roles := r.roles
+	if _, ok := r.unnamed(); ok || r.anything() != "" {
+		roles = overlay.Roles{} // an argument that nobody names may be a destination too
+	}
+	return &policy.Facts{
+		Phase:     phase,
+		Method:    r.Method,
+		Tool:      policy.ToolFacts{Name: r.Name, Annotations: r.Effective, Declared: r.said},
+		Server:    policy.ServerFacts{Name: r.Server, Trust: r.Trust},
+		Session:   sessionFacts(s),
+		Arguments: args,
+		Roles: policy.Roles{
+			Known: roles.Known, Cut: roles.Cut,
+			Destinations: arguments(roles.Destinations), Contents: arguments(roles.Contents),
+		},
+		Resources: policy.Resources{Known: r.resources.Known, Reads: r.resources.Reads, Writes: r.resources.Writes},
+	}
+}
+
+func sessionFacts(s session.State) policy.SessionFacts {
+	return policy.SessionFacts{ID: s.Key, Parent: s.Parent, Label: s.Label, Calls: int(s.Calls)}
+}
+
+func arguments(all []overlay.Argument) []policy.Argument {
+	out := make([]policy.Argument, len(all))
+	for i, a := range all {
+		out[i] = policy.Argument(a)
+	}
+	return out
+}
+
+// traced returns the call as it is traced.
+func (r *request) traced() *trace.Call {
+	return &trace.Call{
+		Session: r.Session, Server: r.Server, Vouched: r.Trust != contract.Untrusted, Name: r.Name, URI: r.uri,
+		Params: r.Params, Arguments: r.Arguments, Schema: r.Schema,
+		UndeclaredNames: r.Undeclared.Names, UndeclaredParams: r.Undeclared.Params,
+		Keeps: r.keeps(), Inquiry: r.asked,
+	}
+}
+
+// keeps reports whether the server may keep the arguments: in all calls but reads that use them for the call alone.
+func (r *request) keeps() bool {
+	return r.Effective.ReadOnly != contract.Yes || !label.SetOf(contract.Ephemeral).Contains(r.Effective.Destinations.Set())
+}
+
+// reads reports whether the call is known, by its contract, to change nothing and to send nothing to the public.
+func (r *request) reads() bool {
+	if r.asked {
+		return false
+	}
+	destinations, known := r.Effective.Destinations.Known()
+	return r.Effective.ReadOnly == contract.Yes && known && !destinations.Has(contract.Public)
+}
+
+// assumed reports whether neither operator nor server says how the call acts.
+func (r *request) assumed() bool {
+	_, outcomes := r.said.Outcomes.Known()
+	_, destinations := r.said.Destinations.Known()
+	return !outcomes && !destinations && r.said.ReadOnly == contract.Unknown && r.said.Destructive == contract.Unknown &&
+		r.said.OpenWorld == contract.Unknown
+}
+
+// A decisionInput is everything that a decision is made on.
+type decisionInput struct {
+	request *request
+	facts   *policy.Facts
+	found   *trace.Finding
+	answer  json.RawMessage // nil before there is one
+
+	evidence  []annotation.Evidence // that the answer refers to
+	detection *record.Detection     // in the answer
+}
