@@ -109,7 +109,7 @@ func phrases(s string) (found []Finding) {
 	return found
 }
 
-// fold returns the text in lower case with one space for each run of spaces, without what does not show, and the offset in
+// fold returns the text in lower case with one space for each run of spaces, without characters that do not show, and the offset in
 // s of each of its bytes.
 func fold(s string) (string, []int) {
 	var b strings.Builder

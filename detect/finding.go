@@ -13,7 +13,7 @@ type Kind string
 // The kinds that [Text] finds.
 const (
 	Hidden      Kind = "hidden-characters" // characters that people do not see and models read
-	Instruction Kind = "instruction"       // text that tells the model what to do, beyond what the text is about
+	Instruction Kind = "instruction"       // an order to the model that has nothing to do with the subject of the text
 	Secret      Kind = "secret-place"      // names of places where secrets are kept
 )
 
@@ -62,9 +62,13 @@ type Finding struct {
 	Size       int // of the span in the text, in bytes: of the encoded form, where there is one
 	Class      Class
 	Confidence Confidence
-	Layers     []Layer // from the text inwards; none if the value stands there as it is
-	Path       string  // of the member, as a JSON Pointer, if the text is JSON
-	Digest     string  // of values: "sha256:" and the hexadecimal SHA-256 of the salt and the value
+
+	// ValueOffset and ValueSize are the span of the value, without the name that it is assigned to.
+	ValueOffset, ValueSize int
+
+	Layers []Layer // from the text inwards; none if the value stands there as it is
+	Path   string  // of the member, as a JSON Pointer, if the text is JSON
+	Digest string  // of values: "sha256:" and the hexadecimal SHA-256 of the salt and the value
 }
 
 // Raises reports whether the finding is a secret, or a number of a card or an account, that is certain enough to raise a label by itself.

@@ -36,7 +36,7 @@ type lexeme struct {
 	open  bool   // any ending of a word may follow
 }
 
-// A grammar is the table of signals, by what they need.
+// A grammar is the table of signals, by their needs.
 type grammar struct {
 	signals []signal
 	needing [meanings][]uint8 // indices of signals

@@ -113,7 +113,7 @@ type scan struct {
 	salt    []byte
 	work    int // bytes that may still be read
 	found   []Finding
-	counts  map[Class]int // of what was found
+	counts  map[Class]int // of findings
 	cut     bool
 	reading reading
 	levels  [maxDepth + 1]level
@@ -191,7 +191,7 @@ func (w *scan) look(v view) {
 	w.cut = w.cut || w.reading.full
 	for _, p := range w.reading.judged {
 		if f, ok := p.finding(v.encoded > 0); ok {
-			w.add(&v, f, p.start, p.end)
+			w.add(&v, f, match{start: p.start, end: p.end, secret: p.start, last: p.end})
 		}
 	}
 	w.numbers(&v)
@@ -265,21 +265,23 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 	if !w.room(r.Class, m.confidence) { // before the digest, which takes long
 		return
 	}
-	w.add(v, Finding{Kind: r.Kind, Why: r.Name, Class: r.Class, Confidence: m.confidence, Digest: digest(w.salt, secret)}, m.start, m.end)
+	w.add(v, Finding{Kind: r.Kind, Why: r.Name, Class: r.Class, Confidence: m.confidence, Digest: digest(w.salt, secret)}, m)
 }
 
-// add adds a finding that stands from start to end. No class takes the room of another.
-func (w *scan) add(v *view, f Finding, start, end int) {
+// add adds a finding that stands where a match is. No class takes the room of another.
+func (w *scan) add(v *view, f Finding, m match) {
 	if !w.room(f.Class, f.Confidence) {
 		return
 	}
 	for at := v; at.from != nil; at = at.from {
-		start, end = at.origin(start), at.originEnd(end)
+		m.start, m.end = at.origin(m.start), at.originEnd(m.end)
+		m.secret, m.last = at.origin(m.secret), at.originEnd(m.last)
 		if at.layer != "" {
 			f.Layers = append([]Layer{at.layer}, f.Layers...)
 		}
 	}
-	f.Offset, f.Size = start, end-start
+	f.Offset, f.Size = m.start, m.end-m.start
+	f.ValueOffset, f.ValueSize = m.secret, m.last-m.secret
 	for _, known := range w.found { // read again in the next chunk, or under another layer
 		if known.Kind == f.Kind && known.Offset == f.Offset && known.Digest == f.Digest {
 			return

@@ -29,6 +29,8 @@ type detectFlags struct {
 	json   bool
 	least  choice
 	failOn choice
+	redact bool
+	strip  bool
 }
 
 func newDetect(env *home.Env) *cobra.Command {
@@ -47,19 +49,31 @@ characters that do not show. No secret is printed: a finding names its kind, its
 of this run, by which equal values are told.
 
 The input is text, JSON, or JSON Lines (--form lines); --form auto takes for JSON whatever is one document of it.
-The exit status is 1 if a finding is as certain as --fail-on.`,
+The exit status is 1 if a finding is as certain as --fail-on.
+
+--redact prints the one input with a placeholder such as [redacted:github-token] in the place of each value that is
+as certain as --confidence, and --strip without the characters that do not show. All other bytes stay, and JSON keeps
+its shape: a number that is a value becomes 0. What cannot be read whole is not printed, and the exit status is 1.`,
 		Example: `  weir detect notes.txt
   weir detect --format sarif result.json > findings.sarif
   kubectl get secret app -o json | weir detect -
+  weir detect --redact --confidence low server.log > shared.log
   weir detect rules`,
 		Args: needsArg("a FILE, or - for standard input"),
-		RunE: func(_ *cobra.Command, args []string) error { return detectIn(env, &flags, args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if flags.redact || flags.strip {
+				return redactIn(env, &flags, args)
+			}
+			return detectIn(env, &flags, args)
+		},
 	}
 	addChoice(cmd, &flags.form, "form", "how the input is written")
 	addChoice(cmd, &flags.format, "format", "how to write the findings")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the findings as JSON, as --format json does")
 	addChoice(cmd, &flags.least, "confidence", "the least confidence that is shown")
 	addChoice(cmd, &flags.failOn, "fail-on", "the least confidence that fails")
+	cmd.Flags().BoolVar(&flags.redact, "redact", false, "print the input with a placeholder in the place of each value")
+	cmd.Flags().BoolVar(&flags.strip, "strip", false, "print the input without the characters that do not show")
 	cmd.AddCommand(newDetectRules(env))
 	return cmd
 }

@@ -1,0 +1,157 @@
+package detect
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// mostRounds is how often a text is read for findings that a report had no room for.
+const mostRounds = 64
+
+// Redact returns the text with the values of all findings that hide accepts replaced by placeholders, as [Redacted] does. It reports
+// false, and returns nothing, if a part of the text was not read or it holds too many findings.
+func (s *Scanner) Redact(text []byte, form Form, hide func(Finding) bool) (out []byte, ok bool) {
+	for range mostRounds {
+		report := s.Scan(text, form, nil)
+		found := slices.DeleteFunc(report.Findings, func(f Finding) bool { return !hide(f) })
+		if len(found) == 0 {
+			return text, !report.Cut
+		}
+		text = Redacted(text, form, found)
+	}
+	return nil, false
+}
+
+// Redacted returns the text with the value of each finding replaced by a placeholder with its kind, "[redacted:github-token]". All
+// other bytes stay. JSON stays JSON of the same shape: only strings change, and a number that is a part of a value becomes 0. The findings
+// are those of a scan of this text in this form.
+func Redacted(text []byte, form Form, found []Finding) []byte {
+	r := &redactor{text: text, spans: slices.Clone(found)}
+	slices.SortStableFunc(r.spans, func(a, b Finding) int { return cmp.Compare(a.ValueOffset, b.ValueOffset) })
+	eachUnit(text, form, r.unit)
+	return append(r.out, text[r.copied:]...)
+}
+
+// A redactor writes a text with parts of it replaced.
+type redactor struct {
+	text   []byte
+	spans  []Finding // by the places of their values
+	out    []byte
+	copied int  // how much of the text is in out
+	open   bool // the last unit was replaced, and belongs to spans[0]
+}
+
+// unit replaces a unit if a value has bytes of it.
+func (r *redactor) unit(u unit) {
+	for len(r.spans) > 0 && r.spans[0].valueEnd() <= u.start {
+		r.spans, r.open = r.spans[1:], false
+	}
+	i := slices.IndexFunc(r.spans, func(f Finding) bool { return f.ValueOffset < u.end && u.start < f.valueEnd() })
+	if i < 0 || u.kind == structure {
+		r.open = r.open && i >= 0 && u.kind != structure
+		return
+	}
+	r.out = append(r.out, r.text[r.copied:u.start]...)
+	r.copied = u.end
+	switch {
+	case u.kind == numeral:
+		r.out = append(r.out, '0')
+	case !r.open:
+		r.out = append(append(append(r.out, "[redacted:"...), r.spans[i].Kind...), ']')
+	}
+	r.open = u.kind == character
+}
+
+func (f Finding) valueEnd() int { return f.ValueOffset + f.ValueSize }
+
+// A unit is a part of a text that is replaced whole or not at all.
+type unit struct {
+	start, end int
+	kind       unitKind
+	char       rune
+}
+
+type unitKind uint8
+
+const (
+	character unitKind = iota // of a text or a string: of UTF-8, or an escape
+	numeral                   // of JSON
+	structure                 // of JSON, which stays
+)
+
+// eachUnit calls a function for each unit of a text.
+func eachUnit(text []byte, form Form, visit func(unit)) {
+	inString := form == Plain
+	for i := 0; i < len(text); {
+		start := i
+		switch c := text[i]; {
+		case form == JSON && c == '"':
+			inString = !inString
+			i++
+			visit(unit{start, i, structure, 0})
+		case form == JSON && inString && c == '\\':
+			r, n := backslash(text[i:])
+			n = max(n, min(2, len(text)-i))
+			i += n
+			visit(unit{start, i, character, r})
+		case inString:
+			r, n := utf8.DecodeRune(text[i:])
+			i += n
+			visit(unit{start, i, character, r})
+		case bytes.IndexByte([]byte("{}[]:, \t\r\n"), c) >= 0:
+			i++
+			visit(unit{start, i, structure, 0})
+		default:
+			for i < len(text) && bytes.IndexByte([]byte("{}[]:, \t\r\n\""), text[i]) < 0 {
+				i++
+			}
+			visit(unit{start, i, kindOf(text[start:i]), 0})
+		}
+	}
+}
+
+// kindOf returns the kind of a word of JSON outside of strings.
+func kindOf(word []byte) unitKind {
+	switch string(word) {
+	case "true", "false", "null":
+		return structure
+	}
+	return numeral
+}
+
+// Strip returns the text without the characters that do not show, and all other bytes as they are. Joiners and variation selectors stay
+// beside the characters beyond ASCII that they are meant for, one in a row.
+func Strip(text []byte, form Form) []byte {
+	var out []byte
+	copied, before := 0, unit{char: ' '}
+	drop := func(u unit) {
+		out = append(out, text[copied:u.start]...)
+		copied = u.end
+	}
+	var kept *unit // a joiner whose right neighbour is not known yet
+	eachUnit(text, form, func(u unit) {
+		hidden := u.kind == character && u.char != utf8.RuneError && shapeless(u.char)
+		if kept != nil && (hidden || u.kind != character || u.char < utf8.RuneSelf) && !selects(kept.char) {
+			drop(*kept)
+		}
+		kept = nil
+		switch {
+		case !hidden:
+			before = u
+		case (joiner(u.char) || selects(u.char)) && before.kind == character && before.end == u.start && before.char >= utf8.RuneSelf:
+			kept = &u
+		default:
+			drop(u)
+		}
+	})
+	if kept != nil && !selects(kept.char) {
+		drop(*kept)
+	}
+	return append(out, text[copied:]...)
+}
+
+func joiner(r rune) bool  { return r == '\u200c' || r == '\u200d' }
+func selects(r rune) bool { return r <= '\ufe0f' && unicode.Is(unicode.Variation_Selector, r) }
