@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -43,7 +44,10 @@ type Anchor struct {
 	last []byte // the last checkpoint; nil: no log was anchored yet
 	base Head   // of last; the zero Head if it was not read yet
 	seen mark
-	mark *os.File // nil: not kept on disk
+	mark *marked // nil: not kept on disk
+
+	near   Head  // the last that was noted by this process, with its edge
+	passed trees // that the log was proved to have passed through
 }
 
 // NewAnchor returns an anchor that lives as long as the process. Its seal belongs to the key.
@@ -71,9 +75,11 @@ func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
 	if err := a.read(); err != nil {
 		return nil, err
 	}
-	if a.mark, err = os.OpenFile(a.path(markFile), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+	f, err := os.OpenFile(a.path(markFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
 		return nil, fmt.Errorf("opening the anchor: %w", err)
 	}
+	a.mark = &marked{f, lockedfile.MutexAt(a.path(markLockFile))}
 	return a, nil
 }
 
@@ -342,29 +348,32 @@ func (a *Anchor) Seal(h Head) []byte {
 }
 
 // Since returns a check like [Anchor.Check] for heads that are read from now on, though others may extend the log meanwhile.
-func (a *Anchor) Since() (check func(Head) error, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.shareMark(); err != nil {
+func (a *Anchor) Since() (check func(context.Context, Storage, Head) error, err error) {
+	base, err := a.current()
+	if err != nil {
 		return nil, err
 	}
-	seen := a.seen
-	return func(h Head) error {
+	return func(ctx context.Context, st Storage, h Head) error {
 		if err := a.checkSeal(h); err != nil {
 			return err
 		}
-		return seen.check(h)
+		if err := base.check(h); err != nil || st == nil {
+			return err
+		}
+		return a.reach(ctx, st, base, h, nil)
 	}, nil
 }
 
 // Check reports whether the head, which nothing may extend meanwhile, is one that the log under this anchor has: sealed, or else the
-// one of the last checkpoint, and not behind what was seen of it before. The error is [ErrDamaged].
-func (a *Anchor) Check(h Head) error {
+// one of the last checkpoint, and one that goes on from what was seen of the log before, as the storage proves, which has the head. It is noted that
+// the log has come as far. Without a storage the head only has to be no shorter than what was seen, and nothing is noted: for one
+// that may be shorter again after a failure. The error is [ErrDamaged].
+func (a *Anchor) Check(ctx context.Context, st Storage, h Head) error {
 	check, err := a.Since()
 	if err != nil {
 		return err
 	}
-	return check(h)
+	return check(ctx, st, h)
 }
 
 // checkSeal reports whether the head is sealed. One of before the log had an anchor is that of the last checkpoint.
@@ -399,10 +408,10 @@ func (a *Anchor) state() ([]byte, mark) {
 }
 
 // CheckHead is [Anchor.Check], which a [Storage] calls before it appends. Without an anchor, a head that is sealed is [ErrSealed].
-func CheckHead(a *Anchor, h Head) error {
+func CheckHead(ctx context.Context, a *Anchor, st Storage, h Head) error {
 	switch {
 	case a != nil:
-		return a.Check(h)
+		return a.Check(ctx, st, h)
 	case len(h.Seal) > 0:
 		return ErrSealed
 	}

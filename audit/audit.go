@@ -154,7 +154,8 @@ type Signed interface {
 	Checkpoints(ctx context.Context, from int64) iter.Seq2[Checkpoint, error]
 
 	// SealWith has every later Append check the head that it extends by [Anchor.Check], keep [Anchor.Seal] of the new one with
-	// it, and call [Anchor.Committed] afterwards. Without an anchor, a head that has a seal is not extended: [ErrSealed].
+	// it, and call [Anchor.Committed] afterwards, whose error it returns although the entries are there. Without an anchor, a head that has
+	// a seal is not extended: [ErrSealed].
 	SealWith(*Anchor)
 }
 
@@ -172,8 +173,8 @@ type Committed interface {
 
 // Erasable is a Storage that can erase.
 type Erasable interface {
-	// Erase erases the entries with these numbers, with what is kept beside them, and appends the entry that tells of it; with
-	// a nil note, none. A chain whose last entry is erased is closed: its name is replaced by its id in hexadecimal, and what comes
+	// Erase erases the entries with these numbers, with what is kept beside them, and appends the entry that tells of it: so the ends of chains
+	// never change in a log of one size. A chain whose last entry is erased is closed: its name is replaced by its id in hexadecimal, and what comes
 	// begins another chain of that name. It returns the number of entries that it erased; if there are none it appends nothing.
 	Erase(ctx context.Context, seqs []int64, note func(n int64) Entry) (int64, error)
 }

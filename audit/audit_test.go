@@ -294,18 +294,18 @@ func TestSeenByAnotherProcess(t *testing.T) {
 		if heads[i], err = st.Head(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := other.Check(heads[i]); err != nil {
+		if err := other.Check(t.Context(), st, heads[i]); err != nil {
 			t.Errorf("after %d entries: %v", i+1, err)
 		}
 	}
 	for _, h := range heads[:2] {
-		if err := openAnchor(t, dir).Check(h); !errors.Is(err, audit.ErrDamaged) {
+		if err := openAnchor(t, dir).Check(t.Context(), st, h); !errors.Is(err, audit.ErrDamaged) {
 			t.Errorf("a log of %d entries was taken: %v", h.Size, err)
 		}
 	}
 	behind := openAnchor(t, dir)
 	fill(t, l, 1)
-	if err := behind.Check(heads[2]); !errors.Is(err, audit.ErrDamaged) {
+	if err := behind.Check(t.Context(), st, heads[2]); !errors.Is(err, audit.ErrDamaged) {
 		t.Errorf("a log that went back behind another process was taken: %v", err)
 	}
 }
@@ -330,7 +330,10 @@ func TestMarkIsNotSetBack(t *testing.T) {
 		a := openAnchor(t, dir)
 		all.Go(func() {
 			for i := 1 + w; i < len(heads); i += writers {
-				a.Committed(heads[i])
+				if err := a.Committed(t.Context(), st, heads[i-1], heads[i]); err != nil {
+					t.Error(err)
+					return
+				}
 				if size := marked(t, dir); size < heads[i].Size {
 					t.Errorf("%d entries were committed, and the mark says %d", heads[i].Size, size)
 					return

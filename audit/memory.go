@@ -38,12 +38,13 @@ func (m *Memory) Append(ctx context.Context, entries []Entry) (int64, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.append(entries)
+	return m.append(ctx, entries)
 }
 
-func (m *Memory) append(entries []Entry) (int64, error) {
-	first := m.head.Size
-	if err := CheckHead(m.anchor, m.head); err != nil {
+// append appends while the lock is held.
+func (m *Memory) append(ctx context.Context, entries []Entry) (int64, error) {
+	before := m.head
+	if err := CheckHead(ctx, m.anchor, m.view(), before); err != nil {
 		return 0, err
 	}
 	b, err := Sequence(m.head, m.links, entries)
@@ -52,7 +53,6 @@ func (m *Memory) append(entries []Entry) (int64, error) {
 	}
 	if m.anchor != nil {
 		b.Head.Seal = m.anchor.Seal(b.Head)
-		m.anchor.Committed(b.Head)
 	}
 	for i := range b.Rows {
 		r := &b.Rows[i]
@@ -64,8 +64,14 @@ func (m *Memory) append(entries []Entry) (int64, error) {
 	for _, n := range b.Nodes {
 		m.nodes[n.Level] = append(m.nodes[n.Level], n)
 	}
-	return first, nil
+	if m.anchor != nil {
+		err = m.anchor.Committed(ctx, m.view(), before, m.head)
+	}
+	return before.Size, err
 }
+
+// view returns the log as it is, to be read while the lock is held.
+func (m *Memory) view() *Memory { return &Memory{head: m.head, rows: m.rows, nodes: m.nodes} }
 
 // Head implements [Storage].
 func (m *Memory) Head(ctx context.Context) (Head, error) {
@@ -242,20 +248,16 @@ func (m *Memory) Erase(ctx context.Context, seqs []int64, note func(int64) Entry
 	if n == 0 {
 		return 0, nil
 	}
-	var told []Entry
-	if note != nil {
-		e := note(n)
-		if err := e.Check(); err != nil {
-			return 0, err
-		}
-		told = append(told, e)
+	told := note(n)
+	if err := told.Check(); err != nil {
+		return 0, err
 	}
 	for seq := range erased {
 		m.rows[seq] = Row{Seq: seq, Leaf: m.rows[seq].Leaf}
 		delete(m.asides, seq)
 		m.forget(m.rows[seq].Leaf)
 	}
-	_, err := m.append(told)
+	_, err := m.append(ctx, []Entry{told})
 	return n, err
 }
 

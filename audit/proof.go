@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,6 +30,9 @@ func (tileReader) SaveTiles([]tlog.Tile, [][]byte) {}
 // ReadTiles implements [tlog.TileReader].
 func (r tileReader) ReadTiles(wanted []tlog.Tile) ([][]byte, error) { return r(wanted) }
 
+// errRead is the kind of error of hashes that could not be read, which says nothing about them.
+var errRead = errors.New("reading the hashes of the log")
+
 // tiles makes the tiles of a log of a given size from its rows and nodes.
 type tiles struct {
 	st   Storage
@@ -55,9 +59,9 @@ func (t tiles) tile(ctx context.Context, tile tlog.Tile) ([]byte, error) {
 	to := from + int64(tile.W)
 	b := make([]byte, 0, tile.W*tlog.HashSize)
 	if tile.L == 0 {
-		for row, err := range t.st.Rows(ctx, Query{From: from, To: min(to, t.size)}) {
+		for row, err := range t.st.Rows(ctx, Query{From: from, To: min(to, t.size), Leaves: true}) {
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%w: %w", errRead, err)
 			}
 			hash := tlog.RecordHash(row.Leaf)
 			b = append(b, hash[:]...)
@@ -65,7 +69,7 @@ func (t tiles) tile(ctx context.Context, tile tlog.Tile) ([]byte, error) {
 	} else {
 		nodes, err := t.st.Nodes(ctx, tile.L, from, to)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errRead, err)
 		}
 		for _, n := range nodes {
 			b = append(b, n.Hash[:]...)

@@ -109,5 +109,5 @@ func eraseSelected(ctx context.Context, env *home.Env, l *ledger.Ledger, s ledge
 		verb = "erased"
 	}
 	_, err = fmt.Fprintln(env.Stdout, verb, c.Figures(f.content))
-	return err
+	return errors.Join(err, c.Left())
 }

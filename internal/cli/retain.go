@@ -64,7 +64,9 @@ func pruneStore(ctx context.Context, env *home.Env, l *ledger.Ledger, r config.R
 	var o ledger.Overdue
 	verb := "would remove"
 	if dry {
-		o, err = l.Overdue(ctx, app.RetentionOf(r), time.Now())
+		if o, err = l.Overdue(ctx, app.RetentionOf(r), time.Now()); err == nil {
+			err = o.Events.Left()
+		}
 	} else {
 		verb = "removed"
 		o, _, err = l.Prune(ctx, app.RetentionOf(r), time.Now())

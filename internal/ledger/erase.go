@@ -12,6 +12,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
+	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 // A Selection says what to erase. Each zero member selects all; the zero Selection is everything.
@@ -34,15 +35,26 @@ type Chosen struct {
 	Contents  []int64  // of those, the ones beside which something was captured
 	Sessions  []string // that are kept; none unless a session or a principal is selected, at whatever time
 	principal string
+	damaged   []int64               // entries that were changed, so they are not chosen
 	whole     bool                  // all of a session or a principal, so that nothing else of it is to stay either
 	selects   func(*audit.Row) bool // whether an entry belongs to it
+}
+
+// Left returns an error that is [audit.ErrDamaged] and names the entries of which nothing tells whether they belong to it, since they are not
+// what they were. They stay as they are: they show that somebody has changed them. It is nil if there are none.
+func (c *Chosen) Left() error {
+	if len(c.damaged) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: these entries were changed, and are not erased: %s", audit.ErrDamaged, record.RangesOf(c.damaged))
 }
 
 // Empty reports whether there is nothing to erase.
 func (c *Chosen) Empty() bool { return len(c.Events)+len(c.Contents)+len(c.Sessions) == 0 }
 
 // Select returns what the selection stands for now. It reads the log, all of it for a session or a principal, and checks each entry and
-// session that it goes by: one that was changed is [audit.ErrDamaged] or [store.ErrState], and nothing is selected.
+// session that it goes by. An entry that was changed is left out, see [Chosen.Left]; a session that was is [store.ErrState], and nothing is
+// selected.
 func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 	c := &Chosen{principal: s.Principal}
 	family, err := l.family(ctx, s, c)
@@ -52,11 +64,12 @@ func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 	c.selects = func(row *audit.Row) bool { return !row.Erased() && !always(row.Kind) && s.selects(row, family) }
 	log := l.opts.DB.Log()
 	for row, err := range log.Rows(ctx, s.query()) {
-		if err == nil {
-			err = checked(&row)
-		}
 		if err != nil {
 			return nil, err
+		}
+		if _, err := row.Check(); err != nil {
+			c.damaged = append(c.damaged, row.Seq)
+			continue
 		}
 		if !c.selects(&row) {
 			continue
@@ -82,14 +95,6 @@ func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 	return c, nil
 }
 
-// checked returns an error if an entry is not what its leaf says: then its columns decide nothing.
-func checked(row *audit.Row) error {
-	if _, err := row.Check(); err != nil {
-		return fmt.Errorf("entry %d, so nothing is erased: %w", row.Seq, err)
-	}
-	return nil
-}
-
 // query returns what the log can select by itself.
 func (s *Selection) query() audit.Query {
 	q := audit.Query{Since: s.Since, Before: s.Until}
@@ -106,12 +111,9 @@ func (l *Ledger) family(ctx context.Context, s Selection, c *Chosen) (map[string
 		return family, nil
 	}
 	c.whole = s.Since.IsZero() && s.Until.IsZero() && s.Entry == nil
-	var all []store.Session
-	for kept, err := range l.opts.DB.List(ctx, s.Principal) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, kept)
+	all, err := sessions(ctx, l.opts.DB, s.Principal)
+	if err != nil {
+		return nil, err
 	}
 	for grown := s.Session != ""; grown; {
 		grown = false
@@ -133,6 +135,34 @@ func (l *Ledger) family(ctx context.Context, s Selection, c *Chosen) (map[string
 		}
 	}
 	return family, nil
+}
+
+// sessions returns the sessions of a principal, or all for "", by their rows and by what the log says should be there.
+func sessions(ctx context.Context, db *sqlstore.DB, principal string) (all []store.Session, err error) {
+	there := map[string]bool{}
+	for kept, err := range db.List(ctx, principal) {
+		if err != nil {
+			return nil, err
+		}
+		there[kept.Key] = true
+		all = append(all, kept)
+	}
+	told := map[string]record.Kept{}
+	for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.StateRow), Subject: record.SessionTable}) {
+		if err != nil {
+			return nil, err
+		}
+		k, err := record.ParseState(row.Body)
+		if _, changed := row.Check(); changed == nil && err == nil && !there[k.Key] {
+			told[k.Key] = k
+		}
+	}
+	for _, k := range told {
+		if k.Gone == "" && (principal == "" || k.Principal == principal) {
+			all = append(all, store.Session{Key: k.Key, Parent: k.Parent, Principal: k.Principal})
+		}
+	}
+	return all, nil
 }
 
 // selects reports whether an entry of the log belongs to the sessions and the principal that are selected. A session that
@@ -162,12 +192,9 @@ func (c *Chosen) Figures(contentOnly bool) string {
 // eraseAtOnce is how many entries one transaction erases: nobody waits long for it.
 const eraseAtOnce = 500
 
-// maxRanges is how many ranges of entries one event names: it stays below a megabyte.
-const maxRanges = 40_000
-
-// Erase erases what was chosen, with contentOnly nothing but what was captured beside events. The event that tells of it, whose
-// message gets the figures and which names the entries, is on disk first: a crash leaves some of what it tells of, and the same
-// selection finds that again. Of very many entries, several events tell. If the role of the database may not erase events, the error is
+// Erase erases what was chosen, with contentOnly nothing but what was captured beside events. The event that tells of it has the figures in its
+// message. It names the entries and is in their transaction: of many entries, there are several. What was captured goes after its event: a
+// crash leaves some of it, and the same selection finds that again. If the role of the database may not erase events, the error is
 // [sqlstore.ErrDenied] and nothing is changed.
 func (l *Ledger) Erase(ctx context.Context, c *Chosen, contentOnly bool, e *record.Event) error {
 	if c.Empty() {
@@ -185,41 +212,36 @@ func (l *Ledger) Erase(ctx context.Context, c *Chosen, contentOnly bool, e *reco
 		}
 	}
 	e.Effect, e.Message = "erased", e.Message+" ("+figures+")"
-	var named record.Ranges
-	if !contentOnly {
-		named = record.RangesOf(c.Events)
-	}
-	for {
-		part := *e
-		some := min(len(named), maxRanges)
-		part.Binding, named = named[:some].String(), named[some:]
-		if err := l.Record(ctx, &part); err != nil {
+	if !contentOnly && len(c.Events) > 0 {
+		if err := l.eraseEvents(ctx, c, e); err != nil {
 			return err
 		}
-		if len(named) == 0 {
-			break
-		}
-		e.ID, e.Message = rand.Text(), "more of the same"
+		return l.opts.DB.Scrub(ctx)
 	}
-	log := l.opts.DB.Log()
+	if err := l.Record(ctx, e); err != nil {
+		return err
+	}
 	for part := range slices.Chunk(c.Contents, eraseAtOnce) {
-		if _, err := log.RemoveAsides(ctx, part); err != nil {
-			return err
-		}
-	}
-	if !contentOnly {
-		if err := l.eraseEvents(ctx, c); err != nil {
+		if _, err := l.opts.DB.Log().RemoveAsides(ctx, part); err != nil {
 			return err
 		}
 	}
 	return l.opts.DB.Scrub(ctx)
 }
 
-func (l *Ledger) eraseEvents(ctx context.Context, c *Chosen) error {
+// eraseEvents erases events, with what is beside them. Each transaction has an event that names its entries.
+func (l *Ledger) eraseEvents(ctx context.Context, c *Chosen, e *record.Event) error {
+	defer l.touch()
 	for part := range slices.Chunk(c.Events, eraseAtOnce) {
-		if _, err := l.opts.DB.Log().Erase(ctx, part, nil); err != nil {
+		e.Binding = record.RangesOf(part).String()
+		entry, err := l.entry(ctx, e)
+		if err != nil {
 			return err
 		}
+		if _, err := l.opts.DB.Log().Erase(ctx, part, func(int64) audit.Entry { return entry }); err != nil {
+			return err
+		}
+		e.ID, e.Message = rand.Text(), "more of the same"
 	}
 	return nil
 }
@@ -240,10 +262,10 @@ func (l *Ledger) forget(ctx context.Context, c *Chosen) error {
 	}
 	for row, err := range l.opts.DB.Log().Rows(ctx, audit.Query{From: head.Size, Kind: string(record.StateRow)}) {
 		if err == nil {
-			err = checked(&row)
+			_, err = row.Check()
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("entry %d: %w", row.Seq, err)
 		}
 		if c.selects(&row) {
 			c.Events = append(c.Events, row.Seq)

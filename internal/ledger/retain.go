@@ -113,31 +113,34 @@ func (l *Ledger) beyond(ctx context.Context, most int64, now time.Time) (until t
 	if err != nil {
 		return until, err
 	}
-	var first int64
-	for row, err := range log.Rows(ctx, audit.Query{Since: time.Unix(1, 0), Limit: 1}) {
-		if err == nil {
-			err = checked(&row)
-		}
-		if err != nil {
-			return until, err
-		}
-		first = row.Seq
+	row, err := sound(ctx, log, 0)
+	if err != nil || row.Leaf == nil {
+		return until, err
 	}
+	first := row.Seq
 	const room = 0.95 // so that it is not over at once again
 	cut := head.Size - int64(float64(head.Size-first)*room*float64(most)/float64(used))
-	for row, err := range log.Rows(ctx, audit.Query{From: min(cut, head.Size-1), Since: time.Unix(1, 0), Limit: 1}) {
-		if err == nil {
-			err = checked(&row)
-		}
-		if err != nil {
-			return until, err
-		}
-		until = row.Time
+	if row, err = sound(ctx, log, min(cut, head.Size-1)); err != nil {
+		return until, err
 	}
+	until = row.Time
 	if last := now.Add(-alwaysKept); until.After(last) {
 		until = last
 	}
 	return until, nil
+}
+
+// sound returns the first entry from a number on that is neither erased nor changed; the zero row if there is none.
+func sound(ctx context.Context, log *sqlstore.Log, from int64) (audit.Row, error) {
+	for row, err := range log.Rows(ctx, audit.Query{From: from, Since: time.Unix(1, 0)}) {
+		if err != nil {
+			return audit.Row{}, err
+		}
+		if _, err := row.Check(); err == nil {
+			return row, nil
+		}
+	}
+	return audit.Row{}, nil
 }
 
 // overdueSessions counts the sessions that neither they nor a descendant were heard of since.
@@ -165,7 +168,7 @@ func (l *Ledger) overdueSessions(ctx context.Context, since time.Time) (int, err
 
 // Prune removes what the retention keeps no longer, and what has expired by itself: questions, and labels of resources. The log
 // tells of the events and the content that it erases. If the role of the database may not erase events, all else is removed, and the error is
-// [sqlstore.ErrDenied].
+// [sqlstore.ErrDenied]. So are all other events where some were changed, which the error names: it is [audit.ErrDamaged].
 func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue, store.Expired, error) {
 	believed, err := l.opts.DB.Believed(ctx, now)
 	if err != nil {
@@ -183,8 +186,8 @@ func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue
 		return o, gone, fmt.Errorf("removing old sessions: %w", err)
 	}
 	o.Sessions = int(gone.Sessions)
-	if o.kept != nil {
-		return o, gone, fmt.Errorf("erasing events that are kept too long: %w", o.kept)
+	if err := errors.Join(o.kept, o.Events.Left()); err != nil {
+		return o, gone, fmt.Errorf("erasing events that are kept too long: %w", err)
 	}
 	return o, gone, nil
 }

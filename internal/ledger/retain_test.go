@@ -51,14 +51,21 @@ func TestSizeIsKept(t *testing.T) {
 	if after := r.used(); after >= before*3/4 {
 		t.Errorf("%d bytes are used, before %d", after, before)
 	}
-	told := 0
+	told, named := 0, int64(0)
 	for _, e := range r.left() {
-		if e.Kind == record.Erase && e.Rule == "retention" && e.Binding != "" {
-			told++
+		if e.Kind != record.Erase || e.Rule != "retention" {
+			continue
+		}
+		ranges, err := record.ParseRanges(e.Binding)
+		if told++; err != nil || len(ranges) == 0 {
+			t.Errorf("an erasure of %q, %v", e.Binding, err)
+		}
+		for _, run := range ranges {
+			named += run[1] - run[0] + 1
 		}
 	}
-	if told != 2 {
-		t.Errorf("%d events tell of erasures, want 2", told)
+	if told < 2 || named != r.erased() {
+		t.Errorf("%d events tell of erasures of %d entries, and %d are erased", told, named, r.erased())
 	}
 	r.verifies(t)
 }
@@ -79,6 +86,18 @@ func (r *rig) left() (out []record.Event) {
 		out = append(out, e)
 	}
 	return out
+}
+
+func (r *rig) erased() (n int64) {
+	for row, err := range r.db.Log().Rows(r.Context(), audit.Query{}) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		if row.Erased() {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *rig) used() int64 {

@@ -42,7 +42,7 @@ func testAdopted(t *testing.T, target string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.db.Log().Erase(t.Context(), []int64{0}, nil); err != nil {
+	if _, err := w.db.Log().Erase(t.Context(), []int64{0}, func(int64) audit.Entry { return audit.Entry{Kind: "erasure"} }); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().UnixMicro()

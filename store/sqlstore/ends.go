@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/record"
 )
 
 // links reads the ends of the entries' chains, and checks that the head commits to them. Chains that begin are listed.
@@ -129,18 +130,34 @@ func (d *DB) RebuildEnds(ctx context.Context) (changed int, err error) {
 	if err := w.read(ctx, &d.scans, math.MaxInt64); err != nil {
 		return 0, fmt.Errorf("reading the chains of the log: %w", err)
 	}
-	err = d.writer.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) error {
-		if err := w.read(ctx, u.statements, u.head.Size); err != nil {
+	o := &op{alone: true}
+	o.run = func(ctx context.Context, u *unit) error {
+		o.entries = nil
+		err := w.read(ctx, u.statements, u.head.Size)
+		if err != nil {
 			return err
 		}
-		changed, err = u.rewriteEnds(ctx, w)
+		if changed, err = u.rewriteEnds(ctx, w); err == nil && u.closed {
+			o.entries, err = u.resealed()
+		}
 		return u.fail(err)
-	}})
-	if err != nil {
+	}
+	if err := d.writer.do(ctx, o); err != nil {
 		return 0, fmt.Errorf("writing the ends of the chains: %w", err)
 	}
 	return changed, nil
 }
+
+// resealed returns the entry that tells that the head commits to the ends of the chains from then on.
+func (u *unit) resealed() ([]audit.Entry, error) {
+	e := record.New(record.Restore, u.now())
+	e.Effect, e.Rule, e.Message = resealed, "upgrade", "the end of the log commits to the ends of its chains from here on"
+	body, err := u.db.encoder.Encode(e)
+	return []audit.Entry{{Time: e.Time, Kind: string(e.Kind), Outcome: resealed, Body: body}}, err
+}
+
+// resealed is the outcome of the entry that comes with other ends of chains.
+const resealed = "resealed"
 
 // A chainWalk is the chains of a log, as far as it was read.
 type chainWalk struct {

@@ -100,16 +100,34 @@ func passes(t *testing.T, db *sqlstore.DB, a *audit.Anchor) {
 	}
 }
 
+// headOf returns how many entries the head of a store says that its log has.
+func headOf(t *testing.T, target string) (size int64) {
+	t.Helper()
+	raw, err := sql.Open("sqlite", "file:"+target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if err := raw.QueryRow("select size from state").Scan(&size); err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
 // The head of a store that an older version wrote commits to the ends that its log has, whatever its tables say.
 func TestOlderStoreCommitsToItsEnds(t *testing.T) {
 	target, anchor := filled(t)
 	older(t, target, anchor)
 	edit(t, target, `update chain set next = 1 where name = 'state:session/s'`)
+	before := headOf(t, target)
 	db, a, err := openUnder(t, target, anchor)
 	if err != nil {
 		t.Fatal(err)
 	}
 	passes(t, db, a)
+	if after := headOf(t, target); after <= before { // else the end from before could be shown in the place of this one
+		t.Errorf("the head commits to other ends, and has %d entries as before", after)
+	}
 	if head, err := db.Log().Head(t.Context()); err != nil || string(head.Seal) == string(a.Seal(audit.Head{Size: head.Size, Edge: head.Edge})) {
 		t.Errorf("its seal covers no ends: %v", err)
 	}

@@ -34,7 +34,7 @@ func (l *Log) Erase(ctx context.Context, seqs []int64, note func(int64) audit.En
 	o.run = func(ctx context.Context, u *unit) (err error) {
 		o.entries = nil
 		erased, err = u.erase(ctx, seqs)
-		if err != nil || erased == 0 || note == nil {
+		if err != nil || erased == 0 {
 			return err
 		}
 		o.entries = []audit.Entry{note(erased)}

@@ -108,7 +108,7 @@ func (d *DB) session(ctx context.Context, key string) (s store.Session, ok bool,
 		err = d.reads.query(ctx, readSession, r.scan, key)
 	}
 	if err = r.missing(err); err == nil {
-		if err = check(r.head); err != nil {
+		if err = check(ctx, &d.reads, r.head); err != nil {
 			return s, false, err
 		}
 		r.Key = key

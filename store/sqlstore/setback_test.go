@@ -261,11 +261,6 @@ func (r *rollback) tables() map[string]tableRows {
 // put makes a row another one; nil is none.
 func (r *rollback) put(table string, old, row []any) {
 	r.Helper()
-	exec := func(text string, args ...any) {
-		if _, err := r.raw.ExecContext(r.Context(), text, args...); err != nil {
-			r.Fatalf("%s %v: %v", text, args, err)
-		}
-	}
 	names, err := r.raw.QueryContext(r.Context(), "select * from "+table+" where false")
 	if err != nil {
 		r.Fatal(err)
@@ -278,13 +273,28 @@ func (r *rollback) put(table string, old, row []any) {
 	if keptTables[table] == 2 {
 		where += " and " + columns[1] + " = $2"
 	}
-	exec("delete from "+table+" where "+where, slices.Concat(old, row)[:keptTables[table]]...)
-	if row != nil {
-		places := make([]string, len(row))
-		for i := range places {
-			places[i] = fmt.Sprint("$", i+1)
+	places := make([]string, len(row))
+	for i := range places {
+		places[i] = fmt.Sprint("$", i+1)
+	}
+	for attempt := 0; ; attempt++ { // a process may write the same row
+		tx, err := r.raw.BeginTx(r.Context(), nil)
+		if err == nil {
+			_, err = tx.Exec("delete from "+table+" where "+where, slices.Concat(old, row)[:keptTables[table]]...)
 		}
-		exec("insert into "+table+" values ("+strings.Join(places, ", ")+")", row...)
+		if err == nil && row != nil {
+			_, err = tx.Exec("insert into "+table+" values ("+strings.Join(places, ", ")+")", row...)
+		}
+		if err == nil {
+			err = tx.Commit()
+		}
+		if err == nil {
+			return
+		}
+		_ = tx.Rollback()
+		if attempt == 10 {
+			r.Fatalf("%s %v: %v", table, row, err)
+		}
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-
-	"github.com/weir-mcp/weir/audit"
 )
 
 // settle finds out whether a transaction was committed whose connection was lost over it: what it appended tells, once no
@@ -21,7 +19,7 @@ func (w *writer) settle(ctx context.Context, u *unit, err error) error {
 		if pause(attempt); ctx.Err() != nil {
 			break
 		}
-		landed, asked := w.landed(ctx, &u.batch.Rows[0])
+		landed, asked := w.landed(ctx, u)
 		w.disconnect()
 		switch {
 		case asked == nil && landed:
@@ -33,18 +31,22 @@ func (w *writer) settle(ctx context.Context, u *unit, err error) error {
 	return fmt.Errorf("%w: %w", errUncertain, err)
 }
 
-// landed reports whether the row is in the log.
-func (w *writer) landed(ctx context.Context, row *audit.Row) (landed bool, err error) {
+// landed reports whether the transaction is in the log: the head of that is the transaction's, or a later one with its first row.
+func (w *writer) landed(ctx context.Context, u *unit) (landed bool, err error) {
 	if err := w.connect(ctx); err != nil {
 		return false, err
 	}
 	if _, err := w.statements.exec(ctx, w.db.dialect.begin); err != nil {
 		return false, err
 	}
-	skip := func(*sql.Rows) error { return nil }
-	if err := w.statements.query(ctx, readState+w.db.dialect.lock, skip); err != nil {
-		return false, err
+	r, err := readHead(ctx, w.statements, w.db.dialect.lock)
+	if err == nil && u.anchor != nil {
+		err = u.anchor.Check(ctx, lasting(w.db, w.statements), r.head)
 	}
+	if err != nil || r.head.Size <= u.head.Size {
+		return r.head.Equal(u.head), err
+	}
+	row := &u.batch.Rows[0]
 	err = w.statements.query(ctx, readLeaf, func(rows *sql.Rows) error {
 		var leaf []byte
 		err := rows.Scan(&leaf)

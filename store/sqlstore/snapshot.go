@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -80,25 +79,34 @@ func (d *DB) snapshot(s *statements, r headRow) *snapshot {
 	return &snapshot{statements: s, headRow: r, ends: audit.NewEnds(r.root, &d.endCache)}
 }
 
-// since returns a check of heads that are read from now on: see [audit.Anchor.Since]. What passes is not undone later.
-func (d *DB) since() (func(audit.Head) error, error) {
+// since returns a check of heads that are read from now on, by these statements: see [audit.Anchor.Since]. What passes is not undone later.
+func (d *DB) since() (func(context.Context, *statements, audit.Head) error, error) {
 	anchor := d.anchor.Load()
 	if anchor == nil {
-		return func(audit.Head) error { return nil }, nil
+		return func(context.Context, *statements, audit.Head) error { return nil }, nil
 	}
 	check, err := anchor.Since()
 	if err != nil {
 		return nil, d.health.note(err)
 	}
-	return func(h audit.Head) error {
-		if err := cmp.Or(check(h), d.checkSealed(h)); err != nil {
-			return d.health.note(err)
+	return func(ctx context.Context, s *statements, h audit.Head) error {
+		err := d.checkSealed(h)
+		if err == nil {
+			err = check(ctx, lasting(d, s), h)
 		}
-		if !d.opts.Unsynced {
-			anchor.Committed(h)
+		if err != nil {
+			err = d.health.note(err)
 		}
-		return nil
+		return err
 	}, nil
+}
+
+// lasting returns the log as statements read it. It is none without syncing: a log may be shorter again after the machine failed.
+func lasting(d *DB, s *statements) audit.Storage {
+	if d.opts.Unsynced {
+		return nil
+	}
+	return &Log{db: d, reads: s, fixed: true}
 }
 
 // proven calls read with a snapshot. What read finds does not fit together if others write meanwhile: then it is called again, in a
@@ -110,7 +118,7 @@ func (d *DB) proven(ctx context.Context, read func(*snapshot) error) error {
 	}
 	r, err := readHead(ctx, &d.reads, "")
 	if err == nil {
-		if err := check(r.head); err != nil {
+		if err := check(ctx, &d.reads, r.head); err != nil {
 			return err
 		}
 		err = read(d.snapshot(&d.reads, r))
@@ -140,7 +148,7 @@ func (d *DB) still(ctx context.Context, read func(*snapshot) error) error {
 	reads := &statements{db: c, prepared: map[string]*sql.Stmt{}}
 	r, err := readHead(ctx, reads, "")
 	if err == nil {
-		err = check(r.head)
+		err = check(ctx, reads, r.head)
 	}
 	if err == nil {
 		err = read(d.snapshot(reads, r))

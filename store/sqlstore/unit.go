@@ -1,11 +1,11 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,7 +24,8 @@ type unit struct {
 	draft    *store.Draft
 	anchor   *audit.Anchor // nil: what is sealed is not extended
 	batch    *audit.Batch  // what was appended; nil if nothing
-	closed   bool          // the ends of the chains are others, also if nothing is appended
+	before   audit.Head    // that the transaction extends
+	closed   bool          // the ends of the chains are others, so an entry has to tell of it
 	wrote    bool          // anything
 
 	proven    map[string]record.Kept // sessions as they were read, and as the log proves them
@@ -74,10 +75,14 @@ func (u *unit) begin(ctx context.Context, ops []*op) error {
 	}
 	u.snapshot = *u.db.snapshot(u.statements, r)
 	if u.anchor != nil {
-		if err := cmp.Or(u.anchor.Check(u.head), u.db.checkSealed(u.head)); err != nil {
+		if err := u.db.checkSealed(u.head); err != nil {
+			return err
+		}
+		if err := u.anchor.Check(ctx, lasting(u.db, u.statements), u.head); err != nil {
 			return err
 		}
 	}
+	u.before = u.head
 	u.draft.Room = u.db.opts.MaxSessions - int(u.sessions)
 	named := map[string]bool{}
 	var keys []string
@@ -122,13 +127,12 @@ func (u *unit) end(ctx context.Context, entries []audit.Entry) error {
 			return err
 		}
 	}
-	if created == 0 && u.batch == nil && !u.closed {
+	switch {
+	case u.batch != nil:
+	case u.closed: // else a head could be shown in the place of another of its size
+		return errors.New("the ends of chains change, and no entry tells of it")
+	case created == 0:
 		return nil
-	}
-	if u.closed && u.batch == nil {
-		if err := u.commitEnds(ctx); err != nil {
-			return err
-		}
 	}
 	u.wrote = true
 	u.sessions += int64(created)
@@ -241,7 +245,7 @@ func (u *unit) append(ctx context.Context, entries []audit.Entry) error {
 		return err
 	}
 	if u.anchor == nil {
-		if err := audit.CheckHead(nil, u.head); err != nil {
+		if err := audit.CheckHead(ctx, nil, nil, u.head); err != nil {
 			return err
 		}
 	}
@@ -306,11 +310,16 @@ func notNil(b []byte) []byte {
 	return b
 }
 
-// anchored tells the anchor how far the log has come. Without syncing, a log may be shorter again after the machine failed.
-func (u *unit) anchored() {
-	if u.batch != nil && u.anchor != nil && !u.db.opts.Unsynced {
-		u.anchor.Committed(u.head)
+// anchored tells the anchor how far the log has come. With an error, what was committed is not acknowledged: nothing holds the log to it.
+func (u *unit) anchored(ctx context.Context) error {
+	log := lasting(u.db, &u.db.reads)
+	if u.batch == nil || u.anchor == nil || log == nil {
+		return nil
 	}
+	if err := u.anchor.Committed(ctx, log, u.before, u.head); err != nil {
+		return fmt.Errorf("%w: %w", errUncertain, err)
+	}
+	return nil
 }
 
 // now returns the time of the transaction.

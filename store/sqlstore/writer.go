@@ -409,8 +409,10 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			}
 		}
 		if err == nil {
+			if err := u.anchored(ctx); err != nil {
+				return err
+			}
 			u.committed()
-			u.anchored()
 			return nil
 		}
 	}
