@@ -20,7 +20,7 @@ import (
 
 // NewBook returns the questions in a store, for who answers them.
 func NewBook(db *sqlstore.DB, l *ledger.Ledger) *approve.Book {
-	return approve.NewBook(approve.Options{Record: l, Store: db, Sessions: db})
+	return approve.NewBook(approve.Options{Record: l, Store: db, Sessions: session.New(session.Options{Store: db})})
 }
 
 // RefOf names a session that is kept.

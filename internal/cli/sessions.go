@@ -83,7 +83,7 @@ hosts on stdio have the name by which the host calls itself, and the folder in w
 }
 
 func sessionReports(ctx context.Context, env *home.Env, db *sqlstore.DB, principal string) ([]sessionReport, error) {
-	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: db})
+	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: db, Sessions: session.New(session.Options{Store: db})})
 	reports, notes := []sessionReport{}, env.Conversations()
 	for s, err := range db.List(ctx, principal) {
 		if err != nil {

@@ -69,7 +69,7 @@ func (f *forgery) open(t *testing.T) *sqlstore.DB {
 func (f *forgery) book(t *testing.T) *approve.Book {
 	t.Helper()
 	db := f.open(t)
-	return approve.NewBook(approve.Options{Record: record.Discard(), Store: db, Sessions: db})
+	return approve.NewBook(approve.Options{Record: record.Discard(), Store: db, Sessions: session.New(session.Options{Store: db})})
 }
 
 // question returns the only question that is open.

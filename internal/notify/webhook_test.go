@@ -145,7 +145,7 @@ func newRig(t *testing.T, opts notify.Options) *rig {
 	t.Cleanup(func() { db.Close() })
 	r := &rig{n: notify.New(opts)}
 	t.Cleanup(func() { r.n.Close() })
-	r.book = approve.NewBook(approve.Options{Record: r, Store: db, Sessions: db, Timeout: time.Minute,
+	r.book = approve.NewBook(approve.Options{Record: r, Store: db, Sessions: session.New(session.Options{Store: db}), Timeout: time.Minute,
 		Asked: func(b *approve.Book, p *approve.Pending) { r.n.Asked(b, p) }})
 	return r
 }

@@ -2,6 +2,7 @@ package approve_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -28,6 +29,7 @@ import (
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
+	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -487,4 +489,54 @@ func FuzzText(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A session has ended if one that it descends from has, however many stand between, and whoever hides the rows that would tell who descends
+// from whom: of the ended session, of the one in between, or of the session itself.
+func TestDescendantsEnd(t *testing.T) {
+	for _, hidden := range []string{"", "child", "grandchild", "parent"} {
+		path := filepath.Join(t.TempDir(), "state.db")
+		db, err := sqlstore.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		sessions := session.New(session.Options{Store: db})
+		for key, parent := range map[string]string{"grandchild": "child", "child": "parent"} {
+			if _, _, err := sessions.Open(t.Context(), session.Ref{Key: key, Parent: parent, Principal: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		raw, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		b := approve.NewBook(approve.Options{Record: record.Discard(), Store: db, Sessions: sessions})
+		for _, text := range []string{
+			"create table hidden as select * from session where key = '" + hidden + "'", "delete from session where key = '" + hidden + "'",
+		} {
+			if _, err := raw.Exec(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ending := approve.Ending{Session: session.Ref{Key: "parent", Principal: "ann"}, Why: "it was led astray", Via: "test"}
+		if err := b.End(t.Context(), ending); err != nil {
+			t.Fatal(err)
+		}
+		ref := session.Ref{Key: "grandchild", Parent: "child", Principal: "ann"}
+		if ended, err := b.HasEnded(t.Context(), ref); !ended && (err == nil || hidden == "") {
+			t.Errorf("while the row of %q is hidden: %v, %v", hidden, ended, err)
+		}
+		if _, err := raw.Exec("insert into session select * from hidden where not exists (select 1 from session s where s.key = hidden.key)"); err != nil {
+			t.Fatal(err)
+		}
+		for _, process := range []*approve.Book{b, approve.NewBook(approve.Options{Record: record.Discard(), Store: db, Sessions: sessions})} {
+			for _, ref := range []session.Ref{ref, {Key: "grandchild", Principal: "ann"}, {Key: "child", Principal: "ann"}} {
+				if ended, err := process.HasEnded(t.Context(), ref); !ended || err != nil {
+					t.Errorf("after the row of %q was hidden, %+v: %v, %v", hidden, ref, ended, err)
+				}
+			}
+		}
+	}
 }

@@ -77,15 +77,19 @@ type Options struct {
 	Record  record.Recorder // required
 	Store   store.Approvals // nil: in memory, for this book alone
 
-	// Sessions tell what descends from a session that ends; nil: only calls that name their parent do.
+	// Sessions tell from what a session descends; nil: calls that name their parent do.
 	Sessions Sessions
 
 	// Asked is told of each new question of this book, which waits for it to return; nil: nobody is.
 	Asked func(*Book, *Pending)
 }
 
-// Sessions lists agent sessions, those of a principal or, for "", all.
+// Sessions are the agent sessions that are kept: [session.Sessions].
 type Sessions interface {
+	// Snapshot returns a session as the store proves it. The error is [store.ErrNotFound] if it was never opened.
+	Snapshot(ctx context.Context, key string) (store.Session, error)
+
+	// List iterates over those of a principal or, for "", all.
 	List(ctx context.Context, principal string) iter.Seq2[store.Session, error]
 }
 
@@ -103,7 +107,7 @@ type Book struct {
 	local map[string]*Pending  // questions of this process, by id
 	held  int                  // bytes of the answers in local
 	rates map[string]*rate     // by agent session
-	going map[string]time.Time // by binding: when a session was seen not to have ended
+	going map[string]time.Time // by binding: when a session, by that and its parent, was seen not to have ended
 }
 
 // A Pending is an open question.

@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -59,7 +60,7 @@ func (b *Book) mark(ctx context.Context, key, principal string) error {
 	binding := endBinding(key, principal)
 	err := b.keep(ctx, store.Question{Principal: principal, Session: key, Binding: binding}, endLife)
 	b.mu.Lock()
-	delete(b.going, binding)
+	clear(b.going) // those that descend from it have ended too
 	b.mu.Unlock()
 	return err
 }
@@ -130,7 +131,8 @@ func (b *Book) HasBegun(ctx context.Context, ref session.Ref) (bool, error) {
 // IsPast reports whether a person has begun another agent session in place of this one. What another process was told counts here within
 // half a second.
 func (b *Book) IsPast(ctx context.Context, ref session.Ref) (bool, error) {
-	return b.hasEnded(ctx, bindingOf(pastPrefix, ref.Key, ref.Principal))
+	binding := bindingOf(pastPrefix, ref.Key, ref.Principal)
+	return b.lately(binding, func() (bool, error) { return b.stands(ctx, binding) })
 }
 
 func (b *Book) keep(ctx context.Context, q store.Question, life time.Duration) error {
@@ -193,18 +195,42 @@ func (b *Book) End(ctx context.Context, end Ending) error {
 	return b.stop(ctx, end.Session.Key, end.Session.Principal)
 }
 
-// HasEnded reports whether a person has ended the agent session, or the one that it descends from: then it counts as ended from
-// now on, whatever it says of its parent later. What another process was told counts here within half a second.
+// HasEnded reports whether a person has ended the agent session, or one that it descends from: then it counts as ended from
+// now on, whatever it says of its parent later. What another process was told counts here within half a second. From what a session descends
+// the session itself tells, as the log proves it: whoever hides the rows of others changes nothing about that.
 func (b *Book) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
-	ended, err := b.hasEnded(ctx, endBinding(ref.Key, ref.Principal))
-	if err != nil || ended || ref.Parent == "" {
-		return ended, err
+	return b.lately(endBinding(ref.Key, ref.Principal)+" "+ref.Parent, func() (bool, error) {
+		key, parent := ref.Key, ref.Parent
+		for range store.MaxDepth + 2 {
+			ended, err := b.stands(ctx, endBinding(key, ref.Principal))
+			if err == nil && ended && key != ref.Key {
+				err = b.stop(ctx, ref.Key, ref.Principal)
+			}
+			if err != nil || ended {
+				return ended, err
+			}
+			if key, err = parentOf(ctx, b.opts.Sessions, key, parent); err != nil || key == "" {
+				return false, err
+			}
+			parent = ""
+		}
+		return false, fmt.Errorf("session %.200q: %w: it has too many ancestors", ref.Key, store.ErrParent)
+	})
+}
+
+// parentOf returns the parent of a session: the one that is kept, of which no session is its own ancestor, or else the one that a call names.
+func parentOf(ctx context.Context, sessions Sessions, key, named string) (string, error) {
+	if sessions == nil {
+		return named, nil
 	}
-	ended, err = b.hasEnded(ctx, endBinding(ref.Parent, ref.Principal))
-	if err == nil && ended {
-		err = b.stop(ctx, ref.Key, ref.Principal)
+	s, err := sessions.Snapshot(ctx, key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return named, nil
+	case err != nil:
+		return "", fmt.Errorf("reading from what a session descends: %w", err)
 	}
-	return ended, err
+	return cmp.Or(s.Parent, named), nil
 }
 
 const (
@@ -212,23 +238,24 @@ const (
 	maxGoing   = 4096                   // sessions of which that is remembered
 )
 
-func (b *Book) hasEnded(ctx context.Context, binding string) (bool, error) {
+// lately returns what look says, or that it said no a moment ago.
+func (b *Book) lately(what string, look func() (bool, error)) (bool, error) {
 	now := time.Now()
 	b.mu.Lock()
-	looked, ok := b.going[binding]
+	looked, ok := b.going[what]
 	b.mu.Unlock()
 	if ok && now.Sub(looked) < endedFresh {
 		return false, nil
 	}
-	ended, err := b.stands(ctx, binding)
+	yes, err := look()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.going, binding)
-	if err == nil && !ended {
+	delete(b.going, what)
+	if err == nil && !yes {
 		if len(b.going) >= maxGoing {
 			clear(b.going)
 		}
-		b.going[binding] = now
+		b.going[what] = now
 	}
-	return ended, err
+	return yes, err
 }
