@@ -10,104 +10,12 @@
 // Everything here is an immutable value, safe for concurrent use.
 package contract
 
-import "github.com/weir-mcp/weir/label"
+import (
+	"fmt"
+	"strings"
 
-// A Hint is a boolean claim that may be absent. The zero Hint is Unknown.
-type Hint uint8
-
-// The values of a Hint.
-const (
-	Unknown Hint = iota
-	No
-	Yes
+	"github.com/weir-mcp/weir/label"
 )
-
-// HintOf returns Yes or No.
-func HintOf(b bool) Hint {
-	if b {
-		return Yes
-	}
-	return No
-}
-
-// String returns "unknown", "no" or "yes".
-func (h Hint) String() string { return [...]string{"unknown", "no", "yes"}[min(h, Yes)] }
-
-// widen joins two claims of which risky is the dangerous one: either dangerous stays dangerous, and a safe claim beside
-// an unknown one is unknown.
-func (h Hint) widen(o, risky Hint) Hint {
-	switch {
-	case h == risky || o == risky:
-		return risky
-	case h == Unknown || o == Unknown:
-		return Unknown
-	}
-	return h
-}
-
-// or returns h, or d if h is unknown.
-func (h Hint) or(d Hint) Hint {
-	if h == Unknown {
-		return d
-	}
-	return h
-}
-
-// unless returns h, or Unknown if h is the given claim.
-func (h Hint) unless(claim Hint) Hint {
-	if h == claim {
-		return Unknown
-	}
-	return h
-}
-
-// Values is a set of possible values, or unknown. The zero Values is unknown.
-type Values[T ~string] struct {
-	set   label.Set[T]
-	known bool
-}
-
-// Possible returns the known set of the given values.
-func Possible[T ~string](values ...T) Values[T] {
-	return Values[T]{label.SetOf(values...), true}
-}
-
-// Known returns the set of possible values, and false if it is unknown.
-func (v Values[T]) Known() (label.Set[T], bool) { return v.set, v.known }
-
-// Set returns the possible values; the empty set if they are unknown.
-func (v Values[T]) Set() label.Set[T] { return v.set }
-
-// Has reports whether x is known to be possible.
-func (v Values[T]) Has(x T) bool { return v.set.Has(x) }
-
-// Equal reports whether both say the same.
-func (v Values[T]) Equal(o Values[T]) bool { return v.known == o.known && v.set.Equal(o.set) }
-
-// Within reports whether v promises at least what o promises: v is known and inside o, or o is unknown.
-func (v Values[T]) Within(o Values[T]) bool { return !o.known || (v.known && o.set.Contains(v.set)) }
-
-func (v Values[T]) widen(o Values[T]) Values[T] {
-	if !v.known || !o.known {
-		return Values[T]{}
-	}
-	return Values[T]{v.set.Union(o.set), true}
-}
-
-func (v Values[T]) or(d Values[T]) Values[T] {
-	if v.known {
-		return v
-	}
-	return d
-}
-
-// with adds to known values.
-func (v Values[T]) with(more ...T) Values[T] {
-	if v.known {
-		v.set = v.set.Union(label.SetOf(more...))
-	}
-	return v
-}
 
 // A Destination is where input data may be stored or transmitted (SEP-1913, Destination).
 type Destination string
@@ -148,7 +56,7 @@ type Contract struct {
 	Accepts      Values[label.Class] // sensitivity of the inputs it may take
 	Outcomes     Values[Outcome]
 	Sources      Values[label.Source]
-	Returns      Values[label.Class] // sensitivity of what it may return
+	Returns      Values[label.Class] // sensitivity of possible results
 
 	Attribution label.Set[string]
 }
@@ -201,7 +109,7 @@ func (c Contract) Equal(o Contract) bool {
 // (SEP-1913, Destination: where input data may be transmitted). Then with [Pessimistic]. Sensitivity and, in a world that is
 // declared closed, the source stay unknown: nothing implies them. Where inputs go says nothing of where results come from.
 //
-// Hints that warn add to what other members declare: a change that cannot be undone is irreversible, output that is unfit
+// Hints that warn add to other members: a change that cannot be undone is irreversible, output that is unfit
 // for a prompt is from untrusted sources, and secrets are credentials. A set that is unknown stays unknown, which is worse.
 func (c Contract) Assume() Contract {
 	if c.ReadOnly == Yes {
@@ -237,4 +145,47 @@ func (c Contract) Assume() Contract {
 	}
 	c.Returns = c.Returns.with(c.Output.classes().Slice()...)
 	return c
+}
+
+// String returns the contract as one line of name=value pairs in a fixed order: equal contracts give equal text, and
+// different contracts different text.
+func (c Contract) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "readOnly=%v destructive=%v idempotent=%v openWorld=%v malicious=%v", c.ReadOnly, c.Destructive, c.Idempotent, c.OpenWorld, c.Malicious)
+	fmt.Fprintf(&b, " requiresReview=%v trusted=%v", c.RequiresReview, c.Trusted)
+	o := c.Output
+	fmt.Fprintf(&b, " unsafeOutput=%v secret=%v private=%v sensitive=%v", o.Unsafe, o.Secret, o.Private, o.Sensitive)
+	op := c.Operation
+	fmt.Fprintf(&b, " aiProcessing=%v slow=%v costly=%v privileged=%v reversible=%v",
+		op.AIProcessing, op.Slow, op.Costly, op.Privileged, op.Reversible)
+	fmt.Fprintf(&b, " destination=%s accepts=%s outcomes=%s", c.Destinations.quoted(), c.Accepts.quoted(), c.Outcomes.quoted())
+	fmt.Fprintf(&b, " source=%s returns=%s attribution=%q", c.Sources.quoted(), c.Returns.quoted(), c.Attribution.Slice())
+	return b.String()
+}
+
+// Label returns the label of the tool's results, as far as the contract goes: the join of all that it calls possible.
+// It is normal (see [label.Label.Normal]). Unknown members add nothing; [Contract.Assume] comes first.
+func (c Contract) Label() label.Label {
+	return label.Label{
+		Untrusted:   c.Output.Unsafe == Yes,
+		Private:     c.Output.Private == Yes,
+		Sources:     c.Sources.Set(),
+		Sensitivity: c.Returns.Set().Union(c.Output.classes()),
+	}.Normal()
+}
+
+// hints returns the hints of a contract, to read or to change, in the order of risky.
+func (c *Contract) hints() []*Hint {
+	return []*Hint{
+		&c.ReadOnly, &c.Destructive, &c.Idempotent, &c.OpenWorld, &c.Malicious, &c.RequiresReview, &c.Trusted,
+		&c.Output.Unsafe, &c.Output.Secret, &c.Output.Private, &c.Output.Sensitive,
+		&c.Operation.AIProcessing, &c.Operation.Slow, &c.Operation.Costly, &c.Operation.Privileged, &c.Operation.Reversible,
+	}
+}
+
+// risky are the dangerous claims of the hints.
+var risky = []Hint{
+	No, Yes, No, Yes, Yes, Yes, No,
+	Yes, Yes, Yes, Yes,
+	Yes, Yes, Yes, Yes, No,
 }

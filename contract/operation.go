@@ -53,14 +53,3 @@ func (o Output) classes() label.Set[label.Class] {
 	}
 	return label.SetOf(classes...)
 }
-
-// Label returns the label of the tool's results, as far as the contract goes: the join of all that it calls possible.
-// It is normal (see [label.Label.Normal]). Unknown members add nothing; [Contract.Assume] comes first.
-func (c Contract) Label() label.Label {
-	return label.Label{
-		Untrusted:   c.Output.Unsafe == Yes,
-		Private:     c.Output.Private == Yes,
-		Sources:     c.Sources.Set(),
-		Sensitivity: c.Returns.Set().Union(c.Output.classes()),
-	}.Normal()
-}

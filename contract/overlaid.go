@@ -1,22 +1,10 @@
 package contract
 
-import "github.com/weir-mcp/weir/label"
+import (
+	"fmt"
 
-// hints returns the hints of a contract, to read or to change, in the order of risky.
-func (c *Contract) hints() []*Hint {
-	return []*Hint{
-		&c.ReadOnly, &c.Destructive, &c.Idempotent, &c.OpenWorld, &c.Malicious, &c.RequiresReview, &c.Trusted,
-		&c.Output.Unsafe, &c.Output.Secret, &c.Output.Private, &c.Output.Sensitive,
-		&c.Operation.AIProcessing, &c.Operation.Slow, &c.Operation.Costly, &c.Operation.Privileged, &c.Operation.Reversible,
-	}
-}
-
-// risky are the dangerous claims of the hints.
-var risky = []Hint{
-	No, Yes, No, Yes, Yes, Yes, No,
-	Yes, Yes, Yes, Yes,
-	Yes, Yes, Yes, Yes, No,
-}
+	"github.com/weir-mcp/weir/label"
+)
 
 // Over returns c, with the members of below where c is silent. Attribution is the union of both.
 func (c Contract) Over(below Contract) Contract {
@@ -61,8 +49,8 @@ func Overlaid(overlay, declared Contract, trust Trust) Contract {
 // arguments where that speaks, else by the server. The resolution is the server's word on this very call (SEP-1862).
 //
 // A resolution that a trusted server gives within the bounds that the tool declares narrows them; of a known server that does not
-// hold for what it says about data. Any other resolution lowers nothing. What a resolution says beyond the
-// declaration raises everything, the overlay too: it knows the arguments.
+// hold for its statements about data. Any other resolution lowers nothing. Statements of a resolution beyond the
+// declaration raise everything, the overlay too: it knows the arguments.
 func ForCall(overlay, declared, resolution Contract, trust Trust) (said, effective Contract) {
 	claims := declared
 	if trust != Untrusted && len(declared.Narrows(resolution)) == 0 {
@@ -91,13 +79,6 @@ func (c Contract) Beyond(o Contract) Contract {
 	return c
 }
 
-func (v Values[T]) beyond(o Values[T]) Values[T] {
-	if v.Equal(o) {
-		return Values[T]{}
-	}
-	return v
-}
-
 // Raise returns c with the dangerous claims of more: the hints that warn, and all that its sets call possible.
 func (c Contract) Raise(more Contract) Contract {
 	hints := c.hints()
@@ -115,11 +96,45 @@ func (c Contract) Raise(more Contract) Contract {
 	return c
 }
 
-// raise returns v with the values of more. Where v is unknown and more names values, these are better than nothing: the
-// label of a result is made of known members.
-func (v Values[T]) raise(more Values[T]) Values[T] {
-	if !v.known && more.set.Len() > 0 {
-		return more
+// Trust is how far the operator trusts a server's claims about its own tools. The zero Trust is Untrusted.
+type Trust uint8
+
+// The levels of trust.
+const (
+	Untrusted Trust = iota // its claims may only raise
+	Known                  // its claims about the effects of its tools count; those about its data may only raise
+	Trusted                // its claims count
+)
+
+// ParseTrust reads "untrusted", "known" or "trusted".
+func ParseTrust(s string) (Trust, error) {
+	for t := Untrusted; t <= Trusted; t++ {
+		if t.String() == s {
+			return t, nil
+		}
 	}
-	return v.with(more.set.Slice()...)
+	return Untrusted, fmt.Errorf("unknown trust %q: use untrusted, known or trusted", s)
+}
+
+// String returns the word that [ParseTrust] reads.
+func (t Trust) String() string { return [...]string{"untrusted", "known", "trusted"}[min(t, Trusted)] }
+
+// Effective returns the contract to decide by: the tool's declaration, as far as its server is trusted, with the rest
+// assumed (see [Contract.Assume]). Claims of a server that is not trusted may only raise, so they are joined with
+// [Pessimistic]; of a known server that holds for the claims about its data: the sources and the sensitivity. That a
+// tool is to be trusted counts from a trusted server only.
+func Effective(declared Contract, trust Trust) Contract { return Overlaid(Contract{}, declared, trust) }
+
+// Reading returns the contract of a request that changes nothing, by protocol: to read a resource that its server lists, where the
+// agent chooses no more than which one.
+func Reading() Contract { return Contract{ReadOnly: Yes} }
+
+// Offered returns the declaration that a server makes by offering a prompt, or a template for resources: a text to be filled in and read
+// (2025-11-25, Prompts, Resource Templates). Servers act on the arguments of both all the same, so this is a declaration of a
+// trusted server only; of any other nothing is known.
+func Offered(trust Trust) Contract {
+	if trust == Trusted {
+		return Reading()
+	}
+	return Contract{}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Accepted is an [Approvals] in memory. The zero Accepted is ready to use, and safe for concurrent use. A restart forgets
-// what it holds, and so means no.
+// Accepted is an [Approvals] in memory. The zero Accepted is ready to use, and safe for concurrent use. A restart
+// forgets the acceptances, and so means no.
 type Accepted struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by binding

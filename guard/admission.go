@@ -40,8 +40,8 @@ func (v Verdict) Plain() bool { return v.Effect == policy.Allow }
 // Refusal returns the text about a verdict that is no plain allow.
 func (v Verdict) Refusal() Refusal { return Refusal{v.Effect, policy.OnCall, v.Rule, v.Message} }
 
-// Denied returns the verdict of an error of Weir's own, or of its caller, that kept a call from being decided. Its message is
-// for hosts; the error, which may quote a store or a rule, is for logs.
+// Denied returns the verdict of an error of Weir's own, or of its caller, that kept a call from being decided. Its
+// message is for hosts; the error, which may quote a store or a rule, is for logs.
 func Denied(err error) Verdict {
 	return Verdict{Effect: policy.Block, Rule: RuleInternal, Message: hosterror.Text(err), Err: err}
 }
@@ -74,9 +74,9 @@ var (
 	errAdmitted = errors.New("no admitted call waits for this answer")
 )
 
-// An Admission is a call that may go, and accepts its answer. It holds everything that was found out about the call. It is
-// used once: after an outcome that is not Ask, or after Failed, every further answer is withheld. The zero Admission admits
-// nothing. It is safe for concurrent use.
+// An Admission is a call that may go, and accepts its answer. It holds everything that was found out about the call. It
+// is used once: after an outcome that is not Ask, or after Failed, every further answer is withheld. The zero Admission
+// admits nothing. It is safe for concurrent use.
 type Admission struct {
 	guard   *Guard
 	request *request
@@ -97,9 +97,9 @@ const (
 // begin takes the admission for one decision.
 func (a *Admission) begin() bool { return a != nil && a.state.CompareAndSwap(open, deciding) }
 
-// After labels the answer to the call, decides whether the agent may see it, and, if so, raises the agent session by its
-// label. A withheld answer does not enter the agent's context, so it raises nothing. After an outcome Ask the same answer can be
-// decided again.
+// After labels the answer to the call, decides whether the agent may see it, and, if so, raises the agent session by
+// its label. A withheld answer does not enter the agent's context, so it raises nothing. After an outcome Ask the same
+// answer can be decided again.
 func (a *Admission) After(ctx context.Context, answer Answer) Outcome {
 	if !a.begin() {
 		return Withheld(errAdmitted)
@@ -131,10 +131,10 @@ func (a *Admission) reread() *request {
 	return &again
 }
 
-// Failed closes the admission of a call that reached its server and has no answer that can be used: the connection broke, time
-// ran out, the host cancelled it, or the server sent something that is no answer. The server has had its chance to act, and
-// to speak in other ways than by a result, so the agent session rises by the contract of the call as it does by a result that
-// says nothing of itself.
+// Failed closes the admission of a call that reached its server and has no answer that can be used: the connection
+// broke, time ran out, the host cancelled it, or the server sent something that is no answer. The server has had its
+// chance to act, and to speak in other ways than by a result, so the agent session rises by the contract of the call as
+// it does by a result that says nothing of itself.
 func (a *Admission) Failed(ctx context.Context) error {
 	if !a.begin() {
 		return errAdmitted
@@ -154,9 +154,9 @@ func (a *Admission) Failed(ctx context.Context) error {
 	return g.raiseBy(ctx, r, state.Label, l)
 }
 
-// Onward returns the binding under which Approvals may hold that the call has been answered with a question of its server: its
-// next round then goes out unasked, once. The first round was decided as a whole, and the answers that the next one adds are
-// decided on their own. A block is a block in every round.
+// Onward returns the binding under which Approvals may hold that the call has been answered with a question of its
+// server: its next round then goes out unasked, once. The first round was decided as a whole, and the answers that the
+// next one adds are decided on their own. A block is a block in every round.
 //
 // The binding stands for the same call of the same agent session under the same contract and policy. It leaves out the
 // session's label, which the question itself may have raised.
@@ -179,7 +179,8 @@ type result struct {
 	outline json.RawMessage // all that the guard reads of a result, which may be large: one scan serves all readers
 }
 
-// result labels an answer or a question of a server, decides on it, and raises the session by its label if it may be seen.
+// result labels an answer or a question of a server, decides on it, and raises the session by its label if it may be
+// seen.
 func (g *Guard) result(ctx context.Context, in result) Outcome {
 	r, a := in.request, in.answer
 	if (a.Result == nil) == (a.Error == nil) {
@@ -214,8 +215,8 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	return o
 }
 
-// resultFacts gathers the facts of policy about a labelled answer. The arguments of a question are traced now, those of a
-// call were when it was decided.
+// resultFacts gathers the facts of policy about a labelled answer. The arguments of a question are traced now, those of
+// a call were when it was decided.
 func (g *Guard) resultFacts(in *result, state session.State) *policy.Facts {
 	r := in.request
 	f := r.facts(policy.OnResult, state)

@@ -19,8 +19,9 @@ type annotator struct {
 	cache metaCache
 }
 
-// request returns the params to send to the server: with the _meta members that it may be told, and with the session's annotations.
-// Attribution names other servers' data, so only a trusted server is told (SEP-1913, Privacy Considerations).
+// request returns the params to send to the server: with the _meta members that it may be told, and with the session's
+// annotations. Attribution names other servers' data, so only a trusted server is told (SEP-1913, Privacy
+// Considerations).
 func (w *annotator) request(c *Call, s session.State) (json.RawMessage, error) {
 	trusted := c.Trust == contract.Trusted
 	if _, ok := rawjson.Get(c.Params, "_meta"); ok || c.Params == nil {
@@ -72,8 +73,8 @@ const (
 	maxCachedMeta = 4 << 10 // bytes
 )
 
-// A metaCache remembers the _meta that labels have in a document without any: a label seldom changes from one call to the
-// next, and is long to write. The zero metaCache is ready to use.
+// A metaCache remembers the _meta that labels have in a document without any: a label seldom changes from one call to
+// the next, and is long to write. The zero metaCache is ready to use.
 type metaCache struct {
 	mu sync.Mutex
 	by map[string]cachedMeta
@@ -85,8 +86,8 @@ type cachedMeta struct {
 	meta  json.RawMessage // nil if there is nothing to say
 }
 
-// meta returns the _meta of the document that write makes of a label, nil if it has none. The last one of that name is used
-// again while the label is the same.
+// meta returns the _meta of the document that write makes of a label, nil if it has none. The last one of that name is
+// used again while the label is the same.
 func (ms *metaCache) meta(name string, l label.Label, write func(label.Label) (json.RawMessage, error)) (json.RawMessage, error) {
 	ms.mu.Lock()
 	last, ok := ms.by[name]

@@ -27,9 +27,9 @@ func (a Answer) Raw() json.RawMessage {
 	return a.Result
 }
 
-// label joins the contract's label of the tool's answers with the answer's own. A trusted server's statement about one result
-// narrows its declaration for all of them; that of any other server only adds. The result's _meta is in outline. The claim is
-// the answer's own statement.
+// label joins the contract's label of the tool's answers with the answer's own. A trusted server's statement about one
+// result narrows its declaration for all of them; that of any other server only adds. The result's _meta is in outline.
+// The claim is the answer's own statement.
 func (a Answer) label(r *request, reader annotation.Reader, outline json.RawMessage) (
 	l label.Label, claim annotation.Claim, defects []annotation.Defect,
 ) {
@@ -60,8 +60,8 @@ func ruled(r *request, result json.RawMessage) label.Label {
 	return r.Overlay.Label(result)
 }
 
-// narrowed replaces the possible sets of a trusted server's contract by its statement about this one result, as far as that
-// stays inside its declaration and the operator does not speak of them.
+// narrowed replaces the possible sets of a trusted server's contract by its statement about this one result, as far as
+// that stays inside its declaration and the operator does not speak of them.
 func narrowed(r *request, said contract.Contract) contract.Contract {
 	from := r.Effective
 	operator := r.Overlay.Static()

@@ -11,8 +11,8 @@ import (
 
 // Approvals remembers the approval requests that approvers have accepted.
 type Approvals interface {
-	// Redeem reports whether a person has accepted exactly the request that binding stands for, and uses the acceptance up. A
-	// binding is redeemed once at most; only an acceptance of the Grant of a [Question] stays.
+	// Redeem reports whether a person has accepted exactly the request that binding stands for, and uses the acceptance
+	// up. A binding is redeemed once at most; only an acceptance of the Grant of a [Question] stays.
 	Redeem(ctx context.Context, binding string) (bool, error)
 }
 
@@ -46,8 +46,8 @@ func (a *approver) find(ctx context.Context, in decisionInput, d decision, q *Qu
 	return approval{true, redeemed, exact}, nil
 }
 
-// redeem uses up an acceptance of exactly this request, of calls like it, or of a call that went out before and that this one
-// only goes on with. It returns the binding; "" if nobody has accepted any.
+// redeem uses up an acceptance of exactly this request, of calls like it, or of a call that went out before and that
+// this one only goes on with. It returns the binding; "" if nobody has accepted any.
 func (a *approver) redeem(ctx context.Context, r *request, q *Question, by string) (string, error) {
 	if a.approvals == nil {
 		return "", nil
@@ -77,9 +77,9 @@ func onward(r *request, by string) string {
 		string(canonicalArguments(r.Params)), r.Effective.String(), by)
 }
 
-// scope names the calls that an approval covers of a request that is asked once: of the session in its present state, of the
-// tool, its contract, the policy and the rules that ask, and of the destinations; where the operator does not state these, of
-// all arguments.
+// scope names the calls that an approval covers of a request that is asked once: of the session in its present state,
+// of the tool, its contract, the policy and the rules that ask, and of the destinations; where the operator does not
+// state these, of all arguments.
 func scope(in decisionInput, d decision) string {
 	r, f := in.request, in.facts
 	where := json.RawMessage(r.canonical.text)

@@ -54,8 +54,8 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	return verdict
 }
 
-// decide traces a call and decides on it. The call is on the account of its receivers meanwhile, so that calls at the same time
-// do not share the rest of it, and stays there if it goes.
+// decide traces a call and decides on it. The call is on the account of its receivers meanwhile, so that calls at the
+// same time do not share the rest of it, and stays there if it goes.
 func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts) (*ruling, *trace.Finding, error) {
 	traced := r.traced()
 	found := g.tracer.Trace(traced, f, true)
@@ -84,8 +84,8 @@ func (g *Guard) depart(
 	return params, g.evidence.count(ctx, r.Session.Key, first)
 }
 
-// Ask decides whether a question of a server, which [Call.Inquiry] returns, may reach the host, and, if so, raises the agent
-// session by its label: a question enters the context of a person or a model just as a result does.
+// Ask decides whether a question of a server, which [Call.Inquiry] returns, may reach the host, and, if so, raises the
+// agent session by its label: a question enters the context of a person or a model just as a result does.
 func (g *Guard) Ask(ctx context.Context, inquiry *Call) Outcome {
 	if !inquiry.asked {
 		return Withheld(errNoInquiry)
@@ -99,8 +99,8 @@ func (g *Guard) Ask(ctx context.Context, inquiry *Call) Outcome {
 	return g.result(ctx, result{request: r, answer: asked})
 }
 
-// Resolved notes the server's contract for this very call, which its tools/resolve gave for the arguments. A contract outside
-// of the tool's declaration is recorded as a defect, and raises only.
+// Resolved notes the server's contract for this very call, which its tools/resolve gave for the arguments. A contract
+// outside of the tool's declaration is recorded as a defect, and raises only.
 func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contract) error {
 	for _, member := range c.Declared.Narrows(resolution) {
 		d := annotation.Defect{Where: "tools/resolve annotations." + member, Reason: "the resolution is outside of what the tool declares"}
@@ -113,10 +113,10 @@ func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contr
 }
 
 // MayAsk reports whether the call's server may be shown the call's arguments before the call is decided, so that it can
-// resolve the contract. To show them is egress like the call itself, so the server is asked about a call that would go out
-// without its word, which can then only make the decision stricter. Only a trusted server is shown them where policy would let
-// the agent read from within with them: the question is what the call itself would do with them. Nothing is counted, raised or
-// recorded.
+// resolve the contract. To show them is egress like the call itself, so the server is asked about a call that would go
+// out without its word, which can then only make the decision stricter. Only a trusted server is shown them where
+// policy would let the agent read from within with them: the effects of the call itself are the question. Nothing is
+// counted, raised or recorded.
 func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
 	static := *c
 	static.Resolved = nil
@@ -143,8 +143,8 @@ type Resolution struct {
 	Verdict  Verdict           // without question, params and admission
 }
 
-// Resolve is Before without effects: it returns the contract of the call and the decision on it at the moment. Nothing is
-// counted, raised, recorded or redeemed.
+// Resolve is Before without effects: it returns the contract of the call and the decision on it at the moment. Nothing
+// is counted, raised, recorded or redeemed.
 func (g *Guard) Resolve(ctx context.Context, c *Call) (Resolution, error) {
 	r := g.parse(c)
 	v, err := g.peek(ctx, r)

@@ -11,8 +11,8 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// A Call is an action that an agent wants to take with a server: call a tool, read a resource, get a prompt. The guard reads
-// it and does not change it.
+// A Call is an action that an agent wants to take with a server: call a tool, read a resource, get a prompt. The guard
+// reads it and does not change it.
 type Call struct {
 	ID      string      // ties the events of the call together; unique
 	Session session.Ref // the agent session
@@ -28,25 +28,25 @@ type Call struct {
 
 	Declared contract.Contract // by the server, for the tool
 
-	// Effective is the contract that counts whatever the arguments are: contract.Overlaid(Overlay.Static(), Declared, Trust),
+	// Effective is the contract that counts for all arguments: contract.Overlaid(Overlay.Static(), Declared, Trust),
 	// raised by Overlay.Drafted().
 	Effective contract.Contract
 
 	Overlay  *overlay.Tool      // the operator's description of the tool; nil: none
 	Resolved *contract.Contract // by the server, for this very call: see [Guard.Resolved]; nil: none
 
-	// Violates says in which way the arguments are outside of the tool's input schema; "" if they are not, or there is none.
-	// Such a call may do anything: all descriptions of the tool are of other arguments.
+	// Violates says in which way the arguments are outside of the tool's input schema; "" if they are not, or there is
+	// none. Such a call may do anything: all descriptions of the tool are of other arguments.
 	Violates string
 
 	// Undeclared are the parts of the request that nothing declares: the agent chose their names, as it did values.
 	Undeclared Undeclared
 
-	// Schema is the JSON Schema of the arguments, as the server wrote it, or nil. It tells how much the choice of arguments
-	// can carry.
+	// Schema is the JSON Schema of the arguments, as the server wrote it, or nil. It tells how much the choice of
+	// arguments can carry.
 	Schema json.RawMessage
 
-	Held string // why the call must not go, whatever policy says of it; "" if nothing holds it
+	Held string // why the call must not go, for any policy; "" if nothing holds it
 
 	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and
 	// resources, instructions, log and progress messages. It enters the agent session before the call is decided. See
@@ -61,12 +61,14 @@ type Call struct {
 	within *Call // in which the server asked; nil if that is not known
 }
 
-// Undeclared are the parts of a request that neither MCP nor the tool's input schema knows. They are traced as arguments are.
+// Undeclared are the parts of a request that neither MCP nor the tool's input schema knows. They are traced as
+// arguments are.
 type Undeclared struct {
 	Names []string // of members of the arguments that the schema does not name, at any depth
 
-	// Beside are the paths of those that may change the meaning of other arguments. Where the overlay names one of them no
-	// more than the schema does, its conditions were written of other calls, so they cannot lower the contract of this one.
+	// Beside are the paths of those that may change the meaning of other arguments. Where the overlay names one of them
+	// no more than the schema does, its conditions were written of other calls, so they cannot lower the contract of
+	// this one.
 	Beside []string
 
 	// Params are the members of the params that MCP does not have for the method, as a JSON object, or nil. Nobody says

@@ -13,10 +13,11 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// Contents selects the parts of arguments and answers that events keep, beside their salted digests. The zero Contents keep nothing.
+// Contents selects the parts of arguments and answers that events keep, beside their salted digests. The zero Contents
+// keep nothing.
 type Contents struct {
-	// Fields are members that events hold in the clear, as "/arguments/to" or "/result/structuredContent/id" (RFC 6901, through
-	// objects alone): by "SERVER/NAME", by "SERVER/*", and by "*". Values of more than 4 KiB are left out.
+	// Fields are members that events hold in the clear, as "/arguments/to" or "/result/structuredContent/id" (RFC 6901,
+	// through objects alone): by "SERVER/NAME", by "SERVER/*", and by "*". Values of more than 4 KiB are left out.
 	Fields map[string][]string
 
 	// All gives whole arguments and answers to the Recorder, with each event of a decision. It must encrypt what it keeps.

@@ -101,9 +101,10 @@ func recordedEvidence(all []annotation.Evidence) (out []record.Evidence) {
 	return out
 }
 
-// atOnce reports whether a decision has to be on disk before it takes effect. A call that may change or send anything must
-// not go out before; nor may a person's acceptance be used up, or a denial be forgotten. A plain read that is allowed can
-// wait; so can a decision on an answer, since a label that rises by it is recorded after it, and on disk only with it.
+// atOnce reports whether a decision has to be on disk before it takes effect. A call that may change or send anything
+// must not go out before; nor may a person's acceptance be used up, or a denial be forgotten. A plain read that is
+// allowed can wait; so can a decision on an answer, since a label that rises by it is recorded after it, and on disk
+// only with it.
 func atOnce(r *request, phase policy.Phase, v ruling) bool {
 	switch {
 	case !v.allowed() || v.approval.redeemed != "":
@@ -131,8 +132,8 @@ func (g *decider) bar(ctx context.Context, r *request, f *policy.Facts) (*ruling
 	return v, nil
 }
 
-// barrier returns the denial of a call that policy and mode cannot lift: because it is held, or because it would touch a thing
-// of Weir's own. It returns nil for any other call.
+// barrier returns the denial of a call that policy and mode cannot lift: because it is held, or because it would touch
+// a thing of Weir's own. It returns nil for any other call.
 func (g *decider) barrier(r *request) *ruling {
 	if r.Held != "" {
 		return &ruling{rule: RuleHeld, message: r.Held}
@@ -144,8 +145,8 @@ func (g *decider) barrier(r *request) *ruling {
 	return nil
 }
 
-// unreviewed says that nobody has reviewed definitions of servers, if nothing else makes the agent session untrusted and the
-// request would go on otherwise: one review then ends such requests.
+// unreviewed says that nobody has reviewed definitions of servers, if nothing else makes the agent session untrusted
+// and the request would go on otherwise: one review then ends such requests.
 func (g *decider) unreviewed(by *rules, in decisionInput, d decision) string {
 	seen := in.facts.Session.Label
 	if d.Effect == policy.Allow || in.facts.Response != nil || !seen.Untrusted {

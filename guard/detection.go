@@ -16,8 +16,8 @@ type Detector interface {
 	Scan(text []byte, form detect.Form, salt []byte) detect.Report
 }
 
-// Detection configures the search for sensitive values in answers. It only raises labels: a value that it misses is labelled as
-// without it, and an answer that it cannot read too.
+// Detection configures the search for sensitive values in answers. It only raises labels: a value that it misses is
+// labelled as without it, and an answer that it cannot read too.
 type Detection struct {
 	Detector Detector // nil: answers are not searched
 	Notes    bool     // findings are recorded, and raise nothing
@@ -82,8 +82,8 @@ func classOf(f detect.Finding) label.Class {
 	return label.Unspecified
 }
 
-// findings returns findings as events have them: the most certain ones, by place. Numbers of cards and accounts are too few to be told by
-// a digest only to those who have them.
+// findings returns findings as events have them: the most certain ones, by place. Numbers of cards and accounts are too
+// few to be told by a digest only to those who have them.
 func findings(all []detect.Finding) (out []record.Finding) {
 	all = slices.DeleteFunc(slices.Clone(all), func(f detect.Finding) bool {
 		return f.Confidence == detect.Low || f.Class == detect.Injection || f.Class == detect.Personal

@@ -11,16 +11,16 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// A Ledger is a Recorder that keeps the sessions too, and so can write a label together with the event that tells of it. If
-// [Options].Record is one, its sessions are those of Options.Sessions.
+// A Ledger is a Recorder that keeps the sessions too, and so can write a label together with the event that tells of
+// it. If [Options].Record is one, its sessions are those of Options.Sessions.
 type Ledger interface {
 	record.Recorder
 
-	// Opening returns what opens a session and records the event of each label that rises with it: both, or with an error
+	// Opening returns an opener that records the event of each label that rises with the session: both, or with an error
 	// neither. The event may be asked for more than once.
 	Opening(event func(session.Rise) *record.Event) session.Opener
 
-	// Joining returns what joins a label into a session and records the event: both, or with an error neither.
+	// Joining returns a joiner that records the event with the label: both, or with an error neither.
 	Joining(e *record.Event) session.Joiner
 }
 
@@ -67,8 +67,8 @@ func (v *evidence) defects(ctx context.Context, c *Call, all []annotation.Defect
 	return nil
 }
 
-// open opens the call's agent session, and records the labels that rise with it: a session that is opened under a parent
-// takes over its label. Without a [Ledger], the events come after.
+// open opens the call's agent session, and records the labels that rise with it: a session that is opened under a
+// parent takes over its label. Without a [Ledger], the events come after.
 func (v *evidence) open(ctx context.Context, c *Call) (session.State, error) {
 	state, err := v.opened(ctx, c)
 	if err != nil {
@@ -95,8 +95,8 @@ func (v *evidence) opened(ctx context.Context, c *Call) (session.State, error) {
 	return state, nil
 }
 
-// raise joins a label into the call's agent session and into its ancestors, and records that. It returns the label of the
-// session. A label that is already covered is neither recorded nor written.
+// raise joins a label into the call's agent session and into its ancestors, and records that. It returns the label of
+// the session. A label that is already covered is neither recorded nor written.
 func (v *evidence) raise(ctx context.Context, c *Call, seen, l label.Label) (label.Label, error) {
 	if seen.Covers(l) {
 		return seen, nil
@@ -108,8 +108,8 @@ func (v *evidence) raise(ctx context.Context, c *Call, seen, l label.Label) (lab
 	return change.After, nil
 }
 
-// raised raises the session by l, and records the label that is added. Without a [Ledger], the event comes first: it may then
-// tell of a rise that failed, but no rise is without its event.
+// raised raises the session by l, and records the label that is added. Without a [Ledger], the event comes first: it
+// may then tell of a rise that failed, but no rise is without its event.
 func (v *evidence) raised(ctx context.Context, c *Call, l, added label.Label) (session.Change, error) {
 	e := v.rise(c, c.Session.Key, added)
 	if ledger, ok := v.record.(Ledger); ok {
@@ -135,8 +135,8 @@ func (v *evidence) recordRise(ctx context.Context, e *record.Event) error {
 	return nil
 }
 
-// count counts a call that goes out. The first one of the session in this process is counted at once: from then on every
-// other process knows that it has not seen all of them.
+// count counts a call that goes out. The first one of the session in this process is counted at once: from then on
+// every other process knows that it has not seen all of them.
 func (v *evidence) count(ctx context.Context, key string, first bool) (err error) {
 	if first {
 		_, err = v.sessions.Count(ctx, key)

@@ -9,7 +9,8 @@ import (
 	"github.com/weir-mcp/weir/internal/speech"
 )
 
-// RuleOwnFiles is the rule that a verdict names when a call would touch a thing of Weir's own. No policy and no mode lifts it.
+// RuleOwnFiles is the rule that a verdict names when a call would touch a thing of Weir's own. No policy and no mode
+// lifts it.
 const RuleOwnFiles = "weir:own-files"
 
 // Files knows the files of this machine, which the guard does not touch. It may be used concurrently.

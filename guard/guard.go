@@ -1,9 +1,9 @@
 // Package guard is the one path on which Weir decides.
 //
-// [Guard.Before] takes a call that an agent wants to make and says whether it may: it joins the contract of the tool, the label of
-// the agent session and the policy into a [Verdict]. The verdict of a call that may go has an [Admission], which alone accepts the
-// answer: [Admission.After] labels it, raises the session by that label and says whether the agent may see it. Every transport
-// and every caller goes through these two, so there is nothing else to audit.
+// [Guard.Before] takes a call that an agent wants to make and says whether it may: it joins the contract of the tool,
+// the label of the agent session and the policy into a [Verdict]. The verdict of a call that may go has an [Admission],
+// which alone accepts the answer: [Admission.After] labels it, raises the session by that label and says whether the
+// agent may see it. Every transport and every caller goes through these two, so there is nothing else to audit.
 //
 // They promise:
 //
@@ -79,9 +79,9 @@ func New(opts Options) (*Guard, error) {
 	return g, nil
 }
 
-// Swap has the guard decide by another policy and mode from now on; a nil policy is policy.Default(). A decision that is
-// being made meanwhile is by the old or by the new pair, never by a mixture. Sessions keep their labels. An approval is bound
-// to the policy that asked, and allows nothing under another.
+// Swap has the guard decide by another policy and mode from now on; a nil policy is policy.Default(). A decision that
+// is being made meanwhile is by the old or by the new pair, never by a mixture. Sessions keep their labels. An approval
+// is bound to the policy that asked, and allows nothing under another.
 func (g *Guard) Swap(p *policy.Policy, mode policy.Mode) {
 	if p == nil {
 		p = policy.Default()
@@ -95,8 +95,9 @@ func (g *Guard) Rules() (*policy.Policy, policy.Mode) {
 	return r.policy, r.mode
 }
 
-// Waits reports whether decisions may block, for a disk or for other processes, since they read and write a [Ledger]. Callers
-// with other work to do then decide in a goroutine of their own; several that wait at once may share one transaction.
+// Waits reports whether decisions may block, for a disk or for other processes, since they read and write a [Ledger].
+// Callers with other work to do then decide in a goroutine of their own; several that wait at once may share one
+// transaction.
 func (g *Guard) Waits() bool {
 	_, ok := g.evidence.record.(Ledger)
 	return ok
@@ -107,9 +108,9 @@ func (g *Guard) Defect(ctx context.Context, c *Call, d annotation.Defect) error 
 	return g.evidence.defect(ctx, c, d)
 }
 
-// Told raises the call's agent session by the label of text that its server sends while it works on the call: the text may
-// tell the content of the answer, so it counts as that does, whoever the server is. The agent may see the text if the error is
-// nil.
+// Told raises the call's agent session by the label of text that its server sends while it works on the call: the text
+// may tell the content of the answer, so it counts as that does, whoever the server is. The agent may see the text if
+// the error is nil.
 func (g *Guard) Told(ctx context.Context, c *Call, l label.Label) error {
 	r := g.parse(c)
 	if answer := r.Effective.Label().Normal(); !answer.IsZero() {
@@ -149,8 +150,8 @@ func (g *Guard) raiseBy(ctx context.Context, r *request, seen, l label.Label) er
 	return nil
 }
 
-// enter opens the agent session, joins the label of the data that the agent has already seen by the word of the host, and
-// returns its state.
+// enter opens the agent session, joins the label of the data that the agent has already seen by the word of the host,
+// and returns its state.
 func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 	state, err := g.evidence.open(ctx, &r.Call)
 	if err != nil {

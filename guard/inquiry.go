@@ -11,9 +11,9 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// The requests that servers make of hosts: for what a person types, for what the host's model writes, and for the
-// folders that the host has open (2025-11-25, Elicitation, Sampling, Roots; the same methods in 2026-07-28, Multi Round-Trip
-// Requests).
+// The requests that servers make of hosts: for text that a person types, for text of the host's model, and for the
+// folders that the host has open (2025-11-25, Elicitation, Sampling, Roots; the same methods in 2026-07-28, Multi
+// Round-Trip Requests).
 const (
 	Elicitation = "elicitation/create"
 	Sampling    = "sampling/createMessage"
@@ -28,9 +28,9 @@ func IsInquiry(method string) bool {
 	return method == Elicitation || method == Sampling || method == Roots
 }
 
-// Inquiry returns the call that stands for a question which the server asks in the middle of c. [Guard.Ask] decides whether
-// the host may be asked; [Guard.Before] of its [Call.Reply] whether the answer may go to the server. Its contract is that of
-// c, except that a call with an answer never only reads.
+// Inquiry returns the call that stands for a question which the server asks in the middle of c. [Guard.Ask] decides
+// whether the host may be asked; [Guard.Before] of its [Call.Reply] whether the answer may go to the server. Its
+// contract is that of c, except that a call with an answer never only reads.
 func (c *Call) Inquiry(method string, params json.RawMessage) *Call {
 	r := newRequest(c)
 	r.refine(reading{})
@@ -42,7 +42,8 @@ func (c *Call) Inquiry(method string, params json.RawMessage) *Call {
 	return &q
 }
 
-// Reply returns the call that stands for the host's answer to an inquiry. For a form, its arguments are what was typed.
+// Reply returns the call that stands for the host's answer to an inquiry. For a form, its arguments are the typed
+// values.
 func (c *Call) Reply(answer json.RawMessage) *Call {
 	r := *c
 	r.Params, r.Arguments = answer, rawjson.Delete(answer, "_meta")
@@ -62,8 +63,8 @@ func (c *Call) Reply(answer json.RawMessage) *Call {
 	return &r
 }
 
-// ReplyMethod tells by its form which kind of question an answer is for, where nobody remembers the question. What is
-// neither what a person typed nor a list of folders counts as the model's.
+// ReplyMethod tells by its form which kind of question an answer is for, where nobody remembers the question. An answer
+// that is neither a form nor a list of folders counts as the model's.
 func ReplyMethod(answer json.RawMessage) string {
 	var names []string
 	for name := range rawjson.Members(rawjson.Delete(answer, "_meta")) {
@@ -108,7 +109,7 @@ type InputResponse struct {
 	Answer       json.RawMessage
 }
 
-// InputResponses returns the answers in params. What a person typed comes first: it raises the session, which a person who
+// InputResponses returns the answers in params. Forms come first: it raises the session, which a person who
 // is asked about another answer has to know.
 func InputResponses(params json.RawMessage) (all []InputResponse) {
 	responses, _ := rawjson.Get(params, "inputResponses")
@@ -119,8 +120,8 @@ func InputResponses(params json.RawMessage) (all []InputResponse) {
 	return all
 }
 
-// carries returns the label of the data that a reply brings into the session: text that a person types is the person's own.
-// Text of the model is made of data that the session holds already, and folders name no data.
+// carries returns the label of the data that a reply brings into the session: text that a person types is the person's
+// own. Text of the model is made of data that the session holds already, and folders name no data.
 func carries(c *Call) label.Label {
 	if c.Method != Elicitation || c.Arguments == nil {
 		return label.Label{}

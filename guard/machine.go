@@ -59,8 +59,8 @@ func (m machine) read(r *request) (at reading) {
 	return at
 }
 
-// forms returns the arguments as the server may read them where that differs from their text: with each path replaced by
-// where it leads. Unsure is whether one may lead elsewhere too.
+// forms returns the arguments as the server may read them where that differs from their text: with each path replaced
+// by where it leads. Unsure is whether one may lead elsewhere too.
 func (m machine) forms(r *request) (forms []json.RawMessage, unsure bool) {
 	found := finder{files: m.files, server: r.Server, content: contentPaths(r)}
 	first := found.replace(r.Arguments, "", 0)

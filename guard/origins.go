@@ -8,7 +8,7 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// Bounds of what is remembered to explain questions. They bound memory, not decisions: labels are kept by the store.
+// Bounds of the origins that explain questions. They bound memory, not decisions: labels are kept by the store.
 const (
 	maxOriginSessions = 4096
 	maxOrigins        = 64 // for each session
@@ -56,7 +56,7 @@ func join(seen []Origin, origin Origin) []Origin {
 		}
 		return seen
 	case origin.Label.IsZero() && len(seen) >= maxOrigins/2:
-		return seen // which leaves room for what a person has to know
+		return seen // which leaves room for origins that a person has to know
 	case len(seen) >= maxOrigins:
 		return seen
 	}

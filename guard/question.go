@@ -19,7 +19,7 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// A Question is what a person has to decide. Everything in it that a server or an agent wrote (Server excepted, which
+// A Question is an approval request. Everything in it that a server or an agent wrote (Server excepted, which
 // is the operator's name for it) is hostile to whoever shows it.
 type Question struct {
 	Binding   string      // stands for exactly this call, asked about for these reasons, in this state of the session
@@ -29,23 +29,23 @@ type Question struct {
 	Server    string
 	Method    string
 	Name      string
-	Contract  contract.Contract  // what the call may do
+	Contract  contract.Contract  // of the call
 	Assumed   bool               // neither operator nor server says so: the worst is assumed
 	Arguments json.RawMessage    // the call's params in canonical form
 	To        []overlay.Argument // where it goes, as the operator says; set with Grant
-	Refined   []overlay.Note     // why the operator says of these arguments what the contract has of it
-	Rule      string             // why it is asked: the rule that decided, and what it says
+	Refined   []overlay.Note     // why the operator gives these arguments this contract
+	Rule      string             // that decided
 	Message   string
 	Also      []policy.Match // further rules that ask, in the order of the policy
-	Label     label.Label    // what the session has seen; for a result, of the result
+	Label     label.Label    // of the session; for a result, of the result
 	Origins   []Origin       // where that came from, oldest first
 	Values    []trace.Value  // the arguments one by one, and where each came from
 	Cut       bool           // there are more values than these
 	Leak      string         // how much the call, and those before it, could tell; "" if that is nothing or nobody could be meant to
-	UserWords string         // what the user wrote in this session, as far as the host tells
+	UserWords string         // the user's messages in this session, as far as the host tells
 	Once      bool           // a yes also covers later calls of the tool to the same destination whose arguments come from nothing worse
 
-	// Hint says that the request would need no approval if somebody had reviewed definitions of servers; "" if it would.
+	// Hint says that the request would need no approval if a person had reviewed definitions of servers; "" if it would.
 	Hint string
 
 	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
@@ -55,8 +55,9 @@ type Question struct {
 	}
 }
 
-// newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method, name,
-// canonical arguments, effective contract, session label, policy and the rules that ask; for a result, to its exact bytes too.
+// newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method,
+// name, canonical arguments, effective contract, session label, policy and the rules that ask; for a result, to its
+// exact bytes too.
 func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	r, f := in.request, in.facts
 	canonical := r.canonical.text
@@ -88,8 +89,9 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	return q
 }
 
-// seen returns the part of the session's label that a question is bound to: all but that servers have sent text outside of
-// their results, and that the call itself is under way. Lines that a server logs while a person reads undo nothing, as long as they bring no other kind of data.
+// seen returns the part of the session's label that a question is bound to: all but that servers have sent text outside
+// of their results, and that the call itself is under way. Lines that a server logs while a person reads undo nothing,
+// as long as they bring no other kind of data.
 func seen(r *request, l label.Label) string {
 	beside := map[string]bool{r.uri: true}
 	if r.within != nil {
@@ -114,10 +116,10 @@ func (q *Question) reasons() string {
 	return bind(rules...)
 }
 
-// grant returns where the call goes, and the binding of all calls of the agent session, as long as it has seen nothing more,
-// to this tool under this contract and policy that go there too. Only the operator's word tells which arguments say where;
-// without it, with no such argument, or with more of them than are looked at, there is none. The calls have arguments of the
-// same names, and no private or untrusted content unless this one has.
+// grant returns where the call goes, and the binding of all calls of the agent session, as long as it has seen nothing
+// more, to this tool under this contract and policy that go there too. Only the operator's word tells which arguments
+// say where; without it, with no such argument, or with more of them than are looked at, there is none. The calls have
+// arguments of the same names, and no private or untrusted content unless this one has.
 func grant(in decisionInput, by string) (to []overlay.Argument, binding string) {
 	r := in.request
 	roles := r.roles
@@ -146,8 +148,8 @@ func bind(parts ...string) string {
 	return name + hex.EncodeToString(sum[:])
 }
 
-// Asks reports whether the question is about a request with this method and, but for metadata, these params, or about what
-// its server asks in the middle of it.
+// Asks reports whether the question is about a request with this method and, but for metadata, these params, or about a
+// question that its server asks in the middle of it.
 func (q *Question) Asks(method string, params json.RawMessage) bool {
 	if q.outer.method != "" {
 		return q.outer.method == method && bytes.Equal(q.outer.arguments, canonicalArguments(params))
@@ -161,7 +163,8 @@ func leakText(f *policy.Facts) string {
 		return ""
 	}
 	const letter = 8
-	told := fmt.Sprintf("its arguments can tell whoever gets them up to %d bits that the user has not written, about %d letters", f.Call.Leak, f.Call.Leak/letter)
+	told := fmt.Sprintf("its arguments can tell whoever gets them up to %d bits that the user has not written, about %d letters",
+		f.Call.Leak, f.Call.Leak/letter)
 	switch {
 	case f.Call.Leak >= policy.MostBits:
 		told = "its arguments can tell whoever gets them more than can be counted"

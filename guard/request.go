@@ -16,10 +16,11 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// A request is a call, parsed once for its decision and that on its answer. Its Effective is the contract for its arguments.
+// A request is a call, parsed once for its decision and that on its answer. Its Effective is the contract for its
+// arguments.
 type request struct {
 	Call
-	tool      contract.Contract // that counts whatever the arguments are
+	tool      contract.Contract // that counts for all arguments
 	uri       string
 	canonical canonical // of the params; only of a request that is decided
 	reading   reading   // of its paths
@@ -75,7 +76,7 @@ func (r *request) refine(at reading) {
 	r.said, r.Effective, r.notes = said, effective, notes
 }
 
-// anything says why a call may do anything, whatever is said of its tool; "" if it may not.
+// anything says why a call may do anything, against the descriptions of its tool; "" if it may not.
 func (r *request) anything() string {
 	switch {
 	case r.Violates != "":
@@ -109,8 +110,8 @@ func (r *request) refinement() (contract.Contract, []overlay.Note) {
 	return said, notes
 }
 
-// unnamed returns a member of the arguments that neither the schema nor the overlay names, if it may change the meaning of
-// others.
+// unnamed returns a member of the arguments that neither the schema nor the overlay names, if it may change the meaning
+// of others.
 func (r *request) unnamed() (path string, ok bool) {
 	i := slices.IndexFunc(r.Undeclared.Beside, func(path string) bool { return !r.Overlay.Names(path) })
 	if i < 0 {
@@ -124,7 +125,8 @@ func (r *request) listed() bool {
 	return strings.HasPrefix(r.Method, "resources/") && r.Arguments == nil && r.Undeclared.Params == nil
 }
 
-// actor returns the label of untrusted content that acts in the call: a call that runs it is decided as one of its authors.
+// actor returns the label of untrusted content that acts in the call: a call that runs it is decided as one of its
+// authors.
 func (r *request) actor() label.Label {
 	if r.reading.runs == "" {
 		return label.Label{}

@@ -12,13 +12,14 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// Taints remembers the labels of resources that agents wrote to: an answer to an open question of SEP-1913 (taint across
-// sessions). The label of the session that wrote to a file, a row or a page comes back with it, in every session that reads it.
+// Taints remembers the labels of resources that agents wrote to: an answer to an open question of SEP-1913 (taint
+// across sessions). The label of the session that wrote to a file, a row or a page comes back with it, in every session
+// that reads it.
 type Taints interface {
 	// Taint joins the label into that of the resource. It returns when that is durable.
 	Taint(ctx context.Context, resource string, l label.Label) error
 
-	// Tainted returns the join of the labels of the resource, of what it is part of and of what is part of it, by the
+	// Tainted returns the join of the labels of the resource, of its wholes and of its parts, by the
 	// slashes in its name.
 	Tainted(ctx context.Context, resource string) (label.Label, error)
 }
@@ -56,8 +57,8 @@ func (t *resourceLabels) write(ctx context.Context, r *request, seen label.Label
 	return nil
 }
 
-// downloaded returns the label of a file that a call writes by itself: of a tool whose results may be untrusted, the file may
-// be untrusted too. Elsewhere the contract of the tool that reads it says so.
+// downloaded returns the label of a file that a call writes by itself: of a tool whose results may be untrusted, the
+// file may be untrusted too. Elsewhere the contract of the tool that reads it says so.
 func downloaded(r *request, uri string) label.Label {
 	if scheme, _, _ := strings.Cut(uri, ":"); !strings.EqualFold(scheme, "file") || !r.Effective.Sources.Has(label.UntrustedPublic) {
 		return label.Label{}
@@ -65,7 +66,8 @@ func downloaded(r *request, uri string) label.Label {
 	return untrusted()
 }
 
-// below stands for the content of a resource, but for its parts that have labels of their own: no argument has this name.
+// below stands for the content of a resource, but for its parts that have labels of their own: no argument has this
+// name.
 const below = "/{}"
 
 // writeOne joins a label into that of a resource, unless it, or the whole that it is part of, has it already.
@@ -88,8 +90,8 @@ func (t *resourceLabels) writeOne(ctx context.Context, r *request, name string, 
 	return nil
 }
 
-// contents returns the label of the resources that a call reads: of earlier writes, and of untrusted files. A move, a copy,
-// an archive or an export carries it to the resources that it writes.
+// contents returns the label of the resources that a call reads: of earlier writes, and of untrusted files. A move, a
+// copy, an archive or an export carries it to the resources that it writes.
 func (t *resourceLabels) contents(ctx context.Context, r *request) (label.Label, error) {
 	reads := t.machine.readsOf(r)
 	l, err := t.written(ctx, r, reads)
@@ -156,8 +158,9 @@ func (t *resourceLabels) names(r *request, uri string) (names []string) {
 	return names
 }
 
-// resourceName returns the one name of all spellings of a URI: without fragment, its scheme and host in lower case, its path
-// cleaned of "." and "..". Where an argument is missing, in braces, it is that of the whole that any value would be part of.
+// resourceName returns the one name of all spellings of a URI: without fragment, its scheme and host in lower case, its
+// path cleaned of "." and "..". Where an argument is missing, in braces, it is that of the whole that any value would
+// be part of.
 func resourceName(uri string) string {
 	uri, _, _ = strings.Cut(uri, "#")
 	if before, _, open := strings.Cut(uri, "{"); open {

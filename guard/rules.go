@@ -6,7 +6,8 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// The rules are the policy and mode of a guard: an immutable snapshot, so that one decision never sees half of a change.
+// The rules are the policy and mode of a guard: an immutable snapshot, so that one decision never sees half of a
+// change.
 type rules struct {
 	policy *policy.Policy
 	mode   policy.Mode

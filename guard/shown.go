@@ -9,19 +9,19 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// The fragments of the URIs that text outside of results is attributed to. No tool, prompt or resource has such a URI, since
-// names are escaped in theirs (see [Call.URI]).
+// The fragments of the URIs that text outside of results is attributed to. No tool, prompt or resource has such a URI,
+// since names are escaped in theirs (see [Call.URI]).
 const (
 	definitions = "/#definitions"
 	messages    = "/#messages"
 )
 
-// Definitions is the label of definitions that nobody has reviewed: names, descriptions, schemas, instructions of a server. They reach
-// the model like a result, so they raise the agent session like one that anyone could have written.
+// Definitions is the label of definitions that nobody has reviewed: names, descriptions, schemas, instructions of a
+// server. They reach the model like a result, so they raise the agent session like one that anyone could have written.
 func Definitions(server string) label.Label { return anyones(server, definitions) }
 
-// Messages is the label of text that a server sends outside of results and definitions, such as log and progress messages. A
-// trusted server is believed to write it itself, as long as it works on no call: see [Guard.Told].
+// Messages is the label of text that a server sends outside of results and definitions, such as log and progress
+// messages. A trusted server is believed to write it itself, as long as it works on no call: see [Guard.Told].
 func Messages(server string, trust contract.Trust) label.Label {
 	if trust == contract.Trusted {
 		return label.Label{}
@@ -36,7 +36,8 @@ func anyones(server, fragment string) label.Label {
 	return label.Label{Untrusted: true, Attribution: label.SetOf("mcp://" + url.PathEscape(server) + fragment)}
 }
 
-// onlyDefinitions returns the servers whose definitions made a session untrusted; none if anything else did, or may have done.
+// onlyDefinitions returns the servers whose definitions made a session untrusted; none if anything else did, or may
+// have done.
 func onlyDefinitions(seen label.Label, origins []Origin) (servers []string) {
 	if seen.Sources.Has(label.UntrustedPublic) {
 		return nil
@@ -61,7 +62,8 @@ func onlyDefinitions(seen label.Label, origins []Origin) (servers []string) {
 	return servers
 }
 
-// reviewHint names the remedy for requests that are not allowed because nobody has reviewed definitions of these servers.
+// reviewHint names the remedy for requests that are not allowed because nobody has reviewed definitions of these
+// servers.
 func reviewHint(servers []string, review func(server string) string) string {
 	list := strings.Join(servers[:min(len(servers), 3)], ", ")
 	if len(servers) > 3 {

@@ -14,9 +14,9 @@ const (
 	maxRespecialized = 8    // contracts of one tool: one that varies more with its arguments is decided by the whole policy
 )
 
-// A specialized is the policy of a guard without the rules that cannot match for a tool, by the tool. It is made when a tool is first
-// called, and again when its contract has changed; a new policy begins with none. The zero
-// specialized is empty. It is safe for concurrent use.
+// A specialized is the policy of a guard without the rules that cannot match for a tool, by the tool. It is made when a
+// tool is first called, and again when its contract has changed; a new policy begins with none. The zero specialized is
+// empty. It is safe for concurrent use.
 type specialized struct {
 	by    sync.Map // of *specializedPolicy, by toolKey
 	count atomic.Int32

@@ -13,8 +13,6 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -186,31 +184,4 @@ func (c *conn) reply(inquiry *guard.Call, resp *jsonrpc.Response) {
 	said := *resp
 	said.Result = v.Params
 	_ = c.Connection.Write(c.life, &said) // if it fails, Read will
-}
-
-// permitAnswers decides on the answers with which a host of 2026-07-28 sends a call again, and leaves in its params what may
-// go. The verdict is on the first that may not, or allows.
-func (p *Protector) permitAnswers(ctx context.Context, c *guard.Call) (guard.Verdict, error) {
-	for _, r := range guard.InputResponses(c.Params) {
-		v := p.before(ctx, c.Inquiry(r.Method, nil).Reply(r.Answer))
-		if !v.Allowed() {
-			return v, nil
-		}
-		params, err := rawjson.Set(c.Params, v.Params, "inputResponses", r.Name)
-		if err != nil {
-			return guard.Verdict{}, fmt.Errorf("answers to server %s: %w", c.Server, err)
-		}
-		c.Params = params
-	}
-	return guard.Verdict{Effect: policy.Allow}, nil
-}
-
-// screen decides on the questions in an answer of a server of 2026-07-28. It returns the answer, or the refusal.
-func (p *Protector) screen(ctx context.Context, c *guard.Call, a guard.Answer) guard.Answer {
-	for _, q := range guard.InputRequests(a.Result) {
-		if o := p.inquire(ctx, c.Inquiry(q.Method, q.Params)); !o.Allowed() {
-			return o.Refusal().Answer(c.Method)
-		}
-	}
-	return a
 }

@@ -1,6 +1,6 @@
 // Package mcpguard puts Weir's guard into programs that use the official Go SDK, without a gateway.
 //
-// A host wraps the transport to each of its servers. All of them share the agent session, so that what one server returned
+// A host wraps the transport to each of its servers. All of them share the agent session, so that a result of one server
 // counts when the next is called:
 //
 //	p, err := mcpguard.New(mcpguard.Options{Record: record.NewLines(file), Ask: askThePerson})
@@ -18,7 +18,7 @@
 // The transport guards requests of servers to people, models and hosts as well, and the answers: requests of the server up to
 // 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is decided on in
 // each of its rounds. Definitions of an untrusted server, and notifications of any that is not trusted, raise the agent sessions
-// of the Protector. What Transport does not do, and the gateway does: it resolves no tools, pins no definitions, so that nobody can
+// of the Protector. Unlike the gateway, Transport resolves no tools, pins no definitions, so that nobody can
 // review them and a later change of a known server's is not noticed, and keeps no labels of resources.
 package mcpguard
 
@@ -121,7 +121,7 @@ func effective(said *overlay.Tool, declared contract.Contract, trust contract.Tr
 	return contract.Overlaid(said.Static(), declared, trust).Raise(said.Drafted())
 }
 
-// keys are the methods that carry data between an agent and a server, and the member of their params that names what they
+// keys are the methods that carry data between an agent and a server, and the member of their params that names the thing they
 // are about.
 var keys = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -217,4 +217,31 @@ func (p *Protector) ask(ctx context.Context, q *guard.Question) bool {
 	}
 	p.accepted.Accept(q.Binding, time.Now().Add(approvalTime))
 	return true
+}
+
+// permitAnswers decides on the answers with which a host of 2026-07-28 sends a call again, and leaves in its params those that may
+// go. The verdict is on the first that may not, or allows.
+func (p *Protector) permitAnswers(ctx context.Context, c *guard.Call) (guard.Verdict, error) {
+	for _, r := range guard.InputResponses(c.Params) {
+		v := p.before(ctx, c.Inquiry(r.Method, nil).Reply(r.Answer))
+		if !v.Allowed() {
+			return v, nil
+		}
+		params, err := rawjson.Set(c.Params, v.Params, "inputResponses", r.Name)
+		if err != nil {
+			return guard.Verdict{}, fmt.Errorf("answers to server %s: %w", c.Server, err)
+		}
+		c.Params = params
+	}
+	return guard.Verdict{Effect: policy.Allow}, nil
+}
+
+// screen decides on the questions in an answer of a server of 2026-07-28. It returns the answer, or the refusal.
+func (p *Protector) screen(ctx context.Context, c *guard.Call, a guard.Answer) guard.Answer {
+	for _, q := range guard.InputRequests(a.Result) {
+		if o := p.inquire(ctx, c.Inquiry(q.Method, q.Params)); !o.Allowed() {
+			return o.Refusal().Answer(c.Method)
+		}
+	}
+	return a
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Transport wraps a client's transport to a server. It works on raw messages below the SDK's typed structs, so that
-// annotations which those do not know are read, and survive. Tools show their effective contract; what they declare is
+// annotations which those do not know are read, and survive. Tools show their effective contract; their declaration is
 // learned from the tools/list answers that pass, and a tool that was never listed counts as the worst.
 //
 // The SDK tells the agreed revision only to connections of its own. So over streamable HTTP a wrapped client of the
@@ -45,7 +45,7 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		lists: map[jsonrpc.ID]bool{}, declared: map[string]contract.Contract{}, serving: map[jsonrpc.ID]*guard.Call{},
 	}
 	if t.server.Trust == contract.Untrusted {
-		t.p.show(guard.Definitions(t.server.Name)) // whatever it says, from its handshake on
+		t.p.show(guard.Definitions(t.server.Name)) // from its handshake on
 	}
 	c.work.Go(c.pump)
 	return c, nil

@@ -1,57 +1,12 @@
 package contract
 
 import (
-	"fmt"
-
 	"github.com/weir-mcp/weir/label"
 )
 
-// Trust is how far the operator trusts a server's claims about its own tools. The zero Trust is Untrusted.
-type Trust uint8
-
-// The levels of trust.
-const (
-	Untrusted Trust = iota // its claims may only raise
-	Known                  // its claims about the effects of its tools count; those about its data may only raise
-	Trusted                // its claims count
-)
-
-// ParseTrust reads "untrusted", "known" or "trusted".
-func ParseTrust(s string) (Trust, error) {
-	for t := Untrusted; t <= Trusted; t++ {
-		if t.String() == s {
-			return t, nil
-		}
-	}
-	return Untrusted, fmt.Errorf("unknown trust %q: use untrusted, known or trusted", s)
-}
-
-// String returns the word that [ParseTrust] reads.
-func (t Trust) String() string { return [...]string{"untrusted", "known", "trusted"}[min(t, Trusted)] }
-
-// Effective returns the contract to decide by: the tool's declaration, as far as its server is trusted, with the rest
-// assumed (see [Contract.Assume]). Claims of a server that is not trusted may only raise, so they are joined with
-// [Pessimistic]; of a known server that holds for the claims about its data: the sources and the sensitivity. That a
-// tool is to be trusted counts from a trusted server only.
-func Effective(declared Contract, trust Trust) Contract { return Overlaid(Contract{}, declared, trust) }
-
-// Reading returns the contract of a request that changes nothing, by protocol: to read a resource that its server lists, where the
-// agent chooses no more than which one.
-func Reading() Contract { return Contract{ReadOnly: Yes} }
-
-// Offered returns the declaration that a server makes by offering a prompt, or a template for resources: a text to be filled in and read
-// (2025-11-25, Prompts, Resource Templates). Servers act on the arguments of both all the same, so this is a declaration of a
-// trusted server only; of any other nothing is known.
-func Offered(trust Trust) Contract {
-	if trust == Trusted {
-		return Reading()
-	}
-	return Contract{}
-}
-
 // Narrows reports whether r, the contract resolved for one call, stays inside the declaration c. A wider one is a
 // contract violation: hints that a declaration bounds (readOnlyHint: true, destructiveHint: false, idempotentHint:
-// true, openWorldHint: false; SEP-1862, and what the other proposals have like them) must keep their value, and sets must
+// true, openWorldHint: false; SEP-1862, and those like them in the other proposals) must keep their value, and sets must
 // be subsets. Of unsafeOutputHint no value promises anything, so none is violated. The names of the members that
 // violate c are returned; none means that r narrows c.
 func (c Contract) Narrows(r Contract) (violations []string) {
@@ -131,4 +86,62 @@ func (c Contract) Outside(l label.Label) (violations []string) {
 		violations = append(violations, "privateHint")
 	}
 	return violations
+}
+
+// Told returns the contract to tell others of a tool that is decided by c and declares the given contract, so that they see it
+// neither milder nor harsher than it is decided by. A value that nobody declared and that [Contract.Assume] gives anyway is
+// the default of its vocabulary as well, and stays unknown: the next reader may know better. A promise of the declaration
+// that does not count is told as its opposite.
+func (c Contract) Told(declared Contract) Contract {
+	hints, said := c.hints(), declared.hints()
+	full := c.Assume()
+	for i, h := range hints {
+		if *h == Unknown && *said[i] != Unknown && *said[i] != risky[i] {
+			if *h = risky[i]; !c.Assume().sets(full) {
+				*h = Unknown
+			}
+		}
+	}
+	full = c.Assume()
+	worst := Pessimistic()
+	for i, w := range worst.hints()[:assumed] {
+		if h := *hints[i]; h == *w && *said[i] == Unknown {
+			if *hints[i] = Unknown; !c.Assume().Equal(full) {
+				*hints[i] = h
+			}
+		}
+	}
+	c.Destinations = forgo(c.Destinations, declared.Destinations, worst.Destinations, func(v Values[Destination]) bool {
+		less := c
+		less.Destinations = v
+		return less.Assume().Equal(full)
+	})
+	c.Outcomes = forgo(c.Outcomes, declared.Outcomes, worst.Outcomes, func(v Values[Outcome]) bool {
+		less := c
+		less.Outcomes = v
+		return less.Assume().Equal(full)
+	})
+	c.Sources = forgo(c.Sources, declared.Sources, worst.Sources, func(v Values[label.Source]) bool {
+		less := c
+		less.Sources = v
+		return less.Assume().Equal(full)
+	})
+	return c
+}
+
+// assumed is how many of the hints [Pessimistic] fills: the first ones.
+const assumed = 4
+
+// forgo returns the unknown set in place of one that nobody declared and that is assumed anyway.
+func forgo[T ~string](v, declared, worst Values[T], assumed func(Values[T]) bool) Values[T] {
+	if v.known && !declared.known && v.Equal(worst) && assumed(Values[T]{}) {
+		return Values[T]{}
+	}
+	return v
+}
+
+// sets reports whether both contracts have the same sets.
+func (c Contract) sets(o Contract) bool {
+	return c.Destinations.Equal(o.Destinations) && c.Accepts.Equal(o.Accepts) && c.Outcomes.Equal(o.Outcomes) &&
+		c.Sources.Equal(o.Sources) && c.Returns.Equal(o.Returns)
 }
