@@ -2,7 +2,7 @@
 // checkpoints, held to an anchor that is kept apart from it.
 //
 //	anchor, err := audit.OpenAnchor("/home/alice/.local/share/weir/audit/x", "example.com/weir", nil) // made on first use
-//	log, err := audit.Open(ctx, audit.NewMemory(), anchor)
+//	log, err := audit.Open(ctx, storage, anchor)
 //	first, err := log.Storage().Append(ctx, []audit.Entry{{Chain: "session 1", Kind: "decision", Body: body}})
 //	note, err := log.Checkpoint(ctx)                             // signed; hand it to somebody else
 //	report, err := audit.Verify(ctx, log.Storage(), audit.VerifyOptions{Anchor: anchor})
@@ -124,10 +124,6 @@ type Checkpoint struct {
 	Note []byte
 }
 
-func (c Checkpoint) equal(o Checkpoint) bool {
-	return c.Size == o.Size && string(c.Note) == string(o.Note)
-}
-
 // A Storage keeps a log. Each operation is atomic; an error means that it had no effect. What was acknowledged is
 // durable and is seen by every operation that starts later, in every process.
 type Storage interface {
@@ -192,7 +188,7 @@ type Beside interface {
 	RemoveAsides(ctx context.Context, seqs []int64) (int64, error)
 }
 
-// Counted is a Storage that counts without handing out rows. [Memory] is one.
+// Counted is a Storage that counts without handing out rows.
 type Counted interface {
 	// Count returns how many rows that are not erased the query selects, by their words; the most frequent first, then by words.
 	// Limit bounds the counts, not the rows; Newest does not count.

@@ -1,7 +1,7 @@
 // Package audittest is the acceptance test of [audit.Store]: what passes it can keep a log.
 //
 //	func TestStorage(t *testing.T) {
-//		audittest.Run(t, func(t *testing.T) audit.Store { return audit.NewMemory() })
+//		audittest.Run(t, open)
 //	}
 //
 // It holds a storage to what package audit says of it: order, durability as far as the interface shows it, searching,

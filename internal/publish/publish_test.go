@@ -27,6 +27,7 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/publish"
+	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 // A fakeWitness is a witness of one log, as c2sp.org/tlog-witness has it.
@@ -132,7 +133,12 @@ func newRig(t *testing.T) *rig {
 // fresh returns an empty log that the key signs.
 func (r *rig) fresh() *audit.Log {
 	r.Helper()
-	log, err := audit.Open(r.Context(), audit.NewMemory(), audit.NewAnchor(r.key))
+	db, err := sqlstore.Open(r.Context(), filepath.Join(r.TempDir(), "state.db"), nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { db.Close() })
+	log, err := audit.Open(r.Context(), db.Log(), audit.NewAnchor(r.key))
 	if err != nil {
 		r.Fatal(err)
 	}
