@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/console"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -23,7 +24,7 @@ type sessionFlows struct {
 	log *sqlstore.Log
 
 	mu       sync.Mutex
-	sessions map[string]*flowing
+	sessions *bounded.Map[string, *flowing]
 }
 
 // A flowing holds the counts of a session up to an event.
@@ -33,20 +34,17 @@ type flowing struct {
 }
 
 func newSessionFlows(log *sqlstore.Log) *sessionFlows {
-	return &sessionFlows{log: log, sessions: map[string]*flowing{}}
+	return &sessionFlows{log: log, sessions: bounded.NewMap[string, *flowing](maxFlowing)}
 }
 
 // of returns how much of each kind happened in a session, the most frequent first, so many at most.
 func (f *sessionFlows) of(ctx context.Context, key string, limit int) ([]console.Flow, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.sessions[key]
-	if s == nil {
-		if len(f.sessions) >= maxFlowing {
-			clear(f.sessions)
-		}
+	s, ok := f.sessions.Get(key)
+	if !ok {
 		s = &flowing{counts: map[audit.Count]int64{}}
-		f.sessions[key] = s
+		f.sessions.Set(key, s)
 	}
 	if err := s.follow(ctx, f.log, key); err != nil {
 		return nil, err

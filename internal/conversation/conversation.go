@@ -28,6 +28,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/plain"
 )
 
@@ -77,7 +78,7 @@ type Book struct {
 	dir string
 
 	mu     sync.Mutex
-	cached map[string]cached
+	cached *bounded.Map[string, cached]
 }
 
 type cached struct {
@@ -86,7 +87,9 @@ type cached struct {
 }
 
 // Open returns the book in a directory, which need not exist.
-func Open(dir string) *Book { return &Book{dir: dir, cached: map[string]cached{}} }
+func Open(dir string) *Book {
+	return &Book{dir: dir, cached: bounded.NewMap[string, cached](maxCached)}
+}
 
 type file struct {
 	Version int `json:"v"`
@@ -175,7 +178,7 @@ func (b *Book) Find(key string) (Note, bool, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c, ok := b.cached[key]
+	c, ok := b.cached.Get(key)
 	if ok && os.SameFile(c.file, info) && c.file.ModTime().Equal(info.ModTime()) && c.file.Size() == info.Size() {
 		return c.note, true, nil
 	}
@@ -186,10 +189,7 @@ func (b *Book) Find(key string) (Note, bool, error) {
 	if err != nil {
 		return Note{}, false, fmt.Errorf("reading the conversation %q: %w", key, err)
 	}
-	if len(b.cached) >= maxCached {
-		clear(b.cached)
-	}
-	b.cached[key] = cached{info, n}
+	b.cached.Set(key, cached{info, n})
 	return n, true, nil
 }
 

@@ -37,6 +37,7 @@ var table = []row{
 	{"contract", "label", "", world, "what a tool may do, said in labels' words"},
 	{"internal/rawjson", "", jtext, world, "the one place that scans JSON"},
 	{"internal/rpc", "internal/rawjson", "", "net net/http os os/exec", "messages and their framing over any stream"},
+	{"internal/bounded", "", "", world, "maps and counters within fixed limits; the caller locks"},
 	{"internal/hosterror", "", "", "net net/http os/exec", "what hosts are shown of errors; os for how a process ended"},
 	{"annotation", "label contract internal/rawjson", cborm, world,
 		"wire words to contracts and labels; no SDK, whose types drop unknown members"},
@@ -61,7 +62,7 @@ var table = []row{
 	{"store/storetest", "store label", check, world, "the acceptance test of stores, for back ends elsewhere too"},
 	{"audit", "", sumdb + " github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec", "a log of opaque entries; knows nothing of ours, so that anyone can use it"},
 	{"audit/audittest", "audit", check, world, "the acceptance test of what keeps a log"},
-	{"store/sqlstore", "label store audit record internal/hosterror", "modernc.org/sqlite github.com/jackc/pgx/v5 golang.org/x/mod/sumdb/tlog", "net/http os/exec",
+	{"store/sqlstore", "label store audit record internal/bounded internal/hosterror", "modernc.org/sqlite github.com/jackc/pgx/v5 golang.org/x/mod/sumdb/tlog", "net/http os/exec",
 		"sessions, questions, pins, taints and the log in SQLite or PostgreSQL"},
 	{"session", "label store", "", world, "labels of agent sessions over any store"},
 	{"guard/trace", "label policy overlay provenance session internal/address internal/speech internal/rawjson", "", world,
@@ -74,7 +75,7 @@ var table = []row{
 	{"mcptool", "label contract annotation internal/rawjson", sdk + " github.com/google/jsonschema-go", world,
 		"annotated tools for authors of servers, without the rest of Weir"},
 
-	{"internal/upstream", "internal/rawjson internal/rpc internal/hosterror", "", "",
+	{"internal/upstream", "internal/bounded internal/rawjson internal/rpc internal/hosterror", "", "",
 		"one upstream connection; messages stay raw, which no transport of the SDK leaves them"},
 	{"internal/oauth", "internal/address internal/upstream internal/hosterror", sdk + " golang.org/x/oauth2 github.com/gofrs/flock github.com/zalando/go-keyring", "os/exec",
 		"tokens of servers; says what a connection wants to know of them, and knows no gateway"},
@@ -90,9 +91,9 @@ var table = []row{
 	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/gateway/catalog", "annotation contract overlay detect internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
-	{"internal/gateway/approve", "guard guard/trace label contract policy overlay provenance record session store internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
+	{"internal/gateway/approve", "guard guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
 		"questions and answers; which transport asks is the gateway's business"},
-	{"internal/conversation", "internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
+	{"internal/conversation", "internal/bounded internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
 	{"internal/gateway/protocol", "internal/rawjson internal/rpc internal/upstream internal/gateway/catalog", "", "os os/exec",
 		"revisions of MCP and how clients introduce themselves; decides nothing"},
 	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",
@@ -100,7 +101,7 @@ var table = []row{
 	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/budget internal/conversation internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/protocol internal/gateway/agentsession internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
-	{"internal/notify", "record internal/gateway/approve internal/plain internal/rawjson", "", "",
+	{"internal/notify", "record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},
 	{"internal/feed", "record", "", world, "events in other systems' formats; pure"},
 	{"internal/capture", "record", "filippo.io/age", "net net/http os/exec", "encrypts what was captured, and reads it again; knows no store"},
@@ -136,7 +137,7 @@ var table = []row{
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
 	{"internal/setup", "annotation contract guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
-	{"internal/app", "annotation audit contract detect guard label policy record session store store/sqlstore internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
+	{"internal/app", "annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
 		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/streamable internal/watch", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},

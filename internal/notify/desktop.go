@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/bounded"
 )
 
 // A Desktop shows notifications to the user at this machine, where there is a program for that: notify-send on a Linux session
@@ -91,8 +93,7 @@ type desk struct {
 	Desktop
 
 	mu    sync.Mutex
-	since time.Time
-	n     int
+	shown bounded.Window
 }
 
 // show shows a notification, unless there were many just now.
@@ -117,11 +118,8 @@ func (d *desk) show(ctx context.Context, title, text string) error {
 func (d *desk) next(now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now.Sub(d.since) >= showWindow {
-		d.since, d.n = now, 0
-	}
-	d.n++
-	return d.n <= maxShown
+	d.shown.Length = showWindow
+	return d.shown.Add(now) <= maxShown
 }
 
 func runProgram(ctx context.Context, environ, command []string) error {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
@@ -30,8 +31,8 @@ type calls struct {
 	mu      sync.Mutex
 	last    int64 // id of the last one
 	waiting map[int64]*call
-	given   givenUp
-	untold  map[int64]bool // those that were given up, while the server is being told
+	given   *bounded.Map[int64, struct{}] // the last calls that were given up
+	untold  map[int64]bool                // those that were given up, while the server is being told
 }
 
 // leaveUntold notes that the server has to be told of the end of a call.
@@ -78,7 +79,7 @@ func (c *calls) giveUp(id int64) bool {
 		return false
 	}
 	delete(c.waiting, id)
-	c.given.add(id)
+	c.given.Set(id, struct{}{})
 	return true
 }
 
@@ -111,35 +112,10 @@ func (c *calls) take(id json.RawMessage) (*call, string) {
 		return pending, ""
 	case n <= 0 || n > c.last:
 		return nil, UnknownAnswer
-	case c.given.take(n):
+	case c.given.Delete(n):
 		return nil, ""
 	}
 	return nil, SecondAnswer
 }
 
 func formatID(id int64) json.RawMessage { return strconv.AppendInt(nil, id, 10) }
-
-// A givenUp is the set of the last calls that were given up.
-type givenUp struct {
-	ids   map[int64]struct{}
-	order []int64
-}
-
-func (g *givenUp) add(id int64) {
-	if g.ids == nil {
-		g.ids = make(map[int64]struct{})
-	}
-	if len(g.order) == rememberCalls {
-		delete(g.ids, g.order[0])
-		g.order = g.order[1:]
-	}
-	g.ids[id] = struct{}{}
-	g.order = append(g.order, id)
-}
-
-// take removes the id and reports whether it was there.
-func (g *givenUp) take(id int64) bool {
-	_, ok := g.ids[id]
-	delete(g.ids, id)
-	return ok
-}

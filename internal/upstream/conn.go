@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
@@ -37,7 +38,7 @@ func newConn(opts Options, connect func(to receiver) (transport, error)) (*Conn,
 	c := &Conn{
 		opts:  opts,
 		done:  make(chan struct{}),
-		calls: calls{waiting: map[int64]*call{}, untold: map[int64]bool{}},
+		calls: calls{waiting: map[int64]*call{}, untold: map[int64]bool{}, given: bounded.NewMap[int64, struct{}](rememberCalls)},
 	}
 	t, err := connect(c)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -23,7 +24,7 @@ type recent struct {
 	conn       *sql.Conn
 	statements *statements
 	version    int64
-	sessions   map[string]recentSession
+	sessions   *bounded.Map[string, recentSession]
 }
 
 // A recentSession is a session, if it is there, and the head of the log that it was read with.
@@ -66,17 +67,17 @@ func (r *recent) read(ctx context.Context, key string) (s recentSession, err err
 	if err := r.statements.query(ctx, r.text, func(rows *sql.Rows) error { return rows.Scan(&version) }); err != nil {
 		return s, err
 	}
-	if version != r.version || len(r.sessions) >= maxRecent {
+	if version != r.version {
 		r.version = version
-		clear(r.sessions)
+		r.sessions.Clear()
 	}
-	if s, ok := r.sessions[key]; ok {
+	if s, ok := r.sessions.Get(key); ok {
 		return s, nil
 	}
 	// What is read now is at least as new as the version: if it is newer, the next version is another.
 	if err = r.statements.query(ctx, readSession, s.scan, key); s.there && err == nil {
 		s.Key = key
-		r.sessions[key] = s
+		r.sessions.Set(key, s)
 	}
 	return s, err
 }
@@ -89,7 +90,7 @@ func (r *recent) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.conn, r.sessions = c, map[string]recentSession{}
+	r.conn, r.sessions = c, bounded.NewMap[string, recentSession](maxRecent)
 	r.statements = &statements{db: c, prepared: map[string]*sql.Stmt{}}
 	return nil
 }

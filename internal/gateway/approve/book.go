@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
@@ -93,6 +94,9 @@ type Sessions interface {
 	List(ctx context.Context, principal string) iter.Seq2[store.Session, error]
 }
 
+// maxGoing is the number of sessions that count as not ended without another look.
+const maxGoing = 4096
+
 // A Book holds open questions and unused acceptances. It is safe for concurrent use.
 type Book struct {
 	opts    Options
@@ -104,10 +108,10 @@ type Book struct {
 	answering sync.Mutex // from finding a question open to closing it, so that no answer is recorded that came second here
 
 	mu    sync.Mutex
-	local map[string]*Pending  // questions of this process, by id
-	held  int                  // bytes of the answers in local
-	rates map[string]*rate     // by agent session
-	going map[string]time.Time // by binding: when a session, by that and its parent, was seen not to have ended
+	local map[string]*Pending             // questions of this process, by id
+	held  int                             // bytes of the answers in local
+	rates map[string]*bounded.Window      // of new questions, by agent session
+	going *bounded.Map[string, time.Time] // by binding: when a session, by that and its parent, was seen not to have ended
 }
 
 // A Pending is an open question.
@@ -156,7 +160,7 @@ func NewBook(opts Options) *Book {
 	if opts.Store == nil {
 		opts.Store = store.NewMemory(nil)
 	}
-	b := &Book{opts: opts, local: map[string]*Pending{}, rates: map[string]*rate{}, going: map[string]time.Time{}}
+	b := &Book{opts: opts, local: map[string]*Pending{}, rates: map[string]*bounded.Window{}, going: bounded.NewMap[string, time.Time](maxGoing)}
 	b.SetTimeout(opts.Timeout)
 	return b
 }
@@ -255,7 +259,7 @@ func (b *Book) forget(now time.Time) {
 		}
 	}
 	for key, r := range b.rates {
-		if now.Sub(r.since) >= time.Minute {
+		if r.Over(now) {
 			delete(b.rates, key)
 		}
 	}
@@ -266,20 +270,13 @@ func (b *Book) drop(p *Pending) {
 	b.held -= p.size()
 }
 
-// A rate counts the new questions of an agent session in a minute.
-type rate struct {
-	since time.Time
-	n     int
-}
-
 func (b *Book) mayAsk(session string, now time.Time) bool {
 	r := b.rates[session]
 	if r == nil {
-		r = &rate{since: now}
+		r = &bounded.Window{Length: time.Minute}
 		b.rates[session] = r
 	}
-	r.n++
-	return r.n <= maxRate
+	return r.Add(now) <= maxRate
 }
 
 // write records what became of a question, through which channel and by whom.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/bounded"
 )
 
 // maxOnward bounds the calls that may go on unasked. Of more, the oldest are asked about again.
@@ -13,29 +15,26 @@ const maxOnward = 4096
 // ready to use.
 type onward struct {
 	mu    sync.Mutex
-	until map[string]time.Time
-	order []string // bindings as they were added, oldest first; one that was used up may still be in it
+	until *bounded.Map[string, time.Time] // by binding; nil before the first
 }
 
 func (o *onward) add(binding string, until time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.until == nil {
-		o.until = map[string]time.Time{}
+		o.until = bounded.NewMap[string, time.Time](maxOnward)
 	}
-	if len(o.order) == maxOnward {
-		delete(o.until, o.order[0])
-		o.order = o.order[1:]
-	}
-	o.until[binding] = until
-	o.order = append(o.order, binding)
+	o.until.Set(binding, until)
 }
 
 func (o *onward) take(binding string, now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	until, ok := o.until[binding]
-	delete(o.until, binding)
+	if o.until == nil {
+		return false
+	}
+	until, ok := o.until.Get(binding)
+	o.until.Delete(binding)
 	return ok && now.Before(until)
 }
 

@@ -60,7 +60,7 @@ func (b *Book) mark(ctx context.Context, key, principal string) error {
 	binding := endBinding(key, principal)
 	err := b.keep(ctx, store.Question{Principal: principal, Session: key, Binding: binding}, endLife)
 	b.mu.Lock()
-	clear(b.going) // those that descend from it have ended too
+	b.going.Clear() // those that descend from it have ended too
 	b.mu.Unlock()
 	return err
 }
@@ -233,16 +233,14 @@ func parentOf(ctx context.Context, sessions Sessions, key, named string) (string
 	return cmp.Or(s.Parent, named), nil
 }
 
-const (
-	endedFresh = 500 * time.Millisecond // how long it counts that a session has not ended
-	maxGoing   = 4096                   // sessions of which that is remembered
-)
+// endedFresh is how long a session counts as not ended without another look.
+const endedFresh = 500 * time.Millisecond
 
 // lately returns what look says, or that it said no a moment ago.
 func (b *Book) lately(what string, look func() (bool, error)) (bool, error) {
 	now := time.Now()
 	b.mu.Lock()
-	looked, ok := b.going[what]
+	looked, ok := b.going.Get(what)
 	b.mu.Unlock()
 	if ok && now.Sub(looked) < endedFresh {
 		return false, nil
@@ -250,12 +248,9 @@ func (b *Book) lately(what string, look func() (bool, error)) (bool, error) {
 	yes, err := look()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.going, what)
+	b.going.Delete(what)
 	if err == nil && !yes {
-		if len(b.going) >= maxGoing {
-			clear(b.going)
-		}
-		b.going[what] = now
+		b.going.Set(what, now)
 	}
 	return yes, err
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/record"
 )
 
@@ -18,7 +19,7 @@ type Stats struct {
 	Slowest    float64        `json:"slowestSeconds"`
 	Rules      map[string]int `json:"rules"` // questions by the rule that asks
 
-	open  map[string]time.Time // by binding
+	open  *bounded.Map[string, time.Time] // by binding
 	took  []float64
 	spent float64 // seconds of all answers
 }
@@ -27,7 +28,6 @@ type Stats struct {
 const (
 	maxTook  = 10_000
 	maxAsked = 10_000
-	longest  = 24 * time.Hour // that a question may stay open
 )
 
 // Add takes in an event. Events of other kinds than [record.Approval] are passed over.
@@ -36,40 +36,25 @@ func (s *Stats) Add(e *record.Event) {
 		return
 	}
 	if s.Answers == nil {
-		s.Answers, s.Rules, s.open = map[Answer]int{}, map[string]int{}, map[string]time.Time{}
+		s.Answers, s.Rules, s.open = map[Answer]int{}, map[string]int{}, bounded.NewMap[string, time.Time](maxAsked)
 	}
 	if e.Effect == "asked" {
 		s.Asked++
 		s.Rules[e.Rule]++
-		if len(s.open) >= maxAsked {
-			s.forget(e.Time)
-		}
-		s.open[e.Binding] = e.Time
+		s.open.Set(e.Binding, e.Time)
 		return
 	}
-	asked, ok := s.open[e.Binding]
+	asked, ok := s.open.Get(e.Binding)
 	if !ok {
 		return // came second, or was asked before the record begins
 	}
-	delete(s.open, e.Binding)
+	s.open.Delete(e.Binding)
 	s.Answers[Answer(e.Effect)]++
 	if len(s.took) == maxTook {
 		s.took = s.took[1:]
 	}
 	seconds := max(0, e.Time.Sub(asked).Seconds())
 	s.took, s.spent = append(s.took, seconds), s.spent+seconds
-}
-
-// forget drops questions that nobody can answer any more; if there are none, all of them.
-func (s *Stats) forget(now time.Time) {
-	for binding, asked := range s.open {
-		if now.Sub(asked) > longest {
-			delete(s.open, binding)
-		}
-	}
-	if len(s.open) >= maxAsked {
-		clear(s.open)
-	}
 }
 
 // Answered returns how many questions were answered.
