@@ -1,17 +1,17 @@
 // Package session is the label state of each agent session.
 //
-// An agent session is one run of one agent: what entered it may influence everything that it does later. Its label is
-// the join of the labels of all data that entered. [Sessions] opens sessions, reads their labels, and raises them:
+// An agent session is one run of one agent: data that entered it may influence everything that it does later. Its label
+// is the join of the labels of all data that entered. [Sessions] opens sessions, reads their labels, and raises them:
 //
 //	sessions := session.New(session.Options{})
 //	state, _, err := sessions.Open(ctx, session.Ref{Key: "c-1", Principal: "alice"})
 //	change, err := sessions.Raise(ctx, "c-1", label.Label{Untrusted: true})
 //
-// The key says which session a call belongs to; deriving it from what a transport knows is the caller's business. A key
-// is bound to the principal that opened it first. A session may name a parent: it starts with the parent's label, and what
-// enters it enters the parent and all further ancestors.
+// The key says which session a call belongs to; the caller derives it from the connection. A key is bound to the
+// principal that opened it first. A session may name a parent: it starts with the parent's label, and data that enters
+// it enters the parent and all further ancestors.
 //
-// What is promised:
+// The package promises:
 //
 //   - Labels only rise. No method lowers one.
 //   - Labels are normal (see [label.Label.Normal]) and bounded (see [store.Limits]), so that the cost of a call does not
@@ -32,7 +32,7 @@ import (
 	"github.com/weir-mcp/weir/store"
 )
 
-// What package store says of a session is what this package says; see there.
+// Package store declares and documents the types of a session.
 type (
 	Ref   = store.Ref
 	State = store.Session
@@ -77,7 +77,7 @@ func (s *Sessions) Open(ctx context.Context, ref Ref) (State, []Rise, error) {
 	return s.OpenBy(ctx, ref, s.store.Open)
 }
 
-// An Opener opens a session as [store.Store] does, and may write down what rises with it, in the same transaction.
+// An Opener opens a session as [store.Store] does, and may record the raised labels in the same transaction.
 type Opener func(ctx context.Context, ref Ref, lim store.Limits) (State, []Rise, error)
 
 // OpenBy opens as Open does, by an opener of the store's own.
@@ -116,7 +116,7 @@ func (s *Sessions) Snapshot(ctx context.Context, key string) (State, error) {
 	return s.store.Get(ctx, key)
 }
 
-// A Change is what [Sessions.Raise] did.
+// A Change is the effect of [Sessions.Raise].
 type Change struct {
 	Before, After label.Label // of the session; equal if it did not rise
 	Raised        bool        // whether After is higher than Before
@@ -132,14 +132,15 @@ func (s *Sessions) Raise(ctx context.Context, key string, l label.Label) (Change
 // A Joiner joins a label into a session as [store.Store] does, and may write down that it did, in the same transaction.
 type Joiner func(ctx context.Context, key string, l label.Label, lim store.Limits) (State, []Rise, error)
 
-// RaiseBy raises as Raise does, by a joiner of the store's own. What the session covers is not joined.
+// RaiseBy raises as Raise does, by a joiner of the store's own. It does not call the joiner if the session covers the
+// label.
 func (s *Sessions) RaiseBy(ctx context.Context, key string, l label.Label, join Joiner) (Change, error) {
 	l = l.Normal()
 	state, err := s.store.Get(ctx, key)
 	if err != nil {
 		return Change{}, err
 	}
-	// An ancestor covers its descendants, so what the session covers need not be joined into any of them.
+	// An ancestor covers its descendants, so a label that the session covers need not be joined into any of them.
 	if state.Label.Covers(s.limits.Join(state.Label, l)) {
 		return Change{Before: state.Label, After: state.Label}, nil
 	}

@@ -217,7 +217,7 @@ func TestCountAndList(t *testing.T) {
 	}
 }
 
-// Whatever is raised, in whatever order, by whichever descendant: nothing falls, everything arrives at the top.
+// Labels raised in any descendant, in any order, arrive in all its ancestors, and no label is lowered.
 func TestMonotone(t *testing.T) {
 	keys := []string{"top", "left", "right", "leaf"}
 	parents := map[string]string{"left": "top", "right": "top", "leaf": "left"}

@@ -48,7 +48,8 @@ func (t *Taints) Taint(ctx context.Context, resource string, l label.Label) erro
 	return err
 }
 
-// Tainted returns the join of the labels of the resource, of what it is part of and of what is part of it.
+// Tainted returns the join of the labels of the resource, of the resources that contain it and of those that it
+// contains.
 func (t *Taints) Tainted(ctx context.Context, resource string) (label.Label, error) {
 	return t.opts.Store.Tainted(ctx, resource, store.Limits{})
 }
