@@ -15,8 +15,8 @@ type Deferrer interface {
 	Later(ctx context.Context, e *Event) error
 }
 
-// Later writes the event soon if the recorder can do so, else at once. It is for what is evidence, but of nothing that changes or
-// sends anything.
+// Later writes the event soon if the recorder can do so, else at once. It is for evidence of calls that neither change
+// nor send anything.
 func Later(ctx context.Context, r Recorder, e *Event) error {
 	if d, ok := r.(Deferrer); ok {
 		return d.Later(ctx, e)

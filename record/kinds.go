@@ -6,6 +6,6 @@ const (
 	End        Kind = "end"        // had a session do nothing more, because of Message
 	Begin      Kind = "begin"      // began a new conversation: Session is the agent session until then, Name that from then on
 	Forget     Kind = "forget"     // removed a session, with the label that Label says, because of Message
-	Erase      Kind = "erase"      // erases events or what was captured with them; Rule says by what they were chosen, Message how many and why
+	Erase      Kind = "erase"      // erases events or their captured content; Rule is how they were chosen, Message how many and why
 	Restore    Kind = "restore"    // put a backup in the place of the state
 )

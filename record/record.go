@@ -15,7 +15,7 @@
 // and have all of them captured: then they go with the event to a Recorder that encrypts them, and to no other. Names, URIs and messages that a server chose are written as JSON
 // strings and are hostile to whoever prints them.
 //
-// A Recorder returns when the event is written. What must be evidence before it takes effect is recorded
+// A Recorder returns when the event is written. An event that must be evidence before it takes effect is recorded
 // first, and an error of the Recorder means that the effect does not happen.
 package record
 
@@ -41,7 +41,7 @@ const (
 	Defect   Kind = "defect"   // a server broke its contract, a schema or the protocol
 	Approval Kind = "approval" // a person was asked, or answered
 	Upstream Kind = "upstream" // a connection to a server began, failed or ended, or a call that reached its server was left unanswered
-	Taint    Kind = "taint"    // a call is about to write, and what it writes to carries the label from now on
+	Taint    Kind = "taint"    // a call is about to write, and its target carries the label from now on
 	Pin      Kind = "pin"      // the definition of a tool was seen for the first time, and counts as accepted from now on
 	Reload   Kind = "reload"   // other servers, policy or mode count from now on
 )
@@ -53,7 +53,7 @@ type Event struct {
 	Time      time.Time `json:"time"` // UTC, nanoseconds
 	Kind      Kind      `json:"kind"`
 	Session   string    `json:"session,omitempty"` // agent session key
-	Parent    string    `json:"parent,omitempty"`  // of the session it descends from: what joins into it joins there too
+	Parent    string    `json:"parent,omitempty"`  // of the session it descends from: its labels join there too
 	Principal string    `json:"principal,omitempty"`
 	Call      string    `json:"call,omitempty"` // ties the events of one call together
 	Server    string    `json:"server,omitempty"`
@@ -61,29 +61,29 @@ type Event struct {
 	Name      string    `json:"name,omitempty"`   // tool or prompt name, or resource URI
 
 	Phase     string       `json:"phase,omitempty"`     // decision: "call" or "result"
-	Effect    string       `json:"effect,omitempty"`    // decision: what was done; approval: its outcome; upstream: its state; reload: the mode
-	Decided   string       `json:"decided,omitempty"`   // decision: what policy said, where the mode softened it
+	Effect    string       `json:"effect,omitempty"`    // decision: the effect; approval: its outcome; upstream: its state; reload: the mode
+	Decided   string       `json:"decided,omitempty"`   // decision: the effect that policy chose, where the mode softened it
 	Rule      string       `json:"rule,omitempty"`      // decision: the rule that decided
 	Matched   []string     `json:"matched,omitempty"`   // decision: every rule that matched
-	Message   string       `json:"message,omitempty"`   // what a person was told, or what is wrong
+	Message   string       `json:"message,omitempty"`   // the message to the user, or the defect
 	Where     string       `json:"where,omitempty"`     // defect: the JSON path; taint: the resource
 	Arguments string       `json:"arguments,omitempty"` // the salted digest of the canonical arguments; see Content
-	Binding   string       `json:"binding,omitempty"`   // approval: what it is bound to; erase: the numbers of the entries that it erases, as Ranges
-	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: what was added
+	Binding   string       `json:"binding,omitempty"`   // approval: the call it is bound to; erase: the numbers of the entries that it erases, as Ranges
+	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: the added part
 
-	// Facts is, of a decision of a policy, what else it looked at: an object of facts by their names in the language of policies,
-	// with nothing of the call's arguments but what is known about them. See policy.Facts.Sketch, which says what is left out.
+	// Facts holds the other inputs of a policy's decision: an object of facts by their names in the language of policies.
+	// It describes the call's arguments without their values. See policy.Facts.Sketch, which lists the omissions.
 	Facts json.RawMessage `json:"facts,omitempty"`
 
-	// Content is, of a decision, what is kept of the call's arguments and of the answer.
+	// Content holds digests, and captures if configured, of the arguments and the answer of a decision's call.
 	Content *Content `json:"content,omitempty"`
 
 	// Evidence are, of a decision about a result, the records that its server refers to, the first MaxEvidence of them.
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
-// Content is what is kept of a call's arguments and of its answer. A digest is "sha256:" and the hexadecimal SHA-256 of the
-// bytes of the salt, followed by the text.
+// Content is the recorded part of a call's arguments and of its answer. A digest is "sha256:" and the hexadecimal
+// SHA-256 of the bytes of the salt, followed by the text.
 type Content struct {
 	Salt   string                     `json:"salt"`             // 16 random bytes of the call's own, in hexadecimal
 	Answer string                     `json:"answer,omitempty"` // of a decision about an answer: the digest of it as its server sent it
@@ -92,8 +92,8 @@ type Content struct {
 	// Detection is, of a decision about an answer, the outcome of searching it for sensitive values; nil if there are none.
 	Detection *Detection `json:"detection,omitempty"`
 
-	// What is captured: the arguments in canonical form, or of a decision about an answer the answer. Nil unless that is wanted.
-	// They are valid until the Recorder returns.
+	// The captures: the arguments in canonical form, or for a decision about an answer the answer; nil unless capture is
+	// configured. They are valid until the Recorder returns.
 	Arguments []byte `json:"-"`
 	Result    []byte `json:"-"`
 }
@@ -119,13 +119,13 @@ func New(kind Kind, now time.Time) *Event {
 	return &Event{V: Version, ID: rand.Text(), Time: now.UTC(), Kind: kind}
 }
 
-// A Recorder writes events down. It is safe for concurrent use, and returns when the event is written: an error
-// means that it may not be, and that what the event stands for must not happen.
+// A Recorder writes events down. It is safe for concurrent use, and returns when the event is written. After an error
+// the event may be unwritten, and its effect must not happen.
 type Recorder interface {
 	Record(ctx context.Context, e *Event) error
 }
 
-// Discard returns a Recorder that keeps nothing. It is dangerous: what is decided leaves no trace.
+// Discard returns a Recorder that keeps nothing. It is dangerous: decisions leave no trace.
 func Discard() Recorder { return discard{} }
 
 type discard struct{}

@@ -68,7 +68,7 @@ func TestEventEncoding(t *testing.T) {
 	}
 }
 
-// What Lines writes is what encoding/json makes of the event, every member of it.
+// Lines writes every member of the event as encoding/json does.
 func TestLinesWritesJSON(t *testing.T) {
 	one := &label.Label{Untrusted: true, Attribution: label.SetOf("mcp://a/b", "\"\u2028<")}
 	full := &record.Event{

@@ -13,7 +13,7 @@ import (
 // tell of.
 const (
 	StateRow Kind = "state"  // a row of the state is from now on as its member state says, with Label, Session, Parent, Principal and Binding
-	Damage   Kind = "damage" // a row is not what the log proves, as Message says: nothing is decided by it
+	Damage   Kind = "damage" // a row differs from the log's proof, as Message says: no decision uses it
 )
 
 // The tables of the state.
@@ -26,14 +26,14 @@ const (
 // Expired is why a row was removed that was too old: see [State].
 const Expired = "expired"
 
-// A State is one row of the state, but for its label, its times of use and what can be derived from others. Times are in
-// microseconds since 1970; 0 is none. States can be compared.
+// A State is one row of the state without its label, its times of use and members that can be derived from others.
+// Times are in microseconds since 1970; 0 is none. States can be compared.
 type State struct {
 	Table   string `json:"table"`
 	Key     string `json:"key,omitempty"`     // of the session, the resource or the question
 	Gone    string `json:"gone,omitempty"`    // why the row was removed; the other members are empty then, but for Expires
 	Answer  string `json:"answer,omitempty"`  // of a question
-	Digest  string `json:"digest,omitempty"`  // of what else a question holds
+	Digest  string `json:"digest,omitempty"`  // of the other members of a question
 	Created int64  `json:"created,omitempty"` // when a session was opened, a resource written to last, a question asked
 	Expires int64  `json:"expires,omitempty"` // of a session that is [Expired]: it was not heard of since
 
