@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// A Clock tells the time of a clock that may be set back, and does not go back itself, nor stand still meanwhile: time goes on as the
-// monotonic clock of the process does, as far as the times that it is given have that. Back ends use it. The zero Clock is ready to
-// use, and safe for concurrent use.
+// A Clock follows a clock that may be set back. It never goes back, and while the other one is behind, it advances with
+// the monotonic clock of the process if the times passed to At have a monotonic reading. Back ends use it. The zero
+// Clock is ready to use, and safe for concurrent use.
 type Clock struct {
 	first  atomic.Pointer[time.Time] // when it was first asked
 	latest atomic.Int64              // microseconds since 1970; 0 before it was first asked
 }
 
-// At returns the time as it is kept, in UTC and microseconds: now; if that is later, the latest that was returned before, or the
-// first with what has passed since.
+// At returns the time as it is kept, in UTC and microseconds. It is the latest of now, the last returned time, and the
+// first time plus the monotonic time elapsed since.
 func (c *Clock) At(now time.Time) time.Time {
 	c.first.CompareAndSwap(nil, &now)
 	first := *c.first.Load()

@@ -15,7 +15,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 		{0, 0, 0},
 		{time.Minute, time.Minute, time.Minute},
 		{-time.Hour, 2 * time.Minute, 2 * time.Minute},  // set back while nobody asked
-		{-time.Hour, -time.Hour, 2 * time.Minute},       // of a time that tells nothing of what has passed
+		{-time.Hour, -time.Hour, 2 * time.Minute},       // a time without a monotonic reading
 		{time.Hour, 3 * time.Minute, time.Hour},         // set ahead
 		{4 * time.Minute, 4 * time.Minute, time.Hour},   // and back
 		{2 * time.Hour, 5 * time.Minute, 2 * time.Hour}, // it has caught up

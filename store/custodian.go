@@ -7,12 +7,12 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// A Custodian does what a [Store] never does: it lowers labels and removes sessions. Only a person may have that done, or the
-// rule of how long things are kept; nothing that comes over MCP reaches it.
+// A Custodian has the operations that a [Store] lacks: it lowers labels and removes sessions. Only an operator or the
+// retention rule may call it; no MCP message reaches it.
 type Custodian interface {
-	// Lower takes what drop says out of the label of the session and of all its descendants, which would raise it again
-	// otherwise. Its ancestors keep theirs. It returns the sessions that changed, before and after, the session first.
-	// The error is ErrNotFound if there is no such session.
+	// Lower removes the parts in drop from the label of the session and of all its descendants, which would raise it again
+	// otherwise. Its ancestors keep theirs. It returns the sessions that changed, before and after, the session first. The
+	// error is ErrNotFound if there is no such session.
 	Lower(ctx context.Context, key string, drop label.Label) ([]Rise, error)
 
 	// End removes the session and all its descendants, and returns their keys, the session first. Whoever opens it again
@@ -24,7 +24,7 @@ type Custodian interface {
 	Expire(ctx context.Context, seen time.Time) (Expired, error)
 }
 
-// Expired is what [Custodian.Expire] removed.
+// Expired counts the rows that [Custodian.Expire] removed.
 type Expired struct{ Sessions, Questions, Taints int64 }
 
 // A Backend is all that Weir keeps.

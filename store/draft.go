@@ -16,8 +16,8 @@ type Row struct {
 }
 
 // A Draft does the operations of a [Store] on sessions in memory, so that every back end does the same. A back end puts in
-// the sessions that an operation names, as they are kept, and all their ancestors; does the operation; and writes what
-// [Draft.Changed] returns, all in one transaction. An operation that returns an error has changed nothing.
+// the sessions that an operation names, as they are kept, and all their ancestors; does the operation; and writes the
+// rows of [Draft.Changed], all in one transaction. An operation that returns an error has changed nothing.
 //
 // Now has to be set, in microseconds; Room is how many sessions may still be created. A Draft may not be used concurrently.
 type Draft struct {
@@ -33,7 +33,7 @@ type Draft struct {
 // NewDraft returns a draft without sessions.
 func NewDraft() *Draft { return &Draft{rows: map[string]*Row{}} }
 
-// Track makes the draft remember what changes from now on.
+// Track makes the draft remember changes from now on.
 func (d *Draft) Track() { d.seen = map[*Row]bool{} }
 
 // Put puts a session into the draft, unless it is there.
@@ -67,7 +67,7 @@ func (d *Draft) touch(r *Row) {
 	}
 }
 
-// Open does what [Store] says of it. The reference was checked.
+// Open opens a session as a [Store] does. The reference was checked.
 func (d *Draft) Open(ref Ref, lim Limits) (Session, []Rise, error) {
 	s, parent := d.rows[ref.Key], d.rows[ref.Parent]
 	if err := d.admit(ref, s, parent); err != nil {
@@ -109,7 +109,8 @@ func (d *Draft) admit(ref Ref, s, parent *Row) error {
 	return d.linkable(ref, s, parent)
 }
 
-// linkable returns why s cannot become a child of parent: a cycle, or a chain that gets too long for s or what is below it.
+// linkable returns why s cannot become a child of parent: a cycle, or a chain that gets too long for s or its
+// descendants.
 func (d *Draft) linkable(ref Ref, s, parent *Row) error {
 	depth := 0
 	if s != nil {
@@ -167,7 +168,7 @@ func (d *Draft) raise(rises []Rise, r *Row, l label.Label, lim Limits) []Rise {
 	return append(rises, Rise{r.Key, before, after})
 }
 
-// Join does what [Store] says of it.
+// Join joins a label as a [Store] does.
 func (d *Draft) Join(key string, l label.Label, lim Limits) (Session, []Rise, error) {
 	s := d.rows[key]
 	if s == nil {
@@ -183,7 +184,7 @@ func (d *Draft) Join(key string, l label.Label, lim Limits) (Session, []Rise, er
 	return s.Session, rises, nil
 }
 
-// Count does what [Store] says of it.
+// Count counts a call as a [Store] does.
 func (d *Draft) Count(key string) (int64, error) {
 	s := d.rows[key]
 	if s == nil {
@@ -220,7 +221,7 @@ func (d *Draft) Descendants(key string) ([]string, error) {
 	return keys, nil
 }
 
-// Lower does what [Custodian] says of it. The draft holds all descendants of the session.
+// Lower lowers labels as a [Custodian] does. The draft holds all descendants of the session.
 func (d *Draft) Lower(key string, drop label.Label) ([]Rise, error) {
 	keys, err := d.Descendants(key)
 	var changes []Rise

@@ -8,9 +8,10 @@ const More = "urn:weir:more"
 // Limits bound a session's label. The zero Limits are the defaults; a member that is not positive means its default.
 //
 // A label that is joined beyond a limit keeps every name that it had, takes new ones in ascending order up to the
-// limit, and gets a marker for the rest: [More], or for sensitivity the class that stands for what is not named. Only names
-// are left out, never what policy decides by: the flags, the sources, the readers (which only ever shrink) and the six
-// classes of package label are not limited. Which names are kept depends on the order of the joins; nothing else does.
+// limit, and gets a marker for the rest: [More], or for sensitivity the class that stands for the omitted ones. Only
+// names are left out, never a part that policy decides by: the flags, the sources, the readers (which only ever shrink)
+// and the six classes of package label are not limited. Which names are kept depends on the order of the joins; nothing
+// else does.
 type Limits struct {
 	Attribution int // URIs; default 1024
 	Findings    int // default 256
@@ -40,8 +41,8 @@ func orDefault(n, def int) int {
 	return def
 }
 
-// bound returns a with what b adds, up to limit names. The function rest tells for an item whether it is a name, which
-// the limit counts, and which marker stands for it when it is left out.
+// bound returns the union of a and b, with up to limit names. The function rest tells for an item whether it is a name,
+// which the limit counts, and which marker stands for it when it is left out.
 func bound[T ~string](a, b label.Set[T], limit int, rest func(T) (marker T, name bool)) label.Set[T] {
 	if a.Len()+b.Len() <= limit {
 		return a.Union(b)

@@ -28,7 +28,7 @@ type Memory struct {
 	now func() time.Time
 	max int
 
-	latest   Clock // of questions: one that has expired stays so, whatever becomes of the machine's clock
+	latest   Clock // of questions: an expired one stays expired even if the machine's clock is set back
 	answered Bell
 
 	mu        sync.RWMutex

@@ -279,7 +279,7 @@ func (m *Memory) Expire(ctx context.Context, seen time.Time) (Expired, error) {
 	return out, nil
 }
 
-// each iterates over what was collected.
+// each iterates over the collected items.
 func each[T any](ctx context.Context, all []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, x := range all {

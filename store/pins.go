@@ -10,7 +10,7 @@ import (
 // MaxPinBody is the greatest length of a pin's body in bytes.
 const MaxPinBody = 4 << 20
 
-// A Pin is what something was when it was accepted, such as a tool's definition at first use.
+// A Pin is the accepted form of a definition, such as a tool's definition at first use.
 type Pin struct {
 	Scope  string // such as a server
 	Name   string // in its scope

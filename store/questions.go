@@ -28,8 +28,8 @@ type Question struct {
 	ID        string // unguessable, chosen by who asks
 	Principal string // whose answer counts
 	Session   string // the agent session's key
-	Binding   string // exactly what is asked about
-	Body      []byte // for who shows it; opaque
+	Binding   string // the exact call to approve
+	Body      []byte // for the program that shows it; opaque
 	Answer    Answer
 	Asked     time.Time
 	Expires   time.Time // with the question, its answer

@@ -1,4 +1,4 @@
-// Package store keeps agent sessions: who they belong to, what each descends from, and the label of all that entered it.
+// Package store keeps agent sessions: their principals, their ancestors, and the labels of the data that entered them.
 //
 // A [Store] is a small transactional interface. [NewMemory] is its reference, package sqlstore keeps it in a database; package
 // storetest is the acceptance test that every back end has to pass.
@@ -7,21 +7,21 @@
 //	s, _, err := st.Open(ctx, store.Ref{Key: "c-1", Principal: "alice"}, store.Limits{})
 //	s, rises, err := st.Join(ctx, "c-1", label.Label{Untrusted: true}, store.Limits{})
 //
-// What a Store promises:
+// A Store promises:
 //
 //   - Every operation is atomic, and an error means that it had no effect.
-//   - Labels only rise, Calls only grow, Seen never goes back. No operation of a Store lowers anything or removes a session; what
-//     a person may do is a [Custodian]'s.
+//   - Labels only rise, Calls only grow, Seen never goes back. No operation of a Store lowers anything or removes a
+//     session; only a [Custodian] does.
 //   - Once an operation that changed something has returned, every read that starts later, in any process, sees it.
 //   - The principal is bound at creation. A parent belongs to the same principal, is bound once, and the chain of
 //     ancestors has no cycle and at most [MaxDepth] members.
-//   - What is joined into a session is joined into all its ancestors in the same transaction, and a session that gets a
+//   - A label joined into a session is joined into all its ancestors in the same transaction, and a session that gets a
 //     parent takes over its label and gives its own. So an ancestor always covers its descendants.
 //   - Labels stay bounded, so that the cost of an operation does not grow with a session's age: see [Limits].
 //   - An operation whose context is done when it starts returns the context's error.
 //
-// What else Weir keeps has interfaces of its own, with promises of the same kind: [Approvals], [Pins], [Taints]. A [Backend]
-// is all of them; [Draft] helps to write one.
+// Weir's other state has interfaces of its own, with promises of the same kind: [Approvals], [Pins], [Taints]. A
+// [Backend] is all of them; [Draft] helps to write one.
 //
 // Times are UTC, in microseconds. All methods may be used concurrently.
 package store
@@ -46,12 +46,11 @@ var (
 	ErrInvalid   = errors.New("invalid reference")
 	ErrFull      = errors.New("too many sessions")
 
-	// ErrState is the kind of error of state that was changed from outside, or removed: it is not what the store wrote. Nothing may be
-	// decided by it.
+	// ErrState is the kind of error of state that another program changed or removed. No decision may use it.
 	ErrState = errors.New("the state is not what the log proves")
 )
 
-// ErrUnavailable is the kind of error of whatever keeps a store and cannot do so at the moment. It has told its operator already.
+// ErrUnavailable is the kind of error of a store whose back end fails at the moment. It has told its operator already.
 var ErrUnavailable = errors.New("unavailable")
 
 const (
@@ -115,8 +114,8 @@ type Rise struct {
 
 // A Store keeps agent sessions. The package comment says what it promises.
 //
-// Open and Join return the session after the operation, and what rose in it: the session itself first, then its
-// ancestors, nearest first, leaving out those that did not. That a new session takes over its parent's label is a rise too.
+// Open and Join return the session after the operation and the sessions whose labels were raised: the session itself
+// first, then its ancestors, nearest first. A new session that takes over its parent's label is raised too.
 type Store interface {
 	// Open returns the session, creating it if it does not exist. A new session starts with its parent's label; a parent
 	// that does not exist is created too, so that a descendant may come first. If the session exists without a parent and

@@ -20,7 +20,7 @@ const (
 	maxResourceDepth = 64
 )
 
-// A Taint is the label of what was written to a resource.
+// A Taint is the label of the data written to a resource.
 type Taint struct {
 	Resource string // a URI, or anything whose parts slashes separate
 	Label    label.Label
@@ -31,12 +31,12 @@ type Taint struct {
 // Taints keep the labels of resources that agents wrote to. A label only rises until [Taints.Clear], and expires at the latest
 // of the times that were given.
 type Taints interface {
-	// Taint joins the label into that of the resource and returns what the resource has then. The error is ErrInvalid, or
+	// Taint joins the label into that of the resource and returns the resulting taint. The error is ErrInvalid, or
 	// ErrTooManyTaints.
 	Taint(ctx context.Context, t Taint, lim Limits) (Taint, error)
 
-	// Tainted returns the join of the labels of the resource, of everything that it is part of and of everything that is
-	// part of it: who reads a/b may get what was written to a, to a/b and to a/b/c.
+	// Tainted returns the join of the labels of the resource, of every resource that contains it and of every resource in
+	// it: a reader of a/b may get data written to a, to a/b and to a/b/c.
 	Tainted(ctx context.Context, resource string, lim Limits) (label.Label, error)
 
 	// Tainting iterates over the taints of the resource and of everything that is part of it, or over all if it is "", by
@@ -61,8 +61,8 @@ func (t *Taint) Check() error {
 // ResourceName returns the name by which a resource is kept: without slashes at its end.
 func ResourceName(resource string) string { return strings.TrimRight(resource, "/") }
 
-// ResourceAbove returns the names of what a resource is part of, itself first, by the slashes in its name. Of a name with more
-// than 64 parts, it leaves out the innermost, but for itself.
+// ResourceAbove returns the names of the resources that contain a resource, itself first, by the slashes in its name.
+// Of a name with more than 64 parts, it leaves out the innermost, but for itself.
 func ResourceAbove(resource string) []string {
 	name := ResourceName(resource)
 	above := []string{name}
@@ -81,17 +81,18 @@ func ResourceAbove(resource string) []string {
 	return above
 }
 
-// ResourceBelow returns the range of names, from first up to but without end, of what is part of a resource, itself left out.
+// ResourceBelow returns the range of names, from first up to but without end, of the resources that a resource
+// contains, itself left out.
 func ResourceBelow(resource string) (first, end string) {
 	name := ResourceName(resource)
 	return name + "/", name + "0" // '0' follows '/'
 }
 
-// Merge returns what a resource has whose taint was t, or the zero Taint, when another is joined into it. An expired one
-// does not count. Back ends use it.
+// Merge returns the taint of a resource after another is joined into t, or into the zero Taint. An expired t counts as
+// zero. Back ends use it.
 func (t Taint) Merge(more Taint, now time.Time, lim Limits) Taint {
 	if t.Resource == "" || !t.Live(now) {
-		t = Taint{Expires: now} // earlier than what is joined now
+		t = Taint{Expires: now} // earlier than the joined taint
 	}
 	expires := micro(more.Expires)
 	switch {
