@@ -31,7 +31,7 @@ type Row struct {
 // An id names a row.
 type id struct{ table, key string }
 
-// A Fold is what a log proves, as far as it was read. Make one with [New].
+// A Fold is the state that a log proves, as far as it was read. Make one with [New].
 type Fold struct {
 	rows     map[id]Row
 	lowered  map[string]int64 // by session: the last entry by which a person lowered its label
@@ -54,7 +54,7 @@ type heard struct {
 	at  int64
 }
 
-// Add adds the next entry of the log. Whether it is what its leaf says is package audit's to check.
+// Add adds the next entry of the log. Package audit checks the entry against its leaf.
 func (f *Fold) Add(r *audit.Row) {
 	switch {
 	case r.Erased():
@@ -100,7 +100,7 @@ func (f *Fold) state(r *audit.Row) {
 	f.rows[name] = Row{s, r.Seq}
 }
 
-// expired finds what was removed as too old, and by what the log says was not.
+// expired finds rows that were removed as too old before they were, by the log's times.
 func (f *Fold) expired(s *record.Kept, r *audit.Row) {
 	before := f.rows[id{s.Table, s.Key}]
 	switch s.Table {
@@ -145,7 +145,7 @@ func (f *Fold) erasure(r *audit.Row) {
 		return
 	}
 	if r.Outcome == "adopted" {
-		if f.Proves { // it was made to be written: what it names was not erased by anybody who says so
+		if f.Proves { // adoption happens once: a second one could hide an erasure
 			f.find(Finding{Entry: r.Seq, What: "it takes over state that the log told of before"})
 			return
 		}
@@ -153,11 +153,11 @@ func (f *Fold) erasure(r *audit.Row) {
 	}
 	ranges, err := record.ParseRanges(e.Binding)
 	if err != nil {
-		f.find(Finding{Entry: r.Seq, What: "it names what it erases, but not legibly: " + err.Error()})
+		f.find(Finding{Entry: r.Seq, What: "its list of erased entries is malformed: " + err.Error()})
 		return
 	}
 	for _, run := range ranges {
-		if run[1] >= r.Seq { // of what comes later it cannot know
+		if run[1] >= r.Seq { // an erasure cannot name later entries
 			f.find(Finding{Entry: r.Seq, What: fmt.Sprintf("it says that it erases entry %d, which is not before it", run[1])})
 			continue
 		}
@@ -179,7 +179,8 @@ func (f *Fold) unnamed() record.Ranges {
 	return record.RangesOf(slices.DeleteFunc(slices.Clone(f.erased), union.Has))
 }
 
-// Rows returns the rows that are there by what the log says, by table and key. Of those that expire, it has what may have expired.
+// Rows returns the rows that exist according to the log, by table and key. It includes rows that may have expired
+// since.
 func (f *Fold) Rows() iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		for _, name := range slices.SortedFunc(maps.Keys(f.rows), func(a, b id) int {
@@ -192,7 +193,8 @@ func (f *Fold) Rows() iter.Seq[Row] {
 	}
 }
 
-// Sound returns an error if the log says what cannot be, or has empty entries that no erasure names: it proves nothing then.
+// Sound returns an error if the log contradicts itself, or has empty entries that no erasure names: it proves nothing
+// then.
 func (f *Fold) Sound() error {
 	switch unnamed := f.unnamed(); {
 	case !f.Proves:

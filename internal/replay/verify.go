@@ -21,7 +21,7 @@ type Kept interface {
 	State(ctx context.Context) iter.Seq2[record.Kept, error]
 }
 
-// A Report is what [Verify] found.
+// A Report is the result of [Verify].
 type Report struct {
 	Proved   bool      `json:"proved"` // the log tells of the state: else an older version wrote both
 	Rows     int       `json:"rows"`   // that are there
@@ -32,8 +32,8 @@ type Report struct {
 // OK reports whether nothing is wrong.
 func (r *Report) OK() bool { return len(r.Findings) == 0 }
 
-// Verify compares the state with what the log proves, and what was erased with the events of that. Rows that expire may be missing
-// once they have, by the time now.
+// Verify compares the state with the log's proof, and empty entries with the erasures in the log. Rows that have
+// expired by the time now may be missing.
 func Verify(ctx context.Context, kept Kept, now time.Time) (*Report, error) {
 	f, err := Read(ctx, kept)
 	if err != nil {
