@@ -11,11 +11,11 @@ import (
 
 // Words in the names of tools, and in commands, in lower case.
 var (
-	// removers take away what they are given.
+	// removers delete their arguments.
 	removers = []string{"rm", "rmdir", "unlink", "rmtree", "remove", "removeall", "delete", "del", "erase", "rd", "ri", "shred", "trash", "purge", "wipe",
 		"discard", "destroy", "clean"}
 
-	// movers move, replace or hide what they are given first.
+	// movers move, replace or hide their first argument.
 	movers = []string{"mv", "move", "rename", "renames", "ren", "mi", "rni", "ln", "link", "symlink", "mount", "umount", "archive", "replace", "swap",
 		"chmod", "chown", "chgrp", "chattr", "setfacl", "icacls", "takeown", "attrib"}
 
@@ -30,7 +30,7 @@ var (
 	commandNames = []string{"command", "commands", "cmd", "script", "shell", "code", "exec", "execute", "bash", "args", "argv", "sql", "query", "queries",
 		"statement", "statements", "program", "source_code", "expression", "run", "stdin", "input"}
 
-	// placeNames are names of arguments that say where a call works, rather than on what.
+	// placeNames are names of arguments that give the folder in which a call works, rather than its target.
 	placeNames = []string{"cwd", "workdir", "root", "base", "repo", "repository", "workspace", "project", "destination", "dest", "into", "to", "dir"}
 )
 
@@ -40,7 +40,7 @@ func takesAway(t guard.Touch) bool {
 	return t.Changes && slices.ContainsFunc(speech.NameWords(t.Name), func(w string) bool { return slices.Contains(removers, w) || slices.Contains(movers, w) })
 }
 
-// isPlace reports whether an argument says where the call works, and others of its arguments on what.
+// isPlace reports whether an argument gives the folder in which the call works, and other arguments its targets.
 func (c *check) isPlace(a guard.Text) bool {
 	others := slices.ContainsFunc(c.touch.Texts, func(b guard.Text) bool { return b.Path != a.Path && !b.Name })
 	return others && slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool { return slices.Contains(placeNames, w) })
@@ -54,7 +54,8 @@ func isCommand(path string) bool {
 // maxText is how long a text may be of which each word is looked up on the disk, in bytes, unless it is a command.
 const maxText = 64 << 10
 
-// command says which of Weir's own files a command, or a text that may be one, names. What a program makes up as it runs is not seen.
+// command returns which of Weir's own files a command, or a text that may be one, names. It does not see paths that a
+// program computes as it runs.
 func (c *check) command(text string, surely bool) string {
 	unquoted := strings.NewReplacer(`"`, "", `'`, "", `\`, "", "`", " ").Replace(text)
 	for _, form := range appendNew(nil, text, unquoted) {
@@ -79,7 +80,7 @@ func (c *check) names(text string, surely bool) string {
 				continue
 			}
 			if c.isNamed(word, surely, changes) {
-				return "what " + word + " names"
+				return "the file that " + word + " names"
 			}
 			if !surely && len(text) > maxText {
 				continue

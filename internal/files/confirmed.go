@@ -80,7 +80,7 @@ func (c *Confirmed) load() ([]Folder, error) {
 	return c.all, nil
 }
 
-// Look returns a folder as it is now, with what it is a clone of, for a person to confirm.
+// Look returns a folder as it is now, with the remotes it is a clone of, for the user to confirm.
 func Look(path string, now time.Time) (Folder, error) {
 	e := follow(path, "")
 	if e.info == nil || !e.info.IsDir() {

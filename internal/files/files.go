@@ -1,15 +1,15 @@
-// Package files knows this machine's files, for the guard, which touches none: which are Weir's own, what a path means to a
-// server, and which files are the user's own work.
+// Package files knows this machine's files, for the guard, which touches none: which are Weir's own, which file a
+// server means by a path, and which files are the user's own work.
 //
 //	ground := files.New(files.Options{Own: []string{"/home/ann/code/weir.yaml"}, Servers: servers, Folders: folders})
 //	place := ground.Locate("files", "docs/notes.txt")
 //
-// What it promises:
+// It promises:
 //
 //   - A path is looked up when it is asked about, never remembered. Between the answer and the server's own look-up the files may
 //     change; docs/rough-edges.md says so.
-//   - What cannot be told is told as the worst: a place that is not known is unsure, and a file outside of every known folder is a
-//     stranger's.
+//   - Doubt counts as the worst case: an unknown place is unsure, and a file outside of every known folder is untrusted
+//     content.
 //   - Files of repositories are read as hostile text, within bounds. Nothing is written, nothing is started.
 //
 // A server that runs in a container sees the files that are mounted into it, under the names that they have there. Of one on
@@ -28,7 +28,7 @@ type Current struct{ now atomic.Pointer[Ground] }
 // Set has the ground count from now on.
 func (c *Current) Set(g *Ground) { c.now.Store(g) }
 
-// Ground returns what counts now.
+// Ground returns the current ground.
 func (c *Current) Ground() *Ground {
 	if g := c.now.Load(); g != nil {
 		return g

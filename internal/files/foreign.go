@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// strangersFolders are names of folders below the user's own work that hold what others wrote: dependencies, what was downloaded
-// or built, caches, temporary files, and what version control keeps of others. In lower case.
-var strangersFolders = []string{
+// foreignFolders are names of folders below the user's own work that hold files of other authors: dependencies,
+// downloads, build results, caches, temporary files, and version control's copies. In lower case.
+var foreignFolders = []string{
 	"node_modules", "bower_components", "jspm_packages", "vendor", "third_party", "third-party", "thirdparty", "external", "deps",
 	"site-packages", "dist-packages", ".venv", "venv", ".virtualenv", "virtualenv", ".tox", ".nox", ".eggs", "__pypackages__", ".pixi",
 	"target", "build", "dist", "out", ".next", ".nuxt", ".output", "bazel-out", "_build", "obj",
@@ -19,9 +19,9 @@ var strangersFolders = []string{
 	"quarantine", "trash", ".trash", ".git", ".hg", ".svn", ".jj", ".bzr", "_darcs",
 }
 
-// Foreign says why a file may be written by strangers; "" if it is the user's own work. It is that below a folder that the
-// operator declares or a person has confirmed, but for dependencies, downloads, caches and temporary folders there, and for
-// clones that nobody has confirmed.
+// Foreign returns why a file may hold untrusted content; "" if it is the user's own work. The user's own work is below
+// a folder that the operator declares or the user has confirmed, without dependencies, downloads, caches and temporary
+// folders there, and without unconfirmed clones.
 func (g *Ground) Foreign(server, path string) string {
 	p := g.Locate(server, path)
 	if len(p.Names) == 0 {
@@ -39,7 +39,7 @@ func (g *Ground) Foreign(server, path string) string {
 // maxTold is of how many folders is told.
 const maxTold = 256
 
-// tell tells of a stranger's folder, once: of a clone, of its root.
+// tell reports an untrusted folder once; of a clone it reports the root.
 func (g *Ground) tell(path, why string) {
 	folder, ok := repositoryOf(path)
 	if !ok {
@@ -64,7 +64,7 @@ func (g *Ground) foreign(path string) string {
 	}
 	if folder != path {
 		for name := range strings.SplitSeq(strings.ToLower(path[len(folder):]), sep) {
-			if slices.Contains(strangersFolders, name) {
+			if slices.Contains(foreignFolders, name) {
 				return fmt.Sprintf("it is in a folder called %s", name)
 			}
 		}
@@ -79,7 +79,7 @@ func (g *Ground) foreign(path string) string {
 		if len(remotes) > 0 && !mine {
 			return fmt.Sprintf("it is in a clone of %s", strings.Join(remotes, ", "))
 		}
-		at = filepath.Dir(root) // one that says nothing of itself may lie in a stranger's
+		at = filepath.Dir(root) // a repository without remotes may lie in an untrusted one
 		if at == root {
 			return ""
 		}

@@ -4,7 +4,7 @@ import (
 	"sync"
 )
 
-// Options are what a Ground knows. Paths are absolute.
+// Options are the settings of a Ground. Paths are absolute.
 type Options struct {
 	Own       []string // Weir's own files and folders, with all that is in them; they need not exist
 	Processes []int    // Weir's own
@@ -17,11 +17,12 @@ type Options struct {
 	Folders   []string   // that the operator declares to hold the user's own work
 	Confirmed *Confirmed // folders that a person has confirmed; nil: none
 
-	// Strange is told once of each folder, or clone, of which a file was taken for a stranger's, and why; nil: nobody is.
+	// Strange is called once for each folder, or clone, with a file that counted as untrusted content, and why; it may be
+	// nil.
 	Strange func(folder, why string)
 }
 
-// A Ground is what is known of this machine's files. It is immutable, but for what is on the disk, and safe for concurrent use.
+// A Ground is the knowledge of this machine's files. It is immutable, apart from the disk, and safe for concurrent use.
 type Ground struct {
 	places
 	opts    Options

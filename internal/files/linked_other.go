@@ -10,5 +10,5 @@ func linked(fs.FileInfo) bool { return false }
 // ownerOf returns whose a file is, which this system says in another way.
 func ownerOf(fs.FileInfo) (owner, bool) { return owner{}, false }
 
-// readOnly reports whether nobody can write what is at a path.
+// readOnly reports whether nobody can write the file or folder at a path.
 func readOnly(string) bool { return false }

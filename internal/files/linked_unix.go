@@ -23,7 +23,7 @@ func ownerOf(info fs.FileInfo) (owner, bool) {
 	return owner{int(s.Uid), int(s.Gid)}, true
 }
 
-// readOnly reports whether nobody can write what is at a path, since its file system is mounted so.
+// readOnly reports whether the file system of a path is mounted read-only.
 func readOnly(path string) bool {
 	const write = 2 // W_OK
 	return errors.Is(syscall.Access(path, write), syscall.EROFS)

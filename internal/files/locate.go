@@ -26,8 +26,9 @@ func newPlaces(opts Options) places {
 	return p
 }
 
-// Locate returns what a path, or a file URI, means to a server: for each folder that it may be relative to, the file that the
-// system gets to. A server may resolve ".." in the text before it asks the system, so both ways are gone.
+// Locate returns the files that a path, or a file URI, may mean to a server: for each folder that it may be relative
+// to, the file that the system opens. A server may resolve ".." in the text before it asks the system, so both ways are
+// followed.
 func (p *places) Locate(server, path string) (at guard.Place) {
 	s := p.servers[server]
 	if len(path) > maxPath || strings.ContainsAny(path, "\x00") {
@@ -87,8 +88,8 @@ func (p *places) atHome(text string) (string, bool) {
 	return "", false
 }
 
-// ofURI returns the path of a file URI, and any other text as it is. Its authority is none of this machine's: file://docs/a.txt
-// is what an overlay makes of a relative path.
+// ofURI returns the path of a file URI, and any other text as it is. Its authority is not a machine's name: an overlay
+// makes file://docs/a.txt of a relative path.
 func ofURI(text string) string {
 	rest := fileScheme.ReplaceAllString(text, "")
 	if rest == text {
@@ -107,7 +108,7 @@ func ofURI(text string) string {
 
 var fileScheme = regexp.MustCompile(`(?i)^file:`)
 
-// spellings returns the texts that a path may mean: a file URI without its scheme and its escapes, and what is written with the
+// spellings returns the texts that a path may mean: a file URI without its scheme and its escapes, and a path with the
 // separators of another system.
 func spellings(path string) []string {
 	all := []string{path}

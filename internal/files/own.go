@@ -13,9 +13,9 @@ import (
 	"github.com/weir-mcp/weir/internal/speech"
 )
 
-// Own says what of Weir's own a call would touch, "" if nothing: a file, by any path or link to it; a folder around one that the
-// call takes away; an address where Weir serves; its process. It looks at every text of the call, as a path, and as the text of a
-// command that may name one.
+// Own returns which of Weir's own resources a call would touch, "" if none: a file, by any path or link to it; a folder
+// around one that the call moves or removes; an address where Weir serves; its process. It looks at every text of the
+// call, as a path, and as the text of a command that may name one.
 func (g *Ground) Own(t guard.Touch) string {
 	if t.Server != "" && g.opts.Servers[t.Server].Far {
 		return "" // on a machine that has none of them
@@ -140,7 +140,7 @@ func (c *check) leads(e end, around bool) string {
 	return ""
 }
 
-// infosOf returns what is at the paths; nil where nothing is.
+// infosOf returns the file infos at the paths; nil for a missing file.
 func infosOf(paths []string) []fs.FileInfo {
 	infos := make([]fs.FileInfo, len(paths))
 	for i, p := range paths {
@@ -157,8 +157,8 @@ func isIn(path, other string) bool {
 	return sameName(path, other)
 }
 
-// sameName compares names as the laxest file system does: without case, without what Windows drops at their ends, and
-// without the name of a stream.
+// sameName compares names as the laxest file system does: without case, without the dots and spaces that Windows drops
+// at the end, and without the name of a stream.
 func sameName(a, b string) bool {
 	trim := func(s string) string {
 		dir, base := filepath.Split(s)

@@ -26,9 +26,9 @@ func repositoryOf(path string) (root string, ok bool) {
 	return "", false
 }
 
-// remotesOf returns where the contents of a work tree may come from, sorted: the URLs of its remotes as git's configuration has
-// them, and a word for all that is not read here. Nobody but the person who confirms a list like this decides what it means: a
-// repository can say of itself whatever it likes.
+// remotesOf returns the possible origins of the contents of a work tree, sorted: the URLs of its remotes in git's
+// configuration, and a description of each origin that is not read here. Only the user who confirms such a list decides
+// whether to trust it: a repository can name any origin.
 func remotesOf(root string) (remotes []string) {
 	for _, name := range others {
 		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
@@ -89,7 +89,7 @@ func urlsIn(config string) (urls []string) {
 		case strings.HasPrefix(section, "remote") && (key == "url" || key == "pushurl" || key == "promisor"):
 			urls = append(urls, clip(withoutPassword(value)))
 		case strings.HasPrefix(section, "branch") && (key == "remote" || key == "pushremote") && strings.ContainsAny(value, ":/"):
-			urls = append(urls, clip(withoutPassword(value))) // as of a pull request that somebody has checked out
+			urls = append(urls, clip(withoutPassword(value))) // such as that of a checked-out pull request
 		case strings.HasPrefix(section, "svn-remote") && key == "url", strings.HasPrefix(section, "url ") && key == "insteadof":
 			urls = append(urls, clip(withoutPassword(value)))
 		}
@@ -97,7 +97,7 @@ func urlsIn(config string) (urls []string) {
 	return urls
 }
 
-// withoutPassword takes out what stands between a scheme and a host.
+// withoutPassword removes the user and password of a URL.
 func withoutPassword(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {

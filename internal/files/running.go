@@ -13,13 +13,13 @@ import (
 	"github.com/weir-mcp/weir/internal/speech"
 )
 
-// Runs says which program of a stranger's a call may start, "" if none is known of. Git, which only looks at a folder, runs what the
-// repository there names: hooks, a monitor of files, filters, programs that check signatures or fetch what is missing. A clone brings
-// none of these, but an archive, a shared folder and a repository inside another one do. Folders of the user's own work are the
-// user's to run.
+// Runs returns which untrusted program a call may start, "" if none is known. Even to read a folder, git runs the
+// programs that its repository names: hooks, a monitor of files, filters, programs that check signatures or fetch
+// missing objects. A clone brings none of these, but an archive, a shared folder and a repository inside another one
+// do. Folders of the user's own work are the user's to run.
 func (g *Ground) Runs(t guard.Touch) string {
 	if t.Server == "" || g.opts.Servers[t.Server].Far {
-		return "" // whatever it runs, it runs elsewhere
+		return "" // it runs programs on another machine
 	}
 	uses := slices.Contains(speech.NameWords(t.Name), "git")
 	dirs := slices.Clone(g.servers[t.Server].bases)
@@ -54,7 +54,8 @@ func (g *Ground) Runs(t guard.Touch) string {
 // gitWord finds git as a word of a command.
 var gitWord = regexp.MustCompile(`(?i)(^|[^a-z0-9_-])git(\.exe)?($|[^a-z0-9_])`)
 
-// unusual says how a folder, as the root of a repository, differs from what a plain clone looks like; "" if it does not, or is none.
+// unusual returns how a folder, as the root of a repository, differs from a plain clone; "" if it does not, or is no
+// repository.
 func unusual(folder string) string {
 	dir := filepath.Join(folder, ".git")
 	info, err := os.Lstat(dir)
@@ -79,8 +80,8 @@ func unusual(folder string) string {
 		dirs = append(dirs, from(dir, common))
 	}
 	for _, dir := range dirs {
-		if what := acts(dir); what != "" {
-			return what + " of the git repository in " + folder
+		if program := acts(dir); program != "" {
+			return program + " of the git repository in " + folder
 		}
 	}
 	return ""
@@ -104,7 +105,7 @@ func isBare(folder string) bool {
 	return true
 }
 
-// acts says what in a repository may have git start a program; "" if nothing does.
+// acts returns the part of a repository that may have git start a program; "" if there is none.
 func acts(dir string) string {
 	for _, name := range []string{"config", "config.worktree"} {
 		path := filepath.Join(dir, name)
@@ -135,7 +136,7 @@ func acts(dir string) string {
 const maxIndex = 64 << 20
 
 // holdsRepositories reports whether an index may name other repositories, whose settings git reads too. Their mode is written as it is in
-// every version of the format (gitformat-index); what only looks like it counts.
+// every version of the format (gitformat-index); bytes that only look like it count too.
 func holdsRepositories(index string) bool {
 	info, err := os.Stat(index)
 	if os.IsNotExist(err) {
@@ -189,7 +190,7 @@ func unknownKey(config string) string {
 	return ""
 }
 
-// gitSettings are settings that have git start nothing, whatever they are, but for the values that unknownKey looks at.
+// gitSettings are settings that have git start no program with any value, apart from the values that unknownKey checks.
 var gitSettings = func() map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(`core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-mcp/weir/internal/files"
 )
 
-// git runs git as somebody who has no configuration.
+// git runs git without any configuration of a user.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -51,8 +51,8 @@ func put(t *testing.T, path, text string) {
 // looks are commands that only look, by which git is tried.
 var looks = []string{"status", "log -p --pretty=x", "log", "diff"}
 
-// TestRunsWhatGitRuns puts a program into a clone in every way that is known, and sees whether git runs it when it is asked to look.
-// What it runs, and what it could run with another version, has to be told.
+// TestRunsWhatGitRuns puts a program into a clone in every known way, and checks whether git runs it in commands that
+// only read. Runs must report each program that git runs, or that another version could run.
 func TestRunsWhatGitRuns(t *testing.T) {
 	ran := 0
 	for name, plant := range map[string]func(dir, program string){
@@ -147,8 +147,8 @@ func config(t *testing.T, dir, more string) {
 	put(t, dir+"/.git/config", string(text)+more)
 }
 
-// TestRunsNothing holds that a plain clone, with what people and their programs usually do to it, runs nothing; nor do other tools, other
-// commands and the user's own work.
+// TestRunsNothing holds that a plain clone, with the usual changes by users and their programs, runs nothing; nor do
+// other tools, other commands and the user's own work.
 func TestRunsNothing(t *testing.T) {
 	dir := clone(t)
 	git(t, dir, "checkout", "-q", "-b", "topic/one", "--track", "origin/main")

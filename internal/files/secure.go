@@ -17,13 +17,13 @@ type Insecure struct {
 // Error implements error.
 func (e *Insecure) Error() string { return e.Path + ": " + e.Why }
 
-// Secure looks whether only the user, or root, can change what is at a path, as sshd does for its keys (sshd_config, StrictModes):
-// the file, the folders on the way to it, and those on the way to where a link leads. What is not there is not insecure. The error is
-// an [*Insecure].
+// Secure checks that only the user, or root, can change a path, as sshd does for its keys (sshd_config, StrictModes):
+// the file, the folders on the way to it, and those on the way to the target of a link. A missing file is not insecure.
+// The error is an [*Insecure].
 //
-// A folder in which only owners may remove what is theirs, such as /tmp, is as good as one that is closed. So is what the group may
-// write that has no member but the user, and what nobody can write since it is mounted so. Root may read what belongs to others: in a
-// container it reads files of whoever runs it.
+// A folder in which only owners may remove their files, such as /tmp, counts as closed to others. So do a path that a
+// group may write whose only member is the user, and a path on a read-only mount. Root may read files of others: in a
+// container it reads those of the user who runs it.
 func Secure(path string) error {
 	seen := map[string]bool{}
 	for _, way := range [][]string{parents(follow(path, "").path), parents(filepath.Clean(path))} {
@@ -44,7 +44,7 @@ func Secure(path string) error {
 	return nil
 }
 
-// insecure says why others may change what is at a path; nil if they may not.
+// insecure returns why others may change a path; nil if they may not.
 func insecure(path string, info fs.FileInfo) error {
 	who, ok := ownerOf(info)
 	if !ok || readOnly(path) {

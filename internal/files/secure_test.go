@@ -35,7 +35,7 @@ func TestSecure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(open, c.mode); err != nil { // whatever the umask is
+		if err := os.Chmod(open, c.mode); err != nil { // with any umask
 			t.Fatal(err)
 		}
 		err = files.Secure(c.path)

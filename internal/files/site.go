@@ -10,8 +10,8 @@ import (
 // A site is where a server works, as far as its command line tells.
 type site struct {
 	here   bool     // it sees this machine's files under their own names
-	bases  []string // what relative paths may be relative to, as the server names it
-	mounts []mount  // what a container sees of this machine
+	bases  []string // the folders that relative paths may be relative to, as the server names them
+	mounts []mount  // the parts of this machine that a container sees
 }
 
 // A mount is a folder of this machine and its name in a container.
@@ -96,7 +96,7 @@ func (s *site) mount(from, to, dir string) {
 	}
 }
 
-// hosts returns what an absolute path of the server's is called on this machine; none if it is not here.
+// hosts returns the names on this machine of an absolute path of the server; none if it is not here.
 func (s site) hosts(path string) (names []string) {
 	if s.here {
 		return []string{path}
