@@ -1,11 +1,12 @@
-// Package spelling finds what a misspelt word was meant to be, for hints beside complaints: [Nearest] gives the one candidate
-// that is near enough, [DidYouMean] a whole hint. Both are pure, and their work is bounded by the lengths of the words.
+// Package spelling finds the word that a misspelt one was meant to be, for hints beside error messages: [Nearest] gives
+// the one candidate that is near enough, [DidYouMean] a whole hint. Both are pure, and their work is bounded by the
+// lengths of the words.
 package spelling
 
 import "strings"
 
 // Nearest returns the candidate that a misspelt or shortened word most likely means, or "" if none is near: at most one
-// letter in five is wrong, or the end of the candidate is missing, or what stands before its last dots.
+// letter in five is wrong, or the end of the candidate is missing, or the part before its last dots.
 func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", 1+max(1, len(word)/5)
 	for _, c := range candidates {
