@@ -2,10 +2,11 @@
 // names, values of the wrong kind, anchors and tags are complained of with the place and a remedy.
 //
 // Begin with a [Document] of the file's name and [Document.Parse]; then take the tree apart with Members, Entries, Elements,
-// Text, Texts and Bool. Each of them complains of what does not fit and returns what does; who reads on after a complaint finds the
-// other problems too. [Document.Locate] finds the place in the file of a place in a text, for what parses such texts.
+// Text, Texts and Bool. Each of them reports values that do not fit and returns those that do; a caller that continues
+// after a problem finds the other problems too. [Document.Locate] finds the place in the file of a place in a text, for
+// parsers of such texts.
 //
-// What the YAML parser is given is bounded in depth before; the caller bounds its size.
+// The package bounds the depth of a text before the YAML parser reads it; the caller bounds its size.
 package document
 
 import (
@@ -35,7 +36,7 @@ type Scalar struct {
 // Present reports whether there is a text.
 func (s Scalar) Present() bool { return s.At != Mark{} }
 
-// A Document reads one file and collects what is wrong with it. It belongs to one goroutine.
+// A Document reads one file and collects its problems. It belongs to one goroutine.
 type Document struct {
 	Name     string // of the file, for messages
 	Empty    string // the hint for a file with nothing in it
@@ -58,7 +59,7 @@ const QuoteHint = `a text that begins with a quote, ! or [, or that holds ": " o
 func (d *Document) Parse(src []byte) ast.Node {
 	text := string(src)
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
-		// JSON: a tab can only be white space there, and one column wide it does not move what follows it.
+		// JSON: a tab can only be white space there, and a space in its place keeps all columns.
 		text = strings.ReplaceAll(text, "\t", " ")
 	}
 	d.lines = strings.Split(text, "\n")
@@ -263,7 +264,7 @@ func markOf(t *token.Token) Mark {
 	return Mark{max(t.Position.Line, 1), max(t.Position.Column, 1)}
 }
 
-// Kind says what a node is, for messages.
+// Kind returns the kind of a node, for messages.
 func Kind(n ast.Node) string {
 	switch n.(type) {
 	case *ast.NullNode:

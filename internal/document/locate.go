@@ -4,7 +4,7 @@ import "unicode"
 
 // Locate returns the place in the file of a place in a scalar's value: line from 1 and col from 0, as CEL counts. YAML
 // folds lines, strips indentation and unescapes, so the value is laid along the source: white space matches any
-// white space, and what the source has in excess is skipped.
+// white space, and excess characters of the source are skipped.
 func (d *Document) Locate(s Scalar, line, col int) Mark {
 	if line < 1 {
 		return s.At
