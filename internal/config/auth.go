@@ -61,7 +61,7 @@ func checkAuth(c checker) {
 		}
 	}
 	if c.d.Has(Pointer("servers", c.s.Name, "auth", "scopes")) && a.Scopes == nil {
-		c.fault(at("scopes"), "remove it to ask for what the server wants", "auth.scopes: an empty list")
+		c.fault(at("scopes"), "remove it to request the scopes that the server names", "auth.scopes: an empty list")
 	}
 	if a.ClientSecret != "" && a.ClientID == "" {
 		c.fault(at("client_secret"), "add client_id", "auth.client_secret has no meaning without a client_id")
@@ -72,7 +72,7 @@ func checkAuth(c checker) {
 	checkFlow(c, a, at)
 }
 
-// checkFlow checks that the flow has what it needs, and nothing else.
+// checkFlow checks that the flow has the settings that it needs, and no others.
 func checkFlow(c checker, a Auth, at func(string) Place) {
 	switch {
 	case a.Flow == ClientCredentials && (a.ClientID == "" || a.ClientSecret == ""):

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// readCapture reads what is kept of arguments and results.
+// readCapture reads which parts of arguments and results are kept.
 func readCapture(r reader, m member) {
 	c := &r.d.Config.Capture
 	r.object(m, fields{
@@ -40,7 +40,7 @@ func readRecipients(r reader, m member) {
 // maxCaptureFields is how many members may be named for one tool.
 const maxCaptureFields = 32
 
-// readCaptureFields reads members of arguments and results, by what is called.
+// readCaptureFields reads the members of arguments and results to keep, by tool.
 func readCaptureFields(r reader, m member) map[string][]string {
 	tools, _ := r.entries(m)
 	all := map[string][]string{}

@@ -56,7 +56,7 @@ func (c checker) checkShape() {
 	case s.Command == "" && s.URL == "":
 		there := c.d.Has(Pointer("servers", s.Name, "command")) || c.d.Has(Pointer("servers", s.Name, "url"))
 		if there && len(c.d.problems) > 0 {
-			return // it is there, and the reader has said what is wrong with it
+			return // the member is there, and the reader has reported its problem
 		}
 		c.fault(c.at(), "add command: PROGRAM, or url: https://…", "neither a command nor a url")
 	case s.Command != "" && s.URL != "":

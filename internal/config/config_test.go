@@ -178,7 +178,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestProblems compares every problem of each file with what testdata says. No problem may show a secret.
+// TestProblems compares every problem of each file with the golden file. No problem may show a secret.
 func TestProblems(t *testing.T) {
 	files, err := filepath.Glob("testdata/problems/*.yaml")
 	if err != nil || len(files) == 0 {

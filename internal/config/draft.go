@@ -40,8 +40,8 @@ func Pointer(parts ...string) string {
 	return b.String()
 }
 
-// Set says where the member with the given pointer is written. Servers are at /servers/NAME and have their
-// members by the names of weir.yaml, whatever their file calls them.
+// Set records where the member with the given pointer is written. Servers are at /servers/NAME and have their members
+// by the names of weir.yaml, even if their file uses other names.
 func (d *Draft) Set(pointer string, at Place) { d.places[pointer] = at }
 
 // Place returns the place of the member, or of the nearest one around it.
@@ -60,7 +60,7 @@ func (d *Draft) Has(pointer string) bool {
 	return ok
 }
 
-// Fault adds a problem, with what to do about it. Neither text may hold a value that can be a secret.
+// Fault adds a problem with its remedy. Neither text may hold a value that can be a secret.
 func (d *Draft) Fault(at Place, hint, format string, args ...any) {
 	d.problems = append(d.problems, Problem{d.File, at.Line, at.Col, fmt.Sprintf(format, args...), hint})
 }
@@ -88,9 +88,9 @@ func resolve(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Options is what [Load] and [Draft.Finish] need to know of the world.
+// Options are the inputs of [Load] and [Draft.Finish] beside the file.
 type Options struct {
-	Dir    string                           // what relative paths are relative to; "": the directory of the file
+	Dir    string                           // the base of relative paths; "": the directory of the file
 	Lookup func(name string) (string, bool) // the environment that ${NAME} reads; nil: no variable is set
 	Policy func(path string) error          // checks the policy file, policy.Errors are reported one by one; nil: no check
 

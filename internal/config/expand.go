@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A flaw is what is wrong with a reference in a value.
+// A flaw is a problem of a reference in a value.
 type flaw struct{ msg, hint string }
 
 var (

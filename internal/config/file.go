@@ -128,7 +128,7 @@ func readDomains(r reader, m member) {
 	for _, d := range all {
 		d = strings.ToLower(d)
 		if !domain.MatchString(d) {
-			r.d.Fault(m.at, "write a domain like example.com; what is below it counts", "domains: bad domain %.80q", d)
+			r.d.Fault(m.at, "write a domain like example.com, which includes its subdomains", "domains: bad domain %.80q", d)
 		}
 		r.d.Config.Domains = append(r.d.Config.Domains, d)
 	}
@@ -194,7 +194,7 @@ func readListen(r reader, m member) {
 	r.d.Config.Listen = addr
 }
 
-// readLimits reads what bounds the process. A message has to fit into what may be in flight.
+// readLimits reads the limits of the process. A message has to fit into the limit of bytes in flight.
 func readLimits(r reader, m member) {
 	c := &r.d.Config
 	l := &c.Limits

@@ -65,7 +65,7 @@ func (d *Draft) checkPolicy(err error) {
 	}
 }
 
-// checkOverlays resolves the paths of overlay files and checks what they and the servers say of the catalogue.
+// checkOverlays resolves the paths of overlay files and checks how they and the servers refer to the built-in overlays.
 func (d *Draft) checkOverlays(opts Options, dir string) {
 	c := &d.Config
 	for i, path := range c.Overlays {

@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzLoad checks that no file makes Load panic, that it gives either a sound configuration or problems with
-// places inside the file, and that no problem shows what a variable held.
+// places inside the file, and that no problem shows the value of a variable.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob("testdata/problems/*.yaml")
 	if err != nil {

@@ -20,7 +20,7 @@ func readDurability(r reader, m member) {
 	})
 }
 
-// warnRelaxed says what is given up.
+// warnRelaxed warns of the loss that relaxed durability accepts.
 func warnRelaxed(d *Draft) {
 	if d.Config.Durability != Relaxed {
 		return

@@ -66,8 +66,8 @@ func (c *Config) Open() bool {
 	return ok && open
 }
 
-// ListenProblems returns what deserves a look about the address and how it is served. It is not part of Warnings, because a
-// flag may set another address.
+// ListenProblems returns warnings about the address and how it is served. It is not part of Warnings, because a flag
+// may set another address.
 func (c *Config) ListenProblems() (out []Problem) {
 	if !c.Open() {
 		return nil
@@ -80,14 +80,14 @@ func (c *Config) ListenProblems() (out []Problem) {
 	}
 	if c.HTTP.Cert == "" {
 		out = append(out, Problem{
-			Msg:  "what passes over " + c.Listen + ", the token included, is not encrypted",
+			Msg:  "traffic on " + c.Listen + ", the token included, is not encrypted",
 			Hint: "set http.tls, or put a proxy with TLS in front",
 		})
 	}
 	if len(c.HTTP.Hosts) == 0 {
 		out = append(out, Problem{
 			Msg:  "requests for any host name are answered at " + c.Listen,
-			Hint: "name in http.hosts what hosts call it",
+			Hint: "list in http.hosts the names by which hosts reach it",
 		})
 	}
 	return out

@@ -34,7 +34,7 @@ func readNotify(r reader, m member) {
 	})
 }
 
-// Bounds of what a webhook may be given.
+// Bounds of the settings of a webhook.
 const (
 	secretPrefix = "whsec_" // of secrets as Standard Webhooks has them
 	minSecret    = 24       // bytes
@@ -75,7 +75,7 @@ func checkNotify(d *Draft, opts Options) {
 	}
 }
 
-// wrongHook says what is wrong with the URL of a webhook; "" if nothing is.
+// wrongHook returns the problem of the URL of a webhook; "" if it has none.
 func wrongHook(s string) string {
 	u, err := url.Parse(s)
 	switch {

@@ -10,7 +10,7 @@ import (
 
 const goodSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// TestWrongNotifications reads sections that are wrong. No problem quotes what may be a secret.
+// TestWrongNotifications reads invalid sections. No problem quotes a possible secret.
 func TestWrongNotifications(t *testing.T) {
 	for _, c := range []struct{ notify, want string }{
 		{"{webhook: {secret: " + goodSecret + "}}", "notify.webhook: url is missing"},

@@ -13,7 +13,7 @@ type Problem struct {
 	Line int    // from 1; 0 if the problem is of the whole file
 	Col  int    // from 1, in characters
 	Msg  string
-	Hint string // what to do about it; may be empty
+	Hint string // the remedy; may be empty
 }
 
 // String returns "file:line:col: message", without the hint.

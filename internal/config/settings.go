@@ -47,7 +47,7 @@ type Auth struct {
 	ClientID     string // "" has a client registered; an https URL is that of a client's metadata document
 	ClientSecret string
 	Issuer       string   // the only authorization server that may be used; "" is the one that the server names
-	Scopes       []string // that are asked for, and no others; nil is what the server asks for
+	Scopes       []string // the only scopes requested; nil: those that the server names
 	RedirectPort int      // of 127.0.0.1, where the browser comes back to; 0 is any
 }
 
@@ -64,12 +64,12 @@ type Notify struct {
 type Webhook struct {
 	URL     string        // "" if there is none
 	Secret  string        // as it was written, expanded
-	Key     []byte        // what it stands for
+	Key     []byte        // the secret decoded
 	Answers bool          // whether its responses may answer questions
 	Timeout time.Duration // of one request; 0 is the default of package notify
 }
 
-// Capture is what is kept of arguments and results beyond their digests. The zero Capture keeps nothing.
+// Capture selects the parts of arguments and results to keep beyond their digests. The zero Capture keeps nothing.
 type Capture struct {
 	Content    bool                // all of them, encrypted
 	Recipients []string            // age public keys to encrypt to; none: the key that Weir makes beside its store
@@ -100,7 +100,7 @@ type Retention struct {
 	Sessions time.Duration // since they were last heard of
 	Labels   time.Duration // of resources, since they were last written
 	Events   time.Duration
-	Content  time.Duration // what was captured
+	Content  time.Duration // captured content
 	Size     int64         // bytes of an SQLite store, beyond which the oldest events go
 }
 
@@ -110,7 +110,7 @@ type Signer struct {
 	Key     string   // its public key, NAME+HASH+KEY as c2sp.org/signed-note has it
 }
 
-// The defaults of what a file leaves out.
+// The defaults of members that a file leaves out.
 const (
 	DefaultApproval   = 5 * time.Minute
 	DefaultStartup    = 10 * time.Second
@@ -147,11 +147,11 @@ type Config struct {
 	Notify      Notify        // who is told of questions and findings
 	Approval    time.Duration // how long a question to a person stays open
 	Startup     time.Duration // how long hosts wait for servers that do not answer their handshake
-	Limits      Limits        // of what hosts, servers and agent sessions take together
+	Limits      Limits        // of the resources of hosts, servers and agent sessions
 	Detect      Detection     // of sensitive values in results
 	Pins        Pins          // how definitions of tools are pinned
-	Words       Words         // which annotations are written, and what labels of organisations mean
-	Warnings    []Problem     // what is not wrong, but deserves a look
+	Words       Words         // which annotations are written, and the meaning of organisations' labels
+	Warnings    []Problem     // valid settings that deserve a look
 }
 
 // A Server is one upstream MCP server: a command or a URL.
@@ -179,7 +179,8 @@ type Pins struct {
 	Off    bool   // nothing is pinned
 }
 
-// Limits bound what hosts, servers and agent sessions take together. A zero member is the default of the gateway.
+// Limits bound the resources of hosts, servers and agent sessions together. A zero member is the default of the
+// gateway.
 type Limits struct {
 	Message int // bytes of one message
 
@@ -190,8 +191,8 @@ type Limits struct {
 	Traces      int // bytes remembered of agent sessions
 }
 
-// Words is which dialects of annotations are written, by their ids, and what labels of organisations mean. A nil list is the
-// default, an empty one writes nothing.
+// Words selects the dialects of annotations to write, by their ids, and gives the meaning of organisations' labels. A
+// nil list is the default, an empty one writes nothing.
 type Words struct {
 	ToHosts   []string
 	ToServers []string

@@ -12,6 +12,6 @@ func readSigner(r reader, m member) {
 	case len(s.Command) == 0 || s.Command[0] == "":
 		r.d.Fault(m.at, "write command: [PROGRAM, ARGUMENT]", "audit.signer: there is no program that signs")
 	case !publicKey.MatchString(s.Key):
-		r.d.Fault(m.at, "write what weir audit key --pem FILE --name NAME prints", "audit.signer: its public key is missing, or none")
+		r.d.Fault(m.at, "write the line that weir audit key --pem FILE --name NAME prints", "audit.signer: its public key is missing, or none")
 	}
 }

@@ -29,7 +29,7 @@ func checkStore(d *Draft, opts Options, dir string) {
 
 const storeHint = "write memory, a path, or postgres://USER@HOST/DATABASE"
 
-// ParseStore returns the place that a value of store or --store names, or what is wrong with it.
+// ParseStore returns the place that a value of store or --store names, or the value's problem.
 func ParseStore(value string) (target, wrong string) {
 	switch scheme, _, isURL := strings.Cut(value, "://"); {
 	case strings.ContainsRune(value, 0):

@@ -81,7 +81,7 @@ func within(name string) string {
 	return name + ": "
 }
 
-// prefix is what comes before the name of a member of the one named.
+// prefix returns the text before the name of a member of the one named.
 func prefix(name string) string {
 	if name == "" || strings.HasSuffix(name, `"`) { // server "mail"
 		return within(name)

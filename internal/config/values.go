@@ -12,14 +12,14 @@ import (
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
-// The bounds of what a file may ask for.
+// The bounds of values in a file.
 const (
 	maxWait       = 24 * time.Hour // of every duration
 	minMaxMessage = 64 << 10
 	maxMaxMessage = 1 << 30
 )
 
-// scalar returns the text of a string. What YAML reads as a number or a boolean is refused: 1.10 and 0x10 would
+// scalar returns the text of a string. It refuses a value that YAML reads as a number or a boolean: 1.10 and 0x10 would
 // not come out as they were written.
 func (r reader) scalar(m member, want string) (string, bool) {
 	switch n := m.value.(type) {

@@ -27,7 +27,7 @@ func checkURL(c checker) {
 	case u.User != nil:
 		c.fault(at, "send an Authorization header instead", "url: a user or password inside the URL")
 	case u.Fragment != "":
-		c.fault(at, "remove what follows #", "url: a fragment, which is never sent")
+		c.fault(at, "remove # and the text after it", "url: a fragment, which is never sent")
 	case u.Scheme == "http" && len(c.s.Headers) > 0 && !Loopback(u.Hostname()):
 		c.d.Warn(at, "use https", "server %q: its headers cross the network unencrypted", c.s.Name)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// readAnnotations reads which dialects are written, and what labels of organisations mean.
+// readAnnotations reads which dialects are written, and the meaning of organisations' labels.
 func readAnnotations(r reader, m member) {
 	w := &r.d.Config.Words
 	r.object(m, fields{

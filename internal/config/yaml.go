@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// What a file may be: both limits are far above any that a person writes, and keep the parser from quadratic work.
+// Limits of a file: both are far above any file that an operator writes, and keep the parser from quadratic work.
 const (
 	maxSource  = 1 << 20 // bytes
 	maxNesting = 50      // brackets and braces, or dashes on one line
@@ -39,7 +39,7 @@ func readYAML(d *Draft, src []byte) {
 	readFile(r, file.Docs[0].Body)
 }
 
-// unfit refuses what the parser should not see.
+// unfit refuses files that the parser should not see.
 func unfit(src []byte) (Place, string) {
 	if len(src) > maxSource {
 		return Place{}, fmt.Sprintf("the file is larger than %d bytes", maxSource)
@@ -65,7 +65,7 @@ func unfit(src []byte) (Place, string) {
 	return Place{}, ""
 }
 
-// syntax notes what the YAML parser says. Its messages name tokens of the grammar and no values.
+// syntax records the problem that the YAML parser reports. Its messages name tokens of the grammar and no values.
 func (d *Draft) syntax(err error) {
 	var located yaml.Error
 	if !errors.As(err, &located) {
