@@ -1,15 +1,15 @@
 // Package hosterror makes the errors that a host may be shown.
 //
 // The text of an error enters the context of a model. A server that could choose a part of it would speak to the model with
-// no label, and a database that is quoted in it would tell of the machine that Weir runs on. So what a host is shown is made
-// of three things only: constants of this program, numbers, and names that the operator or the host itself chose. The
+// no label, and a quoted error of a database would describe the machine that Weir runs on. So a host is shown three
+// kinds of text only: constants of this program, numbers, and names that the operator or the host itself chose. The
 // compiler holds the first: the text that [New] takes has a type that no other package can convert a variable to.
 //
 //	err := hosterror.New("server {} did not answer within {}", hosterror.Configured(name), hosterror.Time(patience))
 //	err = err.Because(cause)
 //
-// The cause is for logs and events. [Text] returns what to show of any error, and of an error that nobody made here, no
-// more than that there was one.
+// The cause is for logs and events. [Text] returns the part of any error to show to a host; of an error of another
+// package, only that there was one.
 package hosterror
 
 import (
@@ -36,7 +36,7 @@ func Time(d time.Duration) Value { return Value{d.String()} }
 // Configured returns the value of a text from the operator's configuration.
 func Configured(text string) Value { return Value{text} }
 
-// Shown returns the value of what is shown of an error.
+// Shown returns the part of an error that a host is shown, as a value.
 func Shown(err error) Value { return Value{Text(err)} }
 
 // Own returns the value of a text that the host itself has sent with its request, quoted and bounded.
@@ -69,12 +69,12 @@ func New(text constant, values ...Value) *Error {
 	return &Error{shown: shown}
 }
 
-// At returns err with the server that it is about. What it shows begins with the server's name.
+// At returns err with the server that it is about. Its shown text begins with the server's name.
 func At(server string, err error) *Error {
 	return &Error{shown: "server " + server + ": " + Text(err), cause: err}
 }
 
-// And returns err with more to show behind what it shows.
+// And returns err with text appended to its shown part.
 func And(err error, text constant, values ...Value) *Error {
 	return &Error{shown: Text(err) + New(text, values...).shown, cause: err}
 }
@@ -82,7 +82,7 @@ func And(err error, text constant, values ...Value) *Error {
 // Because returns the error with its cause.
 func (e *Error) Because(cause error) *Error { return &Error{e.shown, cause} }
 
-// Error returns the text for logs and events: what is shown and the causes.
+// Error returns the text for logs and events: the shown text and the causes.
 func (e *Error) Error() string {
 	switch {
 	case e.cause == nil:
@@ -96,10 +96,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Unexplained is what Text returns of an error that was made elsewhere.
+// Unexplained is the text of an error of another package.
 const Unexplained = "an error inside weir; its log says more"
 
-// Text returns what to show of an error.
+// Text returns the part of an error that a host is shown.
 func Text(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
