@@ -4,14 +4,15 @@
 //	processes, err := status.List(ctx, dir)
 //
 // A process serves HTTP on a unix socket in a directory that only its user may enter, under the name PID.sock. GET
-// /status answers with a [Process] as JSON, and GET /details with whatever else the process has to tell, as JSON that who fills
-// it in defines. There is nothing else to ask for, and nothing that changes anything. Never is it served on a network.
+// /status answers with a [Process] as JSON, and GET /details with further facts, as JSON that the caller of [Serve]
+// defines. There are no other requests, and none changes anything. The status is never served on a network.
 //
 //	{"v":1,"pid":4711,"version":"…","command":"weir run","started":"…","config":"weir.yaml","serves":"http://127.0.0.1:8080/mcp",
 //	 "policy":"built-in","digest":"…","mode":"enforce","hosts":1,"calls":12,"inFlight":1,"questions":0,"servers":[…]}
 //
 // Version: v is 1. Members may be added under the same version. Commands, variables, headers and URLs of servers are left
-// out. Errors may name a program or a URL, and may quote what a server wrote: they are hostile to whoever prints them.
+// out. Errors may name a program or a URL, and may quote a server's text: a program that prints them must treat them as
+// hostile.
 package status
 
 import (
@@ -45,7 +46,7 @@ const (
 	maxAnswer = 32 << 20        // bytes
 )
 
-// A Process is what one process tells of itself.
+// A Process is the status of one process.
 type Process struct {
 	V         int       `json:"v"`
 	PID       int       `json:"pid"`
@@ -69,7 +70,7 @@ type Process struct {
 
 	Session *Session `json:"session,omitempty"` // of the last request on stdio whose host does not name it; nil if there is none
 
-	Budget []budget.Usage `json:"budget,omitempty"` // what is taken of each resource
+	Budget []budget.Usage `json:"budget,omitempty"` // the use of each resource
 
 	Approvals     *Approvals     `json:"approvals,omitempty"`     // nil if no log is kept
 	Notifications []Notification `json:"notifications,omitempty"` // since the start
@@ -115,7 +116,7 @@ type Approvals struct {
 	Spent    float64 `json:"spentSeconds"`  // of all answers
 }
 
-// A Notification is how often something became of what people were to be told over a channel.
+// A Notification counts an outcome of the notifications over a channel.
 type Notification struct {
 	Channel string `json:"channel"` // "webhook" or "desktop"
 	Result  string `json:"result"`  // "delivered", "failed", … see package notify
@@ -144,7 +145,7 @@ type Server struct {
 type Reload struct {
 	At       time.Time `json:"at"`
 	Taken    bool      `json:"taken"`              // if not, the configuration before goes on
-	Problems []Problem `json:"problems,omitempty"` // why not; else what takes effect at the next start only
+	Problems []Problem `json:"problems,omitempty"` // why not; else settings that take effect at the next start only
 }
 
 // A Problem is a mistake in a configuration.
@@ -161,8 +162,8 @@ type Listener struct {
 	done chan struct{}
 }
 
-// Serve answers who asks in dir, which is made for the user alone if it is not there, with what tell and details return, until
-// the listener is closed. Both are called concurrently. Nil details are none: there is only the status.
+// Serve answers requests in dir with the results of tell and details, until the listener is closed. It creates a
+// missing dir for the user alone. Both functions are called concurrently. Without details, only the status is served.
 func Serve(dir string, pid int, tell func() Process, details func() any) (*Listener, error) {
 	if err := private(dir); err != nil {
 		return nil, fmt.Errorf("serving the status: %w", err)
@@ -230,8 +231,8 @@ func private(dir string) error {
 	return nil
 }
 
-// List asks every process that serves its status in dir, all at once, and returns what they tell, by pid. What a process that
-// was killed has left there is removed. A process that does not answer is told of with an Error. There need not be a dir.
+// List requests the status of every process that serves one in dir, concurrently, and returns them ordered by pid. It
+// removes sockets that killed processes left. A process that does not answer has an Error. The dir may be missing.
 func List(ctx context.Context, dir string) ([]Process, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -279,7 +280,8 @@ func ask(ctx context.Context, socket string, pid int) *Process {
 	return p
 }
 
-// Details asks the process with a pid, which serves its status in dir, for what it tells beside, and reads that into what v points to.
+// Details requests the details of the process with a pid, which serves its status in dir, and decodes them into the
+// value that v points to.
 func Details(ctx context.Context, dir string, pid int, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -289,7 +291,7 @@ func Details(ctx context.Context, dir string, pid int, v any) error {
 	return nil
 }
 
-// get reads an answer into what v points to.
+// get decodes an answer into the value that v points to.
 func get(ctx context.Context, socket, path string, v any) error {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,

@@ -91,7 +91,7 @@ func names(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestLeftovers finds what killed processes leave, something that does not answer, and what is none of its business.
+// TestLeftovers finds sockets of killed processes, a process that does not answer, and unrelated files.
 func TestLeftovers(t *testing.T) {
 	dir := place(t)
 	defer serve(t, dir, 1, func() status.Process { return status.Process{} }).Close()
