@@ -11,8 +11,8 @@ const lookalikes = "аАбВГеЕзЗіІїјЈкКмМНоОпрРсСтТуУ
 	"ɑɡɩıȷʏʟɪʀᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢꞌ" // Latin, as phonetics has it
 
 // imitates tells of each rune whether it could pass for another, where it stands: letters that fold to ASCII but are no ASCII
-// (mathematical and fullwidth ones), anywhere; letters of other scripts in a word with ASCII letters; and letters that look
-// like ASCII in what reads like an address. It returns nil if none could.
+// (mathematical and fullwidth ones), anywhere; letters of other scripts in a word with ASCII letters; and letters that
+// look like ASCII in a text like an address. It returns nil if none could.
 func imitates(text []rune) []bool {
 	var out []bool
 	mark := func(i int) {

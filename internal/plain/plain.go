@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s in about limit characters, or all of it if limit is 0, with what does not print as itself replaced: control
-// characters, line breaks, bidirectional and zero-width characters and unusual spaces by \u{hex}, bytes that are not UTF-8
-// by \xhex; and so what prints, but could pass for an ASCII letter: see imitates. The result is one line.
+// Text returns s in about limit characters, or all of it if limit is 0, and escapes characters that do not print as
+// themselves: control characters, line breaks, bidirectional and zero-width characters and unusual spaces as \u{hex},
+// bytes that are not UTF-8 as \xhex. It also escapes letters that could pass for an ASCII letter: see imitates. The
+// result is one line.
 func Text(s string, limit int) string {
 	s = Cut(s, limit)
 	if isPlain(s) {
