@@ -1,7 +1,8 @@
-// Package inputschema holds the arguments of a call against the input schema of its tool.
+// Package inputschema checks the arguments of a call against the input schema of its tool.
 //
-// What an operator or a server says of a tool, it says of the arguments that the schema names. A server that reads others, or
-// other types, may do something else. So a call whose arguments are outside of the schema counts as one that may do anything.
+// A description of a tool, by an operator or a server, holds for the arguments that the schema names. A server that
+// reads others, or other types, may do something else. So a call whose arguments are outside of the schema counts as
+// one that may have any effect.
 //
 //	schema := inputschema.Compile(raw)      // once for a definition
 //	finding := schema.Check(arguments)
@@ -32,7 +33,7 @@ type Schema struct {
 	unusable string // why nothing can be checked with it; "" if it can
 }
 
-// A Finding is what is to be known of arguments.
+// A Finding is the result of a check of arguments.
 type Finding struct {
 	// Ambiguous says that an object whose members the schema names has two that differ in nothing but case.
 	Ambiguous bool
@@ -43,8 +44,9 @@ type Finding struct {
 	// Undeclared are names of members that the schema does not name, sorted: content that the agent chose.
 	Undeclared []string
 
-	// Beside are those of them that may change what the others mean, by their paths, sorted: members of the arguments themselves, and
-	// members of objects of which the schema names some. In an object of which it names none they are data.
+	// Beside are the undeclared members that may change the meaning of declared ones, by their paths, sorted: members of
+	// the arguments themselves, and members of objects of which the schema names some. In an object of which it names
+	// none, members are data.
 	Beside []string
 }
 

@@ -92,7 +92,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestBeside tells members that may change what others mean from data.
+// TestBeside distinguishes members that may change the meaning of others from data.
 func TestBeside(t *testing.T) {
 	const open = `{"type":"object","properties":{"a":{},"map":{"type":"object"},"o":{"type":"object","properties":{"p":{}},"additionalProperties":true},
 		"list":{"items":{"properties":{"p":{}},"additionalProperties":true}}},"additionalProperties":true}`

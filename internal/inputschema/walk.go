@@ -12,7 +12,7 @@ import (
 // inPlace are the keywords whose schemas apply to the very value that theirs does.
 var inPlace = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
 
-// Bounds of what a check may cost.
+// Bounds of the cost of a check.
 const (
 	maxExpansion = 4096    // schemas that apply to one value
 	maxCost      = 1 << 20 // schemas that are applied in one check, about
@@ -126,7 +126,7 @@ func isSchemas(v map[string]any) bool {
 	return len(v) > 0
 }
 
-// follow returns what a reference inside of the schema is of.
+// follow returns the target of a reference inside of the schema.
 func follow(root any, ref string) (any, bool) {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok || strings.Contains(pointer, "%") || pointer != "" && pointer[0] != '/' {
