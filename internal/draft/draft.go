@@ -6,8 +6,8 @@
 //	}
 //
 // A draft is written as an overlay (see [Write]) for a person to correct. It is marked as a draft, and as long as it is, it
-// only raises what is assumed of a tool: a server that names a tool well gains nothing. What a guess rests on is said beside
-// it; all of it may be wrong.
+// only raises the assumptions about a tool: a server that names a tool well gains nothing. Each guess states its
+// reason; all of it may be wrong.
 package draft
 
 import (
@@ -174,7 +174,7 @@ func (s *subject) kind() (Kind, Confidence, string) {
 			}
 		}
 	}
-	return Unclear, Low, "no word in its name or description says what it does"
+	return Unclear, Low, "no word in its name or description states its effect"
 }
 
 // behaviour guesses the changes that the tool makes and the destinations of its inputs.
@@ -196,7 +196,7 @@ func (s *subject) behaviour(kind Kind, sure Confidence, why string, add func(mem
 		add("destructive", "true", sure, why)
 		add("outcomes", "[irreversible]", sure, why)
 	case Sends, Pays:
-		add("outcomes", "[irreversible]", sure, "what is sent or paid cannot be taken back: "+why)
+		add("outcomes", "[irreversible]", sure, "a sent message or payment cannot be undone: "+why)
 	case Executes:
 		add("destructive", "true", Medium, "it "+kind.String()+": "+why)
 		add("outcomes", "[irreversible]", Medium, "it "+kind.String()+": "+why)
@@ -223,12 +223,12 @@ func (s *subject) reaches() bool {
 
 // data guesses the sources and the sensitivity of results.
 func (s *subject) data(kind Kind, add func(member, value string, sure Confidence, reason string)) {
-	word, stranger := strangers.first(s.name)
+	word, untrusted := untrustedContent.first(s.name)
 	switch {
-	case stranger || s.reaches():
+	case untrusted || s.reaches():
 		reason := "an address is read, and anyone may answer"
-		if stranger {
-			reason = fmt.Sprintf("%q in its name: %s", word, strangers.name)
+		if untrusted {
+			reason = fmt.Sprintf("%q in its name: %s", word, untrustedContent.name)
 		}
 		add("sources", "[untrustedPublic]", Medium, reason)
 	case kind == Reads:
@@ -236,7 +236,7 @@ func (s *subject) data(kind Kind, add func(member, value string, sure Confidence
 			add("sources", "[internal, untrustedPublic]", Low, fmt.Sprintf("%q in its name: %s, which may hold untrusted content", word, files.name))
 		}
 	case kind == Writes || kind == Destroys:
-		add("sources", "[system]", Low, "what it returns says how it went")
+		add("sources", "[system]", Low, "its result only reports success or failure")
 	}
 	var classes []string
 	var reasons []string

@@ -44,7 +44,7 @@ func TestRoles(t *testing.T) {
 // hostile are names that could break out of the file.
 var hostile = []string{"a: b", "x\n  evil: {}", `"quoted"`, `back\slash`, "# comment", "*", "- list", "\u2028", "tab\t", "ünïcode", "{}", "!!binary"}
 
-// What is written is an overlay that loads, is a draft, knows every tool, and lowers nothing.
+// Write writes an overlay that loads, is a draft, describes every tool, and lowers no assumption.
 func TestWrite(t *testing.T) {
 	var drafts []draft.Draft
 	for _, name := range hostile {

@@ -55,7 +55,7 @@ func TestRules(t *testing.T) {
 		{"read-only and destructive", with(`"openWorldHint"`, `"destructiveHint":true,"openWorldHint"`), []string{"contradiction"}},
 		{"read-only and irreversible", with(`"outcomes":"benign"`, `"outcomes":"irreversible"`), []string{"contradiction"}},
 		{"a closed world that publishes", with(`"destination":"ephemeral"`, `"destination":"public"`), []string{"contradiction"}},
-		{"a closed world with data of strangers (SEP-1913, Why Separate openWorldHint)", with(`"source":"internal"`, `"source":"untrustedPublic"`), []string{}},
+		{"a closed world with untrusted content (SEP-1913, Why Separate openWorldHint)", with(`"source":"internal"`, `"source":"untrustedPublic"`), []string{}},
 		{"a harmless delete", with(`"read_note"`, `"delete_note"`), []string{"suspicious-claim"}},
 		{"a harmless send", with(`"read_note"`, `"sendNote"`), []string{"suspicious-claim"}},
 		{"anything", with(`"outcomes":"benign"`, `"outcomes":["benign","consequential","irreversible"]`), []string{"contradiction", "over-broad"}},
@@ -165,7 +165,7 @@ func TestNoFalseAlarm(t *testing.T) {
 	}
 }
 
-// Text that names tools of other servers is told, and says what it wants with them.
+// Text that names tools of other servers is reported with its demand on them.
 func TestToolsOfOthers(t *testing.T) {
 	mail := server("mail", contract.Trusted, strings.Replace(good, "read_note", "read_mail", 1))
 	for text, want := range map[string][]string{

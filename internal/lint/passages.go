@@ -50,7 +50,7 @@ func addressed(text string) string {
 	case reader.MatchString(text):
 		return "it speaks to the model"
 	case occasion.MatchString(text):
-		return "it tells the model what to do on occasions that are not the tool's own"
+		return "it instructs the model for occasions that are not the tool's own"
 	}
 	return ""
 }

@@ -84,7 +84,7 @@ func (l *linter) trifecta() {
 			"data can leave by " + some(out),
 			"so a page or a mail can tell the agent to read the data and to send it away, and the agent may obey",
 		},
-		Hint: "behind weir a conversation that has seen such text or definitions that nobody has reviewed is untrusted; see weir review, and weir policy prove for what the policy lets happen then",
+		Hint: "behind weir a conversation that has seen such text or definitions that nobody has reviewed is untrusted; see weir review, and weir policy prove for the calls that the policy allows then",
 	})
 }
 

@@ -21,7 +21,7 @@ func (l *linter) definition(t *tool) {
 		say(Contradiction, c, "the worse of the two is believed")
 	}
 	if message := t.suspicious(); message != "" {
-		say(Suspicious, message, "look at what it does before you trust the server")
+		say(Suspicious, message, "read its code or documentation before you trust the server")
 	}
 	if worse := t.said.Static().Narrows(t.declared); t.said != nil && len(worse) > 0 {
 		say(Worse, "the server says worse than the overlay of "+strings.Join(worse, ", "), "check the overlay against this version of the server")
@@ -77,7 +77,7 @@ func (l *linter) breadth(t *tool) {
 		{"source", t.declared.Sources.Set().Len(), 5},
 	} {
 		if set.size == set.all {
-			l.add(OverBroad, t.server.Name, t.name, set.name+" may be anything", "state what is possible")
+			l.add(OverBroad, t.server.Name, t.name, set.name+" may be anything", "state the possible values")
 		} else if set.size > 1 {
 			open = append(open, set.name)
 		}
@@ -109,7 +109,7 @@ func (l *linter) server(s *Server) {
 		}
 	}
 	if len(unlabelled) > 0 {
-		l.add(Unlabelled, s.Name, "", counted(len(unlabelled), len(s.Tools))+" of what they do, so the worst is assumed: "+some(unlabelled),
+		l.add(Unlabelled, s.Name, "", counted(len(unlabelled), len(s.Tools))+" of their effects, so the worst case is assumed: "+some(unlabelled),
 			"write an overlay for them; weir annotate proposes one")
 	}
 	if len(unknown) > 0 {
