@@ -36,8 +36,8 @@ func Read(name string, value []byte) Entry {
 	return e
 }
 
-// idle reports whether a member changes neither which server it is nor what it may do, or only makes its host ask less. Every
-// other member is one that Weir cannot carry over.
+// idle reports whether a member changes neither the server nor its permissions, or only reduces the questions of its
+// host. Weir cannot carry over any other member.
 func idle(key string, value []byte) bool {
 	values, listed := idleValues[key]
 	return rawjson.Kind(value) == 'n' || slices.Contains(idleMembers, key) || listed && slices.Contains(values, string(rawjson.Canonical(value)))
@@ -55,5 +55,5 @@ var idleValues = map[string][]string{
 	"env_http_headers": {"{}"}, "default_tools_approval_mode": {`"approve"`},
 }
 
-// FitName returns the name with what weir.yaml does not allow in one replaced by hyphens; "" if nothing is left.
+// FitName returns the name with characters that weir.yaml does not allow replaced by hyphens; "" if none are left.
 func FitName(name string) string { return fitName(name) }

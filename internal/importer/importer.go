@@ -7,10 +7,10 @@
 // (VS Code, .vscode/mcp.json), mcp_servers (Codex) or extensions (Goose), and mcp.servers (VS Code settings). Comments and
 // trailing commas are accepted in JSON, because editors accept them in these files.
 //
-// What is read here must be what the file's own host reads: duplicate members are refused, and so are values of
-// the wrong type in the members that Weir acts on, servers that are no command and no URL, and inputs that only
-// an editor can ask for. Members that Weir does not act on are ignored with a warning, because hosts keep much
-// else in these files. A file of another host cannot raise a server's trust: every server is untrusted.
+// The importer must read a file as its own host does. So it refuses duplicate members, and values of the wrong type in
+// the members that Weir acts on, servers that are no command and no URL, and inputs that only an editor can ask for.
+// Members that Weir does not act on are ignored with a warning, because hosts keep much else in these files. A file of
+// another host cannot raise a server's trust: every server is untrusted.
 //
 // Problems and warnings have the form of package config, whose rules on secrets hold here too.
 package importer
@@ -212,7 +212,7 @@ func builtIn(value []byte) bool {
 	return slices.Contains([]string{"builtin", "platform", "frontend", "inline_python"}, kind)
 }
 
-// fitName returns the name with what config does not allow in one replaced by hyphens: other hosts allow anything.
+// fitName returns the name with characters that config does not allow replaced by hyphens: other hosts allow any.
 func fitName(name string) string {
 	fit := strings.Map(func(c rune) rune {
 		if c == '_' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
@@ -234,7 +234,7 @@ func (r reader) server(m member, name string) {
 			r.ignore(m, e, key)
 			continue
 		}
-		if rawjson.Kind(value) != 'n' { // hosts write null for what is not there
+		if rawjson.Kind(value) != 'n' { // hosts write null for a missing member
 			pointer := config.Pointer("servers", name, own)
 			if r.d.Has(pointer) && own != "disabled" { // disabled and enabled may both be there: either disables
 				r.fault(e, "remove one of them", "says the same as another member of the server")
@@ -247,8 +247,8 @@ func (r reader) server(m member, name string) {
 	r.d.Config.Servers = append(r.d.Config.Servers, s)
 }
 
-// known returns the name that weir.yaml has for a member of a server, and what reads it; nil for a member
-// without meaning here.
+// known returns the name that weir.yaml has for a member of a server, and its reader; nil for a member without meaning
+// here.
 func (r reader) known(s *config.Server, key string) (string, func(member)) {
 	switch key {
 	case "command":
@@ -286,7 +286,7 @@ func (r reader) ignore(server, m member, key string) {
 	case "envFile":
 		hint = "put the variables into env, or start weir with them"
 	case "oauth", "auth", "headersHelper":
-		hint = "weir does not sign in to servers: put what the server needs into headers"
+		hint = "weir does not sign in to servers: put the server's credentials into headers"
 	case "timeout":
 		hint = "hosts differ in its unit: set timeout in a weir.yaml"
 	}

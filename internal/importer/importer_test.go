@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestFiles reads configurations as hosts write them and prints what became of them: servers, warnings, problems.
+// TestFiles reads configurations as hosts write them and prints the result: servers, warnings, problems.
 func TestFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.*")
 	if err != nil || len(files) == 0 {
