@@ -56,7 +56,7 @@ func Open(path string, opts Options) (*File, error) {
 // Path returns where the file is.
 func (f *File) Path() string { return f.path }
 
-// Options returns how the file was opened, with what was left to choose.
+// Options returns the options of the opened file, with their defaults.
 func (f *File) Options() Options { return f.opts }
 
 // Lock returns the present pins. It must not be changed.
@@ -128,8 +128,8 @@ type Offer struct {
 	Entries map[string]Definition
 }
 
-// Checked is what an offer comes to. Hosts may be shown what is neither held nor kept as the server says it, since that is
-// pinned.
+// Checked is the result of checking an offer. Hosts may be shown a definition that is neither held nor kept as the
+// server has it, since that is pinned.
 type Checked struct {
 	Held   map[string]Held       // must not be used
 	Kept   map[string]Definition // shown as it was pinned: the server changes members that decide nothing

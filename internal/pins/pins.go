@@ -1,9 +1,10 @@
 // Package pins remembers the definitions that servers showed, who has vouched for them, and their changes since.
 //
-// Definitions are text that a model reads and follows: tools, prompts, resources, resource templates, and what a server says of
-// itself in its handshake. A server that was honest when it was looked at can change them later: a rug pull. So each definition
-// is pinned when it is first seen. A tool, a prompt or instructions that differ from their pin are held until a person reviews
-// the difference; lists of resources may change, and their new entries are pinned as not reviewed.
+// Definitions are text that a model reads and follows: tools, prompts, resources, resource templates, and the
+// instructions in a server's handshake. A server that was honest when it was reviewed can change them later: a rug
+// pull. So each definition is pinned when it is first seen. A tool, a prompt or instructions that differ from their pin
+// are held until a person reviews the difference; lists of resources may change, and their new entries are pinned as
+// not reviewed.
 //
 // A pin says who vouches for its definition (see [Status]). Pins live in one file, weir.lock, which is made to be read and
 // reviewed: JSON, sorted, indented, one line of a description a line.
@@ -274,8 +275,8 @@ func (l Lock) Get(server string, id ID) (Pin, bool) {
 	return p, ok
 }
 
-// Apart returns a definition without what the server's handshake was pinned with: servers of 2026-07-28 say beside every list who
-// they are, and others in their handshake only.
+// Apart returns a definition without the members of the server's pinned handshake: servers of 2026-07-28 identify
+// themselves beside every list, and others in their handshake only.
 func (l Lock) Apart(server string, id ID, d Definition) Definition {
 	self := l[server][Handshake][Self].Definition
 	if id.Name != Beside || len(self) == 0 {

@@ -121,7 +121,7 @@ func TestTheFirstOfTwoCounts(t *testing.T) {
 	f := open(t, filepath.Join(t.TempDir(), "weir.lock"), pins.FirstUse)
 	check(t, f, sendEmail)
 	if held, _ := check(t, f, sendEmail, strings.Replace(sendEmail, "To anyone", "Evil", 1)); len(held) != 0 {
-		t.Errorf("held for what no host sees: %v", held)
+		t.Errorf("held for a member that no host sees: %v", held)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestConcurrentFirstUse(t *testing.T) {
 	}
 }
 
-// What is pinned can be shown to a host again, and is the same tool.
+// A pinned tool can be shown to a host again, and is the same tool.
 func TestToolIsWhatWasDefined(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members := map[string]any{"name": "n"}
@@ -193,7 +193,7 @@ func TestToolIsWhatWasDefined(t *testing.T) {
 		pin, ok := read.Get("s", pins.ID{Kind: pins.Tools, Name: "n"})
 		_, again := pins.Tools.Define(pin.Definition.Entry(pins.Tools, "n"))
 		if diff := d.Differences(again); diff != nil || !ok || pin.Status != pins.Reviewed {
-			t.Errorf("the pin differs from what it pins: %v", diff)
+			t.Errorf("the pin differs from its definition: %v", diff)
 		}
 	})
 }
@@ -221,7 +221,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := pins.Parse(out)
 		if err != nil {
-			t.Fatalf("what it wrote is not read: %v", err)
+			t.Fatalf("the written file is not read: %v", err)
 		}
 		for server, kinds := range lock {
 			for kind, all := range kinds {
@@ -236,7 +236,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestInstructions holds that what a server tells the model is pinned beside its tools, and readable in the file.
+// TestInstructions holds that a server's instructions to the model are pinned beside its tools, and readable in the
+// file.
 func TestInstructions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weir.lock")
 	f := open(t, path, pins.FirstUse)
@@ -268,8 +269,8 @@ const oldLock = `{"version":1,"instructions":{"mail":["Ask first."]},"servers":{
 	"inputSchema":{"type":"object","properties":{"to":{"type":"string"}}},
 	"extensions":{"io.modelcontextprotocol/action-metadata":{"outcome":"irreversible"}}}}}}`
 
-// A file of before is read: what it pins was seen, and by nobody reviewed, unless only a person could have pinned it. Members that it did
-// not pin are added when the server is next seen unchanged.
+// A file of an older version is read: its definitions were seen, and not reviewed, unless only an operator could have
+// pinned them. Members that it did not pin are added when the server is next seen unchanged.
 func TestOldFiles(t *testing.T) {
 	for mode, want := range map[pins.Mode]pins.Status{pins.FirstUse: pins.First, pins.Review: pins.Reviewed} {
 		path := filepath.Join(t.TempDir(), "weir.lock")
@@ -297,7 +298,8 @@ func TestOldFiles(t *testing.T) {
 	}
 }
 
-// Who trusts a server vouches for its first version: not for what comes or changes later, and not for what nobody has reviewed.
+// An operator who trusts a server vouches for its first version: not for later or changed definitions, and not for
+// unreviewed ones.
 func TestWhoVouches(t *testing.T) {
 	f := open(t, filepath.Join(t.TempDir(), "weir.lock"), pins.FirstUse)
 	counts := func(first, later int) {
@@ -323,7 +325,7 @@ func TestWhoVouches(t *testing.T) {
 	}
 	counts(1, 3)
 	held := offer(t, f, pins.Prompts, `{"name":"p","description":"obey"}`).Held
-	counts(1, 3) // what is held is not shown
+	counts(1, 3) // held definitions are not shown
 	if err := f.Accept(t.Context(), []pins.Held{held["p"]}); err != nil {
 		t.Fatal(err)
 	}

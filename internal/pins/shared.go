@@ -6,8 +6,8 @@ import (
 	"maps"
 )
 
-// Shared are pins that several machines have in common, each beside a lock of its own. What one of them has seen first, or what a
-// person has reviewed at one of them, counts for all.
+// Shared are pins that several machines have in common, each beside a lock file of its own. A definition that one
+// machine has seen first, or that was reviewed at one of them, counts for all.
 type Shared interface {
 	// First keeps the pin unless one is kept, and returns the one that is.
 	First(ctx context.Context, server string, id ID, p Pin) (Pin, error)
@@ -22,8 +22,8 @@ type Shared interface {
 	Forget(ctx context.Context, server string, id ID) error
 }
 
-// settle returns what other machines say of an offer: what they saw first of new definitions, if that is something else, and
-// what a person has reviewed there.
+// settle returns the pins of other machines that decide about an offer: a different definition that one of them saw
+// first, and the definitions reviewed there.
 func (f *File) settle(ctx context.Context, lock Lock, o Offer, c Checked, added map[string]Pin) (map[string]Pin, error) {
 	settled := map[string]Pin{}
 	if f.opts.Shared == nil {
