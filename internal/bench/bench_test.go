@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestBench measures for a moment, to see that every way works and is counted. What it takes is not looked at.
+// TestBench measures for a moment, to see that every way works and is counted. It does not check the figures.
 func TestBench(t *testing.T) {
 	for cells, ways := range map[string][]string{
 		"stdio/1KiB/1": {direct, relay, weirOff, weirOn}, "http/1KiB/1": {direct, relay, weirOff, weirOn},

@@ -173,7 +173,7 @@ func (c *lineCaller) call(size int) error {
 	return checkAnswer(a.size, size, a.beginning)
 }
 
-// eventSize is how many bytes a diskClient appends: about what an entry of the log has.
+// eventSize is how many bytes a diskClient appends: about as many as an entry of the log has.
 const eventSize = 1 << 10
 
 // A diskClient is its own server: a file. Each call is on disk when it returns.

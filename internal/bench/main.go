@@ -1,4 +1,4 @@
-// Command bench measures what Weir costs on the way between a host and a server.
+// Command bench measures the cost of Weir on the way between a host and a server.
 //
 //	go run ./internal/bench            # everything, about a minute and a half
 //	go run ./internal/bench -quick     # the same in a few seconds, less exact
@@ -49,7 +49,7 @@ func run() int {
 	}
 }
 
-// bench measures what args ask for and prints it.
+// bench runs the measurements that args select and prints the results.
 func bench(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "take a tenth of the time")

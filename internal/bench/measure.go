@@ -23,11 +23,11 @@ type cell struct {
 }
 
 func (c cell) String() string {
-	return fmt.Sprintf("%s/%s/%d", c.what(), sizeName(c.Size), c.Callers)
+	return fmt.Sprintf("%s/%s/%d", c.name(), sizeName(c.Size), c.Callers)
 }
 
-// what names the cell without its numbers.
-func (c cell) what() string { return cmp.Or(c.Tool, c.Transport) }
+// name returns the name of the cell without its numbers.
+func (c cell) name() string { return cmp.Or(c.Tool, c.Transport) }
 
 // shares reports whether the ways of two cells are the same processes.
 func (c cell) shares(o cell) bool {
@@ -56,7 +56,7 @@ func allCells() (cells []cell) {
 	return cells
 }
 
-// A plan is what to measure, and for how long.
+// A plan selects the measurements and their duration.
 type plan struct {
 	Cells   []cell
 	Slice   time.Duration // of one turn of one way; each caller makes one call at least
@@ -64,7 +64,7 @@ type plan struct {
 	Profile string        // directory for profiles; "" for none
 }
 
-// A sample is what was measured of one way in one cell.
+// A sample holds the measurements of one way in one cell.
 type sample struct {
 	latencies []time.Duration
 	busy      time.Duration // the sum of the slices
@@ -105,7 +105,7 @@ func (p *plan) group(ctx context.Context, dir string, cells []cell, r *report) e
 	for _, name := range cells[0].ways() {
 		profile := ""
 		if p.Profile != "" {
-			profile = filepath.Join(p.Profile, strings.Join([]string{cells[0].what(), sizeName(cells[0].Size), name}, "-"))
+			profile = filepath.Join(p.Profile, strings.Join([]string{cells[0].name(), sizeName(cells[0].Size), name}, "-"))
 		}
 		w, err := openWay(ctx, name, cells[0], dir, profile)
 		if err != nil {
@@ -167,7 +167,7 @@ func (p *plan) cell(ctx context.Context, c cell, open []*way) (map[string]*sampl
 	return samples, nil
 }
 
-// turn has all callers of a way call for one slice, and adds what it saw to s.
+// turn has all callers of a way call for one slice, and adds the measurements to s.
 func turn(ctx context.Context, w *way, c cell, slice time.Duration, s *sample) error {
 	before, err := w.usage()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A report is what a run found. Its JSON is what -json prints.
+// A report is the result of a run. The flag -json prints it as JSON.
 type report struct {
 	Go      string `json:"go"`
 	System  string `json:"system"`
@@ -86,7 +86,7 @@ func (r *report) print(out io.Writer) error {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "\n%s: results of %s, %d at a time\n", row.what(), sizeName(row.Size), row.Callers)
+			fmt.Fprintf(out, "\n%s: results of %s, %d at a time\n", row.name(), sizeName(row.Size), row.Callers)
 			fmt.Fprintln(w, "way\tcalls\tp50 µs\tp99 µs\tcalls/s\tp50 ratio\tcalls ratio\tpeak MiB\t+payloads\tallocs\tKiB\t")
 		}
 		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.2f\t%.2f\t", row.Way, row.Calls, row.P50, row.P99, row.PerSecond, row.Latency, row.Throughput)

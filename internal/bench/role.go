@@ -19,8 +19,8 @@ import (
 	"github.com/weir-mcp/weir/internal/home"
 )
 
-// roleArgument as the first argument makes the program play a role: the next is the prefix of profiles to leave, "" for none, then
-// comes the role and what it needs.
+// roleArgument as the first argument makes the program play a role: the next is the prefix of profiles to leave, "" for
+// none, then come the role and its arguments.
 const roleArgument = "role"
 
 // The roles.
@@ -75,7 +75,7 @@ func complain(err error) int {
 	return 1
 }
 
-// A usage is what a process has needed so far.
+// A usage is the resources that a process has used so far.
 type usage struct {
 	Peak    int64 `json:"peak"`    // bytes of memory that were resident at most; 0 if the system does not say
 	Mallocs int64 `json:"mallocs"` // allocations

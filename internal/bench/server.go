@@ -19,8 +19,8 @@ import (
 // revision is the one that client and server speak.
 const revision = "2025-11-25"
 
-// What the server answers apart from calls. Its first tool reads, and says so, as a well-behaved server does; no rule of the
-// built-in policy stops it. The other two do the same, and say of it that it is a plain read or that it changes something.
+// The server's answers apart from calls. Its first tool reads, and its annotations say so; no rule of the built-in
+// policy stops it. The other two do the same, but are annotated as a plain read and as a change.
 const (
 	initializeResult = `{"protocolVersion":"` + revision + `","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`
 	listResult       = `{"tools":[{"name":"read","description":"Returns text of a size.","inputSchema":{"type":"object",` +

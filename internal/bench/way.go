@@ -50,7 +50,7 @@ const (
 // exitWait is how long a process may take to end before it is killed.
 const exitWait = 5 * time.Second
 
-// A way is a running server, what stands before it, and a client of that.
+// A way is a running server, the program before it if there is one, and a client.
 type way struct {
 	name      string
 	client    client
@@ -76,7 +76,7 @@ func openWay(ctx context.Context, name string, c cell, dir, profile string) (*wa
 	}
 	if err != nil {
 		w.close()
-		return nil, fmt.Errorf("starting %s over %s: %w", name, c.what(), err)
+		return nil, fmt.Errorf("starting %s over %s: %w", name, c.name(), err)
 	}
 	if lines, ok := w.client.(*lineClient); ok && c.Tool != "" {
 		lines.tool = c.Tool
@@ -180,7 +180,7 @@ func (w *way) openHTTP(ctx context.Context, dir, profile string) error {
 	case relay:
 		p, err = w.start(ctx, true, []string{roleArgument, profile, roleHTTPRelay, p.url})
 	case weirOff, weirOn:
-		config := filepath.Join(dir, w.name+".json") // of its own: what is written later would be taken over
+		config := filepath.Join(dir, w.name+".json") // a file of its own: weir reloads a file that is rewritten
 		servers := fmt.Appendf(nil, `{"mcpServers":{"bench":{"type":"http","url":%q}}}`, p.url)
 		if err := os.WriteFile(config, servers, 0o600); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (w *way) openHTTP(ctx context.Context, dir, profile string) error {
 	return nil
 }
 
-// weirFlags are what the two ways through Weir differ in.
+// weirFlags are the flags in which the two ways through Weir differ.
 func weirFlags(name, dir string) []string {
 	if name == weirOff {
 		return []string{"--mode", "audit", "--record", "none", "--store", "memory", "--pins", "none"}
@@ -259,7 +259,7 @@ func (w *way) start(ctx context.Context, listens bool, args []string) (*process,
 	return p, nil
 }
 
-// findURL reads where the process listens, and then drains what it says.
+// findURL reads where the process listens, and then drains its output.
 func (p *process) findURL(stderr io.Reader) error {
 	lines := bufio.NewReader(stderr)
 	var said strings.Builder
