@@ -16,7 +16,7 @@ import (
 // NewBackend makes an empty back end as New makes a store.
 type NewBackend func(t *testing.T, now func() time.Time) store.Backend
 
-// RunBackend tests what back ends keep beside sessions, and [Run]s them.
+// RunBackend tests the other state of back ends beside sessions, and [Run]s them.
 func RunBackend(t *testing.T, open NewBackend) {
 	for _, test := range []struct {
 		name string
@@ -110,7 +110,7 @@ func testAnswer(f *beside) {
 	_, err := f.b.Answer(f.t.Context(), "q", "mallory", store.Accepted)
 	f.is("another's answer", store.ErrPrincipal, err)
 	_, err = f.b.Answer(f.t.Context(), "q", "alice", store.Redeemed)
-	f.is("what is no answer", store.ErrInvalid, err)
+	f.is("an invalid answer", store.ErrInvalid, err)
 	told := answered(f.b)
 	q, err := f.b.Answer(f.t.Context(), "q", "alice", store.Declined)
 	f.is("answering", nil, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/weir-mcp/weir/store"
 )
 
-// Several agents join into children of one parent. What was acknowledged is seen at once by the next read of the child
-// and of the parent, nothing is lost, and each rise is reported by one operation only.
+// Several agents join into children of one parent. The next read of the child and of the parent sees every acknowledged
+// label at once, nothing is lost, and each rise is reported by one operation only.
 func testConcurrentJoins(t *testing.T, f *fixture) {
 	const agents, joins = 8, 25
 	reported := make([][]store.Rise, agents)
@@ -51,12 +51,12 @@ func testConcurrentJoins(t *testing.T, f *fixture) {
 	for _, rises := range reported {
 		for _, r := range rises {
 			fresh := r.After.Without(r.Before).Attribution
-			f.equal("what rose twice in "+r.Key, 0, fresh.Len()-fresh.Without(risen[r.Key]).Len())
+			f.equal("labels raised twice in "+r.Key, 0, fresh.Len()-fresh.Without(risen[r.Key]).Len())
 			risen[r.Key] = risen[r.Key].Union(fresh)
 		}
 	}
 	for _, s := range f.all("") {
-		f.equal("what rose in "+s.Key, s.Label.Attribution.Slice(), risen[s.Key].Slice())
+		f.equal("labels raised in "+s.Key, s.Label.Attribution.Slice(), risen[s.Key].Slice())
 		if s.Key != "parent" {
 			f.equal("calls", int64(2*joins), s.Calls)
 		}

@@ -28,9 +28,9 @@ func testJoin(t *testing.T, f *fixture) {
 	for _, covered := range []label.Label{{}, {Untrusted: true}} {
 		again, rises, err := f.Join(t.Context(), "s", covered, noLimits)
 		if err != nil || rises != nil {
-			t.Errorf("joining what is covered: got rises %v, error %v", rises, err)
+			t.Errorf("joining a covered label: got rises %v, error %v", rises, err)
 		}
-		f.equal("joining what is covered", s, again)
+		f.equal("joining a covered label", s, again)
 		f.equal("read", s, f.get("s"))
 	}
 

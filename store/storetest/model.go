@@ -191,7 +191,7 @@ func (r *run) doList(t *rapid.T) {
 
 func (r *run) compare(t *rapid.T) { r.same(t, "all sessions", r.model.list(""), r.all("")) }
 
-// stateAfter is what an operation on the session returns beside its error.
+// stateAfter is the result of an operation on the session beside its error.
 func (r *run) stateAfter(key string, err error) store.Session {
 	if err != nil {
 		return store.Session{}

@@ -69,7 +69,7 @@ func testReference(t *testing.T, f *fixture) {
 		f.join(key, uris(key))
 	}
 	for _, key := range odd {
-		f.equal("what was joined into "+key, uris(key), f.get(key).Label)
+		f.equal("the label joined into "+key, uris(key), f.get(key).Label)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package storetest is the acceptance test of [store.Store]: what passes it may stand behind Weir.
+// Package storetest is the acceptance test of [store.Store]: an implementation that passes it may serve Weir.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
@@ -29,7 +29,7 @@ func Run(t *testing.T, open New) {
 		{"a parent is bound once", testOneParent},
 		{"cycles are refused", testCycle},
 		{"depth is limited", testDepth},
-		{"depth counts what is below", testDepthBelow},
+		{"depth counts descendants", testDepthBelow},
 		{"join", testJoin},
 		{"join raises ancestors", testJoinAncestors},
 		{"join is bounded", testJoinBounded},
