@@ -90,7 +90,8 @@ func URLPath(s string) string {
 	return path.Clean("/" + u.Path)
 }
 
-// HostWithin is host.within: whether host is the domain or below it, in whatever spelling. An address in numbers is within itself only.
+// HostWithin is host.within: whether host is the domain or below it, in any spelling. A numeric address is within
+// itself only.
 func HostWithin(host, domain string) bool {
 	return address.Within(address.Host(host), []string{domain})
 }

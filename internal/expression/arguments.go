@@ -64,7 +64,7 @@ func jsonObject(members map[string]any) (ref.Val, error) {
 	}, nil
 }
 
-// jsonValue converts what encoding/json decodes. A whole number stays whole if 64 bits hold it.
+// jsonValue converts a value that encoding/json decoded. A whole number stays whole if 64 bits hold it.
 func jsonValue(v any) (ref.Val, error) {
 	switch v := v.(type) {
 	case nil:

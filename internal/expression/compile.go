@@ -96,7 +96,7 @@ func selection(e ast.Expr) (root string, path []string, ok bool) {
 	return "", nil, false
 }
 
-// Compile returns the condition, or what is wrong with it.
+// Compile returns the condition, or its problems.
 func (c *Compiler) Compile(text string) (*Condition, []Complaint) {
 	parsed, issues := c.env.Parse(text)
 	if issues.Err() != nil {
@@ -132,7 +132,7 @@ func (c *Compiler) Compile(text string) (*Condition, []Complaint) {
 	return x, nil
 }
 
-// complaints translates what CEL reports.
+// complaints translates the issues that CEL reports.
 func complaints(issues *cel.Issues) []Complaint {
 	var all []Complaint
 	for _, e := range issues.Errors() {

@@ -12,13 +12,14 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// MaxCost is what one condition may cost, in CEL's units: looking at a value is about one, at ten characters about one. It
-// allows a loop over the largest set with a string function on each element, and takes about a tenth of a second at worst.
+// MaxCost is the limit of the cost of one condition, in CEL's units: reading a value costs about one, ten characters
+// about one. It allows a loop over the largest set with a string function on each element, and takes about a tenth of a
+// second at worst.
 const MaxCost = 1_000_000
 
 // bound sets the cost of x, or says that it is too high. The sizes of all variables are limited and so, at load, is the cost
-// of a condition. Only the shape of call.arguments is unknown: a loop over them is estimated as if every element were as
-// large as all of them, which says nothing, so what such a condition costs is counted while it runs.
+// of a condition. Only the shape of call.arguments is unknown: a loop over them is estimated as if every element were
+// as large as all of them, which is no useful bound, so the cost of such a condition is counted while it runs.
 func (c *Compiler) bound(x *Condition, checked *cel.Ast) *Complaint {
 	estimate, err := c.env.EstimateCost(checked, sizes{c})
 	if err != nil {
@@ -45,10 +46,10 @@ func amount(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// sizes tells CEL how large variables may be, and what the helper functions cost.
+// sizes tells CEL how large variables may be, and the cost of the helper functions.
 type sizes struct{ vocabulary *Compiler }
 
-// EstimateSize returns the size of a variable or of what is inside it, and nil for anything else.
+// EstimateSize returns the size of a variable or of a part of it, and nil for anything else.
 func (s sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	path := node.Path()
 	if len(path) == 0 {
@@ -72,7 +73,7 @@ func (s sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	return upTo(MaxTexts)
 }
 
-// EstimateCallCost returns what a helper function costs, and nil for CEL's own functions: CEL knows.
+// EstimateCallCost returns the cost of a helper function, and nil for CEL's own functions, which CEL estimates.
 func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
 	h := helperNamed(function)
 	if h == nil {
@@ -95,7 +96,7 @@ func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.A
 // bytesPerUnit is how much of a text a helper function looks at for one unit of cost, as CEL's own text functions do.
 const bytesPerUnit = 10
 
-// actualCost counts what the helper functions cost while a condition runs.
+// actualCost counts the cost of the helper functions while a condition runs.
 type actualCost struct{}
 
 // CallCost returns nil for CEL's own functions: CEL knows.

@@ -1,13 +1,13 @@
 // Package expression is the language in which policies and overlays state conditions: CEL over a closed vocabulary of
-// variables, with helper functions for what stands in arguments (paths, URLs, hosts, addresses, SQL, shell commands).
+// variables, with helper functions for values in arguments (paths, URLs, hosts, addresses, SQL, shell commands).
 //
-// Make a [Compiler] of a vocabulary with [New]; [Compiler.Compile] checks a text and gives a [Condition], or what is wrong
-// with it, with the place and a remedy: misspelt names and values that a variable never has are mistakes at load. A
-// [Frame] evaluates conditions over the values of one moment.
+// Make a [Compiler] of a vocabulary with [New]; [Compiler.Compile] checks a text and returns a [Condition], or its
+// problems, each with the place and a remedy: misspelt names and values that a variable never has are mistakes at load.
+// A [Frame] evaluates conditions over the values of one moment.
 //
 // The package promises:
 //
-//   - What a condition may cost is bounded: estimated at load against sizes that are enforced ([MaxText], [MaxTexts],
+//   - The cost of a condition is bounded: estimated at load against sizes that are enforced ([MaxText], [MaxTexts],
 //     [MaxArguments]), or, where arguments are looped over, counted while it runs.
 //   - The helper functions are total on texts, take time linear in them, and use no regular expressions.
 //   - A condition depends on its values only: no clock, no chance, no I/O. Objects iterate in the order of their names.
@@ -61,7 +61,7 @@ func Present(presence string) (name string, ok bool) {
 
 // A Condition is a compiled text that is true or false.
 type Condition struct {
-	Cost    uint64 // what it costs at most, in CEL's units; MaxCost if it is limited
+	Cost    uint64 // its highest cost, in CEL's units; MaxCost if it is limited
 	Limited bool   // the cost has no useful bound at load, so it is counted while it runs
 
 	reads   map[string]bool // true: by its value, false: only by its size, or whether it is known
@@ -89,7 +89,7 @@ func NewFrame(values cel.Activation) (*Frame, error) {
 	return &Frame{values, shared}, nil
 }
 
-// Close gives back what the frame holds.
+// Close returns the frame's memory to its pool.
 func (f *Frame) Close() { f.shared.Close() }
 
 // Holds evaluates the condition. Conditions share the frame's memory; one that counts its cost needs its own.

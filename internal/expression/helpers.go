@@ -20,8 +20,8 @@ type helper struct {
 	typ  *cel.Type                    // of the answer
 
 	sql   func(r *sqlread.Reader, text, dialect string) bool // nil but for one
-	words []string                                           // what the second text is one of, as a literal; nil: any text
-	units uint64                                             // what a call costs beside what its texts do, in CEL's units
+	words []string                                           // the values that the second text may have, as a literal; nil: any text
+	units uint64                                             // the cost of a call beside that of its texts, in CEL's units
 }
 
 func answer(f func(string) string) func(string) ref.Val {
@@ -74,7 +74,7 @@ func helperNamed(name string) *helper {
 	return nil
 }
 
-// isHelperGroup reports whether the word is what stands before the dot of a helper's name.
+// isHelperGroup reports whether the word is the part before the dot of a helper's name.
 func isHelperGroup(word string) bool {
 	return slices.ContainsFunc(helpers, func(h helper) bool { return strings.HasPrefix(h.name, word+".") })
 }

@@ -86,7 +86,7 @@ func TestHostWithin(t *testing.T) {
 	}
 }
 
-// FuzzHelpers gives any texts to every helper: none panics, and what they promise of their answers holds.
+// FuzzHelpers gives any texts to every helper: none panics, and their answers have the documented properties.
 func FuzzHelpers(f *testing.F) {
 	for _, s := range []string{"/tmp/../x", `C:\a\..`, "https://a@b.example:1/%2e%2e", "Ann <a@b.example>", "select 'a''b' /* c */;", `ls 'a b' "c"`, "x\x00\xff"} {
 		f.Add(s, "/tmp")

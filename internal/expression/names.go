@@ -22,7 +22,7 @@ type names struct {
 	bound      []string // loop variables in scope
 	complaints []Complaint
 	reads      map[string]bool // the variables that are read, true if by their value
-	sizing     bool            // what is walked is only measured
+	sizing     bool            // the walked expression is only measured
 }
 
 func (c *Compiler) checkNames(parsed *ast.AST) *names {
@@ -208,7 +208,7 @@ func literal(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// Hint says what a name that is no variable may mean.
+// Hint returns the possible meaning of a name that is no variable.
 func (c *Compiler) Hint(name string) string {
 	var members []string
 	for i := range c.variables {

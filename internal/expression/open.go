@@ -7,12 +7,12 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// An Answer is what is known of a condition of whose variables not all are. The zero Answer is Open.
+// An Answer is the truth of a condition some of whose variables are unknown. The zero Answer is Open.
 type Answer uint8
 
 // The answers.
 const (
-	Open Answer = iota // it depends on what is not known
+	Open Answer = iota // it depends on unknown values
 	No
 	Yes
 )
@@ -20,8 +20,9 @@ const (
 // Unknown returns the value of a variable of which nothing is known. Only [Frame.Judge] can do with it.
 func Unknown() ref.Val { return types.NewUnknown(1, nil) }
 
-// Judge evaluates the condition over values some of which may be [Unknown]. What the known ones settle is settled, as in
-// false && unknown; everything else is Open. An error means what it means with Holds, whatever the unknown values are.
+// Judge evaluates the condition over values some of which may be [Unknown]. The answer is Yes or No if the known ones
+// settle it, as in false && unknown, and else Open. An error means the same as an error of Holds, for any unknown
+// values.
 func (f *Frame) Judge(c *Condition) (Answer, error) {
 	var values any = f.shared
 	if c.Limited {

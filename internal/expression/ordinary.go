@@ -72,16 +72,17 @@ func hasASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < 0x80 }) >= 0
 }
 
-// PathPlain is path.plain: whether p names an ordinary file, as far as its text tells: one of a kind that nothing runs, and that no
-// program and no agent takes for its settings or its orders, without a further act of a person. What is written to any
-// other may act later, with more rights, and unasked: a hook of git, the start-up file of a shell, a list of MCP servers.
+// PathPlain is path.plain: whether p names an ordinary file, by its text: a file of a kind that nothing runs, and that
+// no program and no agent takes for its settings or its orders, without a further act of a person. A write to any other
+// file may take effect later, with more rights, and without an approval: a hook of git, the start-up file of a shell, a
+// list of MCP servers.
 //
 // Kinds are allowed by list: texts, tables, documents, pictures, sound, source code. Every other extension is not plain,
 // nor is a file without one. Of the allowed kinds, files are not plain that tools find by name (conftest.py,
-// requirements.txt, CLAUDE.local.md, vite.config.ts), nor those in hidden folders, in folders of the system or of what
-// runs, starts, is served or is loaded.
+// requirements.txt, CLAUDE.local.md, vite.config.ts), nor those in hidden folders, in folders of the system, or in
+// folders of files that are run, started, served or loaded.
 //
-// Source code is plain: to write it is what agents are for, and a build or a test that runs it is a step of its own.
+// Source code is plain: agents exist to write it, and a build or a test that runs it is a step of its own.
 func PathPlain(p string) bool {
 	names, rooted, ok := pathNames(p)
 	if !ok {
@@ -154,7 +155,7 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 }
 
-// A fileKind says what a file with some extension is.
+// A fileKind is the kind of a file with some extension.
 type fileKind uint8
 
 // The kinds.
@@ -208,7 +209,7 @@ var (
 	systemFolders = setOf("bin boot dev etc lib lib32 lib64 libx32 opt proc run sbin snap nix srv sys usr var cores net " +
 		"applications library system private windows programdata recovery perflogs")
 
-	// actingFolders are folders of what is run, loaded, served or started, wherever they are.
+	// actingFolders are folders of files that are run, loaded, served or started, wherever they are.
 	actingFolders = setOf("bin sbin libexec node_modules bower_components site-packages dist-packages vendor venv env virtualenv __pycache__ __pypackages__ " +
 		"autostart startup xlstart addins launchagents launchdaemons loginitems startupitems appdata library start\u00a0menu program\u00a0files " +
 		"program\u00a0files\u00a0(x86) application\u00a0support application\u00a0scripts " +
@@ -230,7 +231,7 @@ var (
 		"goose replit bolt lovable devin amp trae augment zed jules warp forge droid knowledge best_practices best-practices repo constitution " +
 		"projectbrief productcontext activecontext systempatterns techcontext progress")
 
-	// listWords are words in the names of .txt files that tools take for lists of what to fetch, build, load or serve.
+	// listWords are words in the names of .txt files that tools take for lists of things to fetch, build, load or serve.
 	listWords = setOf("conanfile requirements requirement constraints cmakelists packages package dependencies runtime apt pip conda robots ads manifest modules " +
 		"autoexec startup crontab hosts config settings preload")
 
@@ -245,7 +246,7 @@ var (
 		"plopfile.js plopfile.ts plopfile.mjs truffle.js truffle-config.js config-overrides.js workbox-config.js gatsby-config.js gatsby-config.ts " +
 		"gatsby-node.js gatsby-node.ts gatsby-browser.js gatsby-ssr.js ecosystem.js")
 
-	// middles are the parts of a name before its extension that say what a source file is for.
+	// middles are the parts of a name before its extension that state the purpose of a source file.
 	middles = setOf("test tests spec d min module stories story component service directive pipe guard resolver interceptor controller entity dto model " +
 		"models repository types type util utils helper helpers constants mock mocks fixture fixtures e2e int unit integration styles style page view " +
 		"layout schema query queries api ios android native web gen generated pb grpc")

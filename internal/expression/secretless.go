@@ -10,7 +10,7 @@ import (
 // builds), whose name and folders do not speak of secrets.
 //
 // It is false for every other file: settings (.env, .npmrc, config.yaml, appsettings.json, terraform.tfstate), keys, histories, files
-// without extension that are not well known, whatever lies in a hidden folder or in one of the system, and paths that
+// without extension that are not well known, all files in a hidden folder or in one of the system, and paths that
 // programs read differently.
 func PathNoSecrets(p string) bool {
 	if home, ok := strings.CutPrefix(p, "~"); ok && home != "" && (home[0] == '/' || home[0] == '\\') {

@@ -3,8 +3,8 @@ package expression
 import "github.com/weir-mcp/weir/internal/cmdline"
 
 // ShellCommand is shell.command: the first word of a command line; "" if the line is more than one simple command of literal words: if
-// it has operators, redirections, expansions, patterns, escapes, assignments before the command, or comments. What the
-// command does with its words is not looked at.
+// it has operators, redirections, expansions, patterns, escapes, assignments before the command, or comments. It does
+// not check how the command uses its words.
 func ShellCommand(line string) string {
 	words, ok := cmdline.Words(line)
 	if !ok {
