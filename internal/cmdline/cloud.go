@@ -14,8 +14,9 @@ func AWSReadOnly(line string) bool {
 	return ok && (looks || awsOpen[service][operation])
 }
 
-// AWSNoSecrets reports whether a line is a command of the AWS command line, with options on that list, that shows no credentials: it is
-// known to look at no user data, environment of a function or task, parameter or connection, or to answer with the state of what it acts on.
+// AWSNoSecrets reports whether a line is a command of the AWS command line, with options on that list, that shows no
+// credentials: it is known to read no user data, environment of a function or task, parameter or connection, or to
+// answer with the state of its target.
 func AWSNoSecrets(line string) bool {
 	service, operation, ok := awsCommand(line)
 	return ok && (awsOpen[service][operation] || awsActs[service][operation])
@@ -72,7 +73,7 @@ var awsChoices = words(`region output query max-items page-size max-results no-p
 	no-include-all-instances instance-ids instance-types volume-ids vpc-ids subnet-ids db-instance-identifier db-cluster-identifier table-name metric-name
 	alarm-names log-group-name auto-scaling-group-names load-balancer-names user-name stack-status-filter state-value desired-status`)
 
-// awsActs are operations that change something, by service, and answer with the state of what they act on.
+// awsActs are operations that change something, by service, and answer with the state of their target.
 var awsActs = map[string]map[string]bool{
 	"autoscaling": words("set-desired-capacity terminate-instance-in-auto-scaling-group"),
 	"ec2":         words("terminate-instances stop-instances start-instances reboot-instances create-tags delete-tags delete-snapshot delete-volume"),
@@ -81,7 +82,7 @@ var awsActs = map[string]map[string]bool{
 	"rds":         words("reboot-db-instance start-db-instance stop-db-instance create-db-snapshot delete-db-snapshot"),
 }
 
-// awsOpen are operations that only look, by service, of which what they show holds no credentials.
+// awsOpen are operations that only read, by service, and whose output holds no credentials.
 var awsOpen = map[string]map[string]bool{
 	"acm":            words("list-certificates describe-certificate"),
 	"autoscaling":    words("describe-auto-scaling-groups describe-auto-scaling-instances describe-scaling-activities describe-policies"),

@@ -121,7 +121,7 @@ type read struct {
 	operands []string
 }
 
-// shows says what the line shows of files, by its options.
+// shows returns which files' contents the line shows, by its options.
 func (r read) shows() shown {
 	c := r.command
 	has := func(set map[string]bool, letters string) bool {

@@ -2,13 +2,13 @@ package cmdline
 
 import "strings"
 
-// What a command shows of files.
+// shown is the part of files that a command shows.
 type shown uint8
 
 const (
 	nothing shown = iota // names, sizes, dates
-	named                // what is in the files that it names
-	unnamed              // what is in files that it does not name
+	named                // contents of the files that it names
+	unnamed              // contents of files that it does not name
 )
 
 // A command is one that only reads, with the options with which it does.
@@ -18,7 +18,7 @@ type command struct {
 	long     map[string]bool // options as a whole word
 	valued   map[string]bool // options that a value follows, in the next word or after =
 	whole    bool            // one hyphen begins a whole word
-	apart    bool            // what follows a letter is another option, even of one that takes a value
+	apart    bool            // the character after a letter is another option, even if the option takes a value
 	count    bool            // -20 is a number
 	plus     bool            // a word with a plus sign in front is one like others
 	operands int             // how many words it takes beside options; -1: any number
@@ -39,9 +39,9 @@ func words(text string) map[string]bool {
 	return set
 }
 
-// commands are the commands that only read. Not on the list is what runs other programs (env, xargs, awk, less, time), writes by an
-// option that cannot be told from a word (sort on Windows), waits (tail -f), tells of the environment (printenv), or sets something by
-// a word alone (date, hostname).
+// commands are the commands that only read. Not on the list is a command that runs other programs (env, xargs, awk,
+// less, time), writes by an option that cannot be told from a word (sort on Windows), waits (tail -f), tells of the
+// environment (printenv), or sets something by a word alone (date, hostname).
 var commands = map[string]command{
 	"pwd":      {known: true, letters: "LP"},
 	"whoami":   {known: true},
@@ -102,7 +102,7 @@ var commands = map[string]command{
 	}},
 }
 
-// grep shows what is in the files that it names, and with -r what is in others too.
+// grep shows contents of the files that it names, and with -r of others too.
 var grep = command{known: true, needle: true, letters: "EFGPivwxcnHhlLoqsrRaIUz", operands: -1, least: 1, shows: unnamed,
 	valued: words("-e -A -B -C -m --include --exclude --exclude-dir --max-count --context --after-context --before-context"),
 	long:   words("--ignore-case --line-number --recursive --count --files-with-matches --only-matching --word-regexp --fixed-strings --extended-regexp --invert-match --no-filename --color=never --color=auto")}
