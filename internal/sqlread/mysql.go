@@ -92,7 +92,7 @@ func (w *myWalk) reads(n ast.Node) bool {
 	return false
 }
 
-// The lists of what statements of MySQL that only read are made of.
+// The parts of read-only statements of MySQL.
 var (
 	myShows = map[ast.ShowStmtType]bool{
 		ast.ShowEngines: true, ast.ShowDatabases: true, ast.ShowTables: true, ast.ShowTableStatus: true, ast.ShowColumns: true,

@@ -16,7 +16,7 @@ type node = map[string]any
 // postgreSQL parses the text as PostgreSQL does and walks over the whole tree.
 func (r *Reader) postgreSQL(text string) bool {
 	// A backslash before a quote is another text without standard_conforming_strings. The first word is checked here so that the
-	// parser is not even started for what cannot be a query.
+	// parser is not even started for a text that cannot be a query.
 	if strings.Contains(text, `\'`) || !pgVerbs[firstWord(text)] {
 		return false
 	}

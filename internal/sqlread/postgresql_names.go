@@ -1,6 +1,6 @@
 package sqlread
 
-// The lists of what statements of PostgreSQL that only read are made of.
+// The parts of read-only statements of PostgreSQL.
 var (
 	pgVerbs = setOf("SELECT WITH VALUES TABLE EXPLAIN SHOW")
 
@@ -41,8 +41,9 @@ var (
 		tstzmultirange datemultirange regclass regproc regprocedure regtype regrole regnamespace regconfig regoper regoperator regdictionary
 		regcollation pg_lsn xid xid8 cid tid record citext hstore ltree lquery ltxtquery vector halfvec sparsevec geometry geography box2d box3d`)
 
-	// pgFunctions only compute, or tell what the database knows of itself. Not on the list are functions that write, lock, wait, signal, read
-	// files, reach out, set something, take SQL in a text, or draw from sequences, and all that nobody listed.
+	// pgFunctions only compute, or return metadata of the database. Not on the list are functions that write, lock, wait,
+	// signal, read files, open connections, set something, take SQL in a text, or draw from sequences, and all unknown
+	// ones.
 	pgFunctions = setOf(pgAggregates, pgText, pgNumbers, pgTimes, pgArrays, pgDocuments, pgRanges, pgCatalog, pgExtensions)
 )
 

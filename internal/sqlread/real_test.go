@@ -140,8 +140,8 @@ var lookers = strings.Fields("random gen_random_uuid clock_timestamp timeofday c
 	"pg_database_size pg_indexes_size pg_relation_size pg_table_size pg_tablespace_size pg_total_relation_size pg_is_in_recovery pg_partition_ancestors " +
 	"pg_partition_tree pg_current_wal_lsn pg_last_wal_receive_lsn pg_last_wal_replay_lsn pg_last_xact_replay_timestamp pg_sequence_last_value")
 
-// TestFunctions asks for every function that the server has, under each of the ways in which it can be called: what may be called is
-// what the server itself calls stable, and lookers. The functions of extensions and users may not.
+// TestFunctions checks every function that the server has, in each way in which it can be called. Allowed are functions
+// that the server itself calls stable, and lookers; the functions of extensions and users are not.
 func TestFunctions(t *testing.T) {
 	conn, _ := startPostgres(t)
 	r := new(sqlread.Reader)
@@ -185,7 +185,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestSQLite runs what counts as reading only on a database of SQLite: the file, its folder and the settings stay as they are.
+// TestSQLite runs the statements that count as read-only on a database of SQLite: the file, its folder and the settings
+// stay as they are.
 func TestSQLite(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.db")
@@ -228,8 +229,8 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-// files returns the files directly in a folder with what they hold; of the data of PostgreSQL itself only the names of those that are no
-// data of its own.
+// files returns the files directly in a folder with their contents; of the data of PostgreSQL itself only the names of
+// those that are no data of its own.
 func files(t *testing.T, dir, cluster string) string {
 	t.Helper()
 	if cluster != "" {

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// NoSecrets reports whether what a statement returns holds no credentials, as far as its words tell: it only reads, and no word in it, be it
-// a name or a part of a text, is that of a table, a view, a column, a setting or a function of the system by which passwords are told, or
-// speaks of secrets; or it returns no rows. Of a table of the user's own whose columns it does not name, nothing is known.
+// NoSecrets reports whether the result of a statement holds no credentials, judged by its words: it only reads, and no
+// word in it, be it a name or a part of a text, is that of a table, a view, a column, a setting or a function of the
+// system by which passwords are told, or speaks of secrets; or it returns no rows. Of a table of the user's own whose
+// columns it does not name, nothing is known.
 func (r *Reader) NoSecrets(text, dialect string) bool {
 	if !slices.Contains(Dialects(), dialect) || !sameForAll(text) {
 		return false
@@ -33,8 +34,8 @@ var (
 	// silentVerbs begin statements that return no rows.
 	silentVerbs = setOf("insert update delete create alter drop truncate grant revoke comment vacuum begin commit rollback")
 
-	// secretNames are names in the catalogues of PostgreSQL and MySQL, and of what is often installed with them, under which passwords, keys,
-	// connections or statements of others stand.
+	// secretNames are names in the catalogues of PostgreSQL and MySQL, and of common extensions, under which passwords,
+	// keys, connections or statements of others stand.
 	secretNames = setOf(`umoptions srvoptions pg_options_to_table pg_subscription pg_stat_subscription pg_stat_wal_receiver pg_settings pg_file_settings pg_hba_file_rules pg_db_role_setting
 		pg_show_all_settings current_setting pg_stat_activity pg_stat_statements pg_prepared_statements pg_largeobject pg_stats pg_statistic pg_stat_get_activity
 		auth http_request_queue _http_response

@@ -1,6 +1,6 @@
 package sqlread
 
-// The lists of what statements of SQLite that only read are made of.
+// The parts of read-only statements of SQLite.
 var (
 	// liteWords are keywords that stand before a bracket and call nothing.
 	liteWords = setOf(`all and as between by case cast cross distinct else end except exclude exists filter from full group glob having in inner intersect is isnull

@@ -1,10 +1,10 @@
 // Package sqlread tells whether a text of SQL only reads, by the grammar of its dialect.
 //
-// [Reader.ReadOnly] is true for exactly one statement that is made of nothing but what is on a list: queries, the functions,
-// operators and types that compute and look, and the statements that show or explain. Everything else is false: text that does not
-// parse, statements and functions that nobody listed, and texts that the client, the server or a mode of the server could
-// read in another way than the grammar here. What it costs a database to answer is not looked at, nor what views,
-// operators and types do that a database's own users made.
+// [Reader.ReadOnly] is true for exactly one statement that consists of listed parts only: queries, the functions,
+// operators and types that compute and read, and the statements that show or explain. Everything else is false: text
+// that does not parse, unlisted statements and functions, and texts that the client, the server or a mode of the server
+// could read in another way than the grammar here. It does not check the cost of a query, nor the effects of views,
+// operators and types of a database's own users.
 //
 // The grammars are PostgreSQL's own parser (libpg_query as WebAssembly), TiDB's parser of MySQL, and SQLite itself. The first
 // is compiled at the first statement that needs it, which takes seconds of a processor; after that a statement takes about

@@ -18,7 +18,8 @@ func statements(tb testing.TB, name string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// TestReadOnly reads the corpora: what people and agents ask databases all day reads only, and what attackers write does not.
+// TestReadOnly reads the corpora: everyday queries of users and agents are read-only, and attackers' statements are
+// not.
 func TestReadOnly(t *testing.T) {
 	r := new(sqlread.Reader)
 	for _, dialect := range sqlread.Dialects() {

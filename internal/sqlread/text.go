@@ -56,8 +56,8 @@ func endsHere(rest string) bool {
 	return rest == "" || rest[0] == '\''
 }
 
-// plainComments reports whether what looks like a comment, even inside quotes, is none to no server: not one that is run, and not
-// one inside another, which some servers end earlier.
+// plainComments reports whether every text that looks like a comment, even inside quotes, is a comment to every server:
+// not one that a server runs, and not a nested one, which some servers end earlier.
 func plainComments(text string) bool {
 	for {
 		_, rest, found := strings.Cut(text, "/*")
