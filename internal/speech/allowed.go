@@ -13,7 +13,7 @@ var (
 	// turns are where a new clause begins that a prohibition before it does not cover, nor one after it.
 	turns = regexp.MustCompile(`(?i)(?:,?\s+(?:but|instead|sondern|aber|mais|pero|sino|ma)\s)`)
 
-	// reports begin what somebody is told, which says nothing of whether to tell.
+	// reports begin reported speech, whose negations do not forbid the report.
 	reports = regexp.MustCompile(`(?i)\b(?:tell|say|write|inform|reply|answer|message|email|mail|send|post|ask|remind|let|schreib|schreibe|sag|sage|antworte|dis|écris|di|escribe)\b[^\n]{0,200}?\s(?:that|whether|why|how|dass|ob|que|si|che)\s`)
 
 	// descriptions deny that something is so, and forbid nothing.
@@ -21,7 +21,7 @@ var (
 		`\b(?:not|nicht)\s+(?:only|just|nur)\b|\bno(?:t)?\s+(?:later|more|less|earlier|longer)\s+than\b|\b(?:don't|do not|never|dont)\s+(?:forget|hesitate|miss|worry)\b|\bwhy\s+not\b|\bno\s+(?:problem|worries|doubt)\b|` +
 		`\bno\b[,.]|\bno\.?\s*\d|\bif\s+not\b|\b(?:vergiss|vergessen sie)\s+nicht\b`)
 
-	// excepting takes somebody out of what is asked for, wherever in the sentence that is said.
+	// excepting excludes people or things from a request, anywhere in the sentence.
 	excepting = regexp.MustCompile(`(?i)\b(?:everybody|everyone|every|anybody|anyone|all|any|each|everything|anything|nobody|no one)(?:\s+(?:of|on|in|at|from|else|the|this|that|us|you|them|my|our|your|team|list|group|office|people|colleagues|members|others|recipients|person|one))*\s+(?:but|bar|save)\s|` +
 		`\b(?:apart|aside)\s+from\b|\boff[\s-]+limits\b|\bhands\s+off\b|\b(?:leave|leaving|keep|keeping|left|kept)\b.*\b(?:out|away|off)\b|` +
 		`\bbis\s+auf\b|\babgesehen\s+von\b|\b(?:lass|lasse|lassen|halte|halten)\b.*\b(?:aus|raus|heraus|weg|fern)\b|\bfinger\s+weg\b|` +
@@ -42,12 +42,12 @@ var negators = set(`never not don't dont doesn't didn't mustn't mustnt shouldn't
  minus spam phishing scam fraud fraudulent legit legitimate suspicious hormis excepté menos salvo fuorché eccetto oprócz poza förutom undtagen unntatt dışında
  nie nigdy bez żaden zakaz nikdy žádný zákaz не никогда без нельзя кроме запрещено değil asla yok hayır hariç yasak لا لم لن بدون ممنوع मत नहीं`)
 
-// signs are what forbids in scripts that do not part words.
+// signs are the signs that forbid in scripts without spaces between words.
 var signs = []string{"不", "别", "別", "勿", "禁", "没", "沒", "除了", "ない", "ません", "しないで", "するな", "마세요", "마라", "말고", "말아", "금지", "않", "อย่า", "ไม่", "ห้าม"}
 
 // allowed returns the clauses of a text that forbid nothing. A prohibition covers its sentence, and the list that it introduces.
 func allowed(text string) (clauses []string) {
-	listed := false // what a prohibition introduces goes on
+	listed := false // in the list that a prohibition introduces
 	for _, s := range sentences(text) {
 		if !s.item {
 			listed = false
@@ -79,7 +79,7 @@ func sentences(text string) (all []sentence) {
 	return append(all, sentence{text[from:], item})
 }
 
-// clausesOf cuts a sentence where what is forbidden ends or begins.
+// clausesOf cuts a sentence where a prohibition ends or begins.
 func clausesOf(s string) (clauses []string) {
 	if excepting.MatchString(s) {
 		return []string{s}

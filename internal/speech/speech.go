@@ -1,7 +1,9 @@
-// Package speech reads what a user wrote to an agent: which of it are the user's own words, which was pasted, and what the user asks for.
+// Package speech reads a user's messages to an agent: it separates the user's own words from pasted text, and finds the
+// user's requests.
 //
-// [Read] takes a message apart. [Message.Own] is what the user wrote; it vouches for contents. [Message.Wishes] are those clauses of it that
-// forbid nothing and quote nothing; only they name places ([Names]) and deeds ([Asks]). [Message.Pasted] is text of others.
+// [Read] takes a message apart. [Message.Own] is the text that the user wrote; it vouches for contents.
+// [Message.Wishes] are the clauses of it that neither forbid nor quote; only they name destinations ([Names]) and
+// actions ([Asks]). [Message.Pasted] is text of others.
 //
 // Languages have no grammar that a table could hold. Where in doubt a clause counts as a prohibition and a text as pasted, so that a person is asked.
 package speech
@@ -11,10 +13,10 @@ import (
 	"strings"
 )
 
-// A Message is what a user wrote, taken apart.
+// A Message is a user's message, taken apart.
 type Message struct {
 	Own    []string // the user's own words
-	Wishes []string // those of them that say what to do
+	Wishes []string // those of them that request an action
 	Pasted []string // text of unknown origin
 }
 
@@ -40,12 +42,12 @@ var (
 	fence = regexp.MustCompile("^\\s*(```|~~~)")
 	cited = regexp.MustCompile(`(?i)<(?:blockquote|q|cite)\b`)
 
-	// wrote ends the line that mail programs write over what they quote; begins, over what they forward.
+	// wrote ends the line that mail programs write above quoted text; begins matches the line above forwarded text.
 	wrote  = regexp.MustCompile(`(?i)^\s*(on|am|le|el|il|op|den|em)\b.{4,200}\b(wrote|schrieb|a écrit|escribió|ha scritto|schreef|skrev|escreveu)\b.{0,80}:\s*$`)
 	begins = regexp.MustCompile(`(?i)^\s*(-{3,}|_{10,}|begin forwarded message|anfang der weitergeleiteten)\s*` +
 		`(forwarded message|original message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|mensaje original)?`)
 
-	// sender is the field that shows a mail to be somebody's; it may stand anywhere in a line.
+	// sender is the field that names the author of a mail; it may stand anywhere in a line.
 	sender = regexp.MustCompile(`(?im)(?:^|[\s"'(>*])(?:from|von|de|da|van|sent|gesendet|envoyé)\**\s*:\**\s*\S`)
 	isFrom = regexp.MustCompile(`(?i)@|\b(?:to|an|subject|betreff|date|datum|objet|asunto|à|para)\**\s*:`)
 )
@@ -99,14 +101,14 @@ var closing = map[rune]string{
 	'\u2039': "\u203a", '\u300c': "\u300d", '\u300e': "\u300f",
 }
 
-// fewWords is how many words between quotation marks are a name that the user gives, and no text of somebody else.
+// fewWords is how many words between quotation marks are a name that the user gives, and no text of others.
 const fewWords = 5
 
-// giving are words after which a user says in quotation marks what to write, in so many words.
+// giving are words after which a user quotes the exact text to write.
 var giving = set(`say saying says text body subject title titled message content contents comment reading caption description name named call called with post
  write reply answer note schreib schreibe text betreff titel nachricht inhalt mit antwort antworte dis écris avec texte objet titre di escribe con texto asunto título`)
 
-// quotes takes the quotations out of what is not pasted as a whole.
+// quotes separates the quotations from text that is not pasted as a whole.
 func (m *Message) quotes(text string) {
 	var own, wish strings.Builder
 	for i := 0; i < len(text); {
@@ -144,7 +146,7 @@ func (m *Message) own(text string) {
 	}
 }
 
-// given reports whether the words before a quotation say that it is what to write.
+// given reports whether the words before a quotation declare it the text to write.
 func given(before string) bool {
 	words := wordsOf(before)
 	for _, w := range words[max(0, len(words)-2):] {
@@ -156,7 +158,7 @@ func given(before string) bool {
 	return n > 1 && people[words[n-1]] && (telling[words[n-2]] || n > 2 && articles[words[n-2]] && telling[words[n-3]])
 }
 
-// A quotation after a word for telling and one for who is told is what to tell: answer the customer "it is fixed".
+// A quotation after a verb of telling and its recipient is the text to send: answer the customer "it is fixed".
 var (
 	telling  = set("answer tell write reply send to post text message inform antworte sag schreib schreibe schicke")
 	articles = set("the a my our this that to dem der den")
@@ -164,7 +166,8 @@ var (
 		all him her them people kunden kundin kunde team kollegen allen ihm ihr ihnen`)
 )
 
-// quotation returns what stands between the quotation mark at i and its closing one, and where that ends; zero if there is none.
+// quotation returns the text between the quotation mark at i and its closing one, and where that ends; zero if there is
+// none.
 func quotation(text string, i int) (inner string, end int) {
 	r, n := decode(text[i:])
 	closers := closing[r]

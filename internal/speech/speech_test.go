@@ -125,7 +125,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestExcepted holds that somebody who is taken out of what is asked for is not named, and that everyday words take nobody out.
+// TestExcepted holds that a request does not name the people whom it excludes, and that everyday words exclude nobody.
 func TestExcepted(t *testing.T) {
 	const who = "ann@acme.example"
 	for _, text := range []string{"Mail everybody on the list but " + who, "Keep " + who + " out of it", "Mail all save " + who, "The mail of " + who + " is spam", "Schick es allen bis auf " + who} {
@@ -140,7 +140,7 @@ func TestExcepted(t *testing.T) {
 	}
 }
 
-// TestTold holds that what is quoted after the people who are to be told it is the user's text, and names no place.
+// TestTold holds that a quotation after its recipients is the user's text, and names no destination.
 func TestTold(t *testing.T) {
 	const quoted = "The export is fixed in version 4.2 of acme.example/app."
 	for text, own := range map[string]bool{

@@ -55,7 +55,7 @@ func learn() (deeds, told map[string][]int) {
 	return deeds, told
 }
 
-// forms returns the regular forms of an English verb. What they make of other words nobody says.
+// forms returns the regular forms of an English verb. Of other words it makes forms that no text contains.
 func forms(verb string) []string {
 	stem := strings.TrimSuffix(verb, "e")
 	all := []string{verb, verb + "s", verb + "es", verb + "ed", stem + "ed", verb + "ing", stem + "ing"}
@@ -76,8 +76,9 @@ func forms(verb string) []string {
 	return all
 }
 
-// Asks reports whether one of the texts asks for what a tool does by its name: they hold each verb of it, or a word for the same deed, as a word of its
-// own. Words that are in the server's name too are the product's. A name without a verb that is known here is asked for by nobody.
+// Asks reports whether one of the texts requests the action in a tool's name: it holds each verb of the name, or a
+// synonym, as a word of its own. Words that are in the server's name too are the product's. No text requests a tool
+// whose name has no known verb.
 func Asks(texts []string, tool, server string) bool {
 	product := set(strings.Join(NameWords(server), " "))
 	var wanted [][]int

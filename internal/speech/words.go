@@ -34,7 +34,7 @@ func wordsOf(text string) []string {
 	})
 }
 
-// joins are the signs that make what stands beside them a part of a longer name, address or number.
+// joins are the signs that make the text beside them a part of a longer name, address or number.
 const joins = "._-/+%=&?~\\@"
 
 // whole reports whether text[i:j] is not a part of something longer.
@@ -52,12 +52,12 @@ func whole(text string, i, j int) bool {
 	return !strings.ContainsRune(".-,:?#'", after) || n == 0 || !isWord(text[j+n:]) || after == '\'' && possessive(text[j+n:])
 }
 
-// possessive reports whether what follows an apostrophe is the s of a genitive.
+// possessive reports whether the text after an apostrophe is the s of a genitive.
 func possessive(after string) bool {
 	return strings.HasPrefix(after, "s") && !isWord(after[1:])
 }
 
-// kinds are words for what has a name: beside one of them the plainest word is a name.
+// kinds are words for things that have names: beside one of them the plainest word is a name.
 var kinds = set(`channel channels room group team list board project folder directory file branch repo repository organization organisation org owner user account
  table database schema bucket cluster namespace context deployment service server topic queue page sheet document doc tab space workspace label tag calendar
  collection index site domain host machine container image volume job pipeline environment stage person contact member assignee colleague
