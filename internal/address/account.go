@@ -91,7 +91,7 @@ func digits(s string) (n int) {
 	return n
 }
 
-// digitsAndLetters returns a number without what is only there to be read.
+// digitsAndLetters returns a number without separators, which only help readers.
 func digitsAndLetters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" ./()-+", r) {

@@ -1,10 +1,11 @@
-// Package address is Weir's one reader of what leads somewhere: URLs, hosts, mail addresses and lists of them, telephone numbers and
-// accounts.
+// Package address is Weir's one reader of destinations: URLs, hosts, mail addresses and lists of them, telephone
+// numbers and accounts.
 //
-// A text means what the program that acts on it takes it for, and programs differ: browsers take http:\\host for a URL and 2130706433 for
-// an address of IPv4, mail programs take one text for several recipients, IDNA has four characters for a dot. So a text has readings.
-// [Read] returns the places of all of them, and whether there is but one reading; [Find] returns the places in running text. Who decides
-// checks each place, and takes a text with more than one reading for unknown.
+// The program that acts on a text decides its meaning, and programs differ: browsers take http:\\host for a URL and
+// 2130706433 for an address of IPv4, mail programs take one text for several recipients, IDNA has four characters for a
+// dot. So a text has readings. [Read] returns the places of all of them, and whether there is but one reading; [Find]
+// returns the places in running text. Who decides checks each place, and takes a text with more than one reading for
+// unknown.
 //
 // Hosts are compared in the form that [Host] gives. [Internal] and [Public] tell which are of the user's own machine or network. Nothing here asks DNS.
 package address
@@ -14,12 +15,12 @@ import (
 	"strings"
 )
 
-// Kind is what a place is.
+// Kind is the kind of a place.
 type Kind uint8
 
 // The kinds.
 const (
-	Web     Kind = iota // a URL, or what some program would take for one
+	Web     Kind = iota // a URL, or a text that some program would take for one
 	Mail                // a mail address
 	Account             // a telephone number, a bank account, a wallet, a long number
 	Header              // a line that a mail program would take for a field of its own
@@ -33,7 +34,7 @@ type Place struct {
 	Name string // one text for all spellings of the place; "" if none can be told
 }
 
-// A Reading is what one text leads to.
+// A Reading is the destinations of one text.
 type Reading struct {
 	Places []Place
 	Sure   bool // all of the text is these places, for every program

@@ -75,7 +75,7 @@ func TestReadUnsure(t *testing.T) {
 	}
 }
 
-// TestFind holds what counts as a place in running text.
+// TestFind holds which parts of running text count as places.
 func TestFind(t *testing.T) {
 	for text, want := range map[string]string{
 		`Dear Ben, see <https://a.example/x>, mail "eve@evil.example". Pay 25,000 to DE89370400440532013000 (call 2026-11-21)! v1.2`: "https://a.example/x eve@evil.example DE89370400440532013000",
@@ -145,11 +145,12 @@ func TestInternal(t *testing.T) {
 		}
 	}
 	if !address.Public(netip.MustParseAddr("64:ff9b::808:808")) {
-		t.Error("what translates to a public address is not public")
+		t.Error("an address that translates to a public one is not public")
 	}
 }
 
-// FuzzRead gives any text: nothing panics, and a sure reading has a host in its own form and finds again what it is.
+// FuzzRead gives any text: nothing panics, and a sure reading has a host in its own form, which is read again as the
+// same.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{"a@b.example,c@d.example", `https:\\a@b`, "0x7f.1/x", "evil\u3002example", "\"a\" <b@c.example>;", "[::1]:8", "a.b:9?x"} {
 		f.Add(s)

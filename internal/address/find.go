@@ -10,7 +10,7 @@ import (
 
 // A scanner finds the places in a text.
 type scanner struct {
-	wide  bool // the text says where something goes, so that whatever looks like a host is one
+	wide  bool // the text states a destination, so that every text like a host is one
 	found []Place
 }
 
@@ -20,7 +20,7 @@ const breaks = "\"'`<>()[]{},;|*\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a
 func isBreak(r rune) bool { return r <= ' ' || unicode.IsSpace(r) || strings.ContainsRune(breaks, r) }
 
 // fold returns a text as IDNA and readers with good will see it: in compatible forms (UAX 15), digits of all scripts as those of ASCII, the
-// four dots of IDNA as one (RFC 3490, 3.1), without what is not seen.
+// four dots of IDNA as one (RFC 3490, 3.1), without invisible characters.
 func fold(s string) string {
 	if isASCII(s) {
 		return s
@@ -73,7 +73,7 @@ func (s *scanner) text(text string) {
 	s.headers(folded)
 }
 
-// token reads what stands between breaks.
+// token reads the text between breaks.
 func (s *scanner) token(raw string) {
 	raw = strings.TrimRight(raw, ".:!?\u2026\u3002\uff01\uff1f")
 	t := fold(raw)
@@ -100,7 +100,7 @@ func schemeStart(t string, i int) int {
 	return i
 }
 
-// link adds what has a scheme.
+// link adds a text with a scheme.
 func (s *scanner) link(raw, t string) {
 	if p, ok := sureURL(t); ok {
 		p.Text = raw
@@ -117,7 +117,7 @@ func (s *scanner) link(raw, t string) {
 	s.hosts(Web, raw, hosts)
 }
 
-// mail adds what has an @: a mail address, the beginning of a URL with a user's name, a place of scp, a mention.
+// mail adds a text with an @: a mail address, the beginning of a URL with a user's name, a place of scp, a mention.
 func (s *scanner) mail(raw, t string) {
 	if p, ok := oneMail(t); ok {
 		p.Text = raw

@@ -16,7 +16,8 @@ const longestHost = 1 << 10
 var names = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
 // Host returns the one form of all spellings of a host: the ASCII form of a name (UTS 46) in lower case and without a closing dot,
-// or an address in its usual form, whatever numbers it was written with (URL Standard, 3.5). It is "" of anything that is no host.
+// or an address in its usual form, from any notation of its numbers (URL Standard, 3.5). It is "" of a text that is no
+// host.
 func Host(raw string) string {
 	if inner, ok := strings.CutPrefix(raw, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
@@ -72,8 +73,8 @@ func isASCII(s string) bool {
 }
 
 // Number reads a host that is an IPv4 address by the rules of inet_aton, as the URL Standard (3.5) has them: one to four parts in
-// decimal, octal or hexadecimal, of which the last fills what is left. Number is true of every name that ends in a number, for which
-// no reader asks DNS.
+// decimal, octal or hexadecimal, of which the last fills the remaining bytes. Number is true of every name that ends in
+// a number, for which no reader asks DNS.
 func Number(name string) (a netip.Addr, ok, number bool) {
 	parts := strings.Split(strings.TrimSuffix(name, "."), ".")
 	last := parts[len(parts)-1]
@@ -121,7 +122,7 @@ func part(s string) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-// percentDecoded reads %41 as what it stands for (RFC 3986, 2.1), as often as it is there and once.
+// percentDecoded replaces each escape like %41 by its character (RFC 3986, 2.1), once.
 func percentDecoded(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

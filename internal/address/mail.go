@@ -23,7 +23,7 @@ func sureMail(s string) ([]Place, bool) {
 	return places, len(places) > 0
 }
 
-// elements cuts a list of addresses at what separates them outside of quotes.
+// elements cuts a list of addresses at the separators outside of quotes.
 func elements(s string) (all []string) {
 	quoted, from := false, 0
 	for i := range len(s) {
@@ -67,7 +67,8 @@ func oneMail(s string) (Place, bool) {
 	return Place{Mail, whole, host, local + "@" + host}, true
 }
 
-// mailHosts returns the hosts that mail programs may find in what holds an @: what follows each of them, and those of routes.
+// mailHosts returns the hosts that mail programs may find in a text with an @: the text after each @, and the hosts of
+// routes.
 func mailHosts(s string) (hosts []string) {
 	parts := strings.FieldsFunc(fold(s), func(r rune) bool { return r <= ' ' || strings.ContainsRune(`@%!:,;<>()"/?#&=`, r) })
 	for i, p := range parts {

@@ -14,7 +14,7 @@ var notPublic = prefixes(
 		"192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 " +
 		"168.63.129.16/32 2001::/23 2001:db8::/32 3fff::/20")
 
-// global is what of IPv6 is given out to be reached (RFC 4291, 2.4; IANA, IPv6 Global Unicast Address Assignments).
+// global holds the globally reachable addresses of IPv6 (RFC 4291, 2.4; IANA, IPv6 Global Unicast Address Assignments).
 var global = netip.MustParsePrefix("2000::/3")
 
 // Blocks of IPv6 in which an address of IPv4 is hidden.
@@ -30,8 +30,8 @@ func prefixes(list string) (all []netip.Prefix) {
 	return all
 }
 
-// Public reports whether an address can be somebody else's on the internet. What translates to an address of IPv4 is as public
-// as that.
+// Public reports whether an address can belong to others on the internet. An address that translates to one of IPv4 is
+// as public as that.
 func Public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if b := a.As16(); nat64.Contains(a) {
@@ -67,9 +67,9 @@ var inward = []string{"nip.io", "sslip.io", "xip.io", "traefik.me", "localtest.m
 const examples = "example"
 
 // Internal reports whether a host is, or for all that its form says may be, of the user's own machine or network: an address that is not public,
-// a name without a dot, a name below no public suffix of DNS (localhost, .local, .internal, .lan and whatever else a network
-// calls its own), and anything that is no host. Which address a public name leads to is known to DNS alone, and changes; a name for which this
-// is false can still lead inside.
+// a name without a dot, a name below no public suffix of DNS (localhost, .local, .internal, .lan and other private
+// names of a network), and anything that is no host. Which address a public name leads to is known to DNS alone, and
+// changes; a name for which this is false can still lead inside.
 func Internal(host string) bool {
 	if host = Host(host); host == "" {
 		return true
@@ -95,7 +95,8 @@ func isPublicName(host string) bool {
 	return icann
 }
 
-// Site returns what of a host one owner is sure to have: the domain below a public suffix. Of anything else it is the host.
+// Site returns the part of a host that is sure to have one owner: the domain below a public suffix. Of anything else it
+// is the host.
 func Site(host string) string {
 	if site, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil && isPublicName(host) {
 		return site

@@ -6,11 +6,10 @@ import (
 )
 
 // references are sites of documentation and registries of packages, each with the beginnings of the paths below which
-// its pages are. Each site belongs to one publisher, who alone learns who reads which page: no page of it is made by
-// somebody who is shown its readers, no counter of views or downloads is public there, no path leads on to another
-// site. That holds for a program that loads the page alone: in a browser, pictures and scripts in it may tell others.
-// So sites on which anybody may have pages of their own are missing (github.com, *.github.io, *.readthedocs.io), and so
-// are downloads.
+// its pages are. Each site belongs to one publisher, who alone learns who reads which page: no author of a page is
+// shown its readers, no counter of views or downloads is public there, no path leads on to another site. That holds for
+// a program that loads the page alone: in a browser, pictures and scripts in it may tell others. So sites on which
+// anybody may have pages of their own are missing (github.com, *.github.io, *.readthedocs.io), and so are downloads.
 var references = map[string][]string{
 	// languages
 	"go.dev":                 {"/doc/", "/ref/", "/blog/", "/wiki/"},

@@ -9,8 +9,8 @@ import (
 // programs take alike.
 var schemes = map[string]bool{"http": true, "https": true, "ws": true, "wss": true, "ftp": true, "ftps": true}
 
-// plainSchemes are those of which every program asks the host of the authority, and no other: what follows names no second one, as
-// the parameters of a database's URL can. A URL of any other scheme may lead anywhere.
+// plainSchemes are those of which every program contacts the host of the authority, and no other: the rest names no
+// second one, as the parameters of a database's URL can. A URL of any other scheme may lead anywhere.
 var plainSchemes = map[string]bool{"http": true, "https": true, "ws": true, "wss": true, "ftp": true, "ftps": true, "sftp": true, "ssh": true, "git": true}
 
 // schemeOf cuts a scheme (RFC 3986, 3.1) and its colon off; "" if there is none.
@@ -29,7 +29,7 @@ func schemeOf(s string) (scheme, rest string) {
 	return strings.ToLower(before), after
 }
 
-// cutAuthority cuts off what comes before the first of the marks.
+// cutAuthority cuts a text before the first of the marks.
 func cutAuthority(s, marks string) (authority, rest string) {
 	if i := strings.IndexAny(s, marks); i >= 0 {
 		return s[:i], s[i:]
@@ -116,8 +116,8 @@ func isAddr(host string) bool {
 	return err == nil && (bracketed || a.Is4())
 }
 
-// urlHosts returns the hosts that readers may find in what may be a URL: with slashes of either kind and in any number, with whatever is
-// dropped dropped, and with either end of the user's name.
+// urlHosts returns the hosts that readers may find in a possible URL: with slashes of either kind and in any number,
+// without ignored characters, and with either end of the user's name.
 func urlHosts(s string) (hosts []string) {
 	s = strings.Map(func(r rune) rune {
 		if r <= ' ' || r == 0x7f {
@@ -141,7 +141,7 @@ func urlHosts(s string) (hosts []string) {
 	return hosts
 }
 
-// authorityHosts returns what may be the host at the beginning of a text.
+// authorityHosts returns the possible hosts at the beginning of a text.
 func authorityHosts(s string) (hosts []string) {
 	for _, marks := range []string{`/\?#`, "/?#", "/"} {
 		authority, _ := cutAuthority(s, marks)
