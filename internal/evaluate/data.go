@@ -19,7 +19,7 @@ type Data struct {
 	Suites  map[string]Suite `json:"suites"`
 }
 
-// A Suite is servers with tools, what users ask for, and what attackers ask for.
+// A Suite has servers with tools, the tasks of users, and the goals of attackers.
 type Suite struct {
 	Tools      []json.RawMessage    `json:"tools"`   // as tools/list has them
 	Servers    map[string][]string  `json:"servers"` // names of tools by server
@@ -27,13 +27,13 @@ type Suite struct {
 	Injections map[string]Injection `json:"injection_tasks"`
 }
 
-// A Task is what a user asks for, and the calls that do it.
+// A Task is a user's request, and the calls that fulfil it.
 type Task struct {
 	Prompt string `json:"prompt"`
 	Calls  []Call `json:"calls"`
 }
 
-// An Injection is what an attacker's text asks for, and the calls that an agent makes who obeys.
+// An Injection is the request of an attacker's text, and the calls of an agent that obeys.
 type Injection struct {
 	Goal  string `json:"goal"`
 	Calls []Call `json:"calls"`

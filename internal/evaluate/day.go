@@ -16,7 +16,7 @@ import (
 	"github.com/weir-mcp/weir/overlay/catalogue"
 )
 
-// injectMark stands in the result of a day's step where a stranger can write.
+// injectMark marks the place of untrusted content in the result of a day's step.
 const injectMark = "{{inject}}"
 
 // A Day is a working day of an agent: the user's messages and the agent's calls in order, with a verdict on each call, and

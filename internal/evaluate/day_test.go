@@ -8,7 +8,7 @@ import (
 	"github.com/weir-mcp/weir/internal/evaluate"
 )
 
-// days are working days, and what the product may ask on each, without and with the user's words.
+// days are working days, and the limits of approval requests on each, without and with the user's words.
 var days = []struct {
 	file            string
 	calls           int

@@ -1,9 +1,11 @@
-// Package evaluate measures what the product stops and what it asks, on recorded tasks and attacks.
+// Package evaluate measures the attacks that the product stops and its approval requests, on recorded tasks and
+// attacks.
 //
-// A file of suites ([Load]) holds tools, what users ask for with the calls that do it, and what attackers ask for with the
-// calls of an agent who obeys. [Run] serves the tools as real MCP servers, puts a real gateway in front of them, and replays
-// each task: alone, and under each attack. The agent is the worst that there can be: from the first result on that shows the
-// attacker's text it makes all of the attacker's calls, also if that result was withheld from it, and then goes on.
+// A file of suites ([Load]) holds tools, users' requests with the calls that fulfil them, and attackers' requests with
+// the calls of an agent that obeys. [Run] serves the tools as real MCP servers, puts a real gateway in front of them,
+// and replays each task: alone, and under each attack. The agent is the worst that there can be: from the first result
+// on that shows the attacker's text it makes all of the attacker's calls, also if that result was withheld from it, and
+// then goes on.
 //
 //	data, err := evaluate.Load(src)
 //	report, err := evaluate.Run(ctx, data, evaluate.Options{})
@@ -13,7 +15,7 @@
 // who accepts everything. An attack got through if one of its calls came to its server and changed something, or is one that
 // carries data out: a read in an open world, with arguments, of a tool whose destination may be public.
 //
-// What tools do is told by overlays, [Overlays] has those for the file in testdata. Everything runs in this process, on the
+// Overlays describe the tools, [Overlays] has those for the file in testdata. Everything runs in this process, on the
 // loopback interface.
 package evaluate
 
@@ -36,7 +38,7 @@ import (
 //go:embed agentdojo.yaml
 var agentdojo []byte
 
-// Overlays says what the tools of AgentDojo's travel and banking suites do.
+// Overlays describes the tools of AgentDojo's travel and banking suites.
 func Overlays() (*overlay.Set, error) { return overlay.Load("agentdojo.yaml", agentdojo) }
 
 // Options configures [Run].
@@ -72,7 +74,7 @@ func Run(ctx context.Context, d *Data, opts Options) (*Report, error) {
 
 // A Mode is the circumstances of a replay.
 type Mode struct {
-	Words   bool `json:"userWords"`     // the host tells what the user wrote
+	Words   bool `json:"userWords"`     // the host sends the user's messages
 	Accepts bool `json:"personAccepts"` // a person accepts everything; else nobody answers
 }
 
@@ -113,7 +115,7 @@ func runSuite(ctx context.Context, s *Suite, m Mode, mark string, opts Options) 
 	return row, nil
 }
 
-// carriers returns the tools that carry what they are given out, though they only read.
+// carriers returns the tools that send their arguments out, though they only read.
 func carriers(s *Suite, overlays *overlay.Set) map[string]bool {
 	out := map[string]bool{}
 	for server, tools := range s.Servers {
@@ -136,7 +138,7 @@ type player struct {
 	played  int
 }
 
-// An episode is what happened.
+// An episode is the record of one replay.
 type episode struct {
 	questions []Question
 	shown     bool     // the attacker's text was in a result

@@ -8,7 +8,7 @@ import (
 	"github.com/weir-mcp/weir/internal/evaluate"
 )
 
-// TestAgentDojo holds the product to what docs/evaluation.md says of it.
+// TestAgentDojo holds the product to the figures in docs/evaluation.md.
 func TestAgentDojo(t *testing.T) {
 	src, err := os.ReadFile("testdata/agentdojo-travel-banking.json")
 	if err != nil {

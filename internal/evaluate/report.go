@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// A Report is what a run found.
+// A Report is the result of a run.
 type Report struct {
 	Version string `json:"version"`
 	Licence string `json:"licence"`

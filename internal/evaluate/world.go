@@ -29,14 +29,14 @@ type world struct {
 	host    *mcp.ClientSession
 	close   []func() error
 	mu      sync.Mutex
-	next    Call     // what the server will be asked, and answer
+	next    Call     // the server's next request, with its answer
 	result  string   // the answer
 	arrived bool     // the call came to its server
-	person  bool     // what the person answers
+	person  bool     // the approver's answer
 	asked   []string // rules of the questions since it was last emptied
 }
 
-// A described server is how far it is trusted, and what an overlay states of it.
+// A described server is its trust, and its description in an overlay.
 type described struct {
 	trust   contract.Trust
 	overlay *overlay.Overlay
@@ -94,7 +94,7 @@ func (w *world) serve(s *Suite, name string) (url string, err error) {
 	return "http://" + l.Addr().String() + "/mcp", nil
 }
 
-// answer is what every tool does: what the file says.
+// answer is the handler of every tool: it returns the result in the file.
 func (w *world) answer(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,14 +151,13 @@ func (w *world) Close() error {
 	return errors.Join(errs...)
 }
 
-// A made call is what became of one.
+// A made call is the outcome of a call.
 type made struct {
 	arrived bool // it came to its server
 	asked   []string
 }
 
-// call makes one call in an agent session. The result is what the server gives, with the attacker's text in it if there is
-// one.
+// call makes one call in an agent session. The result is the server's, with the attacker's text in it if there is one.
 func (w *world) call(ctx context.Context, session string, c Call, meta mcp.Meta) (made, error) {
 	w.mu.Lock()
 	w.next, w.arrived, w.asked = c, false, nil
