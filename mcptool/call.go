@@ -55,9 +55,9 @@ func (c *Call) label(declared contract.Contract) label.Label {
 	return c.returned
 }
 
-// newCall reads what the client says that its agent has seen. Arguments that two parsers could read differently are
-// refused, since Admit and the user decide on one reading. An annotation that its schema does not allow is refused:
-// what cannot be read might have said anything.
+// newCall reads the label of the data that, by the client, its agent has seen. Arguments that two parsers could read
+// differently are refused, since Admit and the user decide on one reading. An annotation that its schema does not allow
+// is refused: an unreadable one might have had any meaning.
 func newCall(req *mcp.CallToolRequest) (*Call, error) {
 	if req.Params.Arguments != nil {
 		if err := annotation.Check(req.Params.Arguments); err != nil {
@@ -131,9 +131,9 @@ func (t *Tools) call(ctx context.Context, next mcp.MethodHandler, req *mcp.CallT
 	return result, nil
 }
 
-// annotate writes the label of all that the call returned into its result. The label itself is held against the contract, not
-// what a vocabulary makes of it. A result that breaks the contract is an internal error; its label goes with the error, so
-// that what the tool has found malicious is not lost with the result.
+// annotate writes the label of all data that the call returned into its result. It checks the label itself against the
+// contract, not its form in a vocabulary. A result that breaks the contract is an internal error; its label goes with
+// the error, so that a finding of malicious content is not lost with the result.
 func (c *Call) annotate(result *mcp.CallToolResult, declared contract.Contract) error {
 	l := c.label(declared)
 	meta, err := metaOf(l)
@@ -149,7 +149,7 @@ func (c *Call) annotate(result *mcp.CallToolResult, declared contract.Contract) 
 		return broken("the tool wrote annotations by hand; use Call.Returns")
 	}
 	if outside := declared.Outside(l); len(outside) > 0 {
-		refusal := broken("the result is outside of what the tool declares: %s", strings.Join(outside, ", "))
+		refusal := broken("the result is outside of the tool's contract: %s", strings.Join(outside, ", "))
 		if refusal.Data, err = json.Marshal(map[string]any{"_meta": meta}); err != nil {
 			return fmt.Errorf("annotating the error: %w", err)
 		}

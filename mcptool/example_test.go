@@ -19,7 +19,7 @@ type file struct {
 	Text string `json:"text,omitempty"`
 }
 
-// What the two tools may do. What is written below public/ gets published.
+// The contracts of the two tools. Files below public/ are published.
 var (
 	reads = contract.Contract{
 		ReadOnly: contract.Yes, OpenWorld: contract.No, Destinations: contract.Possible(contract.Ephemeral),
@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// newFileServer is the server of SEP-1913, Reference Implementation. It asks before it publishes what strangers wrote.
+// newFileServer is the server of SEP-1913, Reference Implementation. It asks before it publishes untrusted content.
 func newFileServer(root *os.Root) (*mcp.Server, error) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "file-server", Version: "1.0.0"}, nil)
 	tools, err := mcptool.New(server, mcptool.Options{})
@@ -57,7 +57,7 @@ func newFileServer(root *os.Root) (*mcp.Server, error) {
 		},
 		Admit: func(seen label.Label, in file) mcptool.Decision {
 			if seen.Untrusted && destination(in) == contract.Public {
-				return mcptool.Ask("Publish text that strangers may have written, as " + in.Path + "?")
+				return mcptool.Ask("Publish untrusted content as " + in.Path + "?")
 			}
 			return mcptool.Allow()
 		},

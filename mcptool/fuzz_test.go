@@ -6,7 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// FuzzState checks that no state but the one that was given out fits, whatever a client makes of it.
+// FuzzState checks that only the issued state fits, and no variation of it by a client.
 func FuzzState(f *testing.F) {
 	a, err := newAsks(Options{Key: make([]byte, KeySize)})
 	if err != nil {

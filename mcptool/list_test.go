@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 )
 
-// Whatever hint an author declares, a client reads it.
+// A client reads every hint that an author declares.
 func TestNoHintIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hint := func() contract.Hint { return contract.Hint(rapid.IntRange(0, 2).Draw(t, "hint")) }

@@ -17,7 +17,7 @@ import (
 	"github.com/weir-mcp/weir/mcptool"
 )
 
-// serveOne returns a client of a server with one tool of the contract, which returns what says says of it.
+// serveOne returns a client of a server with one tool of the contract, which labels its result as says does.
 func serveOne(t *testing.T, c contract.Contract, says func(*mcptool.Call) *mcp.CallToolResult) *mcp.ClientSession {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
@@ -49,7 +49,7 @@ func read(t *testing.T, r *mcp.CallToolResult) label.Label {
 	return claim.Label
 }
 
-// What a handler says of its result is what clients read, whatever the vocabularies have words for.
+// Clients read the label that a handler gives its result, even if a vocabulary cannot express all of it.
 func TestLabelsReachTheClient(t *testing.T) {
 	for _, l := range []label.Label{
 		{Sensitivity: label.SetOf(label.Credentials)}, {Private: true}, {Sensitivity: label.SetOf(label.Unspecified)},
@@ -80,7 +80,7 @@ func TestForgottenLabels(t *testing.T) {
 	}
 }
 
-// A result that breaks its contract is an internal error, and what the tool found stays with it.
+// A result that breaks its contract is an internal error, and the tool's findings stay with it.
 func TestRefusedResultsKeepTheirFindings(t *testing.T) {
 	closed := contract.Contract{Sources: contract.Possible(label.System), Returns: contract.Possible[label.Class]()}
 	for _, l := range []label.Label{
@@ -98,7 +98,7 @@ func TestRefusedResultsKeepTheirFindings(t *testing.T) {
 			t.Errorf("%+v: %s", l, diff)
 		}
 	}
-	// An internal tool may return what strangers wrote (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
+	// An internal tool may return untrusted content (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
 	calendar := contract.Contract{OpenWorld: contract.No, Sources: contract.Possible(label.UntrustedPublic)}
 	s := serveOne(t, calendar, func(c *mcptool.Call) *mcp.CallToolResult {
 		return c.Text("x", label.Label{Untrusted: true, Malicious: true})

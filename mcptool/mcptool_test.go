@@ -217,7 +217,7 @@ func (u *user) options() *mcp.ClientOptions {
 	}}
 }
 
-// tainted are the params of a call by an agent that has read what strangers wrote.
+// tainted are the params of a call by an agent that has read untrusted content.
 func tainted(name string, arguments any) *mcp.CallToolParams {
 	return &mcp.CallToolParams{Name: name, Arguments: arguments, Meta: mcp.Meta{"annotations": map[string]any{"openWorldHint": true}}}
 }
@@ -227,7 +227,7 @@ func TestUserIsAsked(t *testing.T) {
 		for _, c := range []struct {
 			action  string // "": the client cannot ask
 			path    string
-			clean   bool // the agent has seen nothing of strangers
+			clean   bool // the agent has seen no untrusted content
 			asked   int
 			written bool
 		}{

@@ -140,7 +140,7 @@ func resolver[In any](schema *jsonschema.Resolved, d Declaration[In]) func(json.
 			return contract.Contract{}, broken("resolving: %v", err)
 		}
 		if outside := d.Contract.Narrows(c); len(outside) > 0 {
-			return contract.Contract{}, broken("resolving: outside of what the tool declares: %s", strings.Join(outside, ", "))
+			return contract.Contract{}, broken("resolving: outside of the tool's contract: %s", strings.Join(outside, ", "))
 		}
 		return c, nil
 	}
