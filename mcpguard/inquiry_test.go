@@ -18,7 +18,7 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// curious is a server whose tool asks for a name and greets whoever gives one. It returns what it was told.
+// curious is a server whose tool asks for a name and returns a greeting with the answer.
 func curious(t *testing.T, p *mcpguard.Protector, s mcpguard.Server, protocol string) (host *mcp.ClientSession, told *[]string, shown *int) {
 	t.Helper()
 	told, shown = &[]string{}, new(int)
@@ -54,7 +54,7 @@ func curious(t *testing.T, p *mcpguard.Protector, s mcpguard.Server, protocol st
 	return host, told, shown
 }
 
-// What a server asks, and what it is answered, is decided on in both eras.
+// Policy decides on a server's requests, and on their answers, in both eras.
 func TestQuestionsOfServersAreGuarded(t *testing.T) {
 	const rule = "version: 1\nrules:\n  - {name: no, when: WHEN, if: 'call.method == \"elicitation/create\"', effect: block, message: not that}\n"
 	for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
@@ -99,7 +99,7 @@ func rules(t *testing.T, src string) *policy.Policy {
 	return p
 }
 
-// What the operator says of a server's tools counts, in the words of a chosen dialect.
+// The operator's description of a server's tools counts, in the words of a chosen dialect.
 func TestOverlaysAndWords(t *testing.T) {
 	set, err := overlay.Load("o.yaml", []byte(`
 version: 1

@@ -121,7 +121,7 @@ func TestNobodyToAskMeansNo(t *testing.T) {
 		"error": func(context.Context, *guard.Question) (bool, error) { return true, errors.New("no screen") },
 	} {
 		p := protector(t, func(o *mcpguard.Options) { o.Ask = ask })
-		// Nothing was listed, so every tool counts as the worst, and what it returns as untrusted.
+		// Nothing was listed, so the worst case is assumed of every tool, and its results are untrusted.
 		mail, out := demo(t, p, mcpguard.Server{Name: "mail", Trust: contract.Known}, map[string]string{"drafts.json": "[]", "inbox.json": "[]"}, "2025-11-25")
 		call(t, mail, "list_inbox", nil)
 		if res := call(t, mail, "send_email", mailTo); !res.IsError {
@@ -234,7 +234,7 @@ func TestServerRefusesOtherRequestsWithAnError(t *testing.T) {
 	}
 }
 
-// Whatever an untrusted server says of its tools reaches the host, so it counts in the next call to any server.
+// An untrusted server's descriptions of its tools reach the host, so they count in the next call to any server.
 func TestDefinitionsOfUntrustedServersRaise(t *testing.T) {
 	for trust, want := range map[contract.Trust]bool{contract.Untrusted: true, contract.Known: false, contract.Trusted: false} {
 		sessions := session.New(session.Options{})
