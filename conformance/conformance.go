@@ -1,6 +1,6 @@
 // Package conformance holds the common reading of the annotation vocabularies of MCP for every implementation, as data: for
-// each member of each dialect, documents that are valid, borderline and invalid, with what they say; and what is written
-// where. The README beside it describes the format for implementations in other languages.
+// each member of each dialect, valid, borderline and invalid documents with their meaning, and the place of each
+// member. The README beside it describes the format for implementations in other languages.
 //
 //	files, err := conformance.Files()
 //	for _, file := range files {

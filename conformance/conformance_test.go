@@ -114,7 +114,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// read returns how what is read of a vector differs from what it says.
+// read returns how the reading of a vector differs from its expected meaning.
 func read(t *testing.T, r annotation.Reader, v conformance.Read) (diff string) {
 	t.Helper()
 	var found []annotation.Defect

@@ -89,8 +89,8 @@ func (t almost) annotations() string {
 	return t.object(members...)
 }
 
-// What is read without a defect is what the JSON Schema of SEP-1913 accepts. The one exception is the empty array of
-// possible values, which the schema accepts and which has no meaning.
+// A document is read without a defect if and only if the JSON Schema of SEP-1913 accepts it. The one exception is the
+// empty array of possible values, which the schema accepts and which has no meaning.
 func TestVerdictsAgreeWithTheSchema(t *testing.T) {
 	source, ok := conformance.Schema("sep-1913")
 	if !ok {
