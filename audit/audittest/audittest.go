@@ -1,10 +1,10 @@
-// Package audittest is the acceptance test of [audit.Store]: what passes it can keep a log.
+// Package audittest is the acceptance test of [audit.Store]: an implementation that passes it can keep a log.
 //
 //	func TestStorage(t *testing.T) {
 //		audittest.Run(t, open)
 //	}
 //
-// It holds a storage to what package audit says of it: order, durability as far as the interface shows it, searching,
+// It holds a storage to the promises in package audit: order, durability as far as the interface shows it, searching,
 // erasing, signing, and concurrent use, for which it should run under the race detector.
 package audittest
 
@@ -32,7 +32,7 @@ func Run(t *testing.T, open New) {
 	}{
 		{"empty", testEmpty},
 		{"append", testAppend},
-		{"what no log takes", testInvalid},
+		{"invalid entries", testInvalid},
 		{"search", testSearch},
 		{"count", testCount},
 		{"tree", testTree},
@@ -212,7 +212,7 @@ func testTree(f *fixture) {
 		f.equal("error", nil, proof.Check(f.log.Key().Verifier()))
 	}
 	if _, err := f.log.Prove(f.Context(), n); !errors.Is(err, audit.ErrRange) {
-		f.Errorf("proving what is not there: %v", err)
+		f.Errorf("proving a missing entry: %v", err)
 	}
 	nodes, err := f.Nodes(f.Context(), 1, 0, 100)
 	f.equal("error", nil, err)
@@ -348,7 +348,7 @@ func testAsides(f *fixture) {
 	for _, seq := range []int64{4, 6, 8} {
 		body, err := f.Aside(f.Context(), seq)
 		f.equal("error", nil, err)
-		f.equal("what is removed", 0, len(body))
+		f.equal("the removed body", 0, len(body))
 	}
 	f.equal("left", 47, count(time.Time{}))
 	f.equal("erased entries", int64(2), f.verify().Erased)
@@ -407,7 +407,7 @@ func testRotate(f *fixture) {
 	}
 }
 
-// Whatever is appended, in whatever pieces: it comes back, it verifies, and every old checkpoint is extended.
+// Entries appended in any pieces are read back and verify, and every old checkpoint is extended.
 func testHistories(t *testing.T, open New) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFixture(t, open)

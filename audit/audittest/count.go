@@ -9,7 +9,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 )
 
-// testCount holds storages that count to what [audit.Counted] says.
+// testCount holds storages that count to the promises of [audit.Counted].
 func testCount(f *fixture) {
 	if _, ok := f.Store.(audit.Counted); !ok {
 		f.Skip("it does not count")
