@@ -24,7 +24,8 @@ var (
 var (
 	untrustedContent = family{"untrusted content", []string{"mail", "email", "inbox", "message", "messages", "issue", "issues", "comment",
 		"comments", "web", "page", "pages", "url", "fetch", "search", "browser", "navigate", "snapshot", "review", "reviews", "ticket", "tickets",
-		"feed", "rss", "thread", "channel", "channels", "tweet", "tweets", "calendar", "event", "events", "document", "documents", "scrape", "crawl", "pull"}}
+		"feed", "rss", "thread", "channel", "channels", "tweet", "tweets", "calendar", "event", "events", "document", "documents",
+		"scrape", "crawl", "pull"}}
 	secrets = family{"secrets", []string{"secret", "secrets", "credential", "credentials", "password", "passwords", "token", "tokens", "key", "keys", "env", "vault", "certificate"}}
 	people  = family{"data of people", []string{"contact", "contacts", "user", "users", "profile", "profiles", "customer", "customers", "employee",
 		"employees", "patient", "person", "people", "lead", "leads", "member", "members", "mail", "email", "inbox", "calendar", "address"}}
