@@ -32,7 +32,7 @@ type approval struct {
 // find returns the approval of a call that policy asks about: of exactly that, or of a request that covers it.
 func (a *approver) find(ctx context.Context, in decisionInput, d decision, q *Question) (approval, error) {
 	session := in.request.Session
-	if q.Once && a.tracer.Covers(session, scope(in, d), in.found) {
+	if q.Later.Place && a.tracer.Covers(session, scope(in, d), in.found) {
 		return approval{given: true}, nil
 	}
 	redeemed, err := a.redeem(ctx, in.request, q, d.by)
@@ -40,7 +40,7 @@ func (a *approver) find(ctx context.Context, in decisionInput, d decision, q *Qu
 		return approval{}, err
 	}
 	exact := redeemed == q.Binding
-	if q.Once && exact { // a further round that goes on unasked is nobody's approval
+	if q.Later.Place && exact { // a further round that goes on unasked is nobody's approval
 		a.tracer.Grant(session, scope(in, d), in.found)
 	}
 	return approval{true, redeemed, exact}, nil
@@ -80,7 +80,7 @@ func onward(r *request, by string) string {
 // scope names the calls that an approval covers of a request that is asked once: of the session in its present state,
 // of the tool, its contract, the policy and the rules that ask, and of the destinations; where the operator does not
 // state these, of all arguments.
-func scope(in decisionInput, d decision) string {
+func scope(in decisionInput, d decision) trace.Scope {
 	r, f := in.request, in.facts
 	where := json.RawMessage(r.canonical.text)
 	if f.Call.Stated {
@@ -88,10 +88,11 @@ func scope(in decisionInput, d decision) string {
 	}
 	seen := must(json.Marshal(f.Session.Label.Taint()))
 	parts := []string{
-		"once", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, r.Effective.String(), string(seen), d.by, string(where),
+		"once", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, r.Effective.String(), string(seen), d.by,
 	}
 	for _, m := range d.Matched {
 		parts = append(parts, m.Rule)
 	}
-	return bind(parts...)
+	anywhere := bind(append(parts, "pages")...)
+	return trace.Scope{Place: bind(append(parts, "place", string(where))...), Any: anywhere}
 }

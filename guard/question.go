@@ -43,7 +43,7 @@ type Question struct {
 	Cut       bool           // there are more values than these
 	Leak      string         // how much the call, and those before it, could tell; "" if that is nothing or nobody could be meant to
 	UserWords string         // the user's messages in this session, as far as the host tells
-	Once      bool           // a yes also covers later calls of the tool to the same destination whose arguments come from nothing worse
+	Later     Later          // later calls that a yes covers too
 
 	// Hint says that the request would need no approval if a person had reviewed definitions of servers; "" if it would.
 	Hint string
@@ -55,6 +55,12 @@ type Question struct {
 	}
 }
 
+// Later are calls of the same tool that an approval covers for some time.
+type Later struct {
+	Place bool     // to the same destinations, with arguments from nothing worse
+	Pages []string // with Place, to these pages too, which the same result lists
+}
+
 // newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method,
 // name, canonical arguments, effective contract, session label, policy and the rules that ask; for a result, to its
 // exact bytes too.
@@ -64,13 +70,16 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	q := &Question{
 		Session: r.Session, Phase: f.Phase, Server: r.Server, Method: r.Method, Name: r.Name,
 		Contract: r.Effective, Assumed: r.assumed(), Arguments: canonical, Refined: r.notes, Rule: d.Rule, Message: d.Message,
-		Label: f.Session.Label, Origins: from, Leak: leakText(f), Once: d.asksOnce(f),
+		Label: f.Session.Label, Origins: from, Leak: leakText(f), Later: Later{Place: d.asksOnce(f)},
 		Values: in.found.Values, Cut: in.found.Cut, UserWords: in.found.UserWords,
 	}
 	for _, m := range d.Matched {
 		if m.Effect == policy.Ask && m.Rule != d.Rule {
 			q.Also = append(q.Also, m)
 		}
+	}
+	if q.Later.Place {
+		q.Later.Pages = in.found.Listed
 	}
 	if f.Response != nil {
 		q.Label = *f.Response
@@ -82,6 +91,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	q.Binding = bind(
 		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(canonical),
 		r.Effective.String(), seen(r, f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(in.answer),
+		string(must(json.Marshal(q.Later.Pages))),
 	)
 	if f.Phase == policy.OnCall && !r.asked {
 		q.To, q.Grant = grant(in, d.by)

@@ -256,7 +256,7 @@ func TestOnce(t *testing.T) {
 	f.accepted[q.Binding] = true
 	ask("accepted", first, policy.Allow)
 	ask("again", first, policy.Allow)
-	ask("to another place", `{"url":"http://b.example/page"}`, policy.Ask)
+	ask("to another place", `{"url":"http://c.example/page"}`, policy.Ask)
 	ask("with private data", `{"url":"http://a.example/page","q":"passport HGK137803"}`, policy.Ask)
 	ask("with a header", `{"url":"http://a.example/page","headers":{"X-Data":"cGFzc3BvcnQgSEdLMTM3ODAz"}}`, policy.Ask)
 	ask("with a query", `{"url":"http://a.example/page","q":"nothing of the kind"}`, policy.Ask)

@@ -38,8 +38,9 @@ func (v *Value) identifies() bool {
 // A Finding is the outcome of tracing one call.
 type Finding struct {
 	Values    []Value
-	Cut       bool   // there are more values
-	UserWords string // what the user wrote in the session
+	Cut       bool     // there are more values
+	UserWords string   // what the user wrote in the session
+	Listed    []string // of a request for a page, the other pages that the same result lists
 
 	bits int        // that the choice of arguments can tell
 	to   []receiver // and to whom

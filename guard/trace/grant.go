@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/weir-mcp/weir/policy"
@@ -12,7 +13,8 @@ type grant struct {
 	shown map[policy.Argument]bool
 	names map[string]bool // that no schema declares
 	until time.Time
-	bits  int // that later calls may still carry
+	bits  *int // that later calls may still carry, by all grants of one approval
+	pages int  // that it covers beside the one of the call; zero: it is for one place
 }
 
 // Bounds of grants.
@@ -22,7 +24,7 @@ const (
 	grantBits = 64  // for the numbers of pages and the like, and for calls alone; more of them need a new approval
 )
 
-// Grants are the approvals of a session, by their scopes.
+// Grants are the approvals of a session, by the parts of their scopes.
 type grants map[string]grant
 
 // cover reports whether an approval covers the call, and takes the bits of the call off it.
@@ -36,37 +38,49 @@ func (all grants) cover(scope string, found *Finding, now time.Time) bool {
 			return false
 		}
 	}
-	bits := found.beside
+	choice := found.beside + bits.Len(uint(g.pages))
 	for _, v := range found.Values {
 		switch {
 		case g.shown[v.Argument]:
+		case g.pages > 0 && v.Destination:
+			return false
 		case v.From.Only(provenance.User):
-			bits += v.Bits
+			choice += v.Bits
 		case isCount(v.Text):
-			bits += numberBits(v.Text)
+			choice += numberBits(v.Text)
 		default:
 			return false
 		}
 	}
-	if bits = max(bits, callBits); bits > g.bits {
+	if choice = max(choice, callBits); choice > *g.bits {
 		return false
 	}
-	g.bits -= bits
-	all[scope] = g
+	*g.bits -= choice
 	return true
 }
 
-// add keeps an approval.
-func (all grants) add(scope string, found *Finding, now time.Time) {
+// add keeps an approval of a call, and of the same call for the pages that are listed beside its own.
+func (all grants) add(scope Scope, found *Finding, now time.Time) {
 	if found.Cut {
 		return
 	}
 	if len(all) >= maxGrants {
 		clear(all)
 	}
-	shown := make(map[policy.Argument]bool, len(found.Values))
+	own, others := map[policy.Argument]bool{}, map[policy.Argument]bool{}
 	for _, v := range found.Values {
-		shown[v.Argument] = true
+		own[v.Argument] = true
+		if !v.Destination {
+			others[v.Argument] = true
+		}
 	}
-	all[scope] = grant{shown, setOf(found.undeclared), now.Add(grantTime), grantBits}
+	names, until, left := setOf(found.undeclared), now.Add(grantTime), grantBits
+	all[scope.Place] = grant{own, names, until, &left, 0}
+	if len(found.Listed) == 0 {
+		return
+	}
+	for _, page := range found.Listed {
+		others[policy.Argument{Path: found.target().Path, Text: page}] = true
+	}
+	all[scope.Any] = grant{others, names, until, &left, len(found.Listed)}
 }

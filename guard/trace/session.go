@@ -38,6 +38,7 @@ type sessionTrace struct {
 	sites        map[string]bool // hosts in the wishes, and those that requests went to
 	wished       map[string]bool // hosts of those alone
 	directory    directory
+	pages        pages
 	told         account
 	sent         int
 	calls        []time.Time // of the last minute
@@ -179,6 +180,9 @@ const (
 func (s *sessionTrace) memory() int64 {
 	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) + len(s.told.spent) + len(s.told.paid) +
 		len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
+	for _, list := range s.pages {
+		entries += len(list) * (1 + longestPage/entrySize)
+	}
 	if entries != s.entries { // else they are the same: none is taken out but with another put in
 		s.entries, s.texts = entries, s.textSize()
 	}

@@ -125,6 +125,9 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 	}
 	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.Tells()
 	destinations(s, &f.Call, roles, t.domains)
+	if f.PlainRead() && roles.Known {
+		found.Listed = s.pages.beside(found.target().Text)
+	}
 	f.Call.Strange = roles.Cut || slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool {
 		place := ct.place(a)
 		return ct.strange(&place)
@@ -209,6 +212,9 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 	s := t.sessions.of(c.Session)
 	t.sessions.change(s, func() {
 		s.directory.add(c.Server, directory)
+		if !l.Private {
+			s.pages.add(answer)
+		}
 		s.index.AddJSON(source, answer)
 	})
 }
@@ -290,18 +296,24 @@ func (t *Tracer) Discharge(c *Call, f *policy.Facts, found *Finding, accepted bo
 	t.sessions.above(c.Session, func(s *sessionTrace) { settle(s, s.told.seen) })
 }
 
+// A Scope names the circumstances that have to be the same for an approval to cover a call: Place with its destinations,
+// Any without.
+type Scope struct{ Place, Any string }
+
 // Covers reports whether an earlier approval covers the call: every value is one that its request showed. The user's
-// own words and numbers of a few digits may differ, and calls may come again, until they have carried grantBits.
-func (t *Tracer) Covers(ref session.Ref, scope string, found *Finding) bool {
+// own words, but for the destination, and numbers of a few digits may differ, and calls may come again, until they have
+// carried grantBits.
+func (t *Tracer) Covers(ref session.Ref, scope Scope, found *Finding) bool {
 	s := t.sessions.of(ref)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.grants.cover(scope, found, t.sessions.now())
+	now := t.sessions.now()
+	return s.grants.cover(scope.Place, found, now) || s.grants.cover(scope.Any, found, now)
 }
 
-// Grant keeps an approval of the call for later calls in the same scope. The scope names the circumstances that have to
-// be the same.
-func (t *Tracer) Grant(ref session.Ref, scope string, found *Finding) {
+// Grant keeps an approval of the call for later calls in the same scope, and for calls to the pages that its request
+// showed beside.
+func (t *Tracer) Grant(ref session.Ref, scope Scope, found *Finding) {
 	s := t.sessions.of(ref)
 	s.mu.Lock()
 	defer s.mu.Unlock()

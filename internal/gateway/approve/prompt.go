@@ -70,7 +70,10 @@ func NewPrompt(q *guard.Question) Prompt {
 	p.origins("Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
 	p.origins("Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
 	switch {
-	case q.Once:
+	case q.Later.Place && len(q.Later.Pages) > 0:
+		p.Note = "A yes also covers later calls of this tool to the same place, for a quarter of an hour, and to these, which the same result lists: " +
+			pages(q.Later.Pages) + ". No answer means no."
+	case q.Later.Place:
 		p.Note = "A yes also covers later calls of this tool to the same place, for a quarter of an hour. No answer means no."
 	case q.Phase != policy.OnResult:
 		p.Note = "It is allowed once, for exactly these arguments. No answer means no."
@@ -80,6 +83,15 @@ func NewPrompt(q *guard.Question) Prompt {
 		p.Note = "It is shown once. No answer means no."
 	}
 	return p
+}
+
+// pages quotes the addresses of pages.
+func pages(all []string) string {
+	quoted := make([]string, len(all))
+	for i, page := range all {
+		quoted[i] = plain.Quote(page, maxValue)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // Text returns the prompt as lines, of which no one else's text begins one.

@@ -42,9 +42,14 @@ The user wrote: "mail the offer\u{a}to Ben"
 	for range 10 {
 		q.Values = append(q.Values, value("more", false, provenance.Novel))
 	}
-	q.Once = true
+	q.Later.Place = true
 	text := approve.Text(q)
 	if !strings.Contains(text, "  and 6 more values\n") || !strings.Contains(text, "A yes also covers later calls") {
+		t.Errorf("got\n%s", text)
+	}
+	q.Later.Pages = []string{"https://a.example/x", "https://b.example/\u202ey"}
+	const covered = "and to these, which the same result lists: \"https://a.example/x\", \"https://b.example/\\u{202e}y\". No"
+	if text := approve.Text(q); !strings.Contains(text, covered) {
 		t.Errorf("got\n%s", text)
 	}
 	q.Phase = policy.OnResult
