@@ -209,6 +209,9 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	if err := g.raiseBy(ctx, r, state.Label, in.label); err != nil {
 		return Withheld(err)
 	}
+	if in.search.alert != "" {
+		g.alerts.add(r.Session, "the result of "+r.uri+" "+in.search.alert)
+	}
 	if o.Answer, err = g.shown(in); err != nil {
 		return Withheld(err)
 	}

@@ -59,7 +59,13 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts) (*ruling, *trace.Finding, error) {
 	traced := r.traced()
 	found := g.tracer.Trace(traced, f, true)
+	alert, seen := g.alerts.text(r.Session), f.Session.Label
+	f.Session.Label.Malicious = seen.Malicious || alert != ""
 	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found})
+	f.Session.Label = seen // which goes to the resources that the call writes
+	if alert != "" {
+		g.alerts.show(&v, r.Session, alert)
+	}
 	if err != nil || !v.allowed() || v.approval.exact {
 		g.tracer.Discharge(traced, f, found, err == nil && v.approval.exact)
 	}
@@ -166,6 +172,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
 	told := label.Join(claimed, r.Context)
 	state.Label = label.Join(label.Join(state.Label, told), r.actor())
+	state.Label.Malicious = state.Label.Malicious || g.alerts.text(r.Session) != ""
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
 	found := g.tracer.Trace(r.traced(), facts, false)

@@ -16,12 +16,15 @@ type Detector interface {
 	Scan(text []byte, form detect.Form, salt []byte) detect.Report
 }
 
-// Detection configures the search for sensitive values in answers. It only raises labels: a value that it misses is
-// labelled as without it, and an answer that it cannot read too.
+// Detection configures the search for sensitive values in answers, and for text that speaks to the agent. It only
+// raises labels: a value that it misses is labelled as without it, and an answer that it cannot read too.
 type Detection struct {
 	Detector Detector // nil: answers are not searched
 	Notes    bool     // findings are recorded, and raise nothing
 }
+
+// persons is how many persons an answer has to name by addresses or numbers before it counts as data about persons.
+const persons = 5
 
 // maxScanned is how much of an answer is searched, in bytes.
 const maxScanned = 8 << 20
@@ -30,6 +33,7 @@ const maxScanned = 8 << 20
 type detected struct {
 	label label.Label // of the findings that are certain
 	event *record.Detection
+	alert string // how the answer speaks to the agent as attacks do; "" if it does not
 }
 
 // search searches an answer. Questions of servers are not searched.
@@ -52,13 +56,32 @@ func (d *Detection) search(r *request, a Answer) detected {
 	if d.Notes {
 		return out
 	}
-	for _, f := range report.Findings {
-		if f.Raises() {
+	out.raise(report.Findings)
+	return out
+}
+
+// raise finds the label of findings, and the alert.
+func (out *detected) raise(found []detect.Finding) {
+	named := map[detect.Kind]map[string]bool{} // values by kind: one person may have several kinds
+	for _, f := range found {
+		switch {
+		case f.Class == detect.Injection:
+			out.label.Untrusted = out.label.Untrusted || f.Level() != detect.Note
+			if f.Level() == detect.Malicious && out.alert == "" {
+				out.alert = f.Why
+			}
+		case f.Class == detect.Personal && f.Confidence >= detect.Medium:
+			if named[f.Kind] == nil {
+				named[f.Kind] = map[string]bool{}
+			}
+			if named[f.Kind][f.Digest] = true; len(named[f.Kind]) == persons {
+				out.label.Sensitivity = out.label.Sensitivity.Union(label.SetOf(label.PII))
+			}
+		case f.Raises():
 			out.label.Sensitivity = out.label.Sensitivity.Union(label.SetOf(classOf(f)))
 		}
 	}
 	out.label = out.label.Normal()
-	return out
 }
 
 // scanned searches a text, and returns why that failed. A detector that panics has found nothing.
@@ -74,6 +97,8 @@ func scanned(d Detector, text []byte, key salt) (report detect.Report, failed st
 // classOf returns the class of a finding. A class that labels do not know counts as sensitive.
 func classOf(f detect.Finding) label.Class {
 	switch f.Class {
+	case detect.Personal:
+		return label.PII
 	case detect.Credentials:
 		return label.Credentials
 	case detect.Financial:
@@ -82,15 +107,26 @@ func classOf(f detect.Finding) label.Class {
 	return label.Unspecified
 }
 
-// findings returns findings as events have them: the most certain ones, by place. Numbers of cards and accounts are too
-// few to be told by a digest only to those who have them.
+// findings returns findings as events have them: the most certain ones, and of these data about persons last. Numbers of
+// cards, accounts and persons are too few to be told by a digest only to those who have them.
 func findings(all []detect.Finding) (out []record.Finding) {
 	all = slices.DeleteFunc(slices.Clone(all), func(f detect.Finding) bool {
-		return f.Confidence == detect.Low || f.Class == detect.Injection || f.Class == detect.Personal
+		return f.Confidence == detect.Low
 	})
-	slices.SortStableFunc(all, func(a, b detect.Finding) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	last := func(f detect.Finding) int {
+		if f.Class == detect.Personal {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b detect.Finding) int {
+		return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(b.Confidence, a.Confidence))
+	})
 	for _, f := range all[:min(len(all), record.MaxFindings)] {
-		one := record.Finding{Kind: string(f.Kind), Class: classOf(f), Confidence: f.Confidence.String(), Offset: f.Offset, Size: f.Size}
+		one := record.Finding{Kind: string(f.Kind), Confidence: f.Confidence.String(), Offset: f.Offset, Size: f.Size}
+		if one.Level = string(f.Level()); one.Level == "" {
+			one.Class = classOf(f)
+		}
 		if len(f.Path) <= record.MaxPath {
 			one.Path = f.Path
 		}

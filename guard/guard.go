@@ -58,6 +58,7 @@ type Guard struct {
 	tracer    *trace.Tracer
 	resources resourceLabels
 	annotator annotator
+	alerts    alerts
 }
 
 // New returns a guard.

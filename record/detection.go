@@ -8,17 +8,18 @@ const (
 	MaxPath     = 256 // bytes of one Path
 )
 
-// Detection is the outcome of searching an answer for sensitive values. It holds none of them.
+// Detection is the outcome of searching an answer for sensitive values, and for text that speaks to the agent. It holds none of these.
 type Detection struct {
 	Findings   []Finding `json:"findings,omitempty"`   // the most certain ones, MaxFindings at most
 	Incomplete string    `json:"incomplete,omitempty"` // why a part of the answer was not searched; empty if all of it was
 }
 
-// A Finding is a sensitive value in an answer, by its place. The path is made of names that the server chose.
+// A Finding is a sensitive value, or text that speaks to the agent, in an answer, by its place. The path is made of names that the server chose.
 type Finding struct {
-	Kind       string      `json:"kind"` // the rule, such as "github-token"
-	Class      label.Class `json:"class"`
-	Confidence string      `json:"confidence"`       // "high" or "medium"; only high raises a label
+	Kind       string      `json:"kind"`             // the rule, such as "github-token"
+	Class      label.Class `json:"class,omitempty"`  // of a value
+	Level      string      `json:"level,omitempty"`  // of text that speaks to the agent: "untrusted" or "malicious"
+	Confidence string      `json:"confidence"`       // "high" or "medium"
 	Offset     int         `json:"offset"`           // of the first byte, in the answer as its server sent it
 	Size       int         `json:"size"`             // in bytes
 	Path       string      `json:"path,omitempty"`   // of the member, as a JSON Pointer; empty if it is longer than MaxPath

@@ -117,7 +117,7 @@ const (
 	DefaultMaxMessage = 64 << 20
 )
 
-// Detection says how results are searched for secrets, cards and bank accounts. The zero Detection raises labels.
+// Detection says how results are searched for sensitive values and instructions to the agent. The zero Detection raises labels.
 type Detection struct {
 	Off   bool // they are not
 	Notes bool // findings are recorded, and raise no label
