@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/config"
-	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/remedy"
@@ -60,7 +60,7 @@ func pinned(c *config.Config) string {
 }
 
 // gatewayPins returns the pins as the gateway takes them.
-func gatewayPins(f *pins.File) gateway.Pins {
+func gatewayPins(f *pins.File) backend.Pins {
 	if f == nil {
 		return nil
 	}

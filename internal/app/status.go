@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/internal/config"
-	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/setup"
@@ -53,7 +53,7 @@ func (t *statusSource) process() status.Process {
 	}
 	for _, s := range now.Config.Servers {
 		one := status.Server{Name: s.Name, Transport: string(s.Transport), Trust: s.Trust.String(), Disabled: s.Disabled}
-		if i := slices.IndexFunc(g.Servers, func(g gateway.ServerStatus) bool { return g.Name == s.Name }); i >= 0 {
+		if i := slices.IndexFunc(g.Servers, func(g backend.ServerStatus) bool { return g.Name == s.Name }); i >= 0 {
 			fill(&one, g.Servers[i])
 		}
 		p.Calls, p.InFlight = p.Calls+one.Calls, p.InFlight+one.InFlight
@@ -122,10 +122,10 @@ func (t *statusSource) told() (all []status.Notification) {
 }
 
 // fill tells how the gateway stands with a server.
-func fill(s *status.Server, g gateway.ServerStatus) {
+func fill(s *status.Server, g backend.ServerStatus) {
 	s.State, s.Connections, s.Protocols, s.PIDs = string(g.State), g.Connections, g.Protocols, g.PIDs
 	s.Calls, s.InFlight, s.Unreviewed = g.Calls, g.InFlight, g.Unreviewed
-	if g.State == gateway.Failed {
+	if g.State == backend.Failed {
 		s.Retry = g.Retry.UTC().Round(0)
 	}
 	if g.Err != nil {
@@ -139,18 +139,18 @@ func ServerState(s status.Server, now time.Time) string {
 		return "disabled"
 	}
 	var parts []string
-	switch gateway.State(s.State) {
-	case gateway.Idle:
+	switch backend.State(s.State) {
+	case backend.Idle:
 		parts = append(parts, "not needed yet")
-	case gateway.Failed:
+	case backend.Failed:
 		if s.Retry.After(now) {
 			parts = append(parts, "cannot be reached, is not tried again before "+Moment(s.Retry, now))
 		} else {
 			parts = append(parts, "cannot be reached, is tried again when it is needed")
 		}
-	case gateway.NeedsLogin:
+	case backend.NeedsLogin:
 		parts = append(parts, "needs login")
-	case gateway.Ended:
+	case backend.Ended:
 		parts = append(parts, "has ended, is connected to again when it is needed")
 	default:
 		parts = append(parts, s.State)

@@ -54,7 +54,7 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 	return f.guarded(ctx, m, who, set)
 }
 
-// declared returns what a request says of the client that makes it; nil if it does not.
+// declared returns the client that a request names in its _meta; nil if it names none.
 func declared(m *rpc.Message) (*protocol.Client, *rpc.Error) {
 	if meta, ok := rawjson.Get(m.Params, "_meta"); ok && rawjson.Kind(meta) != '{' {
 		return nil, rpc.Errorf(rpc.InvalidParams, "params._meta is not an object")
@@ -75,7 +75,7 @@ func (f *front) list(ctx context.Context, m *rpc.Message, who *protocol.Client, 
 	if err != nil {
 		return f.internalError(m, err)
 	}
-	l, err := set.list(ctx, kind, true)
+	l, err := set.List(ctx, kind, true)
 	if err != nil {
 		return f.internalError(m, err)
 	}
@@ -86,7 +86,7 @@ func (f *front) list(ctx context.Context, m *rpc.Message, who *protocol.Client, 
 	return rpc.Reply(m.ID, protocol.FitResult(result, who, true))
 }
 
-// internalError answers a request with an error that is no JSON-RPC error of a server: what of it a host may be shown. The log
+// internalError answers a request with an error that is no JSON-RPC error of a server: the part of it that a host may be shown. The log
 // has all of it.
 func (f *front) internalError(m *rpc.Message, err error) *rpc.Message {
 	f.g.log.Warn("answering with an error", "method", plain.Text(m.Method, maxNotice), "error", err)

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// statePrefix begins the requestState of our own questions in 2026-07-28. What follows is the unguessable id of an
+	// statePrefix begins the requestState of our own questions in 2026-07-28. The rest is the unguessable id of an
 	// open question: it is authentic because it is found, it holds nothing, and it ends with the question.
 	statePrefix = "weir1."
 	// inputID names our question among the inputRequests of a result.
 	inputID = "dev.weir/approval"
 )
 
-// Members of the form that asks a person, and what may be chosen in it.
+// Members of the form that asks a person, and its choices.
 const (
 	codeMember    = "code" // of the listing
 	choiceMember  = "allow"
@@ -33,7 +33,7 @@ const (
 )
 
 // elicitation is the form that asks a person. Without a choice to make it has no fields: to accept is to allow once. The same
-// members ask in both eras (2025-11-25, Elicitation; 2026-07-28, Multi Round-Trip Requests). It ends with what is said about the agent session.
+// members ask in both eras (2025-11-25, Elicitation; 2026-07-28, Multi Round-Trip Requests). It ends with the text about the agent session.
 func elicitation(p *approve.Pending, about string) (json.RawMessage, error) {
 	properties := map[string]any{}
 	if p.Grant != "" {
@@ -59,7 +59,7 @@ func elicitation(p *approve.Pending, about string) (json.RawMessage, error) {
 }
 
 // ask puts a question to a person: the one at the host, or whoever answers it elsewhere first. It returns nil if the person
-// accepted; else what to answer the request with: a refusal, or in 2026-07-28 the question itself, which the host answers by
+// accepted; else the answer to the request: a refusal, or in 2026-07-28 the question itself, which the host answers by
 // sending the request again. An answer of the server that the question is about is held until then. Where the host cannot
 // ask, the question stays open, and the call is refused until it was accepted and is made again.
 func (x *exchange) ask(ctx context.Context, q *guard.Question, held *approve.Held) *rpc.Message {
@@ -75,7 +75,7 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *approve.Hel
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + hosterror.Text(err))
 	}
 	x.tellAsked(ctx, q)
-	if !x.who.CanElicit() || (!x.who.Modern() && x.f.takesNoRequests()) {
+	if !x.who.CanElicit() || (!x.who.Modern() && !x.f.TakesRequests()) {
 		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation): " +
 			"the question waits in Weir, and the call can be made again once a person has accepted it there")
 	}
@@ -121,7 +121,7 @@ func (f *front) acceptsItself(within time.Duration) bool {
 	return within < reading && slices.ContainsFunc(selfAccepting, func(name string) bool { return strings.HasPrefix(client, name) })
 }
 
-// askHost asks the person at a host of an older revision, until somebody has answered.
+// askHost asks the person at a host of an older revision, until a person has answered.
 func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.RawMessage) (approve.Answer, error) {
 	book := x.f.g.book
 	within, cancel := context.WithDeadline(ctx, p.Expires)
@@ -168,7 +168,7 @@ func notAccepted(said approve.Answer, message string) string {
 	return "a person was asked and did not accept (" + string(said) + "): " + message
 }
 
-// inputRequired is the result by which 2026-07-28 asks a person. What the host has answered to a server's question comes
+// inputRequired is the result by which 2026-07-28 asks a person. The host's answer to a server's question comes
 // back with the answer to ours, if the request has still to be sent.
 func (x *exchange) inputRequired(p *approve.Pending, params json.RawMessage, unsent bool) *rpc.Message {
 	state := statePrefix + p.ID
@@ -192,7 +192,7 @@ func (x *exchange) inputRequired(p *approve.Pending, params json.RawMessage, uns
 	return rpc.Reply(x.m.ID, result)
 }
 
-// answerOf reads what the person did, and the code of the listing. Anything but a clear accept is no.
+// answerOf reads the answer of the person, and the code of the listing. Anything but a clear accept is no.
 func answerOf(response json.RawMessage) (said approve.Answer, code string) {
 	raw, _ := rawjson.Get(response, "content", codeMember)
 	code, _ = rawjson.String(raw)
@@ -257,7 +257,7 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 	return r, &plain, nil
 }
 
-// answered closes the question with what the person at the host said.
+// answered closes the question with the answer of the person at the host.
 func (f *front) answered(ctx context.Context, r approve.Reply) (*resumption, error) {
 	book := f.g.book
 	p, err := book.Find(ctx, r.ID, r.Principal)

@@ -27,7 +27,7 @@ func (c *crew) run(f func()) {
 	}
 }
 
-// serve runs f and then what comes, unless enough others wait for that.
+// serve runs f and then further functions, unless enough others wait for that.
 func (c *crew) serve(f func()) {
 	for f != nil {
 		f()

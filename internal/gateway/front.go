@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -36,13 +37,13 @@ type front struct {
 	agents  *agentsession.Tracker
 
 	mu       sync.Mutex
-	links    *links
+	links    *backend.Set                 // made with the first request that needs them
 	inFlight map[string]*pending          // by the host's request id
 	asked    map[string]chan *rpc.Message // by our request id
 	lastID   int64
-	reports  map[string][]*link // by the progress token of the server's request that the host is answering
+	reports  map[string][]*backend.Conn // by the progress token of the server's request that the host is answering
 
-	faults throttle // of the host's messages
+	faults backend.Throttle // of the host's messages
 }
 
 // serve runs one host connection: it reads until the host leaves or ctx ends, answers requests concurrently, and returns
@@ -51,7 +52,7 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h agentsession.Host,
 	f := &front{
 		g: g, conn: conn, shared: shared, agents: agentsession.New(h, &g.current, g.log), crew: newCrew(),
 		slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
-		inFlight: map[string]*pending{}, asked: map[string]chan *rpc.Message{}, reports: map[string][]*link{},
+		inFlight: map[string]*pending{}, asked: map[string]chan *rpc.Message{}, reports: map[string][]*backend.Conn{},
 	}
 	var end context.CancelFunc
 	f.life, end = context.WithCancel(context.WithoutCancel(ctx))
@@ -70,10 +71,10 @@ func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h agentsession.Host,
 	stop()
 	switch {
 	case f.links == nil || shared:
-	case f.joined() != nil:
-		err = errors.Join(err, f.leave(f.links))
+	case f.links.HasMember(f):
+		err = errors.Join(err, g.servers.Leave(f, f.links))
 	default:
-		err = errors.Join(err, f.links.close())
+		err = errors.Join(err, f.links.Close())
 	}
 	return err
 }
@@ -87,7 +88,7 @@ func (f *front) read(ctx, work context.Context) error {
 			switch {
 			case errors.As(err, &bad):
 				f.spoiled(ctx, bad.Err.Error())
-				f.write(ctx, rpc.ReplyError(bad.Err.ID, bad.Err))
+				f.Write(ctx, rpc.ReplyError(bad.Err.ID, bad.Err))
 				continue
 			case errors.Is(err, io.EOF), ctx.Err() != nil:
 				return nil
@@ -113,19 +114,19 @@ func (f *front) take(work context.Context, m *rpc.Message) {
 	}
 }
 
-// answerTo sees to the answer to a request. Of too many each is refused: what else the host sends, answers and cancellations
-// among it, has to be read.
+// answerTo sees to the answer to a request. Requests beyond the limit are refused: the host's other
+// messages, answers and cancellations among them, have to be read.
 func (f *front) answerTo(work context.Context, m *rpc.Message) {
 	select {
 	case f.slots <- struct{}{}:
 	default:
-		f.write(work, rpc.ReplyError(m.ID, rpc.Errorf(rpc.InternalError, "%d requests of this connection are in flight already", maxInFlight)))
+		f.Write(work, rpc.ReplyError(m.ID, rpc.Errorf(rpc.InternalError, "%d requests of this connection are in flight already", maxInFlight)))
 		return
 	}
 	ctx, p := f.begin(work, m)
 	switch {
 	case p == nil:
-		f.write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
+		f.Write(work, rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "a request with this id is in flight"}))
 		<-f.slots
 	case m.Method == "initialize":
 		f.respond(ctx, p) // nothing may overtake the handshake
@@ -186,13 +187,13 @@ func (f *front) respond(ctx context.Context, p *pending) {
 	reply := f.answer(ctx, p.m)
 	if f.end(ctx, p) {
 		reply.ID = p.m.ID
-		f.write(context.WithoutCancel(ctx), reply)
+		f.Write(context.WithoutCancel(ctx), reply)
 	}
 }
 
-// write sends a message to the host, on the stream of the request that ctx belongs to. It waits for a host that does not
+// Write sends a message to the host, on the stream of the request that ctx belongs to. It waits for a host that does not
 // read, but not beyond the end of the connection. A host that is gone has nothing to be told.
-func (f *front) write(ctx context.Context, m *rpc.Message) {
+func (f *front) Write(ctx context.Context, m *rpc.Message) {
 	ctx = rpc.WithRelated(f.life, rpc.Related(ctx))
 	if err := f.conn.Write(ctx, m); err != nil && !errors.Is(err, io.EOF) {
 		f.g.log.Debug("writing to the host", "error", err)
@@ -220,7 +221,7 @@ func (f *front) request(ctx context.Context, method string, params json.RawMessa
 		return m, nil
 	case <-ctx.Done():
 		params, _ := rawjson.Set([]byte(`{"reason":"no longer needed"}`), rawjson.Quote(id), "requestId")
-		f.write(context.WithoutCancel(ctx), rpc.NewNotification("notifications/cancelled", params))
+		f.Write(context.WithoutCancel(ctx), rpc.NewNotification("notifications/cancelled", params))
 		return nil, context.Cause(ctx)
 	}
 }
@@ -237,12 +238,10 @@ func (f *front) deliver(m *rpc.Message) {
 	}
 }
 
-// takesNoRequests reports whether the host cannot be sent requests.
-func (f *front) takesNoRequests() bool {
-	return f.agents.Handshake() == nil
-}
+// TakesRequests reports whether servers can send the host requests.
+func (f *front) TakesRequests() bool { return f.agents.Handshake() != nil }
 
-// shaken returns what the handshake told of the client, for a request that does not say itself who makes it.
+// shaken returns the client of the handshake, for a request that does not name its client.
 func (f *front) shaken(method string) (*protocol.Client, *rpc.Error) {
 	who := f.agents.Handshake()
 	if who == nil {
@@ -254,23 +253,35 @@ func (f *front) shaken(method string) (*protocol.Client, *rpc.Error) {
 	return who, nil
 }
 
-// connected returns the links of the connection, made for the caller if they do not exist yet.
-func (f *front) connected(c *protocol.Client) (*links, error) {
+// connected returns the connections to servers, made for the caller if they do not exist yet.
+func (f *front) connected(c *protocol.Client) (*backend.Set, error) {
 	hello := upstream.Hello{Protocol: c.Version, ClientInfo: c.Introduction(), Capabilities: c.Abilities()}
 	if f.shared {
-		return f.g.sharedLinks(f.agents.Principal, hello)
+		return f.g.servers.Shared(f.agents.Principal, hello)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.links == nil && f.mayJoin(hello) {
-		set, err := f.g.join(f, hello)
+		set, err := f.g.servers.Join(f, f.agents.Principal, hello)
 		if err != nil {
 			return nil, err
 		}
 		f.links = set
 	}
 	if f.links == nil {
-		f.links = newLinks(f.g, hello, f)
+		f.links = f.g.servers.Own(hello, f)
 	}
 	return f.links, nil
+}
+
+// mayJoin reports whether the host's connections to servers may be shared.
+func (f *front) mayJoin(hello upstream.Hello) bool {
+	return f.g.opts.Share && f.agents.McpSession != "" && protocol.RequestsTaken(hello.Capabilities) == ""
+}
+
+// connections returns the connections to servers; nil before a request has needed them.
+func (f *front) connections() *backend.Set {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.links
 }

@@ -7,16 +7,16 @@
 //
 // A front is one host connection: stdio, one session of streamable HTTP in the older revisions, or one request of
 // 2026-07-28. A link is one connection to one server. A front has links of its own, because in the older revisions
-// what a server may ask of a host is agreed for each connection; the requests of 2026-07-28 over HTTP share theirs for each
+// the requests that a server may make of a host are agreed for each connection; the requests of 2026-07-28 over HTTP share theirs for each
 // principal, and HTTP sessions of the older revisions may (joint.go).
 //
 // Host and server need not speak the same revision. A server's request to a host of 2026-07-28 is held (held.go) until the
 // host comes back with the answer; a result that requires input is fulfilled by asking a host of an older revision
 // (retry.go); subscriptions are made in the server's way and announced in the host's (watch.go, listen.go). The package's
-// tests go through all pairings; docs/protocol.md lists what passes, what is translated and what is refused.
+// tests go through all pairings; docs/protocol.md lists the messages that pass, are translated or are refused.
 //
 // Everything that carries data between an agent and a server goes through the guard: tools/call, resources/read,
-// prompts/get, completion/complete and methods that nobody here knows. What the gateway answers itself: the handshake of
+// prompts/get, completion/complete and unknown methods. The gateway itself answers the handshake of
 // either era, the merged lists, ping. A refused tool call is a result with isError, so that the model can act on the
 // reason; any other refused request is the JSON-RPC error [guard.CodeRefused].
 package gateway
@@ -26,52 +26,28 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
-	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
-	"github.com/weir-mcp/weir/internal/gateway/protocol"
-	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
-	"github.com/weir-mcp/weir/internal/upstream"
-	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
 
-// DefaultTimeout is how long a server may take to answer a call.
-const DefaultTimeout = 5 * time.Minute
-
-// DefaultResolve is how long a server may take to resolve the contract of a call.
-const DefaultResolve = 2 * time.Second
-
 // A Server is one upstream server as the operator configured it.
-type Server struct {
-	Name    string // unique; letters, digits, hyphen and underscore
-	Spec    upstream.Spec
-	Trust   contract.Trust
-	Timeout time.Duration // for each call; zero: DefaultTimeout
-
-	Overlay *overlay.Overlay // of its tools, resources and prompts, by the operator; nil: none
-	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
-}
-
-// same reports whether two servers are reached and treated in the same way.
-func (s Server) same(other Server) bool {
-	like := s
-	like.Spec, like.Overlay = other.Spec, other.Overlay
-	return s.Spec.Same(other.Spec) && s.Overlay.Equal(other.Overlay) && reflect.DeepEqual(like, other)
-}
+type Server = backend.Server
 
 // Options configures a Gateway.
 type Options struct {
@@ -89,7 +65,7 @@ type Options struct {
 	Stderr    io.Writer         // where stdio servers' standard error goes; nil: nowhere
 	Budget    *budget.Budget    // limits of messages, and of hosts, servers and agent sessions together; nil: the defaults
 	Logger    *slog.Logger      // nil: none
-	Pins      Pins              // nil: definitions may change, and nobody reviews them
+	Pins      backend.Pins      // nil: definitions may change, and nobody reviews them
 	Taints    guard.Taints      // labels of resources that agents wrote to; nil: in memory, for this gateway alone
 	Words     annotation.Words  // annotations that are read of servers and hosts, and written to them
 	TrustText string            // text that counts as the user's own in every agent session
@@ -120,28 +96,24 @@ type Asked func(*approve.Book, *approve.Pending)
 
 // A Gateway serves hosts. Make one with [New], change it with Reload and end it with Close.
 type Gateway struct {
-	opts   Options
-	guard  *guard.Guard
-	book   *approve.Book
-	log    *slog.Logger
-	http   *streamable.Handler
-	holds  *holds
-	sealer *sealer
-	roster *roster
+	opts    Options
+	guard   *guard.Guard
+	book    *approve.Book
+	log     *slog.Logger
+	http    *streamable.Handler
+	holds   *holds
+	sealer  *sealer
+	servers *backend.Registry
 
 	schemas schemas
 
 	traces   *budget.Lease // of the memory of the guard
-	dialling chan struct{} // holds a token for each server that is being started
-	waits    atomic.Pointer[waits]
+	approval atomic.Int64  // how long the gateway waits for a person, a time.Duration
 
 	current atomic.Pointer[string] // key of the agent session of the last request on stdio
 
-	mu     sync.Mutex
-	shared map[string]*links // by principal, and what its clients take
-	joint  map[string]*links // of HTTP sessions, by all in which they must agree
-	heard  map[string]*heard // by principal
-	closed bool
+	reloading sync.Mutex // held while a change is taken over
+	closed    bool       // under reloading
 }
 
 // New returns a gateway. It connects to no server before a host does.
@@ -180,10 +152,11 @@ func New(opts Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	gw := &Gateway{
-		holds: newHolds(), sealer: sealer, opts: opts, traces: traces, roster: newRoster(opts.Servers), guard: g, book: book,
-		log: opts.Logger, shared: map[string]*links{}, joint: map[string]*links{}, heard: map[string]*heard{}, dialling: make(chan struct{}, maxDialling),
-	}
+	gw := &Gateway{holds: newHolds(), sealer: sealer, opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
+	gw.servers = backend.New(opts.Servers, &backend.Options{
+		Record: opts.Record, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
+		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Yield: func() bool { return gw.http.Yield() },
+	})
 	gw.await(opts.Approval, opts.Startup)
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,
 		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
@@ -211,46 +184,27 @@ func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.
 
 // Close ends every connection and waits for the servers' processes.
 func (g *Gateway) Close() error {
-	g.roster.close()
+	g.stopReloading()
 	g.http.Close()
 	g.holds.close()
-	g.mu.Lock()
-	g.closed = true
-	shared := g.shared
-	g.shared = nil
-	g.mu.Unlock()
-	var errs []error
-	for _, l := range shared {
-		errs = append(errs, l.close())
-	}
-	g.holds.running.Wait()
+	err := g.servers.Close()
 	g.traces.Release()
-	return errors.Join(errs...)
+	return err
 }
 
-// sharedLinks returns the links that the requests of a principal share. Servers of the older revisions are told once what
-// their client takes, so clients that differ in that share none.
-func (g *Gateway) sharedLinks(principal string, hello upstream.Hello) (*links, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return nil, hosterror.New("the gateway is closed")
-	}
-	key := principal + " " + protocol.RequestsTaken(hello.Capabilities)
-	l, ok := g.shared[key]
-	if !ok {
-		l = newLinks(g, hello, nil)
-		l.heard = g.heardBy(principal)
-		g.shared[key] = l
-	}
-	return l, nil
-}
+// Tools returns the tools that hosts were shown last, with their contracts. See [backend.Registry.Tools].
+func (g *Gateway) Tools() []catalog.Entry { return g.servers.Tools() }
 
-// heardBy returns what the clients of a principal that share connections were told: what one of them was, an agent of any may know. The lock must
-// be held.
-func (g *Gateway) heardBy(principal string) *heard {
-	if g.heard[principal] == nil {
-		g.heard[principal] = &heard{}
+// Held returns the definitions that no one has accepted, as their servers gave them last, by server, kind and name.
+func (g *Gateway) Held() []pins.Held { return g.servers.Held() }
+
+// reviewing returns the command by which a person reviews definitions; nil if nothing is pinned.
+func (o *Options) reviewing() func(server string) string {
+	switch {
+	case o.Pins == nil:
+		return nil
+	case o.Review != nil:
+		return o.Review
 	}
-	return g.heard[principal]
+	return func(server string) string { return "weir review " + server }
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/conversation"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -37,12 +38,12 @@ type exchange struct {
 	admission *guard.Admission // accepts the answer of the server; nil before the request may go
 	outcome   *guard.Outcome   // of the answer as a whole; nil before that is allowed
 
-	warning  *guard.Refusal // what the agent is told beside the answer; nil if nothing
-	redeemed []string       // acceptances that were used up for what has not happened yet
+	warning  *guard.Refusal // for the agent, beside the answer; nil if there is none
+	redeemed []string       // acceptances that were used up for a call that has not gone out yet
 }
 
 // guarded takes a request that carries data to its server and the answer back, as far as the guard lets it.
-func (f *front) guarded(ctx context.Context, m *rpc.Message, who *protocol.Client, set *links) *rpc.Message {
+func (f *front) guarded(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
 	resumed, m, rerr := f.resume(ctx, m)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
@@ -101,7 +102,7 @@ func (x *exchange) withHeaders(ctx context.Context, conn *upstream.Conn, params 
 	return upstream.WithHeader(ctx, header)
 }
 
-// holdEnded has the guard refuse what an agent session does after a person has ended it, or that the store does not know as the one that
+// holdEnded has the guard refuse the calls of an agent session after a person has ended it, or that the store does not know as the one that
 // counts in its conversation: the note of that is a file of its own.
 func (g *Gateway) holdEnded(ctx context.Context, call *guard.Call) error {
 	ended, err := g.book.HasEnded(ctx, call.Session)
@@ -178,7 +179,7 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 	return x.received(ctx, answer)
 }
 
-// learned asks the server what its call would do, and then the guard whether it may.
+// learned asks the server for the contract of its call, and then the guard whether it may.
 func (x *exchange) learned(ctx context.Context) guard.Verdict {
 	if err := x.f.g.learn(ctx, x.route); err != nil {
 		return x.f.g.logged(guard.Denied(err))
@@ -186,7 +187,7 @@ func (x *exchange) learned(ctx context.Context) guard.Verdict {
 	return x.before(ctx, x.route.call)
 }
 
-// received returns what a server has answered, as it concerns the guard.
+// received returns the answer of a server, as it concerns the guard.
 func (x *exchange) received(ctx context.Context, m *rpc.Message) (*guard.Answer, *rpc.Message) {
 	x.asking, x.inquires = false, false
 	switch {
@@ -237,7 +238,7 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 		return x.goOn(ctx, c)
 	}
 	l := x.route.link
-	conn, err := l.connection(ctx)
+	conn, err := l.Connection(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -248,15 +249,15 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	if params, err = x.suit(ctx, conn, params); err != nil {
 		return nil, err
 	}
-	fl := newFlight(x.f, x.m, x.who)
-	fl.call = x.route.call
+	req := backend.NewRequest(x.route.set.Audience, x.f, x.m, x.who)
+	req.Call = x.route.call
 	ctx = x.withHeaders(ctx, conn, params)
 	if x.holds(conn) {
-		return x.begin(ctx, fl, params)
+		return x.begin(ctx, req, params)
 	}
-	answer, err := l.call(ctx, fl, x.m.Method, params)
+	answer, err := l.Call(ctx, req, x.m.Method, params)
 	if err == nil {
-		l.passed(x.m.Method, x.route.call.Name, answer)
+		l.Passed(x.m.Method, x.route.call.Name, answer)
 	}
 	return answer, err
 }
@@ -327,7 +328,7 @@ func (x *exchange) look(m *rpc.Message) {
 	}
 }
 
-// warn keeps what the agent is told beside the answer.
+// warn keeps a warning for the agent, beside the answer.
 func (x *exchange) warn(r guard.Refusal) {
 	if r.Effect == policy.Warn {
 		x.warning = &r
@@ -342,7 +343,7 @@ func afterAnswer(r guard.Refusal) guard.Refusal {
 	return r
 }
 
-// params returns what to send, with the name by which the server knows the tool or prompt.
+// params returns the params to send, with the name by which the server knows the tool or prompt.
 func (r *route) params(params json.RawMessage) (json.RawMessage, error) {
 	if r.rename == "" {
 		return params, nil

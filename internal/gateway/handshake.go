@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// initialize answers the handshake of the older revisions. What the host says of itself goes to the servers as it is;
-// what a single server says of itself comes back as it is.
+// initialize answers the handshake of the older revisions. The host's description of itself goes to the servers as it is,
+// and that of a single server comes back as it is.
 func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 	if f.agents.Handshake() != nil {
 		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "already initialized"})
@@ -30,29 +31,29 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 	f.agents.Shake(who)
 	set, err := f.connected(who)
 	if err == nil {
-		err = set.connect(ctx)
+		err = set.Connect(ctx)
 	}
 	if err != nil {
 		f.agents.Shake(nil)
 		return f.internalError(m, err)
 	}
-	w, err := set.welcome(ctx)
+	w, err := set.Welcome(ctx)
 	if err != nil {
 		return f.internalError(m, err)
 	}
-	w.capabilities = who.Offering(w.capabilities)
+	w.Capabilities = who.Offering(w.Capabilities)
 	result := json.RawMessage(`{}`)
-	if w.single != nil && !isDiscovery(w.single) {
-		result = w.single
+	if w.Single != nil && !isDiscovery(w.Single) {
+		result = w.Single
 	}
 	for _, member := range []struct {
 		name  string
 		value json.RawMessage
 	}{
 		{"protocolVersion", rawjson.Quote(version)},
-		{"capabilities", w.capabilities},
-		{"serverInfo", w.info},
-		{"instructions", w.instructions},
+		{"capabilities", w.Capabilities},
+		{"serverInfo", w.Info},
+		{"instructions", w.Instructions},
 	} {
 		if member.value == nil {
 			continue
@@ -65,19 +66,19 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 }
 
 // discover answers server/discover of 2026-07-28.
-func (f *front) discover(ctx context.Context, m *rpc.Message, who *protocol.Client, set *links) *rpc.Message {
-	if err := set.connect(ctx); err != nil {
+func (f *front) discover(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+	if err := set.Connect(ctx); err != nil {
 		return f.internalError(m, err)
 	}
-	w, err := set.welcome(ctx)
+	w, err := set.Welcome(ctx)
 	if err != nil {
 		return f.internalError(m, err)
 	}
 	result := json.RawMessage(`{}`)
-	if w.single != nil && isDiscovery(w.single) {
-		result = w.single
+	if w.Single != nil && isDiscovery(w.Single) {
+		result = w.Single
 	}
-	w.capabilities = who.Offering(w.capabilities)
+	w.Capabilities = who.Offering(w.Capabilities)
 	versions, err := json.Marshal(protocol.Revisions)
 	if err != nil {
 		return f.internalError(m, err)
@@ -87,9 +88,9 @@ func (f *front) discover(ctx context.Context, m *rpc.Message, who *protocol.Clie
 		path  []string
 	}{
 		{versions, []string{"supportedVersions"}},
-		{w.capabilities, []string{"capabilities"}},
-		{w.info, []string{"_meta", protocol.MetaServerInfo}},
-		{w.instructions, []string{"instructions"}},
+		{w.Capabilities, []string{"capabilities"}},
+		{w.Info, []string{"_meta", protocol.MetaServerInfo}},
+		{w.Instructions, []string{"instructions"}},
 	} {
 		if member.value == nil {
 			continue

@@ -4,10 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -16,7 +16,7 @@ import (
 )
 
 // A server of an older revision asks in the middle of a call, and waits. A host of 2026-07-28 takes no requests: it is
-// answered with the question, and comes back with the same request and what its user said. In between the server's
+// answered with the question, and comes back with the same request and its user's answer. In between the server's
 // call is held open here.
 
 // Bounds of the calls that are held at one time. One more question is refused, and its server told so.
@@ -25,17 +25,11 @@ const (
 	maxHoldsPrincipal = 32
 )
 
-// An ask is a request of a server that waits until the host comes back with the answer.
-type ask struct {
-	m     *rpc.Message
-	reply chan *rpc.Message // takes one
-}
-
 // A heldCall is a call of a server that may ask in the middle. One exchange at a time has it.
 type heldCall struct {
-	fl        *flight
+	req       *backend.Request
 	principal string
-	asked     *ask // what the host was asked last; nil if nothing
+	asked     *backend.Question // that the host was asked last; nil if none
 	cancel    context.CancelCauseFunc
 	answered  chan answered // takes one
 	expiry    *time.Timer   // while it is parked
@@ -48,31 +42,17 @@ type answered struct {
 
 // holds are the calls that wait for their hosts to come back, by unguessable names.
 type holds struct {
-	mu      sync.Mutex
-	parked  map[string]*heldCall
-	closed  bool
-	running sync.WaitGroup
+	mu     sync.Mutex
+	parked map[string]*heldCall
+	closed bool
 }
 
 func newHolds() *holds { return &holds{parked: map[string]*heldCall{}} }
 
 var (
 	errTooManyHolds = hosterror.New("too many calls wait for their hosts already")
-	errNotBack      = hosterror.New("the host did not come back with an answer in time")
 	errRefused      = hosterror.New("the request may not go on")
-	errClosing      = hosterror.New("the gateway is closing")
 )
-
-// run has do done in a goroutine that the gateway waits for when it closes.
-func (h *holds) run(do func()) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return errClosing
-	}
-	h.running.Go(do)
-	return nil
-}
 
 // park keeps a call until it is taken or its life is over, and returns its name.
 func (h *holds) park(c *heldCall, life time.Duration) (string, error) {
@@ -86,7 +66,7 @@ func (h *holds) park(c *heldCall, life time.Duration) (string, error) {
 	}
 	switch {
 	case h.closed:
-		return "", errClosing
+		return "", backend.ErrClosing
 	case mine >= maxHoldsPrincipal || len(h.parked) >= maxHolds:
 		return "", errTooManyHolds
 	}
@@ -94,7 +74,7 @@ func (h *holds) park(c *heldCall, life time.Duration) (string, error) {
 	h.parked[name] = c
 	c.expiry = time.AfterFunc(life, func() {
 		if c, ok := h.take(name); ok {
-			c.cancel(errNotBack)
+			c.cancel(backend.ErrNotBack)
 		}
 	})
 	return name, nil
@@ -112,7 +92,7 @@ func (h *holds) take(name string) (*heldCall, bool) {
 	return c, ok
 }
 
-// close ends every call. What runs ends with it, or with its connection.
+// close ends every call.
 func (h *holds) close() {
 	h.mu.Lock()
 	h.closed = true
@@ -121,71 +101,11 @@ func (h *holds) close() {
 	h.mu.Unlock()
 	for _, c := range parked {
 		c.expiry.Stop()
-		c.cancel(errClosing)
+		c.cancel(backend.ErrClosing)
 	}
 }
 
-// asked finds the flight that a server's question belongs to, and stops its clock until done is called. A call that waits
-// for its host already is not asked again as long as there is another. If several are left it is any of the same agent
-// session; between two sessions nothing is guessed.
-func (l *link) asked(method string) (fl *flight, done func(), err error) {
-	l.asking.Lock()
-	defer l.asking.Unlock()
-	found := l.flights.among(func(fl *flight) bool { return fl.asks != nil && protocol.TakesRequest(fl.takes, method) })
-	if idle := slices.DeleteFunc(slices.Clone(found), (*flight).waits); len(idle) > 0 {
-		found = idle
-	}
-	if len(found) == 0 {
-		return nil, nil, hosterror.New("no request is in flight whose client takes this")
-	}
-	for _, other := range found[1:] {
-		if other.call.Session != found[0].call.Session {
-			return nil, nil, hosterror.New("several agent sessions have requests in flight, and nothing says which this belongs to")
-		}
-	}
-	return found[0], found[0].wait(), nil
-}
-
-// hold gives a request of the server to the call that it most likely belongs to, and returns what the host answers. If
-// that call ends before its host is asked, the request was another's.
-func (l *link) hold(ctx context.Context, m *rpc.Message) *rpc.Message {
-	a := &ask{m, make(chan *rpc.Message, 1)}
-	for {
-		reply, err := l.holdBy(ctx, a)
-		switch {
-		case err != nil:
-			return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "%s: %v", m.Method, err))
-		case reply != nil:
-			return reply
-		}
-	}
-}
-
-// holdBy tries one call. It returns neither an answer nor an error if that call is over.
-func (l *link) holdBy(ctx context.Context, a *ask) (*rpc.Message, error) {
-	fl, done, err := l.asked(a.m.Method)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	select {
-	case fl.asks <- a:
-	case <-fl.over:
-		return nil, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	select {
-	case reply := <-a.reply:
-		return reply, nil
-	case <-fl.dropped:
-		return nil, errNotBack
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// holds reports whether the server may ask in the middle of this request what only the host can answer later.
+// holds reports whether the server may ask in the middle of this request for input that the host can only send later.
 func (x *exchange) holds(conn *upstream.Conn) bool {
 	if !x.who.Modern() || conn.Modern() {
 		return false
@@ -204,13 +124,13 @@ func (x *exchange) holds(conn *upstream.Conn) bool {
 }
 
 // begin sends the request to a server that may ask, and returns its answer or first question.
-func (x *exchange) begin(ctx context.Context, fl *flight, params json.RawMessage) (*rpc.Message, error) {
+func (x *exchange) begin(ctx context.Context, req *backend.Request, params json.RawMessage) (*rpc.Message, error) {
 	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	fl.asks, fl.dropped = make(chan *ask), call.Done()
-	c := &heldCall{fl: fl, principal: x.f.agents.Principal, cancel: cancel, answered: make(chan answered, 1)}
+	req.Asks, req.Dropped = make(chan *backend.Question), call.Done()
+	c := &heldCall{req: req, principal: x.f.agents.Principal, cancel: cancel, answered: make(chan answered, 1)}
 	method := x.m.Method
-	err := x.f.g.holds.run(func() {
-		m, err := x.route.link.call(call, fl, method, params)
+	err := x.f.g.servers.Run(func() {
+		m, err := x.route.link.Call(call, req, method, params)
 		c.answered <- answered{m, err}
 	})
 	if err != nil {
@@ -220,14 +140,14 @@ func (x *exchange) begin(ctx context.Context, fl *flight, params json.RawMessage
 	return x.await(ctx, c)
 }
 
-// goOn gives the server what the host came back with. A host that leaves the answer out is asked again.
+// goOn gives the server the answer with which the host came back. A host that leaves the answer out is asked again.
 func (x *exchange) goOn(ctx context.Context, c *heldCall) (*rpc.Message, error) {
-	c.fl.board(x.f, x.m)
+	c.req.Board(x.f, x.m)
 	response, ok := rawjson.Get(x.m.Params, "inputResponses", inputName)
 	if !ok || rawjson.Kind(response) != '{' {
 		return x.question(c, c.asked)
 	}
-	c.asked.reply <- rpc.Reply(c.asked.m.ID, response)
+	c.asked.Reply <- rpc.Reply(c.asked.Message.ID, response)
 	return x.await(ctx, c)
 }
 
@@ -252,12 +172,12 @@ func (x *exchange) await(ctx context.Context, c *heldCall) (*rpc.Message, error)
 		case a := <-c.answered:
 			c.cancel(nil)
 			return a.m, a.err
-		case a := <-c.fl.asks:
+		case a := <-c.req.Asks:
 			m, err := x.question(c, a)
 			if err == nil {
 				return m, nil
 			}
-			a.reply <- rpc.ReplyError(a.m.ID, rpc.Errorf(rpc.InternalError, "%v", err))
+			a.Reply <- rpc.ReplyError(a.Message.ID, rpc.Errorf(rpc.InternalError, "%v", err))
 		case <-ctx.Done():
 			c.cancel(context.Cause(ctx))
 			return nil, context.Cause(ctx)
@@ -266,9 +186,9 @@ func (x *exchange) await(ctx context.Context, c *heldCall) (*rpc.Message, error)
 }
 
 // question parks the call and makes the result that asks the host.
-func (x *exchange) question(c *heldCall, a *ask) (*rpc.Message, error) {
+func (x *exchange) question(c *heldCall, a *backend.Question) (*rpc.Message, error) {
 	c.asked = a
-	name, err := x.f.g.holds.park(c, x.f.g.waits.Load().approval)
+	name, err := x.f.g.holds.park(c, x.f.g.patience())
 	if err != nil {
 		return nil, err
 	}
@@ -276,9 +196,9 @@ func (x *exchange) question(c *heldCall, a *ask) (*rpc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := map[string]any{"method": a.m.Method, "params": json.RawMessage("{}")}
-	if a.m.Params != nil {
-		request["params"] = a.m.Params
+	request := map[string]any{"method": a.Message.Method, "params": json.RawMessage("{}")}
+	if a.Message.Params != nil {
+		request["params"] = a.Message.Params
 	}
 	result, err := json.Marshal(map[string]any{
 		"resultType": "input_required", "inputRequests": map[string]any{inputName: request}, "requestState": state,

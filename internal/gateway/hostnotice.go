@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
 // A notification has no answer, so nobody can be asked about one, and a host learns of no refusal. So those that MCP has for
-// hosts pass by this table, with what of theirs is no text (2025-11-25, Lifecycle, Cancellation, Progress and Roots). Any other
+// hosts pass by this table, with those of their members that are no text (2025-11-25, Lifecycle, Cancellation, Progress and Roots). Any other
 // one is decided like a call of which nothing is known.
 
 // notified takes a notification of the host.
@@ -24,23 +25,29 @@ func (f *front) notified(work context.Context, m *rpc.Message) {
 	case "notifications/progress":
 		f.progressed(m)
 	case "notifications/roots/list_changed":
-		for _, l := range f.ownLinks() {
-			l.notify(rpc.NewNotification(m.Method, nil))
+		if set := f.own(); set != nil {
+			for _, l := range set.All() {
+				l.Notify(rpc.NewNotification(m.Method, nil))
+			}
 		}
 	default:
 		f.decided(work, m)
 	}
 }
 
-// ownLinks returns the connections that only this host uses; none if it shares them with others.
-func (f *front) ownLinks() []*link {
-	f.mu.Lock()
-	set := f.links
-	f.mu.Unlock()
-	if set == nil || f.shared || set.owner != f {
+// own returns the connections if only this host uses them; nil if it shares them with others.
+func (f *front) own() *backend.Set {
+	set := f.connections()
+	if set == nil || f.shared || set.Owner() != f {
 		return nil
 	}
-	return set.all()
+	return set
+}
+
+// Inquire puts a request of a server to the host.
+func (f *front) Inquire(ctx context.Context, c *backend.Conn, m *rpc.Message) *rpc.Message {
+	defer f.reportsTo(c, m.Params)()
+	return f.inquired(ctx, f.connections(), c, m)
 }
 
 // cancelled ends a request of the host. Its server is told by the end of the call, in Weir's words.
@@ -55,7 +62,7 @@ func (f *front) cancelled(m *rpc.Message) {
 }
 
 // reportsTo says that the host may report progress of a server's request to that server, until done is called.
-func (f *front) reportsTo(l *link, params []byte) (done func()) {
+func (f *front) reportsTo(l *backend.Conn, params []byte) (done func()) {
 	raw, ok := rawjson.Get(params, "_meta", "progressToken")
 	if !ok {
 		return func() {}
@@ -92,13 +99,17 @@ func (f *front) progressed(m *rpc.Message) {
 		}
 	}
 	if err == nil {
-		to[0].notify(rpc.NewNotification(m.Method, params))
+		to[0].Notify(rpc.NewNotification(m.Method, params))
 	}
 }
 
 // decided sends a notification that nobody here knows to the only server, if the guard lets it. The decision is an event.
 func (f *front) decided(work context.Context, m *rpc.Message) {
-	all := f.ownLinks()
+	set := f.own()
+	var all []*backend.Conn
+	if set != nil {
+		all = set.All()
+	}
 	if len(all) != 1 {
 		f.spoiled(work, "a notification that weir does not know has no server to go to: "+plain.Quote(m.Method, maxNotice))
 		return
@@ -108,16 +119,17 @@ func (f *front) decided(work context.Context, m *rpc.Message) {
 	default:
 		return
 	}
+	only := all[0]
 	f.crew.run(func() {
 		defer func() { <-f.slots }()
-		r, rerr := f.toOnly(m, all[0])
+		r, rerr := f.toOnly(m, set, only)
 		if rerr != nil {
 			f.spoiled(work, rerr.Message)
 			return
 		}
 		x := &exchange{f: f, sent: m, m: m, route: r}
 		if v := x.before(work, x.route.call); v.Allowed() {
-			all[0].notify(rpc.NewNotification(m.Method, v.Params))
+			only.Notify(rpc.NewNotification(m.Method, v.Params))
 		} else {
 			f.g.log.Warn("a notification of the host was not sent", "method", plain.Quote(m.Method, maxNotice), "reason", v.Message)
 		}
@@ -126,14 +138,14 @@ func (f *front) decided(work context.Context, m *rpc.Message) {
 
 // spoiled records that the host sent something that is no message, or none that can go anywhere, as long as it does not flood.
 func (f *front) spoiled(ctx context.Context, reason string) {
-	ok, last := f.faults.next(time.Now())
+	ok, last := f.faults.Next(time.Now())
 	if !ok {
 		return
 	}
 	if last {
 		reason += "; more in the same minute are not written down"
 	}
-	if err := f.g.defect(ctx, "", "", "", annotation.Defect{Where: "message of the host", Reason: reason}); err != nil {
+	if err := f.g.servers.Defect(ctx, "", "", "", annotation.Defect{Where: "message of the host", Reason: reason}); err != nil {
 		f.g.log.Error("recording", "error", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -24,49 +25,48 @@ import (
 
 var errWhose = hosterror.New("several agent sessions could be meant, and nothing says which")
 
-// whose finds what a server's question to a host of an older revision belongs to: the newest call in flight, as long as
+// whose finds the call that a server's question to a host of an older revision belongs to: the newest call in flight, as long as
 // all of them are of one agent session, else the connection.
-func (l *link) whose(f *front) (*flight, *guard.Call, error) {
-	found := l.flights.among(func(fl *flight) bool { return fl.call != nil })
+func (f *front) whose(set *backend.Set, l *backend.Conn) (*backend.Request, *guard.Call, error) {
+	found := l.Carrying()
 	for _, other := range found {
-		if other.call.Session != found[0].call.Session {
+		if other.Call.Session != found[0].Call.Session {
 			return nil, nil, errWhose
 		}
 	}
 	if len(found) > 0 {
 		newest := found[len(found)-1]
-		return newest, newest.call, nil
+		return newest, newest.Call, nil
 	}
 	ref, ok := f.agents.Only()
 	if !ok {
 		return nil, nil, errWhose
 	}
 	return nil, &guard.Call{
-		ID: rand.Text(), Session: ref, Server: l.server.Name, Trust: l.trust(), Effective: contract.Pessimistic(),
-		Context: l.set.shown(),
+		ID: rand.Text(), Session: ref, Server: l.Name(), Trust: l.Trust(), Effective: contract.Pessimistic(),
+		Context: set.Shown(),
 	}, nil
 }
 
-// inquire puts a question of the server to a host of an older revision, as far as the guard lets it, and returns the
-// host's answer, as far as the guard lets that. What a refusal is for is the operator's matter and not the server's.
-func (l *link) inquire(ctx context.Context, f *front, m *rpc.Message) *rpc.Message {
-	fl, call, err := l.whose(f)
+// inquired puts a question of a server to a host of an older revision, as far as the guard lets it, and returns the
+// host's answer, as far as the guard lets that. The reason of a refusal is for the operator and not for the server.
+func (f *front) inquired(ctx context.Context, set *backend.Set, l *backend.Conn, m *rpc.Message) *rpc.Message {
+	req, call, err := f.whose(set, l)
 	if err != nil {
 		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "%s: %v", m.Method, err))
 	}
-	if fl != nil {
-		defer fl.wait()()
-		ctx = fl.related(ctx)
+	if req != nil {
+		defer req.Wait()()
+		ctx = req.Related(ctx)
 	}
 	who, rerr := f.shaken(m.Method)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
-	defer f.reportsTo(l, m.Params)()
-	x := &exchange{f: f, sent: m, m: m, who: who, route: &route{link: l, call: call}}
+	x := &exchange{f: f, sent: m, m: m, who: who, route: &route{set: set, link: l, call: call}}
 	answer, refusal := x.inquire(ctx, m.Method, m.Params)
 	if refusal != nil {
-		l.set.g.log.Warn("refused what a server asks", "server", l.server.Name, "method", m.Method, "error", refusal.Failure())
+		f.g.log.Warn("refused a request of a server", "server", l.Name(), "method", m.Method, "error", refusal.Failure())
 		return rpc.ReplyError(m.ID, rpc.Errorf(guard.CodeRefused, "blocked by weir: %s may not be asked or answered here", m.Method))
 	}
 	answer.ID = m.ID
@@ -74,7 +74,7 @@ func (l *link) inquire(ctx context.Context, f *front, m *rpc.Message) *rpc.Messa
 }
 
 // inquire shows the guard a question of the server, asks a host of an older revision, and shows the guard the answer. It
-// returns the host's answer, a result or an error of its own, or what to answer the request with instead.
+// returns the host's answer, a result or an error of its own, or the message to answer the request with instead.
 func (x *exchange) inquire(ctx context.Context, method string, params json.RawMessage) (answer, refusal *rpc.Message) {
 	inquiry := x.route.call.Inquiry(method, params)
 	if params, refusal = x.admitInquiry(ctx, inquiry, &approve.Held{}); refusal != nil {
@@ -177,7 +177,7 @@ func (x *exchange) abandon(a guard.Answer, refusal *rpc.Message) {
 }
 
 // permitAnswers asks the guard, and if need be a person, whether the answers with which the host came back may go to the
-// server. It returns what to answer the host with if not.
+// server. It returns the message to answer the host with if not.
 func (x *exchange) permitAnswers(ctx context.Context) *rpc.Message {
 	for _, r := range guard.InputResponses(x.m.Params) {
 		v, refusal := x.permit(ctx, x.route.call.Inquiry(r.Method, nil).Reply(r.Answer))
@@ -203,11 +203,11 @@ func (x *exchange) before(ctx context.Context, call *guard.Call) guard.Verdict {
 	if err := x.f.g.holdEnded(ctx, call); err != nil {
 		return x.f.g.logged(guard.Denied(err))
 	}
-	return x.f.g.logged(x.f.decide(ctx, x.route.link.set, call))
+	return x.f.g.logged(x.f.decide(ctx, x.route.set, call))
 }
 
 // decide asks the guard about a call, with all that the agent was shown until now: a message may have come since the call was routed.
-func (f *front) decide(ctx context.Context, set *links, call *guard.Call) guard.Verdict {
+func (f *front) decide(ctx context.Context, set *backend.Set, call *guard.Call) guard.Verdict {
 	shown, err := f.shown(ctx, set, call)
 	if err != nil {
 		return guard.Denied(err)
@@ -218,8 +218,8 @@ func (f *front) decide(ctx context.Context, set *links, call *guard.Call) guard.
 
 // shown returns the label of all that the agent of a call was shown outside of its session: definitions and messages of servers, and answers to
 // requests that name no session.
-func (f *front) shown(ctx context.Context, set *links, call *guard.Call) (label.Label, error) {
-	shown := set.shown()
+func (f *front) shown(ctx context.Context, set *backend.Set, call *guard.Call) (label.Label, error) {
+	shown := set.Shown()
 	key, err := f.agents.Beside(call.Session.Key)
 	if err != nil || key == "" {
 		return shown, err
@@ -272,13 +272,13 @@ func severity(err error) slog.Level {
 	return slog.LevelError
 }
 
-// permit asks the guard, and if need be a person, whether something may go to the server. It returns what to answer the
+// permit asks the guard, and if need be a person, whether something may go to the server. It returns the message to answer the
 // host with if not.
 func (x *exchange) permit(ctx context.Context, call *guard.Call) (guard.Verdict, *rpc.Message) {
 	return x.permitted(ctx, call, x.before(ctx, call))
 }
 
-// permitted is permit with what the guard said. It waits for nobody unless that is to ask.
+// permitted is permit after the guard has decided.
 func (x *exchange) permitted(ctx context.Context, call *guard.Call, v guard.Verdict) (guard.Verdict, *rpc.Message) {
 	if v.Effect == policy.Ask {
 		if refusal := x.ask(ctx, v.Question, nil); refusal != nil {

@@ -4,31 +4,31 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
 // listen serves subscriptions/listen until the host cancels it or leaves.
-func (f *front) listen(ctx context.Context, m *rpc.Message, set *links) *rpc.Message {
+func (f *front) listen(ctx context.Context, m *rpc.Message, set *backend.Set) *rpc.Message {
 	wanted, ok := rawjson.Get(m.Params, "notifications")
 	if !ok || rawjson.Kind(wanted) != '{' {
 		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "params.notifications is missing or not an object"))
 	}
-	if err := set.connect(ctx); err != nil {
+	if err := set.Connect(ctx); err != nil {
 		return f.internalError(m, err)
 	}
-	w, err := set.welcome(ctx)
+	w, err := set.Welcome(ctx)
 	if err != nil {
 		return f.internalError(m, err)
 	}
-	l := &listener{front: f, id: m.ID, methods: map[string]bool{}}
-	agreed := l.agree(wanted, w.capabilities)
-	set.watching(ctx)
+	l, agreed := backend.NewListener(f, m.ID, wanted, w.Capabilities)
+	set.AwaitLists(ctx)
 	uris, end := f.watch(ctx, m, set, wanted)
 	defer end()
 	if len(uris) > 0 {
-		l.uris = uris
+		l.Watch(uris)
 		list, err := json.Marshal(uris)
 		if err == nil {
 			agreed, err = rawjson.Set(agreed, list, "resourceSubscriptions")
@@ -37,12 +37,9 @@ func (f *front) listen(ctx context.Context, m *rpc.Message, set *links) *rpc.Mes
 			return f.internalError(m, err)
 		}
 	}
-	l.mu.Lock()
-	leave := set.listening(l)
-	defer leave()
-	l.send(rpc.NewNotification("notifications/subscriptions/acknowledged", json.RawMessage(`{"notifications":`+string(agreed)+`}`)))
-	l.mu.Unlock()
-	if len(l.methods)+len(l.uris) > 0 {
+	acknowledgement := json.RawMessage(`{"notifications":` + string(agreed) + `}`)
+	defer set.Listen(l, rpc.NewNotification("notifications/subscriptions/acknowledged", acknowledgement))()
+	if l.Waits() {
 		select {
 		case <-ctx.Done():
 		case <-f.leaving:
@@ -55,28 +52,12 @@ func (f *front) listen(ctx context.Context, m *rpc.Message, set *links) *rpc.Mes
 	return rpc.Reply(m.ID, result)
 }
 
-// agree returns the part of a filter about lists that the servers can serve.
-func (l *listener) agree(wanted, capabilities json.RawMessage) json.RawMessage {
-	agreed := json.RawMessage(`{}`)
-	for _, a := range announcements {
-		raw, _ := rawjson.Get(wanted, a.member)
-		offered, _ := rawjson.Get(capabilities, a.capability, "listChanged")
-		if string(raw) != "true" || string(offered) != "true" {
-			continue
-		}
-		if more, err := rawjson.Set(agreed, raw, a.member); err == nil {
-			agreed, l.methods[a.method] = more, true
-		}
-	}
-	return agreed
-}
-
 // maxWatched bounds the resources of one listener.
 const maxWatched = 256
 
 // watch subscribes to the resources that a filter names, as far as they exist, the guard lets the agent name them to
-// their servers and these agree. It returns their URIs, and what ends the subscriptions.
-func (f *front) watch(ctx context.Context, m *rpc.Message, set *links, wanted json.RawMessage) (uris []string, end func()) {
+// their servers and these agree. It returns their URIs, and a function that ends the subscriptions.
+func (f *front) watch(ctx context.Context, m *rpc.Message, set *backend.Set, wanted json.RawMessage) (uris []string, end func()) {
 	var ends []func()
 	list, _ := rawjson.Get(wanted, "resourceSubscriptions")
 	for raw := range rawjson.Elements(list) {
@@ -96,12 +77,12 @@ func (f *front) watch(ctx context.Context, m *rpc.Message, set *links, wanted js
 		if rerr != nil || f.g.holdEnded(ctx, r.call) != nil || !f.decide(ctx, set, r.call).Allowed() {
 			continue
 		}
-		if err := r.link.subscribe(ctx, uri); err != nil {
-			f.g.log.Warn("subscribing", "server", r.link.server.Name, "error", err)
+		if err := r.link.Subscribe(ctx, uri); err != nil {
+			f.g.log.Warn("subscribing", "server", r.link.Name(), "error", err)
 			continue
 		}
 		uris = append(uris, uri)
-		ends = append(ends, func() { r.link.unsubscribe(uri) })
+		ends = append(ends, func() { r.link.Unsubscribe(uri) })
 	}
 	return uris, func() {
 		for _, end := range ends {

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
@@ -152,7 +153,7 @@ func TestNeedsLogin(t *testing.T) {
 	if _, text := callTool(t, s, "region", map[string]any{"region": "north"}); !strings.Contains(text, "north") {
 		t.Errorf("after the login: %q", text)
 	}
-	if got := p.g.Status().Servers[0]; got.State != gateway.Connected {
+	if got := p.g.Status().Servers[0]; got.State != backend.Connected {
 		t.Errorf("after the login: %+v", got)
 	}
 	d.open.Store(false)
@@ -160,14 +161,14 @@ func TestNeedsLogin(t *testing.T) {
 		!strings.Contains(err.Error(), "run weir login asker") {
 		t.Errorf("logged out: %v", err)
 	}
-	if got := p.g.Status().Servers[0]; got.State != gateway.NeedsLogin || got.Err == nil || !strings.Contains(got.Err.Error(), "weir login asker") {
+	if got := p.g.Status().Servers[0]; got.State != backend.NeedsLogin || got.Err == nil || !strings.Contains(got.Err.Error(), "weir login asker") {
 		t.Errorf("logged out: %+v", got)
 	}
 	d.open.Store(true)
 	if _, text := callTool(t, s, "region", map[string]any{"region": "south"}); !strings.Contains(text, "south") {
 		t.Errorf("logged in again: %q", text)
 	}
-	told := slices.ContainsFunc(p.recorded(t, record.Upstream), func(e record.Event) bool { return e.Effect == string(gateway.NeedsLogin) })
+	told := slices.ContainsFunc(p.recorded(t, record.Upstream), func(e record.Event) bool { return e.Effect == string(backend.NeedsLogin) })
 	if !told {
 		t.Error("the record does not say that a login was needed")
 	}

@@ -29,14 +29,11 @@ const maxNotice = 80
 // ownLogger is the name of Weir among loggers.
 const ownLogger = "weir"
 
-// ownLogging is the capability that all hosts are told of.
-const ownLogging = `{"logging":{}}`
-
 // logsAt reports whether the host wants log messages of this severity with the request.
 func (x *exchange) logsAt(level string) bool {
 	least := protocol.MetaString(x.sent.Params, protocol.MetaLogLevel)
 	if !x.who.Modern() {
-		least = x.route.link.set.levelOf(x.f)
+		least = x.route.set.LevelOf(x.f)
 	}
 	at := slices.Index(protocol.Levels, least)
 	return at >= 0 && at <= slices.Index(protocol.Levels, level)
@@ -49,13 +46,14 @@ func (x *exchange) tell(ctx context.Context, level, text string) {
 	}
 	params, err := json.Marshal(map[string]string{"level": level, "logger": ownLogger, "data": text})
 	if err == nil {
-		x.f.write(ctx, rpc.NewNotification("notifications/message", params))
+		x.f.Write(ctx, rpc.NewNotification("notifications/message", params))
 	}
 }
 
-// tellAsked tells that a question waits, with none of what it asks about but the name.
+// tellAsked tells that a question waits, and gives of the call its name alone.
 func (x *exchange) tellAsked(ctx context.Context, q *guard.Question) {
-	x.tell(ctx, levelAsked, "weir: a person is asked about "+plain.Quote(q.Name, maxNotice)+" of server "+plain.Text(q.Server, maxNotice)+"; weir approvals shows it")
+	x.tell(ctx, levelAsked, "weir: a person is asked about "+plain.Quote(q.Name, maxNotice)+
+		" of server "+plain.Text(q.Server, maxNotice)+"; weir approvals shows it")
 }
 
 // tellFinding tells of malicious content, and whether the agent gets it.
@@ -63,12 +61,13 @@ func (x *exchange) tellFinding(ctx context.Context, o guard.Outcome, withheld bo
 	if !o.Label.Malicious {
 		return
 	}
-	what := "is in the agent's context now"
+	place := "is in the agent's context now"
 	if withheld {
-		what = "was kept from the agent"
+		place = "was kept from the agent"
 	}
 	call := x.route.call
-	x.tell(ctx, levelFinding, "weir: malicious content "+what+"; it came with "+plain.Quote(call.Name, maxNotice)+" of server "+plain.Text(call.Server, maxNotice))
+	x.tell(ctx, levelFinding, "weir: malicious content "+place+
+		"; it came with "+plain.Quote(call.Name, maxNotice)+" of server "+plain.Text(call.Server, maxNotice))
 }
 
 // waitEvery is how often a host is told that a call waits for a person, so that it does not take it for lost.
@@ -88,7 +87,7 @@ func (x *exchange) waits(ctx context.Context) (stop func()) {
 		tick := time.NewTicker(waitEvery)
 		defer tick.Stop()
 		for n := 0; ; n++ {
-			x.f.write(ctx, rpc.NewNotification("notifications/progress", waitParams(token, n)))
+			x.f.Write(ctx, rpc.NewNotification("notifications/progress", waitParams(token, n)))
 			select {
 			case <-ctx.Done():
 				return

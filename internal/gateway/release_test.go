@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
 )
@@ -67,20 +68,18 @@ func TestEndedSessionsAreReleased(t *testing.T) {
 	down := httptest.NewServer(g.Handler())
 	defer down.Close()
 
-	var sets []weak.Pointer[links]
+	var sets []weak.Pointer[backend.Set]
 	var fronts []weak.Pointer[front]
 	for range *released {
 		opened := post(t, down.URL, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"h","version":"1"}}}`)
 		id := opened.Header.Get("Mcp-Session-Id")
 		post(t, down.URL, id, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"look","arguments":{}}}`)
-		g.roster.mu.Lock()
-		for set := range g.roster.sets {
+		for _, set := range g.servers.Sets() {
 			sets = append(sets, weak.Make(set))
-			if set.owner != nil {
-				fronts = append(fronts, weak.Make(set.owner))
+			if owner, ok := set.Owner().(*front); ok {
+				fronts = append(fronts, weak.Make(owner))
 			}
 		}
-		g.roster.mu.Unlock()
 		post(t, down.URL, id, "")
 	}
 	left := func() (n int) {

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 )
 
-// A Change is what a running gateway is to work by from now on. The members are those of Options.
+// A Change replaces the configuration of a running gateway. The members are those of Options.
 type Change struct {
 	Servers []Server // at least one
 	Policy  *policy.Policy
@@ -22,7 +21,7 @@ type Change struct {
 
 	Approval, Startup time.Duration
 
-	Why string // what is new of the policy and who accepted it, for the event; "" says nothing
+	Why string // the changes of the policy and who accepted them, for the event; "" for none
 }
 
 // A Difference names the servers that a Change concerns.
@@ -37,23 +36,23 @@ type Difference struct {
 //
 // Only the connections to servers that are removed or replaced end, and with them the calls in flight over these. To
 // every other server they stay as they are; a call in flight goes on by the trust and timeout that it began with. The
-// next decision is made by the new policy and mode. Hosts are told that their lists may have changed. What a host of an
-// older revision agreed on in its handshake stays, so it may not look for a kind of list that no server offered then.
+// next decision is made by the new policy and mode. Hosts are told that their lists may have changed. The agreement in the handshake of a host of an
+// older revision stays, so it may not look for a kind of list that no server offered then.
 //
 // It is safe for concurrent use; one change is taken over at a time.
 func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	if err := checkServers(c.Servers); err != nil {
 		return Difference{}, err
 	}
-	g.roster.reloading.Lock()
-	defer g.roster.reloading.Unlock()
-	if g.roster.closed {
-		return Difference{}, errClosing
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	if g.closed {
+		return Difference{}, backend.ErrClosing
 	}
 	if c.Policy == nil {
 		c.Policy = policy.Default()
 	}
-	before := g.roster.configured()
+	before := g.servers.Configured()
 	d := differ(before, c.Servers)
 	e := record.New(record.Reload, time.Now())
 	e.Effect, e.Message = c.Mode.String(), "policy "+c.Policy.Digest()+d.String()+c.Why
@@ -62,33 +61,21 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	}
 	g.guard.Swap(c.Policy, c.Mode)
 	g.await(c.Approval, c.Startup)
-	if slices.EqualFunc(before, c.Servers, Server.same) {
+	if slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}
-	sets, ended := g.roster.change(c.Servers)
-	var wg sync.WaitGroup
-	for _, l := range ended {
-		wg.Go(func() {
-			if err := l.close(); err != nil {
-				g.log.Warn("ending the connection", "server", l.server.Name, "error", err)
-			}
-		})
-	}
-	wg.Wait()
-	for _, set := range sets {
-		_ = g.holds.run(set.listsChanged) // in its own goroutine: a host may be slow to take it
-	}
+	g.servers.Change(c.Servers)
 	return d, nil
 }
 
-// listsChanged tells hosts that every list may be another.
-func (set *links) listsChanged() {
-	for _, a := range announcements {
-		set.announce(rpc.NewNotification(a.method, nil))
-	}
+// stopReloading waits for the change that is being taken over, and lets no other begin.
+func (g *Gateway) stopReloading() {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	g.closed = true
 }
 
-// checkServers looks for what no configuration of servers may have.
+// checkServers looks for mistakes in a configuration of servers.
 func checkServers(servers []Server) error {
 	if len(servers) == 0 {
 		return errors.New("a gateway needs at least one server")
@@ -112,7 +99,7 @@ func differ(before, after []Server) (d Difference) {
 			d.Added = append(d.Added, s.Name)
 		case !before[i].Spec.Same(s.Spec):
 			d.Replaced = append(d.Replaced, s.Name)
-		case !before[i].same(s):
+		case !before[i].Same(s):
 			d.Adjusted = append(d.Adjusted, s.Name)
 		}
 	}
@@ -124,15 +111,15 @@ func differ(before, after []Server) (d Difference) {
 	return d
 }
 
-// String returns what a Difference adds to a sentence: "; added mail; removed web", or nothing.
+// String returns the end of a sentence about a Difference: "; added mail; removed web", or nothing.
 func (d Difference) String() string {
 	var b strings.Builder
 	for _, part := range []struct {
-		what  string
+		how   string
 		names []string
 	}{{"added", d.Added}, {"removed", d.Removed}, {"replaced", d.Replaced}, {"adjusted", d.Adjusted}} {
 		if len(part.names) > 0 {
-			b.WriteString("; " + part.what + " " + strings.Join(part.names, ", "))
+			b.WriteString("; " + part.how + " " + strings.Join(part.names, ", "))
 		}
 	}
 	return b.String()

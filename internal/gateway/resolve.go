@@ -9,6 +9,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
@@ -17,9 +18,9 @@ import (
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// resolve answers tools/resolve: what the contract of a call is, and in _meta what would be decided of it, if that is no plain
+// resolve answers tools/resolve: the contract of a call, and in _meta the decision on it, if that is no plain
 // allow. The answer has the form of the extension where the host has negotiated it, else that of SEP-1862.
-func (f *front) resolve(ctx context.Context, m *rpc.Message, who *protocol.Client, set *links) *rpc.Message {
+func (f *front) resolve(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
 	r, rerr := f.byName(ctx, m, set, catalog.Tools)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
@@ -27,7 +28,7 @@ func (f *front) resolve(ctx context.Context, m *rpc.Message, who *protocol.Clien
 	if rerr := who.Undeclared(r.tool); rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
-	r.call.Method = "tools/call" // which is what would be decided
+	r.call.Method = "tools/call" // the method of the call to decide
 	if err := f.g.learn(ctx, r); err != nil {
 		return f.internalError(m, err)
 	}
@@ -98,7 +99,7 @@ func (g *Gateway) resolved(tool, name json.RawMessage, c contract.Contract, exte
 	return result, nil
 }
 
-// refinements returns what other extensions, and Weir's own vocabulary, say of a tool in its _meta; nil if nothing.
+// refinements returns the members of a tool's _meta that belong to other extensions and to Weir's own vocabulary; nil if none.
 func refinements(tool json.RawMessage) json.RawMessage {
 	meta, _ := rawjson.Get(tool, "_meta")
 	var out json.RawMessage
@@ -135,8 +136,8 @@ func marked(result json.RawMessage) json.RawMessage {
 	return result
 }
 
-// learn asks the call's server what this very call would do, if it can say and policy lets it see the arguments. A server that does
-// not answer in time, or not to the point, leaves the call as it is: then what is said of the tool counts. What it answers is
+// learn asks the call's server for the contract of this very call, if it can tell and policy lets it see the arguments. A server that does
+// not answer in time, or not to the point, leaves the call as it is: then the contract of the tool counts. The answer is
 // good for this call only.
 func (g *Gateway) learn(ctx context.Context, r *route) error {
 	r.call.Resolved = nil
@@ -146,15 +147,15 @@ func (g *Gateway) learn(ctx context.Context, r *route) error {
 	if may, err := g.guard.MayAsk(ctx, r.call); err != nil || !may {
 		return err
 	}
-	conn, err := r.link.connection(ctx)
-	if err != nil || r.link.mute.Load() == conn {
-		return nil // the call itself will say what is wrong with the server
+	conn, err := r.link.Connection(ctx)
+	if err != nil || r.link.IsMute(conn) {
+		return nil // the call itself will say why the server is not there
 	}
-	params, err := r.question(conn, r.link.set.hello)
+	params, err := r.question(conn, r.set.Hello)
 	if err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, r.link.terms.Load().resolve)
+	limited, cancel := context.WithTimeout(ctx, r.link.Resolve())
 	defer cancel()
 	answer, err := conn.Call(limited, guard.MethodResolve, params)
 	switch {
@@ -165,7 +166,7 @@ func (g *Gateway) learn(ctx context.Context, r *route) error {
 		return nil
 	case answer.Error != nil:
 		if failure := answer.Failure(); failure.Code == rpc.MethodNotFound {
-			r.link.mute.Store(conn)
+			r.link.SetMute(conn)
 		}
 		return nil
 	}
@@ -195,7 +196,7 @@ func (r *route) question(conn *upstream.Conn, hello upstream.Hello) (json.RawMes
 // take reads a server's resolution. One that is of another tool, or that is none, is a defect and says nothing.
 func (g *Gateway) take(ctx context.Context, r *route, result json.RawMessage) error {
 	defect := func(where, reason string) error {
-		return g.defect(ctx, r.call.Server, guard.MethodResolve, r.call.Name, annotation.Defect{Where: where, Reason: reason})
+		return g.servers.Defect(ctx, r.call.Server, guard.MethodResolve, r.call.Name, annotation.Defect{Where: where, Reason: reason})
 	}
 	raw, isComplete := rawjson.Get(result, "resultType")
 	if kind, _ := rawjson.String(raw); isComplete && kind != "complete" {

@@ -75,7 +75,7 @@ func (x *exchange) wrap(result json.RawMessage) (json.RawMessage, error) {
 	return rawjson.Set(result, rawjson.Quote(state), "requestState")
 }
 
-// carry returns what to append to our own question's state, so that the host's answer to a server's earlier question is
+// carry returns the text to append to our own question's state, so that the host's answer to a server's earlier question is
 // not lost when ours comes in between; "" if there is none.
 func (x *exchange) carry() (string, error) {
 	kept := json.RawMessage(`{}`)
@@ -96,7 +96,7 @@ func (x *exchange) carry() (string, error) {
 	return "." + sealed, err
 }
 
-// carried puts back what carry kept.
+// carried puts back the members that carry kept.
 func (f *front) carried(m *rpc.Message, sealed string) *rpc.Error {
 	if sealed == "" {
 		return nil
@@ -113,14 +113,14 @@ func (f *front) carried(m *rpc.Message, sealed string) *rpc.Error {
 	return nil
 }
 
-// fulfil asks a host of an older revision what the server wants to know, and makes the request anew with the answers. It
-// returns what to answer the host with if that does not work.
+// fulfil asks a host of an older revision for the input that the server needs, and makes the request anew with the answers. It
+// returns the message to answer the host with if that does not work.
 func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *rpc.Message {
 	o, refusal := x.screen(ctx, answer)
 	if refusal != nil {
 		return refusal
 	}
-	ctx, cancel := context.WithTimeout(ctx, x.f.g.waits.Load().approval)
+	ctx, cancel := context.WithTimeout(ctx, x.f.g.patience())
 	defer cancel()
 	asked, _ := rawjson.Get(o.Answer.Result, "inputRequests")
 	responses := json.RawMessage(`{}`)
@@ -150,7 +150,7 @@ func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *
 	return nil
 }
 
-// answerFor asks the host one of a server's questions. It returns the answer, or what to answer the request with instead.
+// answerFor asks the host one of a server's questions. It returns the answer, or the message to answer the request with instead.
 func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (_ json.RawMessage, refusal *rpc.Message, err error) {
 	asked := guard.ReadInputRequest(request)
 	method, params := asked.Method, asked.Params
@@ -169,7 +169,7 @@ func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (_ js
 	return answer.Result, nil, nil
 }
 
-// renew replaces what the last round added to the request.
+// renew replaces the members that the last round added to the request.
 func (x *exchange) renew(responses, state json.RawMessage) error {
 	params, err := rawjson.Set(rawjson.Delete(x.m.Params, "requestState"), responses, "inputResponses")
 	if err == nil && state != nil {
@@ -190,10 +190,10 @@ func (x *exchange) suit(ctx context.Context, conn *upstream.Conn, params json.Ra
 	l := x.route.link
 	switch {
 	case x.who.Modern() && !conn.Modern():
-		l.raiseLevel(ctx, conn, protocol.MetaString(params, protocol.MetaLogLevel))
+		l.RaiseLevel(ctx, conn, protocol.MetaString(params, protocol.MetaLogLevel))
 		return rawjson.Delete(rawjson.Delete(params, "requestState"), "inputResponses"), nil
 	case !x.who.Modern() && conn.Modern():
-		if level := l.set.logLevel(); level != "" {
+		if level := x.route.set.LogLevel(); level != "" {
 			return rawjson.Set(params, rawjson.Quote(level), "_meta", protocol.MetaLogLevel)
 		}
 	}

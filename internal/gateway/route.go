@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
@@ -15,9 +16,10 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// A route is where a request goes, and what the guard is asked about it.
+// A route is the server that a request is for, and the call that the guard decides.
 type route struct {
-	link *link
+	set  *backend.Set
+	link *backend.Conn
 	call *guard.Call
 	tool json.RawMessage // the tool as it is listed; nil for anything else
 
@@ -26,11 +28,11 @@ type route struct {
 	rename string // params member that holds the name the host uses; empty if that is the server's own
 }
 
-// codeNotFound is what servers answer for a resource they do not have (2025-11-25, Resources, Error Handling).
+// codeNotFound is the error of servers for a resource they do not have (2025-11-25, Resources, Error Handling).
 const codeNotFound = -32002
 
 // route finds the server that a request is for.
-func (f *front) route(ctx context.Context, m *rpc.Message, set *links) (*route, *rpc.Error) {
+func (f *front) route(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
 	switch m.Method {
 	case "tools/call":
 		return f.byName(ctx, m, set, catalog.Tools)
@@ -41,15 +43,15 @@ func (f *front) route(ctx context.Context, m *rpc.Message, set *links) (*route, 
 	case "completion/complete":
 		return f.byReference(ctx, m, set)
 	}
-	if all := set.all(); len(all) == 1 && !guard.IsInquiry(m.Method) {
-		return f.toOnly(m, all[0])
+	if all := set.All(); len(all) == 1 && !guard.IsInquiry(m.Method) {
+		return f.toOnly(m, set, all[0])
 	}
 	return nil, rpc.Errorf(rpc.MethodNotFound, "method not found: %s", m.Method)
 }
 
 // byName finds the server of a tool or prompt. A name that is not in the cached list may be new: the list is read again
 // once, but not for each of many such names.
-func (f *front) byName(ctx context.Context, m *rpc.Message, set *links, kind catalog.Kind) (*route, *rpc.Error) {
+func (f *front) byName(ctx context.Context, m *rpc.Message, set *backend.Set, kind catalog.Kind) (*route, *rpc.Error) {
 	raw, _ := rawjson.Get(m.Params, "name")
 	shown, ok := rawjson.String(raw)
 	if !ok {
@@ -78,13 +80,13 @@ func (f *front) byName(ctx context.Context, m *rpc.Message, set *links, kind cat
 }
 
 // lookUp finds an entry of a list by the name that the host uses. One that is held is looked at again: a person may have accepted it.
-func lookUp(ctx context.Context, set *links, kind catalog.Kind, shown string) (catalog.Entry, bool, *rpc.Error) {
-	l, err := set.list(ctx, kind, false)
+func lookUp(ctx context.Context, set *backend.Set, kind catalog.Kind, shown string) (catalog.Entry, bool, *rpc.Error) {
+	l, err := set.List(ctx, kind, false)
 	if err == nil {
 		if e, ok := l.Find(shown); ok && e.Held == "" {
 			return e, true, nil
 		}
-		l, err = set.reread(ctx, kind)
+		l, err = set.Reread(ctx, kind)
 	}
 	if err != nil {
 		return catalog.Entry{}, false, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
@@ -95,13 +97,13 @@ func lookUp(ctx context.Context, set *links, kind catalog.Kind, shown string) (c
 
 // byURI finds the server of a resource: the one that lists it, else the one whose template it fits, else the only one that
 // has resources. A resource that its server lists is a plain read; in the URI of any other the agent may have put data.
-func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, *rpc.Error) {
+func (f *front) byURI(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
 	raw, _ := rawjson.Get(m.Params, "uri")
 	uri, ok := rawjson.String(raw)
 	if !ok {
 		return nil, rpc.Errorf(rpc.InvalidParams, "params.uri is missing or not a string")
 	}
-	l, err := set.list(ctx, catalog.Resources, false)
+	l, err := set.List(ctx, catalog.Resources, false)
 	if err != nil {
 		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
@@ -112,24 +114,24 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *links) (*route, 
 	if err != nil {
 		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
-	templates, err := set.list(ctx, catalog.Templates, false)
+	templates, err := set.List(ctx, catalog.Templates, false)
 	if err != nil {
 		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	if e, ok := templates.Match(uri); ok {
-		return f.to(m, set, e.At(uri, set.find(e.Server).overlay()), args)
+		return f.to(m, set, e.At(uri, set.Find(e.Server).Overlay()), args)
 	}
-	only := set.onlyWith("resources")
+	only := set.OnlyWith("resources")
 	if only == nil {
 		return nil, rpc.Errorf(codeNotFound, "no server has the resource %q", uri)
 	}
-	e := catalog.Entry{Server: only.server.Name, Trust: only.trust()}
-	return f.to(m, set, e.At(uri, only.overlay()), args)
+	e := catalog.Entry{Server: only.Name(), Trust: only.Trust()}
+	return f.to(m, set, e.At(uri, only.Overlay()), args)
 }
 
 // byReference finds the server of the prompt or template that a completion is for. All that the params say beside that is told to
 // the server: the argument that is being typed, and those before it.
-func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*route, *rpc.Error) {
+func (f *front) byReference(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
 	args := rawjson.Delete(rawjson.Delete(m.Params, "_meta"), "ref")
 	if raw, ok := rawjson.Get(m.Params, "ref", "name"); ok {
 		shown, _ := rawjson.String(raw)
@@ -157,15 +159,15 @@ func (f *front) byReference(ctx context.Context, m *rpc.Message, set *links) (*r
 }
 
 // to makes the route to a list's entry.
-func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
+func (f *front) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
 	ref, rerr := f.agents.Of(m.Params)
 	if rerr != nil {
 		return nil, rerr
 	}
-	r := &route{link: set.find(e.Server), call: &guard.Call{
+	r := &route{set: set, link: set.Find(e.Server), call: &guard.Call{
 		ID: rand.Text(), Session: ref, Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
-		Held: e.Held, Overlay: e.Overlay, Context: set.shown(),
+		Held: e.Held, Overlay: e.Overlay, Context: set.Shown(),
 	}}
 	if r.call.Undeclared.Params = beyond(m); r.call.Undeclared.Params != nil {
 		r.call.Violates = unknownMembers
@@ -183,8 +185,8 @@ func (f *front) to(m *rpc.Message, set *links, e catalog.Entry, args json.RawMes
 // unknownMembers says why a request may do anything.
 const unknownMembers = "the request has members that MCP does not know"
 
-// beyond returns the members of a request's params that MCP does not have for the method; nil if there are none. What completions are
-// asked with counts as arguments, but for the reference.
+// beyond returns the members of a request's params that MCP does not have for the method; nil if there are none. The members of completions
+// count as arguments, but for the reference.
 func beyond(m *rpc.Message) json.RawMessage {
 	out, is := json.RawMessage("{}"), false
 	add := func(name string, value []byte) {
@@ -224,8 +226,8 @@ func beyond(m *rpc.Message) json.RawMessage {
 }
 
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
-// is assumed, and what its params hold counts as chosen by the agent.
-func (f *front) toOnly(m *rpc.Message, l *link) (*route, *rpc.Error) {
+// is assumed, and its params count as chosen by the agent.
+func (f *front) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*route, *rpc.Error) {
 	ref, rerr := f.agents.Of(m.Params)
 	if rerr != nil {
 		return nil, rerr
@@ -234,14 +236,14 @@ func (f *front) toOnly(m *rpc.Message, l *link) (*route, *rpc.Error) {
 	if params == nil {
 		params = json.RawMessage("{}") // so that the session's annotations have a place
 	}
-	return &route{link: l, call: &guard.Call{
-		ID: rand.Text(), Session: ref, Server: l.server.Name, Trust: l.trust(),
+	return &route{set: set, link: l, call: &guard.Call{
+		ID: rand.Text(), Session: ref, Server: l.Name(), Trust: l.Trust(),
 		Method: m.Method, Name: m.Method, Params: params, Arguments: rawjson.Delete(params, "_meta"),
-		Effective: contract.Pessimistic(), Context: l.set.shown(),
+		Effective: contract.Pessimistic(), Context: set.Shown(),
 	}}, nil
 }
 
-// fits holds the arguments of a route to an entry of a list against what the entry declares, and tells the guard. It returns the
+// fits holds the arguments of a route to an entry of a list against the declarations of the entry, and tells the guard. It returns the
 // error for arguments that a server may read as others than Weir.
 func (f *front) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
 	ambiguous := rpc.Errorf(rpc.InvalidParams, "members of params.arguments differ in nothing but case")
@@ -266,26 +268,7 @@ func (f *front) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
 	return nil
 }
 
-// learns reports whether the call's server is asked what the call would do.
+// learns reports whether the call's server is asked for the contract of the call.
 func (r *route) learns() bool {
-	return r.resolvable && r.link.terms.Load().resolve > 0 && r.call.Held == "" && r.call.Violates == ""
-}
-
-// onlyWith returns the link to the only connected server that has a capability; nil if there are none or several.
-func (set *links) onlyWith(capability string) *link {
-	var only *link
-	for _, l := range set.all() {
-		conn := l.open()
-		if conn == nil {
-			continue
-		}
-		if _, ok := rawjson.Get(conn.Welcome(), "capabilities", capability); !ok {
-			continue
-		}
-		if only != nil {
-			return nil
-		}
-		only = l
-	}
-	return only
+	return r.resolvable && r.link.Resolve() > 0 && r.call.Held == "" && r.call.Violates == ""
 }

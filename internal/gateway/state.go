@@ -15,7 +15,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// sealPrefix begins every requestState by which a host comes back to a server's question. What follows is sealed: the
+// sealPrefix begins every requestState by which a host comes back to a server's question. The rest is sealed: the
 // specification wants state that passes through a client authenticated, bound to the principal, the request and its
 // parameters, and short-lived (2026-07-28, Multi Round-Trip Requests, Server Requirements).
 const sealPrefix = "weir2."
@@ -23,7 +23,7 @@ const sealPrefix = "weir2."
 // stateLife is how long a host may take to come back.
 const stateLife = 15 * time.Minute
 
-// What a sealed state holds.
+// The kinds of sealed states.
 const (
 	stateServer  = "server"  // the requestState of a server, a JSON value
 	stateHeld    = "held"    // the name of a call that is held open, a JSON string
@@ -68,7 +68,7 @@ func (s *sealer) seal(binding []byte, state returnState) (string, error) {
 	return sealPrefix + base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, binding)), nil
 }
 
-// open returns what seal was given, for the same binding and in time.
+// open returns the state that was sealed, for the same binding and in time.
 func (s *sealer) open(binding []byte, sealed string) (returnState, error) {
 	text, ok := strings.CutPrefix(sealed, sealPrefix)
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
@@ -86,7 +86,7 @@ func (s *sealer) open(binding []byte, sealed string) (returnState, error) {
 	return state, nil
 }
 
-// stateBinding stands for a principal's request: its method and, but for metadata and what a retry adds, its params.
+// stateBinding stands for a principal's request: its method and, but for metadata and the members that a retry adds, its params.
 func stateBinding(principal, method string, params json.RawMessage) []byte {
 	for _, member := range []string{"_meta", "inputResponses", "requestState"} {
 		params = rawjson.Delete(params, member)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -21,10 +22,10 @@ func TestStatus(t *testing.T) {
 		o.Mode = policy.Enforce
 		o.Servers = append(o.Servers, gateway.Server{Name: "gone", Spec: upstream.Spec{Command: []string{"/no/such/program"}}})
 	})
-	check := func(when string, want []gateway.ServerStatus, hosts int) gateway.Status {
+	check := func(when string, want []backend.ServerStatus, hosts int) gateway.Status {
 		t.Helper()
 		s := r.g.Status()
-		if diff := cmp.Diff(want, s.Servers, cmpopts.IgnoreFields(gateway.ServerStatus{}, "PIDs", "Err", "ErrTime", "Retry")); diff != "" {
+		if diff := cmp.Diff(want, s.Servers, cmpopts.IgnoreFields(backend.ServerStatus{}, "PIDs", "Err", "ErrTime", "Retry")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 		if s.Hosts != hosts || s.Policy.Digest() != policy.Default().Digest() || s.Mode != policy.Enforce {
@@ -32,10 +33,10 @@ func TestStatus(t *testing.T) {
 		}
 		return s
 	}
-	files := gateway.ServerStatus{Name: "files", Trust: contract.Trusted, State: gateway.Idle}
-	mail := gateway.ServerStatus{Name: "mail", Trust: contract.Trusted, State: gateway.Idle}
-	gone := gateway.ServerStatus{Name: "gone", State: gateway.Idle}
-	check("before any host", []gateway.ServerStatus{files, mail, gone}, 0)
+	files := backend.ServerStatus{Name: "files", Trust: contract.Trusted, State: backend.Idle}
+	mail := backend.ServerStatus{Name: "mail", Trust: contract.Trusted, State: backend.Idle}
+	gone := backend.ServerStatus{Name: "gone", State: backend.Idle}
+	check("before any host", []backend.ServerStatus{files, mail, gone}, 0)
 
 	asked, answered := make(chan bool), make(chan bool)
 	s := r.stdio(t, "2025-11-25", &mcp.ClientOptions{
@@ -46,10 +47,10 @@ func TestStatus(t *testing.T) {
 		},
 	})
 	callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
-	files.State, files.Connections, files.Protocols, files.Calls = gateway.Connected, 1, []string{"2025-11-25"}, 1
-	mail.State, mail.Connections, mail.Protocols = gateway.Connected, 1, []string{"2025-11-25"}
-	gone.State = gateway.Failed
-	got := check("after a call", []gateway.ServerStatus{files, mail, gone}, 1)
+	files.State, files.Connections, files.Protocols, files.Calls = backend.Connected, 1, []string{"2025-11-25"}, 1
+	mail.State, mail.Connections, mail.Protocols = backend.Connected, 1, []string{"2025-11-25"}
+	gone.State = backend.Failed
+	got := check("after a call", []backend.ServerStatus{files, mail, gone}, 1)
 	if len(got.Servers[0].PIDs) != 1 || len(got.Servers[1].PIDs) != 1 || got.Questions != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -74,5 +75,5 @@ func TestStatus(t *testing.T) {
 	if _, err := r.g.Reload(t.Context(), gateway.Change{Servers: servers}); err != nil {
 		t.Fatal(err)
 	}
-	check("after a change", []gateway.ServerStatus{{Name: "files", State: gateway.Idle, Calls: 1}}, 1)
+	check("after a change", []backend.ServerStatus{{Name: "files", State: backend.Idle, Calls: 1}}, 1)
 }

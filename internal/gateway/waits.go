@@ -6,22 +6,15 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 )
 
-// Waits are how long a gateway waits for people and servers. They may change while it runs.
-type waits struct {
-	approval time.Duration // for a person, or for a host to come back with an answer
-	startup  time.Duration // for servers that do not answer their handshake
+// await has the gateway wait so long for people and servers from now on, or for the defaults where it is zero. Waits that have begun go on.
+func (g *Gateway) await(approval, startup time.Duration) {
+	if approval <= 0 {
+		approval = approve.DefaultTimeout
+	}
+	g.approval.Store(int64(approval))
+	g.servers.SetStartup(startup)
+	g.book.SetTimeout(approval)
 }
 
-// await has the gateway wait so long from now on, or for the defaults where it is zero. What is being waited for already goes
-// on as it began.
-func (g *Gateway) await(approval, startup time.Duration) {
-	w := &waits{approval, startup}
-	if w.approval <= 0 {
-		w.approval = approve.DefaultTimeout
-	}
-	if w.startup <= 0 {
-		w.startup = DefaultStartup
-	}
-	g.waits.Store(w)
-	g.book.SetTimeout(w.approval)
-}
+// patience returns how long the gateway waits for a person, or for a host to come back with an answer.
+func (g *Gateway) patience() time.Duration { return time.Duration(g.approval.Load()) }

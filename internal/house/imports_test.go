@@ -98,8 +98,11 @@ var table = []row{
 		"revisions of MCP and how clients introduce themselves; decides nothing"},
 	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",
 		"the agent session of a request; knows no server and no guard"},
+	{"internal/gateway/backend", "annotation contract guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
+		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
+		"connections to servers and the hosts that hear them; decides nothing"},
 	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/budget internal/conversation internal/rawjson internal/rpc " +
-		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/protocol internal/gateway/agentsession internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
+		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/protocol internal/gateway/agentsession internal/gateway/backend internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},
@@ -138,7 +141,7 @@ var table = []row{
 	{"internal/setup", "annotation contract guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
-		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
+		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
 		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/streamable internal/watch", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},

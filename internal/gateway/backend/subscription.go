@@ -1,4 +1,4 @@
-package gateway
+package backend
 
 import (
 	"context"
@@ -14,20 +14,22 @@ import (
 // ackWait is how long a server may take to acknowledge a subscription before it counts as made.
 const ackWait = 2 * time.Second
 
-// The watches of a link are what it wants its server to announce: list changes, for as long as it is connected, and the
-// resources that hosts subscribed to. Servers of the older revisions announce list changes to everybody and take
+// The subscriptions at a server are to list changes, for as long as it is connected, and to the resources that hosts
+// subscribed to. Servers of the older revisions announce list changes to everybody and take
 // resources/subscribe; those of 2026-07-28 are listened to by requests that stay open.
-type watches struct {
+type subscriptions struct {
+	*dialer
+
 	mu    sync.Mutex
-	lists *watch
-	by    map[string]*watch // by resource
-	kept  bool              // whether somebody sees to it that there is a connection
+	lists *subscription
+	by    map[string]*subscription // by resource
+	kept  bool                     // whether a task keeps the connection up
 
 	turn sync.Mutex // held by a request of the older revisions, before mu: one that ends a subscription must not overtake the next that begins it
 }
 
-// A watch is one subscription at a server.
-type watch struct {
+// A subscription is to a resource, or to list changes.
+type subscription struct {
 	users  int
 	cancel context.CancelFunc // of the request that listens; nil in the older revisions
 	once   sync.Once
@@ -35,18 +37,18 @@ type watch struct {
 	err    error         // of the refusal; to be read when ready is closed
 }
 
-func (w *watch) settle(err error) {
+func (w *subscription) settle(err error) {
 	w.once.Do(func() {
 		w.err = err
 		close(w.ready)
 	})
 }
 
-// listens opens a request that listens for what the filter says.
-func (l *link) listens(conn *upstream.Conn, filter json.RawMessage) *watch {
+// listens opens a request that listens for the changes of a filter.
+func (s *subscriptions) listens(conn *upstream.Conn, filter json.RawMessage) *subscription {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watch{cancel: cancel, ready: make(chan struct{})}
-	err := l.set.g.holds.run(func() {
+	w := &subscription{cancel: cancel, ready: make(chan struct{})}
+	err := s.Run(func() {
 		defer cancel()
 		m, err := conn.Call(ctx, "subscriptions/listen", json.RawMessage(`{"notifications":`+string(filter)+`}`))
 		if err == nil && m.Error != nil {
@@ -77,15 +79,15 @@ func listFilter(conn *upstream.Conn) json.RawMessage {
 }
 
 // opens subscribes to a resource, in the server's era.
-func (l *link) opens(conn *upstream.Conn, uri string) *watch {
+func (s *subscriptions) opens(conn *upstream.Conn, uri string) *subscription {
 	if conn.Modern() {
-		return l.listens(conn, json.RawMessage(`{"resourceSubscriptions":[`+string(rawjson.Quote(uri))+`]}`))
+		return s.listens(conn, json.RawMessage(`{"resourceSubscriptions":[`+string(rawjson.Quote(uri))+`]}`))
 	}
-	w := &watch{ready: make(chan struct{})}
-	err := l.set.g.holds.run(func() {
-		l.watches.turn.Lock()
-		defer l.watches.turn.Unlock()
-		w.settle(l.ask(conn, "resources/subscribe", uri))
+	w := &subscription{ready: make(chan struct{})}
+	err := s.Run(func() {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		w.settle(s.ask(conn, "resources/subscribe", uri))
 	})
 	if err != nil {
 		w.settle(err)
@@ -94,8 +96,8 @@ func (l *link) opens(conn *upstream.Conn, uri string) *watch {
 }
 
 // ask makes a short request about a resource.
-func (l *link) ask(conn *upstream.Conn, method, uri string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), l.timeout())
+func (s *subscriptions) ask(conn *upstream.Conn, method, uri string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout())
 	defer cancel()
 	m, err := conn.Call(ctx, method, json.RawMessage(`{"uri":`+string(rawjson.Quote(uri))+`}`))
 	if err == nil && m.Error != nil {
@@ -104,22 +106,22 @@ func (l *link) ask(conn *upstream.Conn, method, uri string) error {
 	return err
 }
 
-// subscribe has the server announce changes of a resource, and waits until it agrees. For each time that it succeeds,
-// unsubscribe must be called.
-func (l *link) subscribe(ctx context.Context, uri string) error {
-	conn, err := l.connection(ctx)
+// Subscribe has the server announce changes of a resource, and waits until it agrees. For each time that it succeeds,
+// Unsubscribe must be called.
+func (s *subscriptions) Subscribe(ctx context.Context, uri string) error {
+	conn, err := s.Connection(ctx)
 	if err != nil {
 		return err
 	}
-	l.watches.mu.Lock()
-	w := l.watches.by[uri]
+	s.mu.Lock()
+	w := s.by[uri]
 	if w == nil {
-		w = l.opens(conn, uri)
-		l.watches.add(uri, w)
-		l.keep()
+		w = s.opens(conn, uri)
+		s.add(uri, w)
+		s.keep()
 	}
 	w.users++
-	l.watches.mu.Unlock()
+	s.mu.Unlock()
 	select {
 	case <-w.ready:
 		err = w.err
@@ -128,86 +130,66 @@ func (l *link) subscribe(ctx context.Context, uri string) error {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		l.unsubscribe(uri)
+		s.Unsubscribe(uri)
 	}
 	return err
 }
 
-// unsubscribe ends what one subscribe began.
-func (l *link) unsubscribe(uri string) {
-	l.watches.mu.Lock()
-	defer l.watches.mu.Unlock()
-	w := l.watches.by[uri]
+// Unsubscribe ends one subscription that Subscribe has made.
+func (s *subscriptions) Unsubscribe(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.by[uri]
 	if w == nil {
 		return
 	}
 	if w.users--; w.users > 0 {
 		return
 	}
-	delete(l.watches.by, uri)
+	delete(s.by, uri)
 	if w.cancel != nil {
 		w.cancel()
 		return
 	}
-	l.set.g.holds.run(func() {
+	s.Run(func() {
 		<-w.ready
-		l.watches.turn.Lock()
-		defer l.watches.turn.Unlock()
-		if conn := l.open(); conn != nil && w.err == nil && !l.watched(uri) {
-			_ = l.ask(conn, "resources/unsubscribe", uri) // the server may announce what nobody hears
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		if conn := s.Open(); conn != nil && w.err == nil && !s.watched(uri) {
+			_ = s.ask(conn, "resources/unsubscribe", uri) // else the server announces changes to no one
 		}
 	})
 }
 
 // acknowledged takes a server's answer to a request that listens.
-func (l *link) acknowledged(params json.RawMessage) {
-	l.watches.mu.Lock()
-	defer l.watches.mu.Unlock()
+func (s *subscriptions) acknowledged(params json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	list, ok := rawjson.Get(params, "notifications", "resourceSubscriptions")
-	if !ok && l.watches.lists != nil {
-		l.watches.lists.settle(nil)
+	if !ok && s.lists != nil {
+		s.lists.settle(nil)
 	}
 	for raw := range rawjson.Elements(list) {
 		uri, _ := rawjson.String(raw)
-		if w := l.watches.by[uri]; w != nil {
+		if w := s.by[uri]; w != nil {
 			w.settle(nil)
 		}
 	}
 }
 
-// watching waits until the servers have acknowledged that they are listened to.
-func (set *links) watching(ctx context.Context) {
-	late := time.After(ackWait)
-	for _, l := range set.all() {
-		l.watches.mu.Lock()
-		w := l.watches.lists
-		l.watches.mu.Unlock()
-		if w == nil {
-			continue
-		}
-		select {
-		case <-w.ready:
-		case <-late:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// unwatch ends the requests that listen, before their connection ends.
-func (l *link) unwatch() {
-	l.watches.mu.Lock()
-	defer l.watches.mu.Unlock()
-	for _, w := range l.watches.by {
+// stopListening ends the requests that listen, before their connection ends.
+func (s *subscriptions) stopListening() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.by {
 		if w.cancel != nil {
 			w.cancel()
 		}
 	}
-	if l.watches.lists != nil {
-		l.watches.lists.cancel()
+	if s.lists != nil {
+		s.lists.cancel()
 	}
-	l.watches.by, l.watches.lists = nil, nil
+	s.by, s.lists = nil, nil
 }
 
 // changed maps a notification that a list has changed to the methods whose cached lists it ends.
@@ -215,4 +197,21 @@ var changed = map[string][]string{
 	"notifications/tools/list_changed":     {catalog.Tools.Method},
 	"notifications/prompts/list_changed":   {catalog.Prompts.Method},
 	"notifications/resources/list_changed": {catalog.Resources.Method, catalog.Templates.Method},
+}
+
+// watched reports whether a host has subscribed to just this resource.
+func (s *subscriptions) watched(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by[uri] != nil
+}
+
+// acknowledgement returns the channel that is closed when the server has answered the request for list changes; nil if there is none.
+func (s *subscriptions) acknowledgement() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lists == nil {
+		return nil
+	}
+	return s.lists.ready
 }

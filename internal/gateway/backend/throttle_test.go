@@ -1,4 +1,4 @@
-package gateway
+package backend
 
 import (
 	"testing"
@@ -6,11 +6,11 @@ import (
 )
 
 func TestThrottle(t *testing.T) {
-	var th throttle
+	var th Throttle
 	now := time.Unix(0, 0)
 	count := func(n int) (written, last int) {
 		for range n {
-			ok, final := th.next(now)
+			ok, final := th.Next(now)
 			if ok {
 				written++
 			}

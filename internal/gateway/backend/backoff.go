@@ -1,4 +1,4 @@
-package gateway
+package backend
 
 import (
 	"math/rand/v2"

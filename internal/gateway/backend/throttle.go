@@ -1,4 +1,4 @@
-package gateway
+package backend
 
 import (
 	"sync"
@@ -11,16 +11,16 @@ const (
 	defectWindow = time.Minute
 )
 
-// A throttle lets maxDefects through in each window of time. The zero throttle is ready to use.
-type throttle struct {
+// A Throttle lets maxDefects through in each window of time. The zero Throttle is ready to use.
+type Throttle struct {
 	mu    sync.Mutex
 	since time.Time
 	n     int
 }
 
-// next reports whether one more may be written down, and whether it is the last of its window: then the reader should be
+// Next reports whether one more may be written down, and whether it is the last of its window: then the reader should be
 // told that more may follow unwritten.
-func (t *throttle) next(now time.Time) (ok, last bool) {
+func (t *Throttle) Next(now time.Time) (ok, last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now.Sub(t.since) >= defectWindow {

@@ -1,4 +1,4 @@
-package gateway
+package backend
 
 import (
 	"context"
@@ -9,61 +9,64 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// A welcome is what the servers together say of themselves.
-type welcome struct {
-	single       json.RawMessage // the whole answer, if there is one server only
-	capabilities json.RawMessage
-	info         json.RawMessage // the implementation
-	instructions json.RawMessage // those that were accepted; nil if none
+// A Welcome describes the servers together, in their own words.
+type Welcome struct {
+	Single       json.RawMessage // the whole answer, if there is one server only
+	Capabilities json.RawMessage
+	Info         json.RawMessage // the implementation
+	Instructions json.RawMessage // those that were accepted; nil if none
 }
 
-// welcome merges what the connected servers said in their handshakes: a capability is there if one server has it, and a
+// ownLogging is the capability that all hosts are told of.
+const ownLogging = `{"logging":{}}`
+
+// Welcome merges the handshakes of the connected servers: a capability is there if one server has it, and a
 // member of it is true if it is true of one.
 //
 // Log messages are offered always: Weir has some of its own. Of several servers one that is not there yet may offer every kind of
-// list, and hosts ask only for what they were told of.
-func (set *links) welcome(ctx context.Context) (welcome, error) {
-	w := welcome{capabilities: json.RawMessage(`{}`)}
+// list, and hosts ask only for lists that they were told of.
+func (set *Set) Welcome(ctx context.Context) (Welcome, error) {
+	w := Welcome{Capabilities: json.RawMessage(`{}`)}
 	var instructions []string
-	all := set.all()
+	all := set.All()
 	for _, l := range all {
 		conn := l.opened()
 		if conn == nil {
-			w.capabilities = mergeCapabilities(w.capabilities, json.RawMessage(`{"tools":{},"prompts":{},"resources":{}}`))
+			w.Capabilities = mergeCapabilities(w.Capabilities, json.RawMessage(`{"tools":{},"prompts":{},"resources":{}}`))
 			continue
 		}
 		said := conn.Welcome()
-		text, err := l.instructions(ctx, said)
+		text, err := set.reviews.instructions(ctx, l.Name(), said)
 		if err != nil {
-			return welcome{}, err
+			return Welcome{}, err
 		}
 		if len(all) == 1 {
-			w.single, w.instructions = accepting(said, text)
-			w.capabilities, _ = rawjson.Get(said, "capabilities")
-			if w.info, _ = rawjson.Get(said, "serverInfo"); w.info == nil {
-				w.info, _ = rawjson.Get(said, "_meta", protocol.MetaServerInfo)
+			w.Single, w.Instructions = accepting(said, text)
+			w.Capabilities, _ = rawjson.Get(said, "capabilities")
+			if w.Info, _ = rawjson.Get(said, "serverInfo"); w.Info == nil {
+				w.Info, _ = rawjson.Get(said, "_meta", protocol.MetaServerInfo)
 			}
 			break
 		}
 		if text != "" {
-			instructions = append(instructions, "Server "+l.server.Name+":\n"+text)
+			instructions = append(instructions, "Server "+l.Name()+":\n"+text)
 		}
 		if capabilities, ok := rawjson.Get(said, "capabilities"); ok {
-			w.capabilities = mergeCapabilities(w.capabilities, capabilities)
+			w.Capabilities = mergeCapabilities(w.Capabilities, capabilities)
 		}
 	}
 	if len(all) > 1 {
-		w.capabilities = announcing(w.capabilities)
+		w.Capabilities = announcing(w.Capabilities)
 	}
-	if rawjson.Kind(w.capabilities) != '{' {
-		w.capabilities = json.RawMessage(`{}`)
+	if rawjson.Kind(w.Capabilities) != '{' {
+		w.Capabilities = json.RawMessage(`{}`)
 	}
-	w.capabilities = mergeCapabilities(w.capabilities, json.RawMessage(ownLogging))
+	w.Capabilities = mergeCapabilities(w.Capabilities, json.RawMessage(ownLogging))
 	if len(instructions) > 0 {
-		w.instructions = rawjson.Quote(strings.Join(instructions, "\n\n"))
+		w.Instructions = rawjson.Quote(strings.Join(instructions, "\n\n"))
 	}
-	if w.info == nil {
-		w.info, _ = json.Marshal(map[string]string{"name": "weir", "version": set.g.opts.Version})
+	if w.Info == nil {
+		w.Info, _ = json.Marshal(map[string]string{"name": "weir", "version": set.Version})
 	}
 	return w, nil
 }
@@ -97,8 +100,8 @@ func mergeCapabilities(a, b json.RawMessage) json.RawMessage {
 	return a
 }
 
-// announcing adds to what several servers offer that hosts are told when a list changes: if no server does so, Reload does.
-// What a single server says of itself stays as it is.
+// announcing adds to the capabilities of several servers that hosts are told when a list changes: if no server does so, Reload
+// does. The capabilities of a single server stay as they are.
 func announcing(capabilities json.RawMessage) json.RawMessage {
 	for _, a := range announcements {
 		if _, ok := rawjson.Get(capabilities, a.capability); !ok {

@@ -1,0 +1,163 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
+)
+
+const (
+	listTimeout = 30 * time.Second // for a server's list, if its own timeout is not shorter: all servers' calls may wait for it
+	missPause   = 5 * time.Second  // between two reads of a list for names that it does not have
+)
+
+// A source of lists is the connections to the servers.
+type source interface {
+	All() []*Conn
+	Connect(ctx context.Context) error
+	generation() *[]*Conn // changes with the configuration
+}
+
+// The lists of a set merge those of its servers.
+type lists struct {
+	env     *environment
+	servers source
+
+	reading chan struct{}        // holds a token while a list that is not in the cache is being read
+	misses  map[string]time.Time // when a list was last read for a name that it did not have; guarded by the token
+
+	mu sync.Mutex
+	by map[string]*catalog.List // by list method
+}
+
+func newLists(e *environment, servers source) *lists {
+	return &lists{env: e, servers: servers, reading: make(chan struct{}, 1), misses: map[string]time.Time{}, by: map[string]*catalog.List{}}
+}
+
+// drop drops the cached list of a method, or all of them for "".
+func (s *lists) drop(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if method == "" {
+		clear(s.by)
+	}
+	delete(s.by, method)
+}
+
+// Cached returns the merged list as it was read last; nil if it has to be read.
+func (s *lists) Cached(kind catalog.Kind) *catalog.List {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by[kind.Method]
+}
+
+// List returns the merged list, from the cache if fresh is false and it is there.
+func (s *lists) List(ctx context.Context, kind catalog.Kind, fresh bool) (*catalog.List, error) {
+	if !fresh {
+		if l := s.Cached(kind); l != nil {
+			return l, nil
+		}
+		select {
+		case s.reading <- struct{}{}: // many calls may come at once, and one list will do for all
+			defer func() { <-s.reading }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if l := s.Cached(kind); l != nil {
+			return l, nil
+		}
+	}
+	return s.read(ctx, kind)
+}
+
+// Reread returns the merged list after a name was not found, which may be new. It is read again only if it was not
+// for another such name just now, so that unknown names cost servers nothing.
+func (s *lists) Reread(ctx context.Context, kind catalog.Kind) (*catalog.List, error) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if time.Since(s.misses[kind.Method]) < missPause {
+		if l := s.Cached(kind); l != nil {
+			return l, nil
+		}
+	}
+	s.misses[kind.Method] = time.Now()
+	return s.read(ctx, kind)
+}
+
+// read asks the servers for their lists, and keeps the merged one.
+func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, error) {
+	servers := s.servers.generation()
+	sources, err := s.fetch(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	l, defects := catalog.Build(kind, sources)
+	for _, d := range defects {
+		if err := s.env.Defect(ctx, d.Server, kind.Method, d.Name, d.Defect); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	if s.servers.generation() == servers { // or it is a list of servers that were configured before
+		s.by[kind.Method] = l
+	}
+	s.mu.Unlock()
+	return l, nil
+}
+
+// fetch asks every connected server that has the capability for all pages of its list. It fails if none can be reached. Of
+// several servers, one that is not there or does not answer keeps the entries that it had last: its calls can say the reason.
+func (s *lists) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Source, error) {
+	if err := s.servers.Connect(ctx); err != nil {
+		return nil, err
+	}
+	all := s.servers.All()
+	sources := make([]catalog.Source, len(all))
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, l := range all {
+		wg.Go(func() { sources[i].Pages, errs[i] = l.pages(ctx, kind) })
+	}
+	wg.Wait()
+	var out []catalog.Source
+	for i, l := range all {
+		if errs[i] != nil {
+			s.env.Log.Warn("listing", "server", l.Name(), "method", kind.Method, "error", errs[i])
+			if len(all) == 1 {
+				return nil, errs[i]
+			}
+		}
+		sources[i].Pages = s.remember(l, kind, sources[i].Pages, errs[i])
+		if sources[i].Pages == nil {
+			continue
+		}
+		sources[i].Server, sources[i].Trust, sources[i].Words = l.Name(), l.Trust(), s.env.Words
+		sources[i].Overlay = l.Overlay()
+		if err := s.env.reviews.pin(ctx, kind, &sources[i]); err != nil {
+			return nil, err
+		}
+		out = append(out, sources[i])
+	}
+	return out, nil
+}
+
+// remember keeps the pages that a server answered, or returns the last ones if it did not.
+func (s *lists) remember(c *Conn, kind catalog.Kind, pages []json.RawMessage, err error) []json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		return c.known[kind.Method]
+	}
+	if c.known == nil {
+		c.known = map[string][]json.RawMessage{}
+	}
+	c.known[kind.Method] = pages
+	return pages
+}

@@ -1,0 +1,61 @@
+package backend
+
+import (
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/overlay"
+)
+
+// DefaultTimeout is how long a server may take to answer a call.
+const DefaultTimeout = 5 * time.Minute
+
+// DefaultResolve is how long a server may take to resolve the contract of a call.
+const DefaultResolve = 2 * time.Second
+
+// A Server is one upstream server as the operator configured it.
+type Server struct {
+	Name    string // unique; letters, digits, hyphen and underscore
+	Spec    upstream.Spec
+	Trust   contract.Trust
+	Timeout time.Duration // for each call; zero: DefaultTimeout
+
+	Overlay *overlay.Overlay // of its tools, resources and prompts, by the operator; nil: none
+	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
+}
+
+// Same reports whether two servers are reached and treated in the same way.
+func (s Server) Same(other Server) bool {
+	like := s
+	like.Spec, like.Overlay = other.Spec, other.Overlay
+	return s.Spec.Same(other.Spec) && s.Overlay.Equal(other.Overlay) && reflect.DeepEqual(like, other)
+}
+
+// The settings of a server are those that may change while it is connected.
+type settings struct{ of atomic.Pointer[Server] }
+
+// agree takes over the settings of a configured server.
+func (s *settings) agree(server Server) {
+	if server.Timeout <= 0 {
+		server.Timeout = DefaultTimeout
+	}
+	if server.Resolve == 0 {
+		server.Resolve = DefaultResolve
+	}
+	s.of.Store(&server)
+}
+
+// Trust returns how far the operator trusts the server.
+func (s *settings) Trust() contract.Trust { return s.of.Load().Trust }
+
+// Overlay returns the operator's descriptions of the server; nil if there are none.
+func (s *settings) Overlay() *overlay.Overlay { return s.of.Load().Overlay }
+
+// Resolve returns how long the server may take to resolve a contract; zero or less if it is not asked.
+func (s *settings) Resolve() time.Duration { return s.of.Load().Resolve }
+
+// timeout returns how long the server may take to answer.
+func (s *settings) timeout() time.Duration { return s.of.Load().Timeout }
