@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// askPolicy asks before anything is written and blocks what moves files.
+// askPolicy asks before every write and blocks tools that move files.
 const askPolicy = `version: 1
 default: allow
 rules:
@@ -25,7 +25,7 @@ rules:
 
 var asking = object{"elicitation": object{}}
 
-// TestAsk makes the policy ask, answers as a person would, and looks on disk at what came of it.
+// TestAsk makes the policy ask, answers as a person would, and checks the files on disk afterwards.
 func TestAsk(t *testing.T) {
 	needEnabled(t)
 	accept, decline, cancel := reply{Action: "accept", Fill: true}, reply{Action: "decline"}, reply{Action: "cancel"}
@@ -74,7 +74,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// checkAsked wants so many questions, each of which says what it is about.
+// checkAsked wants so many approval requests, each of which names its call.
 func checkAsked(t *testing.T, r *report, asked int, mentions string) {
 	t.Helper()
 	if len(r.Asked) != asked {
@@ -134,13 +134,13 @@ func TestBlock(t *testing.T) {
 				t.Errorf("read_text_file: %v", m)
 			}
 			if content(t, to) != "" || content(t, from) == "" || len(r.Asked) > 0 {
-				t.Errorf("the file moved, or somebody was asked: %v", r.Asked)
+				t.Errorf("the file moved, or an approval was requested: %v", r.Asked)
 			}
 		})
 	}
 }
 
-// TestBuiltinPolicy runs the story the built-in policy is made for: what an untrusted server returned makes the session
+// TestBuiltinPolicy runs the story the built-in policy is made for: the result of an untrusted server makes the session
 // untrusted, and the next thing that cannot be undone is asked about, though reading goes on freely.
 func TestBuiltinPolicy(t *testing.T) {
 	needEnabled(t)
@@ -175,7 +175,7 @@ func TestBuiltinPolicy(t *testing.T) {
 }
 
 // TestKnownServers runs the built-in policy on servers that the catalogue knows: files are the user's own, and nobody is asked;
-// what was written down may be a stranger's, and is not deleted without a person.
+// the stored text may be untrusted content, and is not deleted without an approval.
 func TestKnownServers(t *testing.T) {
 	needEnabled(t)
 	dir := files(t)

@@ -49,7 +49,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	t.Logf("%d calls, and %d of them acknowledged before each of the backups on average", len(h.all), acknowledged/backupsUnderLoad)
 }
 
-// before returns what was answered before a moment.
+// before returns the operations that were answered before a moment.
 func (h *history) before(moment int) *history {
 	early := newHistory()
 	for _, o := range h.all {

@@ -122,7 +122,7 @@ func conformClient(t *testing.T, command string) verdicts {
 	return result
 }
 
-// worst returns the worst verdict of each check in a file of the suite. What only informs is left out.
+// worst returns the worst verdict of each check in a file of the suite. Informational checks are left out.
 func worst(t *testing.T, file string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -20,7 +20,7 @@ const countedLog = "WEIR_E2E_COUNTED"
 // urnSeen begins the URI by which a result of that server says which call it came from. The call's id follows.
 const urnSeen = "urn:seen:"
 
-// countedTools are what it has: append and pay have an effect, look has none.
+// countedTools are its tools: append and pay have an effect, look has none.
 const countedTools = `{"tools":[` +
 	`{"name":"append","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,"openWorldHint":false,` +
 	`"inputMetadata":{"destination":"internal","outcomes":"consequential","sensitivity":"none"}}},` +
@@ -90,7 +90,7 @@ func (c countedCall) result() string {
 	return `{"content":[{"type":"text","text":"done"}],"_meta":{"annotations":{` + annotations + `}}}`
 }
 
-// counted is a configuration with that server, and where it keeps what.
+// counted is a configuration with that server, and the paths of its files.
 type counted struct {
 	dir     string // on the command line of every process
 	config  string
@@ -140,7 +140,7 @@ func (c *counted) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs weir to its end and returns what it printed.
+// output runs weir to its end and returns its output.
 func (c *counted) output(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := c.command(args...)
@@ -205,7 +205,7 @@ func (c *counted) startUnder(t *testing.T, program ...string) *member {
 	return m
 }
 
-// kill ends the program by SIGKILL. Reading what it has written goes on.
+// kill ends the program by SIGKILL. Its remaining output is still read.
 func (m *member) kill() {
 	_ = m.cmd.Process.Kill()
 	<-m.ended
@@ -224,7 +224,7 @@ func (m *member) end(t *testing.T) {
 	}
 }
 
-// handshake sends what a host begins with. The answer to it has the id "hello".
+// handshake sends the first messages of a host. The answer has the id "hello".
 const handshake = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
 	`"clientInfo":{"name":"h","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 
@@ -234,7 +234,7 @@ func (m *member) read(t *testing.T, hand func(id string, answer message)) {
 	for {
 		line, err := out.ReadBytes('\n')
 		if err != nil {
-			return // what a killed program wrote in part is no answer
+			return // a part of a line from a killed program is no answer
 		}
 		var a message
 		if err := json.Unmarshal(line, &a); err != nil {

@@ -22,8 +22,8 @@ const secretsStay = `
   - {name: secrets-stay, when: call, if: session.credentials && tool.name == "append", effect: block, message: it has seen credentials}
 `
 
-// TestCrashes ends the program by SIGKILL again and again, while it starts and under load, and looks each time at what is
-// left: no effect without its event, no label missing that came with a result, a log that verifies.
+// TestCrashes ends the program by SIGKILL again and again, while it starts and under load, and checks each time the
+// state that is left: no effect without its event, no label missing that came with a result, a log that verifies.
 func TestCrashes(t *testing.T) {
 	needEnabled(t)
 	seed := rand.Uint64()
@@ -44,7 +44,7 @@ func TestCrashes(t *testing.T) {
 	t.Logf("a start after a kill took %v in the middle and %v at most", c.starts[len(c.starts)/2], c.starts[len(c.starts)-1])
 }
 
-// Crashes count what happened.
+// Crashes count the events of a run.
 type crashes struct {
 	random *rand.Rand
 	starts []time.Duration // from the start of the program to the answer to the handshake
@@ -66,7 +66,7 @@ func (c *crashes) directory(t *testing.T, times int, until time.Time) {
 		if !began {
 			continue // nobody was told of anything
 		}
-		// Now and then the program itself is the first to open what the crash left.
+		// Now and then the program itself is the first to open the files after the crash.
 		if !last && c.random.IntN(3) == 0 {
 			continue
 		}
@@ -101,7 +101,7 @@ type attempt struct {
 // kill starts the program, puts it under load and kills it at some moment. It returns whether the program was ready before.
 func (c *crashes) kill(t *testing.T, state *counted, h *history, known bool) (ready bool) {
 	t.Helper()
-	random := rand.New(rand.NewPCG(c.random.Uint64(), 0)) // what loads has its own
+	random := rand.New(rand.NewPCG(c.random.Uint64(), 0)) // the load has its own
 	a := &attempt{began: time.Now(), hello: make(chan time.Duration, 1), enough: make(chan struct{}, 1), read: make(chan struct{})}
 	a.member = state.start(t)
 	room, over, written := make(chan struct{}, 32), make(chan struct{}), make(chan struct{})

@@ -83,7 +83,7 @@ func child(path []string, name string) []string {
 	return append(slices.Clone(path), name)
 }
 
-// A licence says what Weir may do to an answer on its way.
+// A licence lists the changes that Weir may make to an answer.
 type licence struct {
 	untrusted bool // the server's own word about its tools may be overruled
 	crossing  bool // the two sides speak revisions of different eras

@@ -49,7 +49,7 @@ func (f fault) String() string {
 }
 
 // TestDiskErrors lets the calls fail by which the program writes, syncs and renames its state, one after the other, while it
-// starts and under load. Each time it then ends or is killed, and starts again on what is left: no effect is
+// starts and under load. Each time it then ends or is killed, and starts again on the remaining files: no effect is
 // without its event, no label missing that came with a result, and the log verifies.
 func TestDiskErrors(t *testing.T) {
 	needEnabled(t)
@@ -86,7 +86,7 @@ func needStrace(t *testing.T) {
 	}
 }
 
-// Disk counts what happened.
+// Disk counts the events of a run.
 type disk struct {
 	random *rand.Rand
 	starts []time.Duration // from the start of the program after a fault to the answer to the handshake
@@ -94,13 +94,13 @@ type disk struct {
 	injected, calls, answered, refused, cut, unready int
 }
 
-// What a run does: so many callers make so many calls each.
+// The load of a run: so many callers make so many calls each.
 const (
 	diskCallers = 4
 	diskCalled  = 6
 )
 
-// trace is the command line of strace for what is done to the state of c, and where it writes that down.
+// trace returns the command line of strace for the system calls on the state of c, and the path of its output.
 func (c *counted) trace(set string, options ...string) (line []string, out string) {
 	out = filepath.Join(c.dir, "trace")
 	strace, _ := exec.LookPath("strace")
@@ -147,7 +147,7 @@ func (d *disk) plan(t *testing.T) (all []fault) {
 
 var traced = regexp.MustCompile(`^(\d+) +\w+\(`)
 
-// perThread counts the calls in what strace wrote, by thread.
+// perThread counts the calls in the output of strace, by thread.
 func perThread(t *testing.T, file string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -163,7 +163,7 @@ func perThread(t *testing.T, file string) map[string]int {
 	return count
 }
 
-// run has the program meet a fault, and another look at what is left.
+// run has the program meet a fault, and another check the remaining files.
 func (d *disk) run(t *testing.T, f fault) {
 	t.Helper()
 	c, h := newDisk(t), newHistory()
@@ -213,7 +213,7 @@ func (d *disk) load(t *testing.T, c *counted, h *history, strace []string) (read
 	return ready
 }
 
-// killWeir kills each weir of the configuration, and not what traces it.
+// killWeir kills each weir of the configuration, and not its tracer.
 func (c *counted) killWeir(t *testing.T) {
 	t.Helper()
 	for _, line := range processes(c.dir) {
@@ -251,7 +251,7 @@ func (d *disk) call(t *testing.T, host *fleetHost, h *history, phase string) {
 	all.Wait()
 }
 
-// check compares what the host saw with what is left.
+// check compares the answers that the host saw with the remaining files.
 func (c *counted) check(t *testing.T, h *history) {
 	t.Helper()
 	c.gone(t)

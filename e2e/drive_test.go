@@ -19,8 +19,8 @@ import (
 // patience bounds one run of a client, servers and Weir included.
 const patience = 90 * time.Second
 
-// A target is what a client is pointed at: a command that speaks stdio, or a URL. Its JSON form is the
-// `transport` of a job in node/drive.mjs.
+// A target is the server of a client: a command that speaks stdio, or a URL. Its JSON form is the `transport` of a job
+// in node/drive.mjs.
 type target struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
@@ -50,7 +50,7 @@ type reply struct {
 	Fill    bool   `json:"fill,omitempty"`
 }
 
-// A job is what node/drive.mjs reads; see there.
+// A job is the input of node/drive.mjs; see there.
 type job struct {
 	SDK          string  `json:"sdk"`
 	Era          string  `json:"era,omitempty"`
@@ -69,7 +69,7 @@ type message struct {
 	Error  object `json:"error"`
 }
 
-// A report is what node/drive.mjs prints; see there.
+// A report is the output of node/drive.mjs; see there.
 type report struct {
 	Protocol     string `json:"protocol"`
 	Server       object `json:"server"`
@@ -82,7 +82,7 @@ type report struct {
 	Asked    []object  `json:"asked"`
 	Notified []message `json:"notified"`
 
-	stderr string // what the driver, Weir and the servers wrote there
+	stderr string // the output of the driver, Weir and the servers
 }
 
 // answer returns the last response to step i: the one that ended it.
@@ -134,7 +134,7 @@ func reference(name string, args ...string) target {
 // wrapped puts `weir wrap` in front of a command.
 func wrapped(t *testing.T, server target, flags ...string) target {
 	t.Helper()
-	args := append([]string{"wrap", "--no-catalogue"}, flags...) // what passes is compared, not what is known of the server
+	args := append([]string{"wrap", "--no-catalogue"}, flags...) // the messages are compared, not the overlays
 	args = append(args, "--", server.Command)
 	env := homeless(t)
 	for k, v := range server.Env {

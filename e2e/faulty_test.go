@@ -11,7 +11,7 @@ import (
 )
 
 // faultyLog names the environment variable that makes this test's program a faulty server: the file where it writes down
-// what it was called with, as "tool arguments" lines.
+// its calls, as "tool arguments" lines.
 const faultyLog = "WEIR_E2E_FAULTY"
 
 // faultyServer returns how to start a faulty server. It has one tool, of the given name.
@@ -58,7 +58,7 @@ func serveFaulty(log string) error {
 	}
 }
 
-// misbehave does what the arguments ask for and returns the call's result; none if there is to be no answer.
+// misbehave follows the arguments and returns the call's result; none if there is to be no answer.
 func misbehave(arguments json.RawMessage) (string, error) {
 	var a struct {
 		Do string
@@ -74,7 +74,7 @@ func misbehave(arguments json.RawMessage) (string, error) {
 	case "write much":
 		text = strings.Repeat("x", a.N)
 	case "start a process":
-		// Sleeps whatever becomes of its parent, and reads nothing.
+		// Sleeps even after its parent has ended, and reads nothing.
 		sleep := exec.Command("sleep", "600")
 		if err := sleep.Start(); err != nil {
 			return "", err

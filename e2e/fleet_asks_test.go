@@ -56,7 +56,7 @@ func TestFleetApprovals(t *testing.T) {
 	}
 }
 
-// checkPayments compares what was paid with what was accepted. Where no connection was cut, nothing that was accepted is lost.
+// checkPayments compares the payments with the approvals. Where no connection was cut, every approved payment was made.
 func (f *fleet) checkPayments(t *testing.T, sessions, rounds int) {
 	t.Helper()
 	e := f.end(t)

@@ -55,7 +55,7 @@ func greet(t *testing.T, m *member) (h *fleetHost, ready bool) {
 	return h, ready
 }
 
-// end ends all of them in an orderly way and returns what they have left.
+// end ends all of them in an orderly way and returns their files.
 func (f *fleet) end(t *testing.T) *evidence {
 	t.Helper()
 	for _, host := range f.hosts {
@@ -108,7 +108,8 @@ func (h *fleetHost) do(id, request string) (message, bool) {
 	return answer, ok
 }
 
-// What TestFleet does: so many callers at each weir make so many calls each, in one group of agent sessions after the other.
+// The load of TestFleet: so many callers at each weir make so many calls each, in one group of agent sessions after the
+// other.
 const (
 	fleetCallers  = 6
 	fleetCalls    = 120

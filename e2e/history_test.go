@@ -19,7 +19,8 @@ type operation struct {
 	parent  string // "" if it has none
 	by      int    // which weir it was sent to
 
-	// Moments of the history; zero is never. What is answered at a moment was acknowledged before all that is sent later.
+	// Moments of the history; zero is never. An operation answered at a moment was acknowledged before any that is sent
+	// later.
 	sent, answered int
 	refused        bool
 }
@@ -39,7 +40,7 @@ func (o *operation) request(id string) string {
 	return string(data) + "\n"
 }
 
-// A history is what hosts sent and were answered, in one order. It may be used concurrently.
+// A history holds the requests of hosts and their answers, in one order. It may be used concurrently.
 type history struct {
 	mu   sync.Mutex
 	now  int
@@ -103,7 +104,7 @@ type seen struct {
 	Attribution, Sensitivity []string
 }
 
-// Evidence is what Weir and the server have written down.
+// Evidence is the records of Weir and of the server.
 type evidence struct {
 	effects  map[string]int             // how often, by the id of the call
 	decided  map[string]int             // decisions on calls that let them go, by the id of the call
@@ -169,7 +170,7 @@ func (e *evidence) event(t *testing.T, line []byte) {
 			}
 		}
 	case ev.Kind == "label":
-		for _, key := range []string{ev.Session, ev.Parent} { // what joins into a session joins into its parent
+		for _, key := range []string{ev.Session, ev.Parent} { // a label joined into a session joins into its parent
 			s := agentSession(key)
 			if e.events[s] == nil {
 				e.events[s] = map[string]bool{}
@@ -237,7 +238,7 @@ func (h *history) checkLabels(t *testing.T, e *evidence) {
 // returns how many pairs of a label and a later decision by another weir there were.
 func (h *history) checkDecisions(t *testing.T, e *evidence) (pairs int) {
 	t.Helper()
-	known := map[string][]*operation{} // what raised a session, by session
+	known := map[string][]*operation{} // the operations that raised a session, by session
 	for _, o := range h.all {
 		if o.answered == 0 || o.refused || o.Unseen {
 			continue

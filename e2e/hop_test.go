@@ -61,7 +61,7 @@ func checkSame(t *testing.T, l licence, steps []step, direct, through *report) {
 	for i, s := range steps {
 		l.compare(t, s.Method, direct.answer(t, i), through.answer(t, i))
 		if through.Steps[i].Fault != "" && direct.Steps[i].Fault == "" {
-			t.Errorf("%s: the SDK refused what Weir passed: %s", s.Method, through.Steps[i].Fault)
+			t.Errorf("%s: the SDK refused a message that Weir passed: %s", s.Method, through.Steps[i].Fault)
 		}
 	}
 	if direct.Instructions != through.Instructions {
@@ -188,7 +188,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestServerAsks lets servers question the client: what they ask and what comes of it pass Weir unchanged.
+// TestServerAsks lets servers send requests to the client: these and their answers pass Weir unchanged.
 func TestServerAsks(t *testing.T) {
 	needEnabled(t)
 	everything := func() target { return reference("everything") }

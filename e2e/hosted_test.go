@@ -27,17 +27,17 @@ type hosted struct {
 	Weir, Client, Policy string // files
 }
 
-// The variables by which the suite tells a client what to do.
+// The variables by which the suite instructs a client.
 const (
 	scenarioVariable = "MCP_CONFORMANCE_SCENARIO"
 	contextVariable  = "MCP_CONFORMANCE_CONTEXT"
 )
 
-// logins is how often a person who uses Weir does what it says: most scenarios need one login, some more.
+// logins is how often a user of Weir logs in when it says so: most scenarios need one login, some more.
 const logins = 2
 
 // serveHosted is the client command: it runs Weir in front of the server at the URL that is the last argument, and the client
-// in front of Weir. Where Weir says that somebody has to log in, it does, and the client begins again.
+// in front of Weir. Where Weir requires a login, it logs in, and the client begins again.
 func serveHosted(file string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -74,7 +74,7 @@ func serveHosted(file string) (err error) {
 	}
 }
 
-// environment is that of Weir: what it keeps is in dir.
+// environment is that of Weir, whose state is in dir.
 func (h hosted) environment(dir string) []string {
 	return append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir, "DBUS_SESSION_BUS_ADDRESS=")
 }
@@ -187,12 +187,12 @@ func (g *gateway) stop() error {
 	return g.cmd.Wait()
 }
 
-// client runs the client and returns what it said.
+// client runs the client and returns its output.
 func (h hosted) client(ctx context.Context, server string) (said string, err error) {
 	cmd := exec.CommandContext(ctx, h.Client, server)
 	cmd.Env = os.Environ()
 	if os.Getenv(scenarioVariable) == "auth/client-credentials-basic" {
-		// The client does not know this one by name; what Weir leaves it to do is what it does in others.
+		// The client does not know this scenario by name; behind Weir its part is the same as in others.
 		cmd.Env = append(cmd.Env, scenarioVariable+"=auth/metadata-default")
 	}
 	out, err := cmd.CombinedOutput()

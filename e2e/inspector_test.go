@@ -24,8 +24,8 @@ func inspect(t *testing.T, to target, request ...string) message {
 	return message{Result: result}
 }
 
-// TestInspector compares what the inspector shows of a server directly, through `weir wrap`, and through `weir run` over
-// HTTP.
+// TestInspector compares the output of the inspector for a server directly, through `weir wrap`, and through `weir run`
+// over HTTP.
 func TestInspector(t *testing.T) {
 	needEnabled(t)
 	dir := files(t)

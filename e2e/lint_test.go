@@ -12,7 +12,7 @@ import (
 	"github.com/weir-mcp/weir/overlay"
 )
 
-// five are servers that say little or nothing of what their tools do, as somebody might put them together.
+// five are servers that describe their tools with few or no annotations, in a combination that a user might have.
 var five = []string{"commands", "github-reference", "memory", "tavily", "time-mcp"}
 
 // TestLintExplainsFiveServers puts five servers into a scratch configuration: the risk of the combination is told in a few lines
@@ -93,8 +93,8 @@ func weirOutput(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// checkDraft holds that what is proposed is an overlay, with nothing where the catalogue knows every tool, and with each server where
-// it knows none.
+// checkDraft holds that a proposal is an overlay, empty where the built-in overlays know every tool, and with each
+// server where it knows none.
 func checkDraft(t *testing.T, draft []byte, known bool) {
 	t.Helper()
 	if known {

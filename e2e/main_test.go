@@ -18,7 +18,7 @@ var (
 	program = flag.String("e2e.weir", "", "the weir program to test; built from cmd/weir if empty")
 )
 
-// world is what the tests share; TestMain fills it before any of them runs.
+// world is the state that the tests share; TestMain fills it before any of them runs.
 var world struct {
 	weir    string // the program under test
 	scripts string // e2e/node

@@ -154,19 +154,19 @@ func (s *soak) ends(within time.Duration) {
 	}
 }
 
-// open counts what the program has open.
+// open counts the program's open files.
 func (s *soak) open() int {
 	names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", s.cmd.Process.Pid))
 	return len(names)
 }
 
-// A decided is what the record says of the arguments of a call that may go on.
+// A decided is the record's entry for the arguments of an allowed call.
 type decided struct {
 	salt   []byte
 	digest string
 }
 
-// decided returns what the record says of all calls that may go on. Every line must be whole.
+// decided returns the record's entries for all allowed calls. Every line must be whole.
 func (s *soak) decided() (all []decided) {
 	s.t.Helper()
 	data, err := os.ReadFile(s.record)

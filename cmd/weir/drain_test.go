@@ -85,7 +85,7 @@ func TestSignalLosesNoAnswer(t *testing.T) {
 				if err := syscall.Kill(-cmd.Process.Pid, signal); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(200 * time.Millisecond) // what would be lost is lost by then
+				time.Sleep(200 * time.Millisecond) // an answer that would be lost is lost by then
 				if err := os.WriteFile(filepath.Join(data, "go"), nil, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -100,7 +100,7 @@ func TestSignalLosesNoAnswer(t *testing.T) {
 	}
 }
 
-// callStdio starts weir, calls the tool, and returns what it answers.
+// callStdio starts weir, calls the tool, and returns its answer.
 func callStdio(t *testing.T, cmd *exec.Cmd) <-chan string {
 	t.Helper()
 	in, err := cmd.StdinPipe()

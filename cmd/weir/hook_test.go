@@ -21,8 +21,9 @@ import (
 // hookKey is the secret of the webhook of scripts, whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=.
 const hookKey = "0123456789abcdef0123456789abcdef"
 
-// hook is "hook VAR FILE DECISION": it serves a webhook until the script ends, sets the variable to its URL, appends what it is told
-// with a good signature to the file, a line each, and answers questions with the decision, signed; with none if that is "nothing".
+// hook is "hook VAR FILE DECISION": it serves a webhook until the script ends, sets the variable to its URL, appends
+// the notifications with a good signature to the file, a line each, and answers questions with the decision, signed;
+// with none if that is "nothing".
 func hook(ts *testscript.TestScript, _ bool, args []string) {
 	path, decision := ts.MkAbs(args[1]), args[2]
 	var mu sync.Mutex

@@ -7,8 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// inReadme is "readme FILE": it checks that what the README shows below "$ go run ./cmd/weir demo" stands in the file,
-// piece by piece; "…" on a line of its own stands for what the README leaves out.
+// inReadme is "readme FILE": it checks that the text that the README shows below "$ go run ./cmd/weir demo" stands in
+// the file, piece by piece; "…" on a line of its own stands for lines that the README leaves out.
 func inReadme(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := os.ReadFile(readme)
 	ts.Check(err)
@@ -20,7 +20,7 @@ func inReadme(ts *testscript.TestScript, _ bool, args []string) {
 	printed := ts.ReadFile(args[0])
 	for piece := range strings.SplitSeq(shown, "…\n") {
 		if !strings.Contains(printed, piece) {
-			ts.Fatalf("the README shows what the demo does not print:\n%s", piece)
+			ts.Fatalf("the README shows text that the demo does not print:\n%s", piece)
 		}
 	}
 }

@@ -26,9 +26,9 @@ import (
 
 var soakRounds = flag.Int("soak", 0, "rounds of TestSoak: 24 are a short one; 200, of 1,000 agent sessions and 60 HTTP sessions each, one of half an hour")
 
-// A soak of less than 100 rounds has to reach its limits before it measures, so that these are low, and has more HTTP sessions than what grows for a while
-// with agent sessions, the caches of the store, could hide. A longer one has the defaults, and the pace at which HTTP sessions that are left open
-// go to sleep while others come.
+// A soak of less than 100 rounds has to reach its limits before it measures, so these are low. It has so many HTTP
+// sessions that a leak of them exceeds the growth of the store's caches, which fill with agent sessions for a while. A
+// longer one has the defaults, and the pace at which HTTP sessions that are left open go to sleep while others come.
 const longSoak, longPace = 100, 9 * time.Second
 
 const shortSoak = "limits: {traces: 8MiB, sessions: 40}\n"

@@ -7,7 +7,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// runSQL is "sql FILE STATEMENT…": it changes a database as somebody else would who can write to its file.
+// runSQL is "sql FILE STATEMENT…": it changes a database as another program would that can write to its file.
 func runSQL(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0])+"?mode=rw&_pragma=busy_timeout(10000)")
 	ts.Check(err)

@@ -16,7 +16,7 @@ import (
 // actors is the program of the servers that act; TestMain builds it.
 var actors string
 
-// saying is a server whose only tool returns a stranger's text.
+// saying is a server whose only tool returns untrusted content.
 func saying(says string) server {
 	return server{name: "web", script: script{Tools: tools(`{"name":"look"}`), Results: results{"look": text(says)}}}
 }

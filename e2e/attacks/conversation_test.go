@@ -53,8 +53,9 @@ func claude(t *testing.T, env []string, of server) *host {
 	return start(t, setup{servers: []server{of}, client: "claude-code", env: env})
 }
 
-// TestOneConversationInManyProcesses wraps three servers one by one. What one process has let the agent read counts in the next decision of another that
-// was there before, however often, in processes that are started later, and in no other conversation.
+// TestOneConversationInManyProcesses wraps three servers one by one. Data that the agent has read through one process
+// counts in the next decision of another that was there before, however often, in processes that are started later, and
+// in no other conversation.
 func TestOneConversationInManyProcesses(t *testing.T) {
 	home := newHousehold(t)
 	for round := range 5 {
@@ -139,6 +140,6 @@ func TestThreadsOfOneProcess(t *testing.T) {
 		}
 	}
 	if !in("two", "two", "send", theft).refused() {
-		t.Error("it leaks what was read without a name")
+		t.Error("it leaks data that was read without a name")
 	}
 }

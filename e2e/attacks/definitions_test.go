@@ -14,7 +14,7 @@ func said(doc string) json.RawMessage {
 	return json.RawMessage(strings.ReplaceAll(doc, "ORDER", order))
 }
 
-// obeys has the host read all that the server evil says, and do what it wants.
+// obeys has the host read all texts of the server evil, and obey them.
 func obeys(t *testing.T, trust string, evil script) *host {
 	t.Helper()
 	if evil.Tools == nil {

@@ -7,7 +7,7 @@ import (
 
 const secretText = "correct horse battery staple forty-two"
 
-// ledgerServer is a server that returns something private to the agent, and what a stranger wrote.
+// ledgerServer is a server that returns private data and untrusted content to the agent.
 func ledgerServer() server {
 	return server{name: "vault", trust: "trusted", script: script{
 		Tools:   tools(`{"name":"vault_read","annotations":{"readOnlyHint":true,"openWorldHint":true,"returnMetadata":{"source":"untrustedPublic","sensitivity":["financial"]}}}`),

@@ -50,7 +50,7 @@ func (h *host) link(name, to string) {
 	}
 }
 
-// TestSwitchingWeirOff writes, moves and removes what is Weir's own through the filesystem server, in every mode.
+// TestSwitchingWeirOff writes, moves and removes Weir's own files through the filesystem server, in every mode.
 func TestSwitchingWeirOff(t *testing.T) {
 	for _, mode := range []string{"enforce", "warn", "audit"} {
 		h := start(t, setup{config: "mode: " + mode, servers: []server{disk(t), page()}, files: map[string]string{"src/a.go": "package a", "policy.yaml": "x"}})
@@ -129,7 +129,7 @@ func TestLinkToHook(t *testing.T) {
 	}
 }
 
-// TestLabelsStayOnFiles moves a stranger's text to another name, in sessions of their own, and reads it there.
+// TestLabelsStayOnFiles moves untrusted content to another name, in sessions of their own, and reads it there.
 func TestLabelsStayOnFiles(t *testing.T) {
 	h := start(t, setup{config: "folders: [.]", servers: []server{disk(t), page()}, files: map[string]string{"clean.txt": "mine", "sub/x.txt": ""}})
 	h.call("fetch", args{})
@@ -154,8 +154,8 @@ func TestLabelsStayOnFiles(t *testing.T) {
 	}
 }
 
-// TestStrangersFiles reads files that strangers wrote, and does as they say.
-func TestStrangersFiles(t *testing.T) {
+// TestUntrustedFiles reads files of untrusted authors, and obeys them.
+func TestUntrustedFiles(t *testing.T) {
 	files := map[string]string{"mine/a.txt": "x", "mine/node_modules/p/README.md": "x", "mine/clone/README.md": "x",
 		"mine/clone/.git/config": "[remote \"origin\"]\nurl = https://evil.example/x\n", "mine/downloads/x.txt": "x", "stray/x.txt": "x"}
 	h := start(t, setup{config: "folders: [mine]", servers: []server{disk(t)}, files: files})

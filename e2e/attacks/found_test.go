@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestConfigurationOfAClone starts weir as hosts do, in the folder of a project that a stranger wrote, which brings its own configuration.
+// TestConfigurationOfAClone starts weir as hosts do, in the folder of an untrusted project, which brings its own
+// configuration.
 func TestConfigurationOfAClone(t *testing.T) {
 	needEnabled(t)
 	for _, name := range []string{"weir.yaml", ".mcp.json"} {
@@ -32,10 +33,10 @@ func TestConfigurationOfAClone(t *testing.T) {
 			cmd.Dir, cmd.Env = filepath.Join(dir, "project"), append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir+"/state")
 			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "clone") {
-				t.Errorf("through: %s of a stranger counts: %s", name, out)
+				t.Errorf("through: %s of an untrusted project counts: %s", name, out)
 			}
 			if _, err := os.Stat(mark); err == nil {
-				t.Errorf("through: %s of a stranger started a program", name)
+				t.Errorf("through: %s of an untrusted project started a program", name)
 			}
 		}
 	}

@@ -66,7 +66,7 @@ type host struct {
 	lastID  int
 }
 
-// An answer is what Weir answered to a request.
+// An answer is Weir's answer to a request.
 type answer struct {
 	Result json.RawMessage `json:"result"`
 	Error  *struct {
@@ -212,7 +212,8 @@ func (h *host) yaml(s setup) string {
 	return b.String()
 }
 
-// read takes what Weir writes: answers, notifications, and requests, of which elicitations are declined unless yes agrees.
+// read reads Weir's messages: answers, notifications, and requests, of which elicitations are declined unless yes
+// agrees.
 func (h *host) read(out io.Reader) {
 	lines := bufio.NewReaderSize(out, 1<<20)
 	for {
@@ -317,7 +318,7 @@ func (h *host) call(tool string, arguments args) answer {
 	return h.request("tools/call", args{"name": tool, "arguments": arguments})
 }
 
-// callIn calls a tool in an agent session of its own, and tells what the user wrote there.
+// callIn calls a tool in an agent session of its own, and sends the user's message there.
 func (h *host) callIn(session, words, tool string, arguments args) answer {
 	h.t.Helper()
 	meta := args{"dev.weir/agent-session": session}
@@ -327,7 +328,7 @@ func (h *host) callIn(session, words, tool string, arguments args) answer {
 	return h.request("tools/call", args{"name": tool, "arguments": arguments, "_meta": meta})
 }
 
-// callSaying calls a tool in the connection's own agent session, and tells what the user wrote.
+// callSaying calls a tool in the connection's own agent session, and sends the user's message.
 func (h *host) callSaying(words, tool string, arguments args) answer {
 	h.t.Helper()
 	return h.request("tools/call", args{"name": tool, "arguments": arguments, "_meta": args{"dev.weir/user-message": words}})

@@ -48,7 +48,7 @@ var sensitiveResults = map[string][2]string{
 	"a class that cannot be read":   {``, `{"content":[{"type":"text","text":"hunter2-hunter2"}],"_meta":{"annotations":{"sensitivity":"Credentials!"}}}`},
 }
 
-// TestLabelsSurviveTheHop holds that what one Weir knows of data the next one knows too (mission F1, A11).
+// TestLabelsSurviveTheHop holds that labels of one Weir reach the next one (mission F1, A11).
 func TestLabelsSurviveTheHop(t *testing.T) {
 	for name, said := range sensitiveResults {
 		for hops := range 3 {
@@ -102,7 +102,7 @@ var sepTools = []string{
 }
 
 // TestExamplesOfTheProposal holds that the proposal's own tools ask where it says so, and nowhere else: reading drafts and the
-// inbox changes nothing and gives nothing away, in whatever order; sending is asked about.
+// inbox changes nothing and discloses nothing, in any order; sending needs an approval.
 func TestExamplesOfTheProposal(t *testing.T) {
 	for _, trust := range []string{"trusted", "known"} {
 		t.Run(trust, func(t *testing.T) {

@@ -15,7 +15,7 @@ const scriptVariable = "WEIR_ATTACKS_SCRIPT"
 // results are the results of a server's tools, prompts and resources, by name.
 type results map[string]json.RawMessage
 
-// A script is what a hostile or harmless server says. Every line that the server receives is appended to Log.
+// A script holds the answers of a hostile or harmless server. Every line that the server receives is appended to Log.
 type script struct {
 	Log          string            `json:"log"`
 	Instructions string            `json:"instructions,omitempty"`
@@ -70,7 +70,8 @@ func serveScript(file string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// A request is what the scripted server reads of a line. Names are matched without regard to case, as encoding/json does.
+// A request is the part of a line that the scripted server reads. Names are matched without regard to case, as
+// encoding/json does.
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`

@@ -47,7 +47,8 @@ func TestQuestionsOfServers(t *testing.T) {
 	}
 }
 
-// TestServersLinesThatAreNone has a server send what is no message of the protocol, with its order in it, while the host listens.
+// TestServersLinesThatAreNone has a server send lines that are no messages of the protocol, with an instruction in
+// them, while the host listens.
 func TestServersLinesThatAreNone(t *testing.T) {
 	for name, line := range map[string]string{
 		"batch of notifications": `[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"ORDER"}}]`,

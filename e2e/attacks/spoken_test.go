@@ -79,8 +79,8 @@ func TestSecondOfTwo(t *testing.T) {
 	}
 }
 
-// TestWordsOfATrustedServer has a trusted server hand on what strangers wrote, in other ways than by a result. Its tool says that
-// what it returns is anyone's.
+// TestWordsOfATrustedServer has a trusted server deliver untrusted content in other ways than by a result. Its tool
+// declares its results untrusted.
 func TestWordsOfATrustedServer(t *testing.T) {
 	const fetch = `{"name":"fetch_page","annotations":{"readOnlyHint":true,"returnMetadata":{"source":"untrustedPublic","sensitivity":"none"}}}`
 	for name, line := range map[string]string{

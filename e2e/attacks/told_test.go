@@ -26,7 +26,8 @@ func TestChildrenAfterRestart(t *testing.T) {
 	}
 }
 
-// TestOtherWords has further forms of what a user forbids, mentions or passes on, and of places in the operator's own domain.
+// TestOtherWords has further forms of prohibitions, mentions and forwarded text in a user's message, and of places in
+// the operator's own domain.
 func TestOtherWords(t *testing.T) {
 	hosts := map[string]*host{}
 	for _, config := range []string{"", "domains: [acme.example]"} {

@@ -45,7 +45,7 @@ func mail() server {
 }
 
 // TestUserWords has an agent do what the user's words seem to cover (A4, A6, B8, B9; the product's name for a verb). The
-// session has read a stranger's page and private data.
+// session has read an untrusted page and private data.
 func TestUserWords(t *testing.T) {
 	const issue = "Tell ann@acme.example that the release of the parser is planned for Friday and that the tests pass"
 	spaced := strings.Replace("the release of the parser", " ", strings.Repeat(" \t", 252), 1)
