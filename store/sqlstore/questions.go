@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/weir-mcp/weir/record"
@@ -24,7 +25,7 @@ const (
 	redeemQuestion = `update question set answer = 'redeemed' where id = $1 and answer = 'accepted' and expires > $2`
 	listQuestions  = `select ` + questionColumns + ` from question
 where expires > $1 and ($2 = '' or id = $2) and ($3 = '' or principal = $3) and ($4 = 0 or answer = '')
-	and (asked > $5 or (asked = $5 and id > $6)) and ($7 = '' or binding = $7) order by asked, id limit 200`
+	and (asked > $5 or (asked = $5 and id > $6)) order by asked, id limit 200`
 )
 
 func scanQuestion(rows *sql.Rows) (q store.Question, err error) {
@@ -149,27 +150,53 @@ type placeOfQuestion struct {
 	id    string
 }
 
-// questionsAt returns the questions after a place, which are as the log proves. With a binding, none is missing.
+func (p placeOfQuestion) compare(o placeOfQuestion) int {
+	return cmp.Or(cmp.Compare(p.asked, o.asked), cmp.Compare(p.id, o.id))
+}
+
+// pageOf returns those of the questions with one binding that a query selects, after a place.
+func pageOf(proved map[string]store.Question, q store.QuestionQuery, at placeOfQuestion, now time.Time) (
+	page []store.Question, end placeOfQuestion) {
+	place := func(q store.Question) placeOfQuestion { return placeOfQuestion{micros(q.Asked), q.ID} }
+	for _, found := range proved {
+		if found.Expires.After(now) && (q.ID == "" || q.ID == found.ID) && (q.Principal == "" || q.Principal == found.Principal) &&
+			(!q.Open || found.Answer == store.Open) && place(found).compare(at) > 0 {
+			page = append(page, found)
+		}
+	}
+	slices.SortFunc(page, func(a, b store.Question) int { return place(a).compare(place(b)) })
+	if len(page) == 0 {
+		return nil, at
+	}
+	page = page[:min(len(page), pageSize)]
+	return page, place(page[len(page)-1])
+}
+
+// questionsAt returns questions after a place, which are as the log proves. Of those with the binding of the query, if it has one, none is missing.
 func (d *DB) questionsAt(ctx context.Context, s *snapshot, q store.QuestionQuery, at placeOfQuestion) (
 	page []store.Question, end placeOfQuestion, err error) {
+	proved := map[string]store.Question{}
+	if q.Binding != "" {
+		err = d.bound(ctx, s, q.Binding, proved)
+		page, end = pageOf(proved, q, at, d.latest.At(d.clock()))
+		return page, end, err
+	}
 	open := 0
 	if q.Open {
 		open = 1
 	}
 	end = at
-	bindings := map[string]bool{q.Binding: q.Binding != ""}
+	bindings := map[string]bool{}
 	err = s.query(ctx, listQuestions, func(rows *sql.Rows) error {
 		found, err := scanQuestion(rows)
 		end, bindings[found.Binding] = placeOfQuestion{micros(found.Asked), found.ID}, true
 		page = append(page, found)
 		return err
-	}, micros(d.latest.At(d.clock())), q.ID, q.Principal, open, at.asked, at.id, q.Binding)
-	proved := map[string]store.Question{}
-	for binding, there := range bindings {
-		if err != nil || !there {
-			continue
+	}, micros(d.latest.At(d.clock())), q.ID, q.Principal, open, at.asked, at.id)
+	for binding := range bindings {
+		if err == nil {
+			err = d.bound(ctx, s, binding, proved)
 		}
-		err = d.bound(ctx, s, binding, proved)
 	}
 	for i := range page {
 		a, b := keptQuestion(&page[i]), keptQuestion(new(proved[page[i].ID]))

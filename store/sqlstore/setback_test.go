@@ -82,7 +82,7 @@ func newRollback(t *testing.T, target string, seed uint64) *rollback {
 func (r *rollback) open() (*sqlstore.DB, error) {
 	a, err := audit.OpenAnchor(r.anchor, "example.com/weir", nil)
 	if err != nil {
-		r.Fatal(err)
+		return nil, err
 	}
 	db, err := sqlstore.Open(r.Context(), r.target, &sqlstore.Options{Anchor: a})
 	if err == nil {
