@@ -102,7 +102,7 @@ func TestSecretsOfElsewhere(t *testing.T) {
 		},
 		"after a restart": func(t *testing.T, f *fixture) *guard.Call {
 			read(t, f, one, "vault")
-			g, err := guard.New(guard.Options{Sessions: f.sessions, Record: f.events, Approvals: f.accepted})
+			g, err := guard.New(guard.Options{State: guard.NewState(f.sessions, f.events), Approvals: f.accepted})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestSecretsOfElsewhere(t *testing.T) {
 		},
 		"of another process": func(t *testing.T, f *fixture) *guard.Call {
 			read(t, f, one, "vault")
-			g, err := guard.New(guard.Options{Sessions: f.sessions, Record: f.events, Approvals: f.accepted})
+			g, err := guard.New(guard.Options{State: guard.NewState(f.sessions, f.events), Approvals: f.accepted})
 			if err != nil {
 				t.Fatal(err)
 			}

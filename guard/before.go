@@ -165,7 +165,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	if v := g.barrier(r); v != nil {
 		return Verdict{Effect: v.effect, Rule: v.rule, Message: v.message}, nil
 	}
-	state, err := g.evidence.sessions.Peek(ctx, r.Session)
+	state, err := g.evidence.state.Sessions().Peek(ctx, r.Session)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("reading the agent session: %w", err)
 	}

@@ -126,7 +126,7 @@ func (g *decider) bar(ctx context.Context, r *request, f *policy.Facts) (*ruling
 	seen := f.Session.Label
 	e.Label = &seen
 	g.contents.describe(e, r, f.Phase, nil)
-	if err := g.evidence.record.Record(ctx, e); err != nil {
+	if err := g.evidence.state.Record(ctx, e); err != nil {
 		return nil, fmt.Errorf("recording the decision: %w", err)
 	}
 	return v, nil

@@ -184,7 +184,7 @@ func BenchmarkSearch(b *testing.B) {
 		answer := answerOf(strings.Repeat("A line of a file, number 17, with nothing in it.\n", kib*21))
 		for name, d := range map[string]guard.Detection{"without": {}, "with": {Detector: detect.New()}} {
 			b.Run(fmt.Sprintf("%d KiB %s", kib, name), func(b *testing.B) {
-				f := newFixture(b, func(o *guard.Options) { o.Contents.Detection, o.Record = d, record.Discard() })
+				f := newFixture(b, func(o *guard.Options) { o.Contents.Detection, o.State = d, guard.NewState(nil, record.Discard()) })
 				c := call("lookup", lookUp, `{"name":"lookup","arguments":{}}`)
 				b.SetBytes(int64(len(answer)))
 				b.ReportAllocs()

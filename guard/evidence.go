@@ -11,24 +11,70 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// A Ledger is a Recorder that keeps the sessions too, and so can write a label together with the event that tells of
-// it. If [Options].Record is one, its sessions are those of Options.Sessions.
-type Ledger interface {
+// A State keeps agent sessions and the record of events together: no label rises without the event that tells of it.
+type State interface {
+	record.Deferrer
+
+	// Sessions returns the sessions, to read them and to count their calls.
+	Sessions() *session.Sessions
+
+	// Open opens a session and records the event of each label that rises with it. The event may be asked for more than once.
+	Open(ctx context.Context, ref session.Ref, event func(session.Rise) *record.Event) (session.State, error)
+
+	// Raise joins a label into a session and its ancestors, and records the event. The event of a label that the session covers
+	// may be left out.
+	Raise(ctx context.Context, key string, l label.Label, e *record.Event) (session.Change, error)
+}
+
+// NewState returns the state of sessions and of a recorder that knows nothing of them. The event of a label that a session takes
+// over from its parent comes after it. That of any other label comes first: it may then tell of a rise that failed. Nil sessions
+// are in memory, for this state alone.
+func NewState(sessions *session.Sessions, recorder record.Recorder) State {
+	if recorder == nil {
+		return nil
+	}
+	if sessions == nil {
+		sessions = session.New(session.Options{})
+	}
+	return &pair{recorder, sessions}
+}
+
+// A pair is a State of two parts.
+type pair struct {
 	record.Recorder
+	sessions *session.Sessions
+}
 
-	// Opening returns an opener that records the event of each label that rises with the session: both, or with an error
-	// neither. The event may be asked for more than once.
-	Opening(event func(session.Rise) *record.Event) session.Opener
+func (p *pair) Sessions() *session.Sessions { return p.sessions }
 
-	// Joining returns a joiner that records the event with the label: both, or with an error neither.
-	Joining(e *record.Event) session.Joiner
+func (p *pair) Later(ctx context.Context, e *record.Event) error { return p.Record(ctx, e) }
+
+func (p *pair) Open(
+	ctx context.Context, ref session.Ref, event func(session.Rise) *record.Event,
+) (session.State, error) {
+	state, rises, err := p.sessions.Open(ctx, ref)
+	if err != nil {
+		return session.State{}, err
+	}
+	for _, r := range rises {
+		if err := p.Record(ctx, event(r)); err != nil {
+			return session.State{}, fmt.Errorf("recording the label: %w", err)
+		}
+	}
+	return state, nil
+}
+
+func (p *pair) Raise(ctx context.Context, key string, l label.Label, e *record.Event) (session.Change, error) {
+	if err := p.Record(ctx, e); err != nil {
+		return session.Change{}, fmt.Errorf("recording the label: %w", err)
+	}
+	return p.sessions.Raise(ctx, key, l)
 }
 
 // An evidence changes agent sessions, and records that.
 type evidence struct {
-	sessions *session.Sessions
-	record   record.Recorder
-	now      func() time.Time
+	state State
+	now   func() time.Time
 }
 
 // event returns a new event of a call.
@@ -42,16 +88,16 @@ func (v *evidence) event(kind record.Kind, c *Call) *record.Event {
 // write records an event, at once or soon.
 func (v *evidence) write(ctx context.Context, e *record.Event, atOnce bool) error {
 	if atOnce {
-		return v.record.Record(ctx, e)
+		return v.state.Record(ctx, e)
 	}
-	return record.Later(ctx, v.record, e)
+	return v.state.Later(ctx, e)
 }
 
 // defect records that the call's server broke its contract, a schema or the protocol.
 func (v *evidence) defect(ctx context.Context, c *Call, d annotation.Defect) error {
 	e := v.event(record.Defect, c)
 	e.Where, e.Message = d.Where, d.Reason
-	if err := v.record.Record(ctx, e); err != nil {
+	if err := v.state.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording a defect: %w", err)
 	}
 	return nil
@@ -67,58 +113,29 @@ func (v *evidence) defects(ctx context.Context, c *Call, all []annotation.Defect
 	return nil
 }
 
-// open opens the call's agent session, and records the labels that rise with it: a session that is opened under a
-// parent takes over its label. Without a [Ledger], the events come after.
+// open opens the call's agent session, and records the labels that rise with it: a session that is opened under a parent
+// takes over its label.
 func (v *evidence) open(ctx context.Context, c *Call) (session.State, error) {
-	state, err := v.opened(ctx, c)
+	state, err := v.state.Open(ctx, c.Session, func(r session.Rise) *record.Event {
+		return v.rise(c, r.Key, r.After.Without(r.Before))
+	})
 	if err != nil {
 		return session.State{}, fmt.Errorf("opening agent session: %w", err)
 	}
 	return state, nil
 }
 
-func (v *evidence) opened(ctx context.Context, c *Call) (session.State, error) {
-	event := func(r session.Rise) *record.Event { return v.rise(c, r.Key, r.After.Without(r.Before)) }
-	if ledger, ok := v.record.(Ledger); ok {
-		state, _, err := v.sessions.OpenBy(ctx, c.Session, ledger.Opening(event))
-		return state, err
-	}
-	state, rises, err := v.sessions.Open(ctx, c.Session)
-	if err != nil {
-		return session.State{}, err
-	}
-	for _, r := range rises {
-		if err := v.recordRise(ctx, event(r)); err != nil {
-			return session.State{}, err
-		}
-	}
-	return state, nil
-}
-
-// raise joins a label into the call's agent session and into its ancestors, and records that. It returns the label of
-// the session. A label that is already covered is neither recorded nor written.
+// raise joins a label into the call's agent session and into its ancestors, and records that. It returns the label of the
+// session. A label that is already covered is neither recorded nor written.
 func (v *evidence) raise(ctx context.Context, c *Call, seen, l label.Label) (label.Label, error) {
 	if seen.Covers(l) {
 		return seen, nil
 	}
-	change, err := v.raised(ctx, c, l, l.Without(seen))
+	change, err := v.state.Raise(ctx, c.Session.Key, l, v.rise(c, c.Session.Key, l.Without(seen)))
 	if err != nil {
 		return label.Label{}, fmt.Errorf("raising the agent session: %w", err)
 	}
 	return change.After, nil
-}
-
-// raised raises the session by l, and records the label that is added. Without a [Ledger], the event comes first: it
-// may then tell of a rise that failed, but no rise is without its event.
-func (v *evidence) raised(ctx context.Context, c *Call, l, added label.Label) (session.Change, error) {
-	e := v.rise(c, c.Session.Key, added)
-	if ledger, ok := v.record.(Ledger); ok {
-		return v.sessions.RaiseBy(ctx, c.Session.Key, l, ledger.Joining(e))
-	}
-	if err := v.recordRise(ctx, e); err != nil {
-		return session.Change{}, err
-	}
-	return v.sessions.Raise(ctx, c.Session.Key, l)
 }
 
 // rise returns the event of a label that joins into a session.
@@ -128,20 +145,13 @@ func (v *evidence) rise(c *Call, key string, added label.Label) *record.Event {
 	return e
 }
 
-func (v *evidence) recordRise(ctx context.Context, e *record.Event) error {
-	if err := v.record.Record(ctx, e); err != nil {
-		return fmt.Errorf("recording the label: %w", err)
-	}
-	return nil
-}
-
 // count counts a call that goes out. The first one of the session in this process is counted at once: from then on
 // every other process knows that it has not seen all of them.
 func (v *evidence) count(ctx context.Context, key string, first bool) (err error) {
 	if first {
-		_, err = v.sessions.Count(ctx, key)
+		_, err = v.state.Sessions().Count(ctx, key)
 	} else {
-		err = v.sessions.Tally(ctx, key)
+		err = v.state.Sessions().Tally(ctx, key)
 	}
 	if err != nil {
 		return fmt.Errorf("counting the call: %w", err)

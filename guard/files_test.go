@@ -91,7 +91,7 @@ func newDisk(t *testing.T, mode policy.Mode) *notes {
 	}
 	n := &notes{t: t, sessions: session.New(session.Options{}), said: set.For(overlay.Server{Name: "disk"}), taints: &lasting{Taints: session.NewTaints(session.TaintOptions{})}}
 	files := disk{map[string]string{"/home/link.txt": "/home/d/real.txt", "/home/hook": "/home/.git/hooks/pre-commit", "/home/alias": "/home/weir.yaml", "/home/in": "/clone"}}
-	n.g, err = guard.New(guard.Options{Sessions: n.sessions, Record: record.Discard(), Taints: n.taints, Mode: mode, Files: files})
+	n.g, err = guard.New(guard.Options{State: guard.NewState(n.sessions, record.Discard()), Taints: n.taints, Mode: mode, Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/provenance"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
@@ -39,7 +40,7 @@ func TestLateCountsHideNoProcess(t *testing.T) {
 	process := func() (*fixture, *lateStore) {
 		late := &lateStore{Store: kept}
 		return newFixture(t, func(o *guard.Options) {
-			o.Policy, o.Sessions = reveal(t), session.New(session.Options{Store: late})
+			o.Policy, o.State = reveal(t), guard.NewState(session.New(session.Options{Store: late}), record.Discard())
 		}), late
 	}
 	here, counts := process()

@@ -28,19 +28,17 @@ import (
 	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
-	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 )
 
 // Options configures a Guard.
 type Options struct {
-	Policy    *policy.Policy    // nil: policy.Default()
-	Mode      policy.Mode       // zero: enforce
-	Sessions  *session.Sessions // required
-	Record    record.Recorder   // required; record.Discard() to keep nothing
-	Approvals Approvals         // nil: nothing is ever approved
-	Taints    Taints            // nil: resources that calls write to have no label when they are read back
-	Now       func() time.Time  // nil: time.Now
+	Policy    *policy.Policy   // nil: policy.Default()
+	Mode      policy.Mode      // zero: enforce
+	State     State            // required
+	Approvals Approvals        // nil: nothing is ever approved
+	Taints    Taints           // nil: resources that calls write to have no label when they are read back
+	Now       func() time.Time // nil: time.Now
 
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; subdomains count
@@ -63,15 +61,15 @@ type Guard struct {
 
 // New returns a guard.
 func New(opts Options) (*Guard, error) {
-	if opts.Sessions == nil || opts.Record == nil {
-		return nil, errors.New("a guard needs sessions and a record")
+	if opts.State == nil {
+		return nil, errors.New("a guard needs a state of sessions and events")
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	tracer := trace.New(trace.Options{TrustText: opts.TrustText, Domains: opts.Domains, Room: opts.Memory, Now: opts.Now})
 	g := &Guard{tracer: tracer, annotator: annotator{words: opts.Words}}
-	g.evidence = evidence{opts.Sessions, opts.Record, opts.Now}
+	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
 	g.approver = approver{opts.Approvals, tracer}
 	g.machine = machine{opts.Files}
@@ -94,14 +92,6 @@ func (g *Guard) Swap(p *policy.Policy, mode policy.Mode) {
 func (g *Guard) Rules() (*policy.Policy, policy.Mode) {
 	r := g.rules.Load()
 	return r.policy, r.mode
-}
-
-// Waits reports whether decisions may block, for a disk or for other processes, since they read and write a [Ledger].
-// Callers with other work to do then decide in a goroutine of their own; several that wait at once may share one
-// transaction.
-func (g *Guard) Waits() bool {
-	_, ok := g.evidence.record.(Ledger)
-	return ok
 }
 
 // Defect records that the call's server broke its contract, a schema or the protocol.

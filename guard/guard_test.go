@@ -69,7 +69,7 @@ type fixture struct {
 func newFixture(t testing.TB, change func(*guard.Options)) *fixture {
 	t.Helper()
 	f := &fixture{events: &events{}, accepted: approvals{}, sessions: session.New(session.Options{})}
-	opts := guard.Options{Sessions: f.sessions, Record: f.events, Approvals: f.accepted}
+	opts := guard.Options{State: guard.NewState(f.sessions, f.events), Approvals: f.accepted}
 	if change != nil {
 		change(&opts)
 	}
@@ -480,7 +480,7 @@ func TestChildSessionsStartWithAndJoinIntoTheirParent(t *testing.T) {
 }
 
 func BenchmarkBeforeAfter(b *testing.B) {
-	f := newFixture(b, func(o *guard.Options) { o.Record = record.Discard() })
+	f := newFixture(b, func(o *guard.Options) { o.State = guard.NewState(nil, record.Discard()) })
 	c := call("read_file", readSalaries, `{"name":"read_file","arguments":{"path":"salaries.csv"}}`)
 	answer := guard.Answer{Result: json.RawMessage(okResult)}
 	b.ReportAllocs()

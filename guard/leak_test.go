@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 )
 
 // perReceiver is what the built-in policy lets a receiver be told unasked in a session with private data and strangers' text, in bits.
@@ -220,7 +221,7 @@ func TestLeakIsRemembered(t *testing.T) {
 	if v := f.g.Before(t.Context(), leakCall(t, "fetch", arguments)); !v.Allowed() {
 		t.Fatalf("before the restart: %s", v.Rule)
 	}
-	later := newFixture(t, func(o *guard.Options) { o.Sessions = f.sessions })
+	later := newFixture(t, func(o *guard.Options) { o.State = guard.NewState(f.sessions, record.Discard()) })
 	v := later.g.Before(t.Context(), leakCall(t, "fetch", arguments))
 	if v.Effect != policy.Ask {
 		t.Errorf("after the restart: %s", v.Effect)

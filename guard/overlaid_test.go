@@ -61,7 +61,7 @@ func raised(t *testing.T, rules string, l label.Label) (*guard.Guard, *session.S
 		}
 	}
 	sessions := session.New(session.Options{})
-	g, err := guard.New(guard.Options{Policy: p, Sessions: sessions, Record: record.Discard()})
+	g, err := guard.New(guard.Options{Policy: p, State: guard.NewState(sessions, record.Discard())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestOverlayOutranksTheResultOfATrustedServer(t *testing.T) {
 
 func TestResolved(t *testing.T) {
 	recorded := &events{}
-	g, err := guard.New(guard.Options{Sessions: session.New(session.Options{}), Record: recorded})
+	g, err := guard.New(guard.Options{State: guard.NewState(nil, recorded)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func (t *resourceLabels) writeOne(ctx context.Context, r *request, name string, 
 	}
 	e := t.evidence.event(record.Taint, &r.Call)
 	e.Where, e.Label = name, &l
-	if err := t.evidence.record.Record(ctx, e); err != nil {
+	if err := t.evidence.state.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording the label of a resource: %w", err)
 	}
 	if err := t.taints.Taint(ctx, name, l); err != nil {

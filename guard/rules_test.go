@@ -60,7 +60,7 @@ func TestSwap(t *testing.T) {
 // TestSwapIsWhole swaps between a pair that allows and one that blocks, while a mixture of both would warn.
 func TestSwapIsWhole(t *testing.T) {
 	f := newFixture(t, func(o *guard.Options) {
-		o.Record, o.Policy, o.Mode = record.Discard(), mustLoad(t, blocksAll), policy.Enforce
+		o.State, o.Policy, o.Mode = guard.NewState(nil, record.Discard()), mustLoad(t, blocksAll), policy.Enforce
 	})
 	allows := mustLoad(t, "version: 1\ndefault: allow\nrules: []\n")
 	ctx, stop := context.WithCancel(t.Context())

@@ -67,7 +67,7 @@ func newNotes(t *testing.T) *notes {
 		t.Fatal(err)
 	}
 	n := &notes{t: t, sessions: session.New(session.Options{}), said: set.For(overlay.Server{Name: "notes"}), taints: &lasting{Taints: session.NewTaints(session.TaintOptions{})}}
-	n.g, err = guard.New(guard.Options{Sessions: n.sessions, Record: record.Discard(), Taints: n.taints})
+	n.g, err = guard.New(guard.Options{State: guard.NewState(n.sessions, record.Discard()), Taints: n.taints})
 	if err != nil {
 		t.Fatal(err)
 	}

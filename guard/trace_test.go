@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
+	"github.com/weir-mcp/weir/record"
 )
 
 const traceOverlay = `
@@ -210,7 +211,7 @@ func TestNothingIsLaunderedElsewhere(t *testing.T) {
 		}
 		washer := f
 		if c.restart {
-			washer = newFixture(t, func(o *guard.Options) { o.Policy, o.Sessions = reveal(t), f.sessions })
+			washer = newFixture(t, func(o *guard.Options) { o.Policy, o.State = reveal(t), guard.NewState(f.sessions, record.Discard()) })
 		}
 		f.run(t, stated(t, "list", `{}`, ""), okResult) // the parent begins
 		if c.begun {

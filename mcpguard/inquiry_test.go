@@ -15,6 +15,7 @@ import (
 	"github.com/weir-mcp/weir/mcpguard"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -64,7 +65,7 @@ func TestQuestionsOfServersAreGuarded(t *testing.T) {
 		}{{"", 1, 1}, {"result", 0, 0}, {"call", 1, 0}} {
 			sessions := session.New(session.Options{})
 			p := protector(t, func(o *mcpguard.Options) {
-				o.Sessions = sessions
+				o.State = guard.NewState(sessions, record.Discard())
 				o.Session = func(context.Context) session.Ref { return session.Ref{Key: "s", Principal: "ann"} }
 				o.Policy = rules(t, "version: 1\nrules:\n  - {name: none, when: call, if: 'false', effect: block, message: never}\n")
 				if c.when != "" {

@@ -3,7 +3,7 @@
 // A host wraps the transport to each of its servers. All of them share the agent session, so that a result of one server
 // counts when the next is called:
 //
-//	p, err := mcpguard.New(mcpguard.Options{Record: record.NewLines(file), Ask: askThePerson})
+//	p, err := mcpguard.New(mcpguard.Options{State: guard.NewState(nil, record.NewLines(file)), Ask: askThePerson})
 //	session, err := client.Connect(ctx, p.Transport(mcpguard.Server{Name: "mail", Trust: contract.Trusted}, transport), nil)
 //
 // A server adds middleware that respects its clients' statements about their agents (SEP-1913, Server Responsibilities), and
@@ -38,7 +38,6 @@ import (
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
-	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -47,10 +46,9 @@ const approvalTime = time.Minute
 
 // Options configures a Protector.
 type Options struct {
-	Policy   *policy.Policy    // nil: policy.Default()
-	Mode     policy.Mode       // zero: enforce
-	Sessions *session.Sessions // nil: in memory, for this Protector alone
-	Record   record.Recorder   // required; record.Discard() to keep nothing
+	Policy *policy.Policy // nil: policy.Default()
+	Mode   policy.Mode    // zero: enforce
+	State  guard.State    // of sessions and events; required
 
 	TrustText string   // text that counts as the user's own in every session
 	Domains   []string // the operator's own domains, in lower case; subdomains count
@@ -77,16 +75,13 @@ type Protector struct {
 
 // New returns a Protector.
 func New(opts Options) (*Protector, error) {
-	if opts.Sessions == nil {
-		opts.Sessions = session.New(session.Options{})
-	}
 	if opts.Session == nil {
 		only := session.Ref{Key: "process:" + rand.Text(), Principal: "local"}
 		opts.Session = func(context.Context) session.Ref { return only }
 	}
 	p := &Protector{opts: opts}
 	g, err := guard.New(guard.Options{
-		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: &p.accepted,
+		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: &p.accepted,
 		TrustText: opts.TrustText, Domains: opts.Domains, Words: opts.Words,
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 
 func protector(t *testing.T, change func(*mcpguard.Options)) *mcpguard.Protector {
 	t.Helper()
-	opts := mcpguard.Options{Record: record.Discard()}
+	opts := mcpguard.Options{State: guard.NewState(nil, record.Discard())}
 	if change != nil {
 		change(&opts)
 	}
@@ -239,7 +239,7 @@ func TestDefinitionsOfUntrustedServersRaise(t *testing.T) {
 	for trust, want := range map[contract.Trust]bool{contract.Untrusted: true, contract.Known: false, contract.Trusted: false} {
 		sessions := session.New(session.Options{})
 		p := protector(t, func(o *mcpguard.Options) {
-			o.Sessions = sessions
+			o.State = guard.NewState(sessions, record.Discard())
 			o.Session = func(context.Context) session.Ref { return session.Ref{Key: "s", Principal: "ann"} }
 		})
 		demo(t, p, mcpguard.Server{Name: "mail", Trust: trust}, map[string]string{"drafts.json": "[]", "inbox.json": "[]"}, "2025-11-25")
@@ -249,5 +249,26 @@ func TestDefinitionsOfUntrustedServersRaise(t *testing.T) {
 		if got := state.Label.Attribution.Has("mcp://mail/#definitions"); err != nil || got != want {
 			t.Errorf("%v: the session is %+v, %v", trust, state.Label, err)
 		}
+	}
+}
+
+// A call that ends without an answer has reached its server, which may have acted on it and said something.
+func TestFailedCallsRaise(t *testing.T) {
+	sessions := session.New(session.Options{})
+	p := protector(t, func(o *mcpguard.Options) {
+		o.State = guard.NewState(sessions, record.Discard())
+		o.Session = func(context.Context) session.Ref { return session.Ref{Key: "s", Principal: "ann"} }
+	})
+	broken := errors.New("the connection broke")
+	handler := p.Middleware("files", map[string]contract.Contract{"read": {
+		ReadOnly: contract.Yes, OpenWorld: contract.No, Sources: contract.Possible(label.Internal), Returns: contract.Possible(label.Financial),
+	}})(func(context.Context, string, mcp.Request) (mcp.Result, error) { return nil, broken })
+	req := &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "read"}}
+	if _, err := handler(t.Context(), "tools/call", req); !errors.Is(err, broken) {
+		t.Fatalf("%v", err)
+	}
+	state, err := sessions.Snapshot(t.Context(), "s")
+	if err != nil || !state.Label.Private || !state.Label.Attribution.Has("mcp://files/read") {
+		t.Errorf("the session is %+v, %v", state.Label, err)
 	}
 }

@@ -15,15 +15,6 @@ type Deferrer interface {
 	Later(ctx context.Context, e *Event) error
 }
 
-// Later writes the event soon if the recorder can do so, else at once. It is for evidence of calls that neither change
-// nor send anything.
-func Later(ctx context.Context, r Recorder, e *Event) error {
-	if d, ok := r.(Deferrer); ok {
-		return d.Later(ctx, e)
-	}
-	return r.Record(ctx, e)
-}
-
 // An Encoder writes events as JSON. The zero Encoder is ready. It may be used concurrently.
 type Encoder struct {
 	mu      sync.Mutex

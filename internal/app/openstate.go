@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/capture"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/home"
@@ -71,7 +72,7 @@ func openState(ctx context.Context, env *home.Env, c *config.Config, log *slog.L
 		also = together(file, also)
 	}
 	if c.Record == config.NoRecord {
-		kept.record = also
+		kept.record, kept.state = also, guard.NewState(session.New(session.Options{Store: kept.db}), also)
 		expire := func(ctx context.Context, now time.Time) error {
 			return errors.Join(expireOnly(ctx, kept.db, c.Retention, now), pruneNotes(env, c.Retention, now))
 		}
@@ -84,9 +85,9 @@ func openState(ctx context.Context, env *home.Env, c *config.Config, log *slog.L
 // openMemory keeps sessions in memory, and events in a file.
 func (o *stateOpener) openMemory(also record.Recorder) error {
 	o.kept.backend = store.NewMemory(nil)
-	o.kept.sessions = session.New(session.Options{Store: o.kept.backend})
 	file, err := openRecord(o.Env, o.config, o.kept, o.log)
 	o.kept.record = together(file, also)
+	o.kept.state = guard.NewState(session.New(session.Options{Store: o.kept.backend}), o.kept.record)
 	return err
 }
 
@@ -109,7 +110,6 @@ func (o *stateOpener) openDatabase(ctx context.Context) (err error) {
 	}
 	o.kept.closers = append(o.kept.closers, db)
 	o.kept.backend, o.kept.db = db, db
-	o.kept.sessions = session.New(session.Options{Store: db})
 	warnOfRole(ctx, db, o.log)
 	return nil
 }
@@ -126,7 +126,7 @@ func (o *stateOpener) openLedger(ctx context.Context, also record.Recorder) erro
 	if err != nil {
 		return err
 	}
-	o.kept.record = l
+	o.kept.record, o.kept.state = l, l.State()
 	prune := func(ctx context.Context, now time.Time) error {
 		return errors.Join(o.exceptDenied(pruneAll(ctx, l, c.Retention, now)), pruneNotes(o.Env, c.Retention, now))
 	}

@@ -95,7 +95,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 	}
 	return gateway.New(gateway.Options{
 		Servers: servers, Policy: s.Policy, Mode: s.Config.Mode,
-		Sessions: kept.sessions, Record: kept.record, Approvals: kept.backend,
+		State: kept.state, Approvals: kept.backend,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval, Startup: s.Config.Startup, Asked: asked(people),
 		Version: home.Version(), BaseEnv: s.BaseEnv, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log,

@@ -5,20 +5,20 @@ import (
 	"errors"
 	"io"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/record"
-	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 // A state holds the store and the records of a serving process.
 type state struct {
-	sessions *session.Sessions
-	backend  store.Backend // of sessions, questions and all else that is no event
-	record   record.Recorder
-	db       *sqlstore.DB // nil: there is none
-	closers  []io.Closer  // in the order in which they were opened
+	state   guard.State
+	backend store.Backend // of sessions, questions and all else that is no event
+	record  record.Recorder
+	db      *sqlstore.DB // nil: there is none
+	closers []io.Closer  // in the order in which they were opened
 }
 
 // refused returns why no event can be recorded; nil if all is well.

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/streamable"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -107,7 +108,7 @@ func gate(t *testing.T, token string) *door {
 	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
 	behind := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(behind.Close)
-	g, err := gateway.New(gateway.Options{Record: record.Discard(), Servers: []gateway.Server{{Name: "s", Spec: upstream.Spec{Name: "s", URL: behind.URL}}}})
+	g, err := gateway.New(gateway.Options{State: guard.NewState(nil, record.Discard()), Servers: []gateway.Server{{Name: "s", Spec: upstream.Spec{Name: "s", URL: behind.URL}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

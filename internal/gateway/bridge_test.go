@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
@@ -55,7 +56,7 @@ func newPairing(t *testing.T, host, server, transport string, changes ...func(*g
 	a.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return a.Server }, &mcp.StreamableHTTPOptions{Stateless: server == newEra})
 	srv := httptest.NewServer(a)
 	r := newRecord()
-	opts := gateway.Options{Record: record.NewLines(r), Version: "test", Servers: []gateway.Server{
+	opts := gateway.Options{State: guard.NewState(nil, record.NewLines(r)), Version: "test", Servers: []gateway.Server{
 		{Name: "asker", Trust: contract.Trusted, Spec: upstream.Spec{Name: "asker", URL: srv.URL}},
 	}}
 	for _, change := range changes {

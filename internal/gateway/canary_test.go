@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -204,7 +205,7 @@ func behindWeir(t *testing.T, spec upstream.Spec) *rig {
 	r := newRecord()
 	spec.Name = "s"
 	g, err := gateway.New(gateway.Options{
-		Record: record.NewLines(r), Version: "test", Stderr: io.Discard,
+		State: guard.NewState(nil, record.NewLines(r)), Version: "test", Stderr: io.Discard,
 		Servers: []gateway.Server{{Name: "s", Trust: contract.Trusted, Timeout: 300 * time.Millisecond, Spec: spec}},
 		Startup: 300 * time.Millisecond,
 	})

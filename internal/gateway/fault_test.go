@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -120,7 +121,7 @@ func faultyRig(t *testing.T, change func(*gateway.Options), names ...string) *ri
 	t.Helper()
 	settles(t)
 	r := newRecord()
-	opts := gateway.Options{Record: record.NewLines(r), Version: "test", Stderr: io.Discard, BaseEnv: []string{"GORACE=atexit_sleep_ms=0"}}
+	opts := gateway.Options{State: guard.NewState(nil, record.NewLines(r)), Version: "test", Stderr: io.Discard, BaseEnv: []string{"GORACE=atexit_sleep_ms=0"}}
 	for _, name := range names {
 		opts.Servers = append(opts.Servers, gateway.Server{Name: name, Trust: contract.Trusted, Spec: upstream.Spec{
 			Name: name, Command: []string{os.Args[0], "faulty", name},
@@ -472,7 +473,7 @@ func TestHostFloods(t *testing.T) {
 // An agent session with ten thousand calls costs no more for each at its end than at its beginning.
 func TestLongSession(t *testing.T) {
 	// The record does not stay in memory, which would have to grow for it.
-	r := faultyRig(t, func(o *gateway.Options) { o.Record = record.NewLines(io.Discard) }, "a")
+	r := faultyRig(t, func(o *gateway.Options) { o.State = guard.NewState(nil, record.NewLines(io.Discard)) }, "a")
 	w := r.wire(t)
 	w.ask(hello)
 	call := tool("x", "a", `{}`)

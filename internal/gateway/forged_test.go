@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
@@ -46,7 +47,7 @@ func newForgery(t *testing.T, change func(*gateway.Options)) *forgery {
 	db := f.open(t)
 	f.rig = newRig(t, func(o *gateway.Options) {
 		o.Policy = mustLoad(t, askBeforeMail)
-		o.Approvals, o.Sessions, o.Approval = db, session.New(session.Options{Store: db}), time.Minute
+		o.Approvals, o.State, o.Approval = db, guard.NewState(session.New(session.Options{Store: db}), o.State), time.Minute
 		if change != nil {
 			change(o)
 		}

@@ -41,7 +41,6 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
 	"github.com/weir-mcp/weir/policy"
-	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
@@ -51,27 +50,26 @@ type Server = backend.Server
 
 // Options configures a Gateway.
 type Options struct {
-	Servers   []Server          // at least one
-	Policy    *policy.Policy    // nil: policy.Default()
-	Mode      policy.Mode       // zero: enforce
-	Sessions  *session.Sessions // nil: in memory, for this gateway alone
-	Record    record.Recorder   // required; record.Discard() to keep nothing
-	Approvals store.Approvals   // where questions are kept; nil: in memory, for this gateway alone
-	Approval  time.Duration     // how long a question stays open; zero: approve.DefaultTimeout
-	Asked     Asked             // is told of new questions; nil: nobody is
-	Startup   time.Duration     // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
-	Version   string            // of Weir, told to hosts
-	BaseEnv   []string          // environment of stdio servers, "NAME=value"
-	Stderr    io.Writer         // where stdio servers' standard error goes; nil: nowhere
-	Budget    *budget.Budget    // limits of messages, and of hosts, servers and agent sessions together; nil: the defaults
-	Logger    *slog.Logger      // nil: none
-	Pins      backend.Pins      // nil: definitions may change, and nobody reviews them
-	Taints    guard.Taints      // labels of resources that agents wrote to; nil: in memory, for this gateway alone
-	Words     annotation.Words  // annotations that are read of servers and hosts, and written to them
-	TrustText string            // text that counts as the user's own in every agent session
-	Domains   []string          // the operator's own domains, in lower case
-	Contents  guard.Contents    // the arguments and answers that events keep, and the search of answers
-	Files     guard.Files       // of this machine; nil: the text of a path is all that is known
+	Servers   []Server         // at least one
+	Policy    *policy.Policy   // nil: policy.Default()
+	Mode      policy.Mode      // zero: enforce
+	State     guard.State      // of sessions and events; required
+	Approvals store.Approvals  // where questions are kept; nil: in memory, for this gateway alone
+	Approval  time.Duration    // how long a question stays open; zero: approve.DefaultTimeout
+	Asked     Asked            // is told of new questions; nil: nobody is
+	Startup   time.Duration    // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
+	Version   string           // of Weir, told to hosts
+	BaseEnv   []string         // environment of stdio servers, "NAME=value"
+	Stderr    io.Writer        // where stdio servers' standard error goes; nil: nowhere
+	Budget    *budget.Budget   // limits of messages, and of hosts, servers and agent sessions together; nil: the defaults
+	Logger    *slog.Logger     // nil: none
+	Pins      backend.Pins     // nil: definitions may change, and nobody reviews them
+	Taints    guard.Taints     // labels of resources that agents wrote to; nil: in memory, for this gateway alone
+	Words     annotation.Words // annotations that are read of servers and hosts, and written to them
+	TrustText string           // text that counts as the user's own in every agent session
+	Domains   []string         // the operator's own domains, in lower case
+	Contents  guard.Contents   // the arguments and answers that events keep, and the search of answers
+	Files     guard.Files      // of this machine; nil: the text of a path is all that is known
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
 
@@ -124,24 +122,21 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Sessions == nil {
-		opts.Sessions = session.New(session.Options{})
-	}
 	if opts.Taints == nil {
 		opts.Taints = session.NewTaints(session.TaintOptions{})
 	}
-	if opts.Record == nil {
-		return nil, errors.New("a gateway needs a record")
+	if opts.State == nil {
+		return nil, errors.New("a gateway needs a state of sessions and events")
 	}
 	if opts.Budget == nil {
 		opts.Budget = budget.New(budget.Limits{})
 	}
 	traces, _ := opts.Budget.Traces.Acquire(0)
 	book := approve.NewBook(approve.Options{
-		Timeout: opts.Approval, Record: opts.Record, Store: opts.Approvals, Sessions: opts.Sessions, Asked: opts.Asked,
+		Timeout: opts.Approval, Record: opts.State, Store: opts.Approvals, Sessions: opts.State.Sessions(), Asked: opts.Asked,
 	})
 	g, err := guard.New(guard.Options{
-		Policy: opts.Policy, Mode: opts.Mode, Sessions: opts.Sessions, Record: opts.Record, Approvals: book, Words: opts.Words,
+		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
 		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints, Contents: opts.Contents, Files: opts.Files, Review: opts.reviewing(),
 		Memory: traces,
 	})
@@ -154,7 +149,7 @@ func New(opts Options) (*Gateway, error) {
 	}
 	gw := &Gateway{holds: newHolds(), sealer: sealer, opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
 	gw.servers = backend.New(opts.Servers, &backend.Options{
-		Record: opts.Record, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
+		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
 		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Yield: func() bool { return gw.http.Yield() },
 	})
 	gw.await(opts.Approval, opts.Startup)

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/demo/servers"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -99,7 +100,7 @@ func newRecord() *rig {
 func newRig(t *testing.T, change func(*gateway.Options)) *rig {
 	t.Helper()
 	r := newRecord()
-	opts := gateway.Options{Record: record.NewLines(r), BaseEnv: os.Environ(), Version: "test", Stderr: io.Discard}
+	opts := gateway.Options{State: guard.NewState(nil, record.NewLines(r)), BaseEnv: os.Environ(), Version: "test", Stderr: io.Discard}
 	for _, name := range []string{"files", "mail"} {
 		dir := filepath.Join(t.TempDir(), name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {

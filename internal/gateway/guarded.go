@@ -277,7 +277,7 @@ func (x *exchange) unanswered(ctx context.Context, err error) *rpc.Message {
 		e := record.New(record.Upstream, time.Now())
 		e.Session, e.Call, e.Server, e.Method, e.Name = call.Session.Key, call.ID, call.Server, call.Method, call.Name
 		e.Effect, e.Message = "unanswered", fmt.Sprintf("%.1000q", err.Error())
-		if recording := x.f.g.opts.Record.Record(ctx, e); recording != nil {
+		if recording := x.f.g.opts.State.Record(ctx, e); recording != nil {
 			x.f.g.log.Error("recording", "error", recording)
 		}
 	}

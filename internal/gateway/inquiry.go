@@ -224,7 +224,7 @@ func (f *front) shown(ctx context.Context, set *backend.Set, call *guard.Call) (
 	if err != nil || key == "" {
 		return shown, err
 	}
-	beside, err := f.g.opts.Sessions.Snapshot(ctx, key)
+	beside, err := f.g.opts.State.Sessions().Snapshot(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return shown, nil
 	}

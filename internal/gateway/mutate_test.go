@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -236,7 +237,7 @@ func mutantRig(t *testing.T, overHTTP bool) (*rig, string) {
 		spec = upstream.Spec{Name: "m", URL: server.URL}
 	}
 	g, err := gateway.New(gateway.Options{
-		Record: record.Discard(), Version: "test", Stderr: io.Discard,
+		State: guard.NewState(nil, record.Discard()), Version: "test", Stderr: io.Discard,
 		Servers: []gateway.Server{{Name: "m", Trust: contract.Trusted, Timeout: 500 * time.Millisecond, Spec: spec}},
 	})
 	if err != nil {

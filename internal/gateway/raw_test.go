@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -168,7 +169,7 @@ func scriptRig(t testing.TB, path string, change func(*gateway.Options)) *rig {
 	t.Helper()
 	r := newRecord()
 	opts := gateway.Options{
-		Record: record.NewLines(r), Version: "test", BaseEnv: os.Environ(),
+		State: guard.NewState(nil, record.NewLines(r)), Version: "test", BaseEnv: os.Environ(),
 		Servers: []gateway.Server{{Name: "s", Trust: contract.Trusted, Spec: upstream.Spec{Name: "s", Command: []string{os.Args[0], "scripted", path}}}},
 	}
 	if change != nil {

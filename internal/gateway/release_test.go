@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
@@ -58,7 +59,7 @@ func TestEndedSessionsAreReleased(t *testing.T) {
 	})
 	up := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	defer up.Close()
-	g, err := New(Options{Record: record.Discard(), Servers: []Server{
+	g, err := New(Options{State: guard.NewState(nil, record.Discard()), Servers: []Server{
 		{Name: "s", Trust: contract.Trusted, Spec: upstream.Spec{Name: "s", URL: up.URL}},
 	}})
 	if err != nil {

@@ -56,7 +56,7 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	d := differ(before, c.Servers)
 	e := record.New(record.Reload, time.Now())
 	e.Effect, e.Message = c.Mode.String(), "policy "+c.Policy.Digest()+d.String()+c.Why
-	if err := g.opts.Record.Record(ctx, e); err != nil {
+	if err := g.opts.State.Record(ctx, e); err != nil {
 		return Difference{}, fmt.Errorf("recording the change: %w", err)
 	}
 	g.guard.Swap(c.Policy, c.Mode)

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
@@ -105,7 +106,7 @@ echo '{"jsonrpc":"2.0","id":'${id%%,*}',"result":` + slow + `}';;
 esac; done`}}}
 	}
 	servers := []gateway.Server{waits("stays"), waits("adjusted"), waits("replaced")}
-	g, err := gateway.New(gateway.Options{Servers: servers, Record: record.NewLines(r), BaseEnv: os.Environ()})
+	g, err := gateway.New(gateway.Options{Servers: servers, State: guard.NewState(nil, record.NewLines(r)), BaseEnv: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -115,7 +116,7 @@ func TestServersResolveTheirTools(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s %v %s", era.name, c.trust, c.path), func(t *testing.T) {
 				r := newRecord()
-				g, err := gateway.New(gateway.Options{Record: record.NewLines(r), BaseEnv: os.Environ(), Policy: rules(t, publishing), Servers: []gateway.Server{
+				g, err := gateway.New(gateway.Options{State: guard.NewState(nil, record.NewLines(r)), BaseEnv: os.Environ(), Policy: rules(t, publishing), Servers: []gateway.Server{
 					{Name: "s", Trust: c.trust, Spec: upstream.Spec{Name: "s", Command: []string{os.Args[0], "resolving"}}},
 				}})
 				if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/label"
@@ -32,7 +33,7 @@ const (
 func TestProcessesGiveWay(t *testing.T) {
 	limits := budget.New(budget.Limits{Processes: 2})
 	sessions := session.New(session.Options{})
-	g, err := New(Options{Record: record.Discard(), Servers: filesOver(t), BaseEnv: os.Environ(), Budget: limits, Sessions: sessions, Web: Web{Apart: true}})
+	g, err := New(Options{State: guard.NewState(sessions, record.Discard()), Servers: filesOver(t), BaseEnv: os.Environ(), Budget: limits, Web: Web{Apart: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestProcessesGiveWay(t *testing.T) {
 func TestProcessesThatEnd(t *testing.T) {
 	limits := budget.New(budget.Limits{})
 	servers := append(filesOver(t), Server{Name: "none", Spec: upstream.Spec{Name: "none", Command: []string{"/bin/false"}}})
-	g, err := New(Options{Record: record.Discard(), Servers: servers, BaseEnv: os.Environ(), Budget: limits})
+	g, err := New(Options{State: guard.NewState(nil, record.Discard()), Servers: servers, BaseEnv: os.Environ(), Budget: limits})
 	if err != nil {
 		t.Fatal(err)
 	}

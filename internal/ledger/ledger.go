@@ -1,10 +1,10 @@
 // Package ledger writes events of package record into the log of a database, with the labels that they tell of.
 //
 //	l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: anchor})
-//	gateway.Options{Sessions: session.New(session.Options{Store: db}), Record: l}
+//	gateway.Options{State: l.State()}
 //	defer l.Close()
 //
-// A [Ledger] is a [guard.Ledger] and a [record.Deferrer]: Record returns when the event is on disk; what Later takes is there
+// A [Ledger] is a [record.Deferrer], and [Ledger.State] a [guard.State]: Record returns when the event is on disk; what Later takes is there
 // within 50 ms and before Close returns; a label and its event are one transaction. An entry of the log is the event
 // as JSON. Its chain is the agent session, its subject the server and what was called of it, its outcome the event's effect.
 //
@@ -33,16 +33,13 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-var (
-	_ guard.Ledger    = (*Ledger)(nil)
-	_ record.Deferrer = (*Ledger)(nil)
-)
+var _ record.Deferrer = (*Ledger)(nil)
 
 // Options are the options of [New].
 type Options struct {
 	DB     *sqlstore.DB    // required; the ledger does not close it
 	Anchor *audit.Anchor   // of the log; required
-	Also   record.Recorder // gets each event first, but those of [Ledger.Opening], which it gets next; nil: nobody
+	Also   record.Recorder // gets each event first, but those of a session that is opened, which it gets next; nil: nobody
 	Every  time.Duration   // how long an event may wait for a checkpoint; zero: a second
 	Seal   Sealer          // encrypts what events have captured, which is kept beside their entries; nil: it is dropped
 	Strict bool            // what Later takes is on disk when it returns, as what Record takes is
@@ -183,40 +180,9 @@ func (l *Ledger) Later(ctx context.Context, e *record.Event) error {
 // maxDeferredAside is how long what was captured may be of an event that waits, in bytes: many of them wait in memory.
 const maxDeferredAside = 64 << 10
 
-// Opening implements [guard.Ledger].
-func (l *Ledger) Opening(event func(session.Rise) *record.Event) session.Opener {
-	return func(ctx context.Context, ref session.Ref, lim store.Limits) (session.State, []session.Rise, error) {
-		var events []*record.Event
-		state, rises, err := l.opts.DB.OpenNoted(ctx, ref, lim, func(r store.Rise) (audit.Entry, error) {
-			e := event(r)
-			events = append(events, e)
-			return l.encode(e)
-		})
-		if err != nil {
-			return session.State{}, nil, err
-		}
-		if len(events) > 0 {
-			l.touch()
-		}
-		// Of a transaction that was tried again, only the last attempt happened.
-		if err := l.also(ctx, events[len(events)-len(rises):]...); err != nil {
-			return session.State{}, nil, err
-		}
-		return state, rises, nil
-	}
-}
-
-// Joining implements [guard.Ledger].
-func (l *Ledger) Joining(e *record.Event) session.Joiner {
-	return func(ctx context.Context, key string, added label.Label, lim store.Limits) (session.State, []session.Rise, error) {
-		entry, err := l.entry(ctx, e)
-		if err != nil {
-			return session.State{}, nil, err
-		}
-		state, rises, err := l.opts.DB.JoinNoted(ctx, key, added, lim, entry)
-		l.touch()
-		return state, rises, err
-	}
+// State returns the sessions of the ledger's database, with the ledger as their record.
+func (l *Ledger) State() guard.State {
+	return &state{l, session.New(session.Options{Store: l.opts.DB})}
 }
 
 // Lower takes something out of the label of a session and of its descendants, with the event, at a person's word; see

@@ -73,7 +73,7 @@ func (r *rig) events() (out []record.Event) {
 
 func (r *rig) guard() *guard.Guard {
 	r.Helper()
-	g, err := guard.New(guard.Options{Sessions: r.sessions, Record: r.ledger, Policy: policy.Default()})
+	g, err := guard.New(guard.Options{State: r.ledger.State(), Policy: policy.Default()})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func BenchmarkCall(b *testing.B) {
 	for name, c := range map[string]contract.Contract{"reads": reading, "writes": writing} {
 		for _, kept := range []string{"memory", "sqlite"} {
 			b.Run(name+"/"+kept, func(b *testing.B) {
-				opts := guard.Options{Sessions: session.New(session.Options{}), Record: record.Discard()}
+				opts := guard.Options{State: guard.NewState(nil, record.Discard())}
 				if kept == "sqlite" {
 					db, err := sqlstore.Open(b.Context(), filepath.Join(b.TempDir(), "state.db"), nil)
 					if err != nil {
@@ -345,7 +345,7 @@ func BenchmarkCall(b *testing.B) {
 						b.Fatal(err)
 					}
 					defer l.Close()
-					opts.Sessions, opts.Record = session.New(session.Options{Store: db}), l
+					opts.State = l.State()
 				}
 				g, err := guard.New(opts)
 				if err != nil {
