@@ -1,9 +1,9 @@
-// Package catalogue is the overlays that come with Weir: what is known of the servers that people run most. Each entry says
-// where its facts come from, when they were looked up, and whether they were checked against a running server.
+// Package catalogue holds the built-in overlays: facts about the most common servers. Each entry names the source of
+// its facts, the date of the research, and whether they were checked against a running server.
 //
-// [For] returns what is said of one server, and reads no more of the catalogue than it has to; [Load] returns all of it. An
-// entry applies to a server only if the operator's configuration runs that package, that program or that URL: nothing that a
-// server says of itself makes an entry apply. What operators say themselves comes before.
+// [For] returns the overlay of one server, and reads only the entries that it needs; [Load] returns all of them. An
+// entry applies to a server only if the operator's configuration runs that package, that program or that URL: no
+// statement of a server about itself makes an entry apply. Overlays of operators take precedence.
 package catalogue
 
 import (
@@ -23,10 +23,10 @@ var files embed.FS
 type file struct {
 	name string
 	src  []byte
-	head *overlay.Set // the entry without what it says of tools, resources and prompts
+	head *overlay.Set // the entry without its tools, resources and prompts
 }
 
-// heads reads of every file what servers it is for, once: the files do not change. It is a tenth of them.
+// heads reads from every file which servers it is for, once: the files do not change. That is a tenth of their text.
 var heads = sync.OnceValues(readHeads)
 
 func readHeads() ([]file, error) {
@@ -40,7 +40,7 @@ func readHeads() ([]file, error) {
 		if f.src, err = files.ReadFile(name); err != nil {
 			return nil, fmt.Errorf("reading the catalogue: %w", err)
 		}
-		head, _, _ := bytes.Cut(f.src, []byte("\n    tools:")) // the tests want this to be the first of what is cut off
+		head, _, _ := bytes.Cut(f.src, []byte("\n    tools:")) // the tests require that the removed part begins here
 		if f.head, err = overlay.Load(f.name, head); err != nil {
 			return nil, err
 		}
@@ -54,13 +54,13 @@ func Load() (*overlay.Set, error) {
 	return pick(func(file) bool { return true })
 }
 
-// For returns what the catalogue says of a server; nil if nothing.
+// For returns the built-in overlay of a server; nil if there is none.
 func For(server overlay.Server) (*overlay.Overlay, error) {
 	s, err := pick(func(f file) bool { return f.head.For(server) != nil })
 	return s.For(server), err
 }
 
-// Named returns what the entry of that name says, whichever servers it is for; nil if there is none.
+// Named returns the overlay of the entry of that name, for any servers; nil if there is none.
 func Named(name string) (*overlay.Overlay, error) {
 	s, err := pick(func(f file) bool { return f.head.Named(name) != nil })
 	return s.Named(name), err

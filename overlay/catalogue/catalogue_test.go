@@ -11,8 +11,8 @@ import (
 	"github.com/weir-mcp/weir/overlay/catalogue"
 )
 
-// Each file loads, has one entry of its name, and says where its facts come from; whom it is for is a package, a program or a URL,
-// never what a server is called.
+// Each file loads, has one entry of its name, and names the source of its facts; it matches a package, a program or a
+// URL, never the name of a server.
 func TestFiles(t *testing.T) {
 	files, err := filepath.Glob("*.yaml")
 	if err != nil || len(files) < 55 {
@@ -51,8 +51,8 @@ func checkEntry(t *testing.T, e overlay.Entry) {
 	}
 }
 
-// checkTools wants everything said of every tool, since what is left out is taken for the worst, and nothing that contradicts
-// itself.
+// checkTools requires every member for every tool, since the worst case is assumed of a missing one, and no
+// contradictions.
 func checkTools(t *testing.T, o *overlay.Overlay) {
 	t.Helper()
 	names := o.Names()
@@ -113,7 +113,7 @@ func load(t *testing.T) *overlay.Set {
 	return set
 }
 
-// What is cut off a file to find out whom it is for begins with its tools, and each file has one entry.
+// The part of a file that is cut off to read its matches begins with its tools, and each file has one entry.
 func TestHeads(t *testing.T) {
 	all, err := catalogue.Load()
 	if err != nil {
@@ -184,7 +184,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestRefine holds refinements to what they are for: calls that are known to be mild, and none that only look so.
+// TestRefine holds that refinements apply to calls that are known to be mild, and to none that only look so.
 func TestRefine(t *testing.T) {
 	set := load(t)
 	for _, c := range []struct {

@@ -42,7 +42,8 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// table returns the rows: the entry, its server and source, the tools it names, the date, and what it was checked against.
+// table returns the rows: the entry, its server and source, the tools it names, the date, and the version it was
+// checked against.
 func table(t *testing.T) string {
 	t.Helper()
 	set, err := catalogue.Load()

@@ -52,11 +52,11 @@ func raised(base, refined said) (names []string) {
 	return names
 }
 
-// harmful are forms of conditions that say what is not harmless: of such a list something is always missing.
+// harmful are forms of conditions that list harmful cases: such a list is never complete.
 var harmful = regexp.MustCompile(`!=|![^(hcu]|!\((?:call|path|url)|!path|!url|!shell|!sql`)
 
 // TestConditionsOnlyLower holds conditions to the harmless case. The contract of a tool is the worst that it can do; a condition that
-// cannot be evaluated, or that somebody spells in a way that nobody thought of, leaves it so.
+// cannot be evaluated, or an unforeseen spelling of an argument, leaves it so.
 func TestConditionsOnlyLower(t *testing.T) {
 	for entry, of := range read(t) {
 		for _, section := range []map[string]stated{of.Tools, of.Resources, of.Prompts} {
@@ -92,7 +92,7 @@ var placeNames = strings.Fields(`resourceType resource_type objectType object_ty
 // handles are arguments that are called like places and are none. The empty entry is every entry.
 var handles = map[string][]string{
 	"google-drive": {"account", "contentBase64"}, "telegram": {"account"}, "email-imap": {"account"}, "ms-365": {"account"}, // one of the user's own, from the configuration
-	"chrome-devtools": {"pageId", "uid", "from_uid", "to_uid", "elements[*].uid", "serviceWorkerId", "key"}, // numbers of what is on the page; keys of a keyboard
+	"chrome-devtools": {"pageId", "uid", "from_uid", "to_uid", "elements[*].uid", "serviceWorkerId", "key"}, // numbers of elements on the page; keys of a keyboard
 	"playwright":      {"target", "startTarget", "endTarget", "ref", "index", "key", "fields[*].target", "fields[*].name", "filter"},
 	"puppeteer":       {"selector"},
 	"browserbase":     {"sessionId"},
@@ -126,8 +126,8 @@ func isPlace(entry, path, kind string, reach bool) bool {
 }
 
 // TestDestinations holds that every argument that names a host, a path, a connection, a recipient or the thing that is acted on is a
-// destination, of tools that change something or may publish what they are given. A new thing's own name may be content. A tool of
-// which the entry states no roles is fine: then each argument is a destination.
+// destination, of tools that change something or may publish their arguments. A new thing's own name may be content. A
+// tool of which the entry states no roles is fine: then each argument is a destination.
 func TestDestinations(t *testing.T) {
 	entries, checked := read(t), 0
 	for entry, server := range servers(t) {
@@ -161,7 +161,8 @@ func TestDestinations(t *testing.T) {
 // connectionNames are names of arguments by which a tool reaches any server that the caller likes.
 var connectionNames = regexp.MustCompile(`(?i)(^|\.)(connection_?string|dsn|base_?url|database_?url|source_?connection_?string|target_?connection_?string)$`)
 
-// TestConnections holds that a tool that takes a connection may publish what it is given, and that strangers may have written what comes back.
+// TestConnections holds that a tool that takes a connection may publish its arguments, and that its results may be
+// untrusted content.
 func TestConnections(t *testing.T) {
 	entries, found := read(t), 0
 	for entry, server := range servers(t) {
@@ -243,11 +244,11 @@ func TestWrittenFiles(t *testing.T) {
 				}
 				for _, m := range localFile.FindAllStringSubmatch(uri, -1) {
 					if !covers(s.Arguments.Destination, m[1]) && !covers(s.Arguments.Content, m[1]) {
-						t.Errorf("%s %s: %s names what is written and is no destination", entry, name, m[1])
+						t.Errorf("%s %s: %s names a resource that is written and is no destination", entry, name, m[1])
 					}
 					for _, w := range s.When {
 						if len(w.Contract.list("outcomes")) > 0 && !strings.Contains(w.If, lastStep(m[1])) && w.Contract["readOnly"] != true && !w.Contract.has("outcomes", "irreversible") {
-							t.Errorf("%s %s is milder whatever %s is: %s", entry, name, m[1], w.If)
+							t.Errorf("%s %s is milder for any %s: %s", entry, name, m[1], w.If)
 						}
 					}
 				}
@@ -269,7 +270,8 @@ var localArguments = regexp.MustCompile(`(?i)(^|\.)(local_?path|save_?path|outpu
 // remoteFiles are those that are called so and are files of a service.
 var remoteFiles = map[string]bool{"gitlab": true, "obsidian": true}
 
-// TestLocalFiles holds that whatever names a file of the user's machine is in what the call reads or writes.
+// TestLocalFiles holds that every argument that names a file of the user's machine is in the resources that the call
+// reads or writes.
 func TestLocalFiles(t *testing.T) {
 	entries := read(t)
 	for entry, server := range servers(t) {
@@ -313,7 +315,8 @@ func TestSecretsInFiles(t *testing.T) {
 	}
 }
 
-// TestPromptsAndResources holds that an entry says of every prompt and resource that its server lists what getting it does.
+// TestPromptsAndResources holds that an entry states the effect of getting each prompt and resource that its server
+// lists.
 func TestPromptsAndResources(t *testing.T) {
 	set := load(t)
 	for entry, server := range servers(t) {

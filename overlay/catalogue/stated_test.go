@@ -13,7 +13,7 @@ import (
 	"github.com/weir-mcp/weir/overlay/catalogue"
 )
 
-// What an entry states, as it stands in its file: an overlay shows a contract only together with its conditions.
+// The statements of an entry, as they stand in its file: an overlay shows a contract only together with its conditions.
 type (
 	stated struct {
 		Contract  said        `yaml:"contract"`
@@ -61,7 +61,7 @@ func (s stated) may(hint string, value bool) bool {
 	return may
 }
 
-// read returns what every file states, by the entry's name.
+// read returns the statements of every file, by the entry's name.
 func read(t *testing.T) map[string]sections {
 	t.Helper()
 	names, err := catalogue.Names()
@@ -85,15 +85,16 @@ func read(t *testing.T) map[string]sections {
 	return all
 }
 
-// A server is what one lists of itself: the arguments of its tools by their paths, with their types by a letter (s text, n number,
-// b boolean, e a choice among the server's words, l list, o object, a any), and its prompts and resources.
+// A server is the listing of one: the arguments of its tools by their paths, with their types by a letter (s text, n
+// number, b boolean, e a choice among the server's words, l list, o object, a any), and its prompts and resources.
 type server struct {
 	tools     map[string]map[string]string
 	prompts   []string
 	resources []string
 }
 
-// servers returns what is in testdata/arguments, by entry. Each file names the package and version that it was listed by.
+// servers returns the servers in testdata/arguments, by entry. Each file names the package and version that it was
+// listed by.
 func servers(t *testing.T) map[string]server {
 	t.Helper()
 	files, err := filepath.Glob("testdata/arguments/*.txt")
@@ -155,7 +156,7 @@ func lastWord(path string) (string, int) {
 	return w, len(parts)
 }
 
-// covers reports whether one of the paths of roles leads to the argument, or to what it is in.
+// covers reports whether one of the paths of roles leads to the argument, or to a value that contains it.
 func covers(roles []string, argument string) bool {
 	argument = strings.ReplaceAll(argument, "[*]", "")
 	return slices.ContainsFunc(roles, func(role string) bool {
