@@ -61,7 +61,7 @@ func letters(text []byte) (n int) {
 	return n
 }
 
-// A price is what a row of tokens costs up to a place in the value.
+// A price is the cost of a row of tokens up to a place in the value.
 type price struct {
 	bits int // so far
 	to   int // the end of the last copy in the value
@@ -73,7 +73,7 @@ type price struct {
 // around it.
 func pointer(places, words int) int { return bits.Len(uint(places)) + 2*bits.Len(uint(words)) + 1 }
 
-// pay adds a copy of the piece, with what stands between it and the last one, if that is cheaper than its letters.
+// pay adds a copy of the piece, with the text between it and the last one, if that is cheaper than its letters.
 func (p *price) pay(v *value, from, to, pointer int) {
 	if from < p.to {
 		return
@@ -103,7 +103,7 @@ func (v *value) words(p piece) (n int) {
 	return max(n, 1)
 }
 
-// A bill has the prices of a value for who does not know strangers' text, and for who does.
+// A bill has the prices of a value for a receiver who does not know the untrusted content, and for one who does.
 type bill struct{ hidden, known price }
 
 // take adds a piece, if a copy of it can be told by where it stands.

@@ -34,7 +34,7 @@ func TestKraft(t *testing.T) {
 	for value := range values {
 		got := x.Trace(value)
 		if value != "" && (got.Bits <= 0 || got.Known > got.Bits) {
-			t.Fatalf("%q has %d bits, and %d for who knows strangers' text", value, got.Bits, got.Known)
+			t.Fatalf("%q has %d bits, and %d for a receiver who knows the untrusted content", value, got.Bits, got.Known)
 		}
 		hidden += math.Pow(2, -float64(max(got.Bits, 1)))
 		known += math.Pow(2, -float64(max(got.Known, 1)))
@@ -47,7 +47,7 @@ func TestKraft(t *testing.T) {
 // upper returns a text with a capital at its beginning.
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// TestBits holds what copies and letters cost.
+// TestBits holds the costs of copies and letters.
 func TestBits(t *testing.T) {
 	x := index()
 	for _, c := range []struct {
@@ -65,6 +65,6 @@ func TestBits(t *testing.T) {
 		}
 	}
 	if got := x.Trace("mallory@evil.example").Known; got > 40 {
-		t.Errorf("a copy of a stranger's text, to who knows it: %d bits", got)
+		t.Errorf("a copy of untrusted content, to a receiver who knows it: %d bits", got)
 	}
 }

@@ -133,7 +133,7 @@ const (
 	probe         = 64 // characters of a token that are decoded to see whether it is a text at all
 )
 
-// decodings calls yield with what the base64 and hexadecimal tokens of a text stand for, as far as that is text.
+// decodings calls yield with the decoded base64 and hexadecimal tokens of a text, if they are text.
 func decodings(text []byte, yield func([]byte)) {
 	for i := 0; i < len(text); {
 		if !tokenByte[text[i]] {

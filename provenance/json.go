@@ -8,7 +8,7 @@ import (
 
 // AddJSON adds the texts, numbers and member names of a JSON document that came from the source. A text that is itself a
 // JSON object or array, as servers put into text blocks, is added as such. The document has passed rawjson.Check; of
-// any other, what can be read is added.
+// any other, the readable part is added.
 func (x *Index) AddJSON(s Source, doc []byte) {
 	s = sound(s)
 	if len(doc) > MaxDocument {
@@ -28,8 +28,8 @@ func (x *Index) AddJSON(s Source, doc []byte) {
 	w.close()
 }
 
-// MaxDocument is how much of one document is kept, in bytes, so that a large one does not hold its reader up: taking text in
-// costs some thirty times what a scan does. What is beyond counts as forgotten.
+// MaxDocument is how much of one document is kept, in bytes, so that a large one does not delay its reader: indexing
+// text costs some thirty times as much as a scan. The rest counts as forgotten.
 const MaxDocument = 1 << 20
 
 // betweenLeaves separates the texts of one document.

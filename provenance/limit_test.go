@@ -7,7 +7,7 @@ import (
 	"github.com/weir-mcp/weir/provenance"
 )
 
-// Of a large document the beginning is known, and what is not is nobody's.
+// Of a large document the beginning is known, and the rest has no source.
 func TestLargeDocuments(t *testing.T) {
 	x := provenance.New(provenance.Options{})
 	doc := `{"first":"the quick brown fox","filler":"` + strings.Repeat("lorem ipsum ", provenance.MaxDocument/12) + `","last":"jumped over lazy dogs"}`

@@ -13,7 +13,7 @@ import (
 // The naive model: everything is kept, and searched from the beginning each time.
 type model struct{ user, trusted, untrusted []string }
 
-// sentence is what may follow a word without being part of it.
+// sentence holds the marks that may follow a word without being part of it.
 const sentence = ".,!?;:-"
 
 // says reports whether the value stands in one of the texts as it is, with nothing but white space or a sentence's
@@ -111,14 +111,14 @@ func TestModelLowers(t *testing.T) {
 		if got.From&provenance.Untrusted != 0 {
 			for _, match := range got.Matches {
 				if match.Source == page && !holds(m.untrusted, value[match.Start:match.End]) {
-					t.Errorf("%q is said to be a stranger's", value[match.Start:match.End])
+					t.Errorf("%q is taken for untrusted content", value[match.Start:match.End])
 				}
 			}
 		}
 	})
 }
 
-// TestModelRaises holds that what a stranger wrote is found, however it is dressed up.
+// TestModelRaises holds that untrusted content is found in every encoding and spelling.
 func TestModelRaises(t *testing.T) {
 	dress := map[string]func(string) string{
 		"as it is":   func(s string) string { return s },

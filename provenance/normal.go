@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a byte of ASCII is to normalisation, where it is no letter or digit.
+// The classes of ASCII bytes for normalisation, other than letters and digits.
 const (
 	separates = 0 // ends a word
 	special   = 1 // may begin an escape, or a character beyond ASCII

@@ -2,7 +2,7 @@ package provenance
 
 import "unicode/utf8"
 
-// A value is what is being traced.
+// A value is the text that is traced.
 type value struct {
 	text []byte
 	form
@@ -13,7 +13,7 @@ type piece struct {
 	start, end int   // in the value's normalised form
 	from, to   int   // in the value
 	at         int   // where it begins in the text of its source
-	kinds      Kinds // what it says of where the value came from
+	kinds      Kinds // the kinds of the piece's source
 	source     Source
 	place      int  // where it was found, in bytes since the shelf was new
 	loose      bool // it is not the same text, only the same letters and digits
@@ -57,12 +57,12 @@ func (v *value) verbatim(i int, text []byte, at int) (best piece) {
 // similar returns the longest piece that begins at i, has the letters and digits of text at the place, and ends where a
 // word ends in both, or else is long enough to stand out inside of words.
 func (v *value) similar(i int, text []byte, at int) (best piece) {
-	budget := at + 256 + 16*(len(v.text)-int(v.raw[i])) // what is skipped is not looked at without end
+	budget := at + 256 + 16*(len(v.text)-int(v.raw[i])) // a bound on skipped characters
 	j, end := i, 0
 	for p := at; p < min(len(text), budget); {
 		g := next(text, p)
 		if text[p] == between {
-			text = text[:p] // the end of what belongs together
+			text = text[:p] // the end of the text of this source
 			g = glyph{}
 		}
 		if !g.skip && (g.r == 0 || g.alone) && j > i && v.ends[j-1] {

@@ -1,7 +1,7 @@
 // Package provenance finds out where the values of a call came from.
 //
-// An [Index] belongs to one agent session. It is told what entered the session ([Index.Add], [Index.AddJSON] for data,
-// [Index.AddUser] for the user's own words), and traces a value back to it:
+// An [Index] belongs to one agent session. The data that enters the session is added to it ([Index.Add],
+// [Index.AddJSON] for data, [Index.AddUser] for the user's own words), and it traces a value back to them:
 //
 //	x := provenance.New(provenance.Options{})
 //	x.AddUser("pay Ada Byron 20 euros")
@@ -12,8 +12,8 @@
 //
 // Data is kept as text. A value and the data are compared character by character after the same normalisation: letters
 // and digits only, in lower case; spacing, punctuation, zero-width characters and combining marks are skipped;
-// percent, HTML, Unicode and backslash escapes are read as what they stand for; full-width letters are plain ones.
-// A token of the data or of the value that is base64 or hexadecimal of a text is compared as that text too.
+// percent, HTML, Unicode and backslash escapes are decoded; full-width letters are plain ones. A token of the data or
+// of the value that is base64 or hexadecimal of a text is compared as that text too.
 //
 // The data has an entry in a table at the beginning of each word, of each eighth character inside a long word, and of
 // each ideograph: eight normalised characters from there on, and the word itself if it is shorter. A value is tiled from
@@ -26,27 +26,27 @@
 //
 //   - A piece counts if it is two words or more with six characters, or one word of eight characters, or of four with a
 //     digit in it. A value that is a single shorter word counts as a whole if it has three letters.
-//   - A function word of English is no piece of its own. Whatever stands between pieces is Novel, function words too.
+//   - A function word of English is no piece of its own. All text between pieces is Novel, function words too.
 //   - Of places that begin alike, the oldest and the three newest of each kind are compared.
 //   - Numbers and texts without a letter count from four digits on.
 //
-// # What an answer is good for
+// # The meaning of an answer
 //
 // A match explains and raises: it says that the value may come from there. Only two kinds may lower anything, [User] and
 // [Trusted], and they are given to a piece only if it is the same text byte for byte, and if neither its beginning nor its end is
 // inside a longer name, address or number: case, white space and the choice of words carry data. A value that is more than one such
-// piece is Novel too, since somebody chose how to put it together. What both a trusted source
-// and a stranger say is of the one who said it first, so that nothing becomes trusted by being written somewhere and
-// read back. Whatever
-// nothing explains is [Novel]. Who decides has to take Novel for the worst that the session has seen: a model can
+// piece is Novel too, since the agent chose how to put it together. A text of both a trusted and an untrusted source
+// has the source that had it first, so that no text becomes trusted by being written somewhere and read back. Text
+// without a source is [Novel]. The caller has to take Novel for the worst that the session has seen: a model can
 // re-encode anything.
 //
 // # Memory
 //
 // An Index holds at most Options.Text bytes of text and a table of at most as much. The oldest text goes first, and a table
-// that is full forgets its oldest entries; [Index.Complete] then is false. What was forgotten is Novel when it comes
-// up, never trusted; so is what lies beyond the first [MaxDocument] bytes of a document. Once strangers' text was forgotten, what a
-// trusted source says later may repeat it, and counts as untrusted. The user's words have 64 KiB of their own, which data cannot push out.
+// that is full forgets its oldest entries; [Index.Complete] then is false. Forgotten text is Novel when it is traced,
+// never trusted; so is the text beyond the first [MaxDocument] bytes of a document. Once untrusted content was
+// forgotten, later text of a trusted source may repeat it, and counts as untrusted. The user's words have 64 KiB of
+// their own, which data cannot push out.
 //
 // An Index is not safe for concurrent use; its owner locks.
 package provenance
@@ -59,7 +59,7 @@ type Kinds uint8
 // The kinds. Data that is not Untrusted is Trusted; either may be Private as well.
 const (
 	User      Kinds = 1 << iota // the user wrote it
-	Trusted                     // it came from a source that strangers do not write to
+	Trusted                     // it came from a source without untrusted content
 	Private                     // it came from data that is not for everyone
 	Untrusted                   // anyone could have written it
 	Novel                       // nothing that the index knows explains it
@@ -121,7 +121,7 @@ func (h How) String() string { return [...]string{"exact", "normalised", "decode
 // A Match is a piece of a value that stands in a source.
 type Match struct {
 	Source Source
-	Start  int // where the piece begins in the value, in bytes; of a Decoded match, in what it decodes to
+	Start  int // where the piece begins in the value, in bytes; of a Decoded match, in the decoded text
 	End    int
 	At     int // where it begins in the source's text, in bytes
 	How    How
@@ -133,8 +133,8 @@ type Trace struct {
 	Whole   bool  // all of the value is one piece
 	Matches []Match
 
-	Bits  int // what its choice can tell: see bits.go. A copy of the user's words or of a trusted source's costs little
-	Known int // the same, where a copy of strangers' text that is not private costs as little
+	Bits  int // the information in its choice: see bits.go. A copy of the user's words or of a trusted source's costs little
+	Known int // the same, where a copy of untrusted content that is not private costs as little
 }
 
 // Options configures an Index.
@@ -155,10 +155,10 @@ const (
 	maxBits     = 1 << 30 // of a value that is not looked at as a whole
 )
 
-// An Index knows what entered one agent session. Make one with [New].
+// An Index holds the data that entered one agent session. Make one with [New].
 type Index struct {
-	data shelf  // what came from sources
-	user speech // what the user wrote
+	data shelf  // text of sources
+	user speech // the user's messages
 }
 
 // New returns an empty index.
@@ -172,7 +172,7 @@ func New(opts Options) *Index {
 // userSource is the source of the user's words.
 const userSource = "user"
 
-// AddUser adds what the user wrote in this session. It reports whether there was room for it.
+// AddUser adds a message of the user in this session. It reports whether there was room for it.
 func (x *Index) AddUser(text string) bool { return x.user.add(text) }
 
 // Add adds a text that came from the source. The kinds User and Novel are not for sources, and are ignored; a source that
@@ -193,10 +193,10 @@ func sound(s Source) Source {
 // Complete reports whether the index still knows everything that it was told.
 func (x *Index) Complete() bool { return !x.data.lost }
 
-// Doubt says that strangers' text may have gone where the index was not told of it: what trusted sources say may repeat it,
-// and counts as untrusted from now on.
+// Doubt records that untrusted content may have reached trusted sources without the index: later text of these may
+// repeat it, and counts as untrusted from now on.
 func (x *Index) Doubt() {
-	x.data.strangers, x.data.stranger, x.data.forgot = 0, true, true
+	x.data.untrustedAt, x.data.untrusted, x.data.forgot = 0, true, true
 }
 
 // Size returns how many bytes the index takes.

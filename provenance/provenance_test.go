@@ -58,7 +58,7 @@ func TestTrace(t *testing.T) {
 		{"Bob at www.our-company.com/menu, and the Apple called.", "user, novel", false},
 		{"Bob at www.our-company.com/menu, AND Apple called.", "user, novel", false},
 		{"www.our-company.com/menu", "user", true},
-		// parts of what the user named are not what the user named
+		// parts of a name that the user wrote are not that name
 		{"google.com", "novel", false},
 		{"www.our-company.com", "novel", false},
 		{"our-company.com/menu", "novel", false},
@@ -68,7 +68,7 @@ func TestTrace(t *testing.T) {
 		{"jane\u200bLong@google.com", "novel", false},
 		{"GB29 NWBK 6016 1331 9268 19", "novel", false},
 		{"GB29NWBK60161331926818", "novel", false},
-		// data of strangers, in any form
+		// untrusted content, in any form
 		{"mallory@evil.example", "untrusted", true},
 		{"MALLORY at EVIL dot example", "novel", false},
 		{"mallory%40evil.example", "untrusted", true},
@@ -152,7 +152,7 @@ func TestUserFirst(t *testing.T) {
 	}
 }
 
-// TestLongerWins holds that a stranger's sentence is not made of other people's words.
+// TestLongerWins holds that a sentence of untrusted content is not attributed to shorter texts of other sources.
 func TestLongerWins(t *testing.T) {
 	x := index()
 	x.Add(inbox, "please book Dinner at New Israeli Restaurant in Paris for me")
@@ -182,10 +182,10 @@ func TestForgets(t *testing.T) {
 		t.Error("an index that dropped text says that it is complete")
 	}
 	if got := x.Trace("17 Quarry Hill, Elsewhere"); got.From != provenance.Novel {
-		t.Errorf("what is gone is %q", got.From)
+		t.Errorf("forgotten text is %q", got.From)
 	}
 	if got := x.Trace("item number 31668081"); got.From != provenance.Untrusted {
-		t.Errorf("what came last is %q", got.From)
+		t.Errorf("the last text is %q", got.From)
 	}
 	if got := x.Trace("carol@friends.example"); got.From != provenance.User {
 		t.Errorf("the user's words are %q", got.From)
@@ -195,7 +195,8 @@ func TestForgets(t *testing.T) {
 	}
 }
 
-// TestFirstWins holds that what a stranger said first does not become trusted by being written down and read back.
+// TestFirstWins holds that untrusted content that came first does not become trusted by being written down and read
+// back.
 func TestFirstWins(t *testing.T) {
 	x := provenance.New(provenance.Options{})
 	x.Add(page, "go to the Harbour View Lodge")
@@ -213,9 +214,9 @@ func TestFirstWins(t *testing.T) {
 	}
 }
 
-// TestForgottenStrangersStay holds that making the index forget what a stranger said first makes nothing trusted: neither a flood of
-// text, nor one of beginnings that are alike, nor what entered elsewhere.
-func TestForgottenStrangersStay(t *testing.T) {
+// TestForgottenUntrustedStays holds that no text becomes trusted when the index forgets untrusted content that came
+// first: neither by a flood of text, nor by one of beginnings that are alike, nor by text that entered elsewhere.
+func TestForgottenUntrustedStays(t *testing.T) {
 	const inn = "Harbour View Lodge on the Quay"
 	for name, forget := range map[string]func(x *provenance.Index){
 		"text": func(x *provenance.Index) {

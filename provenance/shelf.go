@@ -15,9 +15,9 @@ type shelf struct {
 	table   table
 	lost    bool // something was forgotten
 
-	strangers int  // where the first text of strangers begins, as in placed; meaningless without stranger
-	stranger  bool // there is or was one
-	forgot    bool // and not all of theirs is known any more
+	untrustedAt int  // where the first untrusted content begins, as in placed; meaningless without untrusted
+	untrusted   bool // there is or was untrusted content
+	forgot      bool // and not all of it is known any more
 }
 
 // A placed source has its text from start on, in bytes since the shelf was new, up to where the next one begins.
@@ -37,10 +37,10 @@ func (s *shelf) size() int {
 	return cap(s.text) + len(s.table.buckets)*bucketSize + cap(s.sources)*sourceSize
 }
 
-// sourceSize is what a source takes, without its URI.
+// sourceSize is the memory of a source, without its URI.
 const sourceSize = 40
 
-// between is what separates texts: it ends every word and stands in no value.
+// between separates texts: it ends every word and stands in no value.
 const between = 0
 
 // add puts a text on the shelf, in parts if it is large.
@@ -58,8 +58,8 @@ func (s *shelf) open(src Source) *writer {
 		}
 		s.sources = append(s.sources, placed{src, s.base + len(s.text)})
 	}
-	if src.Kinds&Untrusted != 0 && !s.stranger {
-		s.strangers, s.stranger = s.base+len(s.text), true
+	if src.Kinds&Untrusted != 0 && !s.untrusted {
+		s.untrustedAt, s.untrusted = s.base+len(s.text), true
 	}
 	return &writer{s: s, kind: src.Kinds, from: len(s.text)}
 }
@@ -79,9 +79,9 @@ func (s *shelf) drop(n int) {
 	s.sources = s.sources[:copy(s.sources, s.sources[max(first, 0):])]
 }
 
-// doubts reports whether what a trusted source says at the place may be what a stranger had said before, which was forgotten.
+// doubts reports whether a trusted source's text at the place may repeat forgotten untrusted content.
 func (s *shelf) doubts(place int) bool {
-	return (s.forgot || s.table.forgot) && s.stranger && place >= s.strangers
+	return (s.forgot || s.table.forgot) && s.untrusted && place >= s.untrustedAt
 }
 
 // at returns the index of the source that has the place, and -1 if there is none.
@@ -89,7 +89,7 @@ func (s *shelf) at(place int) int {
 	return sort.Search(len(s.sources), func(i int) bool { return s.sources[i].start > place }) - 1
 }
 
-// reach returns what is left of the text that has the place, and its source.
+// reach returns the rest of the text at the place, and its source.
 func (s *shelf) reach(place int) ([]byte, placed, bool) {
 	i := s.at(place)
 	if place < s.base || i < 0 || place >= s.base+len(s.text) {
@@ -127,7 +127,7 @@ func (w *writer) write(text string) {
 	}
 }
 
-// makeRoom has the table take in what is written, and drops the oldest quarter.
+// makeRoom adds the written text to the table, and drops the oldest quarter.
 func (w *writer) makeRoom() {
 	s := w.s
 	w.from += s.table.index(s.text, w.from, entry{s.base, w.kind, false})
@@ -136,7 +136,7 @@ func (w *writer) makeRoom() {
 	w.from -= quarter
 	if s.base > farthest {
 		s.text, s.sources = s.text[:0], append(s.sources[:0], placed{s.sources[len(s.sources)-1].Source, 0})
-		s.base, w.from, s.strangers = 0, 0, 0
+		s.base, w.from, s.untrustedAt = 0, 0, 0
 		s.table = table{most: s.table.most}
 	}
 }
@@ -160,8 +160,8 @@ type entry struct {
 // long is the most normalised bytes of a word between two entries.
 const long = gram
 
-// index puts the beginnings of words from the given one on into the table, and returns how many bytes are done with. What
-// is left begins a word that may go on.
+// index puts the beginnings of words from the given one on into the table, and returns how many bytes are indexed. The
+// rest begins a word that may go on.
 func (t *table) index(text []byte, from int, e entry) int {
 	r := reader{table: t, entry: e, wordRaw: -1}
 	defer r.flush()

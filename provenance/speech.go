@@ -1,7 +1,7 @@
 package provenance
 
-// A speech is what the user wrote. It is short, so every place of every word is kept, and what is found in it does not
-// depend on how often a word was said.
+// A speech holds the user's messages. It is short, so every place of every word is kept, and matches in it do not
+// depend on how often a word occurs.
 type speech struct {
 	text   []byte
 	form   form
@@ -9,7 +9,7 @@ type speech struct {
 	words  int                // how many do
 }
 
-// userBreak separates what was written at different times: no value reaches over it.
+// userBreak separates messages of different times: no value reaches over it.
 const userBreak = "\n\x00\n"
 
 // add appends a text, as far as there is room, and reports whether there was.
@@ -33,7 +33,7 @@ func (s *speech) add(text string) bool {
 	return true
 }
 
-// bytesOfPlace is what a word takes with its share of the map, at most.
+// bytesOfPlace is the memory of a word with its share of the map, at most.
 const bytesOfPlace = 64
 
 func (s *speech) size() int { return cap(s.text) + cap(s.form.norm)*12 + len(s.places)*bytesOfPlace }

@@ -22,14 +22,14 @@ type bucket struct {
 	places [slots]uint32
 }
 
-// A table finds the places where words begin. It grows to the most buckets that it may have, and then forgets: of what
-// falls into one bucket, the oldest. The zero table with most set is ready to use.
+// A table finds the places where words begin. It grows to the most buckets that it may have, and then forgets the
+// oldest entry of a full bucket. The zero table with most set is ready to use.
 type table struct {
 	buckets []bucket
 	most    int
 	used    int
 	lost    bool
-	forgot  bool // an entry of strangers' text is among what was lost
+	forgot  bool // an entry of untrusted content was lost
 
 	touched uint32 // makes the reading of memory ahead of its use count
 }
@@ -66,7 +66,7 @@ func (t *table) take(places []place, kind Kinds) {
 	if len(t.buckets) == 0 || t.used+len(places) > len(t.buckets)*slots/4 {
 		t.grow()
 	}
-	for i := range places { // touch what will be needed
+	for i := range places { // load the buckets that will be needed
 		t.touched += t.bucketOf(places[i].hash).keys[0] & 1
 	}
 	for _, p := range places {
@@ -194,10 +194,10 @@ func (b *bucket) add(key, place uint32) bool {
 // A spot is where a piece may begin.
 type spot struct {
 	at   int  // in bytes since the shelf was new
-	late bool // strangers had this beginning before, and so often that not all of their places are known
+	late bool // untrusted content had this beginning before, and so often that not all of its places are known
 }
 
-// An origin is where strangers had a beginning first, and how many of the places are known.
+// An origin is where untrusted content had a beginning first, and how many of the places are known.
 type origin struct{ n, first int }
 
 // find appends the places of the bucket's entries with the hash.
