@@ -38,11 +38,11 @@ func readActionMembers(said *object, c *contract.Contract) {
 	input, noInput := said.container(inputMetadata)
 	output, noOutput := said.container(returnMetadata)
 	unreadable(c, noInput, noOutput)
-	c.Destinations = both(c.Destinations, open(input, destination, wordOf(destinationEnum(), contract.Public, "first-party", contract.Internal)))
+	c.Destinations = both(c.Destinations, open(input, destination, wordOf(contract.Destinations(), contract.Public, "first-party", contract.Internal)))
 	c.Accepts = both(c.Accepts, openClasses(input))
-	c.Sources = both(c.Sources, open(output, source, wordOf(sourceEnum(), label.UntrustedPublic, "first-party", label.Internal)))
+	c.Sources = both(c.Sources, open(output, source, wordOf(label.Sources(), label.UntrustedPublic, "first-party", label.Internal)))
 	c.Returns = both(c.Returns, openClasses(output))
-	c.Outcomes = both(c.Outcomes, open(said, outcome, wordOf(outcomeEnum(), contract.Irreversible, "", "")))
+	c.Outcomes = both(c.Outcomes, open(said, outcome, wordOf(contract.Outcomes(), contract.Irreversible, "", "")))
 	c.RequiresReview = either(c.RequiresReview, said.hint(requiresReview))
 }
 
@@ -115,14 +115,14 @@ func writeActionMembers(out *editor, c contract.Contract) {
 	var old contract.Contract
 	readActionMembers(out.read(), &old)
 	out.in(inputMetadata, func(in *editor) {
-		in.known(destination, enumText(old.Destinations, destinationEnum()), enumText(c.Destinations, destinationEnum()))
+		in.known(destination, enumText(old.Destinations, contract.Destinations()), enumText(c.Destinations, contract.Destinations()))
 		in.known(sensitivity, openText(old.Accepts), openText(c.Accepts))
 	})
 	out.in(returnMetadata, func(in *editor) {
-		in.known(source, enumText(old.Sources, sourceEnum()), enumText(c.Sources, sourceEnum()))
+		in.known(source, enumText(old.Sources, label.Sources()), enumText(c.Sources, label.Sources()))
 		in.known(sensitivity, openText(old.Returns), openText(c.Returns))
 	})
-	out.known(outcome, enumText(old.Outcomes, outcomeEnum()), enumText(c.Outcomes, outcomeEnum()))
+	out.known(outcome, enumText(old.Outcomes, contract.Outcomes()), enumText(c.Outcomes, contract.Outcomes()))
 	out.hint(requiresReview, c.RequiresReview)
 }
 

@@ -68,10 +68,10 @@ func readOwnTool(in places, c *contract.Contract) {
 	for _, h := range namedHints(&here) {
 		*h.hint = said.hint(h.name)
 	}
-	here.Destinations = possible(said, destination, destinationEnum(), contract.Public)
+	here.Destinations = possible(said, destination, contract.Destinations(), contract.Public)
 	here.Accepts = ownClasses(said, accepts)
-	here.Outcomes = possible(said, outcomes, outcomeEnum(), contract.Irreversible)
-	here.Sources = possible(said, source, sourceEnum(), label.UntrustedPublic)
+	here.Outcomes = possible(said, outcomes, contract.Outcomes(), contract.Irreversible)
+	here.Sources = possible(said, source, label.Sources(), label.UntrustedPublic)
 	here.Returns = ownClasses(said, sensitivity)
 	*c = c.Over(here).Raise(here)
 }
@@ -120,7 +120,7 @@ func readOwnResult(in places, c *reading) {
 	l := label.Label{
 		Untrusted: said.hint(untrusted) == contract.Yes, Private: said.hint(private) == contract.Yes, Malicious: said.hint(malicious) == contract.Yes,
 		Findings: ownFindings(said), Sensitivity: ownClasses(said, sensitivity).Set(),
-		Sources: possible(said, sources, sourceEnum(), label.UntrustedPublic).Set(),
+		Sources: possible(said, sources, label.Sources(), label.UntrustedPublic).Set(),
 	}
 	if list, ok := said.get(readers); ok && rawjson.Kind(list) != 'n' {
 		l.Readers = label.OnlyReaders()
@@ -157,10 +157,10 @@ func writeOwnTool(tool *editor, c contract.Contract) {
 			add(h.name, []byte(map[contract.Hint]string{contract.No: "false", contract.Yes: "true"}[*h.hint]))
 		}
 	}
-	addSet(add, destination, c.Destinations, isIn(destinationEnum()))
+	addSet(add, destination, c.Destinations, isIn(contract.Destinations()))
 	addSet(add, accepts, c.Accepts, isClass)
-	addSet(add, outcomes, c.Outcomes, isIn(outcomeEnum()))
-	addSet(add, source, c.Sources, isIn(sourceEnum()))
+	addSet(add, outcomes, c.Outcomes, isIn(contract.Outcomes()))
+	addSet(add, source, c.Sources, isIn(label.Sources()))
 	addSet(add, sensitivity, c.Returns, isClass)
 	tool.in(meta, func(out *editor) { out.own(OwnContract, "{"+strings.Join(members, ",")+"}", len(members) == 0) })
 }
@@ -192,7 +192,7 @@ func only[T ~string](set label.Set[T], can func(T) bool) label.Set[T] {
 
 // writeOwnResult writes the label: the parts of a result's that the other dialects do not say.
 func writeOwnResult(meta *editor, l label.Label) {
-	l.Sensitivity, l.Sources = only(l.Sensitivity, isClass), only(l.Sources, isIn(sourceEnum()))
+	l.Sensitivity, l.Sources = only(l.Sensitivity, isClass), only(l.Sources, isIn(label.Sources()))
 	text, err := json.Marshal(l)
 	if err != nil {
 		meta.err = err

@@ -36,18 +36,6 @@ const (
 	source         = "source"
 )
 
-func destinationEnum() []contract.Destination {
-	return []contract.Destination{contract.Ephemeral, contract.System, contract.User, contract.Internal, contract.Public}
-}
-
-func outcomeEnum() []contract.Outcome {
-	return []contract.Outcome{contract.Benign, contract.Consequential, contract.Irreversible}
-}
-
-func sourceEnum() []label.Source {
-	return []label.Source{label.UntrustedPublic, label.TrustedPublic, label.Internal, label.UserSource, label.System}
-}
-
 func readSEP1913Tool(in places, c *contract.Contract) { readSEP1913(in.annotations, c) }
 
 func readSEP1913(in *object, c *contract.Contract) {
@@ -56,14 +44,14 @@ func readSEP1913(in *object, c *contract.Contract) {
 	input, noInput := in.container(inputMetadata)
 	if input != nil && !isPascal(input) {
 		input.shape(destination, sensitivity, outcomes)
-		c.Destinations = possible(input, destination, destinationEnum(), contract.Public)
+		c.Destinations = possible(input, destination, contract.Destinations(), contract.Public)
 		c.Accepts = acceptedClasses(input, sensitivity)
-		c.Outcomes = possible(input, outcomes, outcomeEnum(), contract.Irreversible)
+		c.Outcomes = possible(input, outcomes, contract.Outcomes(), contract.Irreversible)
 	}
 	output, noOutput := in.container(returnMetadata)
 	if output != nil && !isPascal(output) {
 		output.shape(source, sensitivity)
-		c.Sources = possible(output, source, sourceEnum(), label.UntrustedPublic)
+		c.Sources = possible(output, source, label.Sources(), label.UntrustedPublic)
 		c.Returns = readClasses(output, sensitivity)
 	}
 	unreadable(c, noInput, noOutput)
@@ -88,7 +76,7 @@ func readSEP1913Result(places places, c *reading) {
 	}
 	readSEP1913(in, stated)
 	stated.OpenWorld = in.hint(openWorldHint)
-	stated.Sources = both(stated.Sources, possible(in, source, sourceEnum(), label.UntrustedPublic))
+	stated.Sources = both(stated.Sources, possible(in, source, label.Sources(), label.UntrustedPublic))
 	stated.Returns = both(stated.Returns, readClasses(in, sensitivity))
 	c.Label = label.Join(c.Label, label.Label{
 		Untrusted:   stated.OpenWorld == contract.Yes,
@@ -192,7 +180,7 @@ func writeSEP1913Result(meta *editor, l label.Label) {
 			wordless = sensitivityText == nil
 		}
 		writeReturned(out, returnMembers(metadata(out.read())), []text{
-			{source, enumText(now.Sources, sourceEnum()), true}, {sensitivity, sensitivityText, wordless},
+			{source, enumText(now.Sources, label.Sources()), true}, {sensitivity, sensitivityText, wordless},
 		})
 	})
 }
@@ -228,15 +216,15 @@ func writeSEP1913Request(meta *editor, l label.Label) {
 
 func inputMembers(c contract.Contract) []text {
 	return []text{
-		member(destination, c.Destinations, destinationEnum()),
+		member(destination, c.Destinations, contract.Destinations()),
 		classMember(sensitivity, c.Accepts),
-		member(outcomes, c.Outcomes, outcomeEnum()),
+		member(outcomes, c.Outcomes, contract.Outcomes()),
 	}
 }
 
 func returnMembers(c contract.Contract) []text {
 	return []text{
-		member(source, c.Sources, sourceEnum()),
+		member(source, c.Sources, label.Sources()),
 		classMember(sensitivity, c.Returns),
 	}
 }

@@ -29,6 +29,9 @@ const (
 	Public    Destination = "public"
 )
 
+// Destinations returns the destinations, from the narrowest to the widest audience.
+func Destinations() []Destination { return []Destination{Ephemeral, System, User, Internal, Public} }
+
 // An Outcome is the real-world impact of a call (SEP-1913, Outcomes).
 type Outcome string
 
@@ -38,6 +41,9 @@ const (
 	Consequential Outcome = "consequential"
 	Irreversible  Outcome = "irreversible"
 )
+
+// Outcomes returns the outcomes, from the mildest to the worst.
+func Outcomes() []Outcome { return []Outcome{Benign, Consequential, Irreversible} }
 
 // A Contract describes the possible effects of a tool. The zero Contract declares nothing.
 type Contract struct {

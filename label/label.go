@@ -33,6 +33,9 @@ const (
 	Unspecified Class = "unspecified" // sensitive, in a way that this vocabulary has no word for
 )
 
+// Classes returns the classes, of which [Regulated] stands for those of [RegulatedBy] too.
+func Classes() []Class { return []Class{User, PII, Financial, Credentials, Regulated, Unspecified} }
+
 // regulatedPrefix precedes the scope in the class of regulated data.
 const regulatedPrefix = "regulated:"
 
@@ -58,6 +61,11 @@ const (
 	UserSource      Source = "user"            // provided or owned by the user
 	System          Source = "system"          // made by the platform itself
 )
+
+// Sources returns the sources, from outside to inside.
+func Sources() []Source {
+	return []Source{UntrustedPublic, TrustedPublic, Internal, UserSource, System}
+}
 
 // A Label describes some data. The zero Label claims nothing.
 type Label struct {

@@ -7,6 +7,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/expression"
 	"github.com/weir-mcp/weir/label"
 )
@@ -47,10 +48,10 @@ func (a *activation) value(i int) ref.Val {
 
 // The closed vocabularies.
 var (
-	destinationNames = []string{"ephemeral", "system", "user", "internal", "public"}
-	outcomeNames     = []string{"benign", "consequential", "irreversible"}
-	sourceNames      = []string{"untrustedPublic", "trustedPublic", "internal", "user", "system"}
-	classNames       = []string{"user", "pii", "financial", "credentials", "regulated", "unspecified"}
+	destinationNames = convert[string](contract.Destinations())
+	outcomeNames     = convert[string](contract.Outcomes())
+	sourceNames      = convert[string](label.Sources())
+	classNames       = convert[string](label.Classes())
 	trustNames       = []string{"untrusted", "known", "trusted"}
 	methodNames      = []string{
 		"tools/call", "resources/read", "prompts/get", "elicitation/create", "sampling/createMessage", "roots/list",

@@ -70,7 +70,10 @@ func readLabels(r reader, m member) {
 
 // readClasses reads a list of sensitivity classes.
 func readClasses(r reader, m member) []label.Class {
-	known := []string{"user", "pii", "financial", "credentials", "regulated", "unspecified"}
+	var known []string
+	for _, c := range label.Classes() {
+		known = append(known, string(c))
+	}
 	classes := []label.Class{}
 	list, ok := m.value.(*ast.SequenceNode)
 	if !ok {
