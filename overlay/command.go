@@ -176,3 +176,14 @@ func module(args []string) string {
 	}
 	return args[i+1]
 }
+
+// program returns the file name of a program, without .exe and the like.
+func program(command string) string {
+	name := command[strings.LastIndexAny(command, `/\`)+1:]
+	for _, ext := range []string{".exe", ".cmd", ".bat"} {
+		if base, ok := strings.CutSuffix(strings.ToLower(name), ext); ok {
+			return name[:len(base)]
+		}
+	}
+	return name
+}

@@ -43,11 +43,7 @@ func Load(name string, src []byte) (*Set, error) {
 	s := l.load(src)
 	if len(l.Problems) > 0 {
 		l.Problems.Sort()
-		errs := make(Errors, len(l.Problems))
-		for i, p := range l.Problems {
-			errs[i] = Problem(p)
-		}
-		return nil, errs
+		return nil, l.Problems
 	}
 	return s, nil
 }

@@ -45,17 +45,6 @@ func (m match) fits(s Server) bool {
 	return name != "" && samePackage(name, m.pkg) && (m.version == nil || version == "" || m.version.has(version))
 }
 
-// program returns the file name of a program, without .exe and the like.
-func program(command string) string {
-	name := command[strings.LastIndexAny(command, `/\`)+1:]
-	for _, ext := range []string{".exe", ".cmd", ".bat"} {
-		if base, ok := strings.CutSuffix(strings.ToLower(name), ext); ok {
-			return name[:len(base)]
-		}
-	}
-	return name
-}
-
 // samePackage compares names as the registries do: Python's do not tell -, _ and . apart, and none tells upper from lower case.
 func samePackage(a, b string) bool {
 	fold := strings.NewReplacer("_", "-", ".", "-")

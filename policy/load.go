@@ -36,7 +36,7 @@ func Load(name string, src []byte) (*Policy, error) {
 	p := l.load(src)
 	if len(l.Problems) > 0 {
 		l.Problems.Sort()
-		return nil, errorsOf(l.Problems)
+		return nil, l.Problems
 	}
 	return p, nil
 }

@@ -25,7 +25,7 @@ import (
 const commandLine = "command line"
 
 func newApprovals(env *home.Env) *cobra.Command {
-	var a asking
+	var a answerFlags
 	var asJSON, stats bool
 	cmd := &cobra.Command{
 		Use:   "approvals [ID]",
@@ -149,7 +149,7 @@ start of an id will do.`
 
 // newSay returns a command that answers the question whose id begins with its argument, with what reply returns.
 func newSay(env *home.Env, reply func() approve.Reply) *cobra.Command {
-	var a asking
+	var a answerFlags
 	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return say(cmd.Context(), env, &a, args[0], reply()) },
@@ -159,7 +159,7 @@ func newSay(env *home.Env, reply func() approve.Reply) *cobra.Command {
 }
 
 // say answers the question whose id begins with a text.
-func say(ctx context.Context, env *home.Env, a *asking, start string, r approve.Reply) error {
+func say(ctx context.Context, env *home.Env, a *answerFlags, start string, r approve.Reply) error {
 	return withBook(ctx, env, a, func(book *approve.Book) error {
 		open, err := book.List(ctx, a.principal)
 		if err != nil {
@@ -210,7 +210,7 @@ func printListing(env *home.Env, p *approve.Pending, asJSON bool) error {
 }
 
 func newWatch(env *home.Env) *cobra.Command {
-	var a asking
+	var a answerFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "watch",

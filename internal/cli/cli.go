@@ -24,7 +24,7 @@ import (
 // Main runs the command that the arguments name until it is done or ctx ends, and returns the exit status. The
 // arguments do not begin with the name of the program.
 func Main(ctx context.Context, args []string, env home.Env) int {
-	stderr := newSpill(env.Stderr)
+	stderr := newAsyncStderr(env.Stderr)
 	defer stderr.flush(lastWords)
 	env.Stderr = stderr
 	root := newRoot(&env)

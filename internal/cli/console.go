@@ -13,7 +13,7 @@ import (
 const defaultConsole = "127.0.0.1:0"
 
 func newConsole(env *home.Env) *cobra.Command {
-	var a asking
+	var a answerFlags
 	var listen string
 	cmd := &cobra.Command{
 		Use:   "console",

@@ -11,8 +11,6 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
-	"github.com/weir-mcp/weir/overlay"
-	"github.com/weir-mcp/weir/policy"
 )
 
 // usage returns the error of a command that was called in a wrong way.
@@ -24,23 +22,11 @@ func usage(cmd *cobra.Command, err error) error {
 func finish(w io.Writer, err error) int {
 	var f *remedy.Error
 	var problems config.Errors
-	var rules policy.Errors
-	var overlays overlay.Errors
 	switch {
 	case err == nil:
 		return remedy.OK
 	case errors.As(err, &problems):
 		for _, p := range problems {
-			printError(w, p.String(), p.Hint)
-		}
-		return remedy.Misused
-	case errors.As(err, &rules):
-		for _, p := range rules {
-			printError(w, p.String(), p.Hint)
-		}
-		return remedy.Misused
-	case errors.As(err, &overlays):
-		for _, p := range overlays {
 			printError(w, p.String(), p.Hint)
 		}
 		return remedy.Misused

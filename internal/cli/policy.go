@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
@@ -99,7 +98,7 @@ func checkPolicy(path string) (policyReport, error) {
 		r.Rules = append(r.Rules, ruleReport{rule.Name, rule.When.String(), rule.Effect.String(), rule.Cost})
 	}
 	for _, warned := range slices.Concat(p.Idle(), p.Unproved()) {
-		r.Warnings = append(r.Warnings, setup.NewProblem(config.Problem(warned)))
+		r.Warnings = append(r.Warnings, setup.NewProblem(warned))
 	}
 	return r, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func newReload(env *home.Env) *cobra.Command {
-	var a asking
+	var a answerFlags
 	var accept bool
 	cmd := &cobra.Command{
 		Use:   "reload",

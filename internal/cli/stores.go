@@ -21,16 +21,16 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// An asking is who answers questions, and where they are kept.
-type asking struct{ store, principal string }
+// An answerFlags is who answers questions, and where they are kept.
+type answerFlags struct{ store, principal string }
 
-func (a *asking) add(cmd *cobra.Command) {
+func (a *answerFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.store, "store", "", "the `PLACE` of the questions: a file or postgres://… (default state.db in\nweir's state directory)")
 	cmd.Flags().StringVar(&a.principal, "principal", agentsession.LocalPrincipal, "answer as this `PRINCIPAL`")
 }
 
 // withBook calls do with the questions in a store.
-func withBook(ctx context.Context, env *home.Env, a *asking, do func(*approve.Book) error) error {
+func withBook(ctx context.Context, env *home.Env, a *answerFlags, do func(*approve.Book) error) error {
 	return withLedger(ctx, env, a.store, func(db *sqlstore.DB, l *ledger.Ledger) error {
 		return do(app.NewBook(db, l))
 	})

@@ -62,12 +62,12 @@ func (d *Draft) Has(pointer string) bool {
 
 // Fault adds a problem with its remedy. Neither text may hold a value that can be a secret.
 func (d *Draft) Fault(at Place, hint, format string, args ...any) {
-	d.problems = append(d.problems, Problem{d.File, at.Line, at.Col, fmt.Sprintf(format, args...), hint})
+	d.problems = append(d.problems, Problem{File: d.File, Line: at.Line, Col: at.Col, Msg: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // Warn adds a warning, as Fault does a problem.
 func (d *Draft) Warn(at Place, hint, format string, args ...any) {
-	d.warnings = append(d.warnings, Problem{d.File, at.Line, at.Col, fmt.Sprintf(format, args...), hint})
+	d.warnings = append(d.warnings, Problem{File: d.File, Line: at.Line, Col: at.Col, Msg: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // Problems returns the problems so far.

@@ -44,10 +44,10 @@ func (d *Draft) Finish(opts Options) (*Config, error) {
 	}
 	d.checkOverlays(opts, dir)
 	if len(d.problems) > 0 {
-		d.problems.sort(d.File)
+		sortProblems(d.problems, d.File)
 		return nil, d.problems
 	}
-	d.warnings.sort(d.File)
+	sortProblems(d.warnings, d.File)
 	c.Warnings = d.warnings
 	return c, nil
 }
@@ -57,9 +57,7 @@ func (d *Draft) checkPolicy(err error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &problems):
-		for _, p := range problems {
-			d.problems = append(d.problems, Problem(p))
-		}
+		d.problems = append(d.problems, problems...)
 	default:
 		d.Fault(d.Place(Pointer("policy")), "the path is relative to this file", "%v", err)
 	}
@@ -78,9 +76,7 @@ func (d *Draft) checkOverlays(opts Options, dir string) {
 		switch {
 		case err == nil:
 		case errors.As(err, &problems):
-			for _, p := range problems {
-				d.problems = append(d.problems, Problem(p))
-			}
+			d.problems = append(d.problems, problems...)
 		default:
 			d.Fault(d.Place(Pointer("overlays", strconv.Itoa(i))), "the path is relative to this file", "%v", err)
 		}

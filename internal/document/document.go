@@ -40,7 +40,7 @@ func (s Scalar) Present() bool { return s.At != Mark{} }
 type Document struct {
 	Name     string // of the file, for messages
 	Empty    string // the hint for a file with nothing in it
-	Problems Problems
+	Problems Errors
 
 	lines []string
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Problem is a mistake in a file. The packages that read files have the same type under their own name.
+// A Problem is a mistake in a file. The packages that read files name this type in their own interface.
 type Problem struct {
 	File string // "" if it is in no file
 	Line int    // from 1; 0 if the problem is of the whole file
@@ -27,18 +27,18 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Msg)
 }
 
-// Problems is every problem of a file.
-type Problems []Problem
+// Errors is every problem of a file, in its order.
+type Errors []Problem
 
 // Sort puts the problems into the order of the file.
-func (p Problems) Sort() {
+func (p Errors) Sort() {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 }
 
-// String returns one line a problem, each followed by a line "hint: …" if it has one.
-func (p Problems) String() string {
+// Error returns one line a problem, each followed by a line "hint: …" if it has one.
+func (p Errors) Error() string {
 	var b strings.Builder
 	for i, one := range p {
 		if i > 0 {

@@ -76,18 +76,14 @@ func Load(env *home.Env, path, policyPath string) (*Setup, error) {
 
 // joinProblems returns all problems of a configuration and of a policy that a flag names.
 func joinProblems(err, override error) error {
-	var problems config.Errors
-	var rules policy.Errors
+	var problems, rules config.Errors
 	if !errors.As(err, &problems) {
 		return override
 	}
 	if !errors.As(override, &rules) {
 		return append(problems, config.Problem{Msg: override.Error()})
 	}
-	for _, p := range rules {
-		problems = append(problems, config.Problem(p))
-	}
-	return problems
+	return append(problems, rules...)
 }
 
 // LoadPolicy returns the profile of that name, or the policy at path. Its problems are policy.Errors; an unreadable file is bad usage too.

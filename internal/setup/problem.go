@@ -5,8 +5,6 @@ import (
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/remedy"
-	"github.com/weir-mcp/weir/overlay"
-	"github.com/weir-mcp/weir/policy"
 )
 
 // A Problem is the JSON form of a problem or warning.
@@ -29,23 +27,13 @@ func (p Problem) String() string {
 // ProblemsOf returns the problems that an error stands for; none for nil.
 func ProblemsOf(err error, file string) []Problem {
 	list := []Problem{}
-	var inConfig config.Errors
-	var inPolicy policy.Errors
-	var inOverlay overlay.Errors
+	var all config.Errors
 	var f *remedy.Error
 	switch {
 	case err == nil:
-	case errors.As(err, &inConfig):
-		for _, p := range inConfig {
+	case errors.As(err, &all):
+		for _, p := range all {
 			list = append(list, NewProblem(p))
-		}
-	case errors.As(err, &inPolicy):
-		for _, p := range inPolicy {
-			list = append(list, NewProblem(config.Problem(p)))
-		}
-	case errors.As(err, &inOverlay):
-		for _, p := range inOverlay {
-			list = append(list, NewProblem(config.Problem(p)))
 		}
 	case errors.As(err, &f):
 		list = append(list, Problem{File: file, Message: f.Error(), Hint: f.Hint})

@@ -28,11 +28,7 @@ func Load(name string, src []byte) (*File, error) {
 		return f, nil
 	}
 	l.Problems.Sort()
-	problems := make(policy.Errors, len(l.Problems))
-	for i, p := range l.Problems {
-		problems[i] = policy.Problem(p)
-	}
-	return nil, problems
+	return nil, l.Problems
 }
 
 type loader struct {

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	maxSpill  = 1 << 20     // bytes of standard error that wait for a reader
-	lastWords = time.Second // for the reader to take them when weir ends
+	maxWaiting = 1 << 20     // bytes of standard error that wait for a reader
+	lastWords  = time.Second // for the reader to take them when weir ends
 )
 
-// A spill is standard error: logs and the standard error of servers come together in it. Writing never waits, since many
+// An asyncStderr is standard error: logs and the standard error of servers come together in it. Writing never waits, since many
 // hosts read little of it or nothing, and neither servers nor calls may hang on that. What finds no room is lost, and
 // that is said when there is room again.
-type spill struct {
+type asyncStderr struct {
 	w     io.Writer
 	more  chan struct{} // takes one: there is something to write
 	ended chan struct{} // closed by flush
@@ -26,17 +26,17 @@ type spill struct {
 	lost int // bytes
 }
 
-// newSpill returns a spill to w, which flush must be called of.
-func newSpill(w io.Writer) *spill {
-	s := &spill{w: w, more: make(chan struct{}, 1), ended: make(chan struct{}), done: make(chan struct{})}
+// newAsyncStderr returns one that writes to w, which flush must be called of.
+func newAsyncStderr(w io.Writer) *asyncStderr {
+	s := &asyncStderr{w: w, more: make(chan struct{}, 1), ended: make(chan struct{}), done: make(chan struct{})}
 	go s.drain()
 	return s
 }
 
 // Write takes p whole or not at all. It reports no error.
-func (s *spill) Write(p []byte) (int, error) {
+func (s *asyncStderr) Write(p []byte) (int, error) {
 	s.mu.Lock()
-	if len(s.buf)+len(p) > maxSpill {
+	if len(s.buf)+len(p) > maxWaiting {
 		s.lost += len(p)
 	} else {
 		s.buf = append(s.buf, p...)
@@ -50,7 +50,7 @@ func (s *spill) Write(p []byte) (int, error) {
 }
 
 // drain writes until flush is called and nothing is left.
-func (s *spill) drain() {
+func (s *asyncStderr) drain() {
 	defer close(s.done)
 	for {
 		if out := s.take(); len(out) > 0 {
@@ -69,7 +69,7 @@ func (s *spill) drain() {
 }
 
 // take returns what is to be written.
-func (s *spill) take() []byte {
+func (s *asyncStderr) take() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.buf
@@ -82,7 +82,7 @@ func (s *spill) take() []byte {
 }
 
 // flush waits until all is written, but no longer than that. Nothing may be written afterwards.
-func (s *spill) flush(within time.Duration) {
+func (s *asyncStderr) flush(within time.Duration) {
 	close(s.ended)
 	select {
 	case <-s.done:

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-func TestSpillKeepsOrder(t *testing.T) {
+func TestAsyncStderrKeepsOrder(t *testing.T) {
 	var got bytes.Buffer
-	s := newSpill(&got)
+	s := newAsyncStderr(&got)
 	var want strings.Builder
 	for i := range 10000 {
 		fmt.Fprintln(s, i)
@@ -23,9 +23,9 @@ func TestSpillKeepsOrder(t *testing.T) {
 	}
 }
 
-func TestSpillWaitsForNobody(t *testing.T) {
+func TestAsyncStderrWaitsForNobody(t *testing.T) {
 	r, w := io.Pipe()
-	s := newSpill(w)
+	s := newAsyncStderr(w)
 	line := []byte(strings.Repeat("x", 1023) + "\n")
 	for range 4096 {
 		if n, err := s.Write(line); n != len(line) || err != nil {
