@@ -31,6 +31,7 @@ type detectFlags struct {
 	failOn choice
 	redact bool
 	strip  bool
+	rules  []string
 }
 
 func newDetect(env *home.Env) *cobra.Command {
@@ -50,6 +51,9 @@ of this run, by which equal values are told.
 
 The input is text, JSON, or JSON Lines (--form lines); --form auto takes for JSON whatever is one document of it.
 The exit status is 1 if a finding is as certain as --fail-on.
+
+--rules adds rules of a TOML file in the form that secret scanners share: id, description, regex (RE2), secretGroup,
+entropy, keywords, path and allowlists. They search the text as it stands. weir detect test checks such a file.
 
 --redact prints the one input with a placeholder such as [redacted:github-token] in the place of each value that is
 as certain as --confidence, and --strip without the characters that do not show. All other bytes stay, and JSON keeps
@@ -74,7 +78,8 @@ its shape: a number that is a value becomes 0. What cannot be read whole is not 
 	addChoice(cmd, &flags.failOn, "fail-on", "the least confidence that fails")
 	cmd.Flags().BoolVar(&flags.redact, "redact", false, "print the input with a placeholder in the place of each value")
 	cmd.Flags().BoolVar(&flags.strip, "strip", false, "print the input without the characters that do not show")
-	cmd.AddCommand(newDetectRules(env))
+	cmd.Flags().StringArrayVar(&flags.rules, "rules", nil, "a TOML `FILE` of further rules (may be given several times)")
+	cmd.AddCommand(newDetectRules(env), newDetectTest(env))
 	return cmd
 }
 
@@ -132,6 +137,13 @@ func detectIn(env *home.Env, flags *detectFlags, paths []string) error {
 	for _, r := range detect.Rules() {
 		found.Rules = append(found.Rules, report.Rule{ID: string(r.Kind), Summary: r.Name, Severity: severityOf(r.Confidence)})
 	}
+	own, err := loadRules(flags.rules)
+	if err != nil {
+		return err
+	}
+	for _, r := range own {
+		found.Rules = append(found.Rules, report.Rule{ID: r.ID, Summary: r.Description, Severity: report.Error})
+	}
 	for _, path := range paths {
 		src, err := readDetected(env, path)
 		if err != nil {
@@ -142,7 +154,7 @@ func detectIn(env *home.Env, flags *detectFlags, paths []string) error {
 			if result.Cut {
 				fmt.Fprintf(env.Stderr, "weir: warning: %s: reading it was cut off: it is built to take long, or holds more than 64 findings\n", path)
 			}
-			for _, f := range result.Findings {
+			for _, f := range append(result.Findings, own.Scan(part.text, path, salt)...) {
 				if f.Confidence >= confidenceOf(flags.least.value) {
 					found.All = append(found.All, finding(path, part, f))
 				}

@@ -18,6 +18,10 @@ func redactIn(env *home.Env, flags *detectFlags, paths []string) error {
 	if err != nil {
 		return remedy.Usage(fmt.Errorf("reading %s: %w", paths[0], err), "")
 	}
+	own, err := loadRules(flags.rules)
+	if err != nil {
+		return err
+	}
 	hide := func(f detect.Finding) bool {
 		return f.Class != detect.Injection && f.Confidence >= confidenceOf(flags.least.value)
 	}
@@ -29,6 +33,7 @@ func redactIn(env *home.Env, flags *detectFlags, paths []string) error {
 			text = detect.Strip(text, part.form)
 		}
 		if flags.redact {
+			text = detect.Redacted(text, part.form, own.Scan(text, paths[0], nil))
 			text, ok = scanner.Redact(text, part.form, hide)
 		}
 		if !ok {

@@ -85,6 +85,7 @@ var table = []row{
 	{"internal/remedy", "", "", world, "errors with a hint and the exit status; prints nothing"},
 	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
 	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
+	{"internal/rulefile", "detect", "github.com/pelletier/go-toml/v2", world, "rules for secrets in TOML; reads no files"},
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
