@@ -39,6 +39,8 @@ func TestIsReference(t *testing.T) {
 		"https://pkg.go.dev/search?q=secret":                  false,
 		"https://pkg.go.dev/fetch/github.com/evil/secret":     false,
 		"https://pkg.go.dev/":                                 false,
+		"https://learn.microsoft.com/en-us/dotnet/api/":       true,
+		"https://learn.microsoft.com/en-us/answers/1":         false,
 		"https://go.dev/play/":                                false,
 		"https://docs.python.org/https://evil.example/":       false,
 		"https://docs.python.org\\@evil.example/":             false,
