@@ -140,18 +140,12 @@ func (a *Admission) Failed(ctx context.Context) error {
 		return errAdmitted
 	}
 	defer a.state.Store(closed)
-	g, r := a.guard, a.reread()
-	state, err := g.evidence.open(ctx, &r.Call)
+	r := a.reread()
+	state, err := a.guard.evidence.open(ctx, &r.Call)
 	if err != nil {
 		return err
 	}
-	lasting, err := g.resources.read(ctx, r)
-	if err != nil {
-		return err
-	}
-	l := label.Join(label.Join(r.Effective.Label(), ruled(r, nil)), lasting).Normal()
-	l.Attribution = l.Attribution.Union(label.SetOf(r.uri))
-	return g.raiseBy(ctx, r, state.Label, l)
+	return a.guard.raiseUnanswered(ctx, r, state.Label)
 }
 
 // Onward returns the binding under which Approvals may hold that the call has been answered with a question of its

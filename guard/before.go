@@ -105,6 +105,42 @@ func (g *Guard) Ask(ctx context.Context, inquiry *Call) Outcome {
 	return g.result(ctx, result{request: r, answer: asked})
 }
 
+// Presume counts a call as made that somebody else, such as the host in its own dialog, may have let happen after an Ask, and whose
+// answer may never come: its writes have the session's label, and the session rises by the contract of the call.
+func (g *Guard) Presume(ctx context.Context, c *Call) error {
+	r := g.parse(c)
+	state, err := g.evidence.open(ctx, &r.Call)
+	if err != nil {
+		return err
+	}
+	if err := g.resources.write(ctx, r, state.Label); err != nil {
+		return err
+	}
+	if err := g.evidence.count(ctx, r.Session.Key, true); err != nil {
+		return err
+	}
+	return g.raiseUnanswered(ctx, r, state.Label)
+}
+
+// Observe labels an answer that reaches the agent without an admission, since another process or the host itself let the call happen,
+// and decides whether the agent should see it. The agent session rises by its label in any case: to withhold it may be too late.
+func (g *Guard) Observe(ctx context.Context, c *Call, answer Answer) Outcome {
+	r := g.parse(c)
+	r.canonical = newCanonical(c.Params)
+	o := g.result(ctx, result{request: r, answer: answer})
+	if o.Allowed() || o.Err != nil {
+		return o
+	}
+	state, err := g.evidence.open(ctx, &r.Call)
+	if err == nil {
+		err = g.raiseBy(ctx, r, state.Label, o.Label)
+	}
+	if err != nil {
+		return Withheld(err)
+	}
+	return o
+}
+
 // Resolved notes the server's contract for this very call, which its tools/resolve gave for the arguments. A contract
 // outside of the tool's declaration is recorded as a defect, and raises only.
 func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contract) error {

@@ -141,6 +141,17 @@ func (g *Guard) raiseBy(ctx context.Context, r *request, seen, l label.Label) er
 	return nil
 }
 
+// raiseUnanswered raises the session of a call by every label that the contract and the resources of the call give its answer.
+func (g *Guard) raiseUnanswered(ctx context.Context, r *request, seen label.Label) error {
+	lasting, err := g.resources.read(ctx, r)
+	if err != nil {
+		return err
+	}
+	l := label.Join(label.Join(label.Join(r.Effective.Label(), ruled(r, nil)), lasting), r.actor()).Normal()
+	l.Attribution = l.Attribution.Union(label.SetOf(r.uri))
+	return g.raiseBy(ctx, r, seen, l)
+}
+
 // enter opens the agent session, joins the label of the data that the agent has already seen by the word of the host,
 // and returns its state.
 func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
