@@ -41,6 +41,7 @@ type Host struct {
 	Name   string
 	Files  []File
 	Entry  Entry
+	Hooks  *Hooks // nil: it has none that Weir knows
 	Manual string // how to put Weir in by hand, for a host whose files cannot be changed; else ""
 }
 
@@ -65,6 +66,15 @@ type Entry struct {
 	Joined  bool     // the program and its arguments are one list
 	Env     string   // the member for the variables; "" is env
 	Extra   []Member // further members
+}
+
+// Hooks are where and how a host keeps the programs that it runs before and after its own tools.
+type Hooks struct {
+	File    File     // the List leads to an object with an array for each event
+	Events  []string // that Weir takes
+	Listed  bool     // the arguments of a program are a list; else they stand in a command line of the shell
+	Failing []Member // members with which a hook that fails keeps the tool from running, where it does not anyway
+	Trust   string   // what the user has to do before the hooks run; "" if nothing
 }
 
 // A Member is a member of a JSON object.

@@ -20,7 +20,7 @@ var Table = []Host{
 		{Scope: Managed, Format: JSON, List: mcpServers, Path: "/etc/claude-code/managed-mcp.json",
 			MacOS:   "/Library/Application Support/ClaudeCode/managed-mcp.json",
 			Windows: "C:/Program Files/ClaudeCode/managed-mcp.json"},
-	}},
+	}, Hooks: claudeHooks},
 	{ID: "claude-desktop", Name: "Claude Desktop", Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "{config}/Claude/claude_desktop_config.json"},
 	}},
@@ -41,7 +41,7 @@ var Table = []Host{
 		{Scope: User, Format: TOML, List: codexList, Path: "~/.codex/config.toml", Env: "CODEX_HOME"},
 		{Scope: Project, Format: TOML, List: codexList, Path: ".codex/config.toml"},
 		{Scope: Managed, Format: TOML, List: codexList, Path: "/etc/codex/config.toml"},
-	}},
+	}, Hooks: codexHooks},
 	{ID: "opencode", Name: "opencode", Entry: opencodeEntry, Files: []File{
 		{Scope: User, Format: JSONC, List: mcp, Path: "{xdg}/opencode/opencode.json"},
 		{Scope: User, Format: JSONC, List: mcp, Path: "{xdg}/opencode/opencode.jsonc"},
@@ -85,6 +85,21 @@ var Table = []Host{
 	}},
 	{ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Manual: "in Settings, Tools, AI Assistant, Model Context Protocol, " +
 		"replace the servers by one with the command weir and the arguments run --config FILE"},
+}
+
+var hookEvents = []string{"hooks"}
+
+// Claude Code goes on where a hook fails or is too slow, unless it is told otherwise, which versions before 2.1.295 do not understand.
+var claudeHooks = &Hooks{
+	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.claude/settings.json", Env: "CLAUDE_CONFIG_DIR"},
+	Events: []string{"SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure"}, Listed: true,
+	Failing: []Member{{"onFailure", `"block"`}},
+}
+
+var codexHooks = &Hooks{
+	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.codex/hooks.json", Env: "CODEX_HOME"},
+	Events: []string{"SessionStart", "PreToolUse", "PostToolUse"},
+	Trust:  "Codex runs them only after you accept them there: /hooks",
 }
 
 const clineSettings = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
@@ -88,4 +89,47 @@ func writeConfig(p Part) error {
 		return err
 	}
 	return writeOwn(p.Config, p.configText)
+}
+
+// ApplyHooks makes the change of a file of hooks, with a record before it.
+func (i *Installer) ApplyHooks(f *HookFile) error {
+	unlock, err := i.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for range attempts {
+		now, err := planHooks(i, f.Host, f.Path)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(now.Diff(), f.Diff()) {
+			return ErrOther
+		}
+		if err = i.applyHooks(now); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: its host keeps writing it; end the host and try again", f.Path)
+}
+
+func (i *Installer) applyHooks(f *HookFile) error {
+	if !f.Changes() {
+		return nil
+	}
+	r := &record{Path: f.Path, Target: f.target, Format: f.Host.Hooks.File.Format, Before: f.before, After: digest(f.after),
+		Created: f.before == nil, Hooks: &recordHooks{Host: f.Host.ID, Added: f.Added}}
+	if err := i.note(r); err != nil {
+		return fmt.Errorf("writing the journal: %w", err)
+	}
+	err := error(nil)
+	if r.Created {
+		err = create(f.target, f.after)
+	} else {
+		err = replace(f.target, f.before, f.after)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("writing %s: %w", f.Path, err), os.Remove(r.file))
+	}
+	return nil
 }

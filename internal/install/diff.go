@@ -24,6 +24,11 @@ func (f *File) Diff() (lines []string) {
 func (m *Removal) Diff() (lines []string) {
 	var seen []string
 	for _, r := range m.records {
+		if r.Hooks != nil {
+			for _, e := range r.Hooks.Added {
+				lines = append(lines, fmt.Sprintf("- %s: %s", strings.Join(e.Array, "."), e.Value))
+			}
+		}
 		for _, p := range r.Parts {
 			if name := fmt.Sprintf("%q", p.List); !slices.Contains(seen, name) {
 				seen = append(seen, name)

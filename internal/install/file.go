@@ -82,6 +82,31 @@ func replace(path string, before, after []byte) error {
 	})
 }
 
+// create writes a file that is not there yet, and that only its user may read.
+func create(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return write(path, text, 0o600, func(*os.File) error {
+		if _, err := os.Lstat(path); err == nil {
+			return errChanged
+		}
+		return nil
+	})
+}
+
+// remove takes away a file that still is as it was before.
+func remove(path string, before []byte) error {
+	now, err := os.ReadFile(path)
+	if err == nil && !bytes.Equal(now, before) {
+		err = errChanged
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
 // writeOwn writes a file that only its user may read, whole or not at all.
 func writeOwn(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/hostfile"
 	"github.com/weir-mcp/weir/internal/hosts"
 )
 
@@ -24,7 +25,9 @@ type record struct {
 	Format  hosts.Format `json:"format"`
 	Before  []byte       `json:"before"` // the whole file
 	After   string       `json:"after"`  // the digest of the file that was written
-	Parts   []recordPart `json:"parts"`
+	Created bool         `json:"created,omitempty"`
+	Parts   []recordPart `json:"parts,omitempty"`
+	Hooks   *recordHooks `json:"hooks,omitempty"` // nil: the file is one of servers
 
 	file string // of the journal
 }
@@ -39,6 +42,23 @@ type recordPart struct {
 	Taken  []string    `json:"taken"`
 	Config string      `json:"config"`
 	Digest string      `json:"config_digest"` // of the configuration as it was written; "" if it was not
+}
+
+// A recordHooks is the change of the hooks of a host.
+type recordHooks struct {
+	Host  string             `json:"host"`
+	Added []hostfile.Element `json:"added"`
+}
+
+// hosts returns the ids of the hosts whose files the record is about.
+func (r *record) hosts() (ids []string) {
+	for _, p := range r.Parts {
+		ids = append(ids, p.Host)
+	}
+	if r.Hooks != nil {
+		ids = append(ids, r.Hooks.Host)
+	}
+	return ids
 }
 
 func (i *Installer) journalDir() string { return filepath.Join(i.opts.State, "install") }

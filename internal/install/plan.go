@@ -78,6 +78,30 @@ func (i *Installer) Plan(s Selection) (*Plan, error) {
 	return p, nil
 }
 
+// Hooks says how the hooks of the selected hosts would change, as far as these hosts are here.
+func (i *Installer) Hooks(s Selection) (all []*HookFile, notes []Note) {
+	for _, h := range hosts.Table {
+		if h.Hooks == nil || !s.has(h.ID) {
+			continue
+		}
+		path, ok := h.Hooks.File.Resolve(i.opts.Machine)
+		if !ok || !isHere(i, h, path) {
+			continue
+		}
+		f, err := planHooks(i, h, path)
+		var unreadable *hostfile.Error
+		switch {
+		case errors.As(err, &unreadable):
+			notes = append(notes, Note{h.ID, path, unreadable.Error(), unreadable.Hint, true})
+		case err != nil:
+			notes = append(notes, Note{h.ID, path, err.Error(), "", true})
+		default:
+			all = append(all, f)
+		}
+	}
+	return all, notes
+}
+
 // ProjectFiles returns the files of a project in which hosts look for servers, as far as they are there.
 func (i *Installer) ProjectFiles(project string) (paths []string) {
 	for _, s := range i.specs(Selection{Project: project}) {

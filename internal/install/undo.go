@@ -26,6 +26,7 @@ type Removal struct {
 	target  string
 	before  []byte
 	after   []byte
+	deletes bool              // weir install made the file
 	configs map[string]string // digest by path
 }
 
@@ -38,7 +39,7 @@ func (i *Installer) Removals(s Selection) ([]*Removal, error) {
 	var removals []*Removal
 	for n := len(all) - 1; n >= 0; n-- {
 		r := all[n]
-		if !slices.ContainsFunc(r.Parts, func(p recordPart) bool { return s.has(p.Host) }) {
+		if !slices.ContainsFunc(r.hosts(), s.has) {
 			continue
 		}
 		at := slices.IndexFunc(removals, func(m *Removal) bool { return m.Path == r.Path })
@@ -69,10 +70,12 @@ func begin(r *record) *Removal {
 // undo takes back one change, the newest first.
 func (m *Removal) undo(r *record) {
 	m.records = append(m.records, r)
-	for _, p := range r.Parts {
-		if !slices.Contains(m.Hosts, p.Host) {
-			m.Hosts = append(m.Hosts, p.Host)
+	for _, id := range r.hosts() {
+		if !slices.Contains(m.Hosts, id) {
+			m.Hosts = append(m.Hosts, id)
 		}
+	}
+	for _, p := range r.Parts {
 		if _, known := m.configs[p.Config]; !known && p.Digest != "" {
 			m.configs[p.Config] = p.Digest
 		}
@@ -85,10 +88,14 @@ func (m *Removal) undo(r *record) {
 	switch {
 	case m.Err != nil || m.Gone:
 	case digest(m.after) == r.After:
-		m.after = r.Before
-	case digest(m.after) == digest(r.Before):
+		m.after, m.deletes = r.Before, r.Created
+	case digest(m.after) == digest(r.Before) && !r.Created:
 	default:
 		m.Exact = false
+		if r.Hooks != nil {
+			m.after, m.Err = hostfile.Without(r.Format, m.after, r.Before, r.Hooks.Added)
+			return
+		}
 		for n := len(r.Parts) - 1; n >= 0 && m.Err == nil; n-- {
 			m.after, m.Err = undoPart(r, r.Parts[n], m.after)
 		}
@@ -121,6 +128,14 @@ func undoPart(r *record, p recordPart, text []byte) ([]byte, error) {
 		return text, fmt.Errorf("%w; the file as it was is in %s, in base64", err, r.file)
 	}
 	return after, nil
+}
+
+// Deletes reports whether the file goes, since it was made for Weir's hooks and holds nothing else.
+func (m *Removal) Deletes() bool { return m.deletes && m.Changes() }
+
+// OfHooks reports whether the file is one of hooks.
+func (m *Removal) OfHooks() bool {
+	return slices.ContainsFunc(m.records, func(r *record) bool { return r.Hooks != nil })
 }
 
 // Changes reports whether the file is to change.
@@ -172,7 +187,13 @@ func (m *Removal) apply() error {
 	if !m.Changes() {
 		return m.Err
 	}
-	if err := replace(m.target, m.before, m.after); err != nil {
+	err := error(nil)
+	if m.deletes {
+		err = remove(m.target, m.before)
+	} else {
+		err = replace(m.target, m.before, m.after)
+	}
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", m.Path, err)
 	}
 	return nil

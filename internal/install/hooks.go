@@ -1,0 +1,197 @@
+package install
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/hostfile"
+	"github.com/weir-mcp/weir/internal/hosts"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// A HookFile is the file in which a host keeps its hooks, and how it would change: one hook of Weir for each event.
+type HookFile struct {
+	Host   hosts.Host
+	Path   string
+	Added  []hostfile.Element // hooks of Weir that come
+	Stale  []hostfile.Element // hooks of Weir that go, since they do not run this Weir as it should
+	Absent bool               // there is no hook of Weir
+	Off    bool               // the file says that no hook runs
+
+	target string // where links lead
+	before []byte // nil: the file is not there
+	after  []byte
+}
+
+// Changes reports whether the file is to change.
+func (f *HookFile) Changes() bool { return len(f.Added)+len(f.Stale) > 0 }
+
+// isHere reports whether a host is used on this machine: the folder of its hooks is there, or a file of its servers.
+func isHere(i *Installer, h hosts.Host, path string) bool {
+	paths := []string{filepath.Dir(path)}
+	for _, f := range h.Files {
+		if servers, ok := f.Resolve(i.opts.Machine); ok && f.Scope == hosts.User {
+			paths = append(paths, servers)
+		}
+	}
+	return slices.ContainsFunc(paths, func(p string) bool { _, err := os.Stat(p); return err == nil })
+}
+
+// planHooks reads the file of a host's hooks and says how it would change.
+func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
+	f := &HookFile{Host: h, Path: path, Absent: true}
+	var err error
+	f.target, f.before, err = read(path, "")
+	src := f.before
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.target, src = path, []byte("{\n}\n")
+		if info, err := os.Lstat(path); err == nil {
+			return nil, fmt.Errorf("it is a %s that leads nowhere", info.Mode().Type())
+		}
+	case err != nil:
+		return nil, err
+	}
+	if off, ok := rawjson.Get(hostfile.Standard(src), "disableAllHooks"); ok && string(off) == "true" {
+		f.Off = true
+	}
+	args, err := hookArguments(i, h)
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range h.Hooks.Events {
+		want := hookOf(i, h, event, args)
+		there, err := hostfile.Elements(h.Hooks.File.Format, src, want.Array)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, e := range there {
+			switch same := string(rawjson.Canonical(e.Value)) == string(rawjson.Canonical(want.Value)); {
+			case same && !found:
+				found, f.Absent = true, false
+			case same || runsHook(e.Value, h.ID):
+				f.Stale = append(f.Stale, e)
+				f.Absent = false
+			}
+		}
+		if !found {
+			f.Added = append(f.Added, want)
+		}
+	}
+	if f.after, err = hostfile.Without(h.Hooks.File.Format, src, src, f.Stale); err == nil {
+		f.after, err = hostfile.Append(h.Hooks.File.Format, f.after, f.Added)
+	}
+	return f, err
+}
+
+// hookArguments returns the arguments of weir hook that every event has: its places, the configuration of the user's servers if there is
+// one, and the entries that run Weir.
+func hookArguments(i *Installer, h hosts.Host) (args []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(i.opts.Env)) {
+		args = append(args, "--env", name+"="+i.opts.Env[name])
+	}
+	plan, err := i.Plan(Selection{Hosts: []string{h.ID}})
+	if err != nil {
+		return nil, err
+	}
+	config, entries := "", []string{}
+	for _, file := range plan.Files {
+		for _, p := range file.Parts {
+			if !p.Installed {
+				continue
+			}
+			if !slices.Contains(entries, p.Entry) {
+				entries = append(entries, p.Entry)
+			}
+			if p.Scope == hosts.User && config == "" {
+				config = p.Config
+			}
+		}
+	}
+	if config != "" {
+		args = append(args, "--config", config)
+	}
+	for _, name := range entries {
+		args = append(args, "--entry", name)
+	}
+	return args, nil
+}
+
+// hookSeconds is how long hosts wait for a hook: longer than weir hook takes to give up.
+const hookSeconds = 60
+
+// hookOf returns the hook of an event, as the host has it in its file.
+func hookOf(i *Installer, h hosts.Host, event string, args []string) hostfile.Element {
+	args = slices.Concat([]string{"hook", h.ID, event}, args)
+	hook := map[string]any{"type": "command", "timeout": hookSeconds}
+	if h.Hooks.Listed {
+		hook["command"], hook["args"] = i.opts.Exe, args
+	} else {
+		words := []string{quoted(i.opts.Exe)}
+		for _, a := range args {
+			words = append(words, quoted(a))
+		}
+		hook["command"] = strings.Join(words, " ")
+	}
+	for _, m := range h.Hooks.Failing {
+		hook[m.Name] = json.RawMessage(m.Value)
+	}
+	text, err := json.Marshal(map[string]any{"hooks": []any{hook}})
+	if err != nil {
+		text = []byte("null") // texts, numbers and members of the table always have a JSON form
+	}
+	return hostfile.Element{Array: slices.Concat(h.Hooks.File.List, []string{event}), Value: text}
+}
+
+// quoted returns a word for the shell.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:@%+,", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// runsHook reports whether a hook runs weir hook for a host, and nothing else.
+func runsHook(value []byte, host string) bool {
+	list, _ := rawjson.Get(value, "hooks")
+	n, ours := 0, false
+	for one := range rawjson.Elements(list) {
+		n++
+		raw, _ := rawjson.Get(one, "command")
+		command, _ := rawjson.String(raw)
+		rest, _ := rawjson.Get(one, "args")
+		words := strings.Fields(command)
+		for arg := range rawjson.Elements(rest) {
+			text, _ := rawjson.String(arg)
+			words = append(words, text)
+		}
+		at := slices.Index(words, "hook")
+		ours = at > 0 && at+1 < len(words) && words[at+1] == host &&
+			strings.HasPrefix(filepath.Base(strings.Trim(filepath.ToSlash(words[at-1]), `'"`)), "weir")
+	}
+	return n == 1 && ours
+}
+
+// Diff returns the hooks that go and come, one in a line. The lines are not fit to be shown raw.
+func (f *HookFile) Diff() (lines []string) {
+	for _, side := range []struct {
+		sign string
+		all  []hostfile.Element
+	}{{"-", f.Stale}, {"+", f.Added}} {
+		for _, e := range side.all {
+			lines = append(lines, fmt.Sprintf("%s %s: %s", side.sign, strings.Join(e.Array, "."), e.Value))
+		}
+	}
+	return lines
+}

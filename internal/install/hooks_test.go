@@ -1,0 +1,175 @@
+package install_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weir-mcp/weir/internal/hostfile"
+	"github.com/weir-mcp/weir/internal/hosts"
+	"github.com/weir-mcp/weir/internal/install"
+)
+
+// applyHooks sets the hooks of a host up, and returns their file.
+func (w *world) applyHooks(t interface{ Fatal(...any) }, id string) *install.HookFile {
+	all, notes := w.Hooks(install.Selection{Hosts: []string{id}})
+	if len(all) != 1 || len(notes) != 0 {
+		t.Fatal(all, notes)
+	}
+	if err := w.ApplyHooks(all[0]); err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+func (w *world) removeAll(t interface{ Fatal(...any) }) (all []*install.Removal) {
+	all, err := w.Removals(install.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if _, err := w.Remove(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// TestHooks sets hooks up where none are, finds nothing more to do, and takes them out again.
+func TestHooks(t *testing.T) {
+	for id, file := range map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json"} {
+		t.Run(id, func(t *testing.T) {
+			w := newWorld(t, id, file)
+			if all, _ := w.Hooks(install.Selection{}); len(all) != 0 {
+				t.Fatalf("hooks of a host that is not here: %+v", all)
+			}
+			if err := os.MkdirAll(filepath.Dir(w.file), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if f := w.applyHooks(t, id); !f.Absent || len(f.Added) != len(f.Host.Hooks.Events) {
+				t.Errorf("%+v", f)
+			}
+			if f := w.applyHooks(t, id); f.Absent || f.Changes() {
+				t.Errorf("%+v", f)
+			}
+			text, err := os.ReadFile(w.file)
+			if err != nil || !strings.Contains(string(text), w.exe) {
+				t.Errorf("%v: %s", err, text)
+			}
+			if all := w.removeAll(t); len(all) != 1 || !all[0].Deletes() && all[0].Err != nil {
+				t.Errorf("%+v", all)
+			}
+			if _, err := os.Stat(w.file); !os.IsNotExist(err) {
+				t.Error("the file is still there", err)
+			}
+		})
+	}
+}
+
+// TestHooksOfAnotherWeir replaces hooks that run Weir with other arguments, and leaves those of others.
+func TestHooksOfAnotherWeir(t *testing.T) {
+	w := newWorld(t, "claude-code", ".claude/settings.json")
+	const others = `{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"check"}]}]}}`
+	w.write(t, w.file, `{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"check"}]},`+
+		`{"hooks":[{"type":"command","command":"/old/weir","args":["hook","claude-code","PreToolUse"]}]}]}}`)
+	if f := w.applyHooks(t, "claude-code"); len(f.Stale) != 1 || f.Absent {
+		t.Errorf("%+v", f)
+	}
+	text, err := os.ReadFile(w.file)
+	if err != nil || strings.Contains(string(text), "/old/weir") || !strings.Contains(string(text), `"command":"check"`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	w.write(t, w.file, string(text)+"\n") // the host has written it meanwhile
+	w.removeAll(t)
+	if text, err = os.ReadFile(w.file); err != nil || strings.TrimSpace(string(text)) != others {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestHooksComeAndGo sets hooks up in generated files, byte for byte out again, and out of what the host has written meanwhile.
+func TestHooksComeAndGo(t *testing.T) {
+	w := newWorld(t, "claude-code", ".claude/settings.json")
+	rapid.Check(t, func(t *rapid.T) {
+		settings := map[string]any{"model": "x", "permissions": map[string]any{"allow": []any{"Bash(ls:*)"}}}
+		if rapid.Bool().Draw(t, "hooks") {
+			settings["hooks"] = map[string]any{"Stop": []any{}, "PreToolUse": []any{map[string]any{"matcher": "Bash", "hooks": []any{}}}}
+		}
+		src, err := json.MarshalIndent(settings, "", rapid.SampledFrom([]string{" ", "    ", "\t"}).Draw(t, "indent"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(t, w.file, string(src))
+		w.applyHooks(t, "claude-code")
+		if !rapid.Bool().Draw(t, "rewritten") {
+			w.removeAll(t)
+			if diff := cmp.Diff(string(src), w.read(t)); diff != "" {
+				t.Fatal(diff)
+			}
+			return
+		}
+		var now map[string]any
+		if err := json.Unmarshal([]byte(w.read(t)), &now); err != nil {
+			t.Fatal(err)
+		}
+		now["model"] = "y"
+		text, err := json.Marshal(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(t, w.file, string(text))
+		w.removeAll(t)
+		settings["model"] = "y"
+		want, err := json.Marshal(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), w.read(t)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// TestHooksRefuse leaves files alone that are not understood.
+func TestHooksRefuse(t *testing.T) {
+	for _, text := range []string{"", "{", `{"hooks":[]}`, `{"hooks":{"PreToolUse":{}}}`, `{"a":1,"a":2}`} {
+		w := newWorld(t, "claude-code", ".claude/settings.json")
+		w.write(t, w.file, text)
+		if all, notes := w.Hooks(install.Selection{}); len(all) != 0 || len(notes) != 1 || !notes[0].Bad {
+			t.Errorf("%q: %+v, %+v", text, all, notes)
+		}
+	}
+}
+
+// TestHookCommandLine holds the quoting of words for the shell of a host without lists of arguments.
+func TestHookCommandLine(t *testing.T) {
+	w := newWorld(t, "codex", ".codex/hooks.json")
+	odd := filepath.Join(w.home, "it's here", "weir")
+	w.write(t, odd, "")
+	w.Installer = install.New(install.Options{Machine: hosts.Machine{OS: "linux", Home: w.home}, State: filepath.Join(w.home, "state"), Exe: odd,
+		Env: map[string]string{"XDG_STATE_HOME": "/s t/$x"}})
+	if err := os.MkdirAll(filepath.Dir(w.file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.applyHooks(t, "codex")
+	src, err := os.ReadFile(w.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := hostfile.Elements(hosts.JSON, src, []string{"hooks", "PreToolUse"})
+	if err != nil || len(all) != 1 {
+		t.Fatal(err, all)
+	}
+	var group struct{ Hooks []struct{ Command string } }
+	if err := json.Unmarshal(all[0].Value, &group); err != nil {
+		t.Fatal(err)
+	}
+	want := `'` + strings.ReplaceAll(odd, `'`, `'\''`) + `' hook codex PreToolUse --env 'XDG_STATE_HOME=/s t/$x'`
+	if got := group.Hooks[0].Command; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
