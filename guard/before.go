@@ -105,7 +105,7 @@ func (g *Guard) Ask(ctx context.Context, inquiry *Call) Outcome {
 	return g.result(ctx, result{request: r, answer: asked})
 }
 
-// Presume counts a call as made that somebody else, such as the host in its own dialog, may have let happen after an Ask, and whose
+// Presume counts a call as made that the host, in a dialog of its own, may have let happen after an Ask, and whose
 // answer may never come: its writes have the session's label, and the session rises by the contract of the call.
 func (g *Guard) Presume(ctx context.Context, c *Call) error {
 	r := g.parse(c)

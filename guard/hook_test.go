@@ -35,7 +35,7 @@ func TestPresumeFailsClosed(t *testing.T) {
 	}
 }
 
-// TestObserve raises the session by an answer that nobody admitted, also by one that the agent should not see.
+// TestObserve raises the session by an answer without an admission, also by one that the agent should not see.
 func TestObserve(t *testing.T) {
 	for _, malicious := range []bool{true, false} {
 		f := newFixture(t, nil)

@@ -63,7 +63,8 @@ func pruneNotes(env *home.Env, r config.Retention, now time.Time) error {
 	if r.Sessions == 0 {
 		return nil
 	}
-	return env.Conversations().Prune(now.Add(-r.Sessions))
+	before := now.Add(-r.Sessions)
+	return errors.Join(env.Conversations().Prune(before), env.Begun().Prune(before))
 }
 
 // closer closes by a function.

@@ -32,7 +32,7 @@ func newDoctor(env *home.Env) *cobra.Command {
 		Use:   "doctor",
 		Short: "Find servers that bypass weir, and faults of the installation",
 		Long: `Check this machine: hosts whose servers bypass weir, entries that do not run this weir, configurations
-with mistakes, commands that are missing, hooks that answer approval requests in the user's place, permissions
+with mistakes, commands that are missing, hooks that are not there or that answer approval requests in the user's place, permissions
 of weir's folders, the store and its log, certificate files, and running processes of another version. Each
 finding has a remedy. Nothing is changed, and no server is started without --start.
 
@@ -113,6 +113,7 @@ func (d *doctor) examine() error {
 		}
 	}
 	d.hooks(projects)
+	d.hooksOf(in)
 	d.permissions()
 	d.certificates()
 	d.store()

@@ -41,6 +41,9 @@ func (d *doctor) hooks(projects []string) {
 		if rawjson.Check(data) != nil {
 			continue
 		}
+		if off, _ := rawjson.Get(data, "disableAllHooks"); p.project != "" && string(off) == "true" {
+			d.find("hook", p.path, "remove disableAllHooks", "Claude Code runs no hooks there, so its own tools pass weir by")
+		}
 		for _, event := range []string{"Elicitation", "ElicitationResult"} {
 			if v, ok := rawjson.Get(data, "hooks", event); ok && string(v) != "[]" && string(v) != "null" {
 				d.find("hook", p.path, "remove the hook, unless it is yours and answers nothing",

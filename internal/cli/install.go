@@ -24,7 +24,7 @@ import (
 
 // installFlags are the flags of weir install and weir uninstall.
 type installFlags struct {
-	yes, dry, json, project bool
+	yes, dry, json, project, noHooks bool
 }
 
 func (f *installFlags) add(cmd *cobra.Command) {
@@ -57,6 +57,9 @@ one weir: its configuration gets one entry that runs weir, and the servers move 
 only you can read. You see each change and are asked before it is made. What weir cannot
 carry over stays where it is, with the reason.
 
+Hosts with hooks (Claude Code, Codex CLI) get one before and after each of their own tools, so that weir
+decides on their shell, files and fetches too: see weir hook.
+
 Comments, formatting and other members of the files stay. weir uninstall restores them byte for
 byte. Run weir install again for servers that were added later; weir doctor notices them.
 
@@ -76,6 +79,7 @@ Hosts: ` + wrapWords(hosts.IDs(), 84),
 		},
 	}
 	flags.add(cmd)
+	cmd.Flags().BoolVar(&flags.noHooks, "no-hooks", false, "leave the hooks of hosts, by which weir decides on their own tools, as they are")
 	cmd.Flags().BoolVar(&flags.project, "project", false, "change the files of the project in the working directory too")
 	return cmd
 }
@@ -160,6 +164,12 @@ type installView struct {
 	Error   string     `json:"error,omitempty"`
 }
 
+// installViews are all files as they are shown.
+type installViews struct {
+	files []*installView
+	hooks []*hookView
+}
+
 // A listView is one list of servers in a file of a host.
 type listView struct {
 	Host    string          `json:"host"`
@@ -230,11 +240,17 @@ func installIn(env *home.Env, ids []string, flags *installFlags) error {
 			printInstalled(env, f)
 		}
 	}
+	hooked, notes, err := installHooks(env, in, chosen, flags)
+	plan.Notes = append(plan.Notes, notes...)
+	if err != nil {
+		return err
+	}
+	failed = failed || slices.ContainsFunc(hooked, func(v *hookView) bool { return v.Error != "" })
 	var lying []string
 	if !flags.project {
 		lying = in.ProjectFiles(project)
 	}
-	if err := printPlan(env, plan, views, lying, flags); err != nil {
+	if err := printPlan(env, plan, installViews{views, hooked}, lying, flags); err != nil {
 		return err
 	}
 	passed := func(n install.Note) bool { return n.Bad && slices.Contains(ids, n.Host) }
@@ -319,9 +335,9 @@ func printInstalled(env *home.Env, f *install.File) {
 }
 
 // printPlan shows what is not changed.
-func printPlan(env *home.Env, plan *install.Plan, views []*installView, lying []string, flags *installFlags) error {
+func printPlan(env *home.Env, plan *install.Plan, views installViews, lying []string, flags *installFlags) error {
 	if flags.json {
-		return writeJSON(env.Stdout, map[string]any{"files": views, "notes": append([]install.Note{}, plan.Notes...), "project_files": append([]string{}, lying...)})
+		return writeJSON(env.Stdout, map[string]any{"files": views.files, "hooks": views.hooks, "notes": append([]install.Note{}, plan.Notes...), "project_files": append([]string{}, lying...)})
 	}
 	var b strings.Builder
 	for _, n := range plan.Notes {
@@ -333,7 +349,7 @@ func printPlan(env *home.Env, plan *install.Plan, views []*installView, lying []
 	for _, path := range lying {
 		fmt.Fprintf(&b, "%s: a file of this project, left alone; weir install --project\n", plain.Text(path, maxError))
 	}
-	if len(views)+len(plan.Notes) == 0 {
+	if len(views.files)+len(views.hooks)+len(plan.Notes) == 0 {
 		b.WriteString("no host with servers was found\n")
 	}
 	_, err := io.WriteString(env.Stdout, b.String())

@@ -57,8 +57,12 @@ func removalOf(m *install.Removal) *removalView {
 		v.How = "is gone; nothing to undo"
 	case !m.Changes():
 		v.How = "has no change of weir any more"
+	case m.Deletes():
+		v.How = "was made by weir install, and goes"
 	case m.Exact:
 		v.How = "becomes what it was, byte for byte"
+	case m.OfHooks():
+		v.How = "was changed since: weir's hooks go, the rest stays"
 	default:
 		v.How = "was changed since: weir's entry gives way to the servers that were there, the rest stays"
 	}

@@ -50,6 +50,15 @@ func (e *Env) Conversations() *conversation.Book {
 	return conversation.Open(filepath.Join(dir, "conversations"))
 }
 
+// Begun returns the book of the conversations of hosts that were seen to begin; nil if there is no place for it.
+func (e *Env) Begun() *conversation.Book {
+	dir, err := e.StateDir()
+	if err != nil {
+		return nil
+	}
+	return conversation.Open(filepath.Join(dir, "begun"))
+}
+
 // Confirmed returns the file of folders that a person has confirmed; nil if there is no place for it.
 func (e *Env) Confirmed() *files.Confirmed {
 	dir, err := e.StateDir()

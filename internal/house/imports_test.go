@@ -114,6 +114,8 @@ var table = []row{
 	{"internal/replay", "audit label record", "", world, "computes the state from the log, and compares the two; does no I/O"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
 	{"internal/config", "annotation contract label overlay policy internal/document internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
+	{"internal/hook", "guard label contract overlay policy session internal/conversation internal/gateway/approve internal/plain internal/rawjson", "", "net net/http os/exec",
+		"events of hosts to decisions and back; os for whether the file of a conversation has begun"},
 	{"internal/hosts", "", "", world, "where hosts keep their servers: a table; reads no file"},
 	{"internal/hostfile", "internal/hosts internal/rawjson", yaml + " github.com/tailscale/hujson github.com/pelletier/go-toml/v2", world,
 		"edits of lists of servers that keep the rest of a file; bytes in, bytes out"},
@@ -143,7 +145,7 @@ var table = []row{
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
-		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/streamable internal/watch", "", "",
+		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/streamable internal/watch internal/hook overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},

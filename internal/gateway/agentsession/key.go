@@ -67,6 +67,9 @@ type Local struct {
 // FolderSession returns the key of the conversation, of the user who runs Weir, that goes on in a folder whatever host it is of.
 func FolderSession(folder string) string { return sessionKey(LocalPrincipal, "folder", folder) }
 
+// HostSession returns the key of a conversation, of the user who runs Weir, to which a host of a kind gives an id.
+func HostSession(kind, id string) string { return sessionKey(LocalPrincipal, kind, id) }
+
 // NewSession returns the command with which a person begins another agent session in a conversation. Requests of its host that name none
 // count in it too, so that takes another.
 func NewSession(n conversation.Note) string {

@@ -1,0 +1,197 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/conversation"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+)
+
+// A Decider decides on events. It is not safe for concurrent use.
+type Decider struct {
+	Guard         *guard.Guard
+	Overlay       *overlay.Overlay   // of the tools of the host
+	Questions     *approve.Book      // for hosts that put no question to their users
+	Conversations *conversation.Book // which agent session counts in a conversation
+	Begun         *conversation.Book // conversations whose beginning was seen
+	Entries       []string           // names of the host's entries that run Weir
+	Key           func(kind, id string) string
+	Principal     string
+	Now           func() time.Time
+}
+
+// Decides reports whether the event is one for the guard: about a call that does not go to one of the entries that run Weir.
+func (e *Event) Decides(entries []string) bool { return e.Name != SessionStart && !e.behind(entries) }
+
+// Decide answers an event. An error is no answer: the call must not go.
+func (d *Decider) Decide(ctx context.Context, e *Event) (Answer, error) {
+	if e.Name == SessionStart {
+		return d.start(e)
+	}
+	if !e.Decides(d.Entries) {
+		return Answer{Effect: Pass}, nil
+	}
+	c, err := d.call(e)
+	if err != nil {
+		return Answer{}, err
+	}
+	if e.Name == PreToolUse {
+		return d.before(ctx, e, c)
+	}
+	return d.after(ctx, e, c)
+}
+
+// key returns the key of the conversation, in its first generation.
+func (d *Decider) key(e *Event) string { return d.Key(e.Host.Kind, e.Session) }
+
+// start notes that the beginning of a conversation was seen.
+func (d *Decider) start(e *Event) (Answer, error) {
+	about := conversation.Note{Host: e.Host.ID, Folder: e.Folder, Began: d.Now().UTC()}
+	_, known, err := d.Begun.Find(d.key(e))
+	if err != nil || known {
+		return Answer{Effect: Pass}, err
+	}
+	if isNew, err := e.isNew(); err != nil || isNew {
+		if err == nil {
+			_, err = d.Begun.Enter(d.key(e), about)
+		}
+		return Answer{Effect: Pass}, err
+	}
+	return Answer{Effect: Pass, Notice: "weir did not see this conversation begin, so it counts as one that holds private data and untrusted content; " +
+		"begin a new one, or, if there is nothing of that kind in it: " + "weir session new '" + d.key(e) + "'"}, nil
+}
+
+// isNew reports whether the conversation begins: its host says so, and its file has no answer of the model yet.
+func (e *Event) isNew() (bool, error) {
+	if e.Source != "startup" && e.Source != "clear" {
+		return false, nil
+	}
+	if e.Transcript == "" {
+		return true, nil
+	}
+	f, err := os.Open(e.Transcript)
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the file of the conversation: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxTranscript+1))
+	if err != nil {
+		return false, fmt.Errorf("reading the file of the conversation: %w", err)
+	}
+	return len(text) <= maxTranscript && !bytes.Contains(text, []byte(`"assistant"`)), nil
+}
+
+// maxTranscript is how large the file of a conversation may be that begins, in bytes.
+const maxTranscript = 1 << 20
+
+// call describes the event to the guard.
+func (d *Decider) call(e *Event) (*guard.Call, error) {
+	note, err := d.Conversations.Enter(d.key(e), conversation.Note{Host: e.Host.ID, Folder: e.Folder, Began: d.Now().UTC()})
+	if err != nil {
+		return nil, err
+	}
+	args, err := e.arguments()
+	if err != nil {
+		return nil, fmt.Errorf("reading the arguments: %w", err)
+	}
+	params, err := json.Marshal(map[string]json.RawMessage{"name": rawjson.Quote(e.Tool), "arguments": args})
+	if err != nil {
+		return nil, fmt.Errorf("reading the arguments: %w", err)
+	}
+	c := &guard.Call{
+		ID: e.id(), Session: session.Ref{Key: note.Session(), Principal: d.Principal}, Server: Server, Trust: contract.Untrusted,
+		Method: "tools/call", Name: e.Tool, Params: params, Arguments: args,
+		Overlay: d.Overlay.Tool(e.Tool), Violates: e.strange(),
+	}
+	c.Effective = contract.Overlaid(c.Overlay.Static(), c.Declared, c.Trust).Raise(c.Overlay.Drafted())
+	if note.Generation == "" {
+		_, seen, err := d.Begun.Find(d.key(e))
+		if err != nil {
+			return nil, err
+		}
+		if !seen {
+			c.Context = unknown()
+		}
+	}
+	return c, nil
+}
+
+// unknown returns the label of a conversation of which nothing is known.
+func unknown() label.Label {
+	return label.Label{
+		Untrusted: true, Private: true, Sources: label.SetOf(label.UntrustedPublic), Sensitivity: label.SetOf(label.Credentials, label.Unspecified),
+	}.Normal()
+}
+
+// id names the call in events, before and after it.
+func (e *Event) id() string {
+	sum := sha256.Sum256([]byte(e.Host.ID + "\x00" + e.Session + "\x00" + e.Call))
+	return "hook-" + hex.EncodeToString(sum[:13])
+}
+
+// before decides whether a call may happen.
+func (d *Decider) before(ctx context.Context, e *Event, c *guard.Call) (Answer, error) {
+	v := d.Guard.Before(ctx, c)
+	if v.Allowed() {
+		if err := v.Admission.Failed(ctx); err != nil { // its answer may never come
+			return Answer{}, err
+		}
+	}
+	switch {
+	case v.Effect == policy.Warn:
+		return Answer{Effect: Pass, Notice: "weir: " + shown(v.Message, v.Rule)}, nil
+	case v.Allowed():
+		return Answer{Effect: Pass}, nil
+	case v.Err != nil:
+		return Answer{}, v.Err
+	case v.Effect != policy.Ask:
+		return Answer{Effect: Deny, Text: "blocked by weir: " + shown(v.Message, v.Rule)}, nil
+	case e.Host.asks:
+		return Answer{Effect: Ask, Text: request(v.Question)}, d.Guard.Presume(ctx, c)
+	}
+	p, err := d.Questions.Open(ctx, v.Question, nil)
+	if err != nil {
+		return Answer{}, fmt.Errorf("entering an approval request: %w", err)
+	}
+	text := request(v.Question) + "\nThe user can approve it with: weir approve " + p.ID + "\nThen make the same call again."
+	return Answer{Effect: Deny, Text: text}, nil
+}
+
+// after labels the result of a call.
+func (d *Decider) after(ctx context.Context, e *Event, c *guard.Call) (Answer, error) {
+	text, ok := rawjson.String(e.Response)
+	if !ok {
+		text = string(e.Response)
+	}
+	result, err := json.Marshal(map[string]any{"content": []map[string]string{{"type": "text", "text": text}}})
+	if err != nil {
+		return Answer{}, fmt.Errorf("reading the result: %w", err)
+	}
+	o := d.Guard.Observe(ctx, c, guard.Answer{Result: result, Own: true})
+	switch {
+	case o.Err != nil:
+		return Answer{}, o.Err
+	case o.Allowed():
+		return Answer{Effect: Pass}, nil
+	}
+	return Answer{Effect: Deny, Text: "withheld by weir: " + shown(o.Message, o.Rule)}, nil
+}

@@ -1,0 +1,175 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weir-mcp/weir/internal/hook"
+	"github.com/weir-mcp/weir/internal/hosts"
+)
+
+// TestTable holds the hosts against the table that weir install sets hooks up by.
+func TestTable(t *testing.T) {
+	for _, h := range hosts.Table {
+		known, ok := hook.Lookup(h.ID)
+		if ok != (h.Hooks != nil) {
+			t.Errorf("%s: hooks are known here: %t, and there: %t", h.ID, ok, h.Hooks != nil)
+		}
+		if ok && !slices.Equal(known.Events, h.Hooks.Events) {
+			t.Errorf("%s: %v, and %v are set up", h.ID, known.Events, h.Hooks.Events)
+		}
+	}
+	for _, id := range hook.IDs() {
+		h, _ := hook.Lookup(id)
+		if _, err := h.Overlay(); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+// TestRecorded reads events that real hosts sent, one in a line, by the name of their version, and writes an answer of each kind to them.
+func TestRecorded(t *testing.T) {
+	for _, name := range []string{"claude-code-2.1.197", "codex-0.169.0"} {
+		t.Run(name, func(t *testing.T) {
+			host := name[:strings.LastIndexByte(name, '-')]
+			text, err := os.ReadFile("testdata/" + name + ".jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for line := range strings.Lines(string(text)) {
+				var said struct {
+					Event string `json:"hook_event_name"`
+				}
+				if err := json.Unmarshal([]byte(line), &said); err != nil {
+					t.Fatal(err)
+				}
+				e, err := hook.Parse(host, said.Event, []byte(line))
+				if err != nil {
+					t.Fatalf("%v in %s", err, line)
+				}
+				fmt.Fprintf(&got, "%s %s %s %s\n", e.Name, e.Source, e.Tool, e.Input)
+				for _, a := range []hook.Answer{{Effect: hook.Pass}, {Effect: hook.Ask, Text: "why"}, {Text: "why"}, {Effect: hook.Pass, Notice: "so"}} {
+					o := a.For(e)
+					fmt.Fprintf(&got, "  %d %s %s\n", o.Status, strings.TrimSpace(o.Stdout), strings.TrimSpace(o.Stderr))
+				}
+			}
+			golden := "testdata/" + name + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// event returns a good event, with members replaced, or taken out where they are nil.
+func event(name string, members map[string]any) []byte {
+	all := map[string]any{
+		"session_id": "s", "cwd": "/w", "hook_event_name": name, "source": "startup",
+		"tool_name": "Bash", "tool_use_id": "t", "tool_input": map[string]any{"command": "pwd"}, "tool_response": "/w", "error": "no",
+	}
+	for k, v := range members {
+		if all[k] = v; v == nil {
+			delete(all, k)
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// TestParseRefuses holds events that are not understood: each is an error.
+func TestParseRefuses(t *testing.T) {
+	long := strings.Repeat("x", 600)
+	for _, c := range []struct{ host, name, input string }{
+		{"cursor", hook.PreToolUse, string(event(hook.PreToolUse, nil))},
+		{"claude-code", "Stop", string(event("Stop", nil))},
+		{"codex", hook.PostFailure, string(event(hook.PostFailure, nil))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PostToolUse, nil))},
+		{"claude-code", hook.PreToolUse, ""},
+		{"claude-code", hook.PreToolUse, "[]"},
+		{"claude-code", hook.PreToolUse, "{"},
+		{"claude-code", hook.PreToolUse, `{"session_id":"a","session_id":"b"}`},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"session_id": nil}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"session_id": ""}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"session_id": 7}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"session_id": long}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"session_id": "a\x00b"}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"tool_name": nil}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"tool_use_id": nil}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"tool_input": nil}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"cwd": nil}))},
+		{"claude-code", hook.PreToolUse, string(event(hook.PreToolUse, map[string]any{"transcript_path": 3}))},
+		{"claude-code", hook.PostToolUse, string(event(hook.PostToolUse, map[string]any{"tool_response": nil}))},
+		{"claude-code", hook.PostFailure, string(event(hook.PostFailure, map[string]any{"error": nil}))},
+		{"claude-code", hook.SessionStart, string(event(hook.SessionStart, map[string]any{"source": nil}))},
+	} {
+		if e, err := hook.Parse(c.host, c.name, []byte(c.input)); err == nil {
+			t.Errorf("%s %s %.100s: %+v", c.host, c.name, c.input, e)
+		}
+	}
+}
+
+// TestAnswersAreReadable has the outputs for any text be one JSON object that says deny, ask, or nothing of the call.
+func TestAnswersAreReadable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		host, _ := hook.Lookup(rapid.SampledFrom(hook.IDs()).Draw(t, "host"))
+		name := rapid.SampledFrom(host.Events).Draw(t, "event")
+		e, err := hook.Parse(host.ID, name, event(name, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := hook.Answer{Effect: hook.Effect(rapid.IntRange(0, 2).Draw(t, "effect")), Text: rapid.String().Draw(t, "text"), Notice: rapid.String().Draw(t, "notice")}
+		o := a.For(e)
+		var out struct {
+			Decision string
+			Specific struct {
+				HookEventName, PermissionDecision string
+			} `json:"hookSpecificOutput"`
+		}
+		if o.Stdout != "" {
+			if err := json.Unmarshal([]byte(o.Stdout), &out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said := out.Specific.PermissionDecision
+		switch {
+		case a.Effect == hook.Pass:
+			if o.Status != 0 || said != "" || out.Decision != "" {
+				t.Fatalf("%+v", o)
+			}
+		case name == hook.PreToolUse && a.Effect == hook.Ask && host.ID == "claude-code":
+			if said != "ask" {
+				t.Fatalf("%+v", o)
+			}
+		case name == hook.PreToolUse:
+			if said != "deny" {
+				t.Fatalf("%+v", o)
+			}
+		case name == hook.SessionStart:
+			if o.Status != 2 {
+				t.Fatalf("%+v", o)
+			}
+		case out.Decision != "block":
+			t.Fatalf("%+v", o)
+		}
+	})
+}
