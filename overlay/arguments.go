@@ -11,7 +11,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// Limits of what is taken out of the arguments of one call.
+// Limits of the values taken out of the arguments of one call.
 const (
 	maxValues    = 1024 // of one role
 	maxResources = 64   // of one template
@@ -27,7 +27,7 @@ type Argument struct {
 type Roles struct {
 	Known        bool       // whether anything is said; if not, every argument may be anything
 	Destinations []Argument // where something goes
-	Contents     []Argument // what goes there
+	Contents     []Argument // the content that goes there
 	Cut          bool       // there were more values than are looked at
 }
 
@@ -94,16 +94,16 @@ func scalarText(value []byte) string {
 	return string(value)
 }
 
-// Resources are what a call reads and writes, as URIs.
+// Resources are the resources that a call reads and writes, as URIs.
 type Resources struct {
 	Known  bool // whether anything is said
 	Reads  []string
 	Writes []string
 }
 
-// Resources returns what a call with the arguments, a JSON object without duplicate names or nil, reads and writes. Where an
-// argument is missing the URI has its place in braces, as in file://{path}: it could be any. Without an argument that is marked as
-// optional, as in file://{path?}, there is no resource.
+// Resources returns the resources that a call with the arguments, a JSON object without duplicate names or nil, reads
+// and writes. Where an argument is missing the URI has its place in braces, as in file://{path}: it could be any.
+// Without an argument that is marked as optional, as in file://{path?}, there is no resource.
 func (t *Tool) Resources(arguments []byte) Resources {
 	if t == nil {
 		return Resources{}
@@ -179,7 +179,8 @@ func expand(templates []template, arguments []byte) []string {
 	return all
 }
 
-// values returns what stands for an argument in a URI; whole is whether the argument is the URI. Nil: there is no URI.
+// values returns the texts in the place of an argument in a URI; whole is whether the argument is the URI. Nil: there
+// is no URI.
 func (p part) values(arguments []byte, whole bool) []string {
 	var cut bool
 	var texts []string

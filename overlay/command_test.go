@@ -7,7 +7,7 @@ import (
 	"github.com/weir-mcp/weir/overlay"
 )
 
-// set loads entries whose match is given, each with one tool named after what it is.
+// set loads entries whose match is given, each with one tool named after the entry.
 func set(t testing.TB, src string) *overlay.Set {
 	t.Helper()
 	s, err := overlay.Load("f", []byte(src))
@@ -133,7 +133,7 @@ func TestServerNames(t *testing.T) {
 	}
 }
 
-// FuzzPackage reads any words as a command line: it never panics, and what runs is one of the words or a part of one.
+// FuzzPackage reads any words as a command line: it never panics, and the package is one of the words or a part of one.
 func FuzzPackage(f *testing.F) {
 	f.Add("docker run -i --rm -e A=b mcp/server:1.2 stdio")
 	f.Add("uvx --from a[b]==1 c")

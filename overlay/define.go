@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// definitionMembers are what a tool, resource or prompt may state.
+// definitionMembers are the members that a tool, resource or prompt may have.
 var definitionMembers = []string{"contract", "when", "arguments", "resource", "results", "lists"}
 
 // definitions reads the mapping below tools, resources or prompts.

@@ -8,7 +8,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// A listing is what results of a tool list that no outsider can add to at will: things with their ids and the names that people call them by.
+// A listing describes lists in results of a tool that no outsider can add to at will: things with their ids and the
+// names that people call them by.
 type listing struct {
 	items    path
 	id, name path
@@ -20,7 +21,7 @@ type Named struct{ ID, Name string }
 // maxNamed is how many things of one result count.
 const maxNamed = 1024
 
-// lists reads what results list.
+// lists reads the description of lists in results.
 func (l *loader) lists(d *definition, member document.Member) {
 	m, ok := l.Members(member.Value, "lists", []string{"items", "id", "name"})
 	if !ok {
@@ -46,7 +47,7 @@ func (l *loader) lists(d *definition, member document.Member) {
 	}
 }
 
-// listing returns what is said of the tool's lists: what the first entry says that speaks of them.
+// listing returns the description of the tool's lists, that of the first entry that has one.
 func (t *Tool) listing() listing {
 	if t != nil {
 		if i := slices.IndexFunc(t.layers, func(d *definition) bool { return d.lists != nil }); i >= 0 {

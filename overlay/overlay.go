@@ -1,5 +1,5 @@
-// Package overlay holds what operators say of tools: what they do, where their inputs go, what their results are. It speaks
-// where a server does not, and counts more than what a server says of itself.
+// Package overlay holds operators' descriptions of tools: their effects, the destinations of their inputs, the labels
+// of their results. An overlay fills in for a server's missing annotations, and takes precedence over existing ones.
 //
 // Overlays are files in YAML. docs/overlays.md is the manual; this is the format:
 //
@@ -9,17 +9,17 @@
 //	    title: Company mail              # optional: for people
 //	    source: https://docs.example/    # optional: where the facts come from
 //	    date: 2026-11-21                 # optional: when they were looked up
-//	    checked: "mail-server 1.4"       # optional: against what; or unchecked: why not
+//	    checked: "mail-server 1.4"       # optional: the checked version; or unchecked: why not
 //	    draft: true                      # optional: not looked at yet; then it only adds to the labels of results
 //	    match:                           # one item has to fit, with all that it states
-//	      - package: "@example/mail"     # what the command line runs, without its version
+//	      - package: "@example/mail"     # the package that the command line runs, without its version
 //	        version: ">=1.2 <2"          # optional: the version in the command line, if it has one
 //	      - command: mail-server         # the program's file name
 //	      - url: "https://mail.example/*" # glob over the server's URL; * in the path, or as the first label of the host
 //	      - server: "mail*"              # glob over the server's name in weir.yaml
 //	    tools:                           # exact names, then globs; of these the one with the longest literal part
 //	      send_email:
-//	        contract:                    # each member optional: what is absent, the overlay does not speak of
+//	        contract:                    # each member optional: the overlay states nothing about an absent one
 //	          readOnly: false
 //	          destructive: false
 //	          idempotent: false
@@ -36,23 +36,23 @@
 //	            why: colleagues          # optional
 //	        arguments:                   # by path: name, a.b, list[*].b; below an object or a list, everything in it
 //	          destination: [to, cc]      # where something goes
-//	          content: [subject, body]   # what goes there
-//	        resource:                    # what the call reads or writes: URIs with {path} for arguments
+//	          content: [subject, body]   # the content that goes there
+//	        resource:                    # the resources that the call reads or writes: URIs with {path} for arguments
 //	          writes: ["mailto:{to}"]
 //	        results:                     # labels of results; they only raise
 //	          - path: $.items[*].private
 //	            equals: true             # optional: a scalar, or a list of them; true if absent
 //	            label: {private: true, sensitivity: [pii], untrusted: true, sources: [internal]}
-//	      "*": {contract: {openWorld: true}}  # a glob: for what no other name fits
+//	      "*": {contract: {openWorld: true}}  # a glob: for tools that no other name fits
 //	    resources: {"mail://*": {…}}     # by URI, for resources/read
 //	    prompts: {greeting: {…}}         # by name, for prompts/get
 //
 // Load files with [Load], put the sets in order with [Join] or the overlays of one server with [Stack]: the first that
-// speaks of a member has it. [Set.For] finds what applies to a server, [Overlay.Tool] what it says of a tool.
+// states a member has it. [Set.For] finds the overlay of a server, [Overlay.Tool] its description of a tool.
 //
 // The package promises:
 //
-//   - A server is matched by what the operator has configured, never by what it says of itself.
+//   - A server is matched by the operator's configuration, never by its own statements.
 //   - [Tool.Static] bounds every [Tool.Refine]: arguments never take a contract out of it.
 //   - A draft raises and lowers nothing, and says nothing of arguments and resources.
 //   - A condition that cannot be evaluated raises if it would have raised, and lowers nothing. A result that a rule cannot
@@ -74,15 +74,15 @@ type Set struct {
 	digest  string
 }
 
-// An Entry describes one entry of a file: what it is about, and what is known of its truth.
+// An Entry describes one entry of a file: its subject, and the evidence for it.
 type Entry struct {
 	Name      string
 	Title     string
 	Source    string // where the facts come from
 	Date      string // when they were looked up, as 2006-01-02
-	Checked   string // against what they were checked
+	Checked   string // the version they were checked against
 	Unchecked string // why they were not
-	Draft     bool   // nobody has looked it over yet: what it says only raises
+	Draft     bool   // not reviewed yet: it only raises
 	File      string
 	Line      int // in the file, from 1
 }
@@ -112,7 +112,8 @@ func Join(sets ...*Set) *Set {
 	return all
 }
 
-// Digest names what the set says, in hex: SHA-256 over its files. Sets with the same digest say the same.
+// Digest identifies the content of the set, in hex: SHA-256 over its files. Sets with the same digest have the same
+// content.
 func (s *Set) Digest() string {
 	if s == nil {
 		return ""
@@ -120,7 +121,7 @@ func (s *Set) Digest() string {
 	return s.digest
 }
 
-// Entries returns what the set has, in its order.
+// Entries returns the entries of the set, in its order.
 func (s *Set) Entries() []Entry {
 	if s == nil {
 		return nil
@@ -132,10 +133,10 @@ func (s *Set) Entries() []Entry {
 	return all
 }
 
-// An Overlay is what is said of one server. Nil says nothing.
+// An Overlay is the description of one server. A nil Overlay is empty.
 type Overlay struct{ entries []*entry }
 
-// For returns what the set says of a server; nil if nothing.
+// For returns the overlay of a server; nil if the set has none.
 func (s *Set) For(server Server) *Overlay {
 	if s == nil {
 		return nil
@@ -145,7 +146,7 @@ func (s *Set) For(server Server) *Overlay {
 	})
 }
 
-// Named returns what the entries of one name say, whichever servers they match; nil if there is none.
+// Named returns the overlay of the entries of one name, for any servers; nil if there is none.
 func (s *Set) Named(name string) *Overlay {
 	if s == nil {
 		return nil
@@ -166,7 +167,7 @@ func (s *Set) pick(fits func(*entry) bool) *Overlay {
 	return &Overlay{picked}
 }
 
-// Stack returns what the overlays say together: the first that speaks of a member has it. It is nil if none speaks.
+// Stack returns the overlays as one: the first that states a member has it. It is nil if all are empty.
 func Stack(overlays ...*Overlay) *Overlay {
 	var all []*entry
 	for _, o := range overlays {
@@ -190,7 +191,7 @@ func (o *Overlay) Equal(p *Overlay) bool {
 	})
 }
 
-// Entries returns what applies, in its order.
+// Entries returns the entries that apply, in their order.
 func (o *Overlay) Entries() []Entry {
 	if o == nil {
 		return nil
@@ -215,17 +216,17 @@ func (o *Overlay) Names() []string {
 	return slices.Compact(names)
 }
 
-// Tool returns what is said of a tool; nil if nothing.
+// Tool returns the description of a tool; nil if there is none.
 func (o *Overlay) Tool(name string) *Tool {
 	return o.find(name, func(e *entry) definitions { return e.tools })
 }
 
-// Resource returns what is said of reading a resource; nil if nothing.
+// Resource returns the description of reading a resource; nil if there is none.
 func (o *Overlay) Resource(uri string) *Tool {
 	return o.find(uri, func(e *entry) definitions { return e.resources })
 }
 
-// Prompt returns what is said of getting a prompt; nil if nothing.
+// Prompt returns the description of getting a prompt; nil if there is none.
 func (o *Overlay) Prompt(name string) *Tool {
 	return o.find(name, func(e *entry) definitions { return e.prompts })
 }

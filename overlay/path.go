@@ -74,7 +74,7 @@ func parseStep(s string) (next step, rest string, err error) {
 	return step{}, "", fmt.Errorf("%q is out of place", s[:1])
 }
 
-// String returns what parsePath reads, without the root.
+// String returns the path in the form that parsePath reads, without the root.
 func (p path) String() string {
 	var b strings.Builder
 	for _, s := range p {

@@ -14,9 +14,9 @@ type rule struct {
 	label  label.Label
 }
 
-// Label returns what the rules make of a result, a JSON object without duplicate names: of a tool, a resource or a prompt. It
-// only adds to what is known of the result otherwise. A rule looks at structuredContent, and at the first text read as JSON; with
-// neither to read it counts as matched, and so does every rule where result is nil, for an error.
+// Label returns the label that the rules give a result, a JSON object without duplicate names: of a tool, a resource or
+// a prompt. It only adds to the result's other labels. A rule looks at structuredContent, and at the first text read as
+// JSON; with neither to read it counts as matched, and so does every rule where result is nil, for an error.
 func (t *Tool) Label(result []byte) label.Label {
 	var l label.Label
 	if t == nil {
@@ -54,7 +54,7 @@ func equal(value, want []byte) bool {
 	return kind == rawjson.Kind(want) && kind != '{' && kind != '[' && slices.Equal(rawjson.Canonical(value), want)
 }
 
-// readable returns what of a result rules can look at.
+// readable returns the parts of a result that rules can read.
 func readable(result []byte) (documents [][]byte) {
 	if structured, ok := rawjson.Get(result, "structuredContent"); ok && rawjson.Kind(structured) == '{' {
 		documents = append(documents, structured)

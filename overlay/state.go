@@ -28,11 +28,11 @@ func classes() []label.Class {
 	return []label.Class{label.User, label.PII, label.Financial, label.Credentials, label.Regulated, label.Unspecified}
 }
 
-// contractMembers are what a contract may state.
+// contractMembers are the members that a contract may have.
 var contractMembers = []string{"readOnly", "destructive", "idempotent", "openWorld", "requiresReview",
 	"destinations", "accepts", "outcomes", "sources", "returns"}
 
-// contract reads what is stated; the rest stays unknown.
+// contract reads the stated members; the rest stays unknown.
 func (l *loader) contract(member document.Member) (c contract.Contract) {
 	before := len(l.Problems)
 	m, ok := l.Members(member.Value, "contract", contractMembers)

@@ -13,7 +13,7 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 )
 
-// A definition is what one entry says of the tools, resources or prompts that a pattern names.
+// A definition is the description in one entry of the tools, resources or prompts that a pattern names.
 type definition struct {
 	pattern string
 	line    int
@@ -62,8 +62,8 @@ func (all definitions) find(name string) *definition {
 // literal returns how much of a pattern is no star.
 func literal(pattern string) int { return len(pattern) - strings.Count(pattern, "*") }
 
-// A Tool is what is said of one tool, resource or prompt, by one entry or several: the first that speaks of a member has it.
-// Nil says nothing.
+// A Tool is the description of one tool, resource or prompt, by one entry or several: the first that states a member
+// has it. A nil Tool is empty.
 type Tool struct {
 	layers []*definition
 	drafts []*definition // which only raise
@@ -86,7 +86,7 @@ func newTool(layers []*definition) *Tool {
 	return t
 }
 
-// possible returns the join of all that arguments can make of what is said.
+// possible returns the join of the contracts for all arguments.
 func (d *definition) possible() contract.Contract {
 	all := d.base
 	for _, r := range d.refinements {
@@ -95,7 +95,7 @@ func (d *definition) possible() contract.Contract {
 	return all
 }
 
-// Static returns what is said of the tool whatever its arguments are: the join of all that they can make of it.
+// Static returns the tool's contract for any arguments: the join of the contracts for all of them.
 func (t *Tool) Static() contract.Contract {
 	if t == nil {
 		return contract.Contract{}
@@ -103,7 +103,7 @@ func (t *Tool) Static() contract.Contract {
 	return t.static
 }
 
-// Drafted returns what drafts say of the tool. It may raise a contract (see [contract.Contract.Raise]) and nothing else.
+// Drafted returns the tool's contract in drafts. It may only raise a contract (see [contract.Contract.Raise]).
 func (t *Tool) Drafted() contract.Contract {
 	if t == nil {
 		return contract.Contract{}
@@ -130,7 +130,7 @@ func (n Note) String() string {
 	return s
 }
 
-// Refine returns what is said of the tool when it is called with the arguments, a JSON object without duplicate names or nil.
+// Refine returns the contract of a call of the tool with the arguments, a JSON object without duplicate names or nil.
 func (t *Tool) Refine(arguments []byte) (contract.Contract, []Note) {
 	if !t.Refines() {
 		return t.Static(), nil
@@ -196,7 +196,7 @@ func (r refinement) members() (all []string) {
 	return all
 }
 
-// Refines reports whether what is said of the tool depends on its arguments.
+// Refines reports whether the tool's contract depends on its arguments.
 func (t *Tool) Refines() bool {
 	if t == nil {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/weir-mcp/weir/overlay"
 )
 
-// of returns what an overlay of one entry says of the tool "t".
+// of returns the description of the tool "t" in an overlay of one entry.
 func of(t testing.TB, members string) *overlay.Tool {
 	t.Helper()
 	return set(t, tool(members)).Named("a").Tool("t")
@@ -105,8 +105,8 @@ func TestRefine(t *testing.T) {
 	}
 }
 
-// TestStaticBounds draws overlays and arguments: nothing that arguments make of a tool is outside of what is said of it
-// without them.
+// TestStaticBounds draws overlays and arguments: no contract for arguments is outside of the tool's contract without
+// them.
 func TestStaticBounds(t *testing.T) {
 	contracts := rapid.SampledFrom([]string{
 		"{readOnly: true}", "{readOnly: false, destructive: true}", "{destructive: false, outcomes: [benign]}", "{outcomes: [irreversible]}",
@@ -251,7 +251,8 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// FuzzLoad reads any bytes as a file: it never panics, problems lie inside the file, and what loads says the same each time.
+// FuzzLoad reads any bytes as a file: it never panics, problems lie inside the file, and a loaded file means the same
+// each time.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(tool(`contract: {readOnly: true}, when: [{if: 'path.under(call.arguments.a, "/")', contract: {outcomes: [benign]}}], arguments: {content: [a]}, resource: {reads: ['{a}']}, results: [{path: '$.a[*]', label: {private: true}}]`)), []byte(`{"a":["x"]}`))
 	f.Add([]byte("version: 1\noverlays: []\n"), []byte(`{}`))
