@@ -22,7 +22,7 @@ type asker struct {
 	http    http.Handler
 	mu      sync.Mutex
 	headers []string // Mcp-Param-Region of every POST
-	blocked chan any // what becomes of a call of the tool block
+	blocked chan any // the ends of calls of the tool block
 }
 
 const regionSchema = `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`
@@ -64,7 +64,7 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a.era == newEra && bytes.Contains(body, []byte(`"name":"block"`)) {
-		// The SDK's server does not cancel what was hung up on, so this is seen where it happens.
+		// The SDK's server does not cancel requests of clients that hung up, so this is seen where it happens.
 		context.AfterFunc(r.Context(), func() { a.blocked <- "cancelled" })
 	}
 	a.http.ServeHTTP(w, r)

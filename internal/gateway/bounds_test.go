@@ -62,7 +62,7 @@ func TestServerThatAnswersNothingLeavesRoom(t *testing.T) {
 	}
 }
 
-// A host that has too much in flight is told so; what it cancels makes room.
+// A host that has too much in flight is told so; requests that it cancels make room.
 func TestHostHasTooMuchInFlight(t *testing.T) {
 	r := faultyRig(t, nil, "a", "b", "c")
 	w := r.wire(t)

@@ -272,7 +272,7 @@ func TestParameterHeadersReachServersThatAskForThem(t *testing.T) {
 	})
 }
 
-// soon returns what comes.
+// soon returns the next value.
 func soon(t *testing.T, c chan any) any {
 	t.Helper()
 	select {

@@ -58,10 +58,10 @@ var goodAnswers = map[string]string{
 	"logging/setLevel":         `{"jsonrpc":"2.0","id":ID,"result":{}}`,
 }
 
-// requests are what a host asks, and whether a call of the agent reaches the server by it.
+// requests are those of a host, and whether a call of the agent reaches the server by it.
 var requests = []struct {
 	method, params string
-	call           string // what the agent calls by it, which its label is attributed to; "" if that is nothing
+	call           string // the call of the agent by it, to which its label is attributed; "" if there is none
 }{
 	{"initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"h","version":"1"}}`, ""},
 	{"tools/list", `{}`, ""},
@@ -217,7 +217,7 @@ func behindWeir(t *testing.T, spec upstream.Spec) *rig {
 	return r
 }
 
-// hears asks a server that misbehaves for one method all that a host may ask, and checks what comes back.
+// hears asks a server that misbehaves for one method all that a host may ask, and checks the answers.
 func (r *rig) hears(t *testing.T, bad string, object bool) {
 	t.Helper()
 	w := r.wire(t)

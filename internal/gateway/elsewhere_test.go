@@ -53,7 +53,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	everyWay(t, func(t *testing.T, connect func(*rig, *mcp.ClientOptions) *mcp.ClientSession) {
 		for _, c := range []struct {
 			first approve.Answer
-			host  string // what the person at the host says then; "" while they say nothing, as far as the host asks at all
+			host  string // the answer of the person at the host then; "" while they say nothing, as far as the host asks at all
 			sent  int
 		}{
 			{approve.Accepted, "accept", 1}, {approve.Declined, "accept", 0}, {approve.Declined, "decline", 0},
@@ -74,7 +74,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 				return &mcp.ElicitResult{Action: "accept"}, nil
 			}})
 			callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
-			// The SDK's client may give up on a refused retry with an error; what counts is what was sent.
+			// The SDK's client may give up on a refused retry with an error; the message that was sent counts.
 			_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "send_email", Arguments: mailTo})
 			if n := r.mails(t); n != c.sent {
 				t.Errorf("%s elsewhere, then %q: %d mails, want %d; error %v", c.first, c.host, n, c.sent, err)
@@ -92,7 +92,7 @@ func TestHostsThatAcceptThemselves(t *testing.T) {
 			var asked []string
 			s := r.stdio(t, protocol, person("accept", &asked))
 			callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
-			// The SDK's client may give up on a refused retry with an error; what counts is what was sent.
+			// The SDK's client may give up on a refused retry with an error; the message that was sent counts.
 			_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "send_email", Arguments: mailTo})
 			if n := r.mails(t); n != sent || len(asked) == 0 {
 				t.Errorf("%s, %s: %d mails, want %d; asked %q; %v", client, protocol, n, sent, asked, err)

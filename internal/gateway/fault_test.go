@@ -286,7 +286,7 @@ func TestServersMisbehave(t *testing.T) {
 	}
 }
 
-// A server may ask its host without end. What goes beyond what it may ask at once is refused, and its answers and other
+// A server may ask its host without end. Questions beyond the limit are refused, and its answers and other
 // servers go on.
 func TestServerAsksWithoutEnd(t *testing.T) {
 	r := faultyRig(t, nil, "a", "b")

@@ -1,24 +1,23 @@
 // Package gateway stands between a host and its MCP servers: it merges the servers into one, asks the guard about
 // everything that an agent does with them, and passes messages on as the raw JSON that they came in.
 //
-//	host ──(rpc.Conn)──► front ──► guard.Before ──► link ──► server
-//	                       ▲                                  │
-//	                       └───────── Admission  ◄───────────┘
+//	host ──► hostconn ──► exchange ──► guard.Before ──► backend ──► server
+//	                         ▲                                         │
+//	                         └────────────── Admission ◄───────────────┘
 //
-// A front is one host connection: stdio, one session of streamable HTTP in the older revisions, or one request of
-// 2026-07-28. A link is one connection to one server. A front has links of its own, because in the older revisions
-// the requests that a server may make of a host are agreed for each connection; the requests of 2026-07-28 over HTTP share theirs for each
-// principal, and HTTP sessions of the older revisions may (joint.go).
+// Package hostconn serves one host connection: stdio, one session of streamable HTTP in the older revisions, or one request of
+// 2026-07-28. Package exchange takes one request through the guard. Package backend holds the connections to servers; a host connection
+// has its own, because in the older revisions the requests that a server may make of a host are agreed for each connection. The requests
+// of 2026-07-28 over HTTP share theirs for each principal, and HTTP sessions of the older revisions may.
 //
-// Host and server need not speak the same revision. A server's request to a host of 2026-07-28 is held (held.go) until the
-// host comes back with the answer; a result that requires input is fulfilled by asking a host of an older revision
-// (retry.go); subscriptions are made in the server's way and announced in the host's (watch.go, listen.go). The package's
-// tests go through all pairings; docs/protocol.md lists the messages that pass, are translated or are refused.
+// Host and server need not speak the same revision. A server's request to a host of 2026-07-28 is suspended until the host comes back
+// with the answer; a result that requires input is fulfilled by asking a host of an older revision; subscriptions are made in the
+// server's way and announced in the host's. The package's tests go through all pairings; docs/protocol.md lists the messages that pass,
+// are translated or are refused.
 //
-// Everything that carries data between an agent and a server goes through the guard: tools/call, resources/read,
-// prompts/get, completion/complete and unknown methods. The gateway itself answers the handshake of
-// either era, the merged lists, ping. A refused tool call is a result with isError, so that the model can act on the
-// reason; any other refused request is the JSON-RPC error [guard.CodeRefused].
+// All data between an agent and a server goes through the guard: tools/call, resources/read, prompts/get, completion/complete and unknown
+// methods. The gateway itself answers the handshake of either era, the merged lists, and ping. A refused tool call is a result with
+// isError, so that the model can act on the reason; any other refused request is the JSON-RPC error [guard.CodeRefused].
 package gateway
 
 import (
@@ -37,6 +36,8 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/gateway/exchange"
+	"github.com/weir-mcp/weir/internal/gateway/hostconn"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
@@ -94,19 +95,15 @@ type Asked func(*approve.Book, *approve.Pending)
 
 // A Gateway serves hosts. Make one with [New], change it with Reload and end it with Close.
 type Gateway struct {
+	engine  *exchange.Engine
 	opts    Options
 	guard   *guard.Guard
 	book    *approve.Book
 	log     *slog.Logger
 	http    *streamable.Handler
-	holds   *holds
-	sealer  *sealer
 	servers *backend.Registry
 
-	schemas schemas
-
-	traces   *budget.Lease // of the memory of the guard
-	approval atomic.Int64  // how long the gateway waits for a person, a time.Duration
+	traces *budget.Lease // of the memory of the guard
 
 	current atomic.Pointer[string] // key of the agent session of the last request on stdio
 
@@ -143,15 +140,17 @@ func New(opts Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealer, err := newSealer()
-	if err != nil {
-		return nil, err
-	}
-	gw := &Gateway{holds: newHolds(), sealer: sealer, opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
+	gw := &Gateway{opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
 	gw.servers = backend.New(opts.Servers, &backend.Options{
 		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
 		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Yield: func() bool { return gw.http.Yield() },
 	})
+	gw.engine, err = exchange.New(exchange.Options{
+		Servers: gw.servers, Guard: g, Book: book, State: opts.State, Words: opts.Words, Log: opts.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
 	gw.await(opts.Approval, opts.Startup)
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,
 		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
@@ -177,11 +176,15 @@ func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.
 	}, info.Modern)
 }
 
+func (g *Gateway) serve(ctx context.Context, conn rpc.Conn, h agentsession.Host, shared bool) error {
+	return hostconn.Serve(ctx, conn, g.engine, hostconn.Options{Agents: agentsession.New(h, &g.current, g.log), Shared: shared, Share: g.opts.Share})
+}
+
 // Close ends every connection and waits for the servers' processes.
 func (g *Gateway) Close() error {
 	g.stopReloading()
 	g.http.Close()
-	g.holds.close()
+	g.engine.Close()
 	err := g.servers.Close()
 	g.traces.Release()
 	return err

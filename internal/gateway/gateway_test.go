@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A rig is a gateway over real servers, with what it recorded.
+// A rig is a gateway over real servers, with its record.
 type rig struct {
 	g      *gateway.Gateway
 	record *bytes.Buffer

@@ -81,7 +81,7 @@ func TestGitHubLabelsDriveASession(t *testing.T) {
 	}
 }
 
-// taintOf returns what the exchanges speak of.
+// taintOf returns the label that the exchanges speak of.
 func taintOf(l label.Label) label.Label {
 	return label.Label{Untrusted: l.Untrusted, Private: l.Private, Readers: l.Readers}
 }

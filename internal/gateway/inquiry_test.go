@@ -24,7 +24,7 @@ func mustLoad(t *testing.T, rules string) *policy.Policy {
 // A guarded host answers what servers ask as a helpful one does, and Weir's own questions with an action. It keeps count.
 type guardedHost struct {
 	action    string
-	approvals []string // what Weir asked
+	approvals []string // the questions of Weir
 	forms     int      // that a server had filled in
 }
 
@@ -42,7 +42,7 @@ func (h *guardedHost) options() *mcp.ClientOptions {
 	return o
 }
 
-// answered calls a tool and returns what it says; an error of any kind is "refused".
+// answered calls a tool and returns the result; an error of any kind is "refused".
 func answered(t *testing.T, s *mcp.ClientSession, tool string) string {
 	t.Helper()
 	res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool})
@@ -102,7 +102,7 @@ func TestRulesDecideOnQuestionsAndAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name, when, condition, effect string
 		action                        string // of the person whom Weir asks
-		form, model, roots            string // what the tools of the server say
+		form, model, roots            string // the results of the server's tools
 		forms, approvals              int
 	}{
 		{"no forms", "result", "call.method == 'elicitation/create'", "block", "", "refused", "model paris", "0 roots", 0, 0},

@@ -123,7 +123,7 @@ func mutant(file string) {
 	}
 }
 
-// mutantAnswer returns what that server answers a message.
+// mutantAnswer returns the answer of that server to a message.
 func mutantAnswer(message []byte) (string, error) {
 	m, err := rpc.Parse(message)
 	if err != nil || !json.Valid(message) {

@@ -105,7 +105,7 @@ func TestAHostIsToldThatACallWaits(t *testing.T) {
 	})
 }
 
-// TestAHostIsToldOfMaliciousContent has an operator say of a tool that what it returns is malicious.
+// TestAHostIsToldOfMaliciousContent has an operator say of a tool that its results are malicious.
 func TestAHostIsToldOfMaliciousContent(t *testing.T) {
 	everyWay(t, func(t *testing.T, connect func(*rig, *mcp.ClientOptions) *mcp.ClientSession) {
 		for effect, want := range map[string]string{"allow": "is in the agent's context now", "block": "was kept from the agent"} {
@@ -141,7 +141,7 @@ overlays:
 `)
 }
 
-// mustOverlay returns what a file says of a server.
+// mustOverlay returns the overlay of a server in a file.
 func mustOverlay(t *testing.T, server, src string) *overlay.Overlay {
 	t.Helper()
 	set, err := overlay.Load("o.yaml", []byte(src))

@@ -17,6 +17,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
+	"github.com/weir-mcp/weir/internal/gateway/hostconn"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
 )
@@ -70,14 +71,14 @@ func TestEndedSessionsAreReleased(t *testing.T) {
 	defer down.Close()
 
 	var sets []weak.Pointer[backend.Set]
-	var fronts []weak.Pointer[front]
+	var fronts []weak.Pointer[hostconn.Conn]
 	for range *released {
 		opened := post(t, down.URL, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"h","version":"1"}}}`)
 		id := opened.Header.Get("Mcp-Session-Id")
 		post(t, down.URL, id, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"look","arguments":{}}}`)
 		for _, set := range g.servers.Sets() {
 			sets = append(sets, weak.Make(set))
-			if owner, ok := set.Owner().(*front); ok {
+			if owner, ok := set.Owner().(*hostconn.Conn); ok {
 				fronts = append(fronts, weak.Make(owner))
 			}
 		}

@@ -11,10 +11,6 @@ func (g *Gateway) await(approval, startup time.Duration) {
 	if approval <= 0 {
 		approval = approve.DefaultTimeout
 	}
-	g.approval.Store(int64(approval))
+	g.engine.SetApproval(approval)
 	g.servers.SetStartup(startup)
-	g.book.SetTimeout(approval)
 }
-
-// patience returns how long the gateway waits for a person, or for a host to come back with an answer.
-func (g *Gateway) patience() time.Duration { return time.Duration(g.approval.Load()) }

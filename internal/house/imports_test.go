@@ -102,8 +102,14 @@ var table = []row{
 	{"internal/gateway/backend", "annotation contract guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
+	{"internal/gateway/exchange", "annotation contract guard label policy record session store internal/conversation internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
+		"internal/upstream internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/gateway/protocol", "", "net os os/exec",
+		"one request through the guard, to its server and back; knows no host connection but by an interface"},
+	{"internal/gateway/hostconn", "annotation guard internal/hosterror internal/plain internal/rawjson internal/rpc internal/upstream internal/gateway/agentsession internal/gateway/backend " +
+		"internal/gateway/catalog internal/gateway/exchange internal/gateway/protocol", "", "net net/http os os/exec",
+		"one host connection: handshake, lists, subscriptions, requests in flight"},
 	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/budget internal/conversation internal/rawjson internal/rpc " +
-		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/protocol internal/gateway/agentsession internal/gateway/backend internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
+		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/agentsession internal/gateway/backend internal/gateway/exchange internal/gateway/hostconn internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},

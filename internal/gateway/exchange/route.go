@@ -1,9 +1,10 @@
-package gateway
+package exchange
 
 import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
@@ -28,11 +29,27 @@ type route struct {
 	rename string // params member that holds the name the host uses; empty if that is the server's own
 }
 
+// params returns the params to send, with the name by which the server knows the tool or prompt.
+func (r *route) params(params json.RawMessage) (json.RawMessage, error) {
+	if r.rename == "" {
+		return params, nil
+	}
+	path := []string{"name"}
+	if r.call.Method == "completion/complete" {
+		path = []string{"ref", "name"}
+	}
+	out, err := rawjson.Set(params, rawjson.Quote(r.rename), path...)
+	if err != nil {
+		return nil, fmt.Errorf("renaming %s: %w", r.call.Method, err)
+	}
+	return out, nil
+}
+
 // codeNotFound is the error of servers for a resource they do not have (2025-11-25, Resources, Error Handling).
 const codeNotFound = -32002
 
 // route finds the server that a request is for.
-func (f *front) route(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
+func (f *Host) route(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
 	switch m.Method {
 	case "tools/call":
 		return f.byName(ctx, m, set, catalog.Tools)
@@ -51,7 +68,7 @@ func (f *front) route(ctx context.Context, m *rpc.Message, set *backend.Set) (*r
 
 // byName finds the server of a tool or prompt. A name that is not in the cached list may be new: the list is read again
 // once, but not for each of many such names.
-func (f *front) byName(ctx context.Context, m *rpc.Message, set *backend.Set, kind catalog.Kind) (*route, *rpc.Error) {
+func (f *Host) byName(ctx context.Context, m *rpc.Message, set *backend.Set, kind catalog.Kind) (*route, *rpc.Error) {
 	raw, _ := rawjson.Get(m.Params, "name")
 	shown, ok := rawjson.String(raw)
 	if !ok {
@@ -97,7 +114,7 @@ func lookUp(ctx context.Context, set *backend.Set, kind catalog.Kind, shown stri
 
 // byURI finds the server of a resource: the one that lists it, else the one whose template it fits, else the only one that
 // has resources. A resource that its server lists is a plain read; in the URI of any other the agent may have put data.
-func (f *front) byURI(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
+func (f *Host) byURI(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
 	raw, _ := rawjson.Get(m.Params, "uri")
 	uri, ok := rawjson.String(raw)
 	if !ok {
@@ -131,7 +148,7 @@ func (f *front) byURI(ctx context.Context, m *rpc.Message, set *backend.Set) (*r
 
 // byReference finds the server of the prompt or template that a completion is for. All that the params say beside that is told to
 // the server: the argument that is being typed, and those before it.
-func (f *front) byReference(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
+func (f *Host) byReference(ctx context.Context, m *rpc.Message, set *backend.Set) (*route, *rpc.Error) {
 	args := rawjson.Delete(rawjson.Delete(m.Params, "_meta"), "ref")
 	if raw, ok := rawjson.Get(m.Params, "ref", "name"); ok {
 		shown, _ := rawjson.String(raw)
@@ -159,8 +176,8 @@ func (f *front) byReference(ctx context.Context, m *rpc.Message, set *backend.Se
 }
 
 // to makes the route to a list's entry.
-func (f *front) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
-	ref, rerr := f.agents.Of(m.Params)
+func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
+	ref, rerr := f.Agents.Of(m.Params)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -227,8 +244,8 @@ func beyond(m *rpc.Message) json.RawMessage {
 
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
 // is assumed, and its params count as chosen by the agent.
-func (f *front) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*route, *rpc.Error) {
-	ref, rerr := f.agents.Of(m.Params)
+func (f *Host) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*route, *rpc.Error) {
+	ref, rerr := f.Agents.Of(m.Params)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -245,7 +262,7 @@ func (f *front) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*rout
 
 // fits holds the arguments of a route to an entry of a list against the declarations of the entry, and tells the guard. It returns the
 // error for arguments that a server may read as others than Weir.
-func (f *front) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
+func (f *Host) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
 	ambiguous := rpc.Errorf(rpc.InvalidParams, "members of params.arguments differ in nothing but case")
 	if r.tool == nil {
 		if odd && rawjson.Folded(r.call.Arguments, nil) {
@@ -257,7 +274,7 @@ func (f *front) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
 	if tool == nil {
 		tool = e.Raw
 	}
-	found := f.g.schemas.of(tool).Check(r.call.Arguments)
+	found := f.Engine.schemas.of(tool).Check(r.call.Arguments)
 	if found.Ambiguous {
 		return ambiguous
 	}

@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"context"
@@ -62,14 +62,14 @@ func elicitation(p *approve.Pending, about string) (json.RawMessage, error) {
 // accepted; else the answer to the request: a refusal, or in 2026-07-28 the question itself, which the host answers by
 // sending the request again. An answer of the server that the question is about is held until then. Where the host cannot
 // ask, the question stays open, and the call is refused until it was accepted and is made again.
-func (x *exchange) ask(ctx context.Context, q *guard.Question, held *approve.Held) *rpc.Message {
+func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held) *rpc.Message {
 	refuse := func(message string) *rpc.Message {
 		if q.Hint != "" {
 			message += "; " + q.Hint
 		}
 		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: message})
 	}
-	book := x.f.g.book
+	book := x.f.Engine.Book
 	p, err := book.Open(ctx, q, held)
 	if err != nil {
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + hosterror.Text(err))
@@ -81,7 +81,7 @@ func (x *exchange) ask(ctx context.Context, q *guard.Question, held *approve.Hel
 	}
 	params, err := elicitation(p, x.conversation())
 	if err != nil {
-		return x.f.internalError(x.m, err)
+		return x.f.InternalError(x.m, err)
 	}
 	if x.who.Modern() {
 		for _, binding := range x.redeemed {
@@ -116,14 +116,14 @@ var selfAccepting = []string{"codex"}
 const reading = time.Second
 
 // acceptsItself reports whether the host, and not a person, accepted a form within a time.
-func (f *front) acceptsItself(within time.Duration) bool {
-	client := f.agents.ClientName(nil)
+func acceptsItself(f *Host, within time.Duration) bool {
+	client := f.Agents.ClientName(nil)
 	return within < reading && slices.ContainsFunc(selfAccepting, func(name string) bool { return strings.HasPrefix(client, name) })
 }
 
 // askHost asks the person at a host of an older revision, until a person has answered.
-func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.RawMessage) (approve.Answer, error) {
-	book := x.f.g.book
+func (x *request) askHost(ctx context.Context, p *approve.Pending, params json.RawMessage) (approve.Answer, error) {
+	book := x.f.Engine.Book
 	within, cancel := context.WithDeadline(ctx, p.Expires)
 	asking, stop := context.WithCancelCause(within)
 	elsewhere := make(chan approve.Answer, 1)
@@ -135,7 +135,7 @@ func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.
 		}
 	}()
 	began := time.Now()
-	answer, err := x.f.request(asking, "elicitation/create", params)
+	answer, err := x.f.Request(asking, "elicitation/create", params)
 	took := time.Since(began)
 	said, code := approve.Cancelled, ""
 	switch {
@@ -152,7 +152,7 @@ func (x *exchange) askHost(ctx context.Context, p *approve.Pending, params json.
 		book.Close(p)
 		return other, nil
 	}
-	if said.Yes() && x.f.acceptsItself(took) {
+	if said.Yes() && acceptsItself(x.f, took) {
 		return approve.Cancelled, errNobody
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -170,12 +170,12 @@ func notAccepted(said approve.Answer, message string) string {
 
 // inputRequired is the result by which 2026-07-28 asks a person. The host's answer to a server's question comes
 // back with the answer to ours, if the request has still to be sent.
-func (x *exchange) inputRequired(p *approve.Pending, params json.RawMessage, unsent bool) *rpc.Message {
+func (x *request) inputRequired(p *approve.Pending, params json.RawMessage, unsent bool) *rpc.Message {
 	state := statePrefix + p.ID
 	if unsent {
 		more, err := x.carry()
 		if err != nil {
-			return x.f.internalError(x.m, err)
+			return x.f.InternalError(x.m, err)
 		}
 		state += more
 	}
@@ -187,7 +187,7 @@ func (x *exchange) inputRequired(p *approve.Pending, params json.RawMessage, uns
 		"requestState": state,
 	})
 	if err != nil {
-		return x.f.internalError(x.m, err)
+		return x.f.InternalError(x.m, err)
 	}
 	return rpc.Reply(x.m.ID, result)
 }
@@ -229,7 +229,7 @@ func (r *resumption) held() *approve.Held { return r.asked.Held }
 
 // resume takes the answer to our own question out of a request that carries one, and returns the request as it was
 // before. It returns nil for any other request.
-func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.Message, *rpc.Error) {
+func resume(ctx context.Context, f *Host, m *rpc.Message) (*resumption, *rpc.Message, *rpc.Error) {
 	raw, ok := rawjson.Get(m.Params, "requestState")
 	if !ok {
 		return nil, m, nil
@@ -242,13 +242,13 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 	id, carried, _ := strings.Cut(id, ".")
 	response, _ := rawjson.Get(m.Params, "inputResponses", inputID)
 	said, code := answerOf(response)
-	r, err := f.answered(ctx, approve.Reply{ID: id, Principal: f.agents.Principal, Answer: said, Code: code, Via: "host"})
+	r, err := closeQuestion(ctx, f, approve.Reply{ID: id, Principal: f.Agents.Principal, Answer: said, Code: code, Via: "host"})
 	if err != nil {
 		return nil, m, rpc.Errorf(rpc.InvalidParams, "params.requestState: %s; it may have expired: call again without it", hosterror.Text(err))
 	}
 	plain := *m
 	plain.Params = rawjson.Delete(rawjson.Delete(m.Params, "requestState"), "inputResponses")
-	if rerr := f.carried(&plain, carried); rerr != nil {
+	if rerr := restore(f, &plain, carried); rerr != nil {
 		return nil, m, rerr
 	}
 	if r.held() != nil && !r.asked.Question.Asks(plain.Method, plain.Params) {
@@ -257,14 +257,14 @@ func (f *front) resume(ctx context.Context, m *rpc.Message) (*resumption, *rpc.M
 	return r, &plain, nil
 }
 
-// answered closes the question with the answer of the person at the host.
-func (f *front) answered(ctx context.Context, r approve.Reply) (*resumption, error) {
-	book := f.g.book
+// closeQuestion closes the question with the answer of the person at the host.
+func closeQuestion(ctx context.Context, f *Host, r approve.Reply) (*resumption, error) {
+	book := f.Engine.Book
 	p, err := book.Find(ctx, r.ID, r.Principal)
 	if err != nil {
 		return nil, err
 	}
-	if r.Answer.Yes() && f.acceptsItself(time.Since(p.Asked)) {
+	if r.Answer.Yes() && acceptsItself(f, time.Since(p.Asked)) {
 		return nil, errNobody
 	}
 	err = book.Answer(ctx, r)

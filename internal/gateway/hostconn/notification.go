@@ -1,4 +1,4 @@
-package gateway
+package hostconn
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
+	"github.com/weir-mcp/weir/internal/gateway/exchange"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -16,7 +17,7 @@ import (
 // one is decided like a call of which nothing is known.
 
 // notified takes a notification of the host.
-func (f *front) notified(work context.Context, m *rpc.Message) {
+func (f *Conn) notified(work context.Context, m *rpc.Message) {
 	switch m.Method {
 	case "notifications/initialized":
 		// The handshake is between the host and Weir, which shakes hands with servers itself.
@@ -36,7 +37,7 @@ func (f *front) notified(work context.Context, m *rpc.Message) {
 }
 
 // own returns the connections if only this host uses them; nil if it shares them with others.
-func (f *front) own() *backend.Set {
+func (f *Conn) own() *backend.Set {
 	set := f.connections()
 	if set == nil || f.shared || set.Owner() != f {
 		return nil
@@ -45,24 +46,24 @@ func (f *front) own() *backend.Set {
 }
 
 // Inquire puts a request of a server to the host.
-func (f *front) Inquire(ctx context.Context, c *backend.Conn, m *rpc.Message) *rpc.Message {
+func (f *Conn) Inquire(ctx context.Context, c *backend.Conn, m *rpc.Message) *rpc.Message {
 	defer f.reportsTo(c, m.Params)()
-	return f.inquired(ctx, f.connections(), c, m)
+	return f.Inquired(ctx, f.connections(), c, m)
 }
 
 // cancelled ends a request of the host. Its server is told by the end of the call, in Weir's words.
-func (f *front) cancelled(m *rpc.Message) {
+func (f *Conn) cancelled(m *rpc.Message) {
 	id, _ := rawjson.Get(m.Params, "requestId")
 	f.mu.Lock()
 	p := f.inFlight[string(id)]
 	f.mu.Unlock()
 	if p != nil {
-		p.cancel(errCancelled)
+		p.cancel(exchange.ErrCancelled)
 	}
 }
 
 // reportsTo says that the host may report progress of a server's request to that server, until done is called.
-func (f *front) reportsTo(l *backend.Conn, params []byte) (done func()) {
+func (f *Conn) reportsTo(l *backend.Conn, params []byte) (done func()) {
 	raw, ok := rawjson.Get(params, "_meta", "progressToken")
 	if !ok {
 		return func() {}
@@ -84,7 +85,7 @@ func (f *front) reportsTo(l *backend.Conn, params []byte) (done func()) {
 
 // progressed hands the figures of a report to the server whose request they are of. If several servers chose the same token,
 // nobody can tell.
-func (f *front) progressed(m *rpc.Message) {
+func (f *Conn) progressed(m *rpc.Message) {
 	token, _ := rawjson.Get(m.Params, "progressToken")
 	f.mu.Lock()
 	to := f.reports[string(token)]
@@ -104,14 +105,14 @@ func (f *front) progressed(m *rpc.Message) {
 }
 
 // decided sends a notification that nobody here knows to the only server, if the guard lets it. The decision is an event.
-func (f *front) decided(work context.Context, m *rpc.Message) {
+func (f *Conn) decided(work context.Context, m *rpc.Message) {
 	set := f.own()
 	var all []*backend.Conn
 	if set != nil {
 		all = set.All()
 	}
 	if len(all) != 1 {
-		f.spoiled(work, "a notification that weir does not know has no server to go to: "+plain.Quote(m.Method, maxNotice))
+		f.spoiled(work, "a notification that weir does not know has no server to go to: "+plain.Quote(m.Method, exchange.MaxNotice))
 		return
 	}
 	select {
@@ -120,24 +121,22 @@ func (f *front) decided(work context.Context, m *rpc.Message) {
 		return
 	}
 	only := all[0]
-	f.crew.run(func() {
+	f.workers.run(func() {
 		defer func() { <-f.slots }()
-		r, rerr := f.toOnly(m, set, only)
-		if rerr != nil {
+		v, rerr := f.DecideNotification(work, m, set, only)
+		switch {
+		case rerr != nil:
 			f.spoiled(work, rerr.Message)
-			return
-		}
-		x := &exchange{f: f, sent: m, m: m, route: r}
-		if v := x.before(work, x.route.call); v.Allowed() {
+		case v.Allowed():
 			only.Notify(rpc.NewNotification(m.Method, v.Params))
-		} else {
-			f.g.log.Warn("a notification of the host was not sent", "method", plain.Quote(m.Method, maxNotice), "reason", v.Message)
+		default:
+			f.Engine.Log.Warn("a notification of the host was not sent", "method", plain.Quote(m.Method, exchange.MaxNotice), "reason", v.Message)
 		}
 	})
 }
 
 // spoiled records that the host sent something that is no message, or none that can go anywhere, as long as it does not flood.
-func (f *front) spoiled(ctx context.Context, reason string) {
+func (f *Conn) spoiled(ctx context.Context, reason string) {
 	ok, last := f.faults.Next(time.Now())
 	if !ok {
 		return
@@ -145,7 +144,7 @@ func (f *front) spoiled(ctx context.Context, reason string) {
 	if last {
 		reason += "; more in the same minute are not written down"
 	}
-	if err := f.g.servers.Defect(ctx, "", "", "", annotation.Defect{Where: "message of the host", Reason: reason}); err != nil {
-		f.g.log.Error("recording", "error", err)
+	if err := f.Engine.Servers.Defect(ctx, "", "", "", annotation.Defect{Where: "message of the host", Reason: reason}); err != nil {
+		f.Engine.Log.Error("recording", "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package hostconn
 
 import (
 	"context"
@@ -6,15 +6,14 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/gateway/exchange"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
-	"github.com/weir-mcp/weir/internal/hosterror"
-	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
 // answer answers one request of the host; the caller sets the id.
-func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
+func (f answerer) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 	who, rerr := declared(m)
 	switch {
 	case rerr != nil:
@@ -25,13 +24,13 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 		return rpc.Reply(m.ID, json.RawMessage(`{}`))
 	}
 	if who == nil {
-		if who, rerr = f.shaken(m.Method); rerr != nil {
+		if who, rerr = f.Handshake(m.Method); rerr != nil {
 			return rpc.ReplyError(m.ID, rerr)
 		}
 	}
 	set, err := f.connected(who)
 	if err != nil {
-		return f.internalError(m, err)
+		return f.InternalError(m, err)
 	}
 	switch m.Method {
 	case "server/discover":
@@ -49,9 +48,9 @@ func (f *front) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 	case "subscriptions/listen":
 		return f.listen(ctx, m, set)
 	case guard.MethodResolve:
-		return f.resolve(ctx, m, who, set)
+		return f.Resolve(ctx, m, who, set)
 	}
-	return f.guarded(ctx, m, who, set)
+	return f.Exchange(ctx, m, who, set)
 }
 
 // declared returns the client that a request names in its _meta; nil if it names none.
@@ -67,28 +66,21 @@ func declared(m *rpc.Message) (*protocol.Client, *rpc.Error) {
 }
 
 // list answers a list method with the merged list, fresh from the servers, in one page.
-func (f *front) list(ctx context.Context, m *rpc.Message, who *protocol.Client, kind catalog.Kind) *rpc.Message {
+func (f answerer) list(ctx context.Context, m *rpc.Message, who *protocol.Client, kind catalog.Kind) *rpc.Message {
 	if _, ok := rawjson.Get(m.Params, "cursor"); ok {
 		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "unknown cursor: the list has one page"})
 	}
 	set, err := f.connected(who)
 	if err != nil {
-		return f.internalError(m, err)
+		return f.InternalError(m, err)
 	}
 	l, err := set.List(ctx, kind, true)
 	if err != nil {
-		return f.internalError(m, err)
+		return f.InternalError(m, err)
 	}
 	result := l.Result()
 	if kind.Method == catalog.Tools.Method && who.Resolves() {
-		result = marked(result)
+		result = exchange.Marked(result)
 	}
 	return rpc.Reply(m.ID, protocol.FitResult(result, who, true))
-}
-
-// internalError answers a request with an error that is no JSON-RPC error of a server: the part of it that a host may be shown. The log
-// has all of it.
-func (f *front) internalError(m *rpc.Message, err error) *rpc.Message {
-	f.g.log.Warn("answering with an error", "method", plain.Text(m.Method, maxNotice), "error", err)
-	return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err)))
 }

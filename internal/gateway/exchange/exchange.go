@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
@@ -17,73 +16,25 @@ import (
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
-	"github.com/weir-mcp/weir/session"
 )
 
-// An exchange is one request of an agent on its way through the guard.
+// An exchange is one request of an agent on its way to its server and back.
 type exchange struct {
-	f     *front
-	sent  *rpc.Message // as the host sent it, but for our own question's answer
-	m     *rpc.Message
-	who   *protocol.Client
-	route *route
-	state *returnState // with which the host came back; nil if it did not
+	decision
 
 	modernServer bool // whether the server that answered speaks 2026-07-28
-	asking       bool // whether its answer asks for input
-	inquires     bool // whether there are questions in its answer
 	ours         bool // whether the answer is Weir's own: a question that a server of an older revision asks in the middle
 	reached      bool // whether the request went out to its server, as far as Weir knows
-
-	admission *guard.Admission // accepts the answer of the server; nil before the request may go
-	outcome   *guard.Outcome   // of the answer as a whole; nil before that is allowed
-
-	warning  *guard.Refusal // for the agent, beside the answer; nil if there is none
-	redeemed []string       // acceptances that were used up for a call that has not gone out yet
 }
 
-// guarded takes a request that carries data to its server and the answer back, as far as the guard lets it.
-func (f *front) guarded(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
-	resumed, m, rerr := f.resume(ctx, m)
-	if rerr != nil {
-		return rpc.ReplyError(m.ID, rerr)
-	}
-	x := &exchange{f: f, sent: m, m: m, who: who}
-	if rerr := x.comeBack(); rerr != nil {
-		return rpc.ReplyError(m.ID, rerr)
-	}
-	if x.route, rerr = f.route(ctx, x.m, set); rerr == nil {
-		rerr = x.sameServer()
-	}
-	if rerr == nil {
-		rerr = x.fitsHeaders()
-	}
-	if rerr != nil {
-		return rpc.ReplyError(m.ID, rerr)
-	}
-	if err := x.f.g.holdEnded(ctx, x.route.call); err != nil {
-		return f.internalError(m, err)
-	}
-	_, answers := rawjson.Get(x.m.Params, "inputResponses")
-	x.route.call.Further = answers || x.state != nil
-	if resumed != nil && !resumed.said.Yes() {
-		return x.declined(resumed)
-	}
-	if resumed != nil && resumed.held() != nil {
-		held := resumed.held()
-		x.admission, x.outcome = held.Admission, held.Outcome
-		x.look(&rpc.Message{Result: held.Answer.Result})
-		return x.handOn(ctx, held.Answer)
-	}
-	if refusal := x.permitAnswers(ctx); refusal != nil {
-		return refusal
-	}
-	return x.rounds(ctx)
+// newExchange returns the exchange for a message of a host; who is nil for a notification.
+func newExchange(f *Host, m *rpc.Message, who *protocol.Client, r *route) *exchange {
+	return &exchange{decision: decision{request: request{f: f, sent: m, m: m, who: who, route: r}}}
 }
 
 // fitsHeaders checks the headers of the request against the arguments that they repeat. Over stdio there are none.
 func (x *exchange) fitsHeaders() *rpc.Error {
-	header := x.f.agents.Header
+	header := x.f.Agents.Header
 	if header == nil || !x.who.Modern() || x.route.tool == nil {
 		return nil
 	}
@@ -102,37 +53,9 @@ func (x *exchange) withHeaders(ctx context.Context, conn *upstream.Conn, params 
 	return upstream.WithHeader(ctx, header)
 }
 
-// holdEnded has the guard refuse the calls of an agent session after a person has ended it, or that the store does not know as the one that
-// counts in its conversation: the note of that is a file of its own.
-func (g *Gateway) holdEnded(ctx context.Context, call *guard.Call) error {
-	ended, err := g.book.HasEnded(ctx, call.Session)
-	if err == nil && ended && call.Held == "" {
-		call.Held = "a person has ended this agent session; nothing more happens in it"
-	}
-	if err != nil || call.Held != "" {
-		return err
-	}
-	counts, err := g.counts(ctx, call.Session)
-	if err == nil && !counts {
-		call.Held = "the store does not know this agent session as the one that counts in its conversation; begin a new one: weir session new"
-	}
-	return err
-}
-
-// counts reports whether a session is the one that a person has begun last in its conversation, or the first where nobody has.
-func (g *Gateway) counts(ctx context.Context, ref session.Ref) (bool, error) {
-	if past, err := g.book.IsPast(ctx, ref); err != nil || past {
-		return false, err
-	}
-	if conversation.KeyOf(ref.Key) == ref.Key {
-		return true, nil
-	}
-	return g.book.HasBegun(ctx, ref)
-}
-
 // declined answers a request that came back with a no.
 func (x *exchange) declined(r *resumption) *rpc.Message {
-	x.letGo()
+	x.cancelSuspended()
 	when := policy.OnCall
 	if r.held() != nil {
 		x.abandon(r.held().Answer, &rpc.Message{})
@@ -147,16 +70,17 @@ func (x *exchange) rounds(ctx context.Context) *rpc.Message {
 	answer, refusal := x.round(ctx)
 	for round := 1; refusal == nil && !x.who.Modern() && x.asking; round++ {
 		if round == maxRounds {
-			return x.f.internalError(x.m, hosterror.At(x.route.call.Server, hosterror.New("it still asks for input after {} rounds", hosterror.Number(maxRounds))))
+			err := hosterror.New("it still asks for input after {} rounds", hosterror.Number(maxRounds))
+			return x.f.InternalError(x.m, hosterror.At(x.route.call.Server, err))
 		}
-		if refusal = x.fulfil(ctx, *answer, round-1); refusal == nil {
+		if refusal = x.answerInputRequests(ctx, *answer, round-1); refusal == nil {
 			answer, refusal = x.round(ctx)
 		}
 	}
 	if refusal != nil {
 		return refusal
 	}
-	return x.handOn(ctx, *answer)
+	return x.deliver(ctx, *answer)
 }
 
 // round asks the server, as far as the guard lets it. It returns the server's answer, or the message to answer the host with
@@ -169,7 +93,7 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 	x.admission, x.outcome = v.Admission, nil
 	params, err := x.route.params(v.Params)
 	if err != nil {
-		return nil, x.f.internalError(x.m, err)
+		return nil, x.f.InternalError(x.m, err)
 	}
 	answer, err := x.send(ctx, params)
 	x.redeemed = nil
@@ -181,8 +105,8 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 
 // learned asks the server for the contract of its call, and then the guard whether it may.
 func (x *exchange) learned(ctx context.Context) guard.Verdict {
-	if err := x.f.g.learn(ctx, x.route); err != nil {
-		return x.f.g.logged(guard.Denied(err))
+	if err := x.f.Engine.learn(ctx, x.route); err != nil {
+		return x.f.Engine.logged(guard.Denied(err))
 	}
 	return x.before(ctx, x.route.call)
 }
@@ -230,7 +154,7 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	x.ours = false
 	if x.state != nil && x.state.Kind == stateHeld {
 		name, _ := rawjson.String(x.state.Value)
-		c, ok := x.f.g.holds.take(name)
+		c, ok := x.f.Engine.suspended.take(name)
 		if !ok {
 			return rpc.ReplyError(x.m.ID, rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(errState))), nil
 		}
@@ -246,13 +170,13 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	if answer, ok := x.subscribe(ctx, conn); ok {
 		return answer, nil
 	}
-	if params, err = x.suit(ctx, conn, params); err != nil {
+	if params, err = x.adaptParams(ctx, conn, params); err != nil {
 		return nil, err
 	}
-	req := backend.NewRequest(x.route.set.Audience, x.f, x.m, x.who)
+	req := backend.NewRequest(x.route.set.Audience, x.f.Peer, x.m, x.who)
 	req.Call = x.route.call
 	ctx = x.withHeaders(ctx, conn, params)
-	if x.holds(conn) {
+	if x.mayAsk(conn) {
 		return x.begin(ctx, req, params)
 	}
 	answer, err := l.Call(ctx, req, x.m.Method, params)
@@ -262,6 +186,9 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	return answer, err
 }
 
+// ErrCancelled is why a request ended that its host cancelled. Such a request gets no answer (MCP, Cancellation).
+var ErrCancelled = hosterror.New("cancelled by the host")
+
 // unanswered answers a request for which its server has given no answer that can be used. A request that reached the server
 // raises the agent session as its contract says, whatever came back. Nothing that the server sent is in the answer: that is
 // in the event and in the log.
@@ -270,22 +197,22 @@ func (x *exchange) unanswered(ctx context.Context, err error) *rpc.Message {
 	call := x.route.call
 	if x.reached {
 		if raising := x.admission.Failed(ctx); raising != nil {
-			x.f.g.log.Error("raising an agent session by a failed call", "error", raising)
+			x.f.Engine.Log.Error("raising an agent session by a failed call", "error", raising)
 		}
 	}
-	if x.reached && !errors.Is(err, errCancelled) {
+	if x.reached && !errors.Is(err, ErrCancelled) {
 		e := record.New(record.Upstream, time.Now())
 		e.Session, e.Call, e.Server, e.Method, e.Name = call.Session.Key, call.ID, call.Server, call.Method, call.Name
 		e.Effect, e.Message = "unanswered", fmt.Sprintf("%.1000q", err.Error())
-		if recording := x.f.g.opts.State.Record(ctx, e); recording != nil {
-			x.f.g.log.Error("recording", "error", recording)
+		if recording := x.f.Engine.State.Record(ctx, e); recording != nil {
+			x.f.Engine.Log.Error("recording", "error", recording)
 		}
 	}
-	return x.f.internalError(x.m, err)
+	return x.f.InternalError(x.m, err)
 }
 
-// handOn gives the agent an answer, as far as the guard lets it.
-func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
+// deliver gives the agent an answer, as far as the guard lets it.
+func (x *exchange) deliver(ctx context.Context, a guard.Answer) *rpc.Message {
 	o, refusal := x.screen(ctx, a)
 	x.tellFinding(ctx, o, refusal != nil)
 	switch {
@@ -299,62 +226,15 @@ func (x *exchange) handOn(ctx context.Context, a guard.Answer) *rpc.Message {
 	if x.inquires {
 		var err error
 		if given, err = x.attributed(given); err != nil {
-			return x.f.internalError(x.m, err)
+			return x.f.InternalError(x.m, err)
 		}
 	}
 	result := protocol.FitResult(given, x.who, x.m.Method == "resources/read" && !protocol.NeedsInput(given))
 	if x.warning != nil {
 		var err error
 		if result, err = guard.WithVerdict(result, *x.warning); err != nil {
-			return x.f.internalError(x.m, err)
+			return x.f.InternalError(x.m, err)
 		}
 	}
 	return rpc.Reply(x.m.ID, result)
-}
-
-// look finds out whether a server's answer asks for something. It may be large, so this is done once.
-func (x *exchange) look(m *rpc.Message) {
-	x.asking, x.inquires = false, false
-	see := func(name string, value []byte) bool {
-		x.asking = x.asking || name == protocol.ResultType && protocol.IsInputRequired(value)
-		x.inquires = x.inquires || name == protocol.InputRequests
-		return true
-	}
-	if m.Inside == nil {
-		rawjson.Select(m.Result, []string{protocol.ResultType, protocol.InputRequests}, see)
-	}
-	for _, in := range m.Inside {
-		see(string(in.Name), in.Value)
-	}
-}
-
-// warn keeps a warning for the agent, beside the answer.
-func (x *exchange) warn(r guard.Refusal) {
-	if r.Effect == policy.Warn {
-		x.warning = &r
-	}
-}
-
-// afterAnswer explains a question that is still open after a person accepted: something it was bound to has changed.
-func afterAnswer(r guard.Refusal) guard.Refusal {
-	if r.Effect == policy.Ask {
-		r.Message = "the session changed while a person was asked, so the answer no longer fits; call again: " + r.Message
-	}
-	return r
-}
-
-// params returns the params to send, with the name by which the server knows the tool or prompt.
-func (r *route) params(params json.RawMessage) (json.RawMessage, error) {
-	if r.rename == "" {
-		return params, nil
-	}
-	path := []string{"name"}
-	if r.call.Method == "completion/complete" {
-		path = []string{"ref", "name"}
-	}
-	out, err := rawjson.Set(params, rawjson.Quote(r.rename), path...)
-	if err != nil {
-		return nil, fmt.Errorf("renaming %s: %w", r.call.Method, err)
-	}
-	return out, nil
 }

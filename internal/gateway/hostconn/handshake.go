@@ -1,4 +1,4 @@
-package gateway
+package hostconn
 
 import (
 	"context"
@@ -11,10 +11,13 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
+// An answerer answers the requests of a host connection.
+type answerer struct{ *Conn }
+
 // initialize answers the handshake of the older revisions. The host's description of itself goes to the servers as it is,
 // and that of a single server comes back as it is.
-func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
-	if f.agents.Handshake() != nil {
+func (f answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
+	if f.Agents.Handshake() != nil {
 		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "already initialized"})
 	}
 	raw, ok := rawjson.Get(m.Params, "protocolVersion")
@@ -28,18 +31,18 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 	who := &protocol.Client{Version: version}
 	who.Info, _ = rawjson.Get(m.Params, "clientInfo")
 	who.Capabilities, _ = rawjson.Get(m.Params, "capabilities")
-	f.agents.Shake(who)
+	f.Agents.Shake(who)
 	set, err := f.connected(who)
 	if err == nil {
 		err = set.Connect(ctx)
 	}
 	if err != nil {
-		f.agents.Shake(nil)
-		return f.internalError(m, err)
+		f.Agents.Shake(nil)
+		return f.InternalError(m, err)
 	}
 	w, err := set.Welcome(ctx)
 	if err != nil {
-		return f.internalError(m, err)
+		return f.InternalError(m, err)
 	}
 	w.Capabilities = who.Offering(w.Capabilities)
 	result := json.RawMessage(`{}`)
@@ -59,20 +62,20 @@ func (f *front) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 			continue
 		}
 		if result, err = rawjson.Set(result, member.value, member.name); err != nil {
-			return f.internalError(m, err)
+			return f.InternalError(m, err)
 		}
 	}
 	return rpc.Reply(m.ID, result)
 }
 
 // discover answers server/discover of 2026-07-28.
-func (f *front) discover(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+func (f answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
 	if err := set.Connect(ctx); err != nil {
-		return f.internalError(m, err)
+		return f.InternalError(m, err)
 	}
 	w, err := set.Welcome(ctx)
 	if err != nil {
-		return f.internalError(m, err)
+		return f.InternalError(m, err)
 	}
 	result := json.RawMessage(`{}`)
 	if w.Single != nil && isDiscovery(w.Single) {
@@ -81,7 +84,7 @@ func (f *front) discover(ctx context.Context, m *rpc.Message, who *protocol.Clie
 	w.Capabilities = who.Offering(w.Capabilities)
 	versions, err := json.Marshal(protocol.Revisions)
 	if err != nil {
-		return f.internalError(m, err)
+		return f.InternalError(m, err)
 	}
 	for _, member := range []struct {
 		value json.RawMessage
@@ -96,7 +99,7 @@ func (f *front) discover(ctx context.Context, m *rpc.Message, who *protocol.Clie
 			continue
 		}
 		if result, err = rawjson.Set(result, member.value, member.path...); err != nil {
-			return f.internalError(m, err)
+			return f.InternalError(m, err)
 		}
 	}
 	return rpc.Reply(m.ID, protocol.FitResult(result, who, true))

@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"context"
@@ -25,8 +25,8 @@ const (
 	maxHoldsPrincipal = 32
 )
 
-// A heldCall is a call of a server that may ask in the middle. One exchange at a time has it.
-type heldCall struct {
+// A suspendedCall is a call of a server that may ask in the middle. One exchange at a time has it.
+type suspendedCall struct {
 	req       *backend.Request
 	principal string
 	asked     *backend.Question // that the host was asked last; nil if none
@@ -40,14 +40,14 @@ type answered struct {
 	err error
 }
 
-// holds are the calls that wait for their hosts to come back, by unguessable names.
-type holds struct {
+// suspended are the calls that wait for their hosts to come back, by unguessable names.
+type suspended struct {
 	mu     sync.Mutex
-	parked map[string]*heldCall
+	parked map[string]*suspendedCall
 	closed bool
 }
 
-func newHolds() *holds { return &holds{parked: map[string]*heldCall{}} }
+func newSuspended() *suspended { return &suspended{parked: map[string]*suspendedCall{}} }
 
 var (
 	errTooManyHolds = hosterror.New("too many calls wait for their hosts already")
@@ -55,7 +55,7 @@ var (
 )
 
 // park keeps a call until it is taken or its life is over, and returns its name.
-func (h *holds) park(c *heldCall, life time.Duration) (string, error) {
+func (h *suspended) park(c *suspendedCall, life time.Duration) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	mine := 0
@@ -81,7 +81,7 @@ func (h *holds) park(c *heldCall, life time.Duration) (string, error) {
 }
 
 // take returns a call that is parked, once.
-func (h *holds) take(name string) (*heldCall, bool) {
+func (h *suspended) take(name string) (*suspendedCall, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c, ok := h.parked[name]
@@ -93,11 +93,11 @@ func (h *holds) take(name string) (*heldCall, bool) {
 }
 
 // close ends every call.
-func (h *holds) close() {
+func (h *suspended) close() {
 	h.mu.Lock()
 	h.closed = true
 	parked := h.parked
-	h.parked = map[string]*heldCall{}
+	h.parked = map[string]*suspendedCall{}
 	h.mu.Unlock()
 	for _, c := range parked {
 		c.expiry.Stop()
@@ -105,8 +105,8 @@ func (h *holds) close() {
 	}
 }
 
-// holds reports whether the server may ask in the middle of this request for input that the host can only send later.
-func (x *exchange) holds(conn *upstream.Conn) bool {
+// mayAsk reports whether the server may ask in the middle of this request for input that the host can only send later.
+func (x *exchange) mayAsk(conn *upstream.Conn) bool {
 	if !x.who.Modern() || conn.Modern() {
 		return false
 	}
@@ -127,9 +127,9 @@ func (x *exchange) holds(conn *upstream.Conn) bool {
 func (x *exchange) begin(ctx context.Context, req *backend.Request, params json.RawMessage) (*rpc.Message, error) {
 	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	req.Asks, req.Dropped = make(chan *backend.Question), call.Done()
-	c := &heldCall{req: req, principal: x.f.agents.Principal, cancel: cancel, answered: make(chan answered, 1)}
+	c := &suspendedCall{req: req, principal: x.f.Agents.Principal, cancel: cancel, answered: make(chan answered, 1)}
 	method := x.m.Method
-	err := x.f.g.servers.Run(func() {
+	err := x.f.Engine.Servers.Run(func() {
 		m, err := x.route.link.Call(call, req, method, params)
 		c.answered <- answered{m, err}
 	})
@@ -141,8 +141,8 @@ func (x *exchange) begin(ctx context.Context, req *backend.Request, params json.
 }
 
 // goOn gives the server the answer with which the host came back. A host that leaves the answer out is asked again.
-func (x *exchange) goOn(ctx context.Context, c *heldCall) (*rpc.Message, error) {
-	c.req.Board(x.f, x.m)
+func (x *exchange) goOn(ctx context.Context, c *suspendedCall) (*rpc.Message, error) {
+	c.req.Board(x.f.Peer, x.m)
 	response, ok := rawjson.Get(x.m.Params, "inputResponses", inputName)
 	if !ok || rawjson.Kind(response) != '{' {
 		return x.question(c, c.asked)
@@ -151,22 +151,11 @@ func (x *exchange) goOn(ctx context.Context, c *heldCall) (*rpc.Message, error) 
 	return x.await(ctx, c)
 }
 
-// letGo ends the call that the host came back for and may not go on with.
-func (x *exchange) letGo() {
-	if x.state == nil || x.state.Kind != stateHeld {
-		return
-	}
-	name, _ := rawjson.String(x.state.Value)
-	if c, ok := x.f.g.holds.take(name); ok {
-		c.cancel(errRefused)
-	}
-}
-
 // inputName is the only member of our inputRequests and the host's inputResponses.
 const inputName = "question"
 
 // await returns the server's answer, or its next question as a result that requires input.
-func (x *exchange) await(ctx context.Context, c *heldCall) (*rpc.Message, error) {
+func (x *exchange) await(ctx context.Context, c *suspendedCall) (*rpc.Message, error) {
 	for {
 		select {
 		case a := <-c.answered:
@@ -186,9 +175,9 @@ func (x *exchange) await(ctx context.Context, c *heldCall) (*rpc.Message, error)
 }
 
 // question parks the call and makes the result that asks the host.
-func (x *exchange) question(c *heldCall, a *backend.Question) (*rpc.Message, error) {
+func (x *exchange) question(c *suspendedCall, a *backend.Question) (*rpc.Message, error) {
 	c.asked = a
-	name, err := x.f.g.holds.park(c, x.f.g.patience())
+	name, err := x.f.Engine.suspended.park(c, x.f.Engine.patience())
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"context"
@@ -19,15 +19,15 @@ const (
 	roundPause = 200 * time.Millisecond // before a server that asks nothing is asked again, times the round
 )
 
-// comeBack opens the requestState with which a host of 2026-07-28 sends a request again, and puts the server's own in its
+// openRequestState opens the requestState with which a host of 2026-07-28 sends a request again, and puts the server's own in its
 // place. A state that is not ours, or of another request, is refused.
-func (x *exchange) comeBack() *rpc.Error {
+func (x *exchange) openRequestState() *rpc.Error {
 	raw, ok := rawjson.Get(x.m.Params, "requestState")
 	if !ok || !x.who.Modern() {
 		return nil
 	}
 	text, _ := rawjson.String(raw)
-	state, err := x.f.g.sealer.open(x.binding(), text)
+	state, err := x.f.Engine.sealer.open(x.binding(), text)
 	if err != nil {
 		return rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(err))
 	}
@@ -52,16 +52,6 @@ func (x *exchange) sameServer() *rpc.Error {
 	return nil
 }
 
-func (x *exchange) binding() []byte {
-	return stateBinding(x.f.agents.Principal, x.m.Method, x.m.Params)
-}
-
-// seal makes a requestState for this request and its server.
-func (x *exchange) seal(state returnState) (string, error) {
-	state.Server = x.route.call.Server
-	return x.f.g.sealer.seal(x.binding(), state)
-}
-
 // wrap seals the requestState in a result that requires input.
 func (x *exchange) wrap(result json.RawMessage) (json.RawMessage, error) {
 	raw, ok := rawjson.Get(result, "requestState")
@@ -75,33 +65,12 @@ func (x *exchange) wrap(result json.RawMessage) (json.RawMessage, error) {
 	return rawjson.Set(result, rawjson.Quote(state), "requestState")
 }
 
-// carry returns the text to append to our own question's state, so that the host's answer to a server's earlier question is
-// not lost when ours comes in between; "" if there is none.
-func (x *exchange) carry() (string, error) {
-	kept := json.RawMessage(`{}`)
-	for _, name := range []string{"requestState", "inputResponses"} {
-		value, ok := rawjson.Get(x.sent.Params, name)
-		if !ok {
-			continue
-		}
-		var err error
-		if kept, err = rawjson.Set(kept, value, name); err != nil {
-			return "", err
-		}
-	}
-	if len(kept) == len(`{}`) {
-		return "", nil
-	}
-	sealed, err := x.f.g.sealer.seal(x.binding(), returnState{Kind: stateCarried, Value: kept})
-	return "." + sealed, err
-}
-
-// carried puts back the members that carry kept.
-func (f *front) carried(m *rpc.Message, sealed string) *rpc.Error {
+// restore puts back the members that carry kept.
+func restore(f *Host, m *rpc.Message, sealed string) *rpc.Error {
 	if sealed == "" {
 		return nil
 	}
-	state, err := f.g.sealer.open(stateBinding(f.agents.Principal, m.Method, m.Params), sealed)
+	state, err := f.Engine.sealer.open(stateBinding(f.Agents.Principal, m.Method, m.Params), sealed)
 	if err != nil || state.Kind != stateCarried {
 		return rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(errState))
 	}
@@ -113,14 +82,14 @@ func (f *front) carried(m *rpc.Message, sealed string) *rpc.Error {
 	return nil
 }
 
-// fulfil asks a host of an older revision for the input that the server needs, and makes the request anew with the answers. It
+// answerInputRequests asks a host of an older revision for the input that the server needs, and makes the request anew with the answers. It
 // returns the message to answer the host with if that does not work.
-func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *rpc.Message {
+func (x *exchange) answerInputRequests(ctx context.Context, answer guard.Answer, round int) *rpc.Message {
 	o, refusal := x.screen(ctx, answer)
 	if refusal != nil {
 		return refusal
 	}
-	ctx, cancel := context.WithTimeout(ctx, x.f.g.patience())
+	ctx, cancel := context.WithTimeout(ctx, x.f.Engine.patience())
 	defer cancel()
 	asked, _ := rawjson.Get(o.Answer.Result, "inputRequests")
 	responses := json.RawMessage(`{}`)
@@ -133,19 +102,20 @@ func (x *exchange) fulfil(ctx context.Context, answer guard.Answer, round int) *
 			responses, err = rawjson.Set(responses, response, name)
 		}
 		if err != nil {
-			return x.f.internalError(x.m, hosterror.And(hosterror.At(x.route.call.Server, hosterror.New("it asks for input: ")), "{}", hosterror.Shown(err)).Because(err))
+			asks := hosterror.At(x.route.call.Server, hosterror.New("it asks for input: "))
+			return x.f.InternalError(x.m, hosterror.And(asks, "{}", hosterror.Shown(err)).Because(err))
 		}
 	}
 	if len(responses) == len(`{}`) {
 		select {
 		case <-time.After(time.Duration(round+1) * roundPause):
 		case <-ctx.Done():
-			return x.f.internalError(x.m, context.Cause(ctx))
+			return x.f.InternalError(x.m, context.Cause(ctx))
 		}
 	}
 	state, _ := rawjson.Get(o.Answer.Result, "requestState")
 	if err := x.renew(responses, state); err != nil {
-		return x.f.internalError(x.m, err)
+		return x.f.InternalError(x.m, err)
 	}
 	return nil
 }
@@ -184,9 +154,9 @@ func (x *exchange) renew(responses, state json.RawMessage) error {
 	return nil
 }
 
-// suit fits a request to the server's revision where the host speaks one of the other era: log levels are set for a
+// adaptParams fits a request to the server's revision where the host speaks one of the other era: log levels are set for a
 // connection before 2026-07-28, and for each request since.
-func (x *exchange) suit(ctx context.Context, conn *upstream.Conn, params json.RawMessage) (json.RawMessage, error) {
+func (x *exchange) adaptParams(ctx context.Context, conn *upstream.Conn, params json.RawMessage) (json.RawMessage, error) {
 	l := x.route.link
 	switch {
 	case x.who.Modern() && !conn.Modern():
@@ -198,4 +168,24 @@ func (x *exchange) suit(ctx context.Context, conn *upstream.Conn, params json.Ra
 		}
 	}
 	return params, nil
+}
+
+// subscribe serves resources/subscribe and resources/unsubscribe of the older revisions for a server of 2026-07-28, which
+// knows neither, and for a host that shares connections.
+func (x *exchange) subscribe(ctx context.Context, conn *upstream.Conn) (*rpc.Message, bool) {
+	set, l, uri := x.route.set, x.route.link, x.route.call.Name
+	if !set.HasMember(x.f.Peer) && (!conn.Modern() || x.who.Modern()) {
+		return nil, false
+	}
+	switch x.m.Method {
+	case "resources/subscribe":
+		if err := set.Subscribe(ctx, x.f.Peer, l, uri); err != nil {
+			return x.f.InternalError(x.m, err), true
+		}
+	case "resources/unsubscribe":
+		set.Unsubscribe(x.f.Peer, l, uri)
+	default:
+		return nil, false
+	}
+	return rpc.Reply(x.m.ID, nil), true
 }

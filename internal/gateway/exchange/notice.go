@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"context"
@@ -23,24 +23,24 @@ const (
 	levelFinding = "warning"
 )
 
-// maxNotice bounds a name in a log message, in characters.
-const maxNotice = 80
+// MaxNotice bounds a name in a log message, in characters.
+const MaxNotice = 80
 
 // ownLogger is the name of Weir among loggers.
 const ownLogger = "weir"
 
 // logsAt reports whether the host wants log messages of this severity with the request.
-func (x *exchange) logsAt(level string) bool {
+func (x *request) logsAt(level string) bool {
 	least := protocol.MetaString(x.sent.Params, protocol.MetaLogLevel)
 	if !x.who.Modern() {
-		least = x.route.set.LevelOf(x.f)
+		least = x.route.set.LevelOf(x.f.Peer)
 	}
 	at := slices.Index(protocol.Levels, least)
 	return at >= 0 && at <= slices.Index(protocol.Levels, level)
 }
 
 // tell logs something at the host, if it wants that. It waits for a host that does not read.
-func (x *exchange) tell(ctx context.Context, level, text string) {
+func (x *request) tell(ctx context.Context, level, text string) {
 	if !x.logsAt(level) {
 		return
 	}
@@ -51,13 +51,13 @@ func (x *exchange) tell(ctx context.Context, level, text string) {
 }
 
 // tellAsked tells that a question waits, and gives of the call its name alone.
-func (x *exchange) tellAsked(ctx context.Context, q *guard.Question) {
-	x.tell(ctx, levelAsked, "weir: a person is asked about "+plain.Quote(q.Name, maxNotice)+
-		" of server "+plain.Text(q.Server, maxNotice)+"; weir approvals shows it")
+func (x *request) tellAsked(ctx context.Context, q *guard.Question) {
+	x.tell(ctx, levelAsked, "weir: a person is asked about "+plain.Quote(q.Name, MaxNotice)+
+		" of server "+plain.Text(q.Server, MaxNotice)+"; weir approvals shows it")
 }
 
 // tellFinding tells of malicious content, and whether the agent gets it.
-func (x *exchange) tellFinding(ctx context.Context, o guard.Outcome, withheld bool) {
+func (x *request) tellFinding(ctx context.Context, o guard.Outcome, withheld bool) {
 	if !o.Label.Malicious {
 		return
 	}
@@ -67,7 +67,7 @@ func (x *exchange) tellFinding(ctx context.Context, o guard.Outcome, withheld bo
 	}
 	call := x.route.call
 	x.tell(ctx, levelFinding, "weir: malicious content "+place+
-		"; it came with "+plain.Quote(call.Name, maxNotice)+" of server "+plain.Text(call.Server, maxNotice))
+		"; it came with "+plain.Quote(call.Name, MaxNotice)+" of server "+plain.Text(call.Server, MaxNotice))
 }
 
 // waitEvery is how often a host is told that a call waits for a person, so that it does not take it for lost.
@@ -75,7 +75,7 @@ const waitEvery = 15 * time.Second
 
 // waits tells the host that its request waits for a person, as progress, until stop is called. A request that went to its server
 // already has the server's own progress, which must not go back (2025-11-25, Progress): then nothing is told.
-func (x *exchange) waits(ctx context.Context) (stop func()) {
+func (x *request) waits(ctx context.Context) (stop func()) {
 	token, ok := rawjson.Get(x.sent.Params, "_meta", "progressToken")
 	if !ok || x.route.call.Further {
 		return func() {}

@@ -1,61 +1,23 @@
-package gateway
+package exchange
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
-	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// resolve answers tools/resolve: the contract of a call, and in _meta the decision on it, if that is no plain
-// allow. The answer has the form of the extension where the host has negotiated it, else that of SEP-1862.
-func (f *front) resolve(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
-	r, rerr := f.byName(ctx, m, set, catalog.Tools)
-	if rerr != nil {
-		return rpc.ReplyError(m.ID, rerr)
-	}
-	if rerr := who.Undeclared(r.tool); rerr != nil {
-		return rpc.ReplyError(m.ID, rerr)
-	}
-	r.call.Method = "tools/call" // the method of the call to decide
-	if err := f.g.learn(ctx, r); err != nil {
-		return f.internalError(m, err)
-	}
-	resolution, err := f.g.guard.Resolve(ctx, r.call)
-	if err != nil {
-		return f.internalError(m, err)
-	}
-	// The hints of the list bound every resolution (SEP-1862).
-	for _, member := range r.call.Effective.Narrows(resolution.Contract) {
-		if !strings.Contains(member, ".") {
-			return f.internalError(m, hosterror.New("the server says worse of this call than of the tool").Because(errors.New(member)))
-		}
-	}
-	shown, _ := rawjson.Get(m.Params, "name")
-	result, err := f.g.resolved(r.tool, shown, resolution.Contract, who.Resolves())
-	if err == nil && !resolution.Verdict.Plain() {
-		result, err = guard.WithVerdict(result, resolution.Verdict.Refusal())
-	}
-	if err != nil {
-		return f.internalError(m, err)
-	}
-	return rpc.Reply(m.ID, protocol.FitResult(result, who, false))
-}
-
 // resolved writes the result of tools/resolve for a tool that is listed under the given name, a JSON string.
-func (g *Gateway) resolved(tool, name json.RawMessage, c contract.Contract, extension bool) (json.RawMessage, error) {
-	written, err := g.opts.Words.ToHosts.WriteTool(tool, c)
+func (g *Engine) resolved(tool, name json.RawMessage, c contract.Contract, extension bool) (json.RawMessage, error) {
+	written, err := g.Words.ToHosts.WriteTool(tool, c)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +79,8 @@ func refinements(tool json.RawMessage) json.RawMessage {
 	return out
 }
 
-// marked returns a result of tools/list in which every tool is marked as one that can be resolved, as the extension has it.
-func marked(result json.RawMessage) json.RawMessage {
+// Marked returns a result of tools/list in which every tool is marked as one that can be resolved, as the extension has it.
+func Marked(result json.RawMessage) json.RawMessage {
 	tools, _ := rawjson.Get(result, "tools")
 	list := []byte{'['}
 	for tool := range rawjson.Elements(tools) {
@@ -139,12 +101,12 @@ func marked(result json.RawMessage) json.RawMessage {
 // learn asks the call's server for the contract of this very call, if it can tell and policy lets it see the arguments. A server that does
 // not answer in time, or not to the point, leaves the call as it is: then the contract of the tool counts. The answer is
 // good for this call only.
-func (g *Gateway) learn(ctx context.Context, r *route) error {
+func (g *Engine) learn(ctx context.Context, r *route) error {
 	r.call.Resolved = nil
 	if !r.learns() {
 		return nil
 	}
-	if may, err := g.guard.MayAsk(ctx, r.call); err != nil || !may {
+	if may, err := g.Guard.MayAsk(ctx, r.call); err != nil || !may {
 		return err
 	}
 	conn, err := r.link.Connection(ctx)
@@ -162,7 +124,7 @@ func (g *Gateway) learn(ctx context.Context, r *route) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		g.log.Warn("resolving", "server", r.call.Server, "tool", r.call.Name, "error", err)
+		g.Log.Warn("resolving", "server", r.call.Server, "tool", r.call.Name, "error", err)
 		return nil
 	case answer.Error != nil:
 		if failure := answer.Failure(); failure.Code == rpc.MethodNotFound {
@@ -194,9 +156,9 @@ func (r *route) question(conn *upstream.Conn, hello upstream.Hello) (json.RawMes
 }
 
 // take reads a server's resolution. One that is of another tool, or that is none, is a defect and says nothing.
-func (g *Gateway) take(ctx context.Context, r *route, result json.RawMessage) error {
+func (g *Engine) take(ctx context.Context, r *route, result json.RawMessage) error {
 	defect := func(where, reason string) error {
-		return g.servers.Defect(ctx, r.call.Server, guard.MethodResolve, r.call.Name, annotation.Defect{Where: where, Reason: reason})
+		return g.Servers.Defect(ctx, r.call.Server, guard.MethodResolve, r.call.Name, annotation.Defect{Where: where, Reason: reason})
 	}
 	raw, isComplete := rawjson.Get(result, "resultType")
 	if kind, _ := rawjson.String(raw); isComplete && kind != "complete" {
@@ -219,11 +181,11 @@ func (g *Gateway) take(ctx context.Context, r *route, result json.RawMessage) er
 			return defect(schema, "the resolution has another schema than the tool")
 		}
 	}
-	c, found := g.opts.Words.Reader.ReadResolved(result)
+	c, found := g.Words.Reader.ReadResolved(result)
 	for _, d := range found {
 		if err := defect(d.Where, d.Reason); err != nil {
 			return err
 		}
 	}
-	return g.guard.Resolved(ctx, r.call, c)
+	return g.Guard.Resolved(ctx, r.call, c)
 }

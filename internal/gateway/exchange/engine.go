@@ -1,0 +1,103 @@
+// Package exchange takes requests of agents through the guard, to their servers and back.
+//
+// An [Engine] is made once for a gateway. A [Host] is one host connection with its requests: Exchange routes a request, asks the guard, and
+// where policy says so a person, sends the request, and delivers the answer as far as the guard lets it. A request whose server asks for input
+// in the middle goes on in rounds, or is suspended until the host comes back. An error on the way is never an allow.
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
+	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/rpc"
+)
+
+// An Engine is shared by all requests of a gateway on their way through the guard.
+type Engine struct {
+	Options
+	sealer    *sealer
+	suspended *suspended
+	schemas   schemas
+	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration
+}
+
+// The Options of a gateway are all required.
+type Options struct {
+	Servers *backend.Registry
+	Guard   *guard.Guard
+	Book    *approve.Book
+	State   guard.State
+	Words   annotation.Words
+	Log     *slog.Logger
+}
+
+// New returns an engine.
+func New(opts Options) (*Engine, error) {
+	sealer, err := newSealer()
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{Options: opts, sealer: sealer, suspended: newSuspended()}, nil
+}
+
+// SetApproval says how long the gateway waits for a person, or for a host to come back with an answer.
+func (g *Engine) SetApproval(d time.Duration) {
+	g.approval.Store(int64(d))
+	g.Book.SetTimeout(d)
+}
+
+// patience returns how long the gateway waits for a person, or for a host to come back with an answer.
+func (g *Engine) patience() time.Duration { return time.Duration(g.approval.Load()) }
+
+// Close ends every call that waits for its host.
+func (g *Engine) Close() { g.suspended.close() }
+
+// A Peer is one host connection.
+type Peer interface {
+	backend.Host
+
+	// Request asks the host something and waits for its answer.
+	Request(ctx context.Context, method string, params json.RawMessage) (*rpc.Message, error)
+}
+
+// A Host is one host connection, for the requests that come over it.
+type Host struct {
+	Peer
+	Engine *Engine
+	Agents *agentsession.Tracker
+}
+
+// Host returns the side of a host connection whose agent sessions a tracker finds.
+func (g *Engine) Host(p Peer, agents *agentsession.Tracker) *Host {
+	return &Host{Peer: p, Engine: g, Agents: agents}
+}
+
+// Handshake returns the client of the handshake, for a request that does not name its client.
+func (f *Host) Handshake(method string) (*protocol.Client, *rpc.Error) {
+	who := f.Agents.Handshake()
+	if who == nil {
+		return nil, &rpc.Error{Code: rpc.InvalidRequest, Message: "not initialized: begin with initialize, or name the revision in _meta"}
+	}
+	if protocol.OfOtherEra(method, false) {
+		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found in revision %s: %s", who.Version, method)
+	}
+	return who, nil
+}
+
+// InternalError answers a request with an error that is no JSON-RPC error of a server: the part of it that a host may be shown. The log
+// has all of it.
+func (f *Host) InternalError(m *rpc.Message, err error) *rpc.Message {
+	f.Engine.Log.Warn("answering with an error", "method", plain.Text(m.Method, MaxNotice), "error", err)
+	return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err)))
+}

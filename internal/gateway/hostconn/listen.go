@@ -1,0 +1,93 @@
+package hostconn
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/weir-mcp/weir/internal/gateway/backend"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
+	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/upstream"
+)
+
+// listen serves subscriptions/listen until the host cancels it or leaves.
+func (f answerer) listen(ctx context.Context, m *rpc.Message, set *backend.Set) *rpc.Message {
+	wanted, ok := rawjson.Get(m.Params, "notifications")
+	if !ok || rawjson.Kind(wanted) != '{' {
+		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "params.notifications is missing or not an object"))
+	}
+	if err := set.Connect(ctx); err != nil {
+		return f.InternalError(m, err)
+	}
+	w, err := set.Welcome(ctx)
+	if err != nil {
+		return f.InternalError(m, err)
+	}
+	l, agreed := backend.NewListener(f, m.ID, wanted, w.Capabilities)
+	set.AwaitLists(ctx)
+	uris, end := f.Watch(ctx, m, set, wanted)
+	defer end()
+	if len(uris) > 0 {
+		l.Watch(uris)
+		list, err := json.Marshal(uris)
+		if err == nil {
+			agreed, err = rawjson.Set(agreed, list, "resourceSubscriptions")
+		}
+		if err != nil {
+			return f.InternalError(m, err)
+		}
+	}
+	acknowledgement := json.RawMessage(`{"notifications":` + string(agreed) + `}`)
+	defer set.Listen(l, rpc.NewNotification("notifications/subscriptions/acknowledged", acknowledgement))()
+	if l.Waits() {
+		select {
+		case <-ctx.Done():
+		case <-f.leaving:
+		}
+	}
+	result, err := rawjson.Set([]byte(`{"resultType":"complete"}`), m.ID, "_meta", protocol.MetaSubscription)
+	if err != nil {
+		return f.InternalError(m, err)
+	}
+	return rpc.Reply(m.ID, result)
+}
+
+// setLevel serves logging/setLevel: servers of the older revisions are told, the others by each request from now on.
+func (f answerer) setLevel(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+	raw, _ := rawjson.Get(m.Params, "level")
+	level, _ := rawjson.String(raw)
+	if !slices.Contains(protocol.Levels, level) {
+		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "params.level is not a log level"})
+	}
+	set.SetLevel(f, level)
+	if set.HasMember(f) {
+		for _, l := range set.All() {
+			if conn := l.Open(); conn != nil && !conn.Modern() {
+				l.RaiseLevel(ctx, conn, level)
+			}
+		}
+		return rpc.Reply(m.ID, nil)
+	}
+	params := json.RawMessage(`{"level":` + string(rawjson.Quote(level)) + `}`) // nothing else: no server is asked about here
+	all := set.All()
+	for _, l := range all {
+		conn := l.Open()
+		if conn == nil && len(all) > 1 || conn != nil && conn.Modern() {
+			continue // it is told when it comes, or by each request
+		}
+		if conn != nil && !backend.Logs(conn) {
+			continue // the host sets the level of Weir's own messages
+		}
+		answer, err := l.Call(ctx, backend.NewRequest(set.Audience, f, m, who), m.Method, params)
+		switch {
+		case err != nil:
+			f.Engine.Log.Warn("passing on "+m.Method, "error", err)
+		case answer.Error != nil && len(all) == 1:
+			return f.InternalError(m, hosterror.At(l.Name(), upstream.Explain(answer.Failure())))
+		}
+	}
+	return rpc.Reply(m.ID, json.RawMessage(`{}`))
+}
