@@ -157,6 +157,15 @@ func New(opts Options) (*Gateway, error) {
 	return gw, nil
 }
 
+// await has the gateway wait so long for people and servers from now on, or for the defaults where it is zero. Waits that have begun go on.
+func (g *Gateway) await(approval, startup time.Duration) {
+	if approval <= 0 {
+		approval = approve.DefaultTimeout
+	}
+	g.engine.SetApproval(approval)
+	g.servers.SetStartup(startup)
+}
+
 // ServeStdio serves the host at the other end of conn until it leaves or ctx ends, and then lets the answers in flight
 // go out. It returns nil when the host left.
 func (g *Gateway) ServeStdio(ctx context.Context, conn rpc.Conn) error {

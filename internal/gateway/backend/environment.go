@@ -26,7 +26,6 @@ type Options struct {
 	BaseEnv []string  // environment of stdio servers, "NAME=value"
 	Stderr  io.Writer // for the standard error of stdio servers; nil: it is dropped
 	Version string    // of Weir
-	Startup time.Duration
 
 	Pins   Pins                       // nil: definitions may change, and nobody reviews them
 	Review func(server string) string // the command by which a person reviews definitions
