@@ -13,13 +13,14 @@ import (
 )
 
 // answer answers one request of the host; the caller sets the id.
-func (f answerer) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
+func (a answerer) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
+	f := a.conn
 	who, rerr := declared(m)
 	switch {
 	case rerr != nil:
 		return rpc.ReplyError(m.ID, rerr)
 	case m.Method == "initialize":
-		return f.initialize(ctx, m)
+		return a.initialize(ctx, m)
 	case m.Method == "ping":
 		return rpc.Reply(m.ID, json.RawMessage(`{}`))
 	}
@@ -34,19 +35,19 @@ func (f answerer) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 	}
 	switch m.Method {
 	case "server/discover":
-		return f.discover(ctx, m, who, set)
+		return a.discover(ctx, m, who, set)
 	case catalog.Tools.Method:
-		return f.list(ctx, m, who, catalog.Tools)
+		return a.list(ctx, m, who, catalog.Tools)
 	case catalog.Prompts.Method:
-		return f.list(ctx, m, who, catalog.Prompts)
+		return a.list(ctx, m, who, catalog.Prompts)
 	case catalog.Resources.Method:
-		return f.list(ctx, m, who, catalog.Resources)
+		return a.list(ctx, m, who, catalog.Resources)
 	case catalog.Templates.Method:
-		return f.list(ctx, m, who, catalog.Templates)
+		return a.list(ctx, m, who, catalog.Templates)
 	case "logging/setLevel":
-		return f.setLevel(ctx, m, who, set)
+		return a.setLevel(ctx, m, who, set)
 	case "subscriptions/listen":
-		return f.listen(ctx, m, set)
+		return a.listen(ctx, m, set)
 	case guard.MethodResolve:
 		return f.Resolve(ctx, m, who, set)
 	}
@@ -66,7 +67,8 @@ func declared(m *rpc.Message) (*protocol.Client, *rpc.Error) {
 }
 
 // list answers a list method with the merged list, fresh from the servers, in one page.
-func (f answerer) list(ctx context.Context, m *rpc.Message, who *protocol.Client, kind catalog.Kind) *rpc.Message {
+func (a answerer) list(ctx context.Context, m *rpc.Message, who *protocol.Client, kind catalog.Kind) *rpc.Message {
+	f := a.conn
 	if _, ok := rawjson.Get(m.Params, "cursor"); ok {
 		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "unknown cursor: the list has one page"})
 	}

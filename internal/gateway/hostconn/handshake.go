@@ -12,11 +12,12 @@ import (
 )
 
 // An answerer answers the requests of a host connection.
-type answerer struct{ *Conn }
+type answerer struct{ conn *Conn }
 
 // initialize answers the handshake of the older revisions. The host's description of itself goes to the servers as it is,
 // and that of a single server comes back as it is.
-func (f answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
+func (a answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
+	f := a.conn
 	if f.Agents.Handshake() != nil {
 		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "already initialized"})
 	}
@@ -69,7 +70,8 @@ func (f answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 }
 
 // discover answers server/discover of 2026-07-28.
-func (f answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+func (a answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+	f := a.conn
 	if err := set.Connect(ctx); err != nil {
 		return f.InternalError(m, err)
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 // listen serves subscriptions/listen until the host cancels it or leaves.
-func (f answerer) listen(ctx context.Context, m *rpc.Message, set *backend.Set) *rpc.Message {
+func (a answerer) listen(ctx context.Context, m *rpc.Message, set *backend.Set) *rpc.Message {
+	f := a.conn
 	wanted, ok := rawjson.Get(m.Params, "notifications")
 	if !ok || rawjson.Kind(wanted) != '{' {
 		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "params.notifications is missing or not an object"))
@@ -56,7 +57,8 @@ func (f answerer) listen(ctx context.Context, m *rpc.Message, set *backend.Set) 
 }
 
 // setLevel serves logging/setLevel: servers of the older revisions are told, the others by each request from now on.
-func (f answerer) setLevel(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+func (a answerer) setLevel(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+	f := a.conn
 	raw, _ := rawjson.Get(m.Params, "level")
 	level, _ := rawjson.String(raw)
 	if !slices.Contains(protocol.Levels, level) {
