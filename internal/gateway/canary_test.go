@@ -103,7 +103,7 @@ func answerOf(answers map[string]string, method string) string {
 	return `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}`
 }
 
-// A web is the same over HTTP: what it does to the requests of one method is up to do.
+// A web is the same over HTTP: do answers the requests of one method.
 type web struct {
 	method string
 	do     func(w http.ResponseWriter, r *http.Request, id string)
@@ -125,7 +125,7 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// badResponses are what an HTTP server can do beyond a bad message.
+// badResponses are the faults of an HTTP server beyond a bad message.
 var badResponses = map[string]func(w http.ResponseWriter, r *http.Request, id string){
 	"body of 500": func(w http.ResponseWriter, _ *http.Request, _ string) { http.Error(w, canary, 500) },
 	"body of 404": func(w http.ResponseWriter, _ *http.Request, _ string) { http.Error(w, canary, 404) },

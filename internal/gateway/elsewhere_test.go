@@ -132,7 +132,7 @@ func TestAnAnswerAfterTheCall(t *testing.T) {
 	if n := answerAll(t, book, approve.Ended); n != 2 {
 		t.Errorf("%d questions at the end", n)
 	}
-	time.Sleep(600 * time.Millisecond) // what another process was told counts within half a second
+	time.Sleep(600 * time.Millisecond) // the answer in another process counts within half a second
 	if res, text := callTool(t, s, "read_file", map[string]any{"path": "notes.md"}); !res.IsError || !strings.Contains(text, "ended this agent session") {
 		t.Errorf("after the end: %s", text)
 	}

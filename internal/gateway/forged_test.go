@@ -26,8 +26,8 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// What an attacker can do with answers: each test here is one way, against a whole gateway with its guard, servers that are
-// processes, and questions in SQLite. What counts is how many mails leave.
+// Attacks with answers: each test here is one way, against a whole gateway with its guard, servers that are
+// processes, and questions in SQLite. The number of mails that leave counts.
 
 const askBeforeMail = `version: 1
 rules:
@@ -173,7 +173,7 @@ func TestAChangedContractLetsNothingThrough(t *testing.T) {
 	f.sent(t, "the contract that was shown", 1)
 }
 
-// mailOverlay says what send_email does.
+// mailOverlay describes send_email.
 func mailOverlay(t *testing.T, outcomes string) *overlay.Overlay {
 	t.Helper()
 	return mustOverlay(t, "mail", `

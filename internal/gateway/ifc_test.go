@@ -23,7 +23,7 @@ const githubTools = `{"tools":[
 	{"name":"add_issue_comment","annotations":{"readOnlyHint":false}}]}`
 
 // Exchanges in the form of GitHub's server drive a session: integrity and confidentiality of each result rise into its
-// label, sets of readers intersect, and what the session has seen decides the call that would publish.
+// label, sets of readers intersect, and the label of the session decides the call that would publish.
 func TestGitHubLabelsDriveASession(t *testing.T) {
 	raw, err := os.ReadFile("testdata/github-ifc.json")
 	if err != nil {

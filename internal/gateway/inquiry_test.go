@@ -21,7 +21,7 @@ func mustLoad(t *testing.T, rules string) *policy.Policy {
 	return p
 }
 
-// A guarded host answers what servers ask as a helpful one does, and Weir's own questions with an action. It keeps count.
+// A guarded host answers servers as a helpful one does, and Weir's own questions with an action. It keeps count.
 type guardedHost struct {
 	action    string
 	approvals []string // the questions of Weir
@@ -141,7 +141,7 @@ func TestRulesDecideOnQuestionsAndAnswers(t *testing.T) {
 	}
 }
 
-// TestOnlyServersAsk has a host send what only servers do: a policy may take these methods for proof of that.
+// TestOnlyServersAsk has a host send messages that only servers send: a policy may take these methods for proof of that.
 func TestOnlyServersAsk(t *testing.T) {
 	p := newPairing(t, newEra, newEra, "stdio")
 	w := p.wire(t)

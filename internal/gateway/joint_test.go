@@ -18,7 +18,7 @@ import (
 	"github.com/weir-mcp/weir/internal/streamable"
 )
 
-// A listening is a client that writes down what it is told.
+// A listening is a client that writes down its notifications.
 type listening struct {
 	*mcp.ClientSession
 	mu   sync.Mutex
@@ -120,7 +120,7 @@ func TestWhoShares(t *testing.T) {
 	}
 }
 
-// Of sessions that share a server each gets what concerns it, and nothing of the others.
+// Of sessions that share a server each gets its own notifications, and none of the others.
 func TestSharingKeepsSessionsApart(t *testing.T) {
 	for _, server := range []string{oldEra, newEra} {
 		t.Run("server "+server, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestSharingKeepsSessionsApart(t *testing.T) {
 			if a.count("log") != 1 || a.count("progress") != 1 || a.count("updated") != 1 || b.count("log")+b.count("updated") > 0 || b.count("progress") != 1 {
 				t.Errorf("told %q and %q", a.told, b.told)
 			}
-			// What a server asks is nobody's here.
+			// A question of a server is of no session here.
 			if res, err := b.CallTool(t.Context(), &mcp.CallToolParams{Name: "form"}); err == nil && !res.IsError {
 				t.Errorf("asked over a shared connection: %v", res.Content)
 			}

@@ -71,7 +71,7 @@ func TestHostsKeepTheirHeaders(t *testing.T) {
 				front := httptest.NewServer(p.g.Handler())
 				t.Cleanup(front.Close)
 				s := connect(t, &mcp.StreamableClientTransport{Endpoint: front.URL, HTTPClient: &http.Client{Transport: disguise{}}}, host, nil)
-				if _, err := s.ListTools(t.Context(), nil); err != nil { // which tells a host of today what to put into headers
+				if _, err := s.ListTools(t.Context(), nil); err != nil { // which tells a host of today the headers to send
 					t.Fatal(err)
 				}
 				if _, text := callTool(t, s, "region", map[string]any{"region": "north"}); !strings.Contains(text, "north") {

@@ -214,7 +214,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// mutantRig makes a gateway over the server, and returns the file of what it should not have got.
+// mutantRig makes a gateway over the server, and returns the file of messages that it should not have got.
 func mutantRig(t *testing.T, overHTTP bool) (*rig, string) {
 	t.Helper()
 	bad := filepath.Join(t.TempDir(), "bad")

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// TestInstructionsArePinned has a server change what it tells the model in its handshake, in both eras. Hosts get what was accepted.
+// TestInstructionsArePinned has a server change the instructions in its handshake, in both eras. Hosts get the accepted ones.
 func TestInstructionsArePinned(t *testing.T) {
 	told := func(path, instructions string) (string, *rig) {
 		t.Helper()

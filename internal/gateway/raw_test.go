@@ -139,7 +139,7 @@ func scripted() {
 	}
 }
 
-// script makes a rig over one scripted server and returns the path of what that server has seen.
+// script makes a rig over one scripted server and returns the path of the messages that the server has seen.
 func script(t testing.TB, answers map[string]string, change func(*gateway.Options)) (*rig, string) {
 	t.Helper()
 	all := map[string]json.RawMessage{
@@ -225,7 +225,7 @@ func with(obj, member string) string {
 	return "{" + member + "," + obj[1:]
 }
 
-// TestUnknownMembersSurvive sends random documents both ways, and takes away what Weir added.
+// TestUnknownMembersSurvive sends random documents both ways, and takes the members of Weir away.
 func TestUnknownMembersSurvive(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -372,7 +372,7 @@ func TestHostNotifications(t *testing.T) {
 	}
 }
 
-// What is said of a tool is said of the arguments that its schema names.
+// The contract of a tool is about the arguments that its schema names.
 func TestArgumentsOutsideOfTheSchema(t *testing.T) {
 	r, seen := script(t, map[string]string{
 		"tools/list": `{"tools":[{"name":"tool","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"tags":{"type":"object"}}},` +

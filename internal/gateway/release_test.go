@@ -24,7 +24,7 @@ import (
 
 var released = flag.Int("released", 40, "sessions that TestEndedSessionsAreReleased opens and ends")
 
-// A post is what tests send over HTTP in the older revisions.
+// post sends a message over HTTP in the older revisions.
 func post(t *testing.T, url, session, body string) *http.Response {
 	t.Helper()
 	method := http.MethodPost

@@ -22,7 +22,7 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// resolving is a server on the Go SDK with a tool that resolves its contract: what goes to public/ is public.
+// resolving is a server on the Go SDK with a tool that resolves its contract: content that goes to public/ is public.
 func resolving() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "resolving", Version: "1"}, nil)
 	tools, err := mcptool.New(server, mcptool.Options{})
@@ -68,7 +68,7 @@ func rules(t *testing.T, src string) *policy.Policy {
 	return p
 }
 
-// An era is one way to say what a client is.
+// An era is one way to introduce a client.
 type hostEra struct{ name, hello, meta string }
 
 const resolution = "io.modelcontextprotocol/tool-resolution"
@@ -100,7 +100,7 @@ func (e hostEra) begin(w *wire) string {
 	return e.ask(w, "server/discover", `{}`)
 }
 
-// TestServersResolveTheirTools calls a server on the Go SDK that says, for each call, what that would do.
+// TestServersResolveTheirTools calls a server on the Go SDK that tells the contract of each call.
 func TestServersResolveTheirTools(t *testing.T) {
 	for i, era := range hostEras(`{}`) {
 		declaring := hostEras(`{"extensions":{"` + resolution + `":{}}}`)[i]
@@ -346,7 +346,7 @@ func TestServersThatDoNotResolve(t *testing.T) {
 	}
 }
 
-// TestOverlaysAreShown wants the list to show what overlays can make of a tool, and a declaration that is worse to be a defect
+// TestOverlaysAreShown wants the list to show the effect of overlays on a tool, and a declaration that is worse to be a defect
 // once.
 func TestOverlaysAreShown(t *testing.T) {
 	r, _ := script(t, map[string]string{

@@ -22,7 +22,7 @@ func logged(dir string) func(*gateway.Options) {
 	}
 }
 
-// hold keeps a faulty server from shaking hands until the test removes what it returns.
+// hold keeps a faulty server from shaking hands until the test removes the file that it returns.
 func hold(t *testing.T, dir, server string) (file string) {
 	t.Helper()
 	file = filepath.Join(dir, server+".held")
