@@ -232,7 +232,7 @@ func TestAnswersOfHosts(t *testing.T) {
 				r := drive(t, job{
 					SDK: p.sdk, Era: p.era, Transport: wrapped(t, reference("everything"), "--name", "all", "--trust", "known"),
 					Capabilities: object{"elicitation": object{}, "sampling": object{}, "roots": object{}},
-					Answers:      []reply{{Action: "accept", Fill: true}, {Action: "accept"}, {Action: action}},
+					Answers:      []reply{{Action: "accept", Fill: true}, {Action: "accept", Fill: true}, {Action: action, Fill: true}},
 					Steps:        []step{form, sample},
 				})
 				if m := r.answer(t, 0); m.refused() {

@@ -180,7 +180,7 @@ func (h *host) yaml(s setup) string {
 		policy = "balanced"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "version: 1\npolicy: %s\npins: {mode: '%s'}\n%s\n", policy, pins, s.config)
+	fmt.Fprintf(&b, "version: 1\npolicy: %s\npins: {mode: '%s'}\napproval: {pace: %s}\n%s\n", policy, pins, pace, s.config)
 	if s.overlay != "" {
 		h.write("overlay.yaml", s.overlay)
 		b.WriteString("overlays: [overlay.yaml]\n")
@@ -211,6 +211,12 @@ func (h *host) yaml(s setup) string {
 	}
 	return b.String()
 }
+
+// Answers of hosts count after pace; a person here takes readingTime to read a request.
+const (
+	pace        = 20 * time.Millisecond
+	readingTime = 50 * time.Millisecond
+)
 
 // read reads Weir's messages: answers, notifications, and requests, of which elicitations are declined unless yes
 // agrees.
@@ -253,9 +259,9 @@ func (h *host) read(out io.Reader) {
 			h.mu.Unlock()
 			reply := `{"action":"decline"}`
 			if agrees != nil && agrees(m.Params.Message) {
-				reply = `{"action":"accept","content":{}}`
+				reply = `{"action":"accept","content":{"approve":true}}`
 			}
-			fmt.Fprintf(h.in, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, reply)
+			time.AfterFunc(readingTime, func() { fmt.Fprintf(h.in, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, reply) })
 		default:
 			fmt.Fprintf(h.in, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not here"}}`+"\n", m.ID)
 		}

@@ -34,8 +34,9 @@ function filled(schema) {
 }
 
 const client = sdk.newClient(job, {
-  elicit: (params) => {
+  elicit: async (params) => {
     report.asked.push(params);
+    await new Promise((read) => setTimeout(read, 1000)); // people take time
     const { fill, ...answer } = answers.shift() ?? { action: 'cancel' };
     return fill ? { ...answer, content: filled(params.requestedSchema) } : answer;
   },

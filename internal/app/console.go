@@ -35,7 +35,7 @@ func serveConsoleBeside(ctx context.Context, env *home.Env, t *statusSource, kep
 	if !isDB || !isLog {
 		return nil, remedy.Usage(errors.New("console: there is no log to show"), "use a store that is not memory, and keep a record")
 	}
-	view := NewConsoleView(env, db, l, localPrincipal)
+	view := NewConsoleView(env, db, l, "")
 	view.fleet.self = t
 	return ServeConsole(ctx, env, view, at)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,7 +152,15 @@ func (v *ConsoleView) Answer(ctx context.Context, id, choice, code string) error
 	if !ok {
 		return fmt.Errorf("no answer is called %.40q", choice)
 	}
-	return v.book.Answer(ctx, approve.Reply{ID: id, Principal: v.principal, Answer: said, Code: code, Via: "console", By: v.env.Person()})
+	open, err := v.book.List(ctx, v.principal)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(open, func(p *approve.Pending) bool { return p.ID == id })
+	if i < 0 {
+		return approve.ErrNoQuestion
+	}
+	return v.book.Answer(ctx, approve.Reply{ID: id, Principal: open[i].Principal, Answer: said, Code: code, Via: "console", By: v.env.Person()})
 }
 
 // End implements [console.Actor].
@@ -194,7 +203,7 @@ func (v *ConsoleView) Accept(ctx context.Context, id string) error {
 		return err
 	}
 	e := record.New(record.Pin, time.Now())
-	e.Principal, e.Server, e.Name, e.Effect, e.Message, e.Where = v.principal, h.Server, h.Name, "accepted", h.String(), v.env.Person()
+	e.Principal, e.Server, e.Name, e.Effect, e.Message, e.Where = localPrincipal, h.Server, h.Name, "accepted", h.String(), v.env.Person()
 	if err := v.ledger.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording an acceptance: %w", err)
 	}

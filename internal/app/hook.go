@@ -52,7 +52,9 @@ func DecideHook(ctx context.Context, env *home.Env, h Hook) (a hook.Answer, err 
 	if d.Overlay, err = hostOverlay(s, h.Event.Host); err != nil {
 		return a, err
 	}
-	d.Questions = approve.NewBook(approve.Options{Timeout: s.Config.Approval, Record: kept.state, Store: kept.backend, Sessions: kept.state.Sessions()})
+	d.Questions = approve.NewBook(approve.Options{
+		Timeout: s.Config.Approval.Timeout, Record: kept.state, Store: kept.backend, Sessions: kept.state.Sessions(),
+	})
 	if d.Guard, err = hookGuard(env, s, kept, d.Questions, h.Event); err != nil {
 		return a, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/signin"
 	"github.com/weir-mcp/weir/internal/streamable"
 )
 
@@ -36,11 +38,11 @@ const metricsPath = "/metrics"
 // serveHTTP serves hosts, and the figures, at the address of the configuration until ctx ends.
 func serveHTTP(ctx context.Context, env *home.Env, t *statusSource) error {
 	c, log, h := t.Config, t.log, t.gateway.Handler()
-	certificates, err := certificates(c.HTTP)
+	secure, err := tlsOf(c.HTTP)
 	if err != nil {
 		return err
 	}
-	signedIn, err := signedIn(env, c, log)
+	door, err := doorOf(env, c, log)
 	if err != nil {
 		return err
 	}
@@ -50,14 +52,11 @@ func serveHTTP(ctx context.Context, env *home.Env, t *statusSource) error {
 	}
 	listener = h.Listener(listener)
 	scheme := "http"
-	if certificates != nil {
-		scheme, listener = "https", tls.NewListener(listener, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS12})
+	if secure != nil {
+		scheme, listener = "https", tls.NewListener(listener, secure)
 	}
-	mux := http.NewServeMux()
-	mux.Handle(Endpoint, signedIn(h))
-	mux.Handle("GET "+metricsPath, signedIn(h.Guarded(http.HandlerFunc(t.serveMetrics))))
 	server := streamable.NewServer(h) // h itself, which Shutdown then closes
-	server.Handler = mux
+	server.Handler = endpoints(door, h, http.HandlerFunc(t.serveMetrics))
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		answered, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
@@ -81,8 +80,9 @@ func serveHTTP(ctx context.Context, env *home.Env, t *statusSource) error {
 	return <-stopped
 }
 
-// certificates loads the certificates of TLS; nil if none are configured.
-func certificates(l config.Listener) ([]tls.Certificate, error) {
+// tlsOf loads the certificates of TLS; nil if none are configured. Clients may show a certificate, and one that is shown has to be
+// good.
+func tlsOf(l config.Listener) (*tls.Config, error) {
 	if l.Cert == "" {
 		return nil, nil
 	}
@@ -90,25 +90,66 @@ func certificates(l config.Listener) ([]tls.Certificate, error) {
 	if err != nil {
 		return nil, remedy.Usage(fmt.Errorf("http.tls: %w", err), "name PEM files of a certificate chain and its key")
 	}
-	return []tls.Certificate{pair}, nil
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if l.ClientCA == "" {
+		return c, nil
+	}
+	authorities, err := os.ReadFile(l.ClientCA)
+	if c.ClientCAs = x509.NewCertPool(); err == nil && !c.ClientCAs.AppendCertsFromPEM(authorities) {
+		err = fmt.Errorf("%s holds no certificate", l.ClientCA)
+	}
+	if err != nil {
+		return nil, remedy.Usage(fmt.Errorf("http.tls: client_ca: %w", err), "name a PEM file with the certificates of the authorities")
+	}
+	c.ClientAuth = tls.VerifyClientCertIfGiven
+	return c, nil
 }
 
-// signedIn returns a wrapper that requires the token of a handler: the one of the configuration; where others than this machine may
-// connect and none is configured, one that is made on first use and kept in the state directory.
-func signedIn(env *home.Env, c *config.Config, log *slog.Logger) (func(http.Handler) http.Handler, error) {
-	token := c.HTTP.Token
+// doorOf returns the door to the endpoints. Where nothing says who may come in, others than this machine need a token that is
+// made on first use and kept in the state directory; nil lets everyone in.
+func doorOf(env *home.Env, c *config.Config, log *slog.Logger) (*signin.Door, error) {
+	l := c.HTTP
+	opts := signin.Options{Logger: log}
 	switch {
-	case token == config.NoToken, token == "" && !c.Open():
-		return func(h http.Handler) http.Handler { return h }, nil
-	case token == "":
+	case l.Token != "" && l.Token != config.NoToken:
+		opts.Tokens = append(opts.Tokens, signin.Token{Name: localPrincipal, Secret: l.Token, Roles: signin.Roles()})
+	case l.Principals():
+	case l.Token == config.NoToken || !c.Open():
+		return nil, nil
+	default:
 		path, made, err := ownToken(env)
 		if err != nil {
 			return nil, err
 		}
 		log.Info("hosts sign in with a bearer token", "file", path)
-		token = made
+		opts.Tokens = append(opts.Tokens, signin.Token{Name: localPrincipal, Secret: made, Roles: signin.Roles()})
 	}
-	return func(h http.Handler) http.Handler { return streamable.RequireToken(h, token) }, nil
+	for _, t := range l.Tokens {
+		opts.Tokens = append(opts.Tokens, signin.Token{Name: "token:" + t.Name, Secret: t.Secret, Roles: t.Roles, Expires: t.Expires})
+	}
+	for _, known := range l.Certificates {
+		opts.Certificates = append(opts.Certificates, signin.Certificate(known))
+	}
+	if o := l.OAuth; o.Issuer != "" {
+		opts.OAuth = &signin.OAuth{Issuer: o.Issuer, Audience: o.Audience, Claim: o.Claim, Scopes: o.Scopes}
+	}
+	return signin.New(opts), nil
+}
+
+// endpoints serves hosts and the figures, each to those who may.
+func endpoints(door *signin.Door, h *streamable.Handler, metrics http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mcp, figures := http.Handler(h), h.Guarded(metrics)
+	if door != nil {
+		mcp, figures = door.Require(signin.Agent, mcp), door.Require(signin.Auditor, figures)
+		if metadata := door.Metadata(); metadata != nil {
+			mux.Handle("GET "+signin.MetadataPath, metadata)
+			mux.Handle("GET "+signin.MetadataPath+"/", metadata)
+		}
+	}
+	mux.Handle(Endpoint, mcp)
+	mux.Handle("GET "+metricsPath, figures)
+	return streamable.LimitBody(mux)
 }
 
 // ownToken returns the token in the state directory, and where it is. It is made if it is not there: 130 random bits, in a

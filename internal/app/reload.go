@@ -216,7 +216,7 @@ func (r *reloader) take(ctx context.Context, s *setup.Setup, by string) {
 	var d gateway.Difference
 	if err == nil {
 		d, err = r.gateway.Reload(ctx, gateway.Change{
-			Servers: servers, Policy: s.Policy, Mode: s.Config.Mode, Approval: s.Config.Approval, Startup: s.Config.Startup, Why: why,
+			Servers: servers, Policy: s.Policy, Mode: s.Config.Mode, Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Why: why,
 		})
 	}
 	if err != nil {
@@ -278,6 +278,7 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("domains", !reflect.DeepEqual(before.Domains, after.Domains))
 	late("detect", before.Detect != after.Detect)
 	late("pins", before.Pins != after.Pins)
+	late("approval.host and approval.pace", before.Approval.NoHost != after.Approval.NoHost || before.Approval.Pace != after.Approval.Pace)
 	late("limits.message", before.Limits.Message != after.Limits.Message)
 	was, is := before.Limits, after.Limits
 	was.Message, is.Message = 0, 0

@@ -13,7 +13,7 @@ import (
 
 func TestFixed(t *testing.T) {
 	started := config.Config{
-		Listen: "127.0.0.1:1", Record: "a", Approval: time.Minute,
+		Listen: "127.0.0.1:1", Record: "a", Approval: config.Approval{Timeout: time.Minute},
 		Limits: config.Limits{Message: 1 << 20}, HTTP: config.Listener{Hosts: []string{"a"}},
 	}
 	for _, test := range []struct {
@@ -28,7 +28,7 @@ func TestFixed(t *testing.T) {
 		{func(c *config.Config) { c.Record = config.NoRecord }, "record"},
 		{func(c *config.Config) { c.Durability, c.Retention.Events = config.Strict, time.Hour }, "durability retention"},
 		{func(c *config.Config) { c.Capture.Content, c.Checkpoints.Every = true, time.Hour }, "capture checkpoints"},
-		{func(c *config.Config) { c.Approval, c.Limits.Message = time.Hour, 1 }, "limits.message"},
+		{func(c *config.Config) { c.Approval.Timeout, c.Limits.Message = time.Hour, 1 }, "limits.message"},
 	} {
 		after := started
 		test.change(&after)

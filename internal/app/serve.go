@@ -97,12 +97,14 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Servers: servers, Policy: s.Policy, Mode: s.Config.Mode,
 		State: kept.state, Approvals: kept.backend,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
-		Approval: s.Config.Approval, Startup: s.Config.Startup, Asked: asked(people),
+		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
+		Hosts: gateway.Hosts{
+			Local: local, HostAnswers: gateway.HostAnswers{None: s.Config.Approval.NoHost, Pace: s.Config.Approval.Pace},
+		},
 		Version: home.Version(), BaseEnv: s.BaseEnv, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log,
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		Local:     local,
 		Contents:  guard.Contents{Fields: s.Config.Capture.Fields, All: s.Config.Capture.Content, Detection: detectionOf(s.Config.Detect)},
 		TrustText: s.TrustText, Domains: s.Config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})

@@ -169,7 +169,7 @@ func say(ctx context.Context, env *home.Env, a *answerFlags, start string, r app
 		if err != nil {
 			return err
 		}
-		r.ID, r.Principal, r.Via, r.By = p.ID, a.principal, commandLine, env.Person()
+		r.ID, r.Principal, r.Via, r.By = p.ID, p.Principal, commandLine, env.Person()
 		err = book.Answer(ctx, r)
 		if errors.Is(err, approve.ErrUnseen) {
 			return remedy.Failure(err, "read weir approvals "+p.ID+", then approve it with --code")

@@ -42,7 +42,7 @@ they are taken over. Changes that make it stricter are taken over at once, witho
 				}
 				var errs []error
 				for _, p := range open {
-					errs = append(errs, book.Answer(cmd.Context(), approve.Reply{ID: p.ID, Principal: a.principal, Answer: approve.Accepted, Via: commandLine}))
+					errs = append(errs, book.Answer(cmd.Context(), approve.Reply{ID: p.ID, Principal: p.Principal, Answer: approve.Accepted, Via: commandLine}))
 				}
 				return errors.Join(errs...)
 			})

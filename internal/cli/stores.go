@@ -13,7 +13,6 @@ import (
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/app"
-	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
@@ -21,12 +20,12 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// An answerFlags is who answers questions, and where they are kept.
+// An answerFlags says whose questions are meant, "" for all, and where they are kept.
 type answerFlags struct{ store, principal string }
 
 func (a *answerFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.store, "store", "", "the `PLACE` of the questions: a file or postgres://… (default state.db in\nweir's state directory)")
-	cmd.Flags().StringVar(&a.principal, "principal", agentsession.LocalPrincipal, "answer as this `PRINCIPAL`")
+	cmd.Flags().StringVar(&a.principal, "principal", "", "only requests of this `PRINCIPAL` (default all)")
 }
 
 // withBook calls do with the questions in a store.

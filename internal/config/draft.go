@@ -22,7 +22,8 @@ func NewDraft(file string) *Draft {
 	return &Draft{
 		File: file,
 		Config: Config{
-			Approval: DefaultApproval, Startup: DefaultStartup, Limits: Limits{Message: DefaultMaxMessage}, Checkpoints: Checkpoints{Every: DefaultPublish},
+			Approval: Approval{Timeout: DefaultApproval, Pace: DefaultPace}, Startup: DefaultStartup,
+			Limits: Limits{Message: DefaultMaxMessage}, Checkpoints: Checkpoints{Every: DefaultPublish},
 			Retention: Retention{Sessions: DefaultKeepSessions, Labels: DefaultKeepLabels, Content: DefaultKeepContent, Events: DefaultKeepEvents, Size: DefaultStoreSize},
 		},
 		places: map[string]Place{},

@@ -39,7 +39,7 @@ func readFile(r reader, root ast.Node) {
 		"http":        r.by(readHTTP),
 		"console":     r.by(readConsole),
 		"notify":      r.by(readNotify),
-		"approval":    func(m member) { r.object(m, fields{"timeout": r.duration(&c.Approval)}) },
+		"approval":    r.by(readApproval),
 		"annotations": r.by(readAnnotations),
 		"limits":      r.by(readLimits),
 		"detect":      r.by(readDetection),
@@ -132,6 +132,14 @@ func readDomains(r reader, m member) {
 		}
 		r.d.Config.Domains = append(r.d.Config.Domains, d)
 	}
+}
+
+// readApproval reads the section of that name.
+func readApproval(r reader, m member) {
+	a := &r.d.Config.Approval
+	host := func(m member) { on := true; r.boolean(&on)(m); a.NoHost = !on }
+	r.object(m, fields{"timeout": r.duration(&a.Timeout), "host": host, "pace": r.patience(&a.Pace)})
+	a.Pace = max(a.Pace, 0)
 }
 
 // readDetection reads detect.

@@ -40,7 +40,7 @@ func FuzzLoad(f *testing.F) {
 				t.Errorf("server %q: unsound: %+v", s.Name, s)
 			}
 		}
-		if c.Approval <= 0 || c.Limits.Message <= 0 {
+		if c.Approval.Timeout <= 0 || c.Limits.Message <= 0 {
 			t.Errorf("unsound: %+v", c)
 		}
 	})

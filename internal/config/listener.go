@@ -10,17 +10,27 @@ import (
 func readHTTP(r reader, m member) {
 	h := &r.d.Config.HTTP
 	r.object(m, fields{
-		"token":   r.text(&h.Token),
-		"tls":     func(m member) { r.object(m, fields{"cert": r.text(&h.Cert), "key": r.text(&h.Key)}) },
-		"hosts":   r.texts(&h.Hosts),
-		"origins": r.texts(&h.Origins),
-		"share":   r.boolean(&h.Share),
-		"apart":   r.boolean(&h.Apart),
+		"token": r.text(&h.Token),
+		"tls": func(m member) {
+			r.object(m, fields{"cert": r.text(&h.Cert), "key": r.text(&h.Key), "client_ca": r.text(&h.ClientCA)})
+		},
+		"tokens":       r.by(readTokens),
+		"oauth":        r.by(readOAuth),
+		"certificates": r.by(readCertificates),
+		"hosts":        r.texts(&h.Hosts),
+		"origins":      r.texts(&h.Origins),
+		"share":        r.boolean(&h.Share),
+		"apart":        r.boolean(&h.Apart),
 	})
 }
 
 // minToken is the length of the shortest token that is taken: fewer characters can be tried out.
 const minToken = 16
+
+// fitToken reports whether a text can be a token: in a header, and too long to be tried out.
+func fitToken(s string) bool {
+	return len(s) >= minToken && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
 
 // checkListener expands and checks the section http.
 func checkListener(d *Draft, opts Options, dir string) {
@@ -32,14 +42,15 @@ func checkListener(d *Draft, opts Options, dir string) {
 		d.Fault(at("token"), f.hint, "http.token: %s", f.msg)
 	}
 	if len(flaws) == 0 && d.Has(Pointer("http", "token")) && token != NoToken {
-		if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if !fitToken(token) {
 			d.Fault(at("token"), "use 16 or more letters, digits and punctuation, or none", "http.token: not fit for a token")
 		}
 	}
 	if (h.Cert == "") != (h.Key == "") {
 		d.Fault(d.Place(Pointer("http", "tls")), "name both files", "http.tls: cert and key belong together")
 	}
-	h.Cert, h.Key = resolve(dir, h.Cert), resolve(dir, h.Key)
+	h.Cert, h.Key, h.ClientCA = resolve(dir, h.Cert), resolve(dir, h.Key), resolve(dir, h.ClientCA)
+	checkPrincipals(d, opts)
 	for i, name := range h.Hosts {
 		if name == "" || strings.ContainsAny(name, "/ @") {
 			d.Fault(at("hosts"), "write a host name, like weir.example", "http.hosts: entry %d is no host name", i+1)

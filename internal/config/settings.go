@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/signin"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -20,6 +21,33 @@ type Listener struct {
 	Origins []string // web origins whose pages may connect; empty: none
 	Share   bool     // whether HTTP sessions of one principal may share connections to servers
 	Apart   bool     // whether each HTTP session is a conversation of its own
+
+	Tokens       []NamedToken
+	OAuth        OAuth
+	ClientCA     string              // path of a PEM file with the authorities of client certificates; "": none are taken
+	Certificates []ClientCertificate // of principals
+}
+
+// A NamedToken is the bearer token of one principal.
+type NamedToken struct {
+	Name    string
+	Secret  string
+	Roles   []signin.Role // at least one
+	Expires time.Time     // zero: never
+}
+
+// OAuth is the authorization server whose access tokens let principals in. The zero OAuth is none.
+type OAuth struct {
+	Issuer   string
+	Audience string
+	Claim    string // that names the principal; "" is sub
+	Scopes   map[string]signin.Role
+}
+
+// A ClientCertificate is the name in one that a client may show, and its roles.
+type ClientCertificate struct {
+	Name  string
+	Roles []signin.Role // at least one
 }
 
 // DefaultPublish is how often checkpoints are published.
@@ -113,6 +141,7 @@ type Signer struct {
 // The defaults of members that a file leaves out.
 const (
 	DefaultApproval   = 5 * time.Minute
+	DefaultPace       = 750 * time.Millisecond
 	DefaultStartup    = 10 * time.Second
 	DefaultMaxMessage = 64 << 20
 )
@@ -143,15 +172,22 @@ type Config struct {
 	Checkpoints Checkpoints
 	Listen      string // host:port of the HTTP endpoint; "" serves stdio
 	HTTP        Listener
-	Console     string        // host:port of the console, on this machine; "" serves none
-	Notify      Notify        // who is told of questions and findings
-	Approval    time.Duration // how long a question to a person stays open
+	Console     string // host:port of the console, on this machine; "" serves none
+	Notify      Notify // who is told of questions and findings
+	Approval    Approval
 	Startup     time.Duration // how long hosts wait for servers that do not answer their handshake
 	Limits      Limits        // of the resources of hosts, servers and agent sessions
 	Detect      Detection     // of sensitive values in results
 	Pins        Pins          // how definitions of tools are pinned
 	Words       Words         // which annotations are written, and the meaning of organisations' labels
 	Warnings    []Problem     // valid settings that deserve a look
+}
+
+// An Approval is how people are asked.
+type Approval struct {
+	Timeout time.Duration // for which a request stays open
+	NoHost  bool          // answers of hosts do not count
+	Pace    time.Duration // answers of hosts that come sooner do not count; 0: all do
 }
 
 // A Server is one upstream MCP server: a command or a URL.

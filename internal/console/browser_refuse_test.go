@@ -14,7 +14,7 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
-	"github.com/weir-mcp/weir/internal/streamable"
+	"github.com/weir-mcp/weir/internal/signin"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/record"
 )
@@ -115,7 +115,7 @@ func gate(t *testing.T, token string) *door {
 	t.Cleanup(func() { g.Close() })
 	var h http.Handler = g.Handler()
 	if token != "" {
-		h = streamable.RequireToken(g.Handler(), token)
+		h = signin.New(signin.Options{Tokens: []signin.Token{{Name: "local", Secret: token, Roles: signin.Roles()}}}).Require(signin.Agent, g.Handler())
 	}
 	d := &door{}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

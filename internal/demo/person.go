@@ -5,16 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/internal/demo/agent"
 )
 
+// reading is how long a person takes to read a question. It is shorter than in life.
+const reading = 40 * time.Millisecond
+
 // person returns someone who agrees to what they wish for and to nothing else. They know the call under way as hosts show
 // it, but they agree to what they are asked: the question itself must name the tool and what they wish for.
 func person(wishes []Wish) agent.Person {
 	return func(_ context.Context, question *mcp.ElicitParams, pending agent.Call) (*mcp.ElicitResult, error) {
+		time.Sleep(reading)
 		for _, w := range wishes {
 			if w.fits(pending) && w.namedIn(question.Message) {
 				content, err := tick(question.RequestedSchema)

@@ -113,7 +113,7 @@ func (w *World) config() []byte {
 		return string(data)
 	}
 	var b strings.Builder
-	b.WriteString("version: 1\nservers:\n")
+	fmt.Fprintf(&b, "version: 1\napproval: {pace: %s}\nservers:\n", reading/2)
 	for _, name := range servers.Names() {
 		argv := w.Server(name)
 		var args []string

@@ -138,7 +138,7 @@ func (w *world) question(_ context.Context, req *mcp.ElicitRequest) (*mcp.Elicit
 	if !w.person {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
-	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 }
 
 // Close ends the world.

@@ -18,9 +18,14 @@ import (
 )
 
 // elsewhere makes a rig whose questions another process can answer, and the book of that process.
-func elsewhere(t *testing.T) (*rig, *approve.Book) {
+func elsewhere(t *testing.T, change ...func(*gateway.Options)) (*rig, *approve.Book) {
 	st := store.NewMemory(nil)
-	r := newRig(t, func(o *gateway.Options) { o.Approvals = st })
+	r := newRig(t, func(o *gateway.Options) {
+		o.Approvals = st
+		for _, f := range change {
+			f(o)
+		}
+	})
 	return r, approve.NewBook(approve.Options{Record: record.Discard(), Store: st})
 }
 
@@ -65,13 +70,13 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 					t.Errorf("%d questions", n)
 				}
 				if c.host != "" {
-					return &mcp.ElicitResult{Action: c.host}, nil
+					return &mcp.ElicitResult{Action: c.host, Content: filledIn}, nil
 				}
 				select {
 				case <-ctx.Done():
 				case <-time.After(2 * time.Second): // a host of 2026-07-28 is not told
 				}
-				return &mcp.ElicitResult{Action: "accept"}, nil
+				return &mcp.ElicitResult{Action: "accept", Content: filledIn}, nil
 			}})
 			callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
 			// The SDK's client may give up on a refused retry with an error; the message that was sent counts.
@@ -83,26 +88,52 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	})
 }
 
-// TestHostsThatAcceptThemselves has hosts accept a form at once: of one that does so without showing it, that is nobody's answer, and the question stays.
-func TestHostsThatAcceptThemselves(t *testing.T) {
-	for client, sent := range map[string]int{"codex-mcp-client": 0, "host": 1} {
+// TestAnswersOfHostsThatDoNotCount has hosts answer an approval request in ways that are no person's, or no person's who may: nothing is sent,
+// and the request stays open, unless a person said no.
+func TestAnswersOfHostsThatDoNotCount(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		rule    gateway.HostAnswers
+		action  string
+		content map[string]any
+		asked   bool // the host is
+		sent    int
+		open    int
+	}{
+		{"a yes", gateway.HostAnswers{}, "accept", filledIn, true, 1, 0},
+		{"a yes in time", gateway.HostAnswers{Pace: time.Nanosecond}, "accept", filledIn, true, 1, 0},
+		{"a yes at once", gateway.HostAnswers{Pace: time.Hour}, "accept", filledIn, true, 0, 1},
+		{"a no at once", gateway.HostAnswers{Pace: time.Hour}, "decline", nil, true, 0, 1},
+		{"a host that dismisses all at once", gateway.HostAnswers{Pace: time.Hour}, "cancel", nil, true, 0, 1},
+		{"hosts do not count", gateway.HostAnswers{None: true}, "accept", filledIn, false, 0, 1},
+		{"a form without a choice", gateway.HostAnswers{}, "accept", nil, true, 0, 1},
+		{"a form with another choice", gateway.HostAnswers{}, "accept", map[string]any{"allow": "once"}, true, 0, 1},
+		{"a form that says no", gateway.HostAnswers{}, "accept", map[string]any{"approve": false}, true, 0, 0},
+		{"a no", gateway.HostAnswers{}, "decline", nil, true, 0, 0},
+	} {
 		for _, protocol := range []string{"2025-06-18", "2026-07-28"} {
-			r, book := elsewhere(t)
-			r.client = client
-			var asked []string
-			s := r.stdio(t, protocol, person("accept", &asked))
-			callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
-			// The SDK's client may give up on a refused retry with an error; the message that was sent counts.
-			_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "send_email", Arguments: mailTo})
-			if n := r.mails(t); n != sent || len(asked) == 0 {
-				t.Errorf("%s, %s: %d mails, want %d; asked %q; %v", client, protocol, n, sent, asked, err)
-			}
-			if n := answerAll(t, book, approve.Accepted); n != 1-sent {
-				t.Errorf("%s, %s: %d questions wait", client, protocol, n)
-			}
-			if callTool(t, s, "send_email", mailTo); r.mails(t) == 0 {
-				t.Errorf("%s, %s: a person has accepted it, and it is not sent", client, protocol)
-			}
+			t.Run(c.name+"/"+protocol, func(t *testing.T) {
+				r, book := elsewhere(t, func(o *gateway.Options) { o.HostAnswers = c.rule })
+				asked := false
+				s := r.stdio(t, protocol, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					asked = true
+					return &mcp.ElicitResult{Action: c.action, Content: c.content}, nil
+				}})
+				callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
+				// The SDK's client may give up on a refused retry with an error; what counts is what was sent.
+				_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "send_email", Arguments: mailTo})
+				if n := r.mails(t); n != c.sent || asked != c.asked {
+					t.Errorf("%d mails, want %d; asked: %t; %v", n, c.sent, asked, err)
+				}
+				if n := answerAll(t, book, approve.Accepted); n != c.open {
+					t.Fatalf("%d requests are open, want %d", n, c.open)
+				}
+				if c.open == 1 {
+					if callTool(t, s, "send_email", mailTo); r.mails(t) != 1 {
+						t.Error("a request that was accepted elsewhere does not let the call through")
+					}
+				}
+			})
 		}
 	}
 }

@@ -96,7 +96,7 @@ func mailing(id int, to, more string) string {
 
 // yes comes back to a question with a yes.
 func yes(state string) string {
-	return `,"requestState":` + string(rawjson.Quote(state)) + `,"inputResponses":{"dev.weir/approval":{"action":"accept"}}`
+	return `,"requestState":` + string(rawjson.Quote(state)) + `,"inputResponses":{"dev.weir/approval":{"action":"accept","content":{"approve":true}}}`
 }
 
 // stateOf returns the state by which a host comes back to the question in an answer.
@@ -222,7 +222,7 @@ func TestAnAnswerOfAnotherPrincipalLetsNothingThrough(t *testing.T) {
 	book := f.book(t)
 	as := func(principal string) func(body string) string {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			f.g.Handler().ServeHTTP(w, r.WithContext(streamable.WithPrincipal(r.Context(), principal)))
+			f.g.Handler().ServeHTTP(w, r.WithContext(streamable.WithPrincipal(r.Context(), principal, false)))
 		}))
 		t.Cleanup(srv.Close)
 		return func(body string) string { return posted(t, srv.URL, body) }
@@ -342,7 +342,7 @@ func TestAHostAnswersTwice(t *testing.T) {
 		ids = append(ids, string(id))
 	}
 	for range 3 {
-		w.send(`{"jsonrpc":"2.0","id":` + ids[0] + `,"result":{"action":"accept"}}`)
+		w.send(`{"jsonrpc":"2.0","id":` + ids[0] + `,"result":{"action":"accept","content":{"approve":true}}}`)
 	}
 	w.until("10")
 	w.ask(`{"jsonrpc":"2.0","id":20,"method":"ping"}`)

@@ -74,8 +74,14 @@ type Options struct {
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
 
-	Local agentsession.Local // whose conversation a host on stdio has, if it does not say
-	Web                      // which HTTP requests are served, and how
+	Hosts // who is at them, and which of their answers count
+	Web   // which HTTP requests are served, and how
+}
+
+// Hosts is who is at the hosts, and which of their answers to approval requests count.
+type Hosts struct {
+	Local       agentsession.Local // whose conversation a host on stdio has, if it does not say
+	HostAnswers HostAnswers
 }
 
 // Web is how hosts are served over HTTP.
@@ -89,6 +95,9 @@ type Web struct {
 	// that name no agent session belong to one: a host that goes on with a conversation has another HTTP session for it.
 	Apart bool
 }
+
+// HostAnswers says which answers of hosts to approval requests count. The zero HostAnswers counts all.
+type HostAnswers = exchange.HostAnswers
 
 // Asked is told of a new question, and where its answer goes. It must not wait: a call does.
 type Asked func(*approve.Book, *approve.Pending)
@@ -147,6 +156,7 @@ func New(opts Options) (*Gateway, error) {
 	})
 	gw.engine, err = exchange.New(exchange.Options{
 		Servers: gw.servers, Guard: g, Book: book, State: opts.State, Words: opts.Words, Log: opts.Logger,
+		HostAnswers: opts.HostAnswers,
 	})
 	if err != nil {
 		return nil, err
@@ -181,7 +191,7 @@ func (g *Gateway) serveHTTP(ctx context.Context, info streamable.Info, conn rpc.
 		principal = agentsession.LocalPrincipal
 	}
 	return g.serve(ctx, conn, agentsession.Host{
-		Principal: principal, McpSession: info.SessionID, Apart: g.opts.Apart, Header: info.Header,
+		Principal: principal, AgentOnly: info.AgentOnly, McpSession: info.SessionID, Apart: g.opts.Apart, Header: info.Header,
 	}, info.Modern)
 }
 

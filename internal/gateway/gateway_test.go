@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,7 +63,6 @@ type rig struct {
 	record *bytes.Buffer
 	mu     *sync.Mutex
 	data   map[string]string // server -> its directory
-	client string            // the name of its host on stdio; default host
 }
 
 func (r *rig) Write(p []byte) (int, error) {
@@ -145,7 +143,7 @@ func (r *rig) stdio(t *testing.T, protocol string, opts *mcp.ClientOptions) *mcp
 	gatewayReads, hostWrites := io.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- r.g.ServeStdio(t.Context(), rpc.NewStream(gatewayReads, gatewayWrites, nil)) }()
-	s := connectAs(t, cmp.Or(r.client, "host"), &mcp.IOTransport{Reader: hostReads, Writer: hostWrites}, protocol, opts)
+	s := connect(t, &mcp.IOTransport{Reader: hostReads, Writer: hostWrites}, protocol, opts)
 	t.Cleanup(func() {
 		hostWrites.Close()
 		select {
@@ -170,12 +168,7 @@ func (r *rig) http(t *testing.T, protocol string, opts *mcp.ClientOptions) *mcp.
 
 func connect(t *testing.T, transport mcp.Transport, protocol string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
-	return connectAs(t, "host", transport, protocol, opts)
-}
-
-func connectAs(t *testing.T, name string, transport mcp.Transport, protocol string, opts *mcp.ClientOptions) *mcp.ClientSession {
-	t.Helper()
-	c := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, opts)
+	c := mcp.NewClient(&mcp.Implementation{Name: "host", Version: "1"}, opts)
 	s, err := c.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	if err != nil {
 		t.Fatal(err)
@@ -216,10 +209,13 @@ func everyWay(t *testing.T, run func(t *testing.T, connect func(*rig, *mcp.Clien
 	}
 }
 
+// filledIn is the form of a person who approves.
+var filledIn = map[string]any{"approve": true}
+
 func person(action string, asked *[]string) *mcp.ClientOptions {
 	return &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		*asked = append(*asked, req.Params.Message)
-		return &mcp.ElicitResult{Action: action}, nil
+		return &mcp.ElicitResult{Action: action, Content: filledIn}, nil
 	}}
 }
 

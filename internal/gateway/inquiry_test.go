@@ -34,7 +34,7 @@ func (h *guardedHost) options() *mcp.ClientOptions {
 	o.ElicitationHandler = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		if strings.Contains(r.Params.Message, "Why you are asked") {
 			h.approvals = append(h.approvals, r.Params.Message)
-			return &mcp.ElicitResult{Action: h.action}, nil
+			return &mcp.ElicitResult{Action: h.action, Content: filledIn}, nil
 		}
 		h.forms++
 		return fill(ctx, r)

@@ -61,7 +61,7 @@ func serving(t *testing.T, g *gateway.Gateway) (url, other string) {
 	t.Helper()
 	as := func(principal string) string {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			g.Handler().ServeHTTP(w, r.WithContext(streamable.WithPrincipal(r.Context(), principal)))
+			g.Handler().ServeHTTP(w, r.WithContext(streamable.WithPrincipal(r.Context(), principal, false)))
 		}))
 		t.Cleanup(srv.Close)
 		return srv.URL

@@ -48,7 +48,7 @@ func (l *listener) options(answer string) *mcp.ClientOptions {
 			case <-l.waited:
 			case <-time.After(2 * time.Second): // a host of 2026-07-28 does not wait in the call
 			}
-			return &mcp.ElicitResult{Action: answer}, nil
+			return &mcp.ElicitResult{Action: answer, Content: filledIn}, nil
 		},
 	}
 }

@@ -123,7 +123,7 @@ rules:
 `)
 	eachServer(t, func(t *testing.T, p *pairing) {
 		r := &retry{wire: p.wire(t)}
-		const yes = `"inputResponses":{"dev.weir/approval":{"action":"accept"}}`
+		const yes = `"inputResponses":{"dev.weir/approval":{"action":"accept","content":{"approve":true}}}`
 		for range 2 {
 			state, approval := r.state(r.call("form", ""))
 			if approval != "dev.weir/approval" {
@@ -149,7 +149,7 @@ rules:
 	p := newPairing(t, newEra, newEra, "stdio", func(o *gateway.Options) { o.Policy = rules })
 	r := &retry{wire: p.wire(t)}
 	state, _ := r.state(r.call("form", ""))
-	state, question := r.state(r.call("form", state+`,"inputResponses":{"dev.weir/approval":{"action":"accept"}}`))
+	state, question := r.state(r.call("form", state+`,"inputResponses":{"dev.weir/approval":{"action":"accept","content":{"approve":true}}}`))
 	if answer := r.call("form", state+","+accept(question)); !strings.Contains(answer, "accept ann") {
 		t.Fatalf("the second round: %s", answer)
 	}

@@ -119,7 +119,8 @@ var table = []row{
 	{"internal/ledger", "label audit record session store store/sqlstore guard", "golang.org/x/mod/sumdb/tlog", world, "events into the log, with the labels they tell of"},
 	{"internal/replay", "audit label record", "", world, "computes the state from the log, and compares the two; does no I/O"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
-	{"internal/config", "annotation contract label overlay policy internal/document internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
+	{"internal/signin", "internal/streamable", "github.com/coreos/go-oidc/v3/oidc github.com/go-jose/go-jose/v4 " + sdk, "os os/exec", "whose HTTP request it is: named tokens, access tokens of an authorization server, client certificates"},
+	{"internal/config", "annotation contract label overlay policy internal/document internal/signin internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
 	{"internal/hook", "guard label contract overlay policy session internal/conversation internal/gateway/approve internal/plain internal/rawjson", "", "net net/http os/exec",
 		"events of hosts to decisions and back; os for whether the file of a conversation has begun"},
 	{"internal/hosts", "", "", world, "where hosts keep their servers: a table; reads no file"},
@@ -151,7 +152,7 @@ var table = []row{
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
-		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/streamable internal/watch internal/hook overlay", "", "",
+		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},
@@ -172,7 +173,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
+	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
 	"os/exec":       {"internal/upstream internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
 	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},

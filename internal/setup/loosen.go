@@ -37,7 +37,8 @@ func Loosened(before, after *Setup) (ways []string) {
 // and those that permit nothing.
 func rest(c *config.Config) config.Config {
 	r := *c
-	r.Servers, r.Policy, r.Overlays, r.NoCatalogue, r.Mode, r.Folders, r.Approval, r.Startup, r.Warnings = nil, "", nil, false, 0, nil, 0, 0, nil
+	r.Servers, r.Policy, r.Overlays, r.NoCatalogue, r.Mode, r.Folders, r.Startup, r.Warnings = nil, "", nil, false, 0, nil, 0, nil
+	r.Approval = config.Approval{}
 	r.Listen, r.Console, r.Notify, r.HTTP, r.Store, r.Record, r.Durability = "", "", config.Notify{}, config.Listener{}, "", "", ""
 	r.Retention, r.Capture, r.Checkpoints, r.Words, r.Domains = config.Retention{}, config.Capture{}, config.Checkpoints{}, config.Words{}, nil
 	r.Pins, r.Limits, r.Detect = config.Pins{}, config.Limits{}, config.Detection{}

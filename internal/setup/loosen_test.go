@@ -41,7 +41,7 @@ func TestLoosened(t *testing.T) {
 		{"another environment", func(c *config.Config, _ *string) { c.Servers[0].Env = map[string]string{"A": "b"} }, "server changed: a"},
 		{"another entry", func(c *config.Config, _ *string) { c.Servers[0].Catalogue = "time" }, "server changed: a"},
 		{"no resolution", func(c *config.Config, _ *string) { c.Servers[0].Resolve = -1 }, "server changed: a"},
-		{"timeouts", func(c *config.Config, _ *string) { c.Servers[0].Timeout, c.Approval, c.Startup = 1, 2, 3 }, ""},
+		{"timeouts", func(c *config.Config, _ *string) { c.Servers[0].Timeout, c.Approval.Timeout, c.Startup = 1, 2, 3 }, ""},
 		{"no catalogue", func(c *config.Config, _ *string) { c.NoCatalogue = true }, "overlays say something else of servers"},
 		{"folder gone", func(c *config.Config, _ *string) { c.Folders = nil }, ""},
 		{"folder added", func(c *config.Config, _ *string) { c.Folders = append(c.Folders, "/") }, "folder of your own work added: /"},

@@ -26,6 +26,15 @@ func limitBody(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// LimitBody returns a handler that gives the bodies of requests time to arrive, for handlers in front of a [Handler] that may refuse
+// them.
+func LimitBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limitBody(w, r)
+		next.ServeHTTP(w, r)
+	})
+}
+
 // readBody reads the body of r into memory that counts in the budget until the lease is released, which the caller must do.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64, pool *budget.Pool) ([]byte, *budget.Lease, *refusal) {
 	tooLarge := &refusal{

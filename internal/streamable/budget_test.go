@@ -229,7 +229,7 @@ func TestPrincipalsShareSessions(t *testing.T) {
 	do := func(principal string, c call) *httptest.ResponseRecorder {
 		c.host = "localhost"
 		r := c.request(t, "http://x")
-		return serveDirect(h, r.WithContext(streamable.WithPrincipal(r.Context(), principal)), nil)
+		return serveDirect(h, r.WithContext(streamable.WithPrincipal(r.Context(), principal, false)), nil)
 	}
 	open := func(principal string) string {
 		w := do(principal, call{body: initialize})
@@ -244,7 +244,7 @@ func TestPrincipalsShareSessions(t *testing.T) {
 		ctx, hangUp := context.WithCancel(t.Context())
 		defer hangUp()
 		r := call{method: "GET", host: "localhost", session: id}.request(t, "http://x")
-		go serveDirect(h, r.WithContext(streamable.WithPrincipal(ctx, "many")), nil)
+		go serveDirect(h, r.WithContext(streamable.WithPrincipal(ctx, "many", false)), nil)
 	}
 	if w := do("few", call{session: few, body: ping}); w.Code != 200 || y.connections("few") != 1 {
 		t.Errorf("the session of the other principal: %d, %d connections", w.Code, y.connections("few"))
@@ -276,7 +276,7 @@ func TestSleepersAreTheirPrincipals(t *testing.T) {
 	do := func(principal string, c call) *httptest.ResponseRecorder {
 		c.host = "localhost"
 		r := c.request(t, "http://x")
-		return serveDirect(h, r.WithContext(streamable.WithPrincipal(r.Context(), principal)), nil)
+		return serveDirect(h, r.WithContext(streamable.WithPrincipal(r.Context(), principal, false)), nil)
 	}
 	first := do("a", call{body: initialize}).Header().Get("Mcp-Session-Id")
 	second := do("a", call{body: initialize}).Header().Get("Mcp-Session-Id")

@@ -43,7 +43,7 @@ func (h *Handler) newSession(r *http.Request, id string, m *rpc.Message) (*sessi
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	s := &session{
 		id:        id,
-		principal: principal(r.Context()),
+		principal: bearer(r.Context()),
 		idle:      h.opts.IdleTimeout,
 		maxBody:   h.opts.MaxBody,
 		bytes:     h.opts.Budget.Bytes,
@@ -98,7 +98,7 @@ func (h *Handler) session(r *http.Request) (*session, *refusal) {
 // find finds the session that r names. If it slept it was opened again, under its id and with the same initialize, whose answer will be in the
 // outbox. The caller must pause it.
 func (h *Handler) find(r *http.Request) (*session, *outbox, *refusal) {
-	id, by := r.Header.Get(sessionHeader), principal(r.Context())
+	id, by := r.Header.Get(sessionHeader), bearer(r.Context())
 	h.waking.Lock()
 	defer h.waking.Unlock()
 	s, d := h.look(id, by)

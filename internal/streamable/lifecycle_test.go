@@ -53,7 +53,7 @@ func TestInfo(t *testing.T) {
 	y := newToy()
 	h := streamable.New(streamable.Options{Serve: y.serve})
 	outer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(streamable.WithPrincipal(r.Context(), r.Header.Get("Who"))))
+		h.ServeHTTP(w, r.WithContext(streamable.WithPrincipal(r.Context(), r.Header.Get("Who"), false)))
 	})
 	srv := httptest.NewServer(outer)
 	t.Cleanup(func() { h.Close(); srv.Close() })

@@ -70,22 +70,46 @@ type Info struct {
 	Header    http.Header // of the request that opened the connection; not to be changed
 	Remote    string      // address and port of the peer
 	Principal string      // the principal that [WithPrincipal] put into the request's context
+	AgentOnly bool        // it may not answer approval requests
 }
 
 type principalKey struct{}
 
-// WithPrincipal returns a context that says on whose behalf a request is made, for authentication in front of a
-// [Handler]. A session belongs to the principal that opened it.
-func WithPrincipal(ctx context.Context, principal string) context.Context {
-	return context.WithValue(ctx, principalKey{}, principal)
+type authenticated struct {
+	principal string
+	agentOnly bool
 }
 
-func principal(ctx context.Context) string {
-	p, _ := ctx.Value(principalKey{}).(string)
-	return p
+// WithPrincipal returns a context that says on whose behalf a request is made, for authentication in front of a
+// [Handler], and whether that principal may only use servers, and not answer approval requests. A session belongs to the
+// principal that opened it.
+func WithPrincipal(ctx context.Context, principal string, agentOnly bool) context.Context {
+	return context.WithValue(ctx, principalKey{}, authenticated{principal, agentOnly})
+}
+
+// Principal returns what [WithPrincipal] has put into a context.
+func Principal(ctx context.Context) (name string, agentOnly bool) {
+	a := authenticatedBy(ctx)
+	return a.principal, a.agentOnly
+}
+
+func authenticatedBy(ctx context.Context) authenticated {
+	a, _ := ctx.Value(principalKey{}).(authenticated)
+	return a
+}
+
+// bearer returns whose session a request can use: those of a principal that may only use servers are sessions of their own, so
+// that credentials with fewer rights do not answer in a session of others.
+func bearer(ctx context.Context) string {
+	a := authenticatedBy(ctx)
+	if a.agentOnly {
+		return a.principal + "\x00agent only"
+	}
+	return a.principal
 }
 
 // info describes the connection that r opens.
 func info(r *http.Request) Info {
-	return Info{Header: r.Header, Remote: r.RemoteAddr, Principal: principal(r.Context())}
+	a := authenticatedBy(r.Context())
+	return Info{Header: r.Header, Remote: r.RemoteAddr, Principal: a.principal, AgentOnly: a.agentOnly}
 }

@@ -94,6 +94,7 @@ func Counts(n conversation.Note, now time.Time) string {
 // A Host describes the other end of a host connection.
 type Host struct {
 	Principal  string      // whose agents these are
+	AgentOnly  bool        // whether the principal may not answer approval requests
 	McpSession string      // Mcp-Session-Id, for HTTP in the older revisions
 	Apart      bool        // whether each of these is a conversation of its own
 	Local      *Local      // for stdio; nil for HTTP

@@ -1,10 +1,10 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,16 +26,20 @@ const (
 
 // Members of the form that asks a person, and its choices.
 const (
-	codeMember    = "code" // of the listing
+	approveMember = "approve" // true or false
+	codeMember    = "code"    // of the listing
 	choiceMember  = "allow"
 	choiceOnce    = "once"
 	choiceSession = "session" // for this agent session and this destination
 )
 
-// elicitation is the form that asks a person. Without a choice to make it has no fields: to accept is to allow once. The same
+// elicitation is the form that asks a person. It has to be filled in, so that nobody approves with one key that sends a form off. The same
 // members ask in both eras (2025-11-25, Elicitation; 2026-07-28, Multi Round-Trip Requests). It ends with the text about the agent session.
 func elicitation(p *approve.Pending, about string) (json.RawMessage, error) {
-	properties := map[string]any{}
+	properties := map[string]any{approveMember: map[string]any{
+		"type": "boolean", "title": "Approve", "description": "Without this, nothing is approved",
+	}}
+	required := []string{approveMember}
 	if p.Grant != "" {
 		properties[choiceMember] = map[string]any{
 			"type": "string", "title": "How far", "enum": []string{choiceOnce, choiceSession}, "default": choiceOnce,
@@ -43,14 +47,14 @@ func elicitation(p *approve.Pending, about string) (json.RawMessage, error) {
 			"description": "Whether it goes for this call only, or for calls of this tool to the same destination in this session too",
 		}
 	}
-	schema := map[string]any{"type": "object", "properties": properties}
 	if p.Prompt.Unseen != "" {
 		properties[codeMember] = map[string]any{
 			"type": "string", "title": "Code",
 			"description": "The code at the end of the full listing: weir approvals " + p.ID + ", or the console",
 		}
-		schema["required"] = []string{codeMember}
+		required = append(required, codeMember)
 	}
+	schema := map[string]any{"type": "object", "properties": properties, "required": required}
 	message := p.Prompt.Text()
 	if about != "" {
 		message += "\n\n" + strings.ToUpper(about[:1]) + about[1:] + "."
@@ -75,9 +79,11 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + hosterror.Text(err))
 	}
 	x.tellAsked(ctx, q)
+	if why := mayNotAnswer(x.f); why != "" {
+		return refuse(q.Message + "; a person has to accept this, and " + why + ": " + waitsInWeir)
+	}
 	if !x.who.CanElicit() || (!x.who.Modern() && !x.f.TakesRequests()) {
-		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation): " +
-			"the question waits in Weir, and the call can be made again once a person has accepted it there")
+		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation): " + waitsInWeir)
 	}
 	params, err := elicitation(p, x.conversation())
 	if err != nil {
@@ -104,21 +110,38 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 	return nil
 }
 
+// waitsInWeir says how a call goes on whose request is answered elsewhere than in the host.
+const waitsInWeir = "the question waits in Weir, and the call can be made again once a person has accepted it there"
+
 var (
 	errElsewhere = hosterror.New("the question was answered elsewhere")
-	errNobody    = hosterror.New("the host accepted it faster than a person can read; it waits in Weir")
+	errNobody    = hosterror.New("the host answered faster than a person can read; it waits in Weir")
+	errNotAsked  = hosterror.New("the host could not ask anybody; it waits in Weir")
+	errNoChoice  = hosterror.New("the host sent the form back without a choice; it waits in Weir")
+	errNotHere   = hosterror.New("this host may not accept it; it waits in Weir")
 )
 
-// selfAccepting are the beginnings of the names of hosts that accept a form without showing it to anybody, where they are told to approve of
-// everything (Codex with approval_policy = "never"), and reading is how long a person takes to read one at least.
-var selfAccepting = []string{"codex"}
+// mayNotAnswer says why acceptances of the host do not count at all; "" if they may.
+func mayNotAnswer(f *Host) string {
+	switch {
+	case f.Engine.HostAnswers.None:
+		return "hosts may not (approval.host)"
+	case f.Agents.AgentOnly:
+		return "this principal may not (it has not the role approver)"
+	}
+	return ""
+}
 
-const reading = time.Second
-
-// acceptsItself reports whether the host, and not a person, accepted a form within a time.
-func acceptsItself(f *Host, within time.Duration) bool {
-	client := f.Agents.ClientName(nil)
-	return within < reading && slices.ContainsFunc(selfAccepting, func(name string) bool { return strings.HasPrefix(client, name) })
+// counts returns an error if an answer of the host does not count, which it gave within a time after the request. Hosts without anybody
+// in front of them refuse at once, too.
+func counts(f *Host, said approve.Answer, within time.Duration) error {
+	switch {
+	case within < f.Engine.HostAnswers.Pace:
+		return errNobody
+	case said.Yes() && mayNotAnswer(f) != "":
+		return errNotHere
+	}
+	return nil
 }
 
 // askHost asks the person at a host of an older revision, until a person has answered.
@@ -138,9 +161,13 @@ func (x *request) askHost(ctx context.Context, p *approve.Pending, params json.R
 	answer, err := x.f.Request(asking, "elicitation/create", params)
 	took := time.Since(began)
 	said, code := approve.Cancelled, ""
+	var doubt error
 	switch {
 	case err == nil && answer.Error == nil:
-		said, code = answerOf(answer.Result)
+		said, code, doubt = answerOf(answer.Result)
+		doubt = cmp.Or(counts(x.f, said, took), doubt)
+	case err == nil:
+		doubt = errNotAsked
 	case err != nil && errors.Is(within.Err(), context.DeadlineExceeded):
 		said = approve.Expired
 	}
@@ -152,8 +179,8 @@ func (x *request) askHost(ctx context.Context, p *approve.Pending, params json.R
 		book.Close(p)
 		return other, nil
 	}
-	if said.Yes() && acceptsItself(x.f, took) {
-		return approve.Cancelled, errNobody
+	if doubt != nil {
+		return approve.Cancelled, doubt
 	}
 	ctx = context.WithoutCancel(ctx)
 	err = book.Answer(ctx, approve.Reply{ID: p.ID, Principal: p.Principal, Answer: said, Code: code, Via: "host"})
@@ -192,30 +219,35 @@ func (x *request) inputRequired(p *approve.Pending, params json.RawMessage, unse
 	return rpc.Reply(x.m.ID, result)
 }
 
-// answerOf reads the answer of the person, and the code of the listing. Anything but a clear accept is no.
-func answerOf(response json.RawMessage) (said approve.Answer, code string) {
+// answerOf reads the answer of a person out of the form, and the code of the listing. Anything but a clear yes is no; a form without
+// a choice is an answer of nobody, and the error errNoChoice.
+func answerOf(response json.RawMessage) (said approve.Answer, code string, err error) {
 	raw, _ := rawjson.Get(response, "content", codeMember)
 	code, _ = rawjson.String(raw)
-	return chosen(response), code
-}
-
-func chosen(response json.RawMessage) approve.Answer {
-	raw, _ := rawjson.Get(response, "action")
+	raw, _ = rawjson.Get(response, "action")
 	switch action, _ := rawjson.String(raw); action {
 	case "accept":
-		raw, chosen := rawjson.Get(response, "content", choiceMember)
-		choice, _ := rawjson.String(raw)
-		switch {
-		case !chosen || choice == choiceOnce:
-			return approve.Accepted
-		case choice == choiceSession:
-			return approve.Granted
-		}
-		return approve.Declined
 	case "decline":
-		return approve.Declined
+		return approve.Declined, code, nil
+	default:
+		return approve.Cancelled, code, nil
 	}
-	return approve.Cancelled
+	raw, chosen := rawjson.Get(response, "content", approveMember)
+	if !chosen {
+		return approve.Cancelled, code, errNoChoice
+	}
+	yes, ok := rawjson.Bool(raw)
+	raw, limited := rawjson.Get(response, "content", choiceMember)
+	choice, _ := rawjson.String(raw)
+	switch {
+	case !ok || !yes:
+		return approve.Declined, code, nil
+	case !limited || choice == choiceOnce:
+		return approve.Accepted, code, nil
+	case choice == choiceSession:
+		return approve.Granted, code, nil
+	}
+	return approve.Declined, code, nil
 }
 
 // A resumption is a request that comes back with the answer to our question.
@@ -241,7 +273,11 @@ func resume(ctx context.Context, f *Host, m *rpc.Message) (*resumption, *rpc.Mes
 	}
 	id, carried, _ := strings.Cut(id, ".")
 	response, _ := rawjson.Get(m.Params, "inputResponses", inputID)
-	said, code := answerOf(response)
+	said, code, err := answerOf(response)
+	if err != nil {
+		return nil, m, rpc.Errorf(rpc.InvalidParams, "params.inputResponses: %s; fill it in, or call again without params.requestState",
+			hosterror.Text(err))
+	}
 	r, err := closeQuestion(ctx, f, approve.Reply{ID: id, Principal: f.Agents.Principal, Answer: said, Code: code, Via: "host"})
 	if err != nil {
 		return nil, m, rpc.Errorf(rpc.InvalidParams, "params.requestState: %s; it may have expired: call again without it", hosterror.Text(err))
@@ -264,8 +300,8 @@ func closeQuestion(ctx context.Context, f *Host, r approve.Reply) (*resumption, 
 	if err != nil {
 		return nil, err
 	}
-	if r.Answer.Yes() && acceptsItself(f, time.Since(p.Asked)) {
-		return nil, errNobody
+	if err := counts(f, r.Answer, time.Since(p.Asked)); err != nil {
+		return nil, err
 	}
 	err = book.Answer(ctx, r)
 	if errors.Is(err, approve.ErrUnseen) { // the request stays open, for an answer with its code

@@ -40,6 +40,14 @@ type Options struct {
 	State   guard.State
 	Words   annotation.Words
 	Log     *slog.Logger
+
+	HostAnswers HostAnswers
+}
+
+// HostAnswers says which answers of hosts to approval requests count. The zero HostAnswers counts all.
+type HostAnswers struct {
+	None bool          // hosts are not asked: people answer elsewhere
+	Pace time.Duration // an answer that comes sooner after the request is nobody's: people read
 }
 
 // New returns an engine.
