@@ -24,6 +24,7 @@ const (
 	sealFile       = "seal"       // the key of the seal, 32 bytes in hexadecimal
 	checkpointFile = "checkpoint" // the last one, as it was signed
 	markFile       = "mark"       // how far the log has come
+	sealedFile     = "sealed"     // there once the head of the log was sealed: one without a seal counts no longer
 	lockFile       = "lock"       // processes that sign take turns by it
 	markLockFile   = "mark.lock"  // processes that write the mark take turns by it
 )
@@ -45,6 +46,8 @@ type Anchor struct {
 	base Head   // of last; the zero Head if it was not read yet
 	seen mark
 	mark *marked // nil: not kept on disk
+
+	sealed bool // the head of the log was sealed
 
 	near   Head  // the last that was noted by this process, with its edge
 	passed trees // that the log was proved to have passed through
@@ -136,6 +139,9 @@ func (a *Anchor) Replace(dir string) error {
 	defer a.mu.Unlock()
 	err = errors.Join(replaceFile(at.path(keyFile), a.key.text+"\n"), replaceFile(at.path(sealFile), a.SealKey()+"\n"),
 		replaceFile(at.path(checkpointFile), string(a.last)), replaceFile(at.path(markFile), a.seen.String()))
+	if rm := os.Remove(at.path(sealedFile)); !errors.Is(rm, fs.ErrNotExist) {
+		err = errors.Join(err, rm)
+	}
 	if err != nil {
 		return fmt.Errorf("replacing the anchor: %w", err)
 	}
@@ -242,12 +248,18 @@ func (a *Anchor) refresh() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading the anchor: %w", err)
 	}
+	_, err = os.Stat(a.path(sealedFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the anchor: %w", err)
+	}
+	sealed := err == nil
 	m, err := parseMark(string(text))
 	if err != nil {
 		m = mark{} // a machine that fails may lose it: the checkpoint counts
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.sealed = a.sealed || sealed
 	if string(last) != string(a.last) {
 		a.last, a.base = last, Head{}
 	}
@@ -376,7 +388,23 @@ func (a *Anchor) Check(ctx context.Context, st Storage, h Head) error {
 	return check(ctx, st, h)
 }
 
-// checkSeal reports whether the head is sealed. One of before the log had an anchor is that of the last checkpoint.
+// noteSealed notes that the head of the log was sealed.
+func noteSealed(a *Anchor) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sealed {
+		return nil
+	}
+	if a.dir != "" {
+		if err := replaceFile(a.path(sealedFile), ""); err != nil {
+			return fmt.Errorf("writing the anchor: %w", err)
+		}
+	}
+	a.sealed = true
+	return nil
+}
+
+// checkSeal reports whether the head is sealed. One of before the log had an anchor is that of the last checkpoint, and never was sealed.
 func (a *Anchor) checkSeal(h Head) error {
 	if len(h.Seal) > 0 {
 		if !hmac.Equal(h.Seal, a.Seal(h)) {
@@ -388,7 +416,10 @@ func (a *Anchor) checkSeal(h Head) error {
 		return err
 	}
 	last, _ := a.state()
-	if last != nil {
+	a.mu.Lock()
+	sealed := a.sealed
+	a.mu.Unlock()
+	if last != nil && !sealed {
 		said, _, err := a.trusted(last)
 		if err != nil {
 			return err

@@ -56,7 +56,10 @@ func (a *Anchor) Committed(ctx context.Context, st Storage, from, to Head) error
 	if err != nil {
 		return err
 	}
-	return a.reach(ctx, st, base, to, &from)
+	if err := a.reach(ctx, st, base, to, &from); err != nil || len(to.Seal) == 0 {
+		return err
+	}
+	return noteSealed(a)
 }
 
 // reach moves the mark from a base to a head, once the log is proved to pass through both. With the head that it was computed from, that

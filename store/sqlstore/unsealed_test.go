@@ -62,6 +62,51 @@ func TestBlankedSeal(t *testing.T) {
 	}
 }
 
+// TestUnsealedAtOpen takes the seal from the head of a closed store, which is that of the last checkpoint, blanks the last entry of a
+// session as if it had been erased, and removes the session. A store that was sealed does not open without its seal.
+func TestUnsealedAtOpen(t *testing.T) {
+	target, anchor := file(t), filepath.Join(t.TempDir(), "anchor")
+	db, a, err := openUnder(t, target, anchor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(t.Context(), db.Log(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t, db, "s")
+	if _, _, err := db.Join(t.Context(), "s", label.Label{Private: true}, noLimits); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := sql.Open("sqlite", "file:"+target+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	for _, query := range []string{
+		`update entry set salt = '', time = 0, chain = '', kind = '', subject = '', outcome = '', body = '' where seq = (select max(seq) from entry where chain = 'state:session/s')`,
+		`delete from session where key = 's'`,
+		`update state set sealed = x'', ends = x''`,
+	} {
+		if _, err := raw.Exec(query); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	db, _, err = openUnder(t, target, anchor)
+	if err == nil {
+		s, getErr := db.Get(t.Context(), "s")
+		t.Errorf("it opens; the session is %+v, %v", s, getErr)
+	} else if !errors.Is(err, audit.ErrDamaged) {
+		t.Errorf("opening: %v", err)
+	}
+}
+
 // linksOf returns the ends of the chains as the log has them, but for some as after fewer entries.
 func linksOf(t *testing.T, db *sqlstore.DB, kept map[string]int64) (all []audit.Link) {
 	t.Helper()
