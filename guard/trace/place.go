@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/address"
@@ -57,12 +56,12 @@ func echoes(got provenance.Trace) bool {
 }
 
 // place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in
-// them as it is, is another spelling of an address that does, the id of a thing whose name does, or the kind of a named
-// thing. A place that the user only forbade, quoted or used as a mere word is nobody's.
+// them as it is, is another spelling of an address that does, or the id of a thing whose name does. A place that the
+// user only forbade, quoted or used as a mere word is nobody's.
 func (t *callTracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.isKind(a):
+	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text):
 		v.From, v.Whole = provenance.User, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel
@@ -130,30 +129,6 @@ func (t *callTracer) strange(v *Value) bool {
 func (t *callTracer) called(id string) bool {
 	name := t.session.directory.name(t.facts.Server.Name, id)
 	return t.stated && name != "" && speech.Names(t.session.wishes, "#"+name)
-}
-
-// isKind reports whether a destination is the kind of a thing that another one names, and the user's wishes ask for the
-// deed of the tool with just these: delete the pod web-1.
-func (t *callTracer) isKind(kind policy.Argument) bool {
-	if !t.stated || strings.ContainsAny(kind.Text, " \n") || !lastWord(kind, "type", "kind") {
-		return false
-	}
-	for _, name := range t.facts.Roles.Destinations {
-		if !lastWord(name, "name", "id") || !speech.Names(t.session.wishes, name.Text) {
-			continue
-		}
-		object := kind.Text + " " + name.Text
-		if kind.Text != "" && speech.AsksOf(t.session.wishes, t.facts.Tool.Name, t.facts.Server.Name, object) {
-			return true
-		}
-	}
-	return false
-}
-
-// lastWord reports whether the name of an argument ends with one of the words.
-func lastWord(a policy.Argument, words ...string) bool {
-	all := speech.NameWords(a.Path)
-	return len(all) > 0 && slices.Contains(words, all[len(all)-1])
 }
 
 // longestContent is how many bytes of a value are searched for links: any longer one may hold some.

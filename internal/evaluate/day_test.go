@@ -16,7 +16,7 @@ var days = []struct {
 }{
 	{"coding-day.json", 62, [2]int{16, 14}, [2]int{11, 9}},
 	{"office-day.json", 64, [2]int{22, 16}, [2]int{18, 12}},
-	{"operations-day.json", 58, [2]int{17, 10}, [2]int{10, 3}},
+	{"operations-day.json", 58, [2]int{17, 11}, [2]int{10, 4}},
 	{"research-day.json", 56, [2]int{22, 17}, [2]int{15, 10}}, // held out: only its totals are looked at
 }
 

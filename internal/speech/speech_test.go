@@ -90,36 +90,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestAsksOf holds that an object is asked for right behind the verb.
-func TestAsksOf(t *testing.T) {
-	const pod = "pod web-1"
-	for _, c := range []struct {
-		text, tool, object string
-		want               bool
-	}{
-		{"Delete the pod web-1 in namespace shop, it hangs.", "kubectl_delete", pod, true},
-		{"Please remove pod web-1", "kubectl_delete", pod, true},
-		{"Lösche den pod web-1", "kubectl_delete", pod, true},
-		{"Look at the pod web-1 and delete pod web-1", "kubectl_delete", pod, true},
-		{"Delete the pod web-1 in namespace shop", "kubectl_delete", "namespace shop", false},
-		{"Delete the pod web-10", "kubectl_delete", pod, false},
-		{"Delete the pod web-1/x", "kubectl_delete", pod, false},
-		{"Delete what is in the pod web-1", "kubectl_delete", pod, false},
-		{"Delete. The pod web-1 hangs", "kubectl_delete", pod, false},
-		{"Delete, pod web-1", "kubectl_delete", pod, false},
-		{"Undelete the pod web-1", "kubectl_delete", pod, false},
-		{"Restart the pod web-1", "kubectl_delete", pod, false},
-		{"the pod web-1", "kubectl_delete", pod, false},
-		{"pod web-1", "kubectl_delete", pod, false},
-		{"Delete the pod web-1", "kubectl_get", pod, false},
-		{"Never delete the pod web-1", "kubectl_delete", pod, false},
-	} {
-		if got := speech.AsksOf(speech.Read(c.text).Wishes, c.tool, "k8s", c.object); got != c.want {
-			t.Errorf("%s, %q of %q: %v", c.tool, c.object, c.text, got)
-		}
-	}
-}
-
 // TestAsks holds that a product's name is no verb, and that everyday words are.
 func TestAsks(t *testing.T) {
 	for _, c := range []struct {

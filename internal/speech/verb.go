@@ -80,7 +80,13 @@ func forms(verb string) []string {
 // synonym, as a word of its own. Words that are in the server's name too are the product's. No text requests a tool
 // whose name has no known verb.
 func Asks(texts []string, tool, server string) bool {
-	wanted := deedsOf(tool, server)
+	product := set(strings.Join(NameWords(server), " "))
+	var wanted [][]int
+	for _, w := range NameWords(tool) {
+		if f := deeds[w]; f != nil && !product[w] && !readers[w] {
+			wanted = append(wanted, f)
+		}
+	}
 	if len(wanted) == 0 {
 		return false
 	}
@@ -91,61 +97,9 @@ func Asks(texts []string, tool, server string) bool {
 		}
 		said = append(said, unparted(text)...)
 	}
-	return slices.ContainsFunc(wanted, func(f int) bool { return slices.Contains(said, f) })
-}
-
-// deedsOf returns the families of the verb in a tool's name. A name has one verb, and words after it that are often verbs
-// too (cancel_order, delete_post). Where it destroys, that is the one.
-func deedsOf(tool, server string) []int {
-	product := set(strings.Join(NameWords(server), " "))
-	var found [][]int
-	for _, w := range NameWords(tool) {
-		if f := deeds[w]; f != nil && !product[w] && !readers[w] {
-			found = append(found, f)
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	worst := slices.IndexFunc(found, func(f []int) bool { return f[0] < 2 })
-	return found[max(worst, 0)]
-}
-
-// determiners may stand between a verb and the kind of its object.
-var determiners = set("the a an my our this that der die das den le la el il lo")
-
-// AsksOf reports whether one of the texts asks for what a tool does, by its name, with just this object: delete the pod
-// web-1. The object stands as a whole behind the verb, with a determiner between at most.
-func AsksOf(texts []string, tool, server, object string) bool {
-	wanted := deedsOf(tool, server)
-	for _, text := range texts {
-		for at := 0; ; {
-			i := strings.Index(text[at:], object)
-			if i < 0 {
-				break
-			}
-			i += at
-			if whole(text, i, i+len(object)) && endsWithDeed(text[:i], wanted) {
-				return true
-			}
-			at = i + runeLen(text[i:])
-		}
-	}
-	return false
-}
-
-// endsWithDeed reports whether a text ends with a word for one of the deeds, and a determiner perhaps, with nothing but
-// blanks between and behind.
-func endsWithDeed(before string, wanted []int) bool {
-	words := strings.Split(strings.ToLower(before), " ")
-	if len(words) < 2 || words[len(words)-1] != "" {
-		return false
-	}
-	words = words[:len(words)-1]
-	if last := words[len(words)-1]; determiners[last] && len(words) > 1 {
-		words = words[:len(words)-1]
-	}
-	return slices.ContainsFunc(told[words[len(words)-1]], func(f int) bool { return slices.Contains(wanted, f) })
+	// A name has one verb, and words after it that are often verbs too (cancel_order, delete_post). Where it destroys, that has to be asked for.
+	worst := slices.IndexFunc(wanted, func(f []int) bool { return f[0] < 2 })
+	return slices.ContainsFunc(wanted[max(worst, 0)], func(f int) bool { return slices.Contains(said, f) })
 }
 
 // unparted returns the families of words of scripts that do not part words.
