@@ -42,7 +42,6 @@ var references = map[string][]string{
 	"www.npmjs.com": {"/package/"},
 	"crates.io":     {"/crates/"},
 	"docs.rs":       {"/"},
-	"rubygems.org":  {"/gems/"},
 	"packagist.org": {"/packages/"},
 	"www.nuget.org": {"/packages/"},
 	"hex.pm":        {"/packages/"},
@@ -73,8 +72,8 @@ var references = map[string][]string{
 	"www.postgresql.org":   {"/docs/"},
 	"dev.mysql.com":        {"/doc/"},
 	"mariadb.com":          {"/docs/"},
-	"www.sqlite.org":       {"/"},
-	"sqlite.org":           {"/"},
+	"www.sqlite.org":       {"/docs.html", "/lang", "/c3ref/", "/pragma", "/json1", "/fts5", "/wal", "/datatype3"},
+	"sqlite.org":           {"/docs.html", "/lang", "/c3ref/", "/pragma", "/json1", "/fts5", "/wal", "/datatype3"},
 	"redis.io":             {"/docs/", "/commands/"},
 	"www.mongodb.com":      {"/docs/"},
 	"www.elastic.co":       {"/docs/", "/guide/"},
@@ -133,6 +132,9 @@ var goModules = []string{
 	"sigs.k8s.io/", "cel.dev/", "go.uber.org/", "go.opentelemetry.io/", "cloud.google.com/",
 }
 
+// downloads are the ends of paths of archives, whose downloads sites count in public.
+var downloads = []string{".gem", ".zip", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".tar", ".whl", ".egg", ".crate", ".jar", ".nupkg", ".svg"}
+
 // longestReference is how long the address of such a page may be.
 const longestReference = 200
 
@@ -150,6 +152,10 @@ func IsReference(url string) bool {
 	below, listed := references[p.Host]
 	if !listed || !strings.EqualFold(authority, p.Host) || strings.ContainsFunc(path, isStrangeInPath) ||
 		strings.Contains(path, "..") || strings.Contains(path, "//") {
+		return false
+	}
+	page, _, _ := strings.Cut(strings.ToLower(path), "?")
+	if slices.ContainsFunc(downloads, func(end string) bool { return strings.HasSuffix(strings.TrimSuffix(page, "/"), end) }) {
 		return false
 	}
 	if p.Host == "pkg.go.dev" {
