@@ -18,20 +18,25 @@ type alerts struct {
 	order []string          // keys, oldest first
 }
 
-// add adds an alert, with a text for the person.
+// add adds an alert, with a text for the person. The session that began this one gets it too: it acts on the results of the other.
 func (a *alerts) add(ref session.Ref, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.texts == nil {
 		a.texts = map[string]string{}
 	}
-	if _, ok := a.texts[ref.Key]; !ok {
-		a.order = append(a.order, ref.Key)
-	}
-	a.texts[ref.Key] = text
-	if len(a.order) > maxAlerts {
-		delete(a.texts, a.order[0])
-		a.order = a.order[1:]
+	for _, key := range []string{ref.Key, ref.Parent} {
+		if key == "" {
+			continue
+		}
+		if _, ok := a.texts[key]; !ok {
+			a.order = append(a.order, key)
+		}
+		a.texts[key] = text
+		if len(a.order) > maxAlerts {
+			delete(a.texts, a.order[0])
+			a.order = a.order[1:]
+		}
 	}
 }
 
@@ -39,7 +44,7 @@ func (a *alerts) add(ref session.Ref, text string) {
 func (a *alerts) text(ref session.Ref) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if text, ok := a.texts[ref.Key]; ok {
+	if text := a.texts[ref.Key]; text != "" {
 		return text
 	}
 	return a.texts[ref.Parent]
