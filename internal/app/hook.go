@@ -39,7 +39,7 @@ func DecideHook(ctx context.Context, env *home.Env, h Hook) (a hook.Answer, err 
 	}
 	d := &hook.Decider{
 		Entries: h.Entries, Key: agentsession.HostSession, Principal: agentsession.LocalPrincipal, Now: time.Now,
-		Conversations: env.Conversations(), Begun: env.Begun(),
+		Conversations: env.Conversations(), Begun: env.Begun(), NoHost: s.Config.Approval.NoHost,
 	}
 	if !h.Event.Decides(h.Entries) {
 		return d.Decide(ctx, h.Event)

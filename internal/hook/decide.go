@@ -33,6 +33,7 @@ type Decider struct {
 	Entries       []string           // names of the host's entries that run Weir
 	Key           func(kind, id string) string
 	Principal     string
+	NoHost        bool // no answers of hosts count
 	Now           func() time.Time
 }
 
@@ -49,6 +50,9 @@ func (d *Decider) Decide(ctx context.Context, e *Event) (Answer, error) {
 	}
 	c, err := d.call(e)
 	if err != nil {
+		return Answer{}, err
+	}
+	if c.Held, err = approve.HeldSession(ctx, d.Questions, c.Session, conversation.KeyOf(c.Session.Key) == c.Session.Key); err != nil {
 		return Answer{}, err
 	}
 	if e.Name == PreToolUse {
@@ -165,7 +169,7 @@ func (d *Decider) before(ctx context.Context, e *Event, c *guard.Call) (Answer, 
 		return Answer{}, v.Err
 	case v.Effect != policy.Ask:
 		return Answer{Effect: Deny, Text: "blocked by weir: " + shown(v.Message, v.Rule)}, nil
-	case e.Host.asks:
+	case e.Host.asks && !d.NoHost && approve.NewPrompt(v.Question).Unseen == "": // else there is more to read than a dialog shows
 		return Answer{Effect: Ask, Text: request(v.Question)}, d.Guard.Presume(ctx, c)
 	}
 	p, err := d.Questions.Open(ctx, v.Question, nil)

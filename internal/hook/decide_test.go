@@ -28,6 +28,8 @@ type machine struct {
 	state string
 	work  string // a folder of the user's own work
 	calls int
+
+	noHost bool // no answers of hosts count
 }
 
 func newMachine(t *testing.T, host string) *machine {
@@ -56,7 +58,7 @@ func (m *machine) hook(name, id string, members map[string]any) (hook.Answer, er
 	}
 	d := &hook.Decider{Guard: g, Overlay: known.For(overlay.Server{Name: hook.Server}), Questions: book, Entries: []string{"weir"},
 		Conversations: conversation.Open(filepath.Join(m.state, "conversations")), Begun: conversation.Open(filepath.Join(m.state, "begun")),
-		Key: key, Principal: "local", Now: time.Now}
+		Key: key, Principal: "local", Now: time.Now, NoHost: m.noHost}
 	members["session_id"], members["cwd"] = id, m.work
 	e, err := hook.Parse(m.host, name, event(name, members))
 	if err != nil {
@@ -208,6 +210,8 @@ func TestTools(t *testing.T) {
 		{"arguments that are no object", "Deploy", nil, hook.Ask},
 		{"a server that passes weir by", "mcp__mail__send", input{"to": "x"}, hook.Ask},
 		{"a server whose name begins alike", "mcp__weirder__send", input{"to": "x"}, hook.Ask},
+		{"a server whose name goes on from weir's", "mcp__weir___send", input{"to": "x"}, hook.Ask},
+		{"a server whose name holds weir's", "mcp__weir__mail__send", input{"to": "x"}, hook.Ask},
 		{"a server behind weir", "mcp__weir__send", input{"to": "x"}, hook.Pass},
 		{"a resource behind weir", "ReadMcpResourceTool", input{"server": "weir", "uri": "x:"}, hook.Pass},
 		{"a resource that passes weir by", "ReadMcpResourceTool", input{"server": "mail", "uri": "x:"}, hook.Ask},
@@ -258,6 +262,35 @@ func TestApprovedElsewhere(t *testing.T) {
 	}
 	if a := m.before("s", "Bash", send); a.Effect != hook.Deny {
 		t.Fatalf("a second time: %+v", a)
+	}
+}
+
+// TestEndedSession has a person end a session: its host's tools do nothing more either.
+func TestEndedSession(t *testing.T) {
+	m := newMachine(t, "claude-code")
+	m.start("s", "startup")
+	list := input{"command": "ls"}
+	if a := m.before("s", "Bash", list); a.Effect != hook.Pass {
+		t.Fatalf("%+v", a)
+	}
+	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: m.store})
+	end := approve.Ending{Session: session.Ref{Key: key(m.host, "s"), Principal: "local"}, Why: "enough", Via: "command line"}
+	if err := book.End(context.Background(), end); err != nil {
+		t.Fatal(err)
+	}
+	if a := m.before("s", "Bash", list); a.Effect != hook.Deny {
+		t.Errorf("after the end: %+v", a)
+	}
+}
+
+// TestAnsweredElsewhere has a host ask nobody, whose answers do not count.
+func TestAnsweredElsewhere(t *testing.T) {
+	m := newMachine(t, "claude-code")
+	m.noHost = true
+	m.start("s", "startup")
+	m.before("s", "Read", input{"file_path": "salaries.csv"})
+	if a := m.before("s", "Bash", send); a.Effect != hook.Deny || !strings.Contains(a.Text, "weir approve ") {
+		t.Errorf("%+v", a)
 	}
 }
 

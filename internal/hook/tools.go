@@ -104,7 +104,8 @@ const prefix = "mcp__"
 // viaMCP are tools of the host that read resources of MCP servers.
 var viaMCP = []string{"ReadMcpResourceTool", "ListMcpResourcesTool"}
 
-// behind reports whether the call goes to one of the entries that run Weir, which decides on it there.
+// behind reports whether the call goes to one of the entries that run Weir, which decides on it there. A name that could be that of a
+// tool of another entry, whose name continues the entry's, is not taken for one.
 func (e *Event) behind(entries []string) bool {
 	if slices.Contains(viaMCP, e.Tool) {
 		raw, _ := rawjson.Get(e.Input, "server")
@@ -113,6 +114,7 @@ func (e *Event) behind(entries []string) bool {
 	}
 	rest, ok := strings.CutPrefix(e.Tool, prefix)
 	return ok && slices.ContainsFunc(entries, func(entry string) bool {
-		return strings.HasPrefix(rest, entry+"__") && !strings.Contains(entry, "__")
+		tool, ok := strings.CutPrefix(rest, entry+"__")
+		return ok && !strings.Contains(entry, "__") && !strings.HasPrefix(tool, "_") && !strings.Contains(tool, "__")
 	})
 }

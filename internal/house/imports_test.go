@@ -102,7 +102,7 @@ var table = []row{
 	{"internal/gateway/backend", "annotation contract guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
-	{"internal/gateway/exchange", "annotation contract guard label policy record session store internal/conversation internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
+	{"internal/gateway/exchange", "annotation contract guard label policy record session store internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
 		"internal/upstream internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/gateway/protocol", "", "net os os/exec",
 		"one request through the guard, to its server and back; knows no host connection but by an interface"},
 	{"internal/gateway/hostconn", "annotation guard internal/hosterror internal/plain internal/rawjson internal/rpc internal/upstream internal/gateway/agentsession internal/gateway/backend " +

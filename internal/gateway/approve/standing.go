@@ -218,6 +218,24 @@ func (b *Book) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
 	})
 }
 
+// HeldSession says why nothing may happen in an agent session: a person has ended it, or it is not the one that counts in its conversation,
+// which is the one that a person has begun last, or else the first. The note of that is a file, so the store has to know it too.
+func HeldSession(ctx context.Context, b *Book, ref session.Ref, first bool) (why string, err error) {
+	ended, err := b.HasEnded(ctx, ref)
+	if err != nil || ended {
+		return "a person has ended this agent session; nothing more happens in it", err
+	}
+	past, err := b.IsPast(ctx, ref)
+	counts := first
+	if err == nil && !past && !first {
+		counts, err = b.HasBegun(ctx, ref)
+	}
+	if err != nil || past || !counts {
+		return "the store does not know this agent session as the one that counts in its conversation; begin a new one: weir session new", err
+	}
+	return "", nil
+}
+
 // parentOf returns the parent of a session: the one that is kept, of which no session is its own ancestor, or else the one that a call names.
 func parentOf(ctx context.Context, sessions Sessions, key, named string) (string, error) {
 	if sessions == nil {

@@ -79,7 +79,7 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + hosterror.Text(err))
 	}
 	x.tellAsked(ctx, q)
-	if why := mayNotAnswer(x.f); why != "" {
+	if why := mayNotAnswer(x.f, p.ID); why != "" {
 		return refuse(q.Message + "; a person has to accept this, and " + why + ": " + waitsInWeir)
 	}
 	if !x.who.CanElicit() || (!x.who.Modern() && !x.f.TakesRequests()) {
@@ -121,24 +121,32 @@ var (
 	errNotHere   = hosterror.New("this host may not accept it; it waits in Weir")
 )
 
-// mayNotAnswer says why acceptances of the host do not count at all; "" if they may.
-func mayNotAnswer(f *Host) string {
+// mayNotAnswer says why answers of the host to an approval request do not count at all; "" if they may.
+func mayNotAnswer(f *Host, id string) string {
+	f.Engine.hastily.Lock()
+	defer f.Engine.hastily.Unlock()
+	_, hasty := f.Engine.hasty.Get(id)
 	switch {
 	case f.Engine.HostAnswers.None:
 		return "hosts may not (approval.host)"
 	case f.Agents.AgentOnly:
 		return "this principal may not (it has not the role approver)"
+	case hasty:
+		return "this host has answered faster than a person can read"
 	}
 	return ""
 }
 
 // counts returns an error if an answer of the host does not count, which it gave within a time after the request. Hosts without anybody
-// in front of them refuse at once, too.
-func counts(f *Host, said approve.Answer, within time.Duration) error {
+// in front of them refuse at once, too; a host that does so answers no more for the same request.
+func counts(f *Host, id string, said approve.Answer, within time.Duration) error {
 	switch {
 	case within < f.Engine.HostAnswers.Pace:
+		f.Engine.hastily.Lock()
+		defer f.Engine.hastily.Unlock()
+		f.Engine.hasty.Set(id, true)
 		return errNobody
-	case said.Yes() && mayNotAnswer(f) != "":
+	case said.Yes() && mayNotAnswer(f, id) != "":
 		return errNotHere
 	}
 	return nil
@@ -165,7 +173,7 @@ func (x *request) askHost(ctx context.Context, p *approve.Pending, params json.R
 	switch {
 	case err == nil && answer.Error == nil:
 		said, code, doubt = answerOf(answer.Result)
-		doubt = cmp.Or(counts(x.f, said, took), doubt)
+		doubt = cmp.Or(counts(x.f, p.ID, said, took), doubt)
 	case err == nil:
 		doubt = errNotAsked
 	case err != nil && errors.Is(within.Err(), context.DeadlineExceeded):
@@ -300,7 +308,7 @@ func closeQuestion(ctx context.Context, f *Host, r approve.Reply) (*resumption, 
 	if err != nil {
 		return nil, err
 	}
-	if err := counts(f, r.Answer, time.Since(p.Asked)); err != nil {
+	if err := counts(f, p.ID, r.Answer, time.Since(p.Asked)); err != nil {
 		return nil, err
 	}
 	err = book.Answer(ctx, r)

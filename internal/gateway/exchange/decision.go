@@ -15,7 +15,6 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
-	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -154,32 +153,13 @@ func (x *decision) permitAnswers(ctx context.Context) *rpc.Message {
 	return nil
 }
 
-// holdEnded has the guard refuse the calls of an agent session after a person has ended it, or that the store does not know as the one that
-// counts in its conversation: the note of that is a file of its own.
+// holdEnded has the guard refuse the calls of an agent session in which nothing may happen any more.
 func (g *Engine) holdEnded(ctx context.Context, call *guard.Call) error {
-	ended, err := g.Book.HasEnded(ctx, call.Session)
-	if err == nil && ended && call.Held == "" {
-		call.Held = "a person has ended this agent session; nothing more happens in it"
-	}
-	if err != nil || call.Held != "" {
-		return err
-	}
-	counts, err := g.counts(ctx, call.Session)
-	if err == nil && !counts {
-		call.Held = "the store does not know this agent session as the one that counts in its conversation; begin a new one: weir session new"
+	why, err := approve.HeldSession(ctx, g.Book, call.Session, conversation.KeyOf(call.Session.Key) == call.Session.Key)
+	if err == nil && call.Held == "" {
+		call.Held = why
 	}
 	return err
-}
-
-// counts reports whether a session is the one that a person has begun last in its conversation, or the first where nobody has.
-func (g *Engine) counts(ctx context.Context, ref session.Ref) (bool, error) {
-	if past, err := g.Book.IsPast(ctx, ref); err != nil || past {
-		return false, err
-	}
-	if conversation.KeyOf(ref.Key) == ref.Key {
-		return true, nil
-	}
-	return g.Book.HasBegun(ctx, ref)
 }
 
 // before asks the guard whether something may go to the server.

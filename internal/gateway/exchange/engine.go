@@ -9,11 +9,13 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
@@ -30,7 +32,13 @@ type Engine struct {
 	suspended *suspended
 	schemas   schemas
 	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration
+
+	hastily sync.Mutex
+	hasty   *bounded.Map[string, bool] // ids of approval requests that a host has answered faster than a person reads
 }
+
+// maxHasty bounds the requests whose hosts are remembered to answer by themselves.
+const maxHasty = 4096
 
 // The Options of a gateway are all required.
 type Options struct {
@@ -56,7 +64,7 @@ func New(opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{Options: opts, sealer: sealer, suspended: newSuspended()}, nil
+	return &Engine{Options: opts, sealer: sealer, suspended: newSuspended(), hasty: bounded.NewMap[string, bool](maxHasty)}, nil
 }
 
 // SetApproval says how long the gateway waits for a person, or for a host to come back with an answer.
