@@ -36,6 +36,7 @@ func DefaultScopes() map[string]Role {
 
 const (
 	keyTimeout = 10 * time.Second // for one request to the authorization server
+	keyLife    = 15 * time.Minute // after which the keys are read anew, so that one that was withdrawn counts no longer
 	keyPause   = 10 * time.Second // between two: anybody can send a token with the name of a key that nobody has
 	maxKeys    = 1 << 20          // bytes of one of its answers
 	maxName    = 256              // bytes of the name of a principal
@@ -52,6 +53,7 @@ type issuer struct {
 
 	mu       sync.Mutex
 	tried    time.Time
+	known    time.Time             // since when the keys are
 	verifier *oidc.IDTokenVerifier // nil: the keys are not known yet
 }
 
@@ -73,9 +75,10 @@ func newIssuer(opts OAuth, now func() time.Time) *issuer {
 func (i *issuer) keys(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.verifier != nil {
+	if i.verifier != nil && i.now().Sub(i.known) < keyLife {
 		return i.verifier, nil
 	}
+	i.verifier = nil
 	if now := i.now(); !i.tried.IsZero() && now.Sub(i.tried) < keyPause {
 		return nil, errKeyless
 	}
@@ -89,8 +92,24 @@ func (i *issuer) keys(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 		return nil, errKeyless
 	}
 	remote := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), i.client), meta.JWKSURI)
-	i.verifier = oidc.NewVerifier(i.opts.Issuer, remote, &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms, Now: i.now})
+	i.known = i.now()
+	i.verifier = oidc.NewVerifier(i.opts.Issuer, keySet{remote}, &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms, Now: i.now})
 	return i.verifier, nil
+}
+
+// A keySet is keys of a server. It notes why they cannot be read, which the verifier of tokens does not hand on.
+type keySet struct{ remote oidc.KeySet }
+
+// causeKey finds the place for that in a context.
+type causeKey struct{}
+
+// VerifySignature implements [oidc.KeySet].
+func (k keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+	payload, err := k.remote.VerifySignature(ctx, jwt)
+	if cause, ok := ctx.Value(causeKey{}).(*error); ok {
+		*cause = err
+	}
+	return payload, err
 }
 
 // claims are the members of an access token that decide here (RFC 9068, 2.2).
@@ -111,8 +130,12 @@ func (i *issuer) principal(r *http.Request, token string) (*Principal, error) {
 	if err != nil {
 		return nil, err
 	}
-	verified, err := verifier.Verify(r.Context(), token)
+	var cause error
+	verified, err := verifier.Verify(context.WithValue(r.Context(), causeKey{}, &cause), token)
 	if err != nil {
+		if errors.Is(cause, errKeyless) {
+			return nil, errKeyless
+		}
 		if _, expired := errors.AsType[*oidc.TokenExpiredError](err); expired {
 			return nil, errExpired
 		}

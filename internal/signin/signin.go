@@ -126,7 +126,7 @@ func (d *Door) Require(role Role, next http.Handler) http.Handler {
 			return
 		}
 		ctx := streamable.WithPrincipal(r.Context(), p.Name, !p.Has(Approver))
-		if r.Method == http.MethodGet && !p.Expires.IsZero() { // a stream ends with its credentials
+		if !p.Expires.IsZero() { // a request, or a stream, ends with its credentials
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, p.Expires.Sub(d.opts.Now()))
 			defer cancel()
@@ -179,7 +179,7 @@ func (d *Door) bearer(r *http.Request, token string) (found *Principal, err erro
 func (d *Door) certified(c *x509.Certificate) (*Principal, error) {
 	for _, name := range names(c) {
 		for _, known := range d.opts.Certificates {
-			if known.Name == name {
+			if known.Name == name && d.opts.Now().Before(c.NotAfter) { // the connection may be older
 				return &Principal{Name: "cert:" + name, Roles: known.Roles, Expires: c.NotAfter}, nil
 			}
 		}

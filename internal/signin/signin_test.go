@@ -198,7 +198,7 @@ func TestOAuth(t *testing.T) {
 		{"without an end", p.token(t, "at+jwt", claims{"exp": nil}), 401, ""},
 		{"not yet", p.token(t, "at+jwt", claims{"nbf": now.Add(time.Hour).Unix()}), 401, ""},
 		{"of another issuer", p.token(t, "at+jwt", claims{"iss": "https://id.example"}), 401, ""},
-		{"signed by another server", other.token(t, "at+jwt", claims{"iss": p.URL}), 401, ""},
+		{"signed by another server", other.token(t, "at+jwt", claims{"iss": p.URL}), 503, ""}, // its keys were read just now, and may have changed since
 		{"for another audience", p.token(t, "at+jwt", claims{"aud": "https://other.example/mcp"}), 401, ""},
 		{"for none", p.token(t, "at+jwt", claims{"aud": nil}), 401, ""},
 		{"an id token by its type", p.token(t, "id_token", nil), 401, ""},
@@ -219,7 +219,7 @@ func TestOAuth(t *testing.T) {
 			t.Errorf("%s: %d %q %s, want %d %q", c.name, w.Code, w.Header().Get("Who"), w.Body, c.status, c.who)
 		}
 		challenge := w.Header().Get("WWW-Authenticate")
-		if w.Code >= 400 && !strings.Contains(challenge, `resource_metadata="https://weir.example/.well-known/oauth-protected-resource/mcp"`) {
+		if w.Code >= 400 && w.Code != 503 && !strings.Contains(challenge, `resource_metadata="https://weir.example/.well-known/oauth-protected-resource/mcp"`) {
 			t.Errorf("%s: challenge %s", c.name, challenge)
 		}
 	}
@@ -237,6 +237,7 @@ func unsigned(t *testing.T, claims map[string]any) string {
 // While the keys of the authorization server cannot be read nobody comes in, and it is not asked again for each token that
 // anybody sends; keys that are known go on counting.
 func TestKeys(t *testing.T) {
+	var err error
 	p := newProvider(t)
 	p.down.Store(true)
 	var clock atomic.Int64
@@ -266,7 +267,7 @@ func TestKeys(t *testing.T) {
 	old := p.id
 	for range 100 {
 		p.id = rand.Text()
-		if w := send(p.token(t, "at+jwt", nil)); w.Code != 401 {
+		if w := send(p.token(t, "at+jwt", nil)); w.Code != 401 && w.Code != http.StatusServiceUnavailable {
 			t.Errorf("a key that nobody has: %d", w.Code)
 		}
 	}
@@ -283,6 +284,15 @@ func TestKeys(t *testing.T) {
 	clock.Add(int64(time.Minute))
 	if w := send(p.token(t, "at+jwt", nil)); w.Code != 200 {
 		t.Errorf("after a rotation: %d", w.Code)
+	}
+	withdrawn := p.token(t, "at+jwt", nil)
+	if p.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	p.id = "k3"
+	clock.Add(int64(20 * time.Minute))
+	if w := send(withdrawn); w.Code == 200 {
+		t.Error("a token of a key that was withdrawn counts")
 	}
 }
 
@@ -307,7 +317,14 @@ func TestCertificates(t *testing.T) {
 	boss := make(&x509.Certificate{Subject: pkix.Name{CommonName: "boss"}})
 	stranger := make(&x509.Certificate{Subject: pkix.Name{CommonName: "stranger"}})
 	p := newProvider(t)
-	door := signin.New(signin.Options{Now: func() time.Time { return now }, OAuth: &signin.OAuth{Issuer: p.URL, Audience: "https://weir.example/mcp"},
+	late := false
+	clock := func() time.Time {
+		if late {
+			return now.Add(2 * time.Hour)
+		}
+		return now
+	}
+	door := signin.New(signin.Options{Now: clock, OAuth: &signin.OAuth{Issuer: p.URL, Audience: "https://weir.example/mcp"},
 		Certificates: []signin.Certificate{{Name: "spiffe://acme/agent", Roles: []signin.Role{signin.Agent}}, {Name: "boss", Roles: signin.Roles()}}})
 	sum := sha256.Sum256(agent.Raw)
 	mine := p.token(t, "at+jwt", map[string]any{"cnf": map[string]any{"x5t#S256": base64.RawURLEncoding.EncodeToString(sum[:])}})
@@ -340,6 +357,13 @@ func TestCertificates(t *testing.T) {
 		if w.Code != c.status || w.Header().Get("Who") != c.who {
 			t.Errorf("%s: %d %q, want %d %q", c.name, w.Code, w.Header().Get("Who"), c.status, c.who)
 		}
+	}
+	late = true
+	r := httptest.NewRequest("POST", "/mcp", nil)
+	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{boss}, VerifiedChains: [][]*x509.Certificate{{boss}}}
+	w := httptest.NewRecorder()
+	if door.Require(signin.Agent, seen(t)).ServeHTTP(w, r); w.Code != 401 {
+		t.Errorf("a certificate that has expired since it was shown: %d", w.Code)
 	}
 }
 
