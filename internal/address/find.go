@@ -4,63 +4,12 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 )
-
-// A scanner finds the places in a text.
-type scanner struct {
-	wide  bool // the text states a destination, so that every text like a host is one
-	found []Place
-}
 
 // breaks are the signs that no address goes over, beside white space.
 const breaks = "\"'`<>()[]{},;|*\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a\u2018\u2019\u201a\u201b\u3001\u300c\u300d\u300e\u300f\u3010\u3011\uff08\uff09\uff0c\uff1b\uff3b\uff3d\uff5b\uff5d\u3008\u3009\u300a\u300b"
 
 func isBreak(r rune) bool { return r <= ' ' || unicode.IsSpace(r) || strings.ContainsRune(breaks, r) }
-
-// fold returns a text as IDNA and readers with good will see it: in compatible forms (UAX 15), digits of all scripts as those of ASCII, the
-// four dots of IDNA as one (RFC 3490, 3.1), without invisible characters.
-func fold(s string) string {
-	if isASCII(s) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\u3002':
-			return '.'
-		case unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r == '\u034f' || r == '\u115f' || r == '\u3164':
-			return -1
-		case r >= 0x80 && unicode.Is(unicode.Nd, r):
-			return '0' + digitOf(r)
-		case r == '\u2010' || r == '\u2011' || r == '\u2012' || r == '\u2013' || r == '\u2014' || r == '\u2212':
-			return '-'
-		}
-		return r
-	}, norm.NFKC.String(s))
-}
-
-// digitOf returns the value of a decimal digit: those of one script stand in a row that begins with zero.
-func digitOf(r rune) rune {
-	zero := r
-	for zero > 0 && r-zero < 9 && unicode.Is(unicode.Nd, zero-1) {
-		zero--
-	}
-	return r - zero
-}
-
-func (s *scanner) add(p Place) {
-	if !slices.Contains(s.found, p) {
-		s.found = append(s.found, p)
-	}
-}
-
-// hosts adds a place for each host.
-func (s *scanner) hosts(kind Kind, text string, hosts []string) {
-	for _, h := range hosts {
-		s.add(Place{kind, text, h, h})
-	}
-}
 
 // text reads a whole text.
 func (s *scanner) text(text string) {

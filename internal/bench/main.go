@@ -28,6 +28,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/cli"
+	"github.com/weir-mcp/weir/internal/home"
 )
 
 func main() { os.Exit(run()) }
@@ -84,4 +87,36 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 		return enc.Encode(r)
 	}
 	return r.print(out)
+}
+
+// play runs a role to its end and returns the exit status.
+func play(ctx context.Context, args []string) int {
+	if len(args) < 2 {
+		return complain(errors.New("a role needs a prefix for profiles and a name"))
+	}
+	stop, err := startProfile(args[0])
+	if err != nil {
+		return complain(err)
+	}
+	defer stop()
+	go observe()
+	role, rest := args[1], args[2:]
+	switch role {
+	case roleServer:
+		err = serveLines(os.Stdin, os.Stdout)
+	case roleHTTPServer:
+		err = serveHTTP(ctx, os.Stderr)
+	case roleRelay:
+		err = relayLines(rest, os.Stdin, os.Stdout)
+	case roleHTTPRelay:
+		err = relayHTTP(ctx, rest, os.Stderr)
+	case roleWeir:
+		return cli.Main(ctx, rest, home.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: weirEnviron(rest)})
+	default:
+		err = fmt.Errorf("no role %q", role)
+	}
+	if err != nil {
+		return complain(err)
+	}
+	return 0
 }

@@ -14,34 +14,6 @@ import (
 // manyCallers is how many callers make a crowd.
 const manyCallers = 16
 
-// A cell is one situation in which the ways are compared.
-type cell struct {
-	Transport string `json:"transport"`
-	Tool      string `json:"tool,omitempty"` // of a trusted server: plain or change; empty: read of one that is not trusted
-	Size      int    `json:"bytes"`          // of a result
-	Callers   int    `json:"callers"`
-}
-
-func (c cell) String() string {
-	return fmt.Sprintf("%s/%s/%d", c.name(), sizeName(c.Size), c.Callers)
-}
-
-// name returns the name of the cell without its numbers.
-func (c cell) name() string { return cmp.Or(c.Tool, c.Transport) }
-
-// shares reports whether the ways of two cells are the same processes.
-func (c cell) shares(o cell) bool {
-	c.Callers = o.Callers
-	return c == o
-}
-
-func sizeName(n int) string {
-	if n >= 1<<20 {
-		return fmt.Sprintf("%dMiB", n>>20)
-	}
-	return fmt.Sprintf("%dKiB", n>>10)
-}
-
 // allCells are those of a full run. Those that differ in callers only follow each other, few callers first, and share
 // processes.
 func allCells() (cells []cell) {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,61 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/weir-mcp/weir/internal/cli"
-	"github.com/weir-mcp/weir/internal/home"
 )
-
-// roleArgument as the first argument makes the program play a role: the next is the prefix of profiles to leave, "" for
-// none, then come the role and its arguments.
-const roleArgument = "role"
-
-// The roles.
-const (
-	roleServer     = "server"      // an MCP server on stdio
-	roleHTTPServer = "http-server" // an MCP server over HTTP; it says where on standard error
-	roleRelay      = "relay"       // COMMAND…: a bare relay of lines
-	roleHTTPRelay  = "http-relay"  // URL: a bare reverse proxy; it says where on standard error
-	roleWeir       = "weir"        // ARGUMENT…: Weir itself
-)
-
-// The descriptors on which a process in a role is asked how it is, by one byte, and answers with a line of JSON.
-const (
-	askFD    = 3
-	answerFD = 4
-)
-
-// play runs a role to its end and returns the exit status.
-func play(ctx context.Context, args []string) int {
-	if len(args) < 2 {
-		return complain(errors.New("a role needs a prefix for profiles and a name"))
-	}
-	stop, err := startProfile(args[0])
-	if err != nil {
-		return complain(err)
-	}
-	defer stop()
-	go observe()
-	role, rest := args[1], args[2:]
-	switch role {
-	case roleServer:
-		err = serveLines(os.Stdin, os.Stdout)
-	case roleHTTPServer:
-		err = serveHTTP(ctx, os.Stderr)
-	case roleRelay:
-		err = relayLines(rest, os.Stdin, os.Stdout)
-	case roleHTTPRelay:
-		err = relayHTTP(ctx, rest, os.Stderr)
-	case roleWeir:
-		return cli.Main(ctx, rest, home.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: weirEnviron(rest)})
-	default:
-		err = fmt.Errorf("no role %q", role)
-	}
-	if err != nil {
-		return complain(err)
-	}
-	return 0
-}
 
 func complain(err error) int {
 	fmt.Fprintln(os.Stderr, "bench: error:", err)

@@ -15,31 +15,12 @@ import (
 	"time"
 )
 
-// The ways from the client to the server.
-const (
-	direct  = "direct"
-	relay   = "relay"
-	weirOff = "weir-off"
-	weirOn  = "weir-on"
-
-	unrecorded = "unrecorded" // Weir as it is by default, but for the record: state is on disk
-	disk       = "disk"       // no server: each call appends as much as an event has to a file, and syncs it
-)
-
 // The tools of the server, see there.
 const (
 	toolRead   = "read"
 	toolPlain  = "plain"
 	toolChange = "change"
 )
-
-// ways are those that are compared in the cell, in the order in which they take turns. The second is what ratios are to.
-func (c cell) ways() []string {
-	if c.Tool != "" {
-		return []string{direct, unrecorded, weirOn, disk}
-	}
-	return []string{direct, relay, weirOff, weirOn}
-}
 
 // The transports.
 const (

@@ -15,47 +15,11 @@ package hostfile
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/hosts"
-	"github.com/weir-mcp/weir/internal/rawjson"
 )
-
-// An Error is a reason why a file cannot be read or edited. It quotes no value of the file.
-type Error struct {
-	Line int // from 1; 0: the whole file
-	Col  int
-	Msg  string
-	Hint string
-}
-
-// Error implements error.
-func (e *Error) Error() string {
-	if e.Line > 0 {
-		return fmt.Sprintf("line %d: %s", e.Line, e.Msg)
-	}
-	return e.Msg
-}
-
-// An Entry is one server of a list.
-type Entry struct {
-	Name  string
-	Value []byte // JSON, whatever the format of the file
-}
-
-// A Change is one edit of a list of servers.
-type Change struct {
-	List   []string // the members that lead to the list
-	Remove []string // entries that go
-	Put    []Entry  // entries that come, or replace those of the same name
-	From   []byte   // an earlier text of the file, for Back
-	Back   []string // entries of From that come back as they were written there, unless there are some of the same name
-
-	returned map[string]any // what Back means
-}
 
 // Entries returns the servers of a list, in its order; none if there is no list.
 func Entries(f hosts.Format, src []byte, list []string) ([]Entry, error) {
@@ -144,73 +108,6 @@ var decoders = map[hosts.Format]func([]byte) (any, error){
 	hosts.JSON: decodeJSON, hosts.JSONC: decodeJSONC, hosts.TOML: decodeTOML, hosts.YAML: decodeYAML,
 }
 
-func decode(f hosts.Format, src []byte) (any, error) {
-	src = bytes.TrimPrefix(src, byteOrderMark)
-	read, ok := decoders[f]
-	if !ok {
-		return nil, &Error{Msg: "files of this format are not edited here", Hint: "change the file by hand"}
-	}
-	return read(src)
-}
-
-// at returns the value that members lead to; nil if there is none.
-func at(root any, path []string) any {
-	for _, name := range path {
-		object, ok := root.(map[string]any)
-		if !ok {
-			return nil
-		}
-		root = object[name]
-	}
-	return root
-}
-
-// entriesOf returns the servers below a path: the members of an object, or the elements of an array by their name.
-func entriesOf(root any, list []string) (entries []Entry, err error) {
-	add := func(name string, v any) {
-		var text []byte
-		if text, err = json.Marshal(v); err == nil {
-			entries = append(entries, Entry{name, text})
-		}
-	}
-	switch v := at(root, list).(type) {
-	case nil:
-	case map[string]any:
-		for _, name := range slices.Sorted(keys(v)) {
-			if add(name, v[name]); err != nil {
-				return nil, &Error{Msg: "a server has a value that cannot be read"}
-			}
-		}
-	case []any:
-		for _, e := range v {
-			name := nameOf(e)
-			if add(name, e); err != nil || name == "" {
-				return nil, &Error{Msg: strings.Join(list, ".") + ": a server has no name", Hint: "give it one"}
-			}
-		}
-	default:
-		return nil, &Error{Msg: strings.Join(list, ".") + " must be a list of servers"}
-	}
-	return entries, nil
-}
-
-func keys(m map[string]any) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
-// nameOf returns the name of a server in an array; "" if it has none.
-func nameOf(v any) string {
-	object, _ := v.(map[string]any)
-	name, _ := object["name"].(string)
-	return name
-}
-
 // takeBack leaves out of Back the entries that are there.
 func (c *Change) takeBack(f hosts.Format, before any) error {
 	if len(c.Back) == 0 {
@@ -236,29 +133,4 @@ func (c *Change) takeBack(f hosts.Format, before any) error {
 	}
 	c.From = bytes.TrimPrefix(c.From, byteOrderMark)
 	return nil
-}
-
-// goes reports whether the change takes an entry out.
-func (c *Change) goes(name string) bool {
-	return slices.Contains(c.Remove, name) || slices.ContainsFunc(c.Put, func(e Entry) bool { return e.Name == name })
-}
-
-// decodeJSON reads strict JSON.
-func decodeJSON(src []byte) (any, error) {
-	if err := rawjson.Check(src); err != nil {
-		return nil, syntaxError(src, err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(src))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, &Error{Msg: "not JSON"}
-	}
-	return v, nil
-}
-
-// place returns the line and the column of an offset.
-func place(src []byte, offset int) (line, col int) {
-	before := src[:min(offset, len(src))]
-	return 1 + bytes.Count(before, []byte("\n")), 1 + len(before) - (1 + bytes.LastIndexByte(before, '\n'))
 }

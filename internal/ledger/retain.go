@@ -38,7 +38,7 @@ type Overdue struct {
 func (l *Ledger) Overdue(ctx context.Context, r Retention, now time.Time) (Overdue, error) {
 	o, err := l.overdue(ctx, r, now)
 	if err == nil && r.Sessions > 0 {
-		o.Sessions, err = l.overdueSessions(ctx, o.seen)
+		o.Sessions, err = overdueSessions(ctx, l, o.seen)
 	}
 	return o, err
 }
@@ -50,7 +50,7 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 	if r.Sessions > 0 {
 		o.seen = now.Add(-r.Sessions)
 	}
-	until, err := l.beyond(ctx, r.Bytes, now)
+	until, err := beyond(ctx, l, r.Bytes, now)
 	if err != nil {
 		return o, err
 	}
@@ -60,7 +60,7 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 		}
 	}
 	if !until.IsZero() {
-		if err := l.overdueEvents(ctx, &o, until); err != nil {
+		if err := overdueEvents(ctx, l, &o, until); err != nil {
 			return o, err
 		}
 	}
@@ -80,7 +80,7 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 
 // overdueEvents finds the events of before a time. They stay where the role of the database may not erase them, and what is captured with
 // them goes by itself then.
-func (l *Ledger) overdueEvents(ctx context.Context, o *Overdue, until time.Time) (err error) {
+func overdueEvents(ctx context.Context, l *Ledger, o *Overdue, until time.Time) (err error) {
 	denied := l.opts.DB.MayErase(ctx)
 	if denied == nil {
 		o.Events, err = l.Select(ctx, Selection{Until: until})
@@ -100,7 +100,7 @@ func (l *Ledger) overdueEvents(ctx context.Context, o *Overdue, until time.Time)
 
 // beyond returns the time before which events are too many for a file of that size; zero if none are. It takes all entries for equally
 // long, and their leaves for nothing: what is left too much is found the next time.
-func (l *Ledger) beyond(ctx context.Context, most int64, now time.Time) (until time.Time, err error) {
+func beyond(ctx context.Context, l *Ledger, most int64, now time.Time) (until time.Time, err error) {
 	if most <= 0 {
 		return until, nil
 	}
@@ -144,7 +144,7 @@ func sound(ctx context.Context, log *sqlstore.Log, from int64) (audit.Row, error
 }
 
 // overdueSessions counts the sessions that neither they nor a descendant were heard of since.
-func (l *Ledger) overdueSessions(ctx context.Context, since time.Time) (int, error) {
+func overdueSessions(ctx context.Context, l *Ledger, since time.Time) (int, error) {
 	parents, live := map[string]string{}, map[string]bool{}
 	for s, err := range l.opts.DB.List(ctx, "") {
 		if err != nil {

@@ -1,0 +1,13 @@
+package evaluate
+
+import (
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+)
+
+// Options configures [Run].
+type Options struct {
+	Policy   *policy.Policy // nil: policy.Default()
+	Overlays *overlay.Set   // nil: Overlays()
+	Domains  []string       // the operator's own domains
+}
