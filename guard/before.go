@@ -212,7 +212,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
 	found := g.tracer.Trace(r.traced(), facts, false)
-	if told.Sensitivity.Has(label.Credentials) { // which come from unknown sources
+	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}
 	d := by.decide(facts, r.reading.forms)

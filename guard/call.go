@@ -46,6 +46,10 @@ type Call struct {
 	// arguments can carry.
 	Schema json.RawMessage
 
+	// Host says that the tool is one of the host itself. The host knows everything that the agent was shown, so no secret of another server
+	// crosses to it. What the tool sends on is egress, as with any other.
+	Host bool
+
 	Held string // why the call must not go, for any policy; "" if nothing holds it
 
 	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and

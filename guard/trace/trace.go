@@ -62,6 +62,7 @@ type Call struct {
 	UndeclaredNames  []string        // of members of the arguments that the schema does not name
 	UndeclaredParams json.RawMessage // members of the params that MCP does not have for the method
 
+	Host    bool // it is a tool of the host itself, to which nothing crosses that the agent knows
 	Keeps   bool // the server may keep the arguments
 	Inquiry bool // it is the answer to a server's question
 }
@@ -96,7 +97,7 @@ func (t *Tracer) Trace(c *Call, f *policy.Facts, charge bool) *Finding {
 // find traces the arguments of a call.
 func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 	s := t.sessions.of(c.Session)
-	others := t.holdsOtherSecrets(c, s, &f.Session)
+	others := !c.Host && t.holdsOtherSecrets(c, s, &f.Session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.describe(&f.Session, t.sessions.now())

@@ -92,7 +92,7 @@ func hookSetup(env *home.Env, path string) (*setup.Setup, error) {
 	}
 	text, err := home.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
+		return nil, fmt.Errorf("reading the configuration: %w; run weir install again, or weir uninstall", err)
 	}
 	for _, name := range ofEntry.FindAllString(string(text), -1) {
 		env.Environ = append(env.Environ, name+"=https://host.invalid/")

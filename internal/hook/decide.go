@@ -122,7 +122,7 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 		return nil, fmt.Errorf("reading the arguments: %w", err)
 	}
 	c := &guard.Call{
-		ID: e.id(), Session: session.Ref{Key: note.Session(), Principal: d.Principal}, Server: Server, Trust: contract.Untrusted,
+		ID: e.id(), Session: session.Ref{Key: note.Session(), Principal: d.Principal}, Server: Server, Host: true, Trust: contract.Untrusted,
 		Method: "tools/call", Name: e.Tool, Params: params, Arguments: args,
 		Overlay: d.Overlay.Tool(e.Tool), Violates: e.strange(),
 	}

