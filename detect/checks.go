@@ -50,8 +50,8 @@ func placeholder(value []byte) bool {
 	return false
 }
 
-// entropy returns the bits that each byte of a value tells, by how often which one is in it (Shannon).
-func entropy(value []byte) (bits float64) {
+// Entropy returns the bits that each byte of a value tells, by how often it is in the value (Shannon).
+func Entropy(value []byte) (bits float64) {
 	var counts [256]int
 	for _, c := range value {
 		counts[c]++

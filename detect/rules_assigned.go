@@ -180,7 +180,7 @@ func secretive(value []byte) bool {
 	if bytes.ContainsAny(value, "/$%*") && !bytes.HasSuffix(value, []byte("=")) || bytes.Contains(value, []byte("...")) {
 		return false
 	}
-	return mixed(value) && entropy(value) >= 3
+	return mixed(value) && Entropy(value) >= 3
 }
 
 // serious reports whether a password is more than an example.
@@ -195,7 +195,7 @@ func serious(password []byte) bool {
 			return false
 		}
 	}
-	return entropy(password) >= 2.5
+	return Entropy(password) >= 2.5
 }
 
 // isDatabase reports whether a scheme is of a database or a queue.

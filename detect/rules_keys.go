@@ -23,7 +23,7 @@ func keyRules() []Rule {
 }
 
 // bearerValue checks a token of any form.
-func bearerValue(token []byte) bool { return random(token) && mixed(token) && entropy(token) >= 3.5 }
+func bearerValue(token []byte) bool { return random(token) && mixed(token) && Entropy(token) >= 3.5 }
 
 // mostPEM is how long the span of a key in PEM is at most.
 const mostPEM = 16 << 10

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -198,7 +197,7 @@ func (rules Rules) Scan(text []byte, path string, salt []byte) (found []detect.F
 		}
 		for _, at := range r.regex.FindAllSubmatchIndex(text, -1) {
 			start, end := r.secret(at)
-			if start == end || entropy(text[start:end]) < r.entropy || r.allows(text, path, at, start, end) {
+			if start == end || detect.Entropy(text[start:end]) < r.entropy || r.allows(text, path, at, start, end) {
 				continue
 			}
 			sum := sha256.Sum256(append(append([]byte{}, salt...), text[start:end]...))
@@ -274,19 +273,4 @@ func anyMatches(all []*regexp.Regexp, text []byte) bool {
 
 func anyStands(words []string, text string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
-}
-
-// entropy returns the bits that each byte of a value tells (Shannon).
-func entropy(value []byte) (bits float64) {
-	var counts [256]int
-	for _, c := range value {
-		counts[c]++
-	}
-	for _, n := range counts {
-		if n > 0 {
-			p := float64(n) / float64(len(value))
-			bits -= p * math.Log2(p)
-		}
-	}
-	return bits
 }
