@@ -112,6 +112,7 @@ type Book struct {
 	held  int                             // bytes of the answers in local
 	rates map[string]*bounded.Window      // of new questions, by agent session
 	going *bounded.Map[string, time.Time] // by binding: when a session, by that and its parent, was seen not to have ended
+	marks int                             // sessions that this process has marked as ended
 }
 
 // A Pending is an open question.

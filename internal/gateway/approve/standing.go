@@ -61,6 +61,7 @@ func (b *Book) mark(ctx context.Context, key, principal string) error {
 	err := b.keep(ctx, store.Question{Principal: principal, Session: key, Binding: binding}, endLife)
 	b.mu.Lock()
 	b.going.Clear() // those that descend from it have ended too
+	b.marks++
 	b.mu.Unlock()
 	return err
 }
@@ -259,6 +260,7 @@ func (b *Book) lately(what string, look func() (bool, error)) (bool, error) {
 	now := time.Now()
 	b.mu.Lock()
 	looked, ok := b.going.Get(what)
+	marks := b.marks
 	b.mu.Unlock()
 	if ok && now.Sub(looked) < endedFresh {
 		return false, nil
@@ -267,7 +269,7 @@ func (b *Book) lately(what string, look func() (bool, error)) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.going.Delete(what)
-	if err == nil && !yes {
+	if err == nil && !yes && b.marks == marks { // else a session ended while it looked
 		b.going.Set(what, now)
 	}
 	return yes, err
