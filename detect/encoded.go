@@ -32,57 +32,6 @@ var readable = func() set {
 	return s
 }()
 
-// encodings looks for runs of base64 and hexadecimal, and at the text that they encode. Every run of leastBase64 bytes covers a place that
-// is looked at.
-func (w *scan) encodings(v view) {
-	done := 0
-	for at := leastBase64 - 1; at < len(v.text); at += leastBase64 {
-		if base64Value[v.text[at]] > 63 {
-			continue
-		}
-		start := at
-		for start > done && base64Value[v.text[start-1]] <= 63 {
-			start--
-		}
-		end := at
-		for end < len(v.text) && base64Value[v.text[end]] <= 63 {
-			end++
-		}
-		if done = end; end-start >= leastBase64 {
-			done = w.encoding(v, start)
-		}
-		at = max(at, done-1)
-	}
-}
-
-// encoding decodes the run that begins at start, looks at its text, and returns the end of the run.
-func (w *scan) encoding(v view, start int) (end int) {
-	l := &w.levels[v.depth]
-	for next := start; ; {
-		isHex := false
-		l.wide, l.marks, end, isHex = collect(l.wide[:0], l.marks[:0], v.text, next)
-		w.work -= len(l.wide)
-		if w.work < 0 {
-			w.cut = true
-			return len(v.text)
-		}
-		more := len(l.wide) >= chunk
-		layer, shifts := Base64, 4
-		if isHex && len(l.wide) >= leastHex { // base64 of text is hardly ever made of these digits alone
-			layer, shifts = Hex, 2
-		}
-		for shift := range shifts {
-			w.decoded(v, layer, shift, more)
-		}
-		if !more {
-			return end
-		}
-		w.work += overlap
-		inner := view{marks: l.marks, rate: rate{1, 1}}
-		next = inner.origin(len(l.wide) - overlap)
-	}
-}
-
 // collect appends the digits of a run, without its line breaks, until there is a chunk of them.
 func collect(buf []byte, marks []mark, text []byte, start int) (digits []byte, at []mark, end int, isHex bool) {
 	isHex = true
@@ -102,36 +51,6 @@ func collect(buf []byte, marks []mark, text []byte, start int) (digits []byte, a
 			return buf, marks, i, isHex
 		}
 		i = next
-	}
-}
-
-// decoded decodes the digits of a run from a shift on, and looks at the parts that are text.
-func (w *scan) decoded(v view, layer Layer, shift int, more bool) {
-	l := &w.levels[v.depth]
-	buf, r := l.buf[:0], rate{4, 3}
-	if layer == Hex {
-		buf, r = appendHex(buf, l.wide[shift:]), rate{2, 1}
-	} else {
-		buf = appendBase64(buf, l.wide[shift:])
-	}
-	l.buf = buf
-	for i := 0; i < len(buf); i++ {
-		if buf[i] < ' ' && !readable[buf[i]] || i+1 < len(buf) && buf[i+1] < ' ' && !readable[buf[i+1]] {
-			continue
-		}
-		start := i
-		if i += textual(buf[i:]); i-start < leastText {
-			continue
-		}
-		l.coded = l.coded[:0]
-		for _, m := range l.marks { // where each line of digits lands
-			at := (m.at - shift + r.text - 1) / r.text * r.view
-			l.coded = append(l.coded, mark{at - start, m.from + (at/r.view*r.text + shift - m.at)})
-		}
-		w.look(view{
-			text: buf[start:i], depth: v.depth + 1, encoded: v.encoded + 1, from: &v, layer: layer, marks: l.coded, rate: r,
-			goes: i == len(buf) && more,
-		})
 	}
 }
 

@@ -9,7 +9,7 @@ const (
 )
 
 // numbers looks for card numbers and bank accounts. Every group of two digits covers a place that is looked at.
-func (w *scan) numbers(v *view) {
+func numbers(w *scan, v *view) {
 	text := v.text
 	for at := 1; at < len(text); at += 2 {
 		if !isDigit(text[at]) {

@@ -1,10 +1,5 @@
 package detect
 
-import (
-	"cmp"
-	"slices"
-)
-
 // A Rule describes one kind of value. The table of rules is data: a rule has a Pattern, or Names and a Pattern of the value that is
 // assigned to one of them, or is one of the few that code finds.
 type Rule struct {
@@ -32,19 +27,6 @@ type Rule struct {
 
 // Found reports whether code finds the rule's matches, and says for each how certain it is.
 func (r Rule) Found() bool { return r.Pattern == "" && len(r.Names) == 0 }
-
-// Rules returns the table of rules, in the order of their kinds.
-func Rules() []Rule {
-	all := slices.Concat(cloudRules(), codeRules(), modelRules(), paymentRules(), messageRules(), serviceRules(), keyRules(), assignedRules(),
-		injectionRules(), personalRules())
-	for i := range all {
-		if all[i].Class == "" {
-			all[i].Class = Credentials
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Rule) int { return cmp.Compare(a.Kind, b.Kind) })
-	return all
-}
 
 // prefixed returns a rule of a token that its beginning tells from everything else.
 func prefixed(kind Kind, name, pattern, source string) Rule {

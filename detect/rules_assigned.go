@@ -84,7 +84,7 @@ func spellings(name string, c Class) []string {
 }
 
 // assigned looks at the value that is assigned to a name which stands from start to end.
-func (w *scan) assigned(v *view, r *Rule, start, end int) {
+func assigned(w *scan, v *view, r *Rule, start, end int) {
 	generic := r.Pattern == ""
 	if !generic && start > 0 && wordByte[v.text[start-1]] && lower(v.text[start-1]) == v.text[start-1] && lower(v.text[start]) == v.text[start] {
 		return // the end of another word

@@ -37,7 +37,7 @@ func findPEM(w *scan, v *view, start, end int) (m match, ok bool) {
 		return m, false
 	}
 	m = match{start: start - len(head) + at, confidence: High}
-	last := w.endOfPEM(v, end)
+	last := endOfPEM(w, v, end)
 	body := v.text[end:min(last, end+mostPEM)]
 	if !keyBody(body) {
 		return m, false
@@ -48,7 +48,7 @@ func findPEM(w *scan, v *view, start, end int) (m match, ok bool) {
 }
 
 // endOfPEM returns where the block ends that has begun before a place. Each end is looked for once.
-func (w *scan) endOfPEM(v *view, from int) int {
+func endOfPEM(w *scan, v *view, from int) int {
 	l := &w.levels[v.depth]
 	if l.pem < from {
 		if l.pem = len(v.text); from < len(v.text) {

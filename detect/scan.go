@@ -2,19 +2,9 @@ package detect
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"sync"
-)
-
-// Bounds of the work on one text.
-const (
-	maxFindings = 64      // of a class; more are only counted as Cut
-	maxDepth    = 6       // views within views
-	maxEncoded  = 3       // of which this many are of base64 or hexadecimal: that of a blob, and two
-	mostWork    = 8       // bytes read in all views, as a multiple of the text
-	leastWork   = 1 << 16 // bytes that may be read of any text, however short
-	chunk       = 1 << 16 // bytes of a view that are decoded at once
-	overlap     = 1 << 12 // bytes of a chunk that are read again with the next one
 )
 
 // A Form is how a text is written.
@@ -107,31 +97,6 @@ func (s *Scanner) addShapes(r *Rule, rule int, b *shaper, add func(anchor string
 	}
 }
 
-// A scan is the state of looking at one text.
-type scan struct {
-	s       *Scanner
-	salt    []byte
-	work    int // bytes that may still be read
-	found   []Finding
-	counts  map[Class]int // of findings
-	cut     bool
-	reading reading
-	levels  [maxDepth + 1]level
-}
-
-// A level is the memory for the view at one depth.
-type level struct {
-	runs  []run  // of each set, the last run that was looked at
-	pem   int    // where the next end of a PEM block was found
-	buf   []byte // decoded text for the next depth
-	wide  []byte // digits of base64 or hexadecimal, without line breaks
-	marks []mark
-	coded []mark
-}
-
-// A run is a stretch of bytes of a set.
-type run struct{ start, end int }
-
 func (s *Scanner) newScan() *scan {
 	w := &scan{s: s, counts: map[Class]int{}}
 	for i := range w.levels {
@@ -163,19 +128,6 @@ func (s *Scanner) Scan(text []byte, form Form, salt []byte) Report {
 	return Report{Findings: found, Cut: w.cut}
 }
 
-// A view is a text, or the decoded form of a part of one.
-type view struct {
-	text    []byte
-	depth   int
-	encoded int
-	from    *view // nil: it is the text itself
-	layer   Layer
-	marks   []mark // where its bytes come from
-	rate    rate
-	open    bool // it begins in the middle of something
-	goes    bool // it ends in the middle of something
-}
-
 // look finds all values in a view and in its encoded parts.
 func (w *scan) look(v view) {
 	if w.work -= len(v.text); w.work < 0 {
@@ -194,7 +146,7 @@ func (w *scan) look(v view) {
 			w.add(&v, f, match{start: p.start, end: p.end, secret: p.start, last: p.end})
 		}
 	}
-	w.numbers(&v)
+	numbers(w, &v)
 	if v.depth >= maxDepth {
 		return
 	}
@@ -239,177 +191,127 @@ func (w *scan) candidate(v *view, end int, t target) {
 			w.judge(v, r, m)
 		}
 	default:
-		w.assigned(v, r, end-t.size, end)
+		assigned(w, v, r, end-t.size, end)
 	}
 }
 
-// A match is where a rule holds: the whole, and in it the secret.
-type match struct {
-	start, end   int
-	secret, last int
-	confidence   Confidence
+// Rules returns the table of rules, in the order of their kinds.
+func Rules() []Rule {
+	all := slices.Concat(cloudRules(), codeRules(), modelRules(), paymentRules(), messageRules(), serviceRules(), keyRules(), assignedRules(),
+		injectionRules(), personalRules())
+	for i := range all {
+		if all[i].Class == "" {
+			all[i].Class = Credentials
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Rule) int { return cmp.Compare(a.Kind, b.Kind) })
+	return all
 }
 
-// judge adds a match as a finding, if the rule's check and the text around it allow.
-func (w *scan) judge(v *view, r *Rule, m match) {
-	if v.open && m.start == 0 || v.goes && m.end == len(v.text) { // the neighbouring chunk has it whole
-		return
+// encodings looks for runs of base64 and hexadecimal, and at the text that they encode. Every run of leastBase64 bytes covers a place that
+// is looked at.
+func (w *scan) encodings(v view) {
+	done := 0
+	for at := leastBase64 - 1; at < len(v.text); at += leastBase64 {
+		if base64Value[v.text[at]] > 63 {
+			continue
+		}
+		start := at
+		for start > done && base64Value[v.text[start-1]] <= 63 {
+			start--
+		}
+		end := at
+		for end < len(v.text) && base64Value[v.text[end]] <= 63 {
+			end++
+		}
+		if done = end; end-start >= leastBase64 {
+			done = w.encoding(v, start)
+		}
+		at = max(at, done-1)
 	}
-	secret := v.text[m.secret:m.last]
-	if !r.Found() {
-		m.confidence = r.Confidence
-		if r.Check != nil && !r.Check(secret) || r.Check == nil && !random(secret) {
+}
+
+// encoding decodes the run that begins at start, looks at its text, and returns the end of the run.
+func (w *scan) encoding(v view, start int) (end int) {
+	l := &w.levels[v.depth]
+	for next := start; ; {
+		isHex := false
+		l.wide, l.marks, end, isHex = collect(l.wide[:0], l.marks[:0], v.text, next)
+		w.work -= len(l.wide)
+		if w.work < 0 {
+			w.cut = true
+			return len(v.text)
+		}
+		more := len(l.wide) >= chunk
+		layer, shifts := Base64, 4
+		if isHex && len(l.wide) >= leastHex { // base64 of text is hardly ever made of these digits alone
+			layer, shifts = Hex, 2
+		}
+		for shift := range shifts {
+			w.decoded(v, layer, shift, more)
+		}
+		if !more {
+			return end
+		}
+		w.work += overlap
+		inner := view{marks: l.marks, rate: rate{1, 1}}
+		next = inner.origin(len(l.wide) - overlap)
+	}
+}
+
+// decoded decodes the digits of a run from a shift on, and looks at the parts that are text.
+func (w *scan) decoded(v view, layer Layer, shift int, more bool) {
+	l := &w.levels[v.depth]
+	buf, r := l.buf[:0], rate{4, 3}
+	if layer == Hex {
+		buf, r = appendHex(buf, l.wide[shift:]), rate{2, 1}
+	} else {
+		buf = appendBase64(buf, l.wide[shift:])
+	}
+	l.buf = buf
+	for i := 0; i < len(buf); i++ {
+		if buf[i] < ' ' && !readable[buf[i]] || i+1 < len(buf) && buf[i+1] < ' ' && !readable[buf[i+1]] {
+			continue
+		}
+		start := i
+		if i += textual(buf[i:]); i-start < leastText {
+			continue
+		}
+		l.coded = l.coded[:0]
+		for _, m := range l.marks { // where each line of digits lands
+			at := (m.at - shift + r.text - 1) / r.text * r.view
+			l.coded = append(l.coded, mark{at - start, m.from + (at/r.view*r.text + shift - m.at)})
+		}
+		w.look(view{
+			text: buf[start:i], depth: v.depth + 1, encoded: v.encoded + 1, from: &v, layer: layer, marks: l.coded, rate: r,
+			goes: i == len(buf) && more,
+		})
+	}
+}
+
+// unescaped looks at the view without its escapes, chunk by chunk.
+func (w *scan) unescaped(v view, how escapes) {
+	l := &w.levels[v.depth]
+	layer, depth := Escapes, v.depth+1
+	if how == jsonEscapes {
+		layer = "" // of the text itself
+	}
+	for from := 0; from < len(v.text); {
+		if w.work < 0 {
+			w.cut = true
 			return
 		}
-	}
-	if !w.room(r.Class, m.confidence) { // before the digest, which takes long
-		return
-	}
-	w.add(v, Finding{Kind: r.Kind, Why: r.Name, Class: r.Class, Confidence: m.confidence, Digest: digest(w.salt, secret)}, m)
-}
-
-// add adds a finding that stands where a match is. No class takes the room of another.
-func (w *scan) add(v *view, f Finding, m match) {
-	if !w.room(f.Class, f.Confidence) {
-		return
-	}
-	for at := v; at.from != nil; at = at.from {
-		m.start, m.end = at.origin(m.start), at.originEnd(m.end)
-		m.secret, m.last = at.origin(m.secret), at.originEnd(m.last)
-		if at.layer != "" {
-			f.Layers = append([]Layer{at.layer}, f.Layers...)
+		next := 0
+		l.buf, l.marks, next = flatten(l.buf[:0], l.marks[:0], v.text, from, how)
+		w.look(view{
+			text: l.buf, depth: depth, encoded: v.encoded, from: &v, layer: layer, marks: l.marks, rate: rate{1, 1},
+			open: from > 0 || v.open, goes: next < len(v.text) || v.goes,
+		})
+		if next < len(v.text) { // go on a little earlier, for values across the border
+			w.work += overlap
+			inner := view{marks: l.marks, rate: rate{1, 1}}
+			next = max(inner.origin(max(len(l.buf)-overlap, 0)), from+1)
 		}
+		from = next
 	}
-	f.Offset, f.Size = m.start, m.end-m.start
-	f.ValueOffset, f.ValueSize = m.secret, m.last-m.secret
-	for _, known := range w.found { // read again in the next chunk, or under another layer
-		if known.Kind == f.Kind && known.Offset == f.Offset && known.Digest == f.Digest {
-			return
-		}
-	}
-	w.counts[f.Class]++
-	w.found = append(w.found, f)
-}
-
-// room makes room for a finding of a class, if there is none, by leaving out one that is less certain.
-func (w *scan) room(c Class, at Confidence) bool {
-	if w.counts[c] < maxFindings {
-		return true
-	}
-	w.cut = true
-	weaker := func(k Finding) bool { return k.Class == c && k.Confidence < at }
-	i := slices.IndexFunc(w.found, weaker)
-	if i < 0 {
-		return false
-	}
-	w.found = slices.Delete(w.found, i, i+1)
-	w.counts[c]--
-	return true
-}
-
-// match checks a shape whose anchor begins at a place.
-func (w *scan) match(v *view, s *shape, at int) (m match, ok bool) {
-	m.secret = -1
-	start := at
-	for i := s.anchor - 1; i >= 0; i-- {
-		if start, ok = w.before(v, &s.parts[i], start); !ok {
-			return m, false
-		}
-	}
-	end := start
-	for i := range s.parts {
-		p := &s.parts[i]
-		from := end
-		if end, ok = w.after(v, p, from); !ok {
-			return m, false
-		}
-		if p.secret {
-			if m.secret < 0 {
-				m.secret = from
-			}
-			m.last = end
-		}
-	}
-	if m.start, m.end = start, end; m.secret < 0 {
-		m.secret, m.last = start, end
-	}
-	return m, w.bounded(v, s, start, end)
-}
-
-// bounded reports whether a match stands alone, and is no part of a longer word.
-func (w *scan) bounded(v *view, s *shape, start, end int) bool {
-	if start > 0 && wordByte[v.text[start]] && wordByte[v.text[start-1]] {
-		return false
-	}
-	if end == len(v.text) {
-		return true
-	}
-	if last := &s.parts[len(s.parts)-1]; last.literal == "" && w.s.sets[last.set][v.text[end]] {
-		stop := !wordByte[v.text[end]] && (end+1 == len(v.text) || !w.s.sets[last.set][v.text[end+1]]) // such as a full stop
-		return stop || last.most == mostRepeat                                                         // it was cut where shapes are
-	}
-	return !wordByte[v.text[end-1]] || !wordByte[v.text[end]]
-}
-
-// wordByte are the bytes of words.
-var wordByte = setOf("azAZ09")
-
-// after returns the end of a part that begins at from.
-func (w *scan) after(v *view, p *part, from int) (end int, ok bool) {
-	if p.literal != "" {
-		end = from + len(p.literal)
-		if end > len(v.text) {
-			return 0, false
-		}
-		return end, equal(v.text[from:end], p.literal, p.fold)
-	}
-	n := min(w.run(v, p.set, from), p.most)
-	return from + n, n >= p.least
-}
-
-// before returns the start of a part that ends at end.
-func (w *scan) before(v *view, p *part, end int) (start int, ok bool) {
-	if p.literal != "" {
-		start = end - len(p.literal)
-		return start, start >= 0 && equal(v.text[start:end], p.literal, p.fold)
-	}
-	set := &w.s.sets[p.set]
-	start = end
-	for start > 0 && end-start < min(p.most, 128) && set[v.text[start-1]] {
-		start--
-	}
-	return start, end-start >= p.least
-}
-
-// equal compares a text with a literal.
-func equal(text []byte, literal string, fold bool) bool {
-	if !fold {
-		return string(text) == literal
-	}
-	for i := range text {
-		if lower(text[i]) != literal[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// run returns how many bytes of a set follow. No byte is looked at twice for the same set as long as places go forward, so that many
-// candidates in one long run cost no more than one.
-func (w *scan) run(v *view, number, from int) int {
-	last := &w.levels[v.depth].runs[number]
-	if last.start <= from && from < last.end {
-		return last.end - from
-	}
-	set := &w.s.sets[number]
-	end := from
-	for end < len(v.text) && set[v.text[end]] {
-		if end == last.start && last.end > end {
-			end = last.end
-			break
-		}
-		end++
-	}
-	*last = run{from, end}
-	return end - from
 }

@@ -207,3 +207,6 @@ func (b *shaper) add(s set) int {
 	b.index[s] = len(b.sets) - 1
 	return len(b.sets) - 1
 }
+
+// wordByte are the bytes of words.
+var wordByte = setOf("azAZ09")

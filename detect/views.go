@@ -3,41 +3,10 @@ package detect
 import (
 	"bytes"
 	"html"
-	"sort"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
-
-// A mark says where bytes of a view come from: those from at on, until the next mark, from from on.
-type mark struct{ at, from int }
-
-// A rate is how many bytes of the text make how many of the view.
-type rate struct{ text, view int }
-
-// last returns the mark that counts at a place.
-func (v *view) last(at int) mark {
-	i := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at > at })
-	if i == 0 {
-		return mark{}
-	}
-	return v.marks[i-1]
-}
-
-// origin returns the place in the text above where a byte of the view comes from.
-func (v *view) origin(at int) int {
-	m := v.last(at)
-	return m.from + (at-m.at)*v.rate.text/v.rate.view
-}
-
-// originEnd returns the end of the span above that a span of the view comes from, by its end.
-func (v *view) originEnd(end int) int {
-	m := v.last(end)
-	if m.at == end && v.rate.view > 1 && end > 0 {
-		m = v.last(end - 1)
-	}
-	return min(m.from+((end-m.at)*v.rate.text+v.rate.view-1)/v.rate.view, len(v.from.text))
-}
 
 // The escapes that a view undoes.
 type escapes uint8
@@ -86,33 +55,6 @@ func trigger(text []byte) int {
 		}
 	}
 	return -1
-}
-
-// unescaped looks at the view without its escapes, chunk by chunk.
-func (w *scan) unescaped(v view, how escapes) {
-	l := &w.levels[v.depth]
-	layer, depth := Escapes, v.depth+1
-	if how == jsonEscapes {
-		layer = "" // of the text itself
-	}
-	for from := 0; from < len(v.text); {
-		if w.work < 0 {
-			w.cut = true
-			return
-		}
-		next := 0
-		l.buf, l.marks, next = flatten(l.buf[:0], l.marks[:0], v.text, from, how)
-		w.look(view{
-			text: l.buf, depth: depth, encoded: v.encoded, from: &v, layer: layer, marks: l.marks, rate: rate{1, 1},
-			open: from > 0 || v.open, goes: next < len(v.text) || v.goes,
-		})
-		if next < len(v.text) { // go on a little earlier, for values across the border
-			w.work += overlap
-			inner := view{marks: l.marks, rate: rate{1, 1}}
-			next = max(inner.origin(max(len(l.buf)-overlap, 0)), from+1)
-		}
-		from = next
-	}
 }
 
 // flatten appends text from a place on without escapes, until there is a chunk of it. It returns the place where it stopped.

@@ -1,0 +1,253 @@
+package detect
+
+import (
+	"slices"
+	"sort"
+)
+
+// A scan is the state of looking at one text.
+type scan struct {
+	s       *Scanner
+	salt    []byte
+	work    int // bytes that may still be read
+	found   []Finding
+	counts  map[Class]int // of findings
+	cut     bool
+	reading reading
+	levels  [maxDepth + 1]level
+}
+
+// A level is the memory for the view at one depth.
+type level struct {
+	runs  []run  // of each set, the last run that was looked at
+	pem   int    // where the next end of a PEM block was found
+	buf   []byte // decoded text for the next depth
+	wide  []byte // digits of base64 or hexadecimal, without line breaks
+	marks []mark
+	coded []mark
+}
+
+// A run is a stretch of bytes of a set.
+type run struct{ start, end int }
+
+// A view is a text, or the decoded form of a part of one.
+type view struct {
+	text    []byte
+	depth   int
+	encoded int
+	from    *view // nil: it is the text itself
+	layer   Layer
+	marks   []mark // where its bytes come from
+	rate    rate
+	open    bool // it begins in the middle of something
+	goes    bool // it ends in the middle of something
+}
+
+// A match is where a rule holds: the whole, and in it the secret.
+type match struct {
+	start, end   int
+	secret, last int
+	confidence   Confidence
+}
+
+// judge adds a match as a finding, if the rule's check and the text around it allow.
+func (w *scan) judge(v *view, r *Rule, m match) {
+	if v.open && m.start == 0 || v.goes && m.end == len(v.text) { // the neighbouring chunk has it whole
+		return
+	}
+	secret := v.text[m.secret:m.last]
+	if !r.Found() {
+		m.confidence = r.Confidence
+		if r.Check != nil && !r.Check(secret) || r.Check == nil && !random(secret) {
+			return
+		}
+	}
+	if !w.room(r.Class, m.confidence) { // before the digest, which takes long
+		return
+	}
+	w.add(v, Finding{Kind: r.Kind, Why: r.Name, Class: r.Class, Confidence: m.confidence, Digest: digest(w.salt, secret)}, m)
+}
+
+// add adds a finding that stands where a match is. No class takes the room of another.
+func (w *scan) add(v *view, f Finding, m match) {
+	if !w.room(f.Class, f.Confidence) {
+		return
+	}
+	for at := v; at.from != nil; at = at.from {
+		m.start, m.end = at.origin(m.start), at.originEnd(m.end)
+		m.secret, m.last = at.origin(m.secret), at.originEnd(m.last)
+		if at.layer != "" {
+			f.Layers = append([]Layer{at.layer}, f.Layers...)
+		}
+	}
+	f.Offset, f.Size = m.start, m.end-m.start
+	f.ValueOffset, f.ValueSize = m.secret, m.last-m.secret
+	for _, known := range w.found { // read again in the next chunk, or under another layer
+		if known.Kind == f.Kind && known.Offset == f.Offset && known.Digest == f.Digest {
+			return
+		}
+	}
+	w.counts[f.Class]++
+	w.found = append(w.found, f)
+}
+
+// room makes room for a finding of a class, if there is none, by leaving out one that is less certain.
+func (w *scan) room(c Class, at Confidence) bool {
+	if w.counts[c] < maxFindings {
+		return true
+	}
+	w.cut = true
+	weaker := func(k Finding) bool { return k.Class == c && k.Confidence < at }
+	i := slices.IndexFunc(w.found, weaker)
+	if i < 0 {
+		return false
+	}
+	w.found = slices.Delete(w.found, i, i+1)
+	w.counts[c]--
+	return true
+}
+
+// match checks a shape whose anchor begins at a place.
+func (w *scan) match(v *view, s *shape, at int) (m match, ok bool) {
+	m.secret = -1
+	start := at
+	for i := s.anchor - 1; i >= 0; i-- {
+		if start, ok = w.before(v, &s.parts[i], start); !ok {
+			return m, false
+		}
+	}
+	end := start
+	for i := range s.parts {
+		p := &s.parts[i]
+		from := end
+		if end, ok = w.after(v, p, from); !ok {
+			return m, false
+		}
+		if p.secret {
+			if m.secret < 0 {
+				m.secret = from
+			}
+			m.last = end
+		}
+	}
+	if m.start, m.end = start, end; m.secret < 0 {
+		m.secret, m.last = start, end
+	}
+	return m, w.bounded(v, s, start, end)
+}
+
+// bounded reports whether a match stands alone, and is no part of a longer word.
+func (w *scan) bounded(v *view, s *shape, start, end int) bool {
+	if start > 0 && wordByte[v.text[start]] && wordByte[v.text[start-1]] {
+		return false
+	}
+	if end == len(v.text) {
+		return true
+	}
+	if last := &s.parts[len(s.parts)-1]; last.literal == "" && w.s.sets[last.set][v.text[end]] {
+		stop := !wordByte[v.text[end]] && (end+1 == len(v.text) || !w.s.sets[last.set][v.text[end+1]]) // such as a full stop
+		return stop || last.most == mostRepeat                                                         // it was cut where shapes are
+	}
+	return !wordByte[v.text[end-1]] || !wordByte[v.text[end]]
+}
+
+// after returns the end of a part that begins at from.
+func (w *scan) after(v *view, p *part, from int) (end int, ok bool) {
+	if p.literal != "" {
+		end = from + len(p.literal)
+		if end > len(v.text) {
+			return 0, false
+		}
+		return end, equal(v.text[from:end], p.literal, p.fold)
+	}
+	n := min(w.run(v, p.set, from), p.most)
+	return from + n, n >= p.least
+}
+
+// before returns the start of a part that ends at end.
+func (w *scan) before(v *view, p *part, end int) (start int, ok bool) {
+	if p.literal != "" {
+		start = end - len(p.literal)
+		return start, start >= 0 && equal(v.text[start:end], p.literal, p.fold)
+	}
+	set := &w.s.sets[p.set]
+	start = end
+	for start > 0 && end-start < min(p.most, 128) && set[v.text[start-1]] {
+		start--
+	}
+	return start, end-start >= p.least
+}
+
+// equal compares a text with a literal.
+func equal(text []byte, literal string, fold bool) bool {
+	if !fold {
+		return string(text) == literal
+	}
+	for i := range text {
+		if lower(text[i]) != literal[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// run returns how many bytes of a set follow. No byte is looked at twice for the same set as long as places go forward, so that many
+// candidates in one long run cost no more than one.
+func (w *scan) run(v *view, number, from int) int {
+	last := &w.levels[v.depth].runs[number]
+	if last.start <= from && from < last.end {
+		return last.end - from
+	}
+	set := &w.s.sets[number]
+	end := from
+	for end < len(v.text) && set[v.text[end]] {
+		if end == last.start && last.end > end {
+			end = last.end
+			break
+		}
+		end++
+	}
+	*last = run{from, end}
+	return end - from
+}
+
+// A mark says where bytes of a view come from: those from at on, until the next mark, from from on.
+type mark struct{ at, from int }
+
+// A rate is how many bytes of the text make how many of the view.
+type rate struct{ text, view int }
+
+// last returns the mark that counts at a place.
+func (v *view) last(at int) mark {
+	i := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at > at })
+	if i == 0 {
+		return mark{}
+	}
+	return v.marks[i-1]
+}
+
+// origin returns the place in the text above where a byte of the view comes from.
+func (v *view) origin(at int) int {
+	m := v.last(at)
+	return m.from + (at-m.at)*v.rate.text/v.rate.view
+}
+
+// originEnd returns the end of the span above that a span of the view comes from, by its end.
+func (v *view) originEnd(end int) int {
+	m := v.last(end)
+	if m.at == end && v.rate.view > 1 && end > 0 {
+		m = v.last(end - 1)
+	}
+	return min(m.from+((end-m.at)*v.rate.text+v.rate.view-1)/v.rate.view, len(v.from.text))
+}
+
+// Bounds of the work on one text.
+const (
+	maxFindings = 64      // of a class; more are only counted as Cut
+	maxDepth    = 6       // views within views
+	maxEncoded  = 3       // of which this many are of base64 or hexadecimal: that of a blob, and two
+	mostWork    = 8       // bytes read in all views, as a multiple of the text
+	leastWork   = 1 << 16 // bytes that may be read of any text, however short
+	chunk       = 1 << 16 // bytes of a view that are decoded at once
+	overlap     = 1 << 12 // bytes of a chunk that are read again with the next one
+)
