@@ -5,7 +5,6 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/label"
 )
 
@@ -132,38 +131,6 @@ func crosses(f about) fact {
 	out := flag(f, func(f *Facts) *bool { return &f.Call.Crosses }).traced(types.False)
 	out.get = func(a *activation) ref.Val { return types.Bool(a.crosses()) }
 	return out
-}
-
-// ephemeral is the destination of input that is used for the call and not kept.
-var ephemeral = label.SetOf(contract.Ephemeral)
-
-// egress reports whether somebody outside may learn of the call: the agent chose it, the contract that counts does not rule out that
-// its input becomes public, and it tells something. A change tells something whatever its arguments are, and so does a choice
-// among the tools and resources of a server that nobody vouches for; any other read tells its arguments. Where a contract states the
-// destination, that settles who learns the input (SEP-1913, Destination), and an open world does not widen it.
-func (a *activation) egress() bool {
-	tells := !a.plainRead() || a.facts.Server.Trust == contract.Untrusted || hasMembers(a.facts.Arguments)
-	return tells && a.byAgent() && a.annotations.Destinations.Has(contract.Public)
-}
-
-// crosses reports whether a secret may get from one server to another: the session holds credentials, and the agent gives the call
-// arguments that may hold those of another server, or has told its server too much by many calls. A read that keeps nothing of them
-// takes nothing over.
-func (a *activation) crosses() bool {
-	may := !a.facts.Call.Traced || a.facts.Call.Crosses
-	keeps := !a.plainRead() || !ephemeral.Contains(a.annotations.Destinations.Set())
-	return may && keeps && a.byAgent() && a.session().Sensitivity.Has(label.Credentials) && (a.facts.Call.Traced || hasMembers(a.facts.Arguments))
-}
-
-// legs returns which of the three things have come together in the session that an attacker needs.
-func (a *activation) legs() label.Set[string] {
-	var legs []string
-	for i, leg := range []bool{a.session().Private, a.session().Untrusted, a.facts.Session.Sent > 0} {
-		if leg {
-			legs = append(legs, legNames[i])
-		}
-	}
-	return label.SetOf(legs...)
 }
 
 // PlainRead reports whether the call only reads, as the fact call.plainRead says.

@@ -15,30 +15,6 @@ type Span struct {
 	Open               []Match // those that match, or not, by the other facts
 }
 
-// Span returns what the policy may say of all calls with these facts, but for those of the given names, of which any value is
-// possible; has of an unknown fact is unknown too. It is sound: no values of the unknown facts give an effect outside of
-// the span. It need not be tight, since two rules may never hold together.
-func (p *Policy) Span(f *Facts, unknown []string) Span {
-	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
-		return Span{}
-	}
-	facts := p.activate(f)
-	defer p.release(facts)
-	frame, err := expression.NewFrame(&partial{facts, unknown})
-	if err != nil {
-		return Span{}
-	}
-	defer frame.Close()
-	var s Span
-	for i := range p.phases[f.Phase] {
-		r := &p.phases[f.Phase][i]
-		answer, err := judge(frame, r, unknown)
-		s.add(r, p.fallback, verdict{answer, err, expand(r.Message, f)})
-	}
-	s.bound(p.fallback)
-	return s
-}
-
 // judge evaluates a rule in a frame in which some facts are unknown. Arguments that are unknown may cost more than a rule may, and
 // then it cannot be evaluated whatever else it says.
 func judge(frame *expression.Frame, r *rule, unknown []string) (expression.Answer, error) {
@@ -111,15 +87,5 @@ func (p *partial) ResolveName(name string) (any, bool) {
 // Parent returns nil: there is nothing outside the facts.
 func (*partial) Parent() cel.Activation { return nil }
 
-// Reads reports whether any rule uses the fact.
-func (p *Policy) Reads(fact string) bool {
-	if p == nil {
-		return false
-	}
-	for _, rules := range p.phases {
-		if slices.ContainsFunc(rules, func(r rule) bool { return r.condition.Reads(fact) }) {
-			return true
-		}
-	}
-	return false
-}
+// notOfTool are the facts that may differ between calls of a tool under one contract.
+var notOfTool = slices.DeleteFunc(FactNames(), func(name string) bool { return facts[factIndex[name]].perTool })

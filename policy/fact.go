@@ -267,3 +267,18 @@ func serverTrust(f about) fact {
 		},
 		encode: func(e *encoder) { e.word(f.name, e.facts.Server.Trust.String(), contract.Untrusted.String()) }}
 }
+
+// The closed vocabularies.
+var (
+	destinationNames = convert[string](contract.Destinations())
+	outcomeNames     = convert[string](contract.Outcomes())
+	sourceNames      = convert[string](label.Sources())
+	classNames       = convert[string](label.Classes())
+	trustNames       = []string{"untrusted", "known", "trusted"}
+	methodNames      = []string{
+		"tools/call", "resources/read", "prompts/get", "elicitation/create", "sampling/createMessage", "roots/list",
+	}
+	kindNames = []string{"user", "trusted", "private", "untrusted", "novel"}
+	legNames  = []string{"private", "untrusted", "sent"}
+	roleNames = []string{"stated", "drafted"}
+)

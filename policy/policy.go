@@ -204,3 +204,63 @@ func printable(name string) string {
 	}
 	return name
 }
+
+// Reads reports whether any rule uses the fact.
+func (p *Policy) Reads(fact string) bool {
+	if p == nil {
+		return false
+	}
+	for _, rules := range p.phases {
+		if slices.ContainsFunc(rules, func(r rule) bool { return r.condition.Reads(fact) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Span returns what the policy may say of all calls with these facts, but for those of the given names, of which any value is
+// possible; has of an unknown fact is unknown too. It is sound: no values of the unknown facts give an effect outside of
+// the span. It need not be tight, since two rules may never hold together.
+func (p *Policy) Span(f *Facts, unknown []string) Span {
+	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
+		return Span{}
+	}
+	facts := p.activate(f)
+	defer p.release(facts)
+	frame, err := expression.NewFrame(&partial{facts, unknown})
+	if err != nil {
+		return Span{}
+	}
+	defer frame.Close()
+	var s Span
+	for i := range p.phases[f.Phase] {
+		r := &p.phases[f.Phase][i]
+		answer, err := judge(frame, r, unknown)
+		s.add(r, p.fallback, verdict{answer, err, expand(r.Message, f)})
+	}
+	s.bound(p.fallback)
+	return s
+}
+
+// Fold returns the policy for the calls of one tool: those that have the method, the tool and the server of these facts, with its
+// contracts, whatever the other facts are. It leaves out the rules that cannot match then, and decides as p does. Its Rules and its
+// Digest are those of p.
+func (p *Policy) Fold(f *Facts) *Policy {
+	if p == nil || f == nil {
+		return p
+	}
+	frame, err := expression.NewFrame(&partial{new(activation).of(f), notOfTool})
+	if err != nil {
+		return p
+	}
+	defer frame.Close()
+	folded := &Policy{name: p.name, digest: p.digest, fallback: p.fallback, all: p.all}
+	for phase := range folded.phases {
+		for _, r := range p.phases[phase] {
+			if answer, err := judge(frame, &r, notOfTool); err != nil || answer != expression.No {
+				folded.phases[phase] = append(folded.phases[phase], r)
+			}
+		}
+	}
+	return folded
+}

@@ -7,7 +7,6 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/expression"
 	"github.com/weir-mcp/weir/label"
 )
@@ -45,21 +44,6 @@ func (a *activation) value(i int) ref.Val {
 	a.values[i] = v
 	return v
 }
-
-// The closed vocabularies.
-var (
-	destinationNames = convert[string](contract.Destinations())
-	outcomeNames     = convert[string](contract.Outcomes())
-	sourceNames      = convert[string](label.Sources())
-	classNames       = convert[string](label.Classes())
-	trustNames       = []string{"untrusted", "known", "trusted"}
-	methodNames      = []string{
-		"tools/call", "resources/read", "prompts/get", "elicitation/create", "sampling/createMessage", "roots/list",
-	}
-	kindNames = []string{"user", "trusted", "private", "untrusted", "novel"}
-	legNames  = []string{"private", "untrusted", "sent"}
-	roleNames = []string{"stated", "drafted"}
-)
 
 // regulated starts the name of a class of regulated data whose regime is named.
 const regulated = string(label.Regulated) + ":"
