@@ -234,3 +234,29 @@ func (l *loader) label(member document.Member) label.Label {
 	}
 	return out.Normal()
 }
+
+// lists reads the description of lists in results.
+func (l *loader) lists(d *definition, member document.Member) {
+	m, ok := l.Members(member.Value, "lists", []string{"items", "id", "name"})
+	if !ok {
+		return
+	}
+	d.lists = &listing{}
+	for _, part := range []struct {
+		name string
+		root bool
+		to   *path
+	}{{"items", true, &d.lists.items}, {"id", false, &d.lists.id}, {"name", false, &d.lists.name}} {
+		field, ok := m[part.name]
+		if !ok {
+			l.Complain(document.At(member.Value), "write items, id and name", "lists has no %s", part.name)
+			return
+		}
+		s := l.Text(field)
+		p, err := parsePath(s.Value, part.root)
+		if s.Present() && err != nil {
+			l.Complain(s.At, "write items as $.channels[*], id and name as a or a.b", "bad path: %v", err)
+		}
+		*part.to = p
+	}
+}

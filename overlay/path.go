@@ -115,3 +115,16 @@ func (p path) walk(value []byte, way string, visit func(way string, value []byte
 	}
 	return true
 }
+
+// text returns the only text or number that the path leads to; "" if there is none.
+func (p path) text(value []byte) (text string) {
+	p.walk(value, "", func(_ string, v []byte) bool {
+		if s, ok := rawjson.String(v); ok {
+			text = s
+		} else if rawjson.Kind(v) == '0' {
+			text = strings.TrimSpace(string(v))
+		}
+		return false
+	})
+	return text
+}

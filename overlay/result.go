@@ -75,3 +75,44 @@ func readable(result []byte) (documents [][]byte) {
 	}
 	return documents
 }
+
+// A listing describes lists in results of a tool that no outsider can add to at will: things with their ids and the
+// names that people call them by.
+type listing struct {
+	items    path
+	id, name path
+}
+
+// A Named is a thing in a directory.
+type Named struct{ ID, Name string }
+
+// maxNamed is how many things of one result count.
+const maxNamed = 1024
+
+// listing returns the description of the tool's lists, that of the first entry that has one.
+func (t *Tool) listing() listing {
+	if t != nil {
+		if i := slices.IndexFunc(t.layers, func(d *definition) bool { return d.lists != nil }); i >= 0 {
+			return *t.layers[i].lists
+		}
+	}
+	return listing{}
+}
+
+// Directory returns the things that a result lists by id and name, where the tool is said to list such. A thing without either is left out.
+func (t *Tool) Directory(result []byte) (all []Named) {
+	of := t.listing()
+	if of.items == nil {
+		return nil
+	}
+	for _, document := range readable(result) {
+		of.items.walk(document, "", func(_ string, item []byte) bool {
+			n := Named{of.id.text(item), of.name.text(item)}
+			if n.ID != "" && n.Name != "" {
+				all = append(all, n)
+			}
+			return len(all) < maxNamed
+		})
+	}
+	return all
+}
