@@ -58,7 +58,7 @@ func NewAnchor(key *Key) *Anchor { return &Anchor{key: key, seal: key.sealKey()}
 
 // OpenAnchor returns the anchor in a directory, which it makes, with what is missing in it, readable by the owner alone. Without a
 // signer it makes a key of its own for the origin, unless one is there; of several processes that do so at once, all
-// get the same. A signer that is not the one of the anchor is [ErrKey]: hand the log over to it with [Log.Rotate].
+// get the same. Close it. A signer that is not the one of the anchor is [ErrKey]: hand the log over to it with [Log.Rotate].
 func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the anchor: %w", err)
@@ -69,7 +69,7 @@ func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
 		return nil, err
 	}
 	defer unlock()
-	if err := a.makeKey(origin, signer); err != nil {
+	if a.key, err = anchorKey(a.path(keyFile), origin, signer); err != nil {
 		return nil, err
 	}
 	if err := a.makeSeal(); err != nil {
@@ -95,6 +95,19 @@ func ReadAnchor(dir string) (*Anchor, error) {
 		return nil, err
 	}
 	return a, a.read()
+}
+
+// Close closes the file of the anchor. A log that is open under it can be read and written no more.
+func (a *Anchor) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mark == nil {
+		return nil
+	}
+	if err := a.mark.f.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		return fmt.Errorf("closing the anchor: %w", err)
+	}
+	return nil
 }
 
 // Dir returns where the anchor is kept; "" if it is in memory.
@@ -183,24 +196,24 @@ func makeLock(path string) error {
 	return f.Close()
 }
 
-func (a *Anchor) makeKey(origin string, signer *Key) (err error) {
+// anchorKey returns the key in a file, which gets the signer, or a new key of the origin, if there is none.
+func anchorKey(path, origin string, signer *Key) (*Key, error) {
 	if signer == nil {
-		a.key, err = OpenKey(a.path(keyFile), origin)
-		return err
+		return OpenKey(path, origin)
 	}
-	there, err := ReadKey(a.path(keyFile))
+	there, err := ReadKey(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = replaceFile(a.path(keyFile), signer.text+"\n")
+		err = replaceFile(path, signer.text+"\n")
 	case err == nil && there.verifier != signer.verifier:
 		err = fmt.Errorf("%w: %s, and not the signer's %s", ErrKey, there.verifier, signer.verifier)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	k := *signer
-	k.path, a.key = a.path(keyFile), &k
-	return nil
+	k.path = path
+	return &k, nil
 }
 
 // makeSeal makes the key of the seal if there is none.

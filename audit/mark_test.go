@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,4 +224,25 @@ func grow(t *testing.T, st *Memory, a *Anchor, size int64) Head {
 	}
 	h.Seal = a.Seal(h)
 	return h
+}
+
+// An anchor that is closed leaves no file open, and takes no note of how far a log has come.
+func TestClosedAnchor(t *testing.T) {
+	a, err := OpenAnchor(filepath.Join(t.TempDir(), "anchor"), "example.com/weir", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := NewMemory()
+	if err := a.Check(t.Context(), st, grow(t, st, a, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Close(), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.mark.f.Stat(); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("its file is open: %v", err)
+	}
+	if err := a.Check(t.Context(), st, grow(t, st, a, 4)); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("a log was checked: %v", err)
+	}
 }

@@ -103,6 +103,7 @@ func (o *stateOpener) openDatabase(ctx context.Context) (err error) {
 	if o.anchor, err = OpenAnchor(o.Env, o.target, signer, o.log); err != nil {
 		return err
 	}
+	o.kept.closers = append(o.kept.closers, o.anchor)
 	db, err := OpenStore(ctx, o.target, &sqlstore.Options{
 		Anchor: o.anchor, Unsynced: o.config.Durability == config.Relaxed, Told: telling(o.log), Damaged: tellingDamage(o.log)})
 	if err != nil {

@@ -47,7 +47,7 @@ func readStore(ctx context.Context, env *home.Env, place string, do func(db *sql
 }
 
 // withAnchor calls do with a store that is there already, whose log is held to its anchor.
-func withAnchor(ctx context.Context, env *home.Env, place string, do func(*sqlstore.DB, *audit.Anchor) error) error {
+func withAnchor(ctx context.Context, env *home.Env, place string, do func(*sqlstore.DB, *audit.Anchor) error) (err error) {
 	target, err := existing(env, place)
 	if err != nil {
 		return err
@@ -56,6 +56,7 @@ func withAnchor(ctx context.Context, env *home.Env, place string, do func(*sqlst
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, anchor.Close()) }()
 	opts := &sqlstore.Options{Existing: true, Anchor: anchor}
 	return withStoreBy(ctx, env, target, opts, func(db *sqlstore.DB, _ string) error { return do(db, anchor) })
 }

@@ -120,6 +120,7 @@ func (e *editedLog) open(t *testing.T, anchor string) (*sqlstore.DB, *audit.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = a.Close() })
 	return db, log
 }
 
@@ -160,6 +161,7 @@ func (e *editedLog) goOn(t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer a.Close()
 	db, err := sqlstore.Open(t.Context(), e.target, &sqlstore.Options{Anchor: a})
 	if err != nil {
 		return false

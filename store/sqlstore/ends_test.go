@@ -19,6 +19,7 @@ func openUnder(t *testing.T, target, anchor string) (*sqlstore.DB, *audit.Anchor
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = a.Close() })
 	db, err := sqlstore.Open(t.Context(), target, &sqlstore.Options{Anchor: a})
 	if err == nil {
 		t.Cleanup(func() { _ = db.Close() })

@@ -90,10 +90,7 @@ func TestFileEdits(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d: %s", *setBackSeed+uint64(i), how)
 		}
-		r.raw.Close()
-		for _, db := range r.dbs {
-			_ = db.Close()
-		}
+		r.close()
 	}
 	t.Logf("beside %d edits of files %d reads returned the truth, %d were refused", *fileEdits, good, bad)
 	if good == 0 || bad == 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -40,6 +41,7 @@ type rollback struct {
 	raw            *sql.DB
 	random         *rand.Rand
 	dbs            []*sqlstore.DB
+	opened         []io.Closer
 
 	sessions  map[string]label.Label // as they are
 	taints    map[string]label.Label
@@ -62,6 +64,7 @@ func newRollback(t *testing.T, target string, seed uint64) *rollback {
 	if !strings.Contains(target, "://") {
 		driver, source = "sqlite", "file:"+target+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)"
 	}
+	t.Cleanup(r.close)
 	for range 2 {
 		db, err := r.open()
 		if err != nil {
@@ -74,8 +77,18 @@ func newRollback(t *testing.T, target string, seed uint64) *rollback {
 		t.Fatal(err)
 	}
 	r.raw.SetMaxOpenConns(1)
-	t.Cleanup(func() { r.raw.Close() })
 	return r
+}
+
+// close closes all that was opened.
+func (r *rollback) close() {
+	if r.raw != nil {
+		r.raw.Close()
+	}
+	for _, c := range slices.Backward(r.opened) {
+		_ = c.Close() // the store was attacked
+	}
+	r.raw, r.opened = nil, nil
 }
 
 // open opens the store as another process on the machine does.
@@ -85,10 +98,11 @@ func (r *rollback) open() (*sqlstore.DB, error) {
 		return nil, err
 	}
 	db, err := sqlstore.Open(r.Context(), r.target, &sqlstore.Options{Anchor: a})
-	if err == nil {
-		r.Cleanup(func() { _ = db.Close() })
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
-	return db, err
+	r.opened = append(r.opened, a, db)
+	return db, nil
 }
 
 func (r *rollback) db() *sqlstore.DB { return r.dbs[r.random.IntN(len(r.dbs))] }

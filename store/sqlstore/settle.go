@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -43,20 +42,11 @@ func (w *writer) landed(ctx context.Context, u *unit) (landed bool, err error) {
 	if err == nil && u.anchor != nil {
 		err = u.anchor.Check(ctx, lasting(w.db, w.statements), r.head)
 	}
-	if err != nil || r.head.Size <= u.head.Size {
-		return r.head.Equal(u.head), err
+	if err != nil {
+		return false, err
 	}
-	row := &u.batch.Rows[0]
-	err = w.statements.query(ctx, readLeaf, func(rows *sql.Rows) error {
-		var leaf []byte
-		err := rows.Scan(&leaf)
-		landed = bytes.Equal(leaf, row.Leaf)
-		return err
-	}, row.Seq)
-	return landed, err
+	return u.in(ctx, w.statements, r.head)
 }
-
-const readLeaf = `select leaf from entry where seq = $1`
 
 func (w *writer) connect(ctx context.Context) error {
 	if w.conn != nil {

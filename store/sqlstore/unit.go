@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -21,6 +22,8 @@ import (
 type unit struct {
 	snapshot // as the transaction leaves it
 	db       *DB
+	ops      []*op // that it does
+	doubt    *unit // the transaction before, if it is not known whether it was committed
 	draft    *store.Draft
 	anchor   *audit.Anchor // nil: what is sealed is not extended
 	batch    *audit.Batch  // what was appended; nil if nothing
@@ -37,21 +40,25 @@ type unit struct {
 	failed error // the first error of a statement: the transaction is lost
 }
 
-func newUnit(db *DB, s *statements) *unit {
-	u := &unit{snapshot: snapshot{statements: s}, db: db, draft: store.NewDraft(), proven: map[string]record.Kept{}, damaged: map[string]error{}}
+func newUnit(db *DB, s *statements, ops []*op, doubt *unit) *unit {
+	u := &unit{snapshot: snapshot{statements: s}, db: db, ops: ops, doubt: doubt, draft: store.NewDraft(),
+		proven: map[string]record.Kept{}, damaged: map[string]error{}}
 	u.draft.Now = db.clock()
 	return u
 }
 
 const writeState = `update state set size = $1, edge = $2, sealed = $3, sessions = $4, ends = $5 where id = 1`
 
-// all does the ops and writes what comes of them.
-func (u *unit) all(ctx context.Context, ops []*op) error {
-	if err := u.begin(ctx, ops); err != nil {
+// all does the ops and writes the changes that they make.
+func (u *unit) all(ctx context.Context) error {
+	if err := u.begin(ctx); err != nil {
 		return err
 	}
 	var entries []audit.Entry
-	for _, o := range ops {
+	for _, o := range u.ops {
+		if o.kept {
+			continue
+		}
 		o.first = u.head.Size + int64(len(entries))
 		if o.err = u.sound(o.sessions...); o.err == nil {
 			o.err = o.perform(ctx, u)
@@ -67,7 +74,7 @@ func (u *unit) all(ctx context.Context, ops []*op) error {
 }
 
 // begin takes the lock of the writers and reads what the ops need.
-func (u *unit) begin(ctx context.Context, ops []*op) error {
+func (u *unit) begin(ctx context.Context) error {
 	u.anchor = u.db.anchor.Load()
 	r, err := readHead(ctx, u.statements, u.db.dialect.lock)
 	if err != nil {
@@ -82,11 +89,14 @@ func (u *unit) begin(ctx context.Context, ops []*op) error {
 			return err
 		}
 	}
+	if err := u.resolve(ctx); err != nil {
+		return err
+	}
 	u.before = u.head
 	u.draft.Room = u.db.opts.MaxSessions - int(u.sessions)
 	named := map[string]bool{}
 	var keys []string
-	for _, o := range ops {
+	for _, o := range u.ops {
 		for _, key := range o.sessions {
 			if key != "" && !named[key] {
 				named[key] = true
@@ -324,3 +334,37 @@ func (u *unit) anchored(ctx context.Context) error {
 
 // now returns the time of the transaction.
 func (u *unit) now() time.Time { return u.draft.Now }
+
+const readLeaf = `select leaf from entry where seq = $1`
+
+// in reports whether a log with this head has the entries of the transaction. One that appended none is in no log.
+func (u *unit) in(ctx context.Context, s *statements, head audit.Head) (landed bool, err error) {
+	if u.batch == nil || head.Size <= u.head.Size {
+		return u.batch != nil && head.Equal(u.head), nil
+	}
+	row := &u.batch.Rows[0]
+	err = s.query(ctx, readLeaf, func(rows *sql.Rows) error {
+		var leaf []byte
+		err := rows.Scan(&leaf)
+		landed = bytes.Equal(leaf, row.Leaf)
+		return err
+	}, row.Seq)
+	return landed, err
+}
+
+// resolve finds out whether the transaction before this one, which has the lock, was committed, if that is not known: because its answer
+// was lost, or the anchor could not note it. Its ops are not done again then.
+func (u *unit) resolve(ctx context.Context) error {
+	if u.doubt == nil {
+		return nil
+	}
+	landed, err := u.doubt.in(ctx, u.statements, u.head)
+	if err != nil {
+		return err
+	}
+	for _, o := range u.doubt.ops {
+		o.kept = o.kept || landed
+	}
+	u.doubt = nil
+	return nil
+}

@@ -22,6 +22,7 @@ type op struct {
 
 	first int64 // afterwards: the number of the first of the entries
 	err   error // afterwards
+	kept  bool  // a transaction of which that was not known at first has committed it: it is not done again
 	done  chan struct{}
 	probe bool // of a database that has stalled
 
@@ -65,6 +66,7 @@ type writer struct {
 	conn       *sql.Conn // belongs to who has the turn, like all below
 	statements *statements
 	until      time.Time // no transaction is tried again later
+	doubt      *unit     // the last transaction, if it is not known whether it was committed
 	bodies     packer
 }
 
@@ -396,12 +398,13 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			return err
 		}
 	}
-	u := newUnit(w.db, w.statements)
-	err := u.all(ctx, ops)
+	u := newUnit(w.db, w.statements, ops, w.doubt)
+	err := u.all(ctx)
 	if err == nil {
 		err = w.db.place.check()
 	}
 	if err == nil && u.wrote {
+		w.doubt = u
 		_, err = w.statements.exec(ctx, "commit")
 		if err != nil && w.db.dialect.lost(err) {
 			if err = w.settle(ctx, u, err); err != nil {
@@ -412,6 +415,7 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			if err := u.anchored(ctx); err != nil {
 				return err
 			}
+			w.doubt = nil
 			u.committed()
 			return nil
 		}
