@@ -204,7 +204,7 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return Withheld(err)
 	}
 	if in.search.alert != "" {
-		g.alerts.add(r.Session, "the result of "+r.uri+" "+in.search.alert)
+		g.alerts.add(r.Session, r.spoken()+" "+in.search.alert)
 	}
 	if o.Answer, err = g.shown(in); err != nil {
 		return Withheld(err)
@@ -218,6 +218,7 @@ func (g *Guard) resultFacts(in *result, state session.State) *policy.Facts {
 	r := in.request
 	f := r.facts(policy.OnResult, state)
 	f.Response, f.ResponseError = &in.label, in.answer.Error != nil || isToolError(in.outline)
+	f.ResponseFound = in.search.facts
 	if in.found == nil {
 		in.found = g.tracer.Trace(r.traced(), f, false)
 	} else {
@@ -242,7 +243,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	if err != nil {
 		return err
 	}
-	in.search = g.contents.Detection.search(r, in.answer)
+	in.search = g.contents.Detection.search(in.answer.Raw(), r.canonical.salt)
 	in.label = label.Join(label.Join(label.Join(in.label, lasting), r.actor()), in.search.label)
 	return g.evidence.defects(ctx, &r.Call, defects)
 }

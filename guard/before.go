@@ -59,9 +59,11 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts) (*ruling, *trace.Finding, error) {
 	traced := r.traced()
 	found := g.tracer.Trace(traced, f, true)
+	search := g.contents.Detection.search(r.canonical.text, r.canonical.salt)
+	f.Call.Found = search.facts
 	alert, seen := g.alerts.text(r.Session), f.Session.Label
 	f.Session.Label.Malicious = seen.Malicious || alert != ""
-	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found})
+	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found, detection: search.event})
 	f.Session.Label = seen // which goes to the resources that the call writes
 	if alert != "" {
 		g.alerts.show(&v, r.Session, alert)
@@ -212,6 +214,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
 	found := g.tracer.Trace(r.traced(), facts, false)
+	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params), salt{}).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}

@@ -23,7 +23,7 @@ type Contents struct {
 	// All gives whole arguments and answers to the Recorder, with each event of a decision. It must encrypt what it keeps.
 	All bool
 
-	// Detection is the search of answers for sensitive values.
+	// Detection is the search of arguments and answers for sensitive values.
 	Detection Detection
 }
 

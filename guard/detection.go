@@ -7,47 +7,48 @@ import (
 
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 )
 
-// A Detector looks for sensitive values in the answers of servers. [detect.Scanner] is one.
+// A Detector looks for sensitive values and for text that speaks to the agent. [detect.Scanner] is one.
 type Detector interface {
 	// Scan looks at a text. Its work is linear in the text.
 	Scan(text []byte, form detect.Form, salt []byte) detect.Report
 }
 
-// Detection configures the search for sensitive values in answers, and for text that speaks to the agent. It only
-// raises labels: a value that it misses is labelled as without it, and an answer that it cannot read too.
+// Detection configures the search of arguments, answers and questions of servers for sensitive values, and for text that speaks to the
+// agent. A value that it misses is decided on as without it, and so is a text that it cannot read.
 type Detection struct {
-	Detector Detector // nil: answers are not searched
-	Notes    bool     // findings are recorded, and raise nothing
+	Detector Detector // nil: nothing is searched
+	Notes    bool     // findings are recorded, and change neither labels nor facts
 }
 
 // persons is how many persons an answer has to name by addresses or numbers before it counts as data about persons.
 const persons = 5
 
-// maxScanned is how much of an answer is searched, in bytes.
+// maxScanned is how much of a text is searched, in bytes.
 const maxScanned = 8 << 20
 
-// detected is the outcome of searching an answer.
+// detected is the outcome of searching a text.
 type detected struct {
+	facts policy.Findings
 	label label.Label // of the findings that are certain
 	event *record.Detection
-	alert string // how the answer speaks to the agent as attacks do; "" if it does not
+	alert string // how the text speaks to the agent as attacks do; "" if it does not
 }
 
-// search searches an answer. Questions of servers are not searched.
-func (d *Detection) search(r *request, a Answer) detected {
-	if d.Detector == nil || r.asked {
+// search searches a text.
+func (d *Detection) search(text []byte, key salt) detected {
+	if d.Detector == nil {
 		return detected{}
 	}
-	text := a.Raw()
-	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], r.canonical.salt)
+	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], key)
 	switch {
 	case failed == "" && len(text) > maxScanned:
-		failed = fmt.Sprintf("the answer has more than %d bytes", maxScanned)
+		failed = fmt.Sprintf("it has more than %d bytes", maxScanned)
 	case failed == "" && report.Cut:
-		failed = "the answer takes too long to search, or has too many findings"
+		failed = "it takes too long to search, or has too many findings"
 	}
 	out := detected{event: &record.Detection{Findings: findings(report.Findings), Incomplete: failed}}
 	if failed == "" && len(out.event.Findings) == 0 {
@@ -57,6 +58,8 @@ func (d *Detection) search(r *request, a Answer) detected {
 		return out
 	}
 	out.raise(report.Findings)
+	out.facts = factsOf(report.Findings)
+	out.facts.Incomplete = failed != ""
 	return out
 }
 
@@ -84,6 +87,28 @@ func (out *detected) raise(found []detect.Finding) {
 	out.label = out.label.Normal()
 }
 
+// factsOf returns findings as policy reads them.
+func factsOf(all []detect.Finding) (out policy.Findings) {
+	var certain, likely, kinds, paths []string
+	for _, f := range all {
+		if f.Confidence == detect.Low {
+			continue
+		}
+		name := string(f.Level())
+		if name == "" {
+			name = string(f.Class)
+		}
+		if likely = append(likely, name); f.Confidence == detect.High {
+			certain = append(certain, name)
+		}
+		kinds, paths = append(kinds, string(f.Kind)), append(paths, f.Path)
+		out.Count++
+	}
+	out.Certain, out.Likely = label.SetOf(certain...), label.SetOf(likely...)
+	out.Kinds, out.Paths = label.SetOf(kinds...), label.SetOf(paths...)
+	return out
+}
+
 // scanned searches a text, and returns why that failed. A detector that panics has found nothing.
 func scanned(d Detector, text []byte, key salt) (report detect.Report, failed string) {
 	defer func() {
@@ -104,7 +129,7 @@ func classOf(f detect.Finding) label.Class {
 	case detect.Financial:
 		return label.Financial
 	}
-	return label.Unspecified
+	return label.Unspecified // a canary, or a class of a detector that labels do not know
 }
 
 // findings returns findings as events have them: the most certain ones, and of these data about persons last. Numbers of

@@ -191,6 +191,14 @@ func (r *request) keeps() bool {
 	return r.Effective.ReadOnly != contract.Yes || !label.SetOf(contract.Ephemeral).Contains(r.Effective.Destinations.Set())
 }
 
+// spoken returns the text of the call's server that an alert is about.
+func (r *request) spoken() string {
+	if r.asked {
+		return "the question of " + r.uri
+	}
+	return "the result of " + r.uri
+}
+
 // reads reports whether the call is known, by its contract, to change nothing and to send nothing to the public.
 func (r *request) reads() bool {
 	if r.asked {
@@ -216,5 +224,5 @@ type decisionInput struct {
 	answer  json.RawMessage // nil before there is one
 
 	evidence  []annotation.Evidence // that the answer refers to
-	detection *record.Detection     // in the answer
+	detection *record.Detection     // in the answer; before there is one, in the arguments
 }

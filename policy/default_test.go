@@ -43,6 +43,7 @@ var (
 const (
 	credAsk    = "ask-before-credentials-leave"
 	crossAsk   = "ask-before-credentials-cross"
+	foundAsk   = "ask-before-a-found-secret-leaves"
 	actAsk     = "ask-before-acting-on-untrusted"
 	leaveAsk   = "ask-before-private-data-leaves"
 	requestAsk = "ask-before-private-data-leaves-in-a-request"
@@ -230,6 +231,9 @@ func checkDefault(p *policy.Policy) (wrong []string) {
 	}
 	check("both, and a request without arguments that the operator describes", bare, policy.Allow, nil)
 	for _, c := range tracedCases {
+		check(c.name, c.facts(), c.effect, c.rules)
+	}
+	for _, c := range foundCases {
 		check(c.name, c.facts(), c.effect, c.rules)
 	}
 	for _, c := range draftedCases {

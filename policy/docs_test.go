@@ -27,7 +27,8 @@ func TestManual(t *testing.T) {
 	manual := string(data)
 	groups := [][]fact{
 		slices.Concat(toolFacts, contractFacts(places[0])), slices.Concat(sessionFacts, requestFacts),
-		slices.Concat(callFacts, serverFacts), argumentFacts, responseFacts,
+		slices.Concat(callFacts, serverFacts), slices.Concat(argumentFacts, callFindings),
+		slices.Concat(responseFacts, responseFindings),
 	}
 	if now := withTables(t, manual, groups); now != manual {
 		if *update {

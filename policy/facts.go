@@ -27,7 +27,8 @@ type Facts struct {
 
 	// Response is the label of this result. It is nil on a call.
 	Response      *label.Label
-	ResponseError bool // the result says that the call went wrong
+	ResponseError bool     // the result says that the call went wrong
+	ResponseFound Findings // in the result
 }
 
 // An Argument is one value among the arguments of a call.
@@ -113,4 +114,6 @@ type CallFacts struct {
 	Total int // with what they were told before
 
 	Named bool // the user's words hold the verb with which the tool's name begins
+
+	Found Findings // of detection in the arguments
 }

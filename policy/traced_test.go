@@ -350,3 +350,19 @@ func TestSessionFacts(t *testing.T) {
 		}
 	}
 }
+
+// found is a call in whose arguments detection found values of classes, from sources of the given kinds.
+func found(kinds label.Set[string], classes ...string) policy.CallFacts {
+	return policy.CallFacts{From: kinds, Found: policy.Findings{Certain: from(classes...), Likely: from(classes...), Count: len(classes)}}
+}
+
+// foundCases are calls whose arguments hold something that detection found.
+var foundCases = []tracedCase{
+	{"a key of the agent's goes out", clean, poster, found(from("novel"), "credentials"), policy.Ask, rules(foundAsk)},
+	{"a canary goes out", clean, poster, found(from("untrusted", "user"), "canary"), policy.Ask, rules(foundAsk)},
+	{"a key goes out in a value without a source", clean, poster, found(from(), "credentials"), policy.Ask, rules(foundAsk)},
+	{"a key stays in", clean, drafts, found(from("novel"), "credentials"), policy.Allow, nil},
+	{"the user's own key goes to a provider", clean, poster, found(from("user"), "credentials"), policy.Allow, nil},
+	{"the user's own key goes to a provider, with words of a trusted source", clean, poster, found(from("user", "trusted"), "credentials"), policy.Allow, nil},
+	{"a card number goes out", clean, poster, found(from("novel"), "financial", "pii", "untrusted", "malicious"), policy.Allow, nil},
+}

@@ -57,7 +57,7 @@ var (
 func vocabulary() []fact {
 	return slices.Clip(slices.Concat(
 		requestFacts, contractFacts(places[0]), contractFacts(places[1]),
-		toolFacts, responseFacts, sessionFacts, serverFacts, callFacts, argumentFacts,
+		toolFacts, responseFacts, responseFindings, sessionFacts, serverFacts, callFacts, argumentFacts, callFindings,
 	))
 }
 

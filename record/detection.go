@@ -8,19 +8,20 @@ const (
 	MaxPath     = 256 // bytes of one Path
 )
 
-// Detection is the outcome of searching an answer for sensitive values, and for text that speaks to the agent. It holds none of these.
+// Detection is the outcome of searching an answer, or before there is one the params of a call in their canonical form, for sensitive values and for
+// text that speaks to the agent. It holds none of these.
 type Detection struct {
 	Findings   []Finding `json:"findings,omitempty"`   // the most certain ones, MaxFindings at most
-	Incomplete string    `json:"incomplete,omitempty"` // why a part of the answer was not searched; empty if all of it was
+	Incomplete string    `json:"incomplete,omitempty"` // why a part of the text was not searched; empty if all of it was
 }
 
-// A Finding is a sensitive value, or text that speaks to the agent, in an answer, by its place. The path is made of names that the server chose.
+// A Finding is a sensitive value, or text that speaks to the agent, by its place. The path is made of names that the server or the agent chose.
 type Finding struct {
 	Kind       string      `json:"kind"`             // the rule, such as "github-token"
 	Class      label.Class `json:"class,omitempty"`  // of a value
 	Level      string      `json:"level,omitempty"`  // of text that speaks to the agent: "untrusted" or "malicious"
 	Confidence string      `json:"confidence"`       // "high" or "medium"
-	Offset     int         `json:"offset"`           // of the first byte, in the answer as its server sent it
+	Offset     int         `json:"offset"`           // of the first byte, in the answer as its server sent it, or in the params
 	Size       int         `json:"size"`             // in bytes
 	Path       string      `json:"path,omitempty"`   // of the member, as a JSON Pointer; empty if it is longer than MaxPath
 	Digest     string      `json:"digest,omitempty"` // of the value, with the salt of the event's Content; empty for numbers, which could be guessed
