@@ -128,3 +128,41 @@ func (p path) text(value []byte) (text string) {
 	})
 	return text
 }
+
+// A template is a URI with the places of arguments in it.
+type template []part
+
+// A part is a literal, or an argument.
+type part struct {
+	text     string // the literal; of an argument, its path as it is written
+	argument path   // nil: a literal
+	optional bool   // without the argument there is no URI
+}
+
+func parseTemplate(s string) (template, error) {
+	var t template
+	for s != "" {
+		literal, rest, found := strings.Cut(s, "{")
+		if strings.Contains(literal, "}") {
+			return nil, fmt.Errorf("a } without its {")
+		}
+		if literal != "" {
+			t = append(t, part{text: literal})
+		}
+		if !found {
+			break
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return nil, fmt.Errorf("a { without its }")
+		}
+		name, optional := strings.CutSuffix(name, "?")
+		p, err := parsePath(name, false)
+		if err != nil {
+			return nil, fmt.Errorf("{%s}: %w", name, err)
+		}
+		t = append(t, part{text: name, argument: p, optional: optional})
+		s = after
+	}
+	return t, nil
+}
