@@ -40,6 +40,9 @@ func (v Verdict) Plain() bool { return v.Effect == policy.Allow }
 // Refusal returns the text about a verdict that is no plain allow.
 func (v Verdict) Refusal() Refusal { return Refusal{v.Effect, policy.OnCall, v.Rule, v.Message} }
 
+// request returns the approval request that the call waits for; nil if there is none.
+func (v Verdict) request() *Question { return v.Question }
+
 // Denied returns the verdict of an error of Weir's own, or of its caller, that kept a call from being decided. Its
 // message is for hosts; the error, which may quote a store or a rule, is for logs.
 func Denied(err error) Verdict {
@@ -63,6 +66,9 @@ func (o Outcome) Allowed() bool { return o.Effect == policy.Allow || o.Effect ==
 
 // Refusal returns the text about an outcome that is no plain allow.
 func (o Outcome) Refusal() Refusal { return Refusal{o.Effect, policy.OnResult, o.Rule, o.Message} }
+
+// request is [Verdict.request] for an answer.
+func (o Outcome) request() *Question { return o.Question }
 
 // Withheld is Denied for an answer.
 func Withheld(err error) Outcome {

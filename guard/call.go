@@ -28,8 +28,7 @@ type Call struct {
 
 	Declared contract.Contract // by the server, for the tool
 
-	// Effective is the contract that counts for all arguments: contract.Overlaid(Overlay.Static(), Declared, Trust),
-	// raised by Overlay.Drafted().
+	// Effective is the contract that counts for all arguments, as Overlay.Effective returns it.
 	Effective contract.Contract
 
 	Overlay  *overlay.Tool      // the operator's description of the tool; nil: none

@@ -4,22 +4,18 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/weir-mcp/weir/annotation"
-	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/session"
 )
 
 // mostServed is how many requests of one server may wait for an answer at once. One that makes more is left.
 const mostServed = 256
-
-var errWhose = errors.New("several agent sessions could be meant, and nothing says which")
 
 // Flights are the calls that are with the server, oldest first, and the agent sessions that there were calls of.
 type flights struct {
@@ -40,32 +36,20 @@ func (f *flights) leave(c *guard.Call) {
 	f.calls = slices.DeleteFunc(f.calls, func(other *guard.Call) bool { return other == c })
 }
 
-// whose returns the call that a request of the server belongs to: the newest in flight, as long as all of them are of one
-// agent session. If there is none, it is a call of the only session that there were calls of; of none at all, that of the
-// connection.
+// only returns the agent session that there were calls of; if there were none, that of the connection. The caller holds the lock.
+func (c *conn) only() (session.Ref, bool) {
+	if f := &c.flights; f.first != nil {
+		return *f.first, !f.several
+	}
+	return c.p.opts.Session(c.life), true
+}
+
+// whose returns the call that a request of the server belongs to.
 func (c *conn) whose() (*guard.Call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := &c.flights
-	for _, other := range f.calls {
-		if other.Session != f.calls[0].Session {
-			return nil, errWhose
-		}
-	}
-	if n := len(f.calls); n > 0 {
-		return f.calls[n-1], nil
-	}
-	if f.several {
-		return nil, errWhose
-	}
-	ref := f.first
-	if ref == nil {
-		only := c.p.opts.Session(c.life)
-		ref = &only
-	}
-	return &guard.Call{
-		ID: rand.Text(), Session: *ref, Server: c.server.Name, Trust: c.server.Trust, Effective: contract.Pessimistic(),
-	}, nil
+	call, _, err := guard.Pair(c.flights.calls, c.only, guard.Call{ID: rand.Text(), Server: c.server.Name, Trust: c.server.Trust})
+	return call, err
 }
 
 // serve takes a request or a notification of the server to Read. A question is decided on before, in a goroutine, because a

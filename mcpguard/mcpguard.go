@@ -108,12 +108,7 @@ func (s Server) describe(c *guard.Call, declared contract.Contract) {
 	case "resources/read":
 		c.Overlay = s.Overlay.Resource(c.Name)
 	}
-	c.Declared, c.Effective = declared, effective(c.Overlay, declared, s.Trust)
-}
-
-// effective returns the contract that counts for any arguments.
-func effective(said *overlay.Tool, declared contract.Contract, trust contract.Trust) contract.Contract {
-	return contract.Overlaid(said.Static(), declared, trust).Raise(said.Drafted())
+	c.Declared, c.Effective = declared, c.Overlay.Effective(declared, s.Trust)
 }
 
 // keys are the methods that carry data between an agent and a server, and the member of their params that names the thing they
@@ -161,7 +156,7 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	if err != nil { // the server has had its chance to act all the same
 		return guard.Answer{}, false, errors.Join(err, v.Admission.Failed(context.WithoutCancel(ctx)))
 	}
-	o := p.after(ctx, func() guard.Outcome { return v.Admission.After(ctx, a) })
+	o := guard.Approved(func() guard.Outcome { return v.Admission.After(ctx, a) }, p.asker(ctx))
 	if !o.Allowed() {
 		return o.Refusal().Answer(c.Method), true, nil
 	}
@@ -180,63 +175,44 @@ func (p *Protector) before(ctx context.Context, c *guard.Call) guard.Verdict {
 	p.mu.Lock()
 	c.Context = p.shown
 	p.mu.Unlock()
-	v := p.guard.Before(ctx, c)
-	if v.Effect == policy.Ask && p.ask(ctx, v.Question) {
-		v = p.guard.Before(ctx, c)
-	}
-	return v
-}
-
-// after asks the guard, and if need be a person, whether something of the server may come in.
-func (p *Protector) after(ctx context.Context, decide func() guard.Outcome) guard.Outcome {
-	o := decide()
-	if o.Effect == policy.Ask && p.ask(ctx, o.Question) {
-		o = decide()
-	}
-	return o
+	return guard.Approved(func() guard.Verdict { return p.guard.Before(ctx, c) }, p.asker(ctx))
 }
 
 // inquire asks the guard, and if need be a person, whether the host may be asked a question of the server.
 func (p *Protector) inquire(ctx context.Context, inquiry *guard.Call) guard.Outcome {
-	return p.after(ctx, func() guard.Outcome { return p.guard.Ask(ctx, inquiry) })
+	return guard.Approved(func() guard.Outcome { return p.guard.Ask(ctx, inquiry) }, p.asker(ctx))
 }
 
-// ask puts a question and keeps a yes for the call that follows.
-func (p *Protector) ask(ctx context.Context, q *guard.Question) bool {
-	if p.opts.Ask == nil {
-		return false
+// asker returns the function that puts an approval request to a person, and keeps an acceptance for the call that follows.
+func (p *Protector) asker(ctx context.Context) func(*guard.Question) bool {
+	return func(q *guard.Question) bool {
+		if p.opts.Ask == nil {
+			return false
+		}
+		ok, err := p.opts.Ask(ctx, q)
+		if err != nil || !ok {
+			return false
+		}
+		p.accepted.Accept(q.Binding, time.Now().Add(approvalTime))
+		return true
 	}
-	ok, err := p.opts.Ask(ctx, q)
-	if err != nil || !ok {
-		return false
-	}
-	p.accepted.Accept(q.Binding, time.Now().Add(approvalTime))
-	return true
 }
 
 // permitAnswers decides on the answers with which a host of 2026-07-28 sends a call again, and leaves in its params those that may
 // go. The verdict is on the first that may not, or allows.
-func (p *Protector) permitAnswers(ctx context.Context, c *guard.Call) (guard.Verdict, error) {
-	for _, r := range guard.InputResponses(c.Params) {
-		v := p.before(ctx, c.Inquiry(r.Method, nil).Reply(r.Answer))
-		if !v.Allowed() {
-			return v, nil
-		}
-		params, err := rawjson.Set(c.Params, v.Params, "inputResponses", r.Name)
-		if err != nil {
-			return guard.Verdict{}, fmt.Errorf("answers to server %s: %w", c.Server, err)
-		}
+func (p *Protector) permitAnswers(ctx context.Context, c *guard.Call) guard.Verdict {
+	params, v := c.PermitReplies(func(reply *guard.Call) guard.Verdict { return p.before(ctx, reply) })
+	if v.Allowed() {
 		c.Params = params
 	}
-	return guard.Verdict{Effect: policy.Allow}, nil
+	return v
 }
 
 // screen decides on the questions in an answer of a server of 2026-07-28. It returns the answer, or the refusal.
 func (p *Protector) screen(ctx context.Context, c *guard.Call, a guard.Answer) guard.Answer {
-	for _, q := range guard.InputRequests(a.Result) {
-		if o := p.inquire(ctx, c.Inquiry(q.Method, q.Params)); !o.Allowed() {
-			return o.Refusal().Answer(c.Method)
-		}
+	o := c.AdmitQuestions(a.Result, func(inquiry *guard.Call) guard.Outcome { return p.inquire(ctx, inquiry) })
+	if !o.Allowed() {
+		return o.Refusal().Answer(c.Method)
 	}
 	return a
 }

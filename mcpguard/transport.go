@@ -153,8 +153,8 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 		c.mu.Unlock()
 	}
 	c.server.describe(call, declared)
-	if v, err := c.p.permitAnswers(ctx, call); err != nil || !v.Allowed() {
-		return v.Refusal().Answer(call.Method), err
+	if v := c.p.permitAnswers(ctx, call); !v.Allowed() {
+		return v.Refusal().Answer(call.Method), nil
 	}
 	a, refused, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
 		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: introduced(params, req.Params), Extra: req.Extra})
@@ -268,7 +268,7 @@ func (c *conn) learn(result json.RawMessage) (json.RawMessage, error) {
 			c.declared[name] = declared
 			c.mu.Unlock()
 		}
-		shown, err := c.p.opts.Words.ToHosts.WriteTool(raw, effective(c.server.Overlay.Tool(name), declared, c.server.Trust).Told(declared))
+		shown, err := c.p.opts.Words.ToHosts.WriteTool(raw, c.server.Overlay.Tool(name).Effective(declared, c.server.Trust).Told(declared))
 		if err != nil {
 			return nil, fmt.Errorf("tools of server %s: %w", c.server.Name, err)
 		}

@@ -111,6 +111,12 @@ func (t *Tool) Drafted() contract.Contract {
 	return t.drafted
 }
 
+// Effective returns the contract that counts for any arguments: [contract.Overlaid] of the operator's word and the server's
+// declaration, raised by the drafts.
+func (t *Tool) Effective(declared contract.Contract, trust contract.Trust) contract.Contract {
+	return contract.Overlaid(t.Static(), declared, trust).Raise(t.Drafted())
+}
+
 // A Note is why a contract is as it is: a refinement that was applied, or one whose condition could not be evaluated, in which
 // case it could only raise.
 type Note struct {

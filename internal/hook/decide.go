@@ -126,7 +126,7 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 		Method: "tools/call", Name: e.Tool, Params: params, Arguments: args,
 		Overlay: d.Overlay.Tool(e.Tool), Violates: e.strange(),
 	}
-	c.Effective = contract.Overlaid(c.Overlay.Static(), c.Declared, c.Trust).Raise(c.Overlay.Drafted())
+	c.Effective = c.Overlay.Effective(c.Declared, c.Trust)
 	if note.Generation == "" {
 		_, seen, err := d.Begun.Find(d.key(e))
 		if err != nil {

@@ -199,7 +199,7 @@ func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotatio
 	default:
 		e.Declared = contract.Offered(e.Trust)
 	}
-	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
+	e.Effective = e.Overlay.Effective(e.Declared, e.Trust)
 	if kind.Method != Tools.Method {
 		return nil
 	}
@@ -232,7 +232,7 @@ func Marks(tool json.RawMessage) (extension, core bool) {
 // At returns the entry of a template or a server for the resource at a URI.
 func (e Entry) At(uri string, o *overlay.Overlay) Entry {
 	e.Name, e.Shown, e.Declared, e.Overlay = uri, uri, contract.Offered(e.Trust), o.Resource(uri)
-	e.Effective = contract.Overlaid(e.Overlay.Static(), e.Declared, e.Trust).Raise(e.Overlay.Drafted())
+	e.Effective = e.Overlay.Effective(e.Declared, e.Trust)
 	return e
 }
 

@@ -32,8 +32,12 @@ type decision struct {
 // returns the host's answer, a result or an error of its own, or the message to answer the request with instead.
 func (x *decision) inquire(ctx context.Context, method string, params json.RawMessage) (answer, refusal *rpc.Message) {
 	inquiry := x.route.call.Inquiry(method, params)
-	if params, refusal = x.admitInquiry(ctx, inquiry, &approve.Held{}); refusal != nil {
+	o, refusal := x.admitInquiry(ctx, inquiry, &approve.Held{})
+	if refusal != nil {
 		return nil, refusal
+	}
+	if params != nil {
+		params = o.Answer.Result
 	}
 	if method == guard.Elicitation {
 		named, err := approve.Attribute(x.route.call.Server, params)
@@ -56,18 +60,14 @@ func (x *decision) inquire(ctx context.Context, method string, params json.RawMe
 	return &rpc.Message{Result: v.Params}, nil
 }
 
-// admitInquiry asks the guard, and if need be a person, whether the host may be asked, and returns the question's params as
-// the host gets them. Whole is the answer of the server that the question is part of, which is held meanwhile.
-func (x *decision) admitInquiry(ctx context.Context, inquiry *guard.Call, whole *approve.Held) (json.RawMessage, *rpc.Message) {
+// admitInquiry asks the guard, and if need be a person, whether the host may be asked. Whole is the answer of the server that the
+// question is part of, which is held meanwhile.
+func (x *decision) admitInquiry(ctx context.Context, inquiry *guard.Call, whole *approve.Held) (guard.Outcome, *rpc.Message) {
 	o, refusal := x.admit(ctx, inquiry, whole, func() guard.Outcome { return x.f.Engine.Guard.Ask(ctx, inquiry) })
-	if refusal != nil {
-		return nil, refusal
+	if refusal == nil {
+		x.redeemed = append(x.redeemed, o.Redeemed)
 	}
-	x.redeemed = append(x.redeemed, o.Redeemed)
-	if inquiry.Params == nil {
-		return nil, nil
-	}
-	return o.Answer.Result, nil
+	return o, refusal
 }
 
 // screen asks the guard, and if need be a person, whether the agent may see an answer of the server, with every question
@@ -92,12 +92,11 @@ func (x *decision) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *
 	if !x.inquires {
 		return o, nil
 	}
-	for _, q := range guard.InputRequests(o.Answer.Result) {
-		if _, refusal = x.admitInquiry(ctx, x.route.call.Inquiry(q.Method, q.Params), held); refusal != nil {
-			return o, refusal
-		}
-	}
-	return o, nil
+	x.route.call.AdmitQuestions(o.Answer.Result, func(inquiry *guard.Call) (admitted guard.Outcome) {
+		admitted, refusal = x.admitInquiry(ctx, inquiry, held)
+		return admitted
+	})
+	return o, refusal
 }
 
 // attributed returns a result in which each elicitation names the server that asks (2026-07-28, Multi Round-Trip Requests).
@@ -134,22 +133,20 @@ func (x *decision) abandon(a guard.Answer, refusal *rpc.Message) {
 // permitAnswers asks the guard, and if need be a person, whether the answers with which the host came back may go to the
 // server. It returns the message to answer the host with if not.
 func (x *decision) permitAnswers(ctx context.Context) *rpc.Message {
-	for _, r := range guard.InputResponses(x.m.Params) {
-		v, refusal := x.permit(ctx, x.route.call.Inquiry(r.Method, nil).Reply(r.Answer))
-		if refusal != nil {
-			return refusal
-		}
-		if string(v.Params) == string(r.Answer) {
-			continue
-		}
-		params, err := rawjson.Set(x.m.Params, v.Params, "inputResponses", r.Name)
-		if err != nil {
-			return x.f.InternalError(x.m, err)
-		}
-		plain := *x.m
-		plain.Params = params
-		x.m, x.route.call.Params = &plain, params
+	var refusal *rpc.Message
+	params, v := x.route.call.PermitReplies(func(reply *guard.Call) (v guard.Verdict) {
+		v, refusal = x.permit(ctx, reply)
+		return v
+	})
+	switch {
+	case refusal != nil:
+		return refusal
+	case !v.Allowed():
+		return x.denied(x.f.Engine.logged(v))
 	}
+	plain := *x.m
+	plain.Params = params
+	x.m, x.route.call.Params = &plain, params
 	return nil
 }
 
@@ -239,24 +236,33 @@ func severity(err error) slog.Level {
 // permit asks the guard, and if need be a person, whether something may go to the server. It returns the message to answer the
 // host with if not.
 func (x *decision) permit(ctx context.Context, call *guard.Call) (guard.Verdict, *rpc.Message) {
-	return x.permitted(ctx, call, x.before(ctx, call))
-}
-
-// permitted is permit after the guard has decided.
-func (x *decision) permitted(ctx context.Context, call *guard.Call, v guard.Verdict) (guard.Verdict, *rpc.Message) {
-	if v.Effect == policy.Ask {
-		if refusal := x.ask(ctx, v.Question, nil); refusal != nil {
-			return v, refusal
-		}
-		v = x.before(ctx, call)
+	ask, refusal := x.asker(ctx, nil)
+	v := guard.Approved(func() guard.Verdict { return x.before(ctx, call) }, ask)
+	if *refusal != nil {
+		return v, *refusal
 	}
 	if !v.Allowed() {
-		x.cancelSuspended()
-		return v, x.refused(afterAnswer(v.Refusal()))
+		return v, x.denied(v)
 	}
 	x.redeemed = append(x.redeemed, v.Redeemed)
 	x.warn(v.Refusal())
 	return v, nil
+}
+
+// denied answers a request that may not go to the server.
+func (x *decision) denied(v guard.Verdict) *rpc.Message {
+	x.cancelSuspended()
+	return x.refused(afterAnswer(v.Refusal()))
+}
+
+// asker returns the function that puts an approval request to a person, and the place for the message to answer the host with if
+// nobody has accepted the request yet.
+func (x *decision) asker(ctx context.Context, whole *approve.Held) (func(*guard.Question) bool, **rpc.Message) {
+	var refusal *rpc.Message
+	return func(q *guard.Question) bool {
+		refusal = x.ask(ctx, q, whole)
+		return refusal == nil
+	}, &refusal
 }
 
 // admit asks the guard, and if need be a person, whether the agent or the host may see a part of a server's answer in a call.
@@ -264,12 +270,10 @@ func (x *decision) permitted(ctx context.Context, call *guard.Call, v guard.Verd
 func (x *decision) admit(
 	ctx context.Context, call *guard.Call, whole *approve.Held, decide func() guard.Outcome,
 ) (guard.Outcome, *rpc.Message) {
-	o := x.after(ctx, call, decide)
-	if o.Effect == policy.Ask {
-		if refusal := x.ask(ctx, o.Question, whole); refusal != nil {
-			return o, refusal
-		}
-		o = x.after(ctx, call, decide)
+	ask, refusal := x.asker(ctx, whole)
+	o := guard.Approved(func() guard.Outcome { return x.after(ctx, call, decide) }, ask)
+	if *refusal != nil {
+		return o, *refusal
 	}
 	if !o.Allowed() {
 		return o, x.refused(afterAnswer(o.Refusal()))

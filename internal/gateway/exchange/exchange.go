@@ -86,7 +86,10 @@ func (x *exchange) rounds(ctx context.Context) *rpc.Message {
 // round asks the server, as far as the guard lets it. It returns the server's answer, or the message to answer the host with
 // instead.
 func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
-	v, refusal := x.permitted(ctx, x.route.call, x.learned(ctx))
+	if err := x.f.Engine.learn(ctx, x.route); err != nil {
+		return nil, x.denied(x.f.Engine.logged(guard.Denied(err)))
+	}
+	v, refusal := x.permit(ctx, x.route.call)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -101,14 +104,6 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 		return nil, x.unanswered(ctx, err)
 	}
 	return x.received(ctx, answer)
-}
-
-// learned asks the server for the contract of its call, and then the guard whether it may.
-func (x *exchange) learned(ctx context.Context) guard.Verdict {
-	if err := x.f.Engine.learn(ctx, x.route); err != nil {
-		return x.f.Engine.logged(guard.Denied(err))
-	}
-	return x.before(ctx, x.route.call)
 }
 
 // received returns the answer of a server, as it concerns the guard.
