@@ -126,7 +126,7 @@ const maxProjects = 500
 
 // list checks one list of servers.
 func (d *doctor) list(path string, p install.Part) {
-	state := hostState{Host: p.Host, Scope: p.Scope, Path: path, Behind: p.Behind > 0 && p.Stale == "", Bypass: []string{}}
+	state := hostState{Host: p.Host, Scope: p.Scope, Path: path, Behind: len(p.Behind) > 0 && p.Stale == "", Bypass: []string{}}
 	again := "weir install " + p.Host
 	if p.Scope == hosts.Project {
 		again += " --project"

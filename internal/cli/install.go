@@ -187,7 +187,7 @@ func installViewOf(f *install.File) *installView {
 	v := &installView{Path: f.Path, Lists: []listView{}}
 	for _, p := range f.Parts {
 		v.Lists = append(v.Lists, listView{p.Host, p.Scope, p.Project, p.Entry, p.Config,
-			append([]install.Taken{}, p.Taken...), append([]install.Left{}, p.Left...), p.Behind, p.Stale})
+			append([]install.Taken{}, p.Taken...), append([]install.Left{}, p.Left...), len(p.Behind), p.Stale})
 	}
 	if f.Changes() {
 		v.Diff = f.Diff()

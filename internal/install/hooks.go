@@ -93,7 +93,7 @@ func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
 }
 
 // hookArguments returns the arguments of weir hook that every event has: its places, the configuration of the user's servers if there is
-// one, and the entries that run Weir.
+// one, and the entries that run Weir: those that weir install wrote, and those that the user wrote for every project.
 func hookArguments(i *Installer, h hosts.Host) (args []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(i.opts.Env)) {
 		args = append(args, "--env", name+"="+i.opts.Env[name])
@@ -105,13 +105,15 @@ func hookArguments(i *Installer, h hosts.Host) (args []string, err error) {
 	config, entries := "", []string{}
 	for _, file := range plan.Files {
 		for _, p := range file.Parts {
-			if !p.Installed {
-				continue
-			}
-			if !slices.Contains(entries, p.Entry) {
+			if p.Installed && !slices.Contains(entries, p.Entry) {
 				entries = append(entries, p.Entry)
 			}
-			if p.Scope == hosts.User && config == "" {
+			for _, name := range p.Behind {
+				if p.Scope == hosts.User && !slices.Contains(entries, name) {
+					entries = append(entries, name)
+				}
+			}
+			if p.Installed && p.Scope == hosts.User && config == "" {
 				config = p.Config
 			}
 		}

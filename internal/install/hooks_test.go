@@ -134,6 +134,36 @@ func TestHooksComeAndGo(t *testing.T) {
 	})
 }
 
+// TestHooksKnowWraps has entries of the user that run this Weir already: their calls are not decided on a second time.
+func TestHooksKnowWraps(t *testing.T) {
+	for _, c := range []struct{ list, want string }{
+		{`"a": {"command": "EXE", "args": ["wrap", "--", "npx"]}, "b": {"command": "npx"}`, " --entry weir --entry a"},
+		{`"a": {"command": "EXE", "args": ["run"]}`, " --entry a"},
+		{`"a": {"command": "/other/weir", "args": ["wrap", "--", "npx"]}`, ""},
+		{`"a": {"command": "EXE", "args": ["hook"]}`, " --entry weir"},
+	} {
+		w := newWorld(t, "claude-code", ".claude.json")
+		check(t, os.Chmod(w.exe, 0o700))
+		w.write(t, w.file, `{"mcpServers": {`+strings.ReplaceAll(c.list, "EXE", w.exe)+`}}`)
+		plan, err := w.Plan(install.Selection{})
+		if err != nil || len(plan.Files) != 1 {
+			t.Fatal(err, plan)
+		}
+		check(t, w.Apply(plan.Files[0]))
+		f := w.applyHooks(t, "claude-code")
+		var group struct{ Hooks []struct{ Args []string } }
+		check(t, json.Unmarshal(f.Added[0].Value, &group))
+		all := " " + strings.Join(group.Hooks[0].Args, " ")
+		got := ""
+		if at := strings.Index(all, " --entry"); at >= 0 {
+			got = all[at:]
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.list, got, c.want)
+		}
+	}
+}
+
 // TestHooksRefuse leaves files alone that are not understood.
 func TestHooksRefuse(t *testing.T) {
 	for _, text := range []string{"", "{", `{"hooks":[]}`, `{"hooks":{"PreToolUse":{}}}`, `{"a":1,"a":2}`} {

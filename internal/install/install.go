@@ -99,7 +99,7 @@ type Part struct {
 	Config  string   // the configuration that it runs
 	Taken   []Taken  // servers that go behind Weir
 	Left    []Left   // servers that pass Weir by
-	Behind  int      // entries that are Weir already
+	Behind  []string // names of entries that are Weir already
 	Stale   string   // the fault of Weir's entry that the change repairs; "" if there is none
 
 	Installed bool              // Weir's entry for this list is there

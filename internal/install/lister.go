@@ -42,7 +42,7 @@ func (l *lister) sort(e hostfile.Entry) {
 	}
 	if slices.Equal(s.Args, []string{"run", "--config", l.part.Config}) && l.own == nil {
 		l.own = &e
-		l.part.Behind++
+		l.part.Behind = append(l.part.Behind, e.Name)
 		l.part.Installed, l.part.Vars = true, s.Env
 		for name, value := range s.Env {
 			if strings.HasPrefix(name, variable) {
@@ -57,7 +57,7 @@ func (l *lister) sort(e hostfile.Entry) {
 		case l.part.Scope == hosts.Project:
 			l.leave(e.Name, "it runs a weir that weir install did not set up, as whoever wrote the project wants it")
 		case sameProgram(s.Command, l.opts.Exe):
-			l.part.Behind++
+			l.part.Behind = append(l.part.Behind, e.Name)
 		default:
 			l.leave(e.Name, "it runs another weir than this one")
 		}
