@@ -162,6 +162,7 @@ var table = []row{
 
 	{"cmd/weir", "internal/cli internal/home", "", "net/http os/exec", "hands the process to cli and its exit status back"},
 	{"e2e/attacks", "", "", "", "attacks on the built program: it knows the program and the wire, nothing inside"},
+	{"e2e/hosts", "", "", "", "MCP hosts with a scripted model: it knows the program and the hosts, nothing inside"},
 	{"e2e", "overlay overlay/catalogue", "", "", "other people's servers and clients against the program, and what the catalogue says of them"},
 }
 
