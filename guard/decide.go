@@ -80,7 +80,7 @@ func (g *decider) event(in decisionInput, d decision) *record.Event {
 	e.Phase = f.Phase.String()
 	e.Rule, e.Message = d.Rule, d.Message
 	seen := f.Session.Label
-	e.Label, e.Facts, e.Evidence = &seen, f.Sketch(), recordedEvidence(in.evidence)
+	e.Label, e.Facts, e.Evidence = &seen, f.Encode(), recordedEvidence(in.evidence)
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}

@@ -53,7 +53,7 @@ func (s *specialized) of(whole *policy.Policy, f *policy.Facts) *policy.Policy {
 		s.count.Add(-1)
 		return whole
 	}
-	o := &specializedPolicy{f.Server.Trust, f.Tool.Declared, f.Tool.Annotations, whole.Fold(f), made + 1}
+	o := &specializedPolicy{f.Server.Trust, f.Tool.Declared, f.Tool.Annotations, whole.Specialize(f), made + 1}
 	s.by.Store(key, o)
 	return o.policy
 }

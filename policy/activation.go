@@ -31,7 +31,7 @@ func (a *activation) of(f *Facts) *activation {
 	return a
 }
 
-// assumed reports whether [contract.Contract.Assume] would leave what decisions depend on as it is.
+// assumed reports whether [contract.Contract.Assume] would leave the members that decisions depend on as they are.
 func assumed(c *contract.Contract) bool {
 	return c.ReadOnly != contract.Unknown && c.Destructive != contract.Unknown && c.Idempotent != contract.Unknown &&
 		c.OpenWorld != contract.Unknown && known(c.Destinations) && known(c.Outcomes) &&
@@ -44,7 +44,7 @@ func (a *activation) session() *label.Label { return &a.facts.Session.Label }
 // makes no call a plain read.
 func (a *activation) plainRead() bool { return a.annotations.ReadOnly == contract.Yes }
 
-// byAgent reports whether the agent chose what goes out. What a person types for a server, and the folders that the host has
+// byAgent reports whether the agent chose the content that goes out. Text that a person types for a server, and the folders that the host has
 // open, are answers that no agent wrote.
 func (a *activation) byAgent() bool {
 	return a.facts.Method != "elicitation/create" && a.facts.Method != "roots/list"

@@ -105,7 +105,7 @@ func kinds(f about, of func(*Facts) *label.Set[string]) fact {
 // kept is a set whose size is recorded, and not its elements.
 func kept(f about, of func(*Facts) *label.Set[string]) fact {
 	out := set(f, nil, of)
-	out.set = func(g *Given, v any) error {
+	out.set = func(g *ParsedFacts, v any) error {
 		texts, err := g.elements(f.name, v)
 		*of(&g.Facts) = label.SetOf(texts...)
 		return err
@@ -119,7 +119,7 @@ func roles(f about) fact {
 	word := func(stated bool) string { return map[bool]string{true: "stated", false: "drafted"}[stated] }
 	return fact{about: f, typ: cel.StringType, values: roleNames,
 		get: func(a *activation) ref.Val { return types.String(word(a.facts.Call.Stated)) },
-		set: func(g *Given, v any) error {
+		set: func(g *ParsedFacts, v any) error {
 			g.Call.Stated = v == "stated"
 			return ofType[string](v, "a text")
 		},

@@ -8,8 +8,8 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 )
 
-// A Span is what a policy may say of calls that share some facts and differ in others. The zero Span is Block for sure.
-type Span struct {
+// Bounds are the effects that a policy may have on calls that share some facts and differ in others. The zero Bounds is Block for sure.
+type Bounds struct {
 	Strictest, Mildest Effect
 	Sure               []Match // the rules that match whatever the other facts are
 	Open               []Match // those that match, or not, by the other facts
@@ -25,7 +25,7 @@ func judge(frame *expression.Frame, r *rule, unknown []string) (expression.Answe
 	return answer, err
 }
 
-// A verdict is what is known of one rule.
+// A verdict is the evaluation of one rule, as far as it is known.
 type verdict struct {
 	answer  expression.Answer
 	err     error
@@ -33,7 +33,7 @@ type verdict struct {
 }
 
 // add takes in one rule.
-func (s *Span) add(r *rule, fallback Effect, v verdict) {
+func (s *Bounds) add(r *rule, fallback Effect, v verdict) {
 	m := Match{Rule: r.Name, Effect: r.Effect, Message: v.message}
 	switch {
 	case v.err != nil:
@@ -52,7 +52,7 @@ func (s *Span) add(r *rule, fallback Effect, v verdict) {
 }
 
 // bound computes the effects. Of the rules that match the strictest counts; without any, the fallback.
-func (s *Span) bound(fallback Effect) {
+func (s *Bounds) bound(fallback Effect) {
 	byEffect := func(a, b Match) int { return int(a.Effect) - int(b.Effect) }
 	s.Strictest, s.Mildest = fallback, fallback
 	if len(s.Sure) > 0 {

@@ -31,12 +31,12 @@ func TestSpan(t *testing.T) {
 		{"- {name: a, when: call, if: has(tool.annotations.readOnlyHint), effect: ask}", "tool.annotations.readOnlyHint", "ask allow"},
 	} {
 		p := load(t, "version: 1\nrules:\n"+c.rules+"\n")
-		s := p.Span(&policy.Facts{Session: policy.SessionFacts{Label: label.Label{Private: true}}}, strings.Fields(c.unknown))
+		s := p.Bounds(&policy.Facts{Session: policy.SessionFacts{Label: label.Label{Private: true}}}, strings.Fields(c.unknown))
 		if got := fmt.Sprintf("%v %v", s.Strictest, s.Mildest); got != c.want {
 			t.Errorf("%s\nwithout %q: %s, want %s", c.rules, c.unknown, got, c.want)
 		}
 	}
-	if s := (*policy.Policy)(nil).Span(&policy.Facts{}, nil); s.Mildest != policy.Block {
+	if s := (*policy.Policy)(nil).Bounds(&policy.Facts{}, nil); s.Mildest != policy.Block {
 		t.Errorf("no policy gives %v", s.Mildest)
 	}
 }
@@ -48,10 +48,10 @@ func TestSpanIsSound(t *testing.T) {
 		p := policy.Default()
 		f := drawFacts(t)
 		d := p.Decide(f)
-		if s := p.Span(f, nil); s.Strictest != d.Effect || s.Mildest != d.Effect {
+		if s := p.Bounds(f, nil); s.Strictest != d.Effect || s.Mildest != d.Effect {
 			t.Fatalf("nothing is unknown: %v to %v, and the decision is %v", s.Strictest, s.Mildest, d.Effect)
 		}
-		s := p.Span(f, open)
+		s := p.Bounds(f, open)
 		if d.Effect < s.Strictest || d.Effect > s.Mildest {
 			t.Fatalf("the decision %v is outside of %v to %v", d.Effect, s.Strictest, s.Mildest)
 		}

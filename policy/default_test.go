@@ -22,7 +22,7 @@ var (
 	malicious   = label.Label{Malicious: true}
 )
 
-// Tools, as what their servers declare.
+// Tools, by the declarations of their servers.
 var (
 	silent       = contract.Contract{}
 	reader       = contract.Contract{ReadOnly: contract.Yes}
@@ -111,7 +111,7 @@ var defaultCases = []defaultCase{
 	{"both, and a request without arguments", both, openReader, trusted, `{ }`, policy.Allow, nil},
 	{"both, and a request with none", both, openReader, trusted, none, policy.Allow, nil},
 	{"both, and a read from a closed world", both, shutReader, trusted, some, policy.Allow, nil},
-	{"both, and a read from what an unknown server calls closed", both, shutReader, unknown, some, policy.Ask, rules(actAsk, linksAsk, leaveAsk, tellAsk)},
+	{"both, and a read from a world that an unknown server calls closed", both, shutReader, unknown, some, policy.Ask, rules(actAsk, linksAsk, leaveAsk, tellAsk)},
 	{"both, and a draft", both, drafts, trusted, some, policy.Allow, nil},
 	{"both, and mail", both, mailer, trusted, some, policy.Ask, rules(actAsk, linksAsk, leaveAsk, tellAsk)},
 	{"credentials, and a read", credentials, shutReader, known, none, policy.Allow, nil},
@@ -131,15 +131,15 @@ var defaultCases = []defaultCase{
 	{"after something malicious, a read", malicious, shutReader, known, some, policy.Allow, nil},
 	{"after something malicious, a request", malicious, reader, known, some, policy.Ask, rules(badAsk)},
 	{"after something malicious, a draft", malicious, drafts, trusted, some, policy.Ask, rules(badAsk)},
-	{"a clean session calls what wants review", clean, wary, trusted, some, policy.Ask, rules(reviewAsk)},
-	{"a clean session calls what wants review, at a server nobody vouches for", clean, wary, unknown, some, policy.Ask, rules(reviewAsk)},
-	{"a clean session reads what wants review", clean, waryReader, known, none, policy.Ask, rules(reviewAsk)},
-	{"a private session calls what wants review", private, wary, trusted, some, policy.Ask, rules(leaveAsk, reviewAsk)},
-	{"a clean session calls what wants no review", clean, carefree, unknown, some, policy.Allow, nil},
+	{"a clean session calls a tool that wants review", clean, wary, trusted, some, policy.Ask, rules(reviewAsk)},
+	{"a clean session calls a tool that wants review, at a server nobody vouches for", clean, wary, unknown, some, policy.Ask, rules(reviewAsk)},
+	{"a clean session reads with a tool that wants review", clean, waryReader, known, none, policy.Ask, rules(reviewAsk)},
+	{"a private session calls a tool that wants review", private, wary, trusted, some, policy.Ask, rules(leaveAsk, reviewAsk)},
+	{"a clean session calls a tool that wants no review", clean, carefree, unknown, some, policy.Allow, nil},
 	{"after something malicious, a silent tool", malicious, silent, unknown, some, policy.Ask, rules(badAsk)},
 }
 
-// answerCases are the answers to questions of servers that the built-in policy decides. Their contracts are what is left of a
+// answerCases are the answers to questions of servers that the built-in policy decides. Their contracts are the rest of a
 // tool's where it is answered: see guard.Call.Inquiry.
 var answerCases = []struct {
 	name    string
@@ -155,15 +155,15 @@ var answerCases = []struct {
 	{"a private session's model answers", sampling, private, silent, policy.Ask, rules(leaveAsk)},
 	{"a private session's model answers a closed world", sampling, both, drafts, policy.Allow, nil},
 	{"a model that has seen credentials answers", sampling, credentials, silent, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
-	{"a model that has seen credentials answers what says public", sampling, credentials, poster, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
+	{"a model that has seen credentials answers a tool that says public", sampling, credentials, poster, policy.Ask, rules(credAsk, crossAsk, leaveAsk)},
 	{"a model that has seen something malicious answers", sampling, malicious, silent, policy.Ask, rules(badAsk)},
 	{"a person answers in an untrusted session", elicitation, untrusted, silent, policy.Allow, nil},
 	{"a person answers in a private session", elicitation, both, mailer, policy.Allow, nil},
 	{"a person answers in a session with credentials", elicitation, credentials, silent, policy.Allow, nil},
-	{"a person answers what says public", elicitation, credentials, poster, policy.Allow, nil},
+	{"a person answers a tool that says public", elicitation, credentials, poster, policy.Allow, nil},
 	{"a person answers after something malicious", elicitation, malicious, silent, policy.Allow, nil},
-	{"a person answers what wants review", elicitation, clean, wary, policy.Allow, nil},
-	{"a model answers what wants review", sampling, clean, wary, policy.Ask, rules(reviewAsk)},
+	{"a person answers a tool that wants review", elicitation, clean, wary, policy.Allow, nil},
+	{"a model answers a tool that wants review", sampling, clean, wary, policy.Ask, rules(reviewAsk)},
 	{"a host tells its folders", roots, label.Join(both, malicious), mailer, policy.Allow, nil},
 }
 

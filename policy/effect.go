@@ -6,7 +6,7 @@ import (
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
-// An Effect is what a rule, and in the end a policy, says about a call or a result. Effects are ordered by
+// An Effect is the answer of a rule, and in the end of a policy, about a call or a result. Effects are ordered by
 // strictness, the strictest first, so the stricter of two is their minimum. The zero Effect is Block.
 type Effect uint8
 
@@ -20,7 +20,7 @@ const (
 
 var effectNames = [...]string{"block", "ask", "warn", "allow"}
 
-// String returns what [ParseEffect] reads.
+// String returns the name that [ParseEffect] reads.
 func (e Effect) String() string { return nameOf(effectNames[:], uint8(e)) }
 
 // ParseEffect reads "block", "ask", "warn" or "allow".
@@ -29,7 +29,7 @@ func ParseEffect(s string) (Effect, error) { return parseName[Effect]("effect", 
 // MarshalText encodes the effect as [Effect.String] does.
 func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText decodes what MarshalText writes.
+// UnmarshalText decodes the text of MarshalText.
 func (e *Effect) UnmarshalText(text []byte) (err error) {
 	*e, err = ParseEffect(string(text))
 	return err
@@ -42,12 +42,12 @@ type Mode uint8
 const (
 	Enforce  Mode = iota // effects are carried out
 	WarnOnly             // block and ask become warn
-	Audit                // nothing is held up and nobody is told; what would have happened is recorded
+	Audit                // nothing is held up and nobody is told; the effect in mode enforce is recorded
 )
 
 var modeNames = [...]string{"enforce", "warn", "audit"}
 
-// String returns what [ParseMode] reads.
+// String returns the name that [ParseMode] reads.
 func (m Mode) String() string { return nameOf(modeNames[:], uint8(m)) }
 
 // ParseMode reads "enforce", "warn" or "audit".
@@ -56,7 +56,7 @@ func ParseMode(s string) (Mode, error) { return parseName[Mode]("mode", modeName
 // MarshalText encodes the mode as [Mode.String] does.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText decodes what MarshalText writes.
+// UnmarshalText decodes the text of MarshalText.
 func (m *Mode) UnmarshalText(text []byte) (err error) {
 	*m, err = ParseMode(string(text))
 	return err
@@ -85,7 +85,7 @@ const (
 
 var phaseNames = [...]string{"call", "result"}
 
-// String returns what [ParsePhase] reads.
+// String returns the name that [ParsePhase] reads.
 func (p Phase) String() string { return nameOf(phaseNames[:], uint8(p)) }
 
 // ParsePhase reads "call" or "result".
@@ -94,7 +94,7 @@ func ParsePhase(s string) (Phase, error) { return parseName[Phase]("phase", phas
 // MarshalText encodes the phase as [Phase.String] does.
 func (p Phase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText decodes what MarshalText writes.
+// UnmarshalText decodes the text of MarshalText.
 func (p *Phase) UnmarshalText(text []byte) (err error) {
 	*p, err = ParsePhase(string(text))
 	return err
@@ -107,11 +107,11 @@ func nameOf(names []string, i uint8) string {
 	return fmt.Sprintf("unknown(%d)", i)
 }
 
-func parseName[T ~uint8](what string, names []string, s string) (T, error) {
+func parseName[T ~uint8](kind string, names []string, s string) (T, error) {
 	for i, name := range names {
 		if s == name {
 			return T(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown %s %q: use %s", what, s, spelling.OrList(names))
+	return 0, fmt.Errorf("unknown %s %q: use %s", kind, s, spelling.OrList(names))
 }

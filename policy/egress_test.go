@@ -84,7 +84,7 @@ func TestDeclarationsOfStrangersOnlyRaise(t *testing.T) {
 	})
 }
 
-// TestNobodysWordDecides holds that no built-in policy and no derived fact reads what a tool declares.
+// TestNobodysWordDecides holds that no built-in policy and no derived fact reads the declaration of a tool.
 func TestNobodysWordDecides(t *testing.T) {
 	declared := slices.DeleteFunc(policy.FactNames(), func(name string) bool {
 		return !strings.HasPrefix(name, "tool.declare")

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 )
 
-// A State is what came of one rule. The zero State is Undecided.
+// A State is the result of evaluating one rule. The zero State is Undecided.
 type State uint8
 
 // The states.
@@ -38,7 +38,7 @@ type Reading struct {
 	Kept  bool   `json:"kept,omitempty"` // from whoever reads it: the value is at most a size
 }
 
-// A Finding is what came of one rule, and why.
+// A Finding is the result of one rule, with the reasons.
 type Finding struct {
 	Rule    string    `json:"rule"`
 	State   State     `json:"state"`
@@ -49,7 +49,7 @@ type Finding struct {
 
 // An Explanation is a decision with every rule of the moment. The zero Explanation is Block for sure.
 type Explanation struct {
-	Strictest Effect    `json:"strictest"` // what the policy may say; both are the same if what is not known does not matter
+	Strictest Effect    `json:"strictest"` // the bounds of the decision; equal if the unknown facts do not matter
 	Mildest   Effect    `json:"mildest"`
 	Rule      string    `json:"rule,omitempty"` // that decides; "" if none does, or if that is not known
 	Message   string    `json:"message,omitempty"`
@@ -59,9 +59,9 @@ type Explanation struct {
 // Sure reports whether the effect is known.
 func (e *Explanation) Sure() bool { return e.Strictest == e.Mildest }
 
-// Explain decides as [Policy.Decide] does, and says of every rule why. What rests on the values of facts that were kept from the
+// Explain decides as [Policy.Decide] does, and says of every rule why. A rule that rests on the values of facts that were kept from the
 // reader stays undecided: the effect is then within Strictest and Mildest.
-func (p *Policy) Explain(g *Given) Explanation {
+func (p *Policy) Explain(g *ParsedFacts) Explanation {
 	if p == nil || g == nil || int(g.Phase) >= len(p.phases) {
 		return Explanation{}
 	}
@@ -77,7 +77,7 @@ func (p *Policy) Explain(g *Given) Explanation {
 	}
 	defer hiding.Close()
 	var e Explanation
-	var s Span
+	var s Bounds
 	for i := range p.phases[g.Phase] {
 		r := &p.phases[g.Phase][i]
 		frame := exact
@@ -112,7 +112,7 @@ func stateOf(answer expression.Answer, err error) State {
 }
 
 // decide names the rule that decides, if that is sure.
-func (e *Explanation) decide(s *Span) {
+func (e *Explanation) decide(s *Bounds) {
 	if len(s.Sure) == 0 {
 		return
 	}

@@ -56,7 +56,7 @@ type fact struct {
 }
 
 // A setter gives a fact a value. The error completes "NAME is …".
-type setter func(*Given, any) error
+type setter func(*ParsedFacts, any) error
 
 // variable returns the fact as the rule language takes it.
 func (f *fact) variable() expression.Variable {
@@ -118,7 +118,7 @@ func texts(f about, values []string, get func(*activation) ref.Val) fact {
 // flag is a member of the facts that is true or false.
 func flag(f about, of func(*Facts) *bool) fact {
 	out := boolean(f, func(a *activation) bool { return *of(&a.facts) })
-	out.set = func(g *Given, v any) error {
+	out.set = func(g *ParsedFacts, v any) error {
 		*of(&g.Facts), _ = v.(bool)
 		return ofType[bool](v, "true or false")
 	}
@@ -130,7 +130,7 @@ func flag(f about, of func(*Facts) *bool) fact {
 func count(f about, of func(*Facts) *int) fact {
 	return fact{about: f, typ: cel.IntType,
 		get: func(a *activation) ref.Val { return types.Int(*of(&a.facts)) },
-		set: func(g *Given, v any) error {
+		set: func(g *ParsedFacts, v any) error {
 			*of(&g.Facts), _ = v.(int)
 			return ofType[int](v, "a whole number")
 		},
@@ -141,7 +141,7 @@ func count(f about, of func(*Facts) *int) fact {
 func text(f about, values []string, of func(*Facts) *string) fact {
 	return fact{about: f, typ: cel.StringType, values: values,
 		get: func(a *activation) ref.Val { return boundedText(*of(&a.facts)) },
-		set: func(g *Given, v any) error {
+		set: func(g *ParsedFacts, v any) error {
 			*of(&g.Facts), _ = v.(string)
 			return ofType[string](v, "a text")
 		},
@@ -151,7 +151,7 @@ func text(f about, values []string, of func(*Facts) *string) fact {
 // set is a member of the facts that is a set.
 func set[T ~string](f about, values []string, of func(*Facts) *label.Set[T]) fact {
 	out := texts(f, values, func(a *activation) ref.Val { return list(*of(&a.facts)) })
-	out.set = func(g *Given, v any) error {
+	out.set = func(g *ParsedFacts, v any) error {
 		texts, _ := v.([]string)
 		*of(&g.Facts) = label.SetOf(convert[T](texts)...)
 		return ofType[[]string](v, "a list of texts")
@@ -169,7 +169,7 @@ const maxStated = 256
 
 // stated is a set that only an overlay makes known. While it is not known it cannot be read: nothing would look like none.
 // Its size is recorded, and not its elements.
-func stated(f about, of func(*Facts) ([]string, bool), give func(*Given, []string)) fact {
+func stated(f about, of func(*Facts) ([]string, bool), give func(*ParsedFacts, []string)) fact {
 	return fact{about: f, typ: textList, most: maxStated,
 		get: func(a *activation) ref.Val {
 			items, known := of(&a.facts)
@@ -182,7 +182,7 @@ func stated(f about, of func(*Facts) ([]string, bool), give func(*Given, []strin
 			return list(label.SetOf(items...))
 		},
 		has: func(a *activation) bool { _, known := of(&a.facts); return known },
-		set: func(g *Given, v any) error {
+		set: func(g *ParsedFacts, v any) error {
 			if v == nil {
 				return nil
 			}
@@ -219,7 +219,7 @@ func (f fact) traced(worst ref.Val) fact {
 		}
 		return get(a)
 	}
-	f.set = func(g *Given, v any) error {
+	f.set = func(g *ParsedFacts, v any) error {
 		g.Call.Traced = true
 		return set(g, v)
 	}
@@ -244,7 +244,7 @@ func sinceUser(f about) fact {
 	return fact{about: f, typ: cel.IntType,
 		get: func(a *activation) ref.Val { return types.Int(a.facts.Session.SinceUser / time.Second) },
 		has: func(a *activation) bool { return a.facts.Session.UserWords },
-		set: func(g *Given, v any) error {
+		set: func(g *ParsedFacts, v any) error {
 			seconds, _ := v.(int)
 			g.Session.UserWords, g.Session.SinceUser = true, time.Duration(seconds)*time.Second
 			return ofType[int](v, "a whole number of seconds")
@@ -260,7 +260,7 @@ func sinceUser(f about) fact {
 func serverTrust(f about) fact {
 	return fact{about: f, typ: cel.StringType, values: trustNames,
 		get: func(a *activation) ref.Val { return types.String(a.facts.Server.Trust.String()) },
-		set: func(g *Given, v any) (err error) {
+		set: func(g *ParsedFacts, v any) (err error) {
 			s, _ := v.(string)
 			g.Server.Trust, err = contract.ParseTrust(s)
 			return err

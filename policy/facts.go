@@ -19,10 +19,10 @@ type Facts struct {
 	// has checked that. It is decoded at most once for a decision, and only if a rule reads it.
 	Arguments []byte
 
-	Roles     Roles     // what the arguments are for
-	Resources Resources // what the call reads and writes
+	Roles     Roles     // of the arguments
+	Resources Resources // that the call reads and writes
 
-	// Call is what is known of the arguments' parts and of where they came from. Its zero value is the worst: nothing is known.
+	// Call describes the parts of the arguments and their origins. Its zero value is the worst: nothing is known.
 	Call CallFacts
 
 	// Response is the label of this result. It is nil on a call.
@@ -41,49 +41,49 @@ type Argument struct {
 type Roles struct {
 	Known        bool
 	Destinations []Argument // where something goes
-	Contents     []Argument // what goes there
+	Contents     []Argument // that go there
 	Cut          bool       // there were more than these
 }
 
-// Resources are what a call reads and writes, as URIs. The zero Resources say nothing: it may be anything.
+// Resources are the resources that a call reads and writes, as URIs. The zero Resources say nothing: it may be anything.
 type Resources struct {
 	Known         bool
 	Reads, Writes []string
 }
 
-// ToolFacts is what is known of the tool, or of the resource or prompt that is read.
+// ToolFacts describes the tool, or of the resource or prompt that is read.
 type ToolFacts struct {
 	Name string // as the server calls it; the URI of a resource
 
-	// Annotations is the contract to decide by, as [contract.Effective] returns it. What it leaves unknown is assumed
+	// Annotations is the contract to decide by, as [contract.Effective] returns it. Its unknown members are assumed
 	// (see [contract.Contract.Assume]), so the zero contract is the worst.
 	Annotations contract.Contract
 
-	// Declared is what is said of the tool: by the operator, and else by the server, whether or not it is trusted. Rules may read
+	// Declared is the description of the tool: by the operator, and else by the server, whether or not it is trusted. Rules may read
 	// it; nothing that Weir itself derives does.
 	Declared contract.Contract
 }
 
-// ServerFacts is what is known of the server.
+// ServerFacts describes the server.
 type ServerFacts struct {
 	Name  string         // as the operator calls it
 	Trust contract.Trust // how far the operator trusts it
 }
 
-// SessionFacts is what is known of the agent session.
+// SessionFacts describes the agent session.
 type SessionFacts struct {
 	ID     string
 	Parent string      // the id of the parent session; "" if there is none
 	Label  label.Label // the join of all that entered the session
 	Calls  int         // calls made before this one
 
-	UserWords bool          // the host has told what the user wrote
+	UserWords bool          // the host has passed on the user's messages
 	SinceUser time.Duration // since the user's last message; meaningless without UserWords
 	Sent      int           // calls made before this one that sent anything out
 	Recent    int           // calls made in the last minute
 }
 
-// CallFacts is what is known of the arguments of a call. Sets of kinds hold names of provenance: user, trusted, private,
+// CallFacts describes the arguments of a call. Sets of kinds hold names of provenance: user, trusted, private,
 // untrusted, novel.
 type CallFacts struct {
 	Traced bool // the rest is known
@@ -110,8 +110,8 @@ type CallFacts struct {
 	Verbatim bool // there is a value, and each is, as a whole, one piece of the user's words
 	Crosses  bool // credentials of another server may be in the values
 
-	Leak  int // bits that the call can tell whoever learns of it, beside what the user wrote
-	Total int // with what they were told before
+	Leak  int // bits that the call can tell whoever learns of it, beside the user's own words
+	Total int // with the bits that they were told before
 
 	Named bool // the user's words hold the verb with which the tool's name begins
 

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// FuzzLoad reads any bytes as a policy: it never panics, problems lie inside the file, and what loads decides the same each time.
+// FuzzLoad reads any bytes as a policy: it never panics, problems lie inside the file, and a policy that loads decides the same each time.
 func FuzzLoad(f *testing.F) {
 	f.Add(policy.DefaultSource())
 	f.Add([]byte(sepExample))

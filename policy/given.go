@@ -8,21 +8,21 @@ import (
 )
 
 // Values are facts by their names: a bool, a string, an int, a []string, and for call.arguments the JSON text of an object. Of a set
-// that holds what the call was given (call.destinations, call.reads, call.writes, call.destination.values, call.destination.hosts), an
+// that holds values of the arguments (call.destinations, call.reads, call.writes, call.destination.values, call.destination.hosts), an
 // int may say how many elements it has, where they are kept from the reader. Nil is a hint or a set that is not known.
 type Values map[string]any
 
-// A Given is facts that were put together from values.
-type Given struct {
+// ParsedFacts are facts that were put together from values.
+type ParsedFacts struct {
 	Facts
 
-	// Hidden are the facts of which only the size is known, so that [Policy.Explain] leaves open what depends on their values.
+	// Hidden are the facts of which only the size is known, so that [Policy.Explain] leaves decisions open that depend on their values.
 	Hidden []string
 }
 
-func ofType[T any](v any, what string) error {
+func ofType[T any](v any, kind string) error {
 	if _, ok := v.(T); !ok {
-		return errors.New("not " + what)
+		return errors.New("not " + kind)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func convert[T, S ~string](texts []S) []T {
 const maxHidden = expression.MaxTexts + 1
 
 // elements returns the texts of a value, or as many others as the number says. Then the fact is hidden.
-func (g *Given) elements(name string, v any) ([]string, error) {
+func (g *ParsedFacts) elements(name string, v any) ([]string, error) {
 	n, ok := v.(int)
 	if !ok {
 		texts, _ := v.([]string)

@@ -21,7 +21,7 @@ func TestGiveRefuses(t *testing.T) {
 		want string
 	}{
 		{"a misspelt name", policy.Values{"session.untrused": true}, "unknown fact session.untrused (did you mean session.untrusted?)"},
-		{"what follows", policy.Values{"call.egress": true}, "call.egress follows from other facts"},
+		{"a derived fact", policy.Values{"call.egress": true}, "call.egress follows from other facts"},
 		{"another type", policy.Values{"session.untrusted": "yes"}, "session.untrusted is not true or false"},
 		{"another value", policy.Values{"call.from": []string{"usr"}}, `call.from is never "usr" (did you mean user?)`},
 		{"a number of kinds", policy.Values{"call.from": 2}, "call.from is not a list of texts"},
@@ -30,7 +30,7 @@ func TestGiveRefuses(t *testing.T) {
 		{"a result on a call", policy.Values{"response.isError": true}, "response.isError is known of results only"},
 		{"two mistakes", policy.Values{"a": 1, "b": 2}, "unknown fact b"},
 	} {
-		_, err := policy.Give(policy.OnCall, c.v)
+		_, err := policy.ParseFacts(policy.OnCall, c.v)
 		problems, _ := err.(policy.Errors)
 		var got strings.Builder
 		for _, p := range problems {
@@ -43,7 +43,7 @@ func TestGiveRefuses(t *testing.T) {
 }
 
 func TestGiveFollows(t *testing.T) {
-	g, err := policy.Give(policy.OnCall, policy.Values{
+	g, err := policy.ParseFacts(policy.OnCall, policy.Values{
 		"server.trust": "trusted", "tool.declared.readOnlyHint": true, "tool.annotations.destructiveHint": true,
 		"session.sensitivity": []string{"pii"}, "call.destination.values": 2, "call.hasArguments": true,
 	})
@@ -73,9 +73,9 @@ rules:
 - {name: told, when: call, effect: warn, if: 'has(session.sinceUser) && session.sinceUser > 60'}
 `
 
-// What is decided on the facts as they were written down is what was decided, or is left open around it; and it is exact where no
-// rule reads what was kept.
-func TestSketchIsExact(t *testing.T) {
+// A decision on recorded facts is the decision that was made, or is left open around it; and it is exact where no
+// rule reads a value that was kept.
+func TestEncodingIsExact(t *testing.T) {
 	var policies []*policy.Policy
 	for _, name := range policy.Profiles() {
 		p, _ := policy.Profile(name)
@@ -84,16 +84,16 @@ func TestSketchIsExact(t *testing.T) {
 	hiding := load(t, readers)
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawTraced(t)
-		text := f.Sketch()
+		text := f.Encode()
 		if strings.Contains(string(text), "example") {
 			t.Fatalf("an argument is in %s", text)
 		}
-		v, err := policy.ReadSketch(text)
+		v, err := policy.DecodeFacts(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		v["call.method"], v["tool.name"], v["server.name"] = f.Method, f.Tool.Name, f.Server.Name
-		g, err := policy.Give(f.Phase, v)
+		g, err := policy.ParseFacts(f.Phase, v)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -172,7 +172,7 @@ func TestFoldIsExact(t *testing.T) {
 		tool, f := drawTraced(t), drawTraced(t)
 		tool.Tool, tool.Server, tool.Method = f.Tool, f.Server, f.Method
 		for _, p := range policies {
-			if diff := cmp.Diff(p.Decide(f), p.Fold(tool).Decide(f)); diff != "" {
+			if diff := cmp.Diff(p.Decide(f), p.Specialize(tool).Decide(f)); diff != "" {
 				t.Fatal(diff)
 			}
 		}
@@ -186,30 +186,30 @@ rules:
 - {name: b, when: call, effect: ask, if: '!tool.annotations.readOnlyHint'}
 `
 
-func FuzzReadSketch(f *testing.F) {
+func FuzzDecodeFacts(f *testing.F) {
 	f.Add([]byte(`{"session.calls":1,"call.reads":3,"tool.declared.readOnlyHint":null,"call.from":["user"]}`))
-	f.Add(benchmarkFacts().Sketch())
+	f.Add(benchmarkFacts().Encode())
 	f.Fuzz(func(t *testing.T, text []byte) {
-		v, err := policy.ReadSketch(text)
+		v, err := policy.DecodeFacts(text)
 		if err != nil {
 			return
 		}
-		g, err := policy.Give(policy.OnResult, v)
+		g, err := policy.ParseFacts(policy.OnResult, v)
 		if err != nil {
 			return
 		}
 		policy.Default().Explain(g)
-		if again, err := policy.ReadSketch(g.Sketch()); err != nil {
+		if again, err := policy.DecodeFacts(g.Encode()); err != nil {
 			t.Fatalf("%s: %v", again, err)
 		}
 	})
 }
 
-func BenchmarkSketch(b *testing.B) {
+func BenchmarkEncode(b *testing.B) {
 	f := benchmarkFacts()
 	b.ReportAllocs()
 	for b.Loop() {
-		f.Sketch()
+		f.Encode()
 	}
 }
 
@@ -228,7 +228,7 @@ func BenchmarkFolded(b *testing.B) {
 		for _, folded := range []bool{false, true} {
 			p := c.p
 			if folded {
-				p = p.Fold(f)
+				p = p.Specialize(f)
 			}
 			b.Run(fmt.Sprintf("%s/folded=%v", c.name, folded), func(b *testing.B) {
 				b.ReportAllocs()

@@ -185,7 +185,7 @@ func (l *loader) effect(s document.Scalar, allowed []string) Effect {
 	return e
 }
 
-// placeholder is what a message may hold.
+// placeholder matches the placeholders of a message.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_.]+\}`)
 
 func (l *loader) ruleMessage(r *rule, m map[string]document.Member) {

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// TestMistakes loads files that are wrong. The wanted text is what people see.
+// TestMistakes loads files that are wrong. The wanted text is shown to people.
 func TestMistakes(t *testing.T) {
 	const head = "version: 1\nrules:\n"
 	for _, c := range []struct{ name, src, want string }{

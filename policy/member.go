@@ -134,7 +134,7 @@ func hint(name, meaning string, of func(*contract.Contract) *contract.Hint) memb
 		return fact{about: p.about(name, meaning), typ: cel.BoolType, perTool: true,
 			get: func(a *activation) ref.Val { return types.Bool(*of(p.read(a)) == contract.Yes) },
 			has: func(a *activation) bool { return *of(p.read(a)) != contract.Unknown },
-			set: func(g *Given, v any) error {
+			set: func(g *ParsedFacts, v any) error {
 				h := of(p.of(&g.Facts))
 				if *h = contract.Unknown; v == nil {
 					return nil
@@ -160,7 +160,7 @@ func possible[T ~string](name, meaning string, values []string, of func(*contrac
 		return fact{about: p.about(name, meaning), typ: textList, values: values, perTool: true,
 			get: func(a *activation) ref.Val { return list(of(p.read(a)).Set()) },
 			has: func(a *activation) bool { return known(*of(p.read(a))) },
-			set: func(g *Given, v any) error {
+			set: func(g *ParsedFacts, v any) error {
 				set := of(p.of(&g.Facts))
 				if *set = (contract.Values[T]{}); v == nil {
 					return nil

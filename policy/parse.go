@@ -10,12 +10,12 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// Give returns the facts that have these values, at one moment. What is not given is as in [Facts] that nobody filled in, except for
-// tool.annotations: what is not given of it follows from tool.declared and server.trust, as [contract.Effective] has it. Facts that
-// follow from others cannot be given, and labels are normal (see [label.Label.Normal]). If one of the facts of where arguments come from is given, the arguments count as traced. The
-// error is an [Errors], with the hint as a remedy and no places.
-func Give(phase Phase, v Values) (*Given, error) {
-	g := &Given{Facts: Facts{Phase: phase, Method: methodNames[0]}}
+// ParseFacts returns the facts that have these values, at one moment. Facts without a value have their zero value, except for
+// tool.annotations: its members without a value follow from tool.declared and server.trust, as [contract.Effective] has it. Facts that
+// follow from others cannot be given, and labels are normal (see [label.Label.Normal]). If a fact about the origins of
+// arguments is given, the arguments count as traced. The error is an [Errors], with the hint as a remedy and no places.
+func ParseFacts(phase Phase, v Values) (*ParsedFacts, error) {
+	g := &ParsedFacts{Facts: Facts{Phase: phase, Method: methodNames[0]}}
 	if phase == OnResult {
 		g.Response = &label.Label{}
 	}
@@ -44,7 +44,7 @@ func Give(phase Phase, v Values) (*Given, error) {
 }
 
 // leaks takes values of which nobody says how much they can tell for the worst, unless all are the user's or a trusted source's.
-func (g *Given) leaks(v Values) {
+func (g *ParsedFacts) leaks(v Values) {
 	_, bits := v["call.leak.bits"]
 	_, total := v["call.leak.total"]
 	if bits || total {
@@ -60,7 +60,7 @@ func (g *Given) leaks(v Values) {
 }
 
 // set gives one fact a value.
-func (g *Given) set(name string, value any) *Problem {
+func (g *ParsedFacts) set(name string, value any) *Problem {
 	i, known := factIndex[name]
 	switch {
 	case !known:

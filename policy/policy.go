@@ -1,4 +1,4 @@
-// Package policy decides what may happen: rules over facts give an [Effect].
+// Package policy decides on calls and results: rules over facts give an [Effect].
 //
 // A policy is a file of rules ([Load]), each an expression in CEL over a closed vocabulary of facts, an effect and a message.
 // [Policy.Decide] evaluates every rule of the moment (before a call, or before its result is handed on) and the strictest effect
@@ -21,7 +21,7 @@
 //   - The zero value of every verdict is the safe one: [Block], and [Decision]{}.
 //   - A rule that cannot be evaluated counts as matched, with the strictest of its own effect, [Ask] and the default. It
 //     never allows, and an exception that fails does not soften a default of block.
-//   - What a rule may cost is bounded: estimated at load against sizes that are enforced, or, where call.arguments are
+//   - The cost of a rule is bounded: estimated at load against sizes that are enforced, or, where call.arguments are
 //     looped over, counted while it runs.
 //   - A decision depends on the facts only: no clock, no chance, no I/O.
 //
@@ -67,7 +67,7 @@ type Policy struct {
 	idle sync.Pool // of *activation, for decisions to come
 }
 
-// A Rule is what a policy file says about one case.
+// A Rule is the statement of a policy file about one case.
 type Rule struct {
 	Name    string
 	When    Phase
@@ -75,7 +75,7 @@ type Rule struct {
 	Effect  Effect
 	Message string // for people; may hold {tool} and {server}
 	Line    int    // in the file, from 1
-	Cost    uint64 // what the condition costs at most, in CEL's units
+	Cost    uint64 // of the condition at most, in CEL's units
 	Limited bool   // Cost is counted while the rule runs, not proved at load
 	Once    bool   // of Ask: a yes covers further calls of the tool to the same destination; see [Match]
 }
@@ -116,7 +116,7 @@ func (p *Policy) Fallback() Effect {
 	return p.fallback
 }
 
-// A Decision is what a policy says of one call or result. The zero Decision blocks.
+// A Decision is the answer of a policy about one call or result. The zero Decision blocks.
 type Decision struct {
 	Effect  Effect
 	Rule    string // the first of the strictest rules that matched; "" if none did
@@ -137,7 +137,7 @@ type Match struct {
 	Once bool
 }
 
-// Decide returns what the policy says. It changes neither the policy nor the facts.
+// Decide returns the decision of the policy. It changes neither the policy nor the facts.
 func (p *Policy) Decide(f *Facts) Decision {
 	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
 		return Decision{}
@@ -173,7 +173,7 @@ func (r *rule) problem(file string, err error) Problem {
 	return Problem{
 		File: file, Line: r.conditionAt.Line, Col: r.conditionAt.Col,
 		Msg:  fmt.Sprintf("rule %q cannot be evaluated and counts as matched: %v", r.Name, err),
-		Hint: "test with has(…) for what may be missing",
+		Hint: "test with has(…) for facts that may be missing",
 	}
 }
 
@@ -185,7 +185,7 @@ func (d *Decision) match(m Match) {
 	d.Matched = append(d.Matched, m)
 }
 
-// expand fills the placeholders of a message. Names come from servers, so what people would misread is quoted and what is
+// expand fills the placeholders of a message. Names come from servers, so a name that people would misread is quoted and one that is too
 // long is cut.
 func expand(message string, f *Facts) string {
 	if !strings.Contains(message, "{") {
@@ -218,21 +218,21 @@ func (p *Policy) Reads(fact string) bool {
 	return false
 }
 
-// Span returns what the policy may say of all calls with these facts, but for those of the given names, of which any value is
+// Bounds returns the effects that the policy may have on all calls with these facts, but for those of the given names, of which any value is
 // possible; has of an unknown fact is unknown too. It is sound: no values of the unknown facts give an effect outside of
 // the span. It need not be tight, since two rules may never hold together.
-func (p *Policy) Span(f *Facts, unknown []string) Span {
+func (p *Policy) Bounds(f *Facts, unknown []string) Bounds {
 	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
-		return Span{}
+		return Bounds{}
 	}
 	facts := p.activate(f)
 	defer p.release(facts)
 	frame, err := expression.NewFrame(&partial{facts, unknown})
 	if err != nil {
-		return Span{}
+		return Bounds{}
 	}
 	defer frame.Close()
-	var s Span
+	var s Bounds
 	for i := range p.phases[f.Phase] {
 		r := &p.phases[f.Phase][i]
 		answer, err := judge(frame, r, unknown)
@@ -242,10 +242,10 @@ func (p *Policy) Span(f *Facts, unknown []string) Span {
 	return s
 }
 
-// Fold returns the policy for the calls of one tool: those that have the method, the tool and the server of these facts, with its
+// Specialize returns the policy for the calls of one tool: those that have the method, the tool and the server of these facts, with its
 // contracts, whatever the other facts are. It leaves out the rules that cannot match then, and decides as p does. Its Rules and its
 // Digest are those of p.
-func (p *Policy) Fold(f *Facts) *Policy {
+func (p *Policy) Specialize(f *Facts) *Policy {
 	if p == nil || f == nil {
 		return p
 	}

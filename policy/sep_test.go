@@ -205,7 +205,7 @@ func claim(h contract.Hint) any {
 	return h == contract.Yes
 }
 
-// drawEquals is what each kind of fact is compared with in the property test.
+// drawEquals draws a value to compare with, by the kind of the fact, for the property test.
 func drawEquals(t *rapid.T, fact string) any {
 	switch {
 	case strings.HasSuffix(fact, "Hint"):

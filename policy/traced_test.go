@@ -17,11 +17,11 @@ const (
 	siteAsk    = "ask-before-telling-strangers-sites-much"
 )
 
-// A tracedCase is a call of which the operator has said what its arguments are for, and where they come from.
+// A tracedCase is a call of which the operator has stated the roles of the arguments, and their origins.
 type tracedCase struct {
 	name    string
 	session label.Label
-	tool    contract.Contract // what the operator says of it
+	tool    contract.Contract // by the operator
 	call    policy.CallFacts  // Traced and Stated are added
 	effect  policy.Effect
 	rules   []string
@@ -173,23 +173,23 @@ var tracedCases = []tracedCase{
 	{"a change without a destination, of nobody's words", untrusted, poster, to(nothing, from("novel", "user")), policy.Ask, rules(actAsk)},
 	{"a change without a destination, of small values", untrusted, poster, to(nothing, nothing), policy.Ask, rules(actAsk)},
 
-	{"destroying what the user named, unasked", untrusted, remover, to(user, nothing), policy.Ask, rules(destroyAsk)},
-	{"destroying what the user named, as asked", untrusted, remover, with(to(user, nothing), named), policy.Allow, nil},
+	{"destroying things that the user named, unasked", untrusted, remover, to(user, nothing), policy.Ask, rules(destroyAsk)},
+	{"destroying things that the user named, as asked", untrusted, remover, with(to(user, nothing), named), policy.Allow, nil},
 	{"destroying in a clean session", clean, remover, to(user, nothing), policy.Allow, nil},
-	{"overwriting what can be restored", untrusted, overwriter, to(user, nothing), policy.Allow, nil},
+	{"overwriting a file that can be restored", untrusted, overwriter, to(user, nothing), policy.Allow, nil},
 	{"undestructive, and not to be undone", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Irreversible)}, to(user, nothing), policy.Allow, nil},
 	{"a read that calls itself destructive", untrusted, contract.Contract{ReadOnly: contract.Yes, Destructive: contract.Yes, OpenWorld: contract.No, Outcomes: contract.Possible(contract.Irreversible)}, to(user, nothing), policy.Allow, nil},
 
-	{"a change of what a stranger named", untrusted, mover, to(from("untrusted", "user"), nothing), policy.Ask, rules(changeAsk)},
-	{"a change of what the agent named", untrusted, mover, to(from("novel", "user"), from("untrusted")), policy.Allow, nil},
-	{"a change of what the user named", untrusted, mover, to(user, from("untrusted")), policy.Allow, nil},
-	{"a change of what a trusted source named", untrusted, mover, to(from("trusted"), from("untrusted")), policy.Allow, nil},
+	{"a change of a thing that an outsider named", untrusted, mover, to(from("untrusted", "user"), nothing), policy.Ask, rules(changeAsk)},
+	{"a change of a thing that the agent named", untrusted, mover, to(from("novel", "user"), from("untrusted")), policy.Allow, nil},
+	{"a change of a thing that the user named", untrusted, mover, to(user, from("untrusted")), policy.Allow, nil},
+	{"a change of a thing that a trusted source named", untrusted, mover, to(from("trusted"), from("untrusted")), policy.Allow, nil},
 	{"a change in a clean session", clean, mover, to(from("untrusted"), nothing), policy.Allow, nil},
 	{"a change of no consequence", untrusted, setter, to(from("untrusted"), nothing), policy.Allow, nil},
 	{"a read that calls itself a change", untrusted, contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No, Outcomes: contract.Possible(contract.Consequential)}, to(from("untrusted"), nothing), policy.Allow, nil},
-	{"a change that may be final, of what a stranger named", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Consequential, contract.Irreversible)}, to(from("untrusted"), nothing), policy.Ask, rules(actAsk)},
-	{"a change for nobody else, of what a stranger named", untrusted, overwriter, to(from("untrusted"), nothing), policy.Allow, nil},
-	{"a public change of what a stranger named", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal, contract.Public), Outcomes: contract.Possible(contract.Consequential)}, to(from("untrusted"), nothing), policy.Ask, rules(actAsk)},
+	{"a change that may be final, of a thing that an outsider named", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal), Outcomes: contract.Possible(contract.Consequential, contract.Irreversible)}, to(from("untrusted"), nothing), policy.Ask, rules(actAsk)},
+	{"a change for nobody else, of a thing that an outsider named", untrusted, overwriter, to(from("untrusted"), nothing), policy.Allow, nil},
+	{"a public change of a thing that an outsider named", untrusted, contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.Internal, contract.Public), Outcomes: contract.Possible(contract.Consequential)}, to(from("untrusted"), nothing), policy.Ask, rules(actAsk)},
 
 	{"both, a request of the user's words", both, openReader, to(user, nothing), policy.Allow, nil},
 	{"both, a request of trusted words", both, openReader, to(from("trusted"), user), policy.Allow, nil},
@@ -224,7 +224,7 @@ var draftedCases = []tracedCase{
 	{"both, a request of small values, whatever for", both, openReader, to(nothing, nothing), policy.Ask, rules(requestAsk)},
 }
 
-// typedCases are what a person types for a server, of which the operator has said what is what.
+// typedCases are texts that a person types for a server, with roles that the operator has stated.
 var typedCases = []tracedCase{
 	{"a person types an order", untrusted, drafts, with(to(user, user), orders), policy.Allow, nil},
 	{"a person agrees to a change", untrusted, mover, to(from("untrusted"), nothing), policy.Allow, nil},
@@ -240,7 +240,7 @@ func TestUnstated(t *testing.T) {
 		f := c.facts()
 		f.Call.Stated = false
 		if d := policy.Default().Decide(f); d.Effect > c.effect && c.tool.ReadOnly != contract.Yes {
-			t.Errorf("%s: %s, and %s where the operator says what is what", c.name, d.Effect, c.effect)
+			t.Errorf("%s: %s, and %s where the operator states the roles", c.name, d.Effect, c.effect)
 		}
 		f.Call = policy.CallFacts{}
 		found := slices.Equal(c.rules, rules(orderAsk)) || slices.Equal(c.rules, rules(searchAsk)) // by marks, which nothing has where nobody looks
@@ -250,7 +250,7 @@ func TestUnstated(t *testing.T) {
 	}
 }
 
-// TestOnce holds which questions are put once for a destination: of the built-in policy those about reading and about what was told in all.
+// TestOnce holds which questions are put once for a destination: of the built-in policy those about reading and about the sum of bits told.
 func TestOnce(t *testing.T) {
 	for _, r := range policy.Default().Rules() {
 		if r.Once != (r.Name == requestAsk || r.Name == tellAsk) {
@@ -286,7 +286,7 @@ func TestProfiles(t *testing.T) {
 		{tracedCase{name: "mail to whom the user named", session: untrusted, tool: mailer, call: with(to(user, user), named, verbatim)}, same, a, a, a, x},
 		{tracedCase{name: "erasing a stranger's choice", session: untrusted, tool: eraser, call: to(nothing, from("untrusted"))}, same, q, q, q, x},
 		{tracedCase{name: "a link to whom the user named", session: untrusted, tool: poster, call: with(to(user, from("untrusted")), links)}, same, a, q, q, x},
-		{tracedCase{name: "destroying what the user named", session: untrusted, tool: remover, call: to(user, nothing)}, same, a, q, q, x},
+		{tracedCase{name: "destroying things that the user named", session: untrusted, tool: remover, call: to(user, nothing)}, same, a, q, q, x},
 		{tracedCase{name: "private words to anyone", session: private, tool: poster, call: to(from("novel"), from("private"))}, same, a, q, q, x},
 		{tracedCase{name: "private words to colleagues", session: private, tool: poster, call: with(to(from("novel"), from("private")), own)}, same, a, a, a, x},
 		{tracedCase{name: "the user's words to anyone, beside private data", session: private, tool: poster, call: to(from("novel"), user)}, same, a, a, q, x},
@@ -304,7 +304,7 @@ func TestProfiles(t *testing.T) {
 		{tracedCase{name: "nobody's words in a request", session: private, tool: openReader, call: to(user, from("novel"))}, same, a, a, q, a},
 		{tracedCase{name: "credentials to who knows where", session: credentials, tool: silent, call: to(user, user)}, same, q, q, q, x},
 		{tracedCase{name: "after something malicious", session: malicious, tool: drafts, call: to(user, user)}, same, q, q, q, x},
-		{tracedCase{name: "what wants review", tool: waryReader}, same, q, q, q, q},
+		{tracedCase{name: "a read that wants review", tool: waryReader}, same, q, q, q, q},
 		{tracedCase{name: "the sixtieth draft in a minute", tool: drafts}, at(60, same), a, a, q, x},
 		{tracedCase{name: "the sixtieth read in a minute", tool: reader}, at(60, same), a, a, a, a},
 	} {
@@ -321,7 +321,7 @@ func TestProfiles(t *testing.T) {
 		p, _ := policy.Profile(name)
 		bad := &policy.Facts{Phase: policy.OnResult, Response: &malicious}
 		if d := p.Decide(bad); d.Effect != policy.Block {
-			t.Errorf("%s hands on what is malicious", name)
+			t.Errorf("%s hands on malicious text", name)
 		}
 	}
 	if _, ok := policy.Profile("lax"); ok {
@@ -329,7 +329,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// TestSessionFacts reads the facts of sessions and calls, and what they are where nothing is known.
+// TestSessionFacts reads the facts of sessions and calls, and their values where nothing is known.
 func TestSessionFacts(t *testing.T) {
 	f := &policy.Facts{Session: policy.SessionFacts{Label: both, Sent: 2, Recent: 3, UserWords: true, SinceUser: 90 * time.Second}}
 	for condition, want := range map[string]bool{

@@ -13,7 +13,7 @@ import (
 
 // Idle returns the rules that never decide: those that no facts make match, and those beside which another rule always matches that
 // is stricter, or as strict and earlier. It goes through all values of the facts that have few, as far as that is not too much, and
-// leaves the other facts open; so what it reports is proved, and there may be more.
+// leaves the other facts open; so its reports are proved, and may be incomplete.
 func (p *Policy) Idle() []Problem {
 	if p == nil {
 		return nil
@@ -69,7 +69,7 @@ func covers(by, r *rule, firstOfFailed bool) bool {
 	})
 }
 
-// An outcome is what a rule does whatever the facts are that are left open.
+// An outcome is the effect of a rule for all values of the facts that are left open.
 type outcome uint8
 
 const (
@@ -78,13 +78,13 @@ const (
 	always
 )
 
-// maxWorlds is how many combinations of values are gone through for a question.
-const maxWorlds = 1 << 12
+// maxValuations is how many combinations of values are gone through for a question.
+const maxValuations = 1 << 12
 
 // everywhere reports whether something holds of the outcomes of rules for all values of the facts that they read. Facts of many
 // values are left open.
 func everywhere(rules []*rule, holds func([]outcome) bool) bool {
-	w := newWorlds(rules)
+	w := newValuations(rules)
 	frame, err := expression.NewFrame(w)
 	if err != nil {
 		return false
@@ -112,8 +112,8 @@ func everywhere(rules []*rule, holds func([]outcome) bool) bool {
 	return true
 }
 
-// worlds are the combinations of values of some facts. It is an activation over the present one, in which all other facts are open.
-type worlds struct {
+// valuations are the combinations of values of some facts. It is an activation over the present one, in which all other facts are open.
+type valuations struct {
 	domains []domain
 	at      []int // in the values of each
 }
@@ -130,8 +130,8 @@ type domainValue struct {
 	known bool
 }
 
-func newWorlds(rules []*rule) *worlds {
-	w := &worlds{}
+func newValuations(rules []*rule) *valuations {
+	w := &valuations{}
 	for i := range facts {
 		f := &facts[i]
 		if !slices.ContainsFunc(rules, func(r *rule) bool { return r.condition.Reads(f.name) }) {
@@ -144,7 +144,7 @@ func newWorlds(rules []*rule) *worlds {
 	slices.SortStableFunc(w.domains, func(a, b domain) int { return len(a.values) - len(b.values) })
 	size := 1
 	for i, d := range w.domains {
-		if size *= len(d.values); size > maxWorlds {
+		if size *= len(d.values); size > maxValuations {
 			w.domains = w.domains[:i]
 			break
 		}
@@ -154,7 +154,7 @@ func newWorlds(rules []*rule) *worlds {
 }
 
 // next goes to the next combination, and reports false after the last.
-func (w *worlds) next() bool {
+func (w *valuations) next() bool {
 	for i := range w.at {
 		if w.at[i]++; w.at[i] < len(w.domains[i].values) {
 			return true
@@ -196,7 +196,7 @@ func (f *fact) domain() []domainValue {
 }
 
 // is reports whether a fact is true in this world; false too if it is open.
-func (w *worlds) is(name string) (value, closed bool) {
+func (w *valuations) is(name string) (value, closed bool) {
 	for i, d := range w.domains {
 		if d.fact.name == name {
 			return d.values[w.at[i]].Val == types.True, true
@@ -217,8 +217,8 @@ var implied = [...][2]string{
 	{"call.crosses", "call.hasArguments"},
 }
 
-// possible reports whether the world agrees with what follows from what.
-func (w *worlds) possible() bool {
+// possible reports whether the world agrees with the facts that follow from others.
+func (w *valuations) possible() bool {
 	for _, pair := range implied {
 		if if1, ok := w.is(pair[0]); ok && if1 {
 			if then, ok := w.is(pair[1]); ok && !then {
@@ -230,7 +230,7 @@ func (w *worlds) possible() bool {
 }
 
 // ResolveName returns the value of a fact in this world, or of has(fact).
-func (w *worlds) ResolveName(name string) (any, bool) {
+func (w *valuations) ResolveName(name string) (any, bool) {
 	present, asked := expression.Present(name)
 	if asked {
 		name = present
@@ -249,7 +249,7 @@ func (w *worlds) ResolveName(name string) (any, bool) {
 }
 
 // Parent returns nil: there is nothing outside the facts.
-func (*worlds) Parent() cel.Activation { return nil }
+func (*valuations) Parent() cel.Activation { return nil }
 
 // unproved are the facts that a store keeps and its log does not prove: write access to the store is enough to change them.
 var unproved = []string{"session.calls"}

@@ -13,7 +13,7 @@ import (
 func TestIdle(t *testing.T) {
 	for _, c := range []struct {
 		name, rules string
-		want        string // what the problems say, in a few words
+		want        string // the problems in a few words
 	}{
 		{"nothing idle", `{name: a, when: call, if: session.untrusted, effect: ask}`, ""},
 		{"a contradiction", `{name: a, when: call, if: session.untrusted && !session.untrusted, effect: ask}`, "rule a never matches"},
@@ -21,12 +21,12 @@ func TestIdle(t *testing.T) {
 		{"a contradiction in a set", `{name: a, when: call, if: '"public" in tool.annotations.inputMetadata.destination && size(tool.annotations.inputMetadata.destination) == 0', effect: ask}`, "rule a never matches"},
 		{"a contradiction beside arguments", `{name: a, when: call, if: 'call.arguments.x == 1 && session.private && !session.private', effect: ask}`, "rule a never matches"},
 		{"two names of one fact", `{name: a, when: call, if: session.untrusted && !request.annotations.openWorldHint, effect: ask}`, "rule a never matches"},
-		{"what follows", `{name: a, when: call, if: tool.annotations.readOnlyHint && !call.plainRead, effect: ask}`, "rule a never matches"},
+		{"a derived fact", `{name: a, when: call, if: tool.annotations.readOnlyHint && !call.plainRead, effect: ask}`, "rule a never matches"},
 		{"two values", `{name: a, when: call, if: 'server.trust == "known" && server.trust == "trusted"', effect: ask}`, "rule a never matches"},
 		{"a hint that is always known", `{name: a, when: call, if: '!has(tool.annotations.readOnlyHint)', effect: ask}`, "rule a never matches"},
 		{"a hint that may be unknown", `{name: a, when: call, if: '!has(tool.declared.readOnlyHint)', effect: ask}`, ""},
 		{"a true hint that is unknown", `{name: a, when: call, if: 'tool.declared.readOnlyHint && !has(tool.declared.readOnlyHint)', effect: ask}`, "rule a never matches"},
-		{"what is not looked into", `{name: a, when: call, if: 'tool.name == "a" && tool.name == "b"', effect: ask}`, ""},
+		{"a condition that is not looked into", `{name: a, when: call, if: 'tool.name == "a" && tool.name == "b"', effect: ask}`, ""},
 
 		{"the same earlier", `{name: a, when: call, if: session.private, effect: ask}
 - {name: b, when: call, if: session.private && session.untrusted, effect: ask}`, "rule b never decides: whenever it matches, a does"},

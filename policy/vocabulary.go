@@ -183,7 +183,7 @@ var callFacts = []fact{
 	stated(about{"call.destinations", Open,
 		"the arguments that say where something goes: addresses, URLs, channels"},
 		func(f *Facts) ([]string, bool) { return textsOf(f.Roles.Destinations), f.Roles.Known && !f.Roles.Cut },
-		func(g *Given, to []string) {
+		func(g *ParsedFacts, to []string) {
 			g.Roles.Known = true
 			for _, s := range to {
 				g.Roles.Destinations = append(g.Roles.Destinations, Argument{Text: s})
@@ -191,14 +191,14 @@ var callFacts = []fact{
 		}),
 	stated(about{"call.reads", Open, "URIs of the resources that the call reads"},
 		func(f *Facts) ([]string, bool) { return f.Resources.Reads, f.Resources.Known },
-		func(g *Given, from []string) { g.Resources.Known, g.Resources.Reads = true, from }),
+		func(g *ParsedFacts, from []string) { g.Resources.Known, g.Resources.Reads = true, from }),
 	stated(about{"call.writes", Open, "URIs of the resources that the call writes"},
 		func(f *Facts) ([]string, bool) { return f.Resources.Writes, f.Resources.Known },
-		func(g *Given, to []string) { g.Resources.Known, g.Resources.Writes = true, to }),
+		func(g *ParsedFacts, to []string) { g.Resources.Known, g.Resources.Writes = true, to }),
 	{about: about{expression.Arguments, Open, "the arguments; their shape is known only when the call comes"},
 		typ: cel.MapType(cel.StringType, cel.DynType),
 		get: func(a *activation) ref.Val { return expression.DecodeArguments(a.facts.Arguments) },
-		set: func(g *Given, v any) error {
+		set: func(g *ParsedFacts, v any) error {
 			text, _ := v.(string)
 			g.Arguments = []byte(text)
 			return ofType[string](v, "the JSON text of an object")
@@ -215,7 +215,7 @@ func callName(f about) fact {
 // hasArguments is whether there is any argument. Given without them, it stands for arguments of which nothing is known.
 func hasArguments(f about) fact {
 	out := boolean(f, func(a *activation) bool { return hasMembers(a.facts.Arguments) })
-	out.set = func(g *Given, v any) error {
+	out.set = func(g *ParsedFacts, v any) error {
 		if v == true && g.Arguments == nil {
 			g.Arguments = []byte(`{"?":null}`)
 			g.Hidden = append(g.Hidden, expression.Arguments)

@@ -102,7 +102,7 @@ func (e *explorer) bits() (most int) {
 			}
 			stopped := sort.Search(policy.MostBits+1, func(bits int) bool {
 				f.Call.Leak, f.Call.Total = bits, bits
-				return e.Policy.Span(f, facts).Mildest < policy.Warn
+				return e.Policy.Bounds(f, facts).Mildest < policy.Warn
 			})
 			most = max(most, stopped-1)
 		}
@@ -176,13 +176,13 @@ func (e *explorer) visit(state, tool int) bool {
 	return false
 }
 
-func (e *explorer) span(t Tool, f *policy.Facts) policy.Span {
+func (e *explorer) span(t Tool, f *policy.Facts) policy.Bounds {
 	e.result.Decisions++
 	open := e.open
 	if t.Varies {
 		open = e.varying
 	}
-	return e.Policy.Span(f, open)
+	return e.Policy.Bounds(f, open)
 }
 
 func (e *explorer) facts(t Tool, session label.Label) *policy.Facts {
@@ -210,7 +210,7 @@ func (e *explorer) facts(t Tool, session label.Label) *policy.Facts {
 }
 
 // stoppers names the open rules that would stop the call.
-func stoppers(s policy.Span) (rules []string) {
+func stoppers(s policy.Bounds) (rules []string) {
 	for _, m := range s.Open {
 		if m.Effect < policy.Warn && !slices.Contains(rules, m.Rule) {
 			rules = append(rules, m.Rule)

@@ -40,7 +40,7 @@ Arguments are not written down; what depends on them is said to be undecided.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var p *policy.Policy
-			var g *policy.Given
+			var g *policy.ParsedFacts
 			var err error
 			if cases != "" {
 				p, g, err = findCase(cases, args[0], events.policy)
@@ -66,7 +66,7 @@ Arguments are not written down; what depends on them is said to be undecided.`,
 	return cmd
 }
 
-func findCase(path, name, policyPath string) (*policy.Policy, *policy.Given, error) {
+func findCase(path, name, policyPath string) (*policy.Policy, *policy.ParsedFacts, error) {
 	p, f, err := loadCases(path, policyPath)
 	if err != nil {
 		return nil, nil, err
@@ -79,7 +79,7 @@ func findCase(path, name, policyPath string) (*policy.Policy, *policy.Given, err
 	return nil, nil, remedy.Usage(fmt.Errorf("%s has no case %.80q", path, name), "")
 }
 
-func findEvent(all iter.Seq2[*record.Event, error], id string) (*policy.Given, error) {
+func findEvent(all iter.Seq2[*record.Event, error], id string) (*policy.ParsedFacts, error) {
 	for e, err := range all {
 		if err != nil {
 			return nil, err

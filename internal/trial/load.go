@@ -171,10 +171,10 @@ func (l *loader) facts(n ast.Node) map[string]fact {
 }
 
 // give puts the facts of a case together.
-func (l *loader) give(phase policy.Phase, all map[string]fact, at document.Mark) *policy.Given {
+func (l *loader) give(phase policy.Phase, all map[string]fact, at document.Mark) *policy.ParsedFacts {
 	wrong := false
 	for name, f := range all {
-		if _, err := policy.Give(phase, policy.Values{name: f.value}); err != nil {
+		if _, err := policy.ParseFacts(phase, policy.Values{name: f.value}); err != nil {
 			wrong = true
 			l.complain(err, f.at)
 		}
@@ -187,7 +187,7 @@ func (l *loader) give(phase policy.Phase, all map[string]fact, at document.Mark)
 		values[name] = f.value
 	}
 	follow(values)
-	g, err := policy.Give(phase, values)
+	g, err := policy.ParseFacts(phase, values)
 	if err != nil {
 		l.complain(err, at)
 	}

@@ -14,7 +14,7 @@ import (
 
 // Restore returns the facts of a recorded decision, and the decision of its policy. There is an error if the event is no decision of
 // a policy, or if its facts were not written down.
-func Restore(e *record.Event) (*policy.Given, policy.Effect, error) {
+func Restore(e *record.Event) (*policy.ParsedFacts, policy.Effect, error) {
 	switch {
 	case e.Kind != record.Decision:
 		return nil, 0, fmt.Errorf("the event is of kind %q, not a decision", e.Kind)
@@ -33,12 +33,12 @@ func Restore(e *record.Event) (*policy.Given, policy.Effect, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	v, err := policy.ReadSketch(e.Facts)
+	v, err := policy.DecodeFacts(e.Facts)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the facts: %w", err)
 	}
 	v["call.method"], v["tool.name"], v["server.name"], v["session.id"] = e.Method, e.Name, e.Server, e.Session
-	g, err := policy.Give(phase, v)
+	g, err := policy.ParseFacts(phase, v)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the facts: %w", err)
 	}

@@ -19,7 +19,7 @@
 //	    rule: ask-before-acting-on-untrusted   # that decides; not checked if not stated
 //	    matched: []                            # all rules that match, in any order; not checked if not stated
 //
-// Facts that are not given have the defaults of [policy.Give]. Besides, call.from is all of call.destination.from and call.content.from, and a call
+// Facts that are not given have the defaults of [policy.ParseFacts]. Besides, call.from is all of call.destination.from and call.content.from, and a call
 // with a call.destination.from goes somewhere, unless the case says otherwise.
 //
 // [Replay] puts recorded decisions before a policy and tells which of them would change, and where the record does not say
@@ -42,7 +42,7 @@ type File struct {
 type Case struct {
 	Name    string
 	Line    int // in its file, from 1
-	Given   *policy.Given
+	Given   *policy.ParsedFacts
 	Effect  policy.Effect
 	Rule    string
 	HasRule bool // Rule is to be checked; "" is that no rule decides

@@ -196,7 +196,7 @@ rules:
 func decision(f *policy.Facts, effect string) *record.Event {
 	e := record.New(record.Decision, time.Now())
 	e.Server, e.Method, e.Name, e.Phase, e.Effect = f.Server.Name, f.Method, f.Tool.Name, f.Phase.String(), effect
-	e.Label, e.Facts = &f.Session.Label, f.Sketch()
+	e.Label, e.Facts = &f.Session.Label, f.Encode()
 	return e
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/weir-mcp/weir/contract"
 )
 
-// Sketch returns what of the facts may be written down, as the JSON text of an object that [ReadSketch] reads. It has no argument of
-// the call: of the sets that hold some, their sizes. It leaves out what [Give] gives without being told, and what an event of package
-// record says elsewhere: the moment, the names of method, tool, server and session, and the session's label.
-func (f *Facts) Sketch() []byte {
+// Encode returns the part of the facts that may be written down, as the JSON text of an object that [DecodeFacts] reads. It has no
+// argument of the call: of the sets that hold some, their sizes. It leaves out the values that [ParseFacts] fills in by itself, and
+// those that an event of package record has elsewhere: the moment, the names of method, tool, server and session, and the session's label.
+func (f *Facts) Encode() []byte {
 	e := encoder{facts: f, text: append(make([]byte, 0, 512), '{')}
 	if c := new(contract.Contract); !f.Tool.Declared.Equal(*c) {
 		e.unsaid = c
@@ -29,8 +29,8 @@ func (f *Facts) Sketch() []byte {
 // recorded are the facts that a record has.
 var recorded = slices.DeleteFunc(slices.Clone(facts), func(f fact) bool { return f.encode == nil })
 
-// ReadSketch returns the values that [Facts.Sketch] wrote.
-func ReadSketch(text []byte) (Values, error) {
+// DecodeFacts returns the values that [Facts.Encode] wrote.
+func DecodeFacts(text []byte) (Values, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return nil, err
