@@ -34,8 +34,9 @@ func seen(t *testing.T) http.Handler {
 		if got := r.Header.Get("Authorization"); got != "" {
 			t.Errorf("the token went on: %q", got)
 		}
-		who, agentOnly := streamable.Principal(r.Context())
-		if agentOnly {
+		info := streamable.InfoOf(r)
+		who := info.Principal
+		if info.AgentOnly {
 			who += " as an agent"
 		}
 		w.Header().Set("Who", who)

@@ -37,7 +37,7 @@ func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, m *rpc.Messag
 		return f
 	}
 	served := make(chan struct{})
-	conn := info(r)
+	conn := InfoOf(r)
 	conn.Modern = true
 	go func() {
 		defer close(served)

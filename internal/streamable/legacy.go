@@ -61,7 +61,7 @@ func (h *Handler) newSession(r *http.Request, id string, m *rpc.Message) (*sessi
 	s.forget = func(dormant bool) { h.forget(s, dormant) }
 	s.expiry = time.AfterFunc(time.Hour, s.expire)
 	s.expiry.Stop()
-	conn := info(r)
+	conn := InfoOf(r)
 	conn.Header, conn.SessionID = conn.Header.Clone(), s.id
 	if s.lease = h.roomForSession(s.principal); s.lease == nil {
 		cancel()

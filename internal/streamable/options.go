@@ -87,12 +87,6 @@ func WithPrincipal(ctx context.Context, principal string, agentOnly bool) contex
 	return context.WithValue(ctx, principalKey{}, authenticated{principal, agentOnly})
 }
 
-// Principal returns what [WithPrincipal] has put into a context.
-func Principal(ctx context.Context) (name string, agentOnly bool) {
-	a := authenticatedBy(ctx)
-	return a.principal, a.agentOnly
-}
-
 func authenticatedBy(ctx context.Context) authenticated {
 	a, _ := ctx.Value(principalKey{}).(authenticated)
 	return a
@@ -108,8 +102,8 @@ func bearer(ctx context.Context) string {
 	return a.principal
 }
 
-// info describes the connection that r opens.
-func info(r *http.Request) Info {
+// InfoOf describes the connection that a request opens.
+func InfoOf(r *http.Request) Info {
 	a := authenticatedBy(r.Context())
 	return Info{Header: r.Header, Remote: r.RemoteAddr, Principal: a.principal, AgentOnly: a.agentOnly}
 }
