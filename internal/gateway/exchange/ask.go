@@ -82,7 +82,7 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 	if why := mayNotAnswer(x.f, p.ID); why != "" {
 		return refuse(q.Message + "; a person has to accept this, and " + why + ": " + waitsInWeir)
 	}
-	if !x.who.CanElicit() || (!x.who.Modern() && !x.f.TakesRequests()) {
+	if !x.who.CanElicit() || (!x.who.Modern() && !x.f.peer.TakesRequests()) {
 		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation): " + waitsInWeir)
 	}
 	params, err := elicitation(p, x.conversation())
@@ -166,7 +166,7 @@ func (x *request) askHost(ctx context.Context, p *approve.Pending, params json.R
 		}
 	}()
 	began := time.Now()
-	answer, err := x.f.Request(asking, "elicitation/create", params)
+	answer, err := x.f.peer.Request(asking, "elicitation/create", params)
 	took := time.Since(began)
 	said, code := approve.Cancelled, ""
 	var doubt error

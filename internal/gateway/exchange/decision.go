@@ -46,7 +46,7 @@ func (x *decision) inquire(ctx context.Context, method string, params json.RawMe
 		}
 		params = named
 	}
-	answer, err := x.f.Request(ctx, method, params)
+	answer, err := x.f.peer.Request(ctx, method, params)
 	if err != nil {
 		return nil, x.f.InternalError(x.m, err)
 	}

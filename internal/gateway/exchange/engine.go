@@ -89,14 +89,14 @@ type Peer interface {
 
 // A Host is one host connection, for the requests that come over it.
 type Host struct {
-	Peer
 	Engine *Engine
 	Agents *agentsession.Tracker
+	peer   Peer
 }
 
 // Host returns the side of a host connection whose agent sessions a tracker finds.
 func (g *Engine) Host(p Peer, agents *agentsession.Tracker) *Host {
-	return &Host{Peer: p, Engine: g, Agents: agents}
+	return &Host{peer: p, Engine: g, Agents: agents}
 }
 
 // Handshake returns the client of the handshake, for a request that does not name its client.

@@ -168,7 +168,7 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 	if params, err = x.adaptParams(ctx, conn, params); err != nil {
 		return nil, err
 	}
-	req := backend.NewRequest(x.route.set.Audience, x.f.Peer, x.m, x.who)
+	req := backend.NewRequest(x.route.set.Audience, x.f.peer, x.m, x.who)
 	req.Call = x.route.call
 	ctx = x.withHeaders(ctx, conn, params)
 	if x.mayAsk(conn) {

@@ -33,7 +33,7 @@ const ownLogger = "weir"
 func (x *request) logsAt(level string) bool {
 	least := protocol.MetaString(x.sent.Params, protocol.MetaLogLevel)
 	if !x.who.Modern() {
-		least = x.route.set.LevelOf(x.f.Peer)
+		least = x.route.set.LevelOf(x.f.peer)
 	}
 	at := slices.Index(protocol.Levels, least)
 	return at >= 0 && at <= slices.Index(protocol.Levels, level)
@@ -46,7 +46,7 @@ func (x *request) tell(ctx context.Context, level, text string) {
 	}
 	params, err := json.Marshal(map[string]string{"level": level, "logger": ownLogger, "data": text})
 	if err == nil {
-		x.f.Write(ctx, rpc.NewNotification("notifications/message", params))
+		x.f.peer.Write(ctx, rpc.NewNotification("notifications/message", params))
 	}
 }
 
@@ -87,7 +87,7 @@ func (x *request) waits(ctx context.Context) (stop func()) {
 		tick := time.NewTicker(waitEvery)
 		defer tick.Stop()
 		for n := 0; ; n++ {
-			x.f.Write(ctx, rpc.NewNotification("notifications/progress", waitParams(token, n)))
+			x.f.peer.Write(ctx, rpc.NewNotification("notifications/progress", waitParams(token, n)))
 			select {
 			case <-ctx.Done():
 				return

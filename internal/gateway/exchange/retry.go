@@ -174,16 +174,16 @@ func (x *exchange) adaptParams(ctx context.Context, conn *upstream.Conn, params 
 // knows neither, and for a host that shares connections.
 func (x *exchange) subscribe(ctx context.Context, conn *upstream.Conn) (*rpc.Message, bool) {
 	set, l, uri := x.route.set, x.route.link, x.route.call.Name
-	if !set.HasMember(x.f.Peer) && (!conn.Modern() || x.who.Modern()) {
+	if !set.HasMember(x.f.peer) && (!conn.Modern() || x.who.Modern()) {
 		return nil, false
 	}
 	switch x.m.Method {
 	case "resources/subscribe":
-		if err := set.Subscribe(ctx, x.f.Peer, l, uri); err != nil {
+		if err := set.Subscribe(ctx, x.f.peer, l, uri); err != nil {
 			return x.f.InternalError(x.m, err), true
 		}
 	case "resources/unsubscribe":
-		set.Unsubscribe(x.f.Peer, l, uri)
+		set.Unsubscribe(x.f.peer, l, uri)
 	default:
 		return nil, false
 	}

@@ -142,7 +142,7 @@ func (x *exchange) begin(ctx context.Context, req *backend.Request, params json.
 
 // goOn gives the server the answer with which the host came back. A host that leaves the answer out is asked again.
 func (x *exchange) goOn(ctx context.Context, c *suspendedCall) (*rpc.Message, error) {
-	c.req.Board(x.f.Peer, x.m)
+	c.req.Board(x.f.peer, x.m)
 	response, ok := rawjson.Get(x.m.Params, "inputResponses", inputName)
 	if !ok || rawjson.Kind(response) != '{' {
 		return x.question(c, c.asked)

@@ -25,13 +25,13 @@ func (a answerer) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 		return rpc.Reply(m.ID, json.RawMessage(`{}`))
 	}
 	if who == nil {
-		if who, rerr = f.Handshake(m.Method); rerr != nil {
+		if who, rerr = f.host.Handshake(m.Method); rerr != nil {
 			return rpc.ReplyError(m.ID, rerr)
 		}
 	}
 	set, err := f.connected(who)
 	if err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	switch m.Method {
 	case "server/discover":
@@ -49,9 +49,9 @@ func (a answerer) answer(ctx context.Context, m *rpc.Message) *rpc.Message {
 	case "subscriptions/listen":
 		return a.listen(ctx, m, set)
 	case guard.MethodResolve:
-		return f.Resolve(ctx, m, who, set)
+		return f.host.Resolve(ctx, m, who, set)
 	}
-	return f.Exchange(ctx, m, who, set)
+	return f.host.Exchange(ctx, m, who, set)
 }
 
 // declared returns the client that a request names in its _meta; nil if it names none.
@@ -74,11 +74,11 @@ func (a answerer) list(ctx context.Context, m *rpc.Message, who *protocol.Client
 	}
 	set, err := f.connected(who)
 	if err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	l, err := set.List(ctx, kind, true)
 	if err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	result := l.Result()
 	if kind.Method == catalog.Tools.Method && who.Resolves() {

@@ -26,7 +26,7 @@ const (
 
 // A Conn is one host connection.
 type Conn struct {
-	*exchange.Host
+	host    *exchange.Host
 	share   bool // whether HTTP sessions of one principal may share connections to servers
 	conn    rpc.Conn
 	shared  bool                                                   // whether connections to servers are shared with other requests of the principal
@@ -160,7 +160,7 @@ func (f *Conn) respond(ctx context.Context, p *request) {
 func (f *Conn) Write(ctx context.Context, m *rpc.Message) {
 	ctx = rpc.WithRelated(f.life, rpc.Related(ctx))
 	if err := f.conn.Write(ctx, m); err != nil && !errors.Is(err, io.EOF) {
-		f.Engine.Log.Debug("writing to the host", "error", err)
+		f.host.Engine.Log.Debug("writing to the host", "error", err)
 	}
 }
 
@@ -203,32 +203,32 @@ func (f *Conn) deliver(m *rpc.Message) {
 }
 
 // TakesRequests reports whether servers can send the host requests.
-func (f *Conn) TakesRequests() bool { return f.Agents.Handshake() != nil }
+func (f *Conn) TakesRequests() bool { return f.host.Agents.Handshake() != nil }
 
 // connected returns the connections to servers, made for the caller if they do not exist yet.
 func (f *Conn) connected(c *protocol.Client) (*backend.Set, error) {
 	hello := upstream.Hello{Protocol: c.Version, ClientInfo: c.Introduction(), Capabilities: c.Abilities()}
 	if f.shared {
-		return f.Engine.Servers.Shared(f.Agents.Principal, hello)
+		return f.host.Engine.Servers.Shared(f.host.Agents.Principal, hello)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.links == nil && f.mayJoin(hello) {
-		set, err := f.Engine.Servers.Join(f, f.Agents.Principal, hello)
+		set, err := f.host.Engine.Servers.Join(f, f.host.Agents.Principal, hello)
 		if err != nil {
 			return nil, err
 		}
 		f.links = set
 	}
 	if f.links == nil {
-		f.links = f.Engine.Servers.Own(hello, f)
+		f.links = f.host.Engine.Servers.Own(hello, f)
 	}
 	return f.links, nil
 }
 
 // mayJoin reports whether the host's connections to servers may be shared.
 func (f *Conn) mayJoin(hello upstream.Hello) bool {
-	return f.share && f.Agents.McpSession != "" && protocol.RequestsTaken(hello.Capabilities) == ""
+	return f.share && f.host.Agents.McpSession != "" && protocol.RequestsTaken(hello.Capabilities) == ""
 }
 
 // connections returns the connections to servers; nil before a request has needed them.

@@ -18,7 +18,7 @@ type answerer struct{ conn *Conn }
 // and that of a single server comes back as it is.
 func (a answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 	f := a.conn
-	if f.Agents.Handshake() != nil {
+	if f.host.Agents.Handshake() != nil {
 		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidRequest, Message: "already initialized"})
 	}
 	raw, ok := rawjson.Get(m.Params, "protocolVersion")
@@ -32,18 +32,18 @@ func (a answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 	who := &protocol.Client{Version: version}
 	who.Info, _ = rawjson.Get(m.Params, "clientInfo")
 	who.Capabilities, _ = rawjson.Get(m.Params, "capabilities")
-	f.Agents.Shake(who)
+	f.host.Agents.Shake(who)
 	set, err := f.connected(who)
 	if err == nil {
 		err = set.Connect(ctx)
 	}
 	if err != nil {
-		f.Agents.Shake(nil)
-		return f.InternalError(m, err)
+		f.host.Agents.Shake(nil)
+		return f.host.InternalError(m, err)
 	}
 	w, err := set.Welcome(ctx)
 	if err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	w.Capabilities = who.Offering(w.Capabilities)
 	result := json.RawMessage(`{}`)
@@ -63,7 +63,7 @@ func (a answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 			continue
 		}
 		if result, err = rawjson.Set(result, member.value, member.name); err != nil {
-			return f.InternalError(m, err)
+			return f.host.InternalError(m, err)
 		}
 	}
 	return rpc.Reply(m.ID, result)
@@ -73,11 +73,11 @@ func (a answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 func (a answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
 	f := a.conn
 	if err := set.Connect(ctx); err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	w, err := set.Welcome(ctx)
 	if err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	result := json.RawMessage(`{}`)
 	if w.Single != nil && isDiscovery(w.Single) {
@@ -86,7 +86,7 @@ func (a answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Cl
 	w.Capabilities = who.Offering(w.Capabilities)
 	versions, err := json.Marshal(protocol.Revisions)
 	if err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	for _, member := range []struct {
 		value json.RawMessage
@@ -101,7 +101,7 @@ func (a answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Cl
 			continue
 		}
 		if result, err = rawjson.Set(result, member.value, member.path...); err != nil {
-			return f.InternalError(m, err)
+			return f.host.InternalError(m, err)
 		}
 	}
 	return rpc.Reply(m.ID, protocol.FitResult(result, who, true))

@@ -21,15 +21,15 @@ func (a answerer) listen(ctx context.Context, m *rpc.Message, set *backend.Set) 
 		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "params.notifications is missing or not an object"))
 	}
 	if err := set.Connect(ctx); err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	w, err := set.Welcome(ctx)
 	if err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	l, agreed := backend.NewListener(f, m.ID, wanted, w.Capabilities)
 	set.AwaitLists(ctx)
-	uris, end := f.Watch(ctx, m, set, wanted)
+	uris, end := f.host.Watch(ctx, m, set, wanted)
 	defer end()
 	if len(uris) > 0 {
 		l.Watch(uris)
@@ -38,7 +38,7 @@ func (a answerer) listen(ctx context.Context, m *rpc.Message, set *backend.Set) 
 			agreed, err = rawjson.Set(agreed, list, "resourceSubscriptions")
 		}
 		if err != nil {
-			return f.InternalError(m, err)
+			return f.host.InternalError(m, err)
 		}
 	}
 	acknowledgement := json.RawMessage(`{"notifications":` + string(agreed) + `}`)
@@ -51,7 +51,7 @@ func (a answerer) listen(ctx context.Context, m *rpc.Message, set *backend.Set) 
 	}
 	result, err := rawjson.Set([]byte(`{"resultType":"complete"}`), m.ID, "_meta", protocol.MetaSubscription)
 	if err != nil {
-		return f.InternalError(m, err)
+		return f.host.InternalError(m, err)
 	}
 	return rpc.Reply(m.ID, result)
 }
@@ -86,9 +86,9 @@ func (a answerer) setLevel(ctx context.Context, m *rpc.Message, who *protocol.Cl
 		answer, err := l.Call(ctx, backend.NewRequest(set.Audience, f, m, who), m.Method, params)
 		switch {
 		case err != nil:
-			f.Engine.Log.Warn("passing on "+m.Method, "error", err)
+			f.host.Engine.Log.Warn("passing on "+m.Method, "error", err)
 		case answer.Error != nil && len(all) == 1:
-			return f.InternalError(m, hosterror.At(l.Name(), upstream.Explain(answer.Failure())))
+			return f.host.InternalError(m, hosterror.At(l.Name(), upstream.Explain(answer.Failure())))
 		}
 	}
 	return rpc.Reply(m.ID, json.RawMessage(`{}`))

@@ -48,7 +48,7 @@ func (f *Conn) own() *backend.Set {
 // Inquire puts a request of a server to the host.
 func (f *Conn) Inquire(ctx context.Context, c *backend.Conn, m *rpc.Message) *rpc.Message {
 	defer f.reportsTo(c, m.Params)()
-	return f.Inquired(ctx, f.connections(), c, m)
+	return f.host.Inquired(ctx, f.connections(), c, m)
 }
 
 // cancelled ends a request of the host. Its server is told by the end of the call, in Weir's words.
@@ -123,14 +123,14 @@ func (f *Conn) decided(work context.Context, m *rpc.Message) {
 	only := all[0]
 	f.workers.run(func() {
 		defer func() { <-f.slots }()
-		v, rerr := f.DecideNotification(work, m, set, only)
+		v, rerr := f.host.DecideNotification(work, m, set, only)
 		switch {
 		case rerr != nil:
 			f.spoiled(work, rerr.Message)
 		case v.Allowed():
 			only.Notify(rpc.NewNotification(m.Method, v.Params))
 		default:
-			f.Engine.Log.Warn("a notification of the host was not sent", "method", plain.Quote(m.Method, exchange.MaxNotice), "reason", v.Message)
+			f.host.Engine.Log.Warn("a notification of the host was not sent", "method", plain.Quote(m.Method, exchange.MaxNotice), "reason", v.Message)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func (f *Conn) spoiled(ctx context.Context, reason string) {
 	if last {
 		reason += "; more in the same minute are not written down"
 	}
-	if err := f.Engine.Servers.Defect(ctx, "", "", "", annotation.Defect{Where: "message of the host", Reason: reason}); err != nil {
-		f.Engine.Log.Error("recording", "error", err)
+	if err := f.host.Engine.Servers.Defect(ctx, "", "", "", annotation.Defect{Where: "message of the host", Reason: reason}); err != nil {
+		f.host.Engine.Log.Error("recording", "error", err)
 	}
 }

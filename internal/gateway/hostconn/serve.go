@@ -29,7 +29,7 @@ func Serve(ctx context.Context, conn rpc.Conn, g *exchange.Engine, o Options) er
 		slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
 		inFlight: map[string]*request{}, asked: map[string]chan *rpc.Message{}, reports: map[string][]*backend.Conn{},
 	}
-	f.Host = g.Host(f, o.Agents)
+	f.host = g.Host(f, o.Agents)
 	f.reply = answerer{f}.answer
 	var end context.CancelFunc
 	f.life, end = context.WithCancel(context.WithoutCancel(ctx))
