@@ -26,7 +26,11 @@ const (
 	Financial   Class = "financial"
 	Personal    Class = "pii"
 	Injection   Class = "injection" // no data, but text that speaks to the model
+	Canary      Class = "canary"    // a value of the operator's that nothing should hold
 )
+
+// Classes returns the classes.
+func Classes() []Class { return []Class{Credentials, Financial, Personal, Injection, Canary} }
 
 // A Confidence says how likely a finding is right. The zero Confidence is Low.
 type Confidence uint8
@@ -69,11 +73,6 @@ type Finding struct {
 	Layers []Layer // from the text inwards; none if the value stands there as it is
 	Path   string  // of the member, as a JSON Pointer, if the text is JSON
 	Digest string  // of values: "sha256:" and the hexadecimal SHA-256 of the salt and the value
-}
-
-// Raises reports whether the finding is a secret, or a number of a card or an account, that is certain enough to raise a label by itself.
-func (f Finding) Raises() bool {
-	return f.Confidence == High && f.Class != Injection && f.Class != Personal
 }
 
 // A Level says how far text speaks to the model that reads it.
@@ -127,5 +126,5 @@ func settled(found []Finding) []Finding {
 // displaces reports whether a finding at the same place makes another one needless. No instruction and no name
 // of a person makes a secret needless, or else an attacker could hide it.
 func (f Finding) displaces(other Finding) bool {
-	return (f.Class == Injection) == (other.Class == Injection)
+	return (f.Class == Injection) == (other.Class == Injection) && (f.Class == Canary) == (other.Class == Canary)
 }

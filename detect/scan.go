@@ -25,7 +25,18 @@ type Scanner struct {
 	lexemes []lexeme
 	grammar *grammar
 	anchors *automaton
+	further []Search
 	pool    sync.Pool // of *scan: memory that a scan needs
+}
+
+// A Search finds values in a text beside the rules of a [Scanner], which reads out each form of its text to it. Findings have their spans,
+// kind, class, confidence and reason. A search is safe for concurrent use, and its work is linear in the text.
+type Search func(text []byte) []Finding
+
+// Options extend a [Scanner].
+type Options struct {
+	Canaries []string // values that the operator has put where nobody should have them from, of 8 bytes or more
+	Further  []Search
 }
 
 // A target is the check that follows an anchor.
@@ -45,8 +56,11 @@ type Report struct {
 }
 
 // New returns a scanner with all rules.
-func New() *Scanner {
-	s := &Scanner{rules: Rules(), grammar: newGrammar(), lexemes: lexemes()}
+func New() *Scanner { return NewWith(Options{}) }
+
+// NewWith returns a scanner with all rules, and more.
+func NewWith(more Options) *Scanner {
+	s := &Scanner{rules: append(Rules(), canaryRules(more.Canaries)...), grammar: newGrammar(), lexemes: lexemes(), further: more.Further}
 	b := &shaper{index: map[set]int{}}
 	b.add(valueSet())
 	var anchors []string
@@ -110,7 +124,7 @@ func (s *Scanner) newScan() *scan {
 func (s *Scanner) Scan(text []byte, form Form, salt []byte) Report {
 	w := s.pool.Get().(*scan)
 	defer s.pool.Put(w)
-	w.salt, w.work, w.cut, w.found = salt, leastWork+mostWork*len(text), false, nil
+	w.salt, w.work, w.cut, w.found = salt, leastWork+mostWork*len(text)*(1+len(s.further)), false, nil
 	clear(w.counts)
 	v := view{text: text}
 	if form == JSON && bytes.IndexByte(text, '\\') >= 0 {
@@ -147,6 +161,7 @@ func (w *scan) look(v view) {
 		}
 	}
 	numbers(w, &v)
+	w.searches(&v)
 	if v.depth >= maxDepth {
 		return
 	}

@@ -205,7 +205,7 @@ func TestScanSays(t *testing.T) {
 	if !slices.Equal(second.Layers, []detect.Layer{detect.Base64}) || second.Path != "/a~1b/k" || second.Digest != first.Digest {
 		t.Errorf("the second is %+v", second)
 	}
-	if first.Class != detect.Credentials || !first.Raises() || !strings.HasPrefix(first.Digest, "sha256:") {
+	if first.Class != detect.Credentials || first.Confidence != detect.High || !strings.HasPrefix(first.Digest, "sha256:") {
 		t.Errorf("the first is %+v", first)
 	}
 	other := detect.New().Scan([]byte(doc), detect.JSON, nil).Findings

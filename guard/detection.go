@@ -21,7 +21,38 @@ type Detector interface {
 // agent. A value that it misses is decided on as without it, and so is a text that it cannot read.
 type Detection struct {
 	Detector Detector // nil: nothing is searched
-	Notes    bool     // findings are recorded, and change neither labels nor facts
+	Notes    bool     // the effect of findings that Effects does not name is Note; else it is Raise
+	Strict   bool     // findings of medium confidence raise labels too, and data about one person do
+
+	Effects map[string]FindingEffect // by class or by rule of a finding; the rule counts first
+}
+
+// A FindingEffect is the effect of a finding.
+type FindingEffect uint8
+
+// The effects of findings.
+const (
+	Raise  FindingEffect = iota // it is recorded, raises labels and is a fact of policy
+	Note                        // it is recorded
+	Ignore                      // it has none
+)
+
+// effect returns the effect of a finding.
+func (d *Detection) effect(f detect.Finding) FindingEffect {
+	for _, name := range []string{string(f.Kind), string(f.Class)} {
+		if e, ok := d.Effects[name]; ok {
+			return e
+		}
+	}
+	if d.Notes {
+		return Note
+	}
+	return Raise
+}
+
+// with returns the findings whose effect is the given one or a stronger one.
+func (d *Detection) with(found []detect.Finding, least FindingEffect) []detect.Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f detect.Finding) bool { return d.effect(f) > least })
 }
 
 // persons is how many persons an answer has to name by addresses or numbers before it counts as data about persons.
@@ -50,37 +81,39 @@ func (d *Detection) search(text []byte, key salt) detected {
 	case failed == "" && report.Cut:
 		failed = "it takes too long to search, or has too many findings"
 	}
-	out := detected{event: &record.Detection{Findings: findings(report.Findings), Incomplete: failed}}
+	out := detected{event: &record.Detection{Findings: findings(d.with(report.Findings, Note)), Incomplete: failed}}
 	if failed == "" && len(out.event.Findings) == 0 {
 		out.event = nil
 	}
-	if d.Notes {
-		return out
-	}
-	out.raise(report.Findings)
-	out.facts = factsOf(report.Findings)
-	out.facts.Incomplete = failed != ""
+	counting := d.with(report.Findings, Raise)
+	out.raise(counting, d.Strict)
+	out.facts = factsOf(counting)
+	out.facts.Incomplete = failed != "" && !d.Notes
 	return out
 }
 
 // raise finds the label of findings, and the alert.
-func (out *detected) raise(found []detect.Finding) {
+func (out *detected) raise(found []detect.Finding, strict bool) {
+	least, many, alarming := detect.High, persons, detect.Malicious
+	if strict {
+		least, many, alarming = detect.Medium, 1, detect.Untrusted
+	}
 	named := map[detect.Kind]map[string]bool{} // values by kind: one person may have several kinds
 	for _, f := range found {
 		switch {
 		case f.Class == detect.Injection:
 			out.label.Untrusted = out.label.Untrusted || f.Level() != detect.Note
-			if f.Level() == detect.Malicious && out.alert == "" {
+			if out.alert == "" && (f.Level() == detect.Malicious || f.Level() == alarming) {
 				out.alert = f.Why
 			}
 		case f.Class == detect.Personal && f.Confidence >= detect.Medium:
 			if named[f.Kind] == nil {
 				named[f.Kind] = map[string]bool{}
 			}
-			if named[f.Kind][f.Digest] = true; len(named[f.Kind]) == persons {
+			if named[f.Kind][f.Digest] = true; len(named[f.Kind]) == many {
 				out.label.Sensitivity = out.label.Sensitivity.Union(label.SetOf(label.PII))
 			}
-		case f.Raises():
+		case f.Class != detect.Personal && f.Confidence >= least:
 			out.label.Sensitivity = out.label.Sensitivity.Union(label.SetOf(classOf(f)))
 		}
 	}

@@ -116,3 +116,52 @@ rules:
 		}
 	}
 }
+
+// The effect of a finding is that of its rule, else of its class, else of the mode.
+func TestEffectsOfFindings(t *testing.T) {
+	scanner := detect.New()
+	type effects = map[string]guard.FindingEffect
+	for _, c := range []struct {
+		name      string
+		detection guard.Detection
+		raised    bool
+		recorded  int
+	}{
+		{"default", guard.Detection{}, true, 1},
+		{"class noted", guard.Detection{Effects: effects{"credentials": guard.Note}}, false, 1},
+		{"class ignored", guard.Detection{Effects: effects{"credentials": guard.Ignore}}, false, 0},
+		{"another class ignored", guard.Detection{Effects: effects{"pii": guard.Ignore}}, true, 1},
+		{"rule before class", guard.Detection{Effects: effects{"credentials": guard.Ignore, "aws-access-key-id": guard.Raise}}, true, 1},
+		{"class before mode", guard.Detection{Notes: true, Effects: effects{"credentials": guard.Raise}}, true, 1},
+	} {
+		c.detection.Detector = scanner
+		f := newFixture(t, searching(c.detection))
+		o := f.run(t, lookUpCall(), answerOf("key "+foundKey))
+		if got := o.Label.Sensitivity.Has(label.Credentials); got != c.raised {
+			t.Errorf("%s: raised %t", c.name, got)
+		}
+		recorded := 0
+		if d := f.events.last().Content.Detection; d != nil {
+			recorded = len(d.Findings)
+		}
+		if recorded != c.recorded {
+			t.Errorf("%s: recorded %d", c.name, recorded)
+		}
+	}
+}
+
+// In strict mode findings of medium confidence, one person and instructions of level untrusted count.
+func TestStrictDetection(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		f := newFixture(t, searching(guard.Detection{Detector: detect.New(), Strict: strict}))
+		o := f.run(t, lookUpCall(), answerOf("id 4539578763621486, ann.miller@acme-corp.com. "+hint))
+		for _, class := range []label.Class{label.Financial, label.PII} {
+			if o.Label.Sensitivity.Has(class) != strict {
+				t.Errorf("strict %t: the label is %+v", strict, o.Label)
+			}
+		}
+		if v := f.g.Before(t.Context(), noteCall()); (v.Effect == policy.Ask) != strict {
+			t.Errorf("strict %t: the next effect is %v", strict, v.Effect)
+		}
+	}
+}

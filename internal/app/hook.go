@@ -73,7 +73,7 @@ func hookGuard(env *home.Env, s *setup.Setup, kept *state, approvals guard.Appro
 		Policy: s.Policy, Mode: s.Config.Mode, State: kept.state, Approvals: approvals, Words: words,
 		Domains: s.Config.Domains, Files: &ground,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
-		Contents: guard.Contents{Fields: s.Config.Capture.Fields, All: s.Config.Capture.Content, Detection: detectionOf(s.Config.Detect)},
+		Contents: guard.Contents{Fields: s.Config.Capture.Fields, All: s.Config.Capture.Content, Detection: setup.Detection(s)},
 	})
 }
 

@@ -276,7 +276,7 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("checkpoints", !reflect.DeepEqual(before.Checkpoints, after.Checkpoints))
 	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
 	late("domains", !reflect.DeepEqual(before.Domains, after.Domains))
-	late("detect", before.Detect != after.Detect)
+	late("detect", !reflect.DeepEqual(before.Detect, after.Detect))
 	late("pins", before.Pins != after.Pins)
 	late("approval.host and approval.pace", before.Approval.NoHost != after.Approval.NoHost || before.Approval.Pace != after.Approval.Pace)
 	late("limits.message", before.Limits.Message != after.Limits.Message)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/config"
@@ -105,17 +104,9 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		Contents:  guard.Contents{Fields: s.Config.Capture.Fields, All: s.Config.Capture.Content, Detection: detectionOf(s.Config.Detect)},
+		Contents:  guard.Contents{Fields: s.Config.Capture.Fields, All: s.Config.Capture.Content, Detection: setup.Detection(s.Setup)},
 		TrustText: s.TrustText, Domains: s.Config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})
-}
-
-// detectionOf returns the search of results.
-func detectionOf(d config.Detection) guard.Detection {
-	if d.Off {
-		return guard.Detection{}
-	}
-	return guard.Detection{Detector: detect.New(), Notes: d.Notes}
 }
 
 // budgetOf returns the limits of the configuration.

@@ -97,4 +97,7 @@ type Options struct {
 
 	Overlay   func(path string) error // checks an overlay file, overlay.Errors are reported one by one; nil: no check
 	Catalogue []string                // the names of the catalogue's entries; nil: no check
+
+	Rules    func(path string) (ids []string, err error) // checks a file of rules of detection; nil: no check
+	Findings []string                                    // the classes and rules of detection; nil: no check
 }

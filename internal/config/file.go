@@ -142,19 +142,6 @@ func readApproval(r reader, m member) {
 	a.Pace = max(a.Pace, 0)
 }
 
-// readDetection reads detect.
-func readDetection(r reader, m member) {
-	d := &r.d.Config.Detect
-	known := []string{"default", "notes", "off"}
-	r.word(m, known, func(s string) error {
-		if !slices.Contains(known, s) {
-			return fmt.Errorf("unknown word %q", s)
-		}
-		d.Off, d.Notes = s == "off", s == "notes"
-		return nil
-	})
-}
-
 // readPinMode reads pins.mode.
 func readPinMode(r reader, m member) {
 	p := &r.d.Config.Pins

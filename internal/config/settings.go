@@ -146,10 +146,20 @@ const (
 	DefaultMaxMessage = 64 << 20
 )
 
-// Detection says how results are searched for sensitive values and instructions to the agent. The zero Detection raises labels.
+// The modes of detection. A Detection without one has DetectDefault.
+const (
+	DetectOff     = "off"
+	DetectNotes   = "notes"
+	DetectDefault = "default"
+	DetectStrict  = "strict"
+)
+
+// Detection says how arguments and results are searched for sensitive values and instructions to the agent.
 type Detection struct {
-	Off   bool // they are not
-	Notes bool // findings are recorded, and raise no label
+	Mode     string
+	Effects  map[string]string // of findings, by class or by rule: "off", "note" or "raise"; the rule counts first
+	Rules    []string          // paths of TOML files with further rules
+	Canaries []string          // values that the operator has put where nobody should have them from
 }
 
 // NoRecord is the value of Config.Record that asks for no record.
@@ -177,7 +187,7 @@ type Config struct {
 	Approval    Approval
 	Startup     time.Duration // how long hosts wait for servers that do not answer their handshake
 	Limits      Limits        // of the resources of hosts, servers and agent sessions
-	Detect      Detection     // of sensitive values in results
+	Detect      Detection     // of sensitive values in arguments and results
 	Pins        Pins          // how definitions of tools are pinned
 	Words       Words         // which annotations are written, and the meaning of organisations' labels
 	Warnings    []Problem     // valid settings that deserve a look

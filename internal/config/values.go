@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,6 +103,19 @@ func (r reader) word(m member, words []string, parse func(string) error) {
 	s, ok := r.scalar(m, "one of "+strings.Join(words, ", "))
 	if ok && parse(s) != nil {
 		r.d.Fault(m.at, spelling.DidYouMean(s, words), "%s: unknown value %.40q", m.name, s)
+	}
+}
+
+// oneOf reads one of a few words.
+func (r reader) oneOf(p *string, words ...string) func(member) {
+	return func(m member) {
+		r.word(m, words, func(s string) error {
+			if !slices.Contains(words, s) {
+				return fmt.Errorf("unknown word %q", s)
+			}
+			*p = s
+			return nil
+		})
 	}
 }
 

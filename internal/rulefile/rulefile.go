@@ -210,6 +210,9 @@ func (rules Rules) Scan(text []byte, path string, salt []byte) (found []detect.F
 	return found
 }
 
+// Search returns the values that the rules find in a text of no path: it is a [detect.Search].
+func (rules Rules) Search(text []byte) []detect.Finding { return rules.Scan(text, "", nil) }
+
 // mentioned reports whether a text, in lower case, has one of the keywords.
 func (r *Rule) mentioned(folded string) bool {
 	return len(r.keywords) == 0 || anyStands(r.keywords, folded)

@@ -66,7 +66,7 @@ func Load(env *home.Env, path, policyPath string) (*Setup, error) {
 			}
 			return s.UsePolicy(path)
 		},
-		Overlay: s.UseOverlay, Catalogue: entries,
+		Overlay: s.UseOverlay, Catalogue: entries, Rules: s.UseRules, Findings: findings(),
 	})
 	if override != nil {
 		return nil, joinProblems(err, override)

@@ -9,6 +9,7 @@ package setup
 import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/home"
+	"github.com/weir-mcp/weir/internal/rulefile"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -37,8 +38,27 @@ type Setup struct {
 	Path     string // of the configuration file
 	Config   *config.Config
 	Policy   *policy.Policy
-	Overlays *overlay.Set // the operator's overlays; nil if there are none
-	Files    []string     // that were read, or looked for
+	Overlays *overlay.Set   // the operator's overlays; nil if there are none
+	Rules    rulefile.Rules // the operator's rules of detection
+	Files    []string       // that were read, or looked for
+}
+
+// UseRules adds the rules of detection in the file at path, and returns their ids.
+func (s *Setup) UseRules(path string) (ids []string, err error) {
+	s.Files = append(s.Files, path)
+	src, err := home.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := rulefile.Load(path, src)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rules {
+		ids = append(ids, r.ID)
+	}
+	s.Rules = append(s.Rules, rules...)
+	return ids, nil
 }
 
 // UsePolicy reads the policy file at path, or takes the profile of that name.

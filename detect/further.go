@@ -1,0 +1,42 @@
+package detect
+
+import "slices"
+
+// canaryValue is the kind of a canary.
+const canaryValue = "canary"
+
+// canaryRules are of values that the operator has put where nobody should have them from, in any case of ASCII letters.
+func canaryRules(values []string) (all []Rule) {
+	for _, value := range values {
+		anchor := string(lowered([]byte(value)))
+		all = append(all, Rule{
+			Kind: canaryValue, Name: "canary of the operator's", Class: Canary, Confidence: High, Source: "docs/detection.md", anchors: []string{anchor},
+			find: func(_ *scan, v *view, start, end int) (m match, ok bool) {
+				ok = start >= 0 && equal(v.text[start:end], anchor, true)
+				return match{start: start, end: end, secret: start, last: end, confidence: High}, ok
+			},
+		})
+	}
+	return all
+}
+
+// searches adds the findings of further searches in a view.
+func (w *scan) searches(v *view) {
+	for _, search := range w.s.further {
+		if w.work -= len(v.text); w.work < 0 {
+			w.cut = true
+			return
+		}
+		for _, f := range search(v.text) {
+			m := match{start: f.Offset, end: f.end(), secret: f.ValueOffset, last: f.valueEnd()}
+			if m.start < 0 || m.start > m.secret || m.secret >= m.last || m.last > m.end || m.end > len(v.text) {
+				continue
+			}
+			if v.open && m.start == 0 || v.goes && m.end == len(v.text) || !w.room(f.Class, f.Confidence) {
+				continue
+			}
+			f.Digest, f.Layers = digest(w.salt, v.text[m.secret:m.last]), slices.Clone(f.Layers)
+			w.add(v, f, m)
+		}
+	}
+}

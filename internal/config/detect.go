@@ -1,0 +1,97 @@
+package config
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/weir-mcp/weir/internal/spelling"
+)
+
+// Bounds of canaries.
+const (
+	minCanary   = 8 // bytes
+	maxCanary   = 256
+	maxCanaries = 100
+)
+
+// readDetection reads detect: a mode, or a section with one.
+func readDetection(r reader, m member) {
+	c := &r.d.Config.Detect
+	if _, section := m.value.(*ast.MappingNode); !section {
+		r.oneOf(&c.Mode, DetectOff, DetectNotes, DetectDefault, DetectStrict)(m)
+		return
+	}
+	r.object(m, fields{
+		"mode":     r.oneOf(&c.Mode, DetectOff, DetectNotes, DetectDefault, DetectStrict),
+		"effects":  r.by(readEffects),
+		"rules":    r.texts(&c.Rules),
+		"canaries": r.texts(&c.Canaries),
+	})
+}
+
+// readEffects reads the effects of findings, by class or by rule.
+func readEffects(r reader, m member) {
+	members, _ := r.entries(m)
+	effects := map[string]string{}
+	for _, e := range members {
+		var word string
+		r.oneOf(&word, "off", "note", "raise")(e)
+		effects[e.key] = word
+	}
+	r.d.Config.Detect.Effects = effects
+}
+
+// checkDetection resolves the paths of rules, expands canaries and checks the whole. No message quotes a canary.
+func checkDetection(d *Draft, opts Options, dir string) {
+	c := &d.Config.Detect
+	known := slices.Clone(opts.Findings)
+	for i, path := range c.Rules {
+		c.Rules[i] = resolve(dir, path)
+		if path == "" || opts.Rules == nil {
+			continue
+		}
+		ids, err := opts.Rules(c.Rules[i])
+		if err != nil {
+			at := d.Place(Pointer("detect", "rules", strconv.Itoa(i)))
+			d.Fault(at, "the path is relative to this file; weir detect test FILE checks one", "detect.rules: %v", err)
+		}
+		known = append(known, ids...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Effects)) {
+		if opts.Findings != nil && !slices.Contains(known, name) {
+			hint := "weir detect rules lists the rules and their classes"
+			if near := spelling.Nearest(name, known); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			d.Fault(d.Place(Pointer("detect", "effects", name)), hint, "detect.effects: no class and no rule is called %.64q", name)
+		}
+	}
+	for i := range c.Canaries {
+		at := d.Place(Pointer("detect", "canaries", strconv.Itoa(i)))
+		text, flaws := expand(c.Canaries[i], opts.Lookup)
+		for _, f := range flaws {
+			d.Fault(at, f.hint, "detect.canaries: %s", f.msg)
+		}
+		if err := checkCanary(text); err != nil && len(flaws) == 0 {
+			d.Fault(at, "make one: openssl rand -hex 16", "detect.canaries: %v", err)
+		}
+		c.Canaries[i] = text
+	}
+	if len(c.Canaries) > maxCanaries {
+		d.Fault(d.Place(Pointer("detect", "canaries")), "remove some", "detect.canaries: more than %d", maxCanaries)
+	}
+}
+
+func checkCanary(text string) error {
+	switch {
+	case len(text) < minCanary:
+		return errors.New("a value has fewer than 8 bytes, and other text would hold it by chance")
+	case len(text) > maxCanary:
+		return errors.New("a value has more than 256 bytes")
+	}
+	return nil
+}

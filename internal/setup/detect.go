@@ -1,0 +1,38 @@
+package setup
+
+import (
+	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/config"
+)
+
+// findings are the names that effects of detection go by.
+func findings() (names []string) {
+	for _, c := range detect.Classes() {
+		names = append(names, string(c))
+	}
+	for _, r := range detect.Rules() {
+		names = append(names, string(r.Kind))
+	}
+	return names
+}
+
+// Detection returns the search of arguments and results of a setup.
+func Detection(s *Setup) guard.Detection {
+	c := s.Config.Detect
+	if c.Mode == config.DetectOff {
+		return guard.Detection{}
+	}
+	more := detect.Options{Canaries: c.Canaries}
+	if len(s.Rules) > 0 {
+		more.Further = []detect.Search{s.Rules.Search}
+	}
+	d := guard.Detection{
+		Detector: detect.NewWith(more), Notes: c.Mode == config.DetectNotes, Strict: c.Mode == config.DetectStrict,
+		Effects: map[string]guard.FindingEffect{},
+	}
+	for name, word := range c.Effects {
+		d.Effects[name] = map[string]guard.FindingEffect{"off": guard.Ignore, "note": guard.Note, "raise": guard.Raise}[word]
+	}
+	return d
+}
