@@ -34,18 +34,21 @@ where kind <> 'decision' and kind in ('label', 'taint', 'declassify', 'forget') 
 	readErased       = `select seq from entry where length(salt) = 0 order by seq`
 )
 
+// repair brings the database into agreement with its log.
+type repair struct{ *writer }
+
 // Adopt has the log tell of state that an older version wrote, in one transaction, if it tells of none. What is kept of a session or a
 // resource is at least what the events of its label say: a row that was lowered before is not taken over so. Of approval requests only the
 // ends of sessions are taken over: nothing proves that a person has accepted, so each call is asked about again. A log with changed
 // entries is [audit.ErrDamaged].
-func (d *DB) Adopt(ctx context.Context) error {
+func (d *repair) Adopt(ctx context.Context) error {
 	if err := d.adopt(ctx); err != nil {
 		return fmt.Errorf("taking over what an older version wrote: %w", err)
 	}
 	return nil
 }
 
-func (d *DB) adopt(ctx context.Context) error {
+func (d *repair) adopt(ctx context.Context) error {
 	unproved := 0
 	scan := func(rows *sql.Rows) error { return rows.Scan(&unproved) }
 	if err := d.reads.query(ctx, readUnproved, scan); err != nil || unproved == 0 {
@@ -57,33 +60,39 @@ func (d *DB) adopt(ctx context.Context) error {
 		if err := u.read(ctx, readUnproved, scan); err != nil || unproved == 0 {
 			return err
 		}
-		if err := u.genuine(ctx); err != nil {
+		a := adoption{unit: u, told: told{labels: map[string]label.Label{}, taints: map[string]label.Label{}, parents: map[string]string{}}}
+		if err := a.genuine(ctx); err != nil {
 			return err
 		}
-		told := &told{labels: map[string]label.Label{}, taints: map[string]label.Label{}, parents: map[string]string{}}
-		if err := u.read(ctx, readLabels, told.add); err != nil {
+		if err := a.read(ctx, readLabels, a.told.add); err != nil {
 			return err
 		}
-		if err := u.adoptSessions(ctx, told); err != nil {
+		if err := a.sessions(ctx); err != nil {
 			return err
 		}
-		if err := u.adoptTaints(ctx, told); err != nil {
+		if err := a.taints(ctx); err != nil {
 			return err
 		}
-		dropped, err := u.adoptEnds(ctx)
+		dropped, err := a.ends(ctx)
 		if err != nil {
 			return err
 		}
-		marker, err := u.marker(ctx, dropped)
+		marker, err := a.marker(ctx, dropped)
 		o.entries = []audit.Entry{marker}
 		return err
 	}
-	return d.writer.do(ctx, o)
+	return d.do(ctx, o)
+}
+
+// An adoption takes over the state of an older version, in a write transaction.
+type adoption struct {
+	*unit
+	told told
 }
 
 // genuine reports whether all entries are there and as their leaves say, and none proves the state already: what a query finds may not be
 // all, where columns, indices or pages were changed.
-func (u *unit) genuine(ctx context.Context) error {
+func (u *adoption) genuine(ctx context.Context) error {
 	next := int64(0)
 	err := u.read(ctx, readAllRows, func(rows *sql.Rows) error {
 		r, err := scanRow(rows)
@@ -107,10 +116,10 @@ func (u *unit) genuine(ctx context.Context) error {
 
 // marker returns the entry that tells of the adoption, with how many approval requests were dropped, and names the entries that were erased
 // before the log grew under an anchor. Since then each erasure has an event of its own.
-func (u *unit) marker(ctx context.Context, dropped int64) (audit.Entry, error) {
+func (u *adoption) marker(ctx context.Context, dropped int64) (audit.Entry, error) {
 	var erased []int64
 	var err error
-	if a := u.db.opts.Anchor; a == nil || !a.Used() {
+	if a := u.prover.opts.Anchor; a == nil || !a.Used() {
 		err = u.read(ctx, readErased, func(rows *sql.Rows) error {
 			var seq int64
 			err := rows.Scan(&seq)
@@ -122,21 +131,21 @@ func (u *unit) marker(ctx context.Context, dropped int64) (audit.Entry, error) {
 	e.Effect, e.Rule, e.Binding = adopted, "upgrade", record.RangesOf(erased).String()
 	e.Message = fmt.Sprintf("the log proves the state from here on; what was erased before is named here, and by no event of its own; "+
 		"%d approval requests were not taken over", dropped)
-	body, encoding := u.db.encoder.Encode(e)
+	body, encoding := u.prover.encoder.Encode(e)
 	if err == nil {
 		err = encoding
 	}
 	return audit.Entry{Time: e.Time, Kind: string(e.Kind), Outcome: adopted, Body: body}, err
 }
 
-func (u *unit) adoptSessions(ctx context.Context, told *told) error {
+func (u *adoption) sessions(ctx context.Context) error {
 	var raised []*store.Row
 	err := u.read(ctx, readAllSessions, func(rows *sql.Rows) error {
 		r, err := scanSession(rows)
 		if err != nil {
 			return err
 		}
-		if more := label.Join(r.Label, told.labels[r.Key]); !more.Equal(r.Label) {
+		if more := label.Join(r.Label, u.told.labels[r.Key]); !more.Equal(r.Label) {
 			r.Label = more
 			raised = append(raised, &r)
 		}
@@ -152,11 +161,11 @@ func (u *unit) adoptSessions(ctx context.Context, told *told) error {
 	return u.failed
 }
 
-func (u *unit) adoptTaints(ctx context.Context, told *told) error {
+func (u *adoption) taints(ctx context.Context) error {
 	var taints []store.Taint
 	err := u.read(ctx, readAllTaints, func(rows *sql.Rows) error {
 		t, err := scanTaint(rows)
-		t.Label = label.Join(t.Label, told.taints[t.Resource])
+		t.Label = label.Join(t.Label, u.told.taints[t.Resource])
 		taints = append(taints, t)
 		return err
 	})
@@ -171,8 +180,8 @@ func (u *unit) adoptTaints(ctx context.Context, told *told) error {
 	return err
 }
 
-// adoptEnds takes over that sessions have ended, and removes all other approval requests, which it counts.
-func (u *unit) adoptEnds(ctx context.Context) (dropped int64, err error) {
+// ends takes over that sessions have ended, and removes all other approval requests, which it counts.
+func (u *adoption) ends(ctx context.Context) (dropped int64, err error) {
 	if dropped, err = u.change(ctx, dropQuestions); err != nil {
 		return 0, err
 	}

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -18,104 +16,9 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// links reads the ends of the entries' chains, and checks that the head commits to them. Chains that begin are listed.
-func (u *unit) links(ctx context.Context, entries []audit.Entry) (map[string]*audit.Link, error) {
-	links, named := map[string]*audit.Link{}, map[string]bool{}
-	var names []string
-	for _, e := range entries {
-		if !named[e.Chain] {
-			named[e.Chain] = true
-			names = append(names, e.Chain)
-		}
-	}
-	if err := u.load(ctx, names...); err != nil {
-		return nil, err
-	}
-	err := u.among(ctx, readChains, names, func(rows *sql.Rows) error {
-		l, err := scanLink(rows)
-		if links[l.Name] = &l; errors.Is(err, audit.ErrDamaged) {
-			return nil // it is looked for in the log
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		none, err := u.ends.HasNone(name)
-		switch {
-		case err != nil:
-			return nil, err
-		case none:
-			delete(links, name)
-			if err := u.enlist(ctx, name); err != nil {
-				return nil, err
-			}
-		case links[name] == nil:
-			links[name] = &audit.Link{}
-			fallthrough
-		default:
-			if links[name], err = u.linked(ctx, name, *links[name]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return links, nil
-}
-
-// enlist lists a chain that begins.
-func (u *unit) enlist(ctx context.Context, name string) error {
-	if !strings.HasPrefix(name, audit.Listed) {
-		return nil
-	}
-	before, after, err := u.around(ctx, name)
-	if err != nil {
-		return err
-	}
-	u.enlisted = append(u.enlisted, name)
-	return u.ends.Enlist(name, before, after)
-}
-
-// around returns the listed chains before and after one, those that begin in the transaction too.
-func (u *unit) around(ctx context.Context, name string) (before, after string, err error) {
-	scan := func(rows *sql.Rows) error { return rows.Scan(&before, &after) }
-	err = u.statements.query(ctx, readAround, scan, audit.Listed, name, audit.ListedStart, listedEnd)
-	for _, other := range u.enlisted {
-		if other < name {
-			before = max(before, other)
-		} else if after == "" || other < after {
-			after = other
-		}
-	}
-	return before, after, cmp.Or(err, u.load(ctx, before, name, after))
-}
-
-const writeEndings = `insert into ending (n, body) values %s on conflict (n) do update set body = excluded.body`
-
-// commitEnds writes what has changed of the ends of the chains, and seals the head with them.
-func (u *unit) commitEnds(ctx context.Context) error {
-	var nodes []any
-	for _, n := range u.ends.Commit() {
-		nodes = append(nodes, n.N, notNil(n.Body))
-	}
-	if u.head.Ends = u.ends.Hash(); u.anchor != nil {
-		u.head.Seal = u.anchor.Seal(u.head)
-	}
-	return u.insert(ctx, writeEndings, 2, nodes)
-}
-
-// checkSealed reports whether a head commits to the ends of the chains under its seal, as each has to once the log has an anchor and is open: one
-// without a seal could name any ends. The error is [audit.ErrDamaged].
-func (d *DB) checkSealed(h audit.Head) error {
-	if d.sealed.Load() && h.Size > 0 && (len(h.Seal) == 0 || h.Ends == (tlog.Hash{})) {
-		return fmt.Errorf("%w: its head of %d entries has no seal over the ends of its chains", audit.ErrDamaged, h.Size)
-	}
-	return nil
-}
-
 // commitToEnds has the head commit to the ends of the chains, if it does not: an older version wrote it.
-func (d *DB) commitToEnds(ctx context.Context) error {
-	head, err := d.Log().Head(ctx)
+func (d *repair) commitToEnds(ctx context.Context) error {
+	head, err := (&logReader{&d.scans}).Head(ctx)
 	if err != nil || head.Size == 0 || head.Ends != (tlog.Hash{}) && (len(head.Seal) > 0 || d.opts.Anchor == nil) {
 		return err
 	}
@@ -125,7 +28,7 @@ func (d *DB) commitToEnds(ctx context.Context) error {
 
 // RebuildEnds writes the ends of the chains, and the nodes by which the head commits to them, as the log has them, and returns how many
 // there were not. Each entry is checked. If the head commits to other ends, or the log is damaged, the error is [audit.ErrDamaged].
-func (d *DB) RebuildEnds(ctx context.Context) (changed int, err error) {
+func (d *repair) RebuildEnds(ctx context.Context) (changed int, err error) {
 	w := &chainWalk{chains: map[audit.ID]*walked{}}
 	if err := w.read(ctx, &d.scans, math.MaxInt64); err != nil {
 		return 0, fmt.Errorf("reading the chains of the log: %w", err)
@@ -137,22 +40,26 @@ func (d *DB) RebuildEnds(ctx context.Context) (changed int, err error) {
 		if err != nil {
 			return err
 		}
-		if changed, err = u.rewriteEnds(ctx, w); err == nil && u.closed {
-			o.entries, err = u.resealed()
+		r := resealing{u}
+		if changed, err = r.rewrite(ctx, w); err == nil && u.closed {
+			o.entries, err = r.entries()
 		}
 		return u.fail(err)
 	}
-	if err := d.writer.do(ctx, o); err != nil {
+	if err := d.do(ctx, o); err != nil {
 		return 0, fmt.Errorf("writing the ends of the chains: %w", err)
 	}
 	return changed, nil
 }
 
-// resealed returns the entry that tells that the head commits to the ends of the chains from then on.
-func (u *unit) resealed() ([]audit.Entry, error) {
+// A resealing rewrites the ends of the chains, in a write transaction.
+type resealing struct{ *unit }
+
+// entries returns the entry that tells that the head commits to the ends of the chains from then on.
+func (u *resealing) entries() ([]audit.Entry, error) {
 	e := record.New(record.Restore, u.now())
 	e.Effect, e.Rule, e.Message = resealed, "upgrade", "the end of the log commits to the ends of its chains from here on"
-	body, err := u.db.encoder.Encode(e)
+	body, err := u.prover.encoder.Encode(e)
 	return []audit.Entry{{Time: e.Time, Kind: string(e.Kind), Outcome: resealed, Body: body}}, err
 }
 
@@ -231,8 +138,8 @@ const (
 	readAllEndings = `select n, body from ending`
 )
 
-// rewriteEnds makes the tables of the chains and of the nodes what the log says.
-func (u *unit) rewriteEnds(ctx context.Context, w *chainWalk) (changed int, err error) {
+// rewrite has the tables of the chains and of the nodes agree with the log.
+func (u *resealing) rewrite(ctx context.Context, w *chainWalk) (changed int, err error) {
 	if !w.tree.Equal(u.head) {
 		return 0, fmt.Errorf("%w: its %d entries are not those of its head", audit.ErrDamaged, u.head.Size)
 	}
@@ -263,9 +170,9 @@ func (u *unit) rewriteEnds(ctx context.Context, w *chainWalk) (changed int, err 
 }
 
 // rewriteChains makes the rows of the chains these, and returns how many were not.
-func (u *unit) rewriteChains(ctx context.Context, all map[string]audit.Link) (wrong int, err error) {
+func (u *resealing) rewriteChains(ctx context.Context, all map[string]audit.Link) (wrong int, err error) {
 	todo, seen := maps.Clone(all), map[string]bool{}
-	err = u.among(ctx, readChains, slices.Collect(maps.Keys(all)), func(rows *sql.Rows) error {
+	err = among(ctx, u.statements, readChains, slices.Collect(maps.Keys(all)), func(rows *sql.Rows) error {
 		l, err := scanLink(rows)
 		if seen[l.Name] = true; all[l.Name] == l {
 			delete(todo, l.Name)
@@ -318,7 +225,7 @@ func undamaged(err error) error {
 }
 
 // rewriteEndings makes the nodes these, and returns how many were not. One that should not be there becomes empty.
-func (u *unit) rewriteEndings(ctx context.Context, nodes []audit.EndNode) (wrong int, err error) {
+func (u *resealing) rewriteEndings(ctx context.Context, nodes []audit.EndNode) (wrong int, err error) {
 	todo := map[int64][]byte{}
 	for _, n := range nodes {
 		todo[n.N] = n.Body

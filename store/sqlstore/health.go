@@ -152,9 +152,8 @@ func (r *refusals) add(row string, err error) {
 	r.sum.Last, r.sum.Err = time.Now(), err
 }
 
-// Refused returns how many rows of the state were refused.
-func (d *DB) Refused() Refused {
-	d.refusals.mu.Lock()
-	defer d.refusals.mu.Unlock()
-	return d.refusals.sum
+func (r *refusals) get() Refused {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sum
 }

@@ -81,8 +81,14 @@ func testEditedStays(t *testing.T, target string) {
 			t.Fatalf("%s: refused %v, %+v\n%s", edit, refused, w.report().Findings, diff)
 		}
 	}
-	if gone, err := w.db.Expire(t.Context(), w.now.Add(time.Hour)); err != nil || gone.Sessions != 4 || !w.report().OK() {
+	seen := w.now.Add(time.Hour)
+	if gone, err := w.db.Expire(t.Context(), seen); err != nil || gone.Sessions != 4 || !w.report().OK() {
 		t.Errorf("of sessions that are old: %+v, %v, %+v", gone, err, w.report())
+	}
+	for row, err := range w.db.Log().Rows(t.Context(), audit.Query{Kind: "state", Subject: record.SessionTable, Outcome: "removed"}) {
+		if k, bad := record.ParseState(row.Body); err != nil || bad != nil || k.Gone != record.Expired || k.Expires != seen.UnixMicro() {
+			t.Errorf("the log tells of the removal as %+v, %v, %v; want the time before which the session was heard of last", k, err, bad)
+		}
 	}
 }
 

@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"iter"
-	"math"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/record"
 )
 
 var (
@@ -24,51 +23,25 @@ var (
 
 // A Log is the log in a database.
 type Log struct {
-	db    *DB
-	reads *statements
-	fixed bool // a snapshot
+	logReader
+	writer *writer // nil: a snapshot
 }
-
-// Log returns the log in the database.
-func (d *DB) Log() *Log { return &Log{db: d, reads: &d.scans} }
-
-// errSnapshot is the error of a write to a snapshot.
-var errSnapshot = errors.New("a snapshot is for reading")
 
 // do runs an op on the log.
 func (l *Log) do(ctx context.Context, o *op) error {
-	if l.fixed {
+	if l.writer == nil {
 		return errSnapshot
 	}
-	return l.db.writer.do(ctx, o)
+	return l.writer.do(ctx, o)
 }
 
 // Snapshot implements [audit.Steady], by a transaction that reads.
 func (l *Log) Snapshot(ctx context.Context, read func(audit.Store) error) error {
-	if l.fixed {
+	if l.writer == nil {
 		return read(l)
 	}
-	c, err := l.db.beginReading(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	reads := &statements{db: c, prepared: map[string]*sql.Stmt{}}
-	err = read(&Log{db: l.db, reads: reads, fixed: true})
-	_, end := c.ExecContext(context.WithoutCancel(ctx), "rollback")
-	return errors.Join(err, reads.close(), end)
+	return l.writer.inSnapshot(ctx, func(reads *statements) error { return read(&Log{logReader: logReader{reads}}) })
 }
-
-// Defer appends the entries within [Options].Linger. The error is why earlier ones could not be written.
-func (d *DB) Defer(ctx context.Context, entries ...audit.Entry) error {
-	if err := check(entries); err != nil {
-		return err
-	}
-	return d.writer.later(ctx, &op{entries: entries})
-}
-
-// Flush writes what was deferred.
-func (d *DB) Flush(ctx context.Context) error { return d.writer.flush(ctx) }
 
 // Append implements [audit.Storage].
 func (l *Log) Append(ctx context.Context, entries []audit.Entry) (int64, error) {
@@ -80,183 +53,17 @@ func (l *Log) Append(ctx context.Context, entries []audit.Entry) (int64, error) 
 	return o.first, err
 }
 
-// Head implements [audit.Storage].
-func (l *Log) Head(ctx context.Context) (h audit.Head, err error) {
-	r, err := readHead(ctx, l.reads, "")
-	return r.head, err
-}
-
-const (
-	rowColumns  = `seq, leaf, salt, time, chain, kind, subject, outcome, body`
-	leafColumns = `seq, leaf, '', 0, '', '', '', '', ''`
-)
-
-// rowPage is how many rows a query reads.
-const rowPage = 500
-
-func scanRow(rows *sql.Rows) (r audit.Row, err error) {
-	var us int64
-	err = rows.Scan(&r.Seq, &r.Leaf, &r.Salt, &us, &r.Chain, &r.Kind, &r.Subject, &r.Outcome, &r.Body)
-	r.Time, r.Body = fromMicros(us), unpack(r.Body)
-	if len(r.Salt) == 0 {
-		r.Salt = nil
-	}
-	return r, err
-}
-
-// A condition collects what rows have to be, and the arguments of that.
-type condition struct {
-	text []string
-	args []any
-}
-
-func (c *condition) add(text string, arg any) {
-	c.args = append(c.args, arg)
-	c.text = append(c.text, strings.Replace(text, "?", "$"+strconv.Itoa(len(c.args)), 1))
-}
-
-func (c *condition) where() string {
-	if len(c.text) == 0 {
-		return ""
-	}
-	return " where " + strings.Join(c.text, " and ")
-}
-
-// commonKind is the kind that most entries have. The indices of kinds leave it out, so that it costs nothing to write.
-const commonKind = "decision"
-
-// commonOutcome is the outcome that most entries have. Their index leaves it out too.
-const commonOutcome = "allow"
-
-// conditionOf returns what a query selects, but for its order and limit.
-func conditionOf(q audit.Query) *condition {
-	c := &condition{}
-	if q.From > 0 {
-		c.add("seq >= ?", q.From)
-	}
-	if q.To > 0 {
-		c.add("seq < ?", q.To)
-	}
-	if !q.Since.IsZero() {
-		c.add("length(salt) > 0 and time >= ?", micros(q.Since))
-	}
-	if !q.Before.IsZero() {
-		c.add("length(salt) > 0 and time < ?", micros(q.Before))
-	}
-	if q.Kind != "" && q.Kind != commonKind {
-		c.text = append(c.text, "kind <> '"+commonKind+"'") // else the indices of the other kinds are of no use
-	}
-	if q.Outcome != "" && q.Outcome != commonOutcome {
-		c.text = append(c.text, "outcome <> '"+commonOutcome+"'")
-	}
-	for _, word := range [...]struct{ column, value string }{
-		{"chain", q.Chain}, {"kind", q.Kind}, {"subject", q.Subject}, {"outcome", q.Outcome},
-	} {
-		if word.value != "" {
-			c.add(word.column+" = ?", word.value)
-		}
-	}
-	return c
-}
-
-// Rows implements [audit.Storage].
-func (l *Log) Rows(ctx context.Context, q audit.Query) iter.Seq2[audit.Row, error] {
-	type place struct {
-		next int64 // the bound of the next page: the number it begins at, or ends before if the newest come first
-		left int
-	}
-	start := place{q.From, q.Limit}
-	if q.Newest {
-		start.next = q.To
-	}
-	return pages(ctx, rowPage, start, func(at place) ([]audit.Row, place, error) {
-		if q.Limit > 0 && at.left == 0 || at.next < 0 {
-			return nil, at, nil
-		}
-		bounded, order := q, "asc"
-		if q.Newest {
-			bounded.To, order = at.next, "desc"
-		} else {
-			bounded.From = at.next
-		}
-		limit := rowPage
-		if q.Limit > 0 {
-			limit = min(limit, at.left)
-		}
-		columns := rowColumns
-		if q.Leaves {
-			columns = leafColumns
-		}
-		c := conditionOf(bounded)
-		text := fmt.Sprintf("select %s from entry%s order by seq %s limit %d", columns, c.where(), order, limit)
-		page := make([]audit.Row, 0, limit)
-		err := l.reads.query(ctx, text, func(rows *sql.Rows) error {
-			r, err := scanRow(rows)
-			page = append(page, r)
-			return err
-		}, c.args...)
-		if n := len(page); n > 0 {
-			at.left -= n
-			at.next = page[n-1].Seq + 1
-			if q.Newest {
-				if at.next = page[n-1].Seq; at.next == 0 {
-					at.next = -1
-				}
-			}
-		}
-		return page, at, err
-	})
-}
-
-// Count implements [audit.Counted].
-func (l *Log) Count(ctx context.Context, q audit.Query) ([]audit.Count, error) {
-	c := conditionOf(q)
-	if q.Chain == "" { // which no row has that is erased
-		c.text = append(c.text, "length(salt) > 0")
-	}
-	text := "select kind, subject, outcome, count(*) as n from entry" + c.where() + " group by kind, subject, outcome order by n desc, kind, subject, outcome"
-	if q.Limit > 0 {
-		text += " limit " + strconv.Itoa(q.Limit)
-	}
-	var counts []audit.Count
-	err := l.reads.query(ctx, text, func(rows *sql.Rows) error {
-		var one audit.Count
-		err := rows.Scan(&one.Kind, &one.Subject, &one.Outcome, &one.N)
-		counts = append(counts, one)
-		return err
-	}, c.args...)
-	return counts, err
-}
-
-const readNodes = `select level, n, hash from node where level = $1 and n >= $2 and n < $3 order by n`
-
-// Nodes implements [audit.Storage].
-func (l *Log) Nodes(ctx context.Context, level int, from, to int64) ([]audit.Node, error) {
-	var nodes []audit.Node
-	err := l.reads.query(ctx, readNodes, func(rows *sql.Rows) error {
-		var n audit.Node
-		var hash []byte
-		if err := rows.Scan(&n.Level, &n.N, &hash); err != nil {
-			return err
-		}
-		if len(hash) != tlog.HashSize {
-			return fmt.Errorf("%w: hash %d at level %d", audit.ErrDamaged, n.N, level)
-		}
-		copy(n.Hash[:], hash)
-		nodes = append(nodes, n)
-		return nil
-	}, level, from, to)
-	return nodes, err
-}
-
 const (
 	newCheckpoints  = `select size, note from checkpoint where size >= $1`
 	writeCheckpoint = `insert into checkpoint (size, note) values ($1, $2) on conflict (size) do update set note = excluded.note`
-	listCheckpoints = `select size, note from checkpoint where size >= $1 order by size limit 500`
 )
 
 // SealWith implements [audit.Signed].
-func (l *Log) SealWith(a *audit.Anchor) { l.db.anchor.Store(a) }
+func (l *Log) SealWith(a *audit.Anchor) {
+	if l.writer != nil {
+		l.writer.anchor.Store(a)
+	}
+}
 
 // AddCheckpoint implements [audit.Signed].
 func (l *Log) AddCheckpoint(ctx context.Context, c, last audit.Checkpoint) error {
@@ -278,47 +85,117 @@ func (l *Log) AddCheckpoint(ctx context.Context, c, last audit.Checkpoint) error
 	}})
 }
 
-// Checkpoints implements [audit.Signed].
-func (l *Log) Checkpoints(ctx context.Context, from int64) iter.Seq2[audit.Checkpoint, error] {
-	return pages(ctx, rowPage, from, func(at int64) ([]audit.Checkpoint, int64, error) {
-		var page []audit.Checkpoint
-		err := l.reads.query(ctx, listCheckpoints, func(rows *sql.Rows) error {
-			var c audit.Checkpoint
-			err := rows.Scan(&c.Size, &c.Note)
-			page, at = append(page, c), c.Size+1
+const (
+	readKept   = `select ` + rowColumns + ` from entry where length(salt) > 0 and seq in %s`
+	removeRows = `delete from entry where length(salt) > 0 and seq in %s`
+
+	removeAsides = `delete from aside where seq in %s`
+)
+
+// Erase implements [audit.Erasable], in one transaction: give it some thousands of numbers at most.
+func (l *Log) Erase(ctx context.Context, seqs []int64, note func(int64) audit.Entry) (erased int64, err error) {
+	o := &op{alone: true}
+	o.run = func(ctx context.Context, u *unit) (err error) {
+		o.entries = nil
+		erased, err = (&erasure{u}).erase(ctx, seqs)
+		if err != nil || erased == 0 {
 			return err
-		}, at)
-		return page, at, err
-	})
+		}
+		o.entries = []audit.Entry{note(erased)}
+		if u.failed = check(o.entries); u.failed != nil {
+			return u.failed
+		}
+		return nil
+	}
+	if err := l.do(ctx, o); err != nil {
+		return 0, err
+	}
+	return erased, nil
 }
 
-const listChains = `select name, id, next, last from chain where id > $1 order by id limit 500`
+// An erasure removes entries from the log, in a write transaction.
+type erasure struct{ *unit }
 
-// Links implements [audit.Linked].
-func (l *Log) Links(ctx context.Context) iter.Seq2[audit.Link, error] {
-	return pages(ctx, rowPage, "", func(at string) ([]audit.Link, string, error) {
-		var page []audit.Link
-		err := l.reads.query(ctx, listChains, func(rows *sql.Rows) error {
-			link, err := scanLink(rows)
-			page, at = append(page, link), link.ID.String()
+// erase erases entries, what is beside them, and the names of the chains that end with one of them.
+func (u *erasure) erase(ctx context.Context, seqs []int64) (int64, error) {
+	chains, hashes := map[string]bool{}, map[tlog.Hash]bool{}
+	var left []any
+	err := u.fail(among(ctx, u.statements, readKept, seqs, func(rows *sql.Rows) error {
+		r, err := scanRow(rows)
+		if err != nil {
 			return err
-		}, at)
-		return page, at, err
-	})
+		}
+		if _, err := r.Check(); err != nil { // else another entry could end its chain here
+			return fmt.Errorf("entry %d: %w", r.Seq, err)
+		}
+		left = append(left, r.Seq, r.Leaf, []byte{}, 0, "", "", "", "", []byte{})
+		chains[r.Chain], hashes[tlog.RecordHash(r.Leaf)] = true, true
+		return nil
+	}))
+	if err != nil || len(left) == 0 {
+		return 0, err
+	}
+	var ended []string
+	for _, name := range slices.Sorted(maps.Keys(chains)) {
+		link, err := u.ending(ctx, name, nil)
+		if err != nil {
+			return 0, err
+		}
+		if link != nil && hashes[link.Last] {
+			ended = append(ended, name)
+			err = u.carry(ctx, name)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	erased, err := u.eraseRows(ctx, seqs, left)
+	for i := 0; i < len(ended) && err == nil; i++ {
+		err = u.closeChain(ctx, ended[i])
+	}
+	return erased, u.fail(err)
 }
 
-const listEndings = `select n, body from ending where n > $1 order by n limit 500`
+// carry has the log tell again of the questions of a chain that is going to be closed: one binding may be that of several persons.
+func (u *erasure) carry(ctx context.Context, chain string) error {
+	if !strings.HasPrefix(chain, questionChain) {
+		return nil
+	}
+	proved, err := u.prove(ctx, chain, u.prover.proofs.get(chain), true)
+	if err != nil || proved == nil {
+		return err
+	}
+	for _, row := range proved.rows {
+		if row.Live(micros(u.lately())) {
+			u.keep(row)
+		}
+	}
+	return nil
+}
 
-// EndNodes implements [audit.Committed].
-func (l *Log) EndNodes(ctx context.Context) iter.Seq2[audit.EndNode, error] {
-	return pages(ctx, rowPage, int64(math.MinInt64), func(at int64) ([]audit.EndNode, int64, error) {
-		var page []audit.EndNode
-		err := l.reads.query(ctx, listEndings, func(rows *sql.Rows) error {
-			var n audit.EndNode
-			err := rows.Scan(&n.N, &n.Body)
-			page, at = append(page, n), n.N
-			return err
-		}, at)
-		return page, at, err
-	})
+const questionChain = record.StateChain + record.QuestionTable + "/"
+
+// eraseRows writes what is left in the place of entries, and removes what is beside them. Rows are removed and written anew: SQLite does
+// not give back what is free of a page whose rows become shorter.
+func (u *erasure) eraseRows(ctx context.Context, seqs []int64, left []any) (int64, error) {
+	erased, err := changeIn(ctx, u.unit, removeRows, seqs)
+	if err == nil {
+		err = u.insert(ctx, writeRows, 9, left)
+	}
+	if err == nil {
+		_, err = changeIn(ctx, u.unit, removeAsides, seqs)
+	}
+	return erased, err
+}
+
+// RemoveAsides implements [audit.Beside], in one transaction.
+func (l *Log) RemoveAsides(ctx context.Context, seqs []int64) (removed int64, err error) {
+	err = l.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
+		removed, err = changeIn(ctx, u, removeAsides, seqs)
+		return err
+	}})
+	if err != nil {
+		return 0, err
+	}
+	return removed, nil
 }

@@ -9,9 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"strings"
-	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // migrations are the steps from an empty database to the schema of this program: 001.sql, 002.sql and so on. Once
@@ -19,6 +19,12 @@ import (
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
+
+// The types of the databases for the words in the schema.
+var (
+	sqliteTypes   = strings.NewReplacer("INT", "integer", "BYTES", "blob", "TEXT", "text")
+	postgresTypes = strings.NewReplacer("INT", "bigint", "BYTES", "bytea", "TEXT", `text collate "C"`)
+)
 
 const (
 	makeSchema  = `create table if not exists schema (version INT primary key, digest TEXT not null)`
@@ -44,32 +50,26 @@ func steps() ([]string, error) {
 }
 
 // migrate brings the schema up to date, in a write transaction if there is anything to do. To read, it has to be up to date.
-func (d *DB) migrate(ctx context.Context) error {
+func migrate(ctx context.Context, p *pool) error {
 	todo, err := steps()
 	if err != nil {
 		return err
 	}
-	for attempt := 0; ; attempt++ {
-		err = d.migrateOnce(ctx, todo)
-		if err == nil || attempt == maxAttempts || !d.dialect.conflict(err) {
-			return err
-		}
-		pause(attempt)
-	}
+	return p.untilNoConflict(func() error { return migrateOnce(ctx, p, todo) })
 }
 
-func (d *DB) migrateOnce(ctx context.Context, todo []string) error {
-	done, err := d.schema(ctx)
+func migrateOnce(ctx context.Context, p *pool, todo []string) error {
+	done, err := schema(ctx, p)
 	switch {
 	case err != nil:
 		return err
 	case len(done) >= len(todo):
 		return compare(done, todo)
-	case d.opts.ReadOnly:
+	case p.opts.ReadOnly:
 		return fmt.Errorf("%w: it is at version %d, and this program reads version %d: start weir on it, or run weir state init, first",
 			ErrSchema, len(done), len(todo))
 	}
-	err = denied(d.inTransaction(ctx, func(c *sql.Conn) error { return d.dialect.bring(ctx, c, todo) }))
+	err = denied(p.inTransaction(ctx, func(c *sql.Conn) error { return bring(ctx, c, p.dialect.types, todo) }))
 	if errors.Is(err, ErrDenied) {
 		err = fmt.Errorf("%w: it is at version %d, and this program needs version %d: %w", ErrSchema, len(done), len(todo), err)
 	}
@@ -77,8 +77,8 @@ func (d *DB) migrateOnce(ctx context.Context, todo []string) error {
 }
 
 // bring does the steps that the database has not seen.
-func (dia *dialect) bring(ctx context.Context, c *sql.Conn, todo []string) error {
-	if _, err := c.ExecContext(ctx, dia.types.Replace(makeSchema)); err != nil {
+func bring(ctx context.Context, c *sql.Conn, types *strings.Replacer, todo []string) error {
+	if _, err := c.ExecContext(ctx, types.Replace(makeSchema)); err != nil {
 		return err
 	}
 	done, err := applied(ctx, c)
@@ -90,7 +90,7 @@ func (dia *dialect) bring(ctx context.Context, c *sql.Conn, todo []string) error
 	}
 	for i := len(done); i < len(todo); i++ {
 		text := todo[i]
-		for statement := range strings.SplitSeq(dia.types.Replace(text), ";\n") {
+		for statement := range strings.SplitSeq(types.Replace(text), ";\n") {
 			if strings.TrimSpace(statement) == "" {
 				continue
 			}
@@ -124,16 +124,16 @@ func compare(done, todo []string) error {
 }
 
 // schema returns the digests of the steps that the database has seen, none if it is empty.
-func (d *DB) schema(ctx context.Context) (done []string, err error) {
-	bound, cancel := d.bounded(ctx, d.opts.Timeout)
+func schema(ctx context.Context, p *pool) (done []string, err error) {
+	bound, cancel := p.bounded(ctx, p.opts.Timeout)
 	defer cancel()
-	c, err := d.pool.Conn(bound)
+	c, err := p.db.Conn(bound)
 	if err != nil {
 		return nil, stalled(ctx, bound, err)
 	}
 	defer c.Close()
 	var there int
-	if err := c.QueryRowContext(bound, d.dialect.known).Scan(&there); err != nil || there == 0 {
+	if err := c.QueryRowContext(bound, p.dialect.known).Scan(&there); err != nil || there == 0 {
 		return nil, stalled(ctx, bound, err)
 	}
 	done, err = applied(bound, c)
@@ -141,48 +141,63 @@ func (d *DB) schema(ctx context.Context) (done []string, err error) {
 }
 
 // applied returns the digests of the steps that the database has seen.
-func applied(ctx context.Context, c *sql.Conn) ([]string, error) {
+func applied(ctx context.Context, c *sql.Conn) (done []string, err error) {
 	rows, err := c.QueryContext(ctx, readSchema)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var done []string
-	for rows.Next() {
+	err = each(rows, err, func(rows *sql.Rows) error {
 		var version int
 		var digest string
-		if err := rows.Scan(&version, &digest); err != nil {
-			return nil, err
+		err := rows.Scan(&version, &digest)
+		if done = append(done, digest); err == nil && version != len(done) {
+			err = fmt.Errorf("%w: version %d follows version %d", ErrSchema, version, len(done)-1)
 		}
-		if done = append(done, digest); version != len(done) {
-			return nil, fmt.Errorf("%w: version %d follows version %d", ErrSchema, version, len(done)-1)
-		}
-	}
-	return done, rows.Err()
+		return err
+	})
+	return done, err
 }
 
-// inTransaction calls do in a write transaction, which it commits if do returns nil.
-func (d *DB) inTransaction(ctx context.Context, do func(*sql.Conn) error) error {
-	c, err := d.pool.Conn(ctx)
-	if err != nil {
-		return err
+// A grant is all that Weir's role may do with a table.
+type grant struct {
+	table  string
+	may    string // privileges, with commas
+	column string // may be updated too; "": none
+}
+
+// grants are of all tables. Rows of the log are appended only: entries, and the nodes of their tree. A checkpoint is replaced by another
+// of the same size when the key is rotated; its signature proves it. The seal of the log's head proves the ends of its chains, and the log the rows of the other tables.
+var grants = []grant{
+	{table: "schema", may: "select"},
+	{table: "state", may: "select, update"},
+	{table: "entry", may: "select, insert"},
+	{table: "node", may: "select, insert"},
+	{table: "checkpoint", may: "select, insert", column: "note"},
+	{table: "chain", may: "select, insert, update"},
+	{table: "ending", may: "select, insert, update"},
+	{table: "aside", may: "select, insert, delete"},
+	{table: "session", may: "select, insert, update, delete"},
+	{table: "question", may: "select, insert, update, delete"},
+	{table: "taint", may: "select, insert, update, delete"},
+	{table: "pin", may: "select, insert, update, delete"},
+}
+
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// tableNames returns the names of all tables as literals.
+func tableNames() string {
+	names := make([]string, len(grants))
+	for i, g := range grants {
+		names[i] = literal(g.table)
 	}
-	defer c.Close()
-	if _, err := c.ExecContext(ctx, d.dialect.begin); err != nil {
-		return err
+	return strings.Join(names, ", ")
+}
+
+// ErrDenied is the kind of error of what the role of the database may not do.
+var ErrDenied = errors.New("the role of the database may not do that")
+
+// denied returns the error of a statement with its kind. A role that may use no schema of its path is told that there is none.
+func denied(err error) error {
+	var e *pgconn.PgError
+	if errors.As(err, &e) && (e.Code == "42501" || e.Code == "3F000") {
+		return fmt.Errorf("%w: %w", ErrDenied, err)
 	}
-	if err := do(c); err != nil {
-		_, rollback := c.ExecContext(context.WithoutCancel(ctx), "rollback")
-		return errors.Join(err, rollback)
-	}
-	_, err = c.ExecContext(ctx, "commit")
 	return err
-}
-
-// maxAttempts is how often a transaction is tried that conflicts with others.
-const maxAttempts = 50
-
-// pause waits before the next attempt.
-func pause(attempt int) {
-	time.Sleep(rand.N(time.Duration(min(attempt+1, 20)) * time.Millisecond))
 }

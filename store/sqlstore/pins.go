@@ -31,8 +31,11 @@ func scanPin(rows *sql.Rows) (p store.Pin, err error) {
 	return p, err
 }
 
+// pins implement [store.Pins].
+type pins struct{ *writer }
+
 // Pin implements [store.Pins]. A pin that is there is one query.
-func (d *DB) Pin(ctx context.Context, p store.Pin) (kept store.Pin, err error) {
+func (d *pins) Pin(ctx context.Context, p store.Pin) (kept store.Pin, err error) {
 	if err := cmp.Or(ctx.Err(), p.Check()); err != nil {
 		return store.Pin{}, err
 	}
@@ -45,7 +48,7 @@ func (d *DB) Pin(ctx context.Context, p store.Pin) (kept store.Pin, err error) {
 	if err := d.reads.query(ctx, findPin, scan, p.Scope, p.Name); err != nil || known {
 		return kept, err
 	}
-	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
+	err = d.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
 		u.wrote = true
 		return u.read(ctx, keepPin, scan, p.Scope, p.Name, p.Digest, notNil(p.Body), p.By, micros(u.now()))
 	}})
@@ -56,19 +59,19 @@ func (d *DB) Pin(ctx context.Context, p store.Pin) (kept store.Pin, err error) {
 }
 
 // Repin implements [store.Pins].
-func (d *DB) Repin(ctx context.Context, p store.Pin) error {
+func (d *pins) Repin(ctx context.Context, p store.Pin) error {
 	if err := cmp.Or(ctx.Err(), p.Check()); err != nil {
 		return err
 	}
-	return d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
+	return d.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
 		_, err := u.change(ctx, replacePin, p.Scope, p.Name, p.Digest, notNil(p.Body), p.By, micros(u.now()))
 		return err
 	}})
 }
 
 // Unpin implements [store.Pins].
-func (d *DB) Unpin(ctx context.Context, scope, name string) (n int64, err error) {
-	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) (err error) {
+func (d *pins) Unpin(ctx context.Context, scope, name string) (n int64, err error) {
+	err = d.do(ctx, &op{run: func(ctx context.Context, u *unit) (err error) {
 		n, err = u.change(ctx, removePins, scope, name)
 		return err
 	}})
@@ -76,7 +79,7 @@ func (d *DB) Unpin(ctx context.Context, scope, name string) (n int64, err error)
 }
 
 // Pinned implements [store.Pins].
-func (d *DB) Pinned(ctx context.Context, scope string) iter.Seq2[store.Pin, error] {
+func (d *pins) Pinned(ctx context.Context, scope string) iter.Seq2[store.Pin, error] {
 	return pages(ctx, pageSize, [2]string{}, func(at [2]string) ([]store.Pin, [2]string, error) {
 		var page []store.Pin
 		err := d.reads.query(ctx, listPins, func(rows *sql.Rows) error {

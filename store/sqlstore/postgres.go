@@ -17,18 +17,18 @@ import (
 
 const postgresPatient = "set local idle_in_transaction_session_timeout = 0"
 
-func openPostgres(_ context.Context, d *DB, target string) error {
-	config, err := configPostgres(target, d.opts.Timeout)
+func openPostgres(_ context.Context, p *pool, target string) error {
+	config, err := configPostgres(target, p.opts.Timeout)
 	if err != nil {
 		return err
 	}
-	if d.opts.Unsynced {
+	if p.opts.Unsynced {
 		config.RuntimeParams["synchronous_commit"] = "off"
 	}
 	wires := &wires{dial: config.DialFunc, open: map[net.Conn]bool{}}
-	config.DialFunc, d.dialect.hangUp = wires.connect, wires.close
-	settings := settingsOf(config, d.opts)
-	d.pool = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+	config.DialFunc, p.hangUp = wires.connect, wires.close
+	settings := settingsOf(config, p.opts)
+	p.db = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, settings)
 		return err
 	}))
@@ -158,4 +158,39 @@ func postgresLost(err error) bool {
 // postgresDropped leaves out a server that cannot be reached.
 func postgresDropped(err error) bool {
 	return postgresLost(err) && !errors.As(err, new(*pgconn.ConnectError))
+}
+
+// The statements by which PostgreSQL tells of answers. A notice is sent when its transaction is committed.
+const (
+	postgresTell   = `select pg_notify('weir_answered', '')`
+	postgresListen = `listen weir_answered`
+)
+
+// listenPostgres calls ring when it has begun to listen, and for each notice.
+func listenPostgres(ctx context.Context, target string, ring func()) error {
+	const limit = 5 * time.Second
+	c, err := configPostgres(target, limit)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	defer func() { // not for long: the server may be gone
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+	begin, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if _, err := conn.Exec(begin, postgresListen); err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	for {
+		ring()
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return fmt.Errorf("listening: %w", err)
+		}
+	}
 }

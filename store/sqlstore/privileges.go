@@ -21,23 +21,11 @@ type Privileges struct {
 // OK reports whether the role may do what Weir needs and no more.
 func (p *Privileges) OK() bool { return len(p.TooWide)+len(p.Missing) == 0 }
 
-// Privileges returns what the role of this connection may do. A file has none.
-func (d *DB) Privileges(ctx context.Context) (p Privileges, err error) {
-	if d.place != nil {
-		return p, nil
-	}
-	err = d.reads.query(ctx, `select session_user, current_schema()`, func(rows *sql.Rows) error { return rows.Scan(&p.Role, &p.Schema) })
-	if err == nil {
-		err = p.inspect(ctx, &d.reads)
-	}
-	return p, err
-}
-
 // Inspect returns what the setup's role may do with the store in the database at a target, whoever connects.
 func (s Setup) Inspect(ctx context.Context, target string) (p Privileges, err error) {
 	p = Privileges{Role: s.Role, Schema: s.Schema}
-	err = administer(ctx, target, func(d *DB) error {
-		reads := &statements{db: d.pool, prepared: map[string]*sql.Stmt{}}
+	err = administer(ctx, target, func(db *pool) error {
+		reads := &statements{db: db.db, prepared: map[string]*sql.Stmt{}}
 		return errors.Join(p.inspect(ctx, reads), reads.close())
 	})
 	return p, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/record"
@@ -15,8 +16,6 @@ import (
 )
 
 const (
-	questionColumns = `id, principal, session, binding, body, answer, asked, expires`
-
 	countQuestions = `select count(*) from question where answer = '' and expires > $1`
 	findQuestion   = `select ` + questionColumns + ` from question where id = $1`
 	boundQuestions = `select ` + questionColumns + ` from question where binding = $1 order by id`
@@ -28,20 +27,23 @@ where expires > $1 and ($2 = '' or id = $2) and ($3 = '' or principal = $3) and 
 	and (asked > $5 or (asked = $5 and id > $6)) order by asked, id limit 200`
 )
 
-func scanQuestion(rows *sql.Rows) (q store.Question, err error) {
-	var asked, expires int64
-	err = rows.Scan(&q.ID, &q.Principal, &q.Session, &q.Binding, &q.Body, &q.Answer, &asked, &expires)
-	q.Asked, q.Expires = fromMicros(asked), fromMicros(expires)
-	return q, err
+// approvals implement [store.Approvals] and [store.Announcer].
+type approvals struct {
+	*writer
+	listener listener
+}
+
+func newApprovals(w *writer, target string) *approvals {
+	return &approvals{writer: w, listener: listener{target: target, listen: w.dialect.listen}}
 }
 
 // Ask implements [store.Approvals].
-func (d *DB) Ask(ctx context.Context, q store.Question) error {
+func (d *approvals) Ask(ctx context.Context, q store.Question) error {
 	if err := cmp.Or(ctx.Err(), q.Check()); err != nil {
 		return err
 	}
-	return d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
-		_, known, err := u.question(ctx, q.ID)
+	return d.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
+		_, known, err := questionOf(ctx, u, q.ID)
 		if err != nil {
 			return err
 		}
@@ -63,11 +65,8 @@ func (d *DB) Ask(ctx context.Context, q store.Question) error {
 	}})
 }
 
-// lately returns the time of the transaction, or of a later one before it.
-func (u *unit) lately() time.Time { return u.db.latest.At(u.now()) }
-
-// question reads one question.
-func (u *unit) question(ctx context.Context, id string) (q store.Question, ok bool, err error) {
+// questionOf reads one question.
+func questionOf(ctx context.Context, u *unit, id string) (q store.Question, ok bool, err error) {
 	err = u.read(ctx, findQuestion, func(rows *sql.Rows) (err error) {
 		q, err = scanQuestion(rows)
 		ok = true
@@ -77,12 +76,12 @@ func (u *unit) question(ctx context.Context, id string) (q store.Question, ok bo
 }
 
 // Answer implements [store.Approvals].
-func (d *DB) Answer(ctx context.Context, id, principal string, a store.Answer) (answered store.Question, err error) {
+func (d *approvals) Answer(ctx context.Context, id, principal string, a store.Answer) (answered store.Question, err error) {
 	if err := cmp.Or(ctx.Err(), a.Check()); err != nil {
 		return store.Question{}, err
 	}
-	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
-		q, ok, err := u.question(ctx, id)
+	err = d.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
+		q, ok, err := questionOf(ctx, u, id)
 		switch {
 		case err != nil:
 			return err
@@ -91,7 +90,7 @@ func (d *DB) Answer(ctx context.Context, id, principal string, a store.Answer) (
 		case q.Principal != principal:
 			return fmt.Errorf("answering: %w", store.ErrPrincipal)
 		}
-		if _, err := u.bound(ctx, q.Binding); err != nil {
+		if _, err := bound(ctx, u, q.Binding); err != nil {
 			return err
 		}
 		q.Answer = a
@@ -109,10 +108,16 @@ func (d *DB) Answer(ctx context.Context, id, principal string, a store.Answer) (
 	return answered, nil
 }
 
+// Answered implements [store.Announcer].
+func (d *approvals) Answered() <-chan struct{} {
+	d.listener.start()
+	return d.listener.bell.Next()
+}
+
 // Redeem implements [store.Approvals].
-func (d *DB) Redeem(ctx context.Context, binding string) (redeemed bool, err error) {
-	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
-		all, err := u.bound(ctx, binding)
+func (d *approvals) Redeem(ctx context.Context, binding string) (redeemed bool, err error) {
+	err = d.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
+		all, err := bound(ctx, u, binding)
 		redeemed = false
 		if err != nil {
 			return err
@@ -135,7 +140,7 @@ func (d *DB) Redeem(ctx context.Context, binding string) (redeemed bool, err err
 }
 
 // Questions implements [store.Approvals].
-func (d *DB) Questions(ctx context.Context, q store.QuestionQuery) iter.Seq2[store.Question, error] {
+func (d *approvals) Questions(ctx context.Context, q store.QuestionQuery) iter.Seq2[store.Question, error] {
 	return pages(ctx, pageSize, placeOfQuestion{asked: -1 << 62}, func(at placeOfQuestion) (page []store.Question, end placeOfQuestion, err error) {
 		err = d.proven(ctx, func(s *snapshot) (err error) {
 			page, end, err = d.questionsAt(ctx, s, q, at)
@@ -173,12 +178,12 @@ func pageOf(proved map[string]store.Question, q store.QuestionQuery, at placeOfQ
 }
 
 // questionsAt returns questions after a place, which are as the log proves. Of those with the binding of the query, if it has one, none is missing.
-func (d *DB) questionsAt(ctx context.Context, s *snapshot, q store.QuestionQuery, at placeOfQuestion) (
+func (d *approvals) questionsAt(ctx context.Context, s *snapshot, q store.QuestionQuery, at placeOfQuestion) (
 	page []store.Question, end placeOfQuestion, err error) {
 	proved := map[string]store.Question{}
 	if q.Binding != "" {
-		err = d.bound(ctx, s, q.Binding, proved)
-		page, end = pageOf(proved, q, at, d.latest.At(d.clock()))
+		err = d.addBound(ctx, s, q.Binding, proved)
+		page, end = pageOf(proved, q, at, d.lately())
 		return page, end, err
 	}
 	open := 0
@@ -192,10 +197,10 @@ func (d *DB) questionsAt(ctx context.Context, s *snapshot, q store.QuestionQuery
 		end, bindings[found.Binding] = placeOfQuestion{micros(found.Asked), found.ID}, true
 		page = append(page, found)
 		return err
-	}, micros(d.latest.At(d.clock())), q.ID, q.Principal, open, at.asked, at.id)
+	}, micros(d.lately()), q.ID, q.Principal, open, at.asked, at.id)
 	for binding := range bindings {
 		if err == nil {
-			err = d.bound(ctx, s, binding, proved)
+			err = d.addBound(ctx, s, binding, proved)
 		}
 	}
 	for i := range page {
@@ -207,8 +212,8 @@ func (d *DB) questionsAt(ctx context.Context, s *snapshot, q store.QuestionQuery
 	return page, end, err
 }
 
-// bound adds the questions with a binding, which are as the log proves.
-func (d *DB) bound(ctx context.Context, s *snapshot, binding string, proved map[string]store.Question) error {
+// addBound adds the questions with a binding, which are as the log proves.
+func (d *approvals) addBound(ctx context.Context, s *snapshot, binding string, proved map[string]store.Question) error {
 	known := d.proofs.get(boundTo(binding).Chain())
 	all, rows, err := boundRows(ctx, s.statements, binding)
 	if err != nil {
@@ -221,13 +226,13 @@ func (d *DB) bound(ctx context.Context, s *snapshot, binding string, proved map[
 }
 
 // bound returns the questions with a binding, which are as the log proves: all of them, expired ones perhaps not.
-func (u *unit) bound(ctx context.Context, binding string) ([]store.Question, error) {
+func bound(ctx context.Context, u *unit, binding string) ([]store.Question, error) {
 	all, rows, err := boundRows(ctx, u.statements, binding)
 	if err == nil {
 		err = u.settled(ctx, boundTo(binding), rows)
 	}
-	if err != nil && !errors.Is(err, store.ErrState) && u.failed == nil {
-		u.failed = err
+	if !errors.Is(err, store.ErrState) {
+		_ = u.fail(err)
 	}
 	return all, err
 }
@@ -257,10 +262,10 @@ const (
 
 // ForgetQuestions removes the questions of the principal, if it is not "", and of the sessions, whatever their answers are, and
 // returns how many there were. All of them have to be as the log proves: else the error is [ErrState], and none is removed.
-func (d *DB) ForgetQuestions(ctx context.Context, principal string, sessions []string) (removed int64, err error) {
-	err = d.writer.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
+func (d *approvals) ForgetQuestions(ctx context.Context, principal string, sessions []string) (removed int64, err error) {
+	err = d.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
 		removed = 0
-		if err := u.soundQuestions(ctx, principal, sessions); err != nil {
+		if err := soundQuestions(ctx, u, principal, sessions); err != nil {
 			return err
 		}
 		forget := func(rows *sql.Rows) error {
@@ -271,7 +276,7 @@ func (d *DB) ForgetQuestions(ctx context.Context, principal string, sessions []s
 			removed++
 			return err
 		}
-		if err := in(ctx, u, forgetAskers, sessions, forget); err != nil || principal == "" {
+		if err := u.fail(among(ctx, u.statements, forgetAskers, sessions, forget)); err != nil || principal == "" {
 			return err
 		}
 		return u.read(ctx, forgetAsked, forget, principal)
@@ -283,7 +288,7 @@ func (d *DB) ForgetQuestions(ctx context.Context, principal string, sessions []s
 }
 
 // soundQuestions returns the damage of questions of the principal, if it is not "", or of the sessions.
-func (u *unit) soundQuestions(ctx context.Context, principal string, sessions []string) error {
+func soundQuestions(ctx context.Context, u *unit, principal string, sessions []string) error {
 	var bindings []string
 	add := func(rows *sql.Rows) error {
 		var binding string
@@ -291,12 +296,65 @@ func (u *unit) soundQuestions(ctx context.Context, principal string, sessions []
 		bindings = append(bindings, binding)
 		return err
 	}
-	err := in(ctx, u, askerBindings, sessions, add)
+	err := u.fail(among(ctx, u.statements, askerBindings, sessions, add))
 	if err == nil && principal != "" {
 		err = u.read(ctx, askedBindings, add, principal)
 	}
 	for i := 0; i < len(bindings) && err == nil; i++ {
-		_, err = u.bound(ctx, bindings[i])
+		_, err = bound(ctx, u, bindings[i])
 	}
 	return err
+}
+
+// A listener hears of answers. Those of its own process ring its bell; from the first time that somebody waits on, those of others do
+// too, if the database server tells.
+type listener struct {
+	bell   store.Bell
+	target string
+	listen func(ctx context.Context, target string, ring func()) error // until an error; nil if the database tells nothing
+
+	mu    sync.Mutex
+	end   context.CancelFunc // nil until somebody waits
+	ended chan struct{}
+}
+
+// listenPause is how long a listener waits that has lost its connection.
+const listenPause = time.Second
+
+// start begins to listen, unless that was begun.
+func (l *listener) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.listen == nil || l.ended != nil {
+		return
+	}
+	ctx, end := context.WithCancel(context.Background())
+	l.end, l.ended = end, make(chan struct{})
+	go l.run(ctx)
+}
+
+// run listens until ctx ends. Whoever waits looks anew whenever it begins: what was told before it did not hear.
+func (l *listener) run(ctx context.Context) {
+	defer close(l.ended)
+	for ctx.Err() == nil {
+		_ = l.listen(ctx, l.target, l.bell.Ring) // who waits looks by itself too, and is told there what is wrong
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenPause):
+		}
+	}
+}
+
+// close ends the listener, and waits for that. It does not start again.
+func (l *listener) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended == nil {
+		l.ended = make(chan struct{})
+		close(l.ended)
+	}
+	if l.end != nil {
+		l.end()
+	}
+	<-l.ended
 }

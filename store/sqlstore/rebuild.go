@@ -2,9 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/weir-mcp/weir/audit"
@@ -43,40 +41,39 @@ var keyColumns = map[string]string{record.SessionTable: "key", record.TaintTable
 // Rebuild writes the rows with these names as the log proves them, and removes those that it does not, with the entry that tells of it, in
 // one transaction. Whether the log is what it was is the caller's to check. What a person was asked is in no event: a question whose
 // text is lost is removed, which the log tells of too. So a session that is missing has at least as many calls as it had.
-func (d *DB) Rebuild(ctx context.Context, names []record.Kept, note func(Rebuilt) (audit.Entry, error)) (done Rebuilt, err error) {
+func (d *repair) Rebuild(ctx context.Context, names []record.Kept, note func(Rebuilt) (audit.Entry, error)) (done Rebuilt, err error) {
 	o := &op{alone: true, long: true}
 	o.run = func(ctx context.Context, u *unit) (err error) {
-		done = Rebuilt{}
+		b := rebuilding{unit: u}
 		for i := range names {
-			if err := u.rebuild(ctx, &names[i], &done); err != nil {
+			if err := b.row(ctx, &names[i]); err != nil {
 				return u.fail(err)
 			}
 		}
-		if err := u.settleSessions(ctx); err != nil {
+		if err := b.settleSessions(ctx); err != nil {
 			return u.fail(err)
 		}
+		done = b.done
 		entry, err := note(done)
 		if err == nil {
 			o.entries, err = []audit.Entry{entry}, check([]audit.Entry{entry})
 		}
 		return u.fail(err)
 	}
-	if err := d.writer.do(ctx, o); err != nil {
+	if err := d.do(ctx, o); err != nil {
 		return Rebuilt{}, err
 	}
 	return done, nil
 }
 
-// fail has the transaction fail with an op that has changed something.
-func (u *unit) fail(err error) error {
-	if err != nil && u.failed == nil {
-		u.failed = err
-	}
-	return err
+// A rebuilding writes rows of the state as the log proves them, in a write transaction.
+type rebuilding struct {
+	*unit
+	done Rebuilt
 }
 
-// rebuild writes or removes one row.
-func (u *unit) rebuild(ctx context.Context, name *record.Kept, done *Rebuilt) error {
+// row writes or removes one row.
+func (u *rebuilding) row(ctx context.Context, name *record.Kept) error {
 	column := keyColumns[name.Table]
 	if column == "" {
 		return fmt.Errorf("there is no table %q", name.Table)
@@ -94,18 +91,18 @@ func (u *unit) rebuild(ctx context.Context, name *record.Kept, done *Rebuilt) er
 	if row.Gone == "" {
 		written, err := u.rewrite(ctx, &row)
 		if err != nil || written {
-			done.Written++
+			u.done.Written++
 			return err
 		}
 		u.keep(row.Left("its text is lost"))
 	}
-	done.Removed++
+	u.done.Removed++
 	_, err = u.change(ctx, fmt.Sprintf(removeRow, name.Table, column), name.Key)
 	return err
 }
 
 // rewrite writes a row as it is proved, and reports whether that could be done.
-func (u *unit) rewrite(ctx context.Context, row *record.Kept) (bool, error) {
+func (u *rebuilding) rewrite(ctx context.Context, row *record.Kept) (bool, error) {
 	text, err := formatLabel(row.Label)
 	if err != nil {
 		return false, err
@@ -130,7 +127,7 @@ func (u *unit) rewrite(ctx context.Context, row *record.Kept) (bool, error) {
 	return err == nil, err
 }
 
-func (u *unit) rewriteSession(ctx context.Context, row *record.Kept, text string) error {
+func (u *rebuilding) rewriteSession(ctx context.Context, row *record.Kept, text string) error {
 	var calls, seen, height, decisions, last int64
 	err := u.read(ctx, readUse, func(rows *sql.Rows) error { return rows.Scan(&calls, &seen, &height) }, row.Key)
 	if err == nil {
@@ -147,7 +144,7 @@ func (u *unit) rewriteSession(ctx context.Context, row *record.Kept, text string
 }
 
 // settleSessions corrects what follows from the sessions that there are.
-func (u *unit) settleSessions(ctx context.Context) error {
+func (u *rebuilding) settleSessions(ctx context.Context) error {
 	for range store.MaxDepth {
 		n, err := u.change(ctx, raiseHeights)
 		if err != nil {
@@ -161,11 +158,5 @@ func (u *unit) settleSessions(ctx context.Context) error {
 		return err
 	}
 	u.wrote = true
-	return u.saveState(ctx)
-}
-
-// saltedDigest returns the digest of what a person is asked, which nobody can guess at: the ID is a salt.
-func saltedDigest(id string, body []byte) string {
-	sum := sha256.Sum256(append([]byte(id+"\x00"), body...))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return u.fail(u.writeState(ctx))
 }

@@ -4,25 +4,35 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"sync"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
 
-var _ store.Backend = (*DB)(nil)
+// sessions implement [store.Store].
+type sessions struct {
+	*writer
+	recent recent
+}
 
-// Open implements [store.Store]. What needs no write is one query.
-func (d *DB) Open(ctx context.Context, ref store.Ref, lim store.Limits) (store.Session, []store.Rise, error) {
+func newSessions(w *writer) *sessions { return &sessions{writer: w, recent: recent{pool: w.pool}} }
+
+// Open implements [store.Store]. Opening without a write is one query.
+func (d *sessions) Open(ctx context.Context, ref store.Ref, lim store.Limits) (store.Session, []store.Rise, error) {
 	return d.OpenNoted(ctx, ref, lim, nil)
 }
 
 // OpenNoted opens like Open, and appends the entry that note makes for each label that rises to the log in the same transaction.
 // An error of note means that nothing was opened. It may be called more than once, and must not use the database. Nil notes nothing.
-func (d *DB) OpenNoted(ctx context.Context, ref store.Ref, lim store.Limits, note func(store.Rise) (audit.Entry, error)) (
+func (d *sessions) OpenNoted(ctx context.Context, ref store.Ref, lim store.Limits, note func(store.Rise) (audit.Entry, error)) (
 	s store.Session, rises []store.Rise, err error) {
 	if err := cmp.Or(ctx.Err(), ref.Check()); err != nil {
 		return store.Session{}, nil, err
@@ -43,19 +53,19 @@ func (d *DB) OpenNoted(ctx context.Context, ref store.Ref, lim store.Limits, not
 		u.failed = err // the draft has the session already
 		return err
 	}
-	if err := d.writer.do(ctx, o); err != nil {
+	if err := d.do(ctx, o); err != nil {
 		return store.Session{}, nil, err
 	}
 	return s, rises, nil
 }
 
 // Join implements [store.Store].
-func (d *DB) Join(ctx context.Context, key string, l label.Label, lim store.Limits) (store.Session, []store.Rise, error) {
+func (d *sessions) Join(ctx context.Context, key string, l label.Label, lim store.Limits) (store.Session, []store.Rise, error) {
 	return d.JoinNoted(ctx, key, l, lim)
 }
 
 // JoinNoted joins like Join, and appends the entries to the log in the same transaction, even if nothing rises.
-func (d *DB) JoinNoted(ctx context.Context, key string, l label.Label, lim store.Limits, entries ...audit.Entry) (
+func (d *sessions) JoinNoted(ctx context.Context, key string, l label.Label, lim store.Limits, entries ...audit.Entry) (
 	s store.Session, rises []store.Rise, err error) {
 	if err := check(entries); err != nil {
 		return store.Session{}, nil, err
@@ -64,45 +74,40 @@ func (d *DB) JoinNoted(ctx context.Context, key string, l label.Label, lim store
 		s, rises, err = u.draft.Join(key, l, lim)
 		return err
 	}}
-	if err := d.writer.do(ctx, o); err != nil {
+	if err := d.do(ctx, o); err != nil {
 		return store.Session{}, nil, err
 	}
 	return s, rises, nil
 }
 
 // Count implements [store.Store].
-func (d *DB) Count(ctx context.Context, key string) (n int64, err error) {
+func (d *sessions) Count(ctx context.Context, key string) (n int64, err error) {
 	o := &op{sessions: []string{key}, run: func(_ context.Context, u *unit) (err error) {
 		n, err = u.draft.Count(key)
 		return err
 	}}
-	if err := d.writer.do(ctx, o); err != nil {
+	if err := d.do(ctx, o); err != nil {
 		return 0, err
 	}
 	return n, nil
 }
 
 // Tally counts one call of the session, like Count, but within [Options].Linger. A session that is not there is not counted.
-func (d *DB) Tally(ctx context.Context, key string) error {
-	return d.writer.later(ctx, &op{sessions: []string{key}, run: func(_ context.Context, u *unit) error {
+func (d *sessions) Tally(ctx context.Context, key string) error {
+	return d.later(ctx, &op{sessions: []string{key}, run: func(_ context.Context, u *unit) error {
 		_, err := u.draft.Count(key)
 		return err
 	}})
 }
 
-// readSession reads the state, with a session if it is there.
-const readSession = `select ` + stateColumns + `, case when s.key is null then 0 else 1 end, coalesce(s.parent, ''), coalesce(s.principal, ''),
-	coalesce(s.label, '{}'), coalesce(s.calls, 0), coalesce(s.created, 0), coalesce(s.seen, 0)
-from state t left join session s on s.key = $1 where t.id = 1`
-
 // session reads one session, and compares it with the log: in a transaction, if it does not fit what was read before.
-func (d *DB) session(ctx context.Context, key string) (s store.Session, ok bool, err error) {
+func (d *sessions) session(ctx context.Context, key string) (s store.Session, ok bool, err error) {
 	check, err := d.since()
 	if err != nil {
 		return s, false, err
 	}
 	r := recentSession{}
-	if d.recent.text != "" {
+	if d.dialect.version != "" {
 		r, err = d.recent.get(ctx, key)
 	} else {
 		err = d.reads.query(ctx, readSession, r.scan, key)
@@ -120,8 +125,30 @@ func (d *DB) session(ctx context.Context, key string) (s store.Session, ok bool,
 	return r.Session, r.there && err == nil, err
 }
 
+// provenSession compares a session, or that there is none, with the log, in a transaction that reads.
+func (d *sessions) provenSession(ctx context.Context, key string) (r recentSession, err error) {
+	err = d.still(ctx, func(s *snapshot) error {
+		r = recentSession{}
+		if err := s.query(ctx, readSession, r.scan, key); err != nil {
+			return err
+		}
+		r.Key = key
+		return d.settled(ctx, s, d.claimOf(key, &r))
+	})
+	return r, err
+}
+
+func (d *sessions) claimOf(key string, r *recentSession) claim {
+	name := keptSession(&store.Session{Key: key})
+	c := claim{name: &name, known: d.proofs.get(name.Chain())}
+	if r.there {
+		c.rows = []record.Kept{keptSession(&r.Session)}
+	}
+	return c
+}
+
 // Get implements [store.Store].
-func (d *DB) Get(ctx context.Context, key string) (store.Session, error) {
+func (d *sessions) Get(ctx context.Context, key string) (store.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Session{}, err
 	}
@@ -141,7 +168,7 @@ where ($1 = '' or s.principal = $1) and (s.created < $2 or (s.created = $2 and s
 order by s.created desc, s.key limit 200`
 
 // List implements [store.Store].
-func (d *DB) List(ctx context.Context, principal string) iter.Seq2[store.Session, error] {
+func (d *sessions) List(ctx context.Context, principal string) iter.Seq2[store.Session, error] {
 	type place struct {
 		created int64
 		key     string
@@ -157,40 +184,6 @@ func (d *DB) List(ctx context.Context, principal string) iter.Seq2[store.Session
 	})
 }
 
-// pageSize is how many sessions, questions, pins or taints a query lists.
-const pageSize = 200
-
-// pages iterates over pages of full items each, but for the last one. Each begins at a place and ends at another.
-func pages[T, P any](ctx context.Context, full int, start P, read func(P) ([]T, P, error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		for at := start; ; {
-			if err := ctx.Err(); err != nil {
-				yield(none, err)
-				return
-			}
-			page, next, err := read(at)
-			if err != nil {
-				yield(none, err)
-				return
-			}
-			for _, x := range page {
-				if err := ctx.Err(); err != nil {
-					yield(none, err)
-					return
-				}
-				if !yield(x, nil) {
-					return
-				}
-			}
-			if len(page) < full {
-				return
-			}
-			at = next
-		}
-	}
-}
-
 // noted returns the entries that note makes for the rises.
 func noted(rises []store.Rise, note func(store.Rise) (audit.Entry, error)) ([]audit.Entry, error) {
 	entries := make([]audit.Entry, 0, len(rises))
@@ -204,14 +197,102 @@ func noted(rises []store.Rise, note func(store.Rise) (audit.Entry, error)) ([]au
 	return entries, check(entries)
 }
 
-func check(entries []audit.Entry) error {
-	if err := own(entries); err != nil {
+// maxRecent is how many sessions are remembered.
+const maxRecent = 10_000
+
+// recent remembers sessions that were read, for as long as nobody has committed anything to the database since: no writer of
+// this process, nor another process. SQLite tells that of a connection that does not write itself (pragma data_version),
+// for less than it takes to read a session and its label. So what it returns is what a query would return.
+type recent struct {
+	pool *pool
+
+	mu         sync.Mutex
+	conn       *sql.Conn
+	statements *statements
+	version    int64
+	sessions   *bounded.Map[string, recentSession]
+}
+
+// A recentSession is a session, if it is there, and the head of the log that it was read with.
+type recentSession struct {
+	store.Session
+	headRow
+	there bool
+}
+
+func (s *recentSession) scan(rows *sql.Rows) error {
+	var text []byte
+	var created, seen int64
+	if err := s.headRow.scan(rows, &s.there, &s.Parent, &s.Principal, &text, &s.Calls, &created, &seen); err != nil {
 		return err
 	}
-	for i := range entries {
-		if err := entries[i].Check(); err != nil {
-			return err
-		}
+	s.Created, s.Seen = fromMicros(created), fromMicros(seen)
+	var err error
+	s.Label, err = parseLabel(text)
+	return err
+}
+
+// readSession reads the state, with a session if it is there.
+const readSession = `select ` + stateColumns + `, case when s.key is null then 0 else 1 end, coalesce(s.parent, ''), coalesce(s.principal, ''),
+	coalesce(s.label, '{}'), coalesce(s.calls, 0), coalesce(s.created, 0), coalesce(s.seen, 0)
+from state t left join session s on s.key = $1 where t.id = 1`
+
+// get returns a session as it is now.
+func (r *recent) get(ctx context.Context, key string) (s recentSession, err error) {
+	err = r.pool.reading(r.pool.opts.Timeout)(ctx, func(ctx context.Context) (began bool, err error) {
+		s, err = r.read(ctx, key)
+		return s.there, err
+	})
+	return s, err
+}
+
+func (r *recent) read(ctx context.Context, key string) (s recentSession, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.connect(ctx); err != nil {
+		return s, err
 	}
+	// The read is short, and a connection that a context interrupts may be of no use: it is not interrupted.
+	ctx = context.WithoutCancel(ctx)
+	var version int64
+	if err := r.statements.query(ctx, r.pool.dialect.version, func(rows *sql.Rows) error { return rows.Scan(&version) }); err != nil {
+		return s, err
+	}
+	if version != r.version {
+		r.version = version
+		r.sessions.Clear()
+	}
+	if s, ok := r.sessions.Get(key); ok {
+		return s, nil
+	}
+	// What is read now is at least as new as the version: if it is newer, the next version is another.
+	if err = r.statements.query(ctx, readSession, s.scan, key); s.there && err == nil {
+		s.Key = key
+		r.sessions.Set(key, s)
+	}
+	return s, err
+}
+
+func (r *recent) connect(ctx context.Context) error {
+	if r.conn != nil {
+		return nil
+	}
+	c, err := r.pool.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	r.conn, r.sessions = c, bounded.NewMap[string, recentSession](maxRecent)
+	r.statements = &statements{db: c, prepared: map[string]*sql.Stmt{}}
 	return nil
+}
+
+func (r *recent) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn == nil {
+		return nil
+	}
+	err := errors.Join(r.statements.close(), r.conn.Close())
+	r.conn = nil
+	return err
 }

@@ -35,12 +35,12 @@ func (w *writer) landed(ctx context.Context, u *unit) (landed bool, err error) {
 	if err := w.connect(ctx); err != nil {
 		return false, err
 	}
-	if _, err := w.statements.exec(ctx, w.db.dialect.begin); err != nil {
+	if _, err := w.statements.exec(ctx, w.dialect.begin); err != nil {
 		return false, err
 	}
-	r, err := readHead(ctx, w.statements, w.db.dialect.lock)
+	r, err := readHead(ctx, w.statements, w.dialect.lock)
 	if err == nil && u.anchor != nil {
-		err = u.anchor.Check(ctx, lasting(w.db, w.statements), r.head)
+		err = u.anchor.Check(ctx, w.lasting(w.statements), r.head)
 	}
 	if err != nil {
 		return false, err
@@ -52,7 +52,7 @@ func (w *writer) connect(ctx context.Context) error {
 	if w.conn != nil {
 		return nil
 	}
-	c, err := w.db.pool.Conn(ctx)
+	c, err := w.db.Conn(ctx)
 	if err != nil {
 		return err
 	}

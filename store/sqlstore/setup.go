@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // A Setup is how a PostgreSQL database keeps a store for a role of Weir that can append entries to the log, and can neither change nor
@@ -18,30 +17,6 @@ type Setup struct {
 	Role   string // of Weir
 	Schema string // of the tables
 	owner  string // that connects
-}
-
-// A grant is all that Weir's role may do with a table.
-type grant struct {
-	table  string
-	may    string // privileges, with commas
-	column string // may be updated too; "": none
-}
-
-// grants are of all tables. Rows of the log are appended only: entries, and the nodes of their tree. A checkpoint is replaced by another
-// of the same size when the key is rotated; its signature proves it. The seal of the log's head proves the ends of its chains, and the log the rows of the other tables.
-var grants = []grant{
-	{table: "schema", may: "select"},
-	{table: "state", may: "select, update"},
-	{table: "entry", may: "select, insert"},
-	{table: "node", may: "select, insert"},
-	{table: "checkpoint", may: "select, insert", column: "note"},
-	{table: "chain", may: "select, insert, update"},
-	{table: "ending", may: "select, insert, update"},
-	{table: "aside", may: "select, insert, delete"},
-	{table: "session", may: "select, insert, update, delete"},
-	{table: "question", may: "select, insert, update, delete"},
-	{table: "taint", may: "select, insert, update, delete"},
-	{table: "pin", may: "select, insert, update, delete"},
 }
 
 // SetupOf returns the setup of the database at a postgres:// URL for a role, "" for the one that connects, in the first schema of the
@@ -75,7 +50,7 @@ func (s Setup) Script() ([]string, error) {
 		return nil, err
 	}
 	role, schema := ident(s.Role), ident(s.Schema)
-	types := dialectOf("postgres://").types
+	types := postgresTypes
 	script := []string{
 		block("", "if not exists (select from pg_roles where rolname = %s) then create role %s login; end if;", literal(s.Role), role),
 		block("", "if not exists (select from pg_namespace where nspname = %s) then create schema %s; end if;", literal(s.Schema), schema),
@@ -113,26 +88,15 @@ func block(declare, format string, args ...any) string {
 
 func ident(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-// tableNames returns the names of all tables as literals.
-func tableNames() string {
-	names := make([]string, len(grants))
-	for i, g := range grants {
-		names[i] = literal(g.table)
-	}
-	return strings.Join(names, ", ")
-}
-
 // Run runs the script in one transaction, as the role that the target names.
 func (s Setup) Run(ctx context.Context, target string) error {
 	script, err := s.Script()
 	if err != nil {
 		return err
 	}
-	return administer(ctx, target, func(d *DB) error {
-		for attempt := 0; ; attempt++ {
-			err := d.inTransaction(ctx, func(c *sql.Conn) error {
+	return administer(ctx, target, func(p *pool) error {
+		return denied(p.untilNoConflict(func() error {
+			return p.inTransaction(ctx, func(c *sql.Conn) error {
 				for _, statement := range script {
 					if _, err := c.ExecContext(ctx, statement); err != nil {
 						return err
@@ -140,50 +104,19 @@ func (s Setup) Run(ctx context.Context, target string) error {
 				}
 				return nil
 			})
-			if err == nil || attempt == maxAttempts || !d.dialect.conflict(err) {
-				return denied(err)
-			}
-			pause(attempt)
-		}
+		}))
 	})
 }
 
 // administer calls do with a connection to a database server that may have no store yet.
-func administer(ctx context.Context, target string, do func(*DB) error) (err error) {
-	d := &DB{opts: Options{}.withDefaults(), dialect: dialectOf(target)}
-	if err := d.dialect.open(ctx, d, target); err != nil {
+func administer(ctx context.Context, target string, do func(*pool) error) (err error) {
+	p := &pool{opts: Options{}.withDefaults(), dialect: dialectOf(target)}
+	if err := p.dialect.open(ctx, p, target); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.pool.Close()) }()
-	return do(d)
+	defer func() { err = errors.Join(err, p.db.Close()) }()
+	return do(p)
 }
 
 // ErrSameRole is the kind of error of a setup that Weir's own role would run: it would own the tables, and an owner can change them.
 var ErrSameRole = errors.New("the role that connects and Weir's role have to be two")
-
-// ErrDenied is the kind of error of what the role of the database may not do.
-var ErrDenied = errors.New("the role of the database may not do that")
-
-// denied returns the error of a statement with its kind. A role that may use no schema of its path is told that there is none.
-func denied(err error) error {
-	var e *pgconn.PgError
-	if errors.As(err, &e) && (e.Code == "42501" || e.Code == "3F000") {
-		return fmt.Errorf("%w: %w", ErrDenied, err)
-	}
-	return err
-}
-
-const mayErase = `select has_table_privilege('entry', 'delete')`
-
-// MayErase returns an error that is [ErrDenied] if the role of the database may not erase entries.
-func (d *DB) MayErase(ctx context.Context) error {
-	if d.place != nil {
-		return nil
-	}
-	may := false
-	err := d.reads.query(ctx, mayErase, func(rows *sql.Rows) error { return rows.Scan(&may) })
-	if err == nil && !may {
-		err = fmt.Errorf("%w: it may not erase entries of the log", ErrDenied)
-	}
-	return err
-}

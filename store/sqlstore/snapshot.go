@@ -20,18 +20,7 @@ type snapshot struct {
 	ends *audit.Ends
 }
 
-// A headRow is the row of the table state.
-type headRow struct {
-	head     audit.Head
-	root     []byte // of the ends of the chains
-	sessions int64
-	found    bool
-}
-
 const (
-	stateColumns = `t.size, t.edge, t.sealed, t.sessions, t.ends`
-	readState    = `select ` + stateColumns + ` from state t where t.id = 1`
-
 	readChain  = `select name, id, next, last from chain where name = $1`
 	readEnding = `select n, body from ending where n in %s`
 
@@ -49,133 +38,19 @@ union select max(name) from chain where name >= $1 and name < $2 union select mi
 	listedEnd = audit.ListedStart + "0" // '0' follows '/'
 )
 
-// scan reads the columns of the state, and others after them.
-func (r *headRow) scan(rows *sql.Rows, more ...any) (err error) {
-	var size int64
-	var edge, sealed []byte
-	if err := rows.Scan(append([]any{&size, &edge, &sealed, &r.sessions, &r.root}, more...)...); err != nil {
-		return err
-	}
-	r.head, err = audit.MakeHead(size, edge)
-	r.head.Seal, r.head.Ends, r.found = sealed, audit.NewEnds(r.root, nil).Hash(), true
-	return err
-}
-
-// missing returns the error of a head that is not there.
-func (r *headRow) missing(err error) error {
-	if err == nil && !r.found {
-		err = fmt.Errorf("%w: it has no head", audit.ErrDamaged)
-	}
-	return err
-}
-
-// readHead reads the row of the table state.
-func readHead(ctx context.Context, s *statements, lock string) (r headRow, err error) {
-	err = s.query(ctx, readState+lock, func(rows *sql.Rows) error { return r.scan(rows) })
-	return r, r.missing(err)
-}
-
-func (d *DB) snapshot(s *statements, r headRow) *snapshot {
-	return &snapshot{statements: s, headRow: r, ends: audit.NewEnds(r.root, &d.endCache)}
-}
-
-// since returns a check of heads that are read from now on, by these statements: see [audit.Anchor.Since]. What passes is not undone later.
-func (d *DB) since() (func(context.Context, *statements, audit.Head) error, error) {
-	anchor := d.anchor.Load()
-	if anchor == nil {
-		return func(context.Context, *statements, audit.Head) error { return nil }, nil
-	}
-	check, err := anchor.Since()
-	if err != nil {
-		return nil, d.health.note(err)
-	}
-	return func(ctx context.Context, s *statements, h audit.Head) error {
-		err := d.checkSealed(h)
-		if err == nil {
-			err = check(ctx, lasting(d, s), h)
-		}
-		if err != nil {
-			err = d.health.note(err)
-		}
-		return err
-	}, nil
-}
-
-// lasting returns the log as statements read it. It is none without syncing: a log may be shorter again after the machine failed.
-func lasting(d *DB, s *statements) audit.Storage {
-	if d.opts.Unsynced {
-		return nil
-	}
-	return &Log{db: d, reads: s, fixed: true}
-}
-
-// proven calls read with a snapshot. What read finds does not fit together if others write meanwhile: then it is called again, in a
-// transaction that reads.
-func (d *DB) proven(ctx context.Context, read func(*snapshot) error) error {
-	check, err := d.since()
-	if err != nil {
-		return err
-	}
-	r, err := readHead(ctx, &d.reads, "")
-	if err == nil {
-		if err := check(ctx, &d.reads, r.head); err != nil {
-			return err
-		}
-		err = read(d.snapshot(&d.reads, r))
-	}
-	if !unsettled(err) {
-		return err
-	}
-	return d.still(ctx, read)
-}
-
-// unsettled reports whether it is an error of rows that may be of different times.
-func unsettled(err error) bool {
-	return errors.As(err, new(*doubt)) || errors.Is(err, audit.ErrDamaged)
-}
-
-// still calls read in a transaction that reads, with all as it is at one head. A doubt is damage then.
-func (d *DB) still(ctx context.Context, read func(*snapshot) error) error {
-	check, err := d.since()
-	if err != nil {
-		return err
-	}
-	c, err := d.beginReading(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	reads := &statements{db: c, prepared: map[string]*sql.Stmt{}}
-	r, err := readHead(ctx, reads, "")
-	if err == nil {
-		err = check(ctx, reads, r.head)
-	}
-	if err == nil {
-		err = read(d.snapshot(reads, r))
-	}
-	_, end := c.ExecContext(context.WithoutCancel(ctx), "rollback")
-	return d.told(errors.Join(err, reads.close(), end))
-}
-
 // load reads the nodes of the ends that are needed for chains.
 func (s *snapshot) load(ctx context.Context, chains ...string) error {
-	for text, args := range batches(readEnding, s.ends.Missing(chains...)) {
-		err := s.query(ctx, text, func(rows *sql.Rows) error {
-			var n audit.EndNode
-			err := rows.Scan(&n.N, &n.Body)
-			s.ends.Add(n)
-			return err
-		}, args...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return among(ctx, s.statements, readEnding, s.ends.Missing(chains...), func(rows *sql.Rows) error {
+		var n audit.EndNode
+		err := rows.Scan(&n.N, &n.Body)
+		s.ends.Add(n)
+		return err
+	})
 }
 
 // ending returns the end of a chain to which the head commits; nil if there is no such chain. The row of the chain and the last entry of the
 // log under its name only say which it may be. One may be known.
-func (s *snapshot) ending(ctx context.Context, chain string, known *proof) (*audit.Link, error) {
+func (s *snapshot) ending(ctx context.Context, chain string, known *audit.Link) (*audit.Link, error) {
 	if err := s.load(ctx, chain); err != nil {
 		return nil, err
 	}
@@ -183,8 +58,8 @@ func (s *snapshot) ending(ctx context.Context, chain string, known *proof) (*aud
 		return nil, err
 	}
 	if known != nil {
-		if ok, err := s.ends.HasEnd(&known.link); err != nil || ok {
-			return &known.link, err
+		if ok, err := s.ends.HasEnd(known); err != nil || ok {
+			return known, err
 		}
 	}
 	var link audit.Link

@@ -15,86 +15,84 @@ import (
 )
 
 // openSQLite opens a file, and makes it first where there is none. The files beside it get its mode.
-func openSQLite(ctx context.Context, d *DB, target string) error {
-	p, err := findPlace(target, !d.opts.Existing && !d.opts.ReadOnly)
-	if err != nil {
+func openSQLite(ctx context.Context, p *pool, target string) (err error) {
+	if p.place, err = findPlace(target, !p.opts.Existing && !p.opts.ReadOnly); err != nil {
 		return err
 	}
-	d.place = p
-	if d.opts.ReadOnly {
-		return openReading(ctx, d)
+	if p.opts.ReadOnly {
+		return openReading(ctx, p)
 	}
-	if mode := p.held[0].info.Mode(); mode.Perm()&0o077 != 0 {
-		return fmt.Errorf("%w: the mode of %s is %v, not 0600", ErrExposed, p.path, mode)
+	if mode := p.place.held[0].info.Mode(); mode.Perm()&0o077 != 0 {
+		return fmt.Errorf("%w: the mode of %s is %v, not 0600", ErrExposed, p.place.path, mode)
 	}
 	synchronous := "synchronous(full)"
-	if d.opts.Unsynced {
+	if p.opts.Unsynced {
 		synchronous = "synchronous(normal)" // syncs when the write-ahead log is taken over, not at each commit
 	}
-	return d.connectTo(p.path, url.Values{"mode": {"rw"}, "_pragma": {
-		"busy_timeout(" + strconv.FormatInt(d.opts.Timeout.Milliseconds()*4/5, 10) + ")", "journal_mode(wal)", synchronous,
+	return connectTo(p, url.Values{"mode": {"rw"}, "_pragma": {
+		"busy_timeout(" + strconv.FormatInt(p.opts.Timeout.Milliseconds()*4/5, 10) + ")", "journal_mode(wal)", synchronous,
 		"secure_delete(on)", "cache_size(-8192)",
 	}})
 }
 
-// connectTo makes the pool of connections to a file.
-func (d *DB) connectTo(path string, query url.Values) error {
-	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String())
+// connectTo makes the connections to the file at the place of a pool.
+func connectTo(p *pool, query url.Values) error {
+	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", OmitHost: true, Path: p.place.path, RawQuery: query.Encode()}).String())
 	if err != nil {
 		return err
 	}
-	d.pool = sql.OpenDB(placed{c, d.place})
+	p.db = sql.OpenDB(placed{c, p.place})
 	return nil
 }
 
 // openReading opens a file that is only read, by whoever may: as it is, if the files beside it are there or can be made. Else there is
 // no lock to read it under: where nobody can write, it is read without one, and elsewhere a copy is read.
-func openReading(ctx context.Context, d *DB) error {
-	d.place.ro = true
+func openReading(ctx context.Context, p *pool) error {
+	p.place.ro = true
 	query := url.Values{"mode": {"ro"}, "_pragma": {"query_only(on)", "busy_timeout(4000)", "cache_size(-8192)"}}
-	if err := d.connectTo(d.place.path, query); err != nil {
+	if err := connectTo(p, query); err != nil {
 		return err
 	}
-	direct := d.pool.PingContext(ctx)
+	direct := p.db.PingContext(ctx)
 	if direct == nil {
-		_, direct = d.pool.ExecContext(ctx, "select count(*) from sqlite_master")
+		_, direct = p.db.ExecContext(ctx, "select count(*) from sqlite_master")
 	}
 	if direct == nil || !sqliteClosed(direct) {
 		return direct
 	}
-	if err := d.pool.Close(); err != nil {
+	if err := p.db.Close(); err != nil {
 		return err
 	}
-	wal, err := os.Stat(d.place.path + "-wal")
-	if (errors.Is(err, os.ErrNotExist) || err == nil && wal.Size() == 0) && readOnlyMount(d.place.path) {
+	wal, err := os.Stat(p.place.path + "-wal")
+	if (errors.Is(err, os.ErrNotExist) || err == nil && wal.Size() == 0) && readOnlyMount(p.place.path) {
 		query.Set("immutable", "1")
-		return d.connectTo(d.place.path, query)
+		return connectTo(p, query)
 	}
-	return d.openCopy(query)
+	return openCopy(p, query)
 }
 
 // openCopy opens a copy of a file and of the log beside it, which goes when the database is closed.
-func (d *DB) openCopy(query url.Values) error {
+func openCopy(p *pool, query url.Values) error {
 	dir, err := os.MkdirTemp("", "weir-read-")
 	if err != nil {
 		return err
 	}
-	d.dialect.copied = append(d.dialect.copied, dir)
-	path, from := filepath.Join(dir, "state.db"), d.place.path
+	p.copied = append(p.copied, dir)
+	path, from := filepath.Join(dir, "state.db"), p.place.path
 	const attempts = 10
 	for range attempts {
 		before := stamps(from)
 		err = errors.Join(copyTo(from, path), copyTo(from+"-wal", path+"-wal"))
 		if err == nil && before == stamps(from) {
-			d.place = &place{path: path, ro: true} // the copy is nobody else's
+			p.place = &place{path: path, ro: true} // the copy is nobody else's
 			query.Set("mode", "rw")
-			return d.connectTo(path, query)
+			return connectTo(p, query)
 		}
 	}
 	if err == nil {
 		err = fmt.Errorf("%s is written to all the time, and cannot be read where it is", from)
 	}
-	return errors.Join(err, d.dialect.remove())
+	return err
 }
 
 // stamps tells of each change of a file and of the log beside it.

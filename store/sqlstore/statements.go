@@ -64,23 +64,31 @@ func (s *statements) query(ctx context.Context, text string, scan func(*sql.Rows
 			return false, err
 		}
 		rows, err := stmt.QueryContext(ctx, args...)
-		if err != nil {
-			return false, err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		err = each(rows, err, func(rows *sql.Rows) error {
 			began = true
-			if err := scan(rows); err != nil {
-				return true, err
-			}
-		}
-		return began, rows.Err()
+			return scan(rows)
+		})
+		return began, err
 	}
 	if s.around == nil {
 		_, err := once(ctx)
 		return err
 	}
 	return s.around(ctx, once)
+}
+
+// each calls scan for each row that a query returned, unless it failed, and closes the rows.
+func each(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // exec returns how many rows the statement changed.
@@ -112,9 +120,9 @@ func (s *statements) insert(ctx context.Context, text string, cols int, values [
 	return nil
 }
 
-// among runs a query for names, many at a time. The text has %s where the names go, in parentheses.
-func (s *statements) among(ctx context.Context, text string, names []string, scan func(*sql.Rows) error) error {
-	for query, args := range batches(text, names) {
+// among runs a query for values, many at a time. The text has %s where they go, in parentheses.
+func among[T any](ctx context.Context, s *statements, text string, values []T, scan func(*sql.Rows) error) error {
+	for query, args := range batches(text, values) {
 		if err := s.query(ctx, query, scan, args...); err != nil {
 			return err
 		}
@@ -163,3 +171,40 @@ func places(rows, cols int) string {
 	b.WriteByte(')')
 	return b.String()
 }
+
+// pageSize is how many sessions, questions, pins or taints a query lists.
+const pageSize = 200
+
+// pages iterates over pages of full items each, but for the last one. Each begins at a place and ends at another.
+func pages[T, P any](ctx context.Context, full int, start P, read func(P) ([]T, P, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		for at := start; ; {
+			if err := ctx.Err(); err != nil {
+				yield(none, err)
+				return
+			}
+			page, next, err := read(at)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, x := range page {
+				if err := ctx.Err(); err != nil {
+					yield(none, err)
+					return
+				}
+				if !yield(x, nil) {
+					return
+				}
+			}
+			if len(page) < full {
+				return
+			}
+			at = next
+		}
+	}
+}
+
+// rowPage is how many rows a query reads.
+const rowPage = 500

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	taintColumns = `resource, label, written, expires`
-
 	findTaint   = `select ` + taintColumns + ` from taint where resource = $1`
 	countTaints = `select count(*) from taint`
 	writeTaint  = `insert into taint (` + taintColumns + `) values ($1, $2, $3, $4)
@@ -29,23 +27,15 @@ order by resource limit 200`
 	clearTaints = `delete from taint where resource = $1 or (resource >= $2 and resource < $3) returning ` + taintColumns
 )
 
-func scanTaint(rows *sql.Rows) (t store.Taint, err error) {
-	var text []byte
-	var written, expires int64
-	if err := rows.Scan(&t.Resource, &text, &written, &expires); err != nil {
-		return t, err
-	}
-	t.Written, t.Expires = fromMicros(written), fromMicros(expires)
-	t.Label, err = parseLabel(text)
-	return t, err
-}
+// taints implement [store.Taints].
+type taints struct{ *writer }
 
 // Taint implements [store.Taints].
-func (d *DB) Taint(ctx context.Context, t store.Taint, lim store.Limits) (merged store.Taint, err error) {
+func (d *taints) Taint(ctx context.Context, t store.Taint, lim store.Limits) (merged store.Taint, err error) {
 	if err := cmp.Or(ctx.Err(), t.Check()); err != nil {
 		return store.Taint{}, err
 	}
-	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
+	err = d.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
 		var old store.Taint
 		known := false
 		scan := func(rows *sql.Rows) (err error) {
@@ -59,7 +49,7 @@ func (d *DB) Taint(ctx context.Context, t store.Taint, lim store.Limits) (merged
 		var rows []record.Kept
 		if known {
 			rows = append(rows, keptTaint(&old))
-		} else if err := u.roomForTaint(ctx); err != nil {
+		} else if err := roomForTaint(ctx, u); err != nil {
 			return err
 		}
 		name := keptTaint(&store.Taint{Resource: store.ResourceName(t.Resource)})
@@ -81,7 +71,7 @@ func (d *DB) Taint(ctx context.Context, t store.Taint, lim store.Limits) (merged
 	return merged, nil
 }
 
-func (u *unit) roomForTaint(ctx context.Context) error {
+func roomForTaint(ctx context.Context, u *unit) error {
 	n := 0
 	if err := u.read(ctx, countTaints, func(rows *sql.Rows) error { return rows.Scan(&n) }); err != nil {
 		return err
@@ -93,7 +83,7 @@ func (u *unit) roomForTaint(ctx context.Context) error {
 }
 
 // Tainted implements [store.Taints].
-func (d *DB) Tainted(ctx context.Context, resource string, lim store.Limits) (label.Label, error) {
+func (d *taints) Tainted(ctx context.Context, resource string, lim store.Limits) (label.Label, error) {
 	if err := ctx.Err(); err != nil {
 		return label.Label{}, err
 	}
@@ -111,7 +101,7 @@ func (d *DB) Tainted(ctx context.Context, resource string, lim store.Limits) (la
 
 // taintsAround returns the taints that have not expired of a resource, of what it is part of and of what is part of it. They are as
 // the log proves, and none is missing.
-func (d *DB) taintsAround(ctx context.Context, resource string) (found []store.Taint, err error) {
+func (d *taints) taintsAround(ctx context.Context, resource string) (found []store.Taint, err error) {
 	err = d.proven(ctx, func(s *snapshot) error {
 		found, err = d.taintsAt(ctx, s, resource)
 		return err
@@ -119,7 +109,7 @@ func (d *DB) taintsAround(ctx context.Context, resource string) (found []store.T
 	return found, err
 }
 
-func (d *DB) taintsAt(ctx context.Context, s *snapshot, resource string) (found []store.Taint, err error) {
+func (d *taints) taintsAt(ctx context.Context, s *snapshot, resource string) (found []store.Taint, err error) {
 	known := map[string]*proof{} // before the rows are read
 	first, end := store.ResourceBelow(resource)
 	chains, err := s.listed(ctx, audit.Listed+first, audit.Listed+end)
@@ -141,11 +131,11 @@ func (d *DB) taintsAt(ctx context.Context, s *snapshot, resource string) (found 
 		}
 		return err
 	}
-	err = cmp.Or(s.among(ctx, taintsAbove, above, scan), s.query(ctx, taintsBelow, scan, first, end), s.load(ctx, chains...))
+	err = cmp.Or(among(ctx, s.statements, taintsAbove, above, scan), s.query(ctx, taintsBelow, scan, first, end), s.load(ctx, chains...))
 	if err != nil {
 		return nil, err
 	}
-	now := d.steady.At(d.opts.Now())
+	now := d.now()
 	slices.Sort(chains)
 	for _, chain := range slices.Compact(chains) {
 		t, there := rows[chain]
@@ -178,7 +168,7 @@ func span(resource string) (name, first, end string) {
 }
 
 // Tainting implements [store.Taints].
-func (d *DB) Tainting(ctx context.Context, resource string) iter.Seq2[store.Taint, error] {
+func (d *taints) Tainting(ctx context.Context, resource string) iter.Seq2[store.Taint, error] {
 	name, first, end := span(resource)
 	return pages(ctx, pageSize, "", func(at string) ([]store.Taint, string, error) {
 		var page []store.Taint
@@ -186,15 +176,15 @@ func (d *DB) Tainting(ctx context.Context, resource string) iter.Seq2[store.Tain
 			t, err := scanTaint(rows)
 			page, at = append(page, t), t.Resource
 			return err
-		}, at, name, first, end, micros(d.steady.At(d.opts.Now())))
+		}, at, name, first, end, micros(d.now()))
 		return page, at, err
 	})
 }
 
 // Clear implements [store.Taints].
-func (d *DB) Clear(ctx context.Context, resource string) (n int64, err error) {
+func (d *taints) Clear(ctx context.Context, resource string) (n int64, err error) {
 	name, first, end := span(resource)
-	err = d.writer.do(ctx, &op{run: func(ctx context.Context, u *unit) (err error) {
+	err = d.do(ctx, &op{run: func(ctx context.Context, u *unit) (err error) {
 		n = 0
 		return u.read(ctx, clearTaints, func(rows *sql.Rows) error {
 			t, err := scanTaint(rows)

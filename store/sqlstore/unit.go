@@ -1,53 +1,76 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/weir-mcp/weir/audit"
-	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
 
+// An op is something to do in a write transaction, beside others.
+type op struct {
+	sessions []string                                 // to have in the draft, with their ancestors
+	run      func(ctx context.Context, u *unit) error // nil: nothing but the entries. It checks first: with an error it has changed nothing
+	entries  []audit.Entry                            // to append if run succeeds; each was checked
+	alone    bool                                     // in a transaction of its own, because what it does is not in the draft
+	synced   bool                                     // durable when it returns, also without Options.Unsynced; alone too
+	long     bool                                     // may take longWrite; alone too
+
+	first int64 // afterwards: the number of the first of the entries
+	err   error // afterwards
+	kept  bool  // a transaction of which that was not known at first has committed it: it is not done again
+	done  chan struct{}
+	probe bool // of a database that has stalled
+
+	mu        sync.Mutex // held while run runs
+	abandoned bool       // nobody waits any more
+}
+
+// perform runs the op, unless it was abandoned.
+func (o *op) perform(ctx context.Context, u *unit) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.abandoned {
+		return ErrStalled
+	}
+	if o.run == nil {
+		return nil
+	}
+	return o.run(ctx, u)
+}
+
+// abandon has the op do nothing more. It waits for what it does.
+func (o *op) abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.abandoned = true
+}
+
 // A unit is one write transaction: what it has read, and what it is going to write.
 type unit struct {
-	snapshot // as the transaction leaves it
-	db       *DB
-	ops      []*op // that it does
-	doubt    *unit // the transaction before, if it is not known whether it was committed
-	draft    *store.Draft
-	anchor   *audit.Anchor // nil: what is sealed is not extended
-	batch    *audit.Batch  // what was appended; nil if nothing
-	before   audit.Head    // that the transaction extends
-	closed   bool          // the ends of the chains are others, so an entry has to tell of it
-	wrote    bool          // anything
+	appender
+	prover *prover
+	ops    []*op // that it does
+	doubt  *unit // the transaction before, if it is not known whether it was committed
+	draft  *store.Draft
+	wrote  bool // anything
 
 	proven    map[string]record.Kept // sessions as they were read, and as the log proves them
 	damaged   map[string]error       // sessions that are not as it does
 	journal   []audit.Entry          // of the rows that change, after those of the ops
 	journaled []record.Kept          // those rows
-	enlisted  []string               // listed chains that begin
 
 	failed error // the first error of a statement: the transaction is lost
 }
-
-func newUnit(db *DB, s *statements, ops []*op, doubt *unit) *unit {
-	u := &unit{snapshot: snapshot{statements: s}, db: db, ops: ops, doubt: doubt, draft: store.NewDraft(),
-		proven: map[string]record.Kept{}, damaged: map[string]error{}}
-	u.draft.Now = db.clock()
-	return u
-}
-
-const writeState = `update state set size = $1, edge = $2, sealed = $3, sessions = $4, ends = $5 where id = 1`
 
 // all does the ops and writes the changes that they make.
 func (u *unit) all(ctx context.Context) error {
@@ -75,17 +98,17 @@ func (u *unit) all(ctx context.Context) error {
 
 // begin takes the lock of the writers and reads what the ops need.
 func (u *unit) begin(ctx context.Context) error {
-	u.anchor = u.db.anchor.Load()
-	r, err := readHead(ctx, u.statements, u.db.dialect.lock)
+	u.anchor = u.prover.anchor.Load()
+	r, err := readHead(ctx, u.statements, u.prover.dialect.lock)
 	if err != nil {
 		return err
 	}
-	u.snapshot = *u.db.snapshot(u.statements, r)
+	u.snapshot = *u.prover.snapshot(u.statements, r)
 	if u.anchor != nil {
-		if err := u.db.checkSealed(u.head); err != nil {
+		if err := u.prover.checkSealed(u.head); err != nil {
 			return err
 		}
-		if err := u.anchor.Check(ctx, lasting(u.db, u.statements), u.head); err != nil {
+		if err := u.anchor.Check(ctx, u.prover.lasting(u.statements), u.head); err != nil {
 			return err
 		}
 	}
@@ -93,7 +116,7 @@ func (u *unit) begin(ctx context.Context) error {
 		return err
 	}
 	u.before = u.head
-	u.draft.Room = u.db.opts.MaxSessions - int(u.sessions)
+	u.draft.Room = u.prover.opts.MaxSessions - int(u.sessions)
 	named := map[string]bool{}
 	var keys []string
 	for _, o := range u.ops {
@@ -104,7 +127,7 @@ func (u *unit) begin(ctx context.Context) error {
 			}
 		}
 	}
-	if err := u.among(ctx, readLineage, keys, u.put); err != nil {
+	if err := among(ctx, u.statements, readLineage, keys, u.put); err != nil {
 		return err
 	}
 	for _, key := range u.draft.Keys() {
@@ -149,180 +172,65 @@ func (u *unit) end(ctx context.Context, entries []audit.Entry) error {
 	return u.writeState(ctx)
 }
 
-func (u *unit) writeState(ctx context.Context) error {
-	_, err := u.statements.exec(ctx, writeState, u.head.Size, u.head.EdgeBytes(), notNil(u.head.Seal), u.sessions, notNil(u.ends.RootNode()))
-	return err
-}
-
 // change runs a statement of an op's own, and returns how many rows it changed.
 func (u *unit) change(ctx context.Context, text string, args ...any) (int64, error) {
-	n, err := u.statements.exec(ctx, text, args...)
-	if err != nil && u.failed == nil {
-		u.failed = err
-	}
+	n, err := u.exec(ctx, text, args...)
 	u.wrote = u.wrote || n > 0
-	return n, err
+	return n, u.fail(err)
 }
 
 // read runs a query of an op's own.
 func (u *unit) read(ctx context.Context, text string, scan func(*sql.Rows) error, args ...any) error {
-	err := u.statements.query(ctx, text, scan, args...)
+	return u.fail(u.query(ctx, text, scan, args...))
+}
+
+// fail has the transaction fail with an op that has changed something.
+func (u *unit) fail(err error) error {
 	if err != nil && u.failed == nil {
 		u.failed = err
 	}
 	return err
 }
 
-const sessionColumns = `s.key, s.parent, s.principal, s.label, s.calls, s.created, s.seen, s.height`
-
-// readLineage reads sessions and all their ancestors.
-const readLineage = `
-with recursive lineage (key, parent) as (
-	select key, parent from session where key in %s
-	union
-	select a.key, a.parent from session a join lineage l on a.key = l.parent
-)
-select ` + sessionColumns + ` from session s join lineage l on s.key = l.key`
-
-// put puts a session that was read into the draft.
-func (u *unit) put(rows *sql.Rows) error {
-	r, err := scanSession(rows)
-	if err == nil {
-		u.draft.Put(r)
-	}
-	return err
-}
-
-func scanSession(rows *sql.Rows) (r store.Row, err error) {
-	var text []byte
-	var created, seen int64
-	err = rows.Scan(&r.Key, &r.Parent, &r.Principal, &text, &r.Calls, &created, &seen, &r.Height)
-	if err != nil {
-		return r, err
-	}
-	r.Created, r.Seen = fromMicros(created), fromMicros(seen)
-	if r.Label, err = parseLabel(text); err != nil {
-		return r, fmt.Errorf("session %q: %w", r.Key, err)
-	}
-	return r, nil
-}
-
-func parseLabel(text []byte) (l label.Label, err error) {
-	if string(text) == "{}" {
-		return l, nil
-	}
-	if err := json.Unmarshal(text, &l); err != nil {
-		return label.Label{}, fmt.Errorf("reading a label: %w", err)
-	}
-	return l, nil
-}
-
-func formatLabel(l label.Label) (string, error) {
-	b, err := json.Marshal(l)
-	return string(b), err
-}
-
-const writeSessions = `
-insert into session (key, parent, principal, label, calls, created, seen, height) values %s
-on conflict (key) do update set parent = excluded.parent, label = excluded.label, calls = excluded.calls,
-	seen = excluded.seen, height = excluded.height`
-
-func (u *unit) writeSessions(ctx context.Context, changed []*store.Row) error {
-	values := make([]any, 0, len(changed)*8)
-	for _, r := range changed {
-		text, err := formatLabel(r.Label)
+// changeIn runs an op's own statement for values, many at a time, and returns how many rows it changed.
+func changeIn[T any](ctx context.Context, u *unit, text string, values []T) (changed int64, err error) {
+	for query, args := range batches(text, values) {
+		n, err := u.change(ctx, query, args...)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		values = append(values, r.Key, r.Parent, r.Principal, text, r.Calls, micros(r.Created), micros(r.Seen), r.Height)
+		changed += n
 	}
-	u.wrote = true
-	return u.insert(ctx, writeSessions, 8, values)
+	return changed, nil
 }
 
-const (
-	readChains  = `select name, id, next, last from chain where name in %s`
-	writeChains = `insert into chain (name, id, next, last) values %s
-on conflict (name) do update set id = excluded.id, next = excluded.next, last = excluded.last`
-	writeRows  = `insert into entry (seq, leaf, salt, time, chain, kind, subject, outcome, body) values %s`
-	writeNodes = `insert into node (level, n, hash) values %s`
-)
-
-// append gives the entries their places and writes them.
-func (u *unit) append(ctx context.Context, entries []audit.Entry) error {
-	links, err := u.links(ctx, entries)
-	if err != nil {
-		return err
+// keep has the log tell of a row as the transaction leaves it.
+func (u *unit) keep(k record.Kept) {
+	body, err := k.Event(u.now())
+	_ = u.fail(err)
+	outcome := "kept"
+	if k.Gone != "" {
+		outcome = "removed"
 	}
-	if u.anchor == nil {
-		if err := audit.CheckHead(ctx, nil, nil, u.head); err != nil {
-			return err
-		}
-	}
-	if u.batch, err = audit.Sequence(u.head, links, entries); err != nil {
-		return err
-	}
-	u.head = u.batch.Head
-	rows := make([]any, 0, len(u.batch.Rows)*9)
-	var asides []any
-	for i := range u.batch.Rows {
-		r := &u.batch.Rows[i]
-		if r.Aside != nil {
-			asides = append(asides, r.Seq, micros(r.Time), r.Aside)
-		}
-		rows = append(rows, r.Seq, r.Leaf, r.Salt, micros(r.Time), r.Chain, r.Kind, r.Subject, r.Outcome, u.db.writer.bodies.pack(r.Body))
-	}
-	if err := u.insert(ctx, writeRows, 9, rows); err != nil {
-		return err
-	}
-	if err := u.insert(ctx, writeAsides, 3, asides); err != nil {
-		return err
-	}
-	var nodes []any
-	for _, n := range u.batch.Nodes {
-		nodes = append(nodes, n.Level, n.N, n.Hash[:])
-	}
-	if err := u.insert(ctx, writeNodes, 3, nodes); err != nil {
-		return err
-	}
-	ends := make([]any, 0, len(u.batch.Links)*4)
-	for _, l := range u.batch.Links {
-		ends = append(ends, l.Name, l.ID.String(), l.Next, l.Last[:])
-		if err := u.ends.SetEnd(l); err != nil {
-			return err
-		}
-	}
-	if err := u.insert(ctx, writeChains, 4, ends); err != nil {
-		return err
-	}
-	return u.commitEnds(ctx)
+	u.journal = append(u.journal, audit.Entry{Time: u.now(), Chain: k.Chain(), Kind: string(record.StateRow), Subject: k.Table,
+		Outcome: outcome, Body: body})
+	u.journaled = append(u.journaled, k)
 }
 
-func scanLink(rows *sql.Rows) (l audit.Link, err error) {
-	var id string
-	var last []byte
-	if err := rows.Scan(&l.Name, &id, &l.Next, &last); err != nil {
-		return l, err
+// settled compares rows that the transaction has read with the log; see [prover.settled]. Damage is an [ErrState].
+func (u *unit) settled(ctx context.Context, name *record.Kept, rows []record.Kept) error {
+	c := claim{name: name, rows: rows, known: u.prover.proofs.get(name.Chain())}
+	for i := range u.journaled {
+		if u.journaled[i].Chain() == name.Chain() {
+			c.pending = append(c.pending, u.journaled[i])
+		}
 	}
-	raw, err := hex.DecodeString(id)
-	if err != nil || len(raw) != len(l.ID) || hex.EncodeToString(raw) != id || len(last) != tlog.HashSize {
-		return l, fmt.Errorf("%w: the end of the chain %.60q", audit.ErrDamaged, l.Name)
-	}
-	copy(l.ID[:], raw)
-	copy(l.Last[:], last)
-	return l, nil
-}
-
-func notNil(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
+	return u.prover.told(u.prover.settled(ctx, &u.snapshot, c))
 }
 
 // anchored tells the anchor how far the log has come. With an error, what was committed is not acknowledged: nothing holds the log to it.
 func (u *unit) anchored(ctx context.Context) error {
-	log := lasting(u.db, &u.db.reads)
+	log := u.prover.lasting(&u.prover.reads)
 	if u.batch == nil || u.anchor == nil || log == nil {
 		return nil
 	}
@@ -332,24 +240,60 @@ func (u *unit) anchored(ctx context.Context) error {
 	return nil
 }
 
+// errUncertain is the kind of error of a commit whose outcome is not known.
+var errUncertain = errors.New("the database did not say whether it committed")
+
+// committed remembers the rows of which the transaction told the log.
+func (u *unit) committed() {
+	for i := range u.journaled {
+		k := &u.journaled[i]
+		row := &u.batch.Rows[len(u.batch.Rows)-len(u.journaled)+i]
+		chain := k.Chain()
+		known := u.prover.proofs.get(chain)
+		leaf, err := audit.ParseLeaf(row.Leaf)
+		if err != nil || leaf.Pos > 0 && (known == nil || known.link.ID != leaf.Chain || known.link.Next != leaf.Pos) {
+			continue // the next reader looks
+		}
+		link := audit.Link{Name: chain, ID: leaf.Chain, Next: leaf.Pos + 1, Last: tlog.RecordHash(row.Leaf)}
+		u.prover.proofs.put(chain, known.with(k, row.Seq, link))
+	}
+}
+
 // now returns the time of the transaction.
 func (u *unit) now() time.Time { return u.draft.Now }
 
-const readLeaf = `select leaf from entry where seq = $1`
+// lately returns the time of the transaction, or of a later one before it.
+func (u *unit) lately() time.Time { return u.prover.latest.At(u.now()) }
 
-// in reports whether a log with this head has the entries of the transaction. One that appended none is in no log.
-func (u *unit) in(ctx context.Context, s *statements, head audit.Head) (landed bool, err error) {
-	if u.batch == nil || head.Size <= u.head.Size {
-		return u.batch != nil && head.Equal(u.head), nil
+// steady returns the time at which labels expire, not later than that of the events of the transaction.
+func (u *unit) steady() time.Time {
+	if at := u.prover.now(); at.Before(u.now()) {
+		return at
 	}
-	row := &u.batch.Rows[0]
-	err = s.query(ctx, readLeaf, func(rows *sql.Rows) error {
-		var leaf []byte
-		err := rows.Scan(&leaf)
-		landed = bytes.Equal(leaf, row.Leaf)
+	return u.now()
+}
+
+// check reports whether others may append the entries.
+func check(entries []audit.Entry) error {
+	if err := own(entries); err != nil {
 		return err
-	}, row.Seq)
-	return landed, err
+	}
+	for i := range entries {
+		if err := entries[i].Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own reports that entries of others cannot be in the chains of the state.
+func own(entries []audit.Entry) error {
+	for i := range entries {
+		if e := &entries[i]; e.Kind == string(record.StateRow) || strings.HasPrefix(e.Chain, record.StateChain) {
+			return fmt.Errorf("%w: only the state has chains that begin with %q", audit.ErrInvalid, record.StateChain)
+		}
+	}
+	return nil
 }
 
 // resolve finds out whether the transaction before this one, which has the lock, was committed, if that is not known: because its answer

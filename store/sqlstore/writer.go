@@ -9,51 +9,14 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
 )
-
-// An op is something to do in a write transaction, beside others.
-type op struct {
-	sessions []string                                 // to have in the draft, with their ancestors
-	run      func(ctx context.Context, u *unit) error // nil: nothing but the entries. It checks first: with an error it has changed nothing
-	entries  []audit.Entry                            // to append if run succeeds; each was checked
-	alone    bool                                     // in a transaction of its own, because what it does is not in the draft
-	synced   bool                                     // durable when it returns, also without Options.Unsynced; alone too
-	long     bool                                     // may take longWrite; alone too
-
-	first int64 // afterwards: the number of the first of the entries
-	err   error // afterwards
-	kept  bool  // a transaction of which that was not known at first has committed it: it is not done again
-	done  chan struct{}
-	probe bool // of a database that has stalled
-
-	mu        sync.Mutex // held while run runs
-	abandoned bool       // nobody waits any more
-}
-
-// perform runs the op, unless it was abandoned.
-func (o *op) perform(ctx context.Context, u *unit) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.abandoned {
-		return ErrStalled
-	}
-	if o.run == nil {
-		return nil
-	}
-	return o.run(ctx, u)
-}
-
-// abandon has the op do nothing more. It waits for what it does.
-func (o *op) abandon() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.abandoned = true
-}
 
 // A writer does ops in the order in which they come, those that wait at one time in one transaction. It has a goroutine as long as
 // there is something to do: whoever waits goes when it has waited long enough, also where the system does not come back from a write.
 type writer struct {
-	db   *DB
+	*prover
 	turn chan struct{} // held by who commits
 
 	mu       sync.Mutex
@@ -76,21 +39,22 @@ const maxDeferred = 4096
 // maxGroup is how many ops one transaction takes.
 const maxGroup = 512
 
-func newWriter(d *DB) *writer {
-	w := &writer{db: d, turn: make(chan struct{}, 1)}
+func newWriter(p *prover) *writer {
+	w := &writer{prover: p, turn: make(chan struct{}, 1)}
 	w.timer = time.AfterFunc(time.Hour, w.flushDeferred)
 	w.timer.Stop()
+	p.report = func(e audit.Entry) { w.offer(&op{entries: []audit.Entry{e}}) }
 	return w
 }
 
 // do runs the op and returns when it is durable, or had no effect, or is errUncertain.
 func (w *writer) do(ctx context.Context, o *op) error {
-	if w.db.opts.ReadOnly {
+	if w.opts.ReadOnly {
 		return errReadOnly
 	}
 	err := ctx.Err()
 	if err == nil {
-		o.probe, err = w.db.health.admit()
+		o.probe, err = w.health.admit()
 	}
 	if err != nil {
 		return err
@@ -103,7 +67,7 @@ func (w *writer) do(ctx context.Context, o *op) error {
 	}
 	w.waiting = append(w.waiting, o)
 	w.mu.Unlock()
-	late := time.NewTimer(w.db.opts.Timeout)
+	late := time.NewTimer(w.opts.Timeout)
 	defer late.Stop()
 	select {
 	case <-o.done:
@@ -111,8 +75,8 @@ func (w *writer) do(ctx context.Context, o *op) error {
 	case w.turn <- struct{}{}:
 		go w.work(context.WithoutCancel(ctx), o)
 	case <-late.C:
-		if err = fmt.Errorf("%w: writing did not begin within %v", ErrStalled, w.db.opts.Timeout); w.withdraw(o) {
-			return w.db.health.note(err)
+		if err = fmt.Errorf("%w: writing did not begin within %v", ErrStalled, w.opts.Timeout); w.withdraw(o) {
+			return w.health.note(err)
 		}
 	case <-ctx.Done():
 		if w.withdraw(o) {
@@ -133,7 +97,7 @@ func (w *writer) wait(o *op) error {
 	}
 	o.abandon()
 	err := fmt.Errorf("%w: %w: nothing came back from writing", ErrStalled, errUncertain)
-	return w.db.health.note(err)
+	return w.health.note(err)
 }
 
 // longWrite is how long a transaction may take that goes through the whole database.
@@ -144,7 +108,7 @@ func (w *writer) limit(ops ...*op) time.Duration {
 	if len(ops) == 1 && ops[0].long {
 		return longWrite
 	}
-	return w.db.opts.Timeout
+	return w.opts.Timeout
 }
 
 // work commits until the op is done. It has the turn.
@@ -178,7 +142,7 @@ func (w *writer) withdraw(o *op) bool {
 
 // later runs the op within the time that deferred writes may wait. The error is why earlier ones could not be written.
 func (w *writer) later(ctx context.Context, o *op) error {
-	if h := w.db.health.get(); h.State == Stalled {
+	if h := w.health.get(); h.State == Stalled {
 		return h.Err
 	}
 	w.mu.Lock()
@@ -196,7 +160,7 @@ func (w *writer) later(ctx context.Context, o *op) error {
 	}
 	w.deferred = append(w.deferred, o)
 	if len(w.deferred) == 1 {
-		w.timer.Reset(w.db.opts.Linger)
+		w.timer.Reset(w.opts.Linger)
 	}
 	w.mu.Unlock()
 	return nil
@@ -206,13 +170,13 @@ func (w *writer) later(ctx context.Context, o *op) error {
 func (w *writer) flushDeferred() {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
-	if probe, err := w.db.health.admit(); err == nil {
+	if probe, err := w.health.admit(); err == nil {
 		w.commitNext(context.Background(), probe)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.deferred) > 0 && !w.closed {
-		w.timer.Reset(w.db.opts.Linger)
+		w.timer.Reset(w.opts.Linger)
 	}
 }
 
@@ -225,7 +189,7 @@ func (w *writer) flush(ctx context.Context) error {
 }
 
 func (w *writer) close() error {
-	if w.db.opts.ReadOnly {
+	if w.opts.ReadOnly {
 		return nil
 	}
 	err := w.flush(context.Background())
@@ -240,7 +204,7 @@ func (w *writer) close() error {
 	case w.turn <- struct{}{}:
 		w.commitNext(context.Background(), false) // whoever came meanwhile
 		w.disconnect()
-	case <-time.After(w.db.opts.Timeout): // the system does not come back
+	case <-time.After(w.opts.Timeout): // the system does not come back
 	}
 	return err
 }
@@ -277,13 +241,13 @@ func (w *writer) commitNext(ctx context.Context, probe bool) {
 	if len(ops) == 0 {
 		return
 	}
-	if h := w.db.health.get(); h.State == Stalled && !probe {
+	if h := w.health.get(); h.State == Stalled && !probe {
 		w.fail(ops, deferred, h.Err)
 	} else {
 		caller := ctx
 		limit := w.limit(ops...)
 		w.until = time.Now().Add(limit)
-		ctx, cancel := w.db.bounded(ctx, limit)
+		ctx, cancel := w.bounded(ctx, limit)
 		defer cancel()
 		err := stalled(caller, ctx, w.commit(ctx, ops))
 		switch {
@@ -295,7 +259,7 @@ func (w *writer) commitNext(ctx context.Context, probe bool) {
 		default:
 			err = w.apart(ctx, ops, deferred)
 		}
-		_ = w.db.health.wrote(err)
+		_ = w.health.wrote(err)
 	}
 	for _, o := range ops[deferred:] {
 		close(o.done)
@@ -345,7 +309,7 @@ func (w *writer) keep(ops []*op, err error) {
 	w.deferred = append(ops, w.deferred...)
 	if w.stuck = nil; len(ops) > 0 {
 		w.stuck = err
-		w.timer.Reset(w.db.opts.Linger)
+		w.timer.Reset(w.opts.Linger)
 	}
 }
 
@@ -357,11 +321,11 @@ func (w *writer) commit(ctx context.Context, ops []*op) error {
 		if err == nil || errors.Is(err, errUncertain) {
 			return err
 		}
-		lost := w.db.dialect.lost(err)
+		lost := w.dialect.lost(err)
 		if lost {
 			w.disconnect()
 		}
-		if attempt == maxAttempts || ctx.Err() != nil || !(lost || w.db.dialect.conflict(err)) {
+		if attempt == maxAttempts || ctx.Err() != nil || !(lost || w.dialect.conflict(err)) {
 			return err
 		}
 		if time.Now().After(w.until) {
@@ -371,42 +335,46 @@ func (w *writer) commit(ctx context.Context, ops []*op) error {
 	}
 }
 
-// errUncertain is the kind of error of a commit whose outcome is not known.
-var errUncertain = errors.New("the database did not say whether it committed")
+func (w *writer) newUnit(ops []*op) *unit {
+	u := &unit{appender: appender{snapshot: snapshot{statements: w.statements}, bodies: &w.bodies}, prover: w.prover, ops: ops, doubt: w.doubt,
+		draft: store.NewDraft(), proven: map[string]record.Kept{}, damaged: map[string]error{}}
+	u.draft.Now = w.clock()
+	return u
+}
 
 // try does one transaction.
 func (w *writer) try(ctx context.Context, ops []*op) error {
-	if err := w.db.place.check(); err != nil {
+	if err := w.place.check(); err != nil {
 		return err
 	}
 	if err := w.connect(ctx); err != nil {
 		return err
 	}
-	if len(ops) == 1 && ops[0].synced && w.db.opts.Unsynced {
+	if len(ops) == 1 && ops[0].synced && w.opts.Unsynced {
 		defer w.disconnect() // which the next connection does not
-		if _, err := w.statements.exec(ctx, w.db.dialect.synced); err != nil {
+		if _, err := w.statements.exec(ctx, w.dialect.synced); err != nil {
 			return err
 		}
 	}
-	if _, err := w.statements.exec(ctx, w.db.dialect.begin); err != nil {
+	if _, err := w.statements.exec(ctx, w.dialect.begin); err != nil {
 		w.disconnect() // it may be too old to be of use
 		return err
 	}
-	if text := w.db.dialect.patient; text != "" && w.limit(ops...) == longWrite {
+	if text := w.dialect.patient; text != "" && w.limit(ops...) == longWrite {
 		if _, err := w.statements.exec(ctx, text); err != nil {
 			w.disconnect()
 			return err
 		}
 	}
-	u := newUnit(w.db, w.statements, ops, w.doubt)
+	u := w.newUnit(ops)
 	err := u.all(ctx)
 	if err == nil {
-		err = w.db.place.check()
+		err = w.place.check()
 	}
 	if err == nil && u.wrote {
 		w.doubt = u
 		_, err = w.statements.exec(ctx, "commit")
-		if err != nil && w.db.dialect.lost(err) {
+		if err != nil && w.dialect.lost(err) {
 			if err = w.settle(ctx, u, err); err != nil {
 				return err
 			}
@@ -424,4 +392,15 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 		w.disconnect()
 	}
 	return err
+}
+
+// offer takes an op that nobody waits for, if there is room for it. It may be called by who has the turn.
+func (w *writer) offer(o *op) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || len(w.deferred) >= maxDeferred {
+		return
+	}
+	w.deferred = append(w.deferred, o)
+	w.timer.Reset(w.opts.Linger)
 }

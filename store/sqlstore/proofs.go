@@ -1,0 +1,180 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/record"
+)
+
+// A proof is what the log was seen to prove: the rows of a chain, and where it ended then.
+type proof struct {
+	link  audit.Link
+	seq   int64                  // the number of its last entry
+	at    int64                  // the time of that, if it was read
+	loose bool                   // the entry before the next one was not read
+	rows  map[string]record.Kept // by key, removed ones too
+}
+
+// maxProofs is how many chains are remembered.
+const maxProofs = 20_000
+
+// proofs remember chains that were read, so that a row is compared without reading its chain again. Whether one still ends so tells the
+// head: to forget one costs time alone.
+type proofs struct {
+	mu     sync.Mutex
+	chains map[string]*proof
+	told   map[string]bool // of what damage was recorded
+}
+
+func (p *proofs) get(chain string) *proof {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.chains[chain]
+}
+
+// put remembers a chain, unless it is known to go on. What is remembered does not change any more.
+func (p *proofs) put(chain string, now *proof) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.chains == nil || len(p.chains) >= maxProofs {
+		p.chains = map[string]*proof{}
+	}
+	if known := p.chains[chain]; known == nil || known.link.ID != now.link.ID || known.link.Next <= now.link.Next {
+		p.chains[chain] = now
+	}
+}
+
+// tell reports whether nobody was told of this damage yet.
+func (p *proofs) tell(damage string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	told := p.told[damage]
+	if p.told == nil || len(p.told) >= maxProofs {
+		p.told = map[string]bool{}
+	}
+	p.told[damage] = true
+	return !told
+}
+
+// forget forgets a chain that is not there.
+func (p *proofs) forget(chain string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.chains, chain)
+}
+
+// with returns the proof, or none, with one row more at its end.
+func (p *proof) with(k *record.Kept, seq int64, link audit.Link) *proof {
+	grown := &proof{link: link, seq: seq, rows: map[string]record.Kept{}}
+	if p != nil && link.Next > 1 {
+		for key, row := range p.rows {
+			grown.rows[key] = row
+		}
+	}
+	grown.rows[k.Key] = *k
+	return grown
+}
+
+// A doubt is why a row may not be what the log proves: as it was read, in what may be no one state of the database, or as it is.
+type doubt struct {
+	row    record.Kept
+	proved int64 // the number of the entry that proves it, or -1
+	what   string
+}
+
+func (e *doubt) Error() string {
+	return fmt.Sprintf("%s %.200q: %s", e.row.Table, e.row.Key, e.what)
+}
+
+func doubtful(row *record.Kept, proved int64, what string) error { return &doubt{*row, proved, what} }
+
+// prove returns what a chain proves, of which something may be known; nil if the log has no such chain. The links of all that it
+// reads are checked, from the end that the head commits to. Damage is an error that wraps [audit.ErrDamaged]. Unless the whole chain is
+// wanted, it reads the last entry alone of one that it does not know.
+func (s *snapshot) prove(ctx context.Context, chain string, known *proof, whole bool) (*proof, error) {
+	if known != nil && known.seq >= s.head.Size {
+		known = nil // it was proved at a later head
+	}
+	var end *audit.Link
+	if known != nil {
+		end = &known.link
+	}
+	link, err := s.ending(ctx, chain, end)
+	if err != nil || link == nil {
+		return nil, err
+	}
+	if known != nil && known.link == *link {
+		return known, nil
+	}
+	if known != nil && known.link.ID == link.ID && known.link.Next >= link.Next {
+		return nil, fmt.Errorf("%w: its chain had %d entries, and has %d", audit.ErrDamaged, known.link.Next, link.Next)
+	}
+	if known == nil || known.link.ID != link.ID {
+		known = &proof{link: audit.Link{Name: chain, ID: link.ID}, rows: map[string]record.Kept{}}
+		if !whole {
+			known.link.Next, known.loose = link.Next-1, true
+		}
+	}
+	var added []audit.Row
+	err = s.query(ctx, readEnd, func(rows *sql.Rows) error {
+		r, err := scanRow(rows)
+		added = append(added, r)
+		return err
+	}, chain, link.Next-known.link.Next)
+	if err != nil {
+		return nil, err
+	}
+	known = known.copy()
+	for i := len(added) - 1; i >= 0; i-- {
+		if known, err = known.follow(&added[i]); err != nil {
+			return nil, err
+		}
+	}
+	if known.link != *link {
+		return nil, fmt.Errorf("%w: its chain ends at number %d, not %d, or there with another entry", audit.ErrDamaged,
+			known.link.Next-1, link.Next-1)
+	}
+	return known, nil
+}
+
+// follow returns the proof with the next entry of the chain.
+func (p *proof) follow(r *audit.Row) (*proof, error) {
+	leaf, err := r.Check()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("entry %d: %w", r.Seq, err)
+	case leaf.Chain != p.link.ID, leaf.Pos != p.link.Next, leaf.Prev != p.link.Last && !p.loose:
+		return nil, fmt.Errorf("entry %d: %w: it does not follow the one before it in its chain", r.Seq, audit.ErrDamaged)
+	}
+	k := record.Kept{}
+	if k, err = record.ParseState(r.Body); err != nil {
+		return nil, fmt.Errorf("entry %d: %w: %w", r.Seq, audit.ErrDamaged, err)
+	}
+	p.rows[k.Key] = k
+	link := audit.Link{Name: p.link.Name, ID: leaf.Chain, Next: leaf.Pos + 1, Last: tlog.RecordHash(r.Leaf)}
+	return &proof{link: link, seq: r.Seq, at: micros(r.Time), rows: p.rows}, nil
+}
+
+// A claim is rows as they were read: all of a chain.
+type claim struct {
+	name    *record.Kept  // the row, or where it would be
+	rows    []record.Kept // those that are there
+	known   *proof        // of the chain, before the head was read
+	pending []record.Kept // what the transaction itself has changed of the chain
+}
+
+// copy returns a proof that may be extended.
+func (p *proof) copy() *proof {
+	c := *p
+	c.rows = make(map[string]record.Kept, len(p.rows)+1)
+	for key, row := range p.rows {
+		c.rows[key] = row
+	}
+	return &c
+}
