@@ -1,7 +1,7 @@
 // Package hosts holds the tests that run MCP hosts, in the versions that npm/package-lock.json pins, with Weir between
 // them and their servers. No model takes part: an endpoint on the loopback network plays scripts of tool calls.
 //
-// The tests need Node.js 20 or later and the packages, so they run only on demand:
+// The tests need Node.js 20 or later, tmux and the packages, so they run only on demand:
 //
 //	npm ci --ignore-scripts --prefix e2e/hosts/npm
 //	go test ./e2e/hosts -e2e
