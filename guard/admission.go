@@ -210,7 +210,9 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return Withheld(err)
 	}
 	if in.search.alert != "" {
-		g.alerts.add(r.Session, r.spoken()+" "+in.search.alert)
+		if err := g.evidence.alarm(ctx, r, state.Label, r.spoken()+" "+in.search.alert); err != nil {
+			return Withheld(err)
+		}
 	}
 	if o.Answer, err = g.shown(in); err != nil {
 		return Withheld(err)

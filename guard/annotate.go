@@ -24,6 +24,7 @@ type annotator struct {
 // Considerations).
 func (w *annotator) request(c *Call, s session.State) (json.RawMessage, error) {
 	trusted := c.Trust == contract.Trusted
+	s.Label = withoutAlerts(s.Label)
 	if _, ok := rawjson.Get(c.Params, "_meta"); ok || c.Params == nil {
 		return w.words.ToServers.WriteRequest(bareMeta(c, c.Params, s.Label), s.Label, trusted)
 	}

@@ -36,7 +36,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	}
 	var found *trace.Finding
 	if v == nil {
-		if v, found, err = g.decide(ctx, r, facts); err != nil {
+		if v, found, err = g.decide(ctx, r, facts, seen.Label); err != nil {
 			return Denied(err)
 		}
 	}
@@ -55,18 +55,19 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 }
 
 // decide traces a call and decides on it. The call is on the account of its receivers meanwhile, so that calls at the
-// same time do not share the rest of it, and stays there if it goes.
-func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts) (*ruling, *trace.Finding, error) {
+// same time do not share the rest of it, and stays there if it goes. The label of the session is seen.
+func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen label.Label) (*ruling, *trace.Finding, error) {
 	traced := r.traced()
 	found := g.tracer.Trace(traced, f, true)
 	search := g.contents.Detection.search(r.canonical.text, r.canonical.salt)
 	f.Call.Found = search.facts
-	alert, seen := g.alerts.text(r.Session), f.Session.Label
-	f.Session.Label.Malicious = seen.Malicious || alert != ""
+	alerts, known := alertsIn(seen), f.Session.Label
+	f.Session.Label.Malicious = known.Malicious || len(alerts) > 0
 	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found, detection: search.event})
-	f.Session.Label = seen // which goes to the resources that the call writes
-	if alert != "" {
-		g.alerts.show(&v, r.Session, alert)
+	f.Session.Label = known // which goes to the resources that the call writes
+	v.show(alerts)
+	if err == nil && v.approval.exact {
+		err = g.evidence.answer(ctx, r, seen, alerts)
 	}
 	if err != nil || !v.allowed() || v.approval.exact {
 		g.tracer.Discharge(traced, f, found, err == nil && v.approval.exact)
@@ -210,9 +211,9 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
 	told := label.Join(claimed, r.Context)
 	state.Label = label.Join(label.Join(state.Label, told), r.actor())
-	state.Label.Malicious = state.Label.Malicious || g.alerts.text(r.Session) != ""
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
+	facts.Session.Label.Malicious = state.Label.Malicious || len(alertsIn(state.Label)) > 0
 	found := g.tracer.Trace(r.traced(), facts, false)
 	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params), salt{}).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources

@@ -56,7 +56,6 @@ type Guard struct {
 	tracer    *trace.Tracer
 	resources resourceLabels
 	annotator annotator
-	alerts    alerts
 }
 
 // New returns a guard.
@@ -123,8 +122,9 @@ func (g *Guard) parse(c *Call) *request {
 	return r
 }
 
-// raise raises the session of a call. Credentials in the label count as those of the call's server.
+// raise raises the session of a call. Credentials in the label count as those of the call's server. No label from outside tells of alerts.
 func (g *Guard) raise(ctx context.Context, r *request, seen, l label.Label) (label.Label, error) {
+	l = withoutAlerts(l)
 	g.tracer.AddLabel(r.Session, l, r.Server)
 	return g.evidence.raise(ctx, &r.Call, seen, l)
 }

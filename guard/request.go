@@ -165,7 +165,7 @@ func (r *request) facts(phase policy.Phase, s session.State) *policy.Facts {
 }
 
 func sessionFacts(s session.State) policy.SessionFacts {
-	return policy.SessionFacts{ID: s.Key, Parent: s.Parent, Label: s.Label, Calls: int(s.Calls)}
+	return policy.SessionFacts{ID: s.Key, Parent: s.Parent, Label: withoutAlerts(s.Label), Calls: int(s.Calls)}
 }
 
 func arguments(all []overlay.Argument) []policy.Argument {

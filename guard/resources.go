@@ -41,7 +41,7 @@ func (t *resourceLabels) write(ctx context.Context, r *request, seen label.Label
 	if err != nil {
 		return err
 	}
-	l := label.Join(seen, moved).Taint()
+	l := label.Join(withoutAlerts(seen), moved).Taint()
 	for _, uri := range r.resources.Writes {
 		l := label.Join(l, downloaded(r, uri))
 		if l.IsZero() {
