@@ -141,8 +141,12 @@ func (g *Guard) raiseBy(ctx context.Context, r *request, seen, l label.Label) er
 	return nil
 }
 
-// raiseUnanswered raises the session of a call by every label that the contract and the resources of the call give its answer.
+// raiseUnanswered raises the session of a call by every label that the contract and the resources of the call give its answer. That of a
+// tool of the host reaches the agent before [Guard.Observe] sees it, if it ever does.
 func (g *Guard) raiseUnanswered(ctx context.Context, r *request, seen label.Label) error {
+	if r.Host {
+		g.tracer.Await(r.Session, r.ID)
+	}
 	lasting, err := g.resources.read(ctx, r)
 	if err != nil {
 		return err

@@ -3,10 +3,12 @@ package guard_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/provenance"
 )
 
 // TestPresume raises the session by the contract of a call, as its admission does when no answer comes, and counts it.
@@ -50,5 +52,70 @@ func TestObserve(t *testing.T) {
 		if l := f.label(t); !l.Covers(o.Label) || malicious && !l.Malicious {
 			t.Errorf("%v, and the answer has %v", l, o.Label)
 		}
+	}
+}
+
+// TestAwaited has the agent see the answer of a tool of the host before the guard does: until then each value may be private data of it.
+// The answer, once seen, vouches for nothing: a command could have told of it.
+func TestAwaited(t *testing.T) {
+	f := newFixture(t, func(o *guard.Options) { o.Policy = reveal(t) })
+	private := func(tool, id string) *guard.Call {
+		c := stated(t, tool, `{}`, "")
+		c.ID, c.Host = id, true
+		return c
+	}
+	from := func(body string) provenance.Kinds {
+		t.Helper()
+		v := f.g.Before(t.Context(), stated(t, "mail", `{"to":"x","body":"`+body+`"}`, ""))
+		for _, value := range v.Question.Values {
+			if value.Path == "body" {
+				return value.From
+			}
+		}
+		t.Fatal("there is no body")
+		return 0
+	}
+	read := func(id string) {
+		t.Helper()
+		if v := f.g.Before(t.Context(), private("profile", id)); !v.Allowed() || v.Admission.Failed(t.Context()) != nil {
+			t.Fatalf("%+v", v)
+		}
+	}
+	seen := func(id, text string) {
+		t.Helper()
+		if o := f.g.Observe(t.Context(), private("profile", id), guard.Answer{Result: json.RawMessage(textResult(text))}); !o.Allowed() {
+			t.Fatalf("%+v", o)
+		}
+	}
+	const other = "nobody has read such words here"
+	read("1")
+	if k := from(other); k&provenance.Private == 0 {
+		t.Errorf("while an answer is awaited: from %s", k)
+	}
+	seen("1", "passport HGK137803")
+	if k := from(other); k&provenance.Private != 0 {
+		t.Errorf("when it is seen: from %s", k)
+	}
+	if k := from("passport HGK137803"); k&provenance.Private == 0 || k&provenance.Trusted != 0 {
+		t.Errorf("a value of it: from %s", k)
+	}
+	read("2")
+	read("3")
+	seen("3", "salary 96000")
+	if k := from(other); k&provenance.Private == 0 {
+		t.Errorf("while one of two is awaited: from %s", k)
+	}
+	seen("2", "salary 96000")
+	if k := from(other); k&provenance.Private != 0 {
+		t.Errorf("when both are seen: from %s", k)
+	}
+	for i := range 300 {
+		read(fmt.Sprint("m", i))
+	}
+	for i := range 300 {
+		seen(fmt.Sprint("m", i), "salary 96000")
+	}
+	if k := from(other); k&provenance.Private == 0 {
+		t.Errorf("after more than are remembered: from %s", k)
 	}
 }

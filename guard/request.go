@@ -179,7 +179,7 @@ func arguments(all []overlay.Argument) []policy.Argument {
 // traced returns the call as it is traced.
 func (r *request) traced() *trace.Call {
 	return &trace.Call{
-		Session: r.Session, Server: r.Server, Vouched: r.Trust != contract.Untrusted, Name: r.Name, URI: r.uri,
+		ID: r.ID, Session: r.Session, Server: r.Server, Vouched: r.Trust != contract.Untrusted, Name: r.Name, URI: r.uri,
 		Params: r.Params, Arguments: r.Arguments, Schema: r.Schema,
 		UndeclaredNames: r.Undeclared.Names, UndeclaredParams: r.Undeclared.Params,
 		Host: r.Host, Keeps: r.keeps(), Inquiry: r.asked,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"io"
 	"net"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/weir-mcp/weir/internal/owner"
 )
 
 // readme is the project's front page; scripts run in directories of their own.
@@ -36,6 +39,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
 			env.Setenv("XDG_DATA_HOME", env.WorkDir+"/data")
 			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir+"/runtime")
+			owned := &owner.Client{Dir: env.WorkDir + "/state/weir/owner"}
+			env.Defer(func() {
+				if _, err := owned.Retire(context.Background()); err != nil {
+					panic(err)
+				}
+			})
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command built with -race takes a second to exit
 			return nil
 		},

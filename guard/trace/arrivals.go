@@ -9,6 +9,7 @@ type arrivals struct {
 	missed    bool            // some came in other ways, so it is not in the index
 	servers   map[string]bool // that returned credentials
 	elsewhere bool            // some credentials came from a source that is not known
+	awaited   map[string]bool // calls whose answers the agent may have seen and the trace has not
 }
 
 // add notes the data of a label that raises the session. The server is that of a result; "" is a source that is not
@@ -37,4 +38,18 @@ func (a *arrivals) begin(l label.Label, known bool) {
 // only reports whether all credentials of a session that holds some came from the server.
 func (a *arrivals) only(server string) bool {
 	return !a.elsewhere && len(a.servers) == 1 && a.servers[server]
+}
+
+// maxAwaited is how many calls a trace awaits. If there are more, some count as awaited for good.
+const maxAwaited = 256
+
+// await notes a call whose answer the agent may see before the trace does.
+func (a *arrivals) await(id string) {
+	if a.awaited == nil {
+		a.awaited = map[string]bool{}
+	}
+	if len(a.awaited) >= maxAwaited {
+		id = "" // which no call has
+	}
+	a.awaited[id] = true
 }

@@ -178,7 +178,8 @@ const (
 
 // memory returns about how many bytes the trace has. The lock must be held.
 func (s *sessionTrace) memory() int64 {
-	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) + len(s.told.spent) + len(s.told.paid) +
+	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) +
+		len(s.arrivals.awaited) + len(s.told.spent) + len(s.told.paid) +
 		len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
 	for _, list := range s.pages {
 		entries += len(list) * (1 + longestPage/entrySize)
@@ -191,7 +192,7 @@ func (s *sessionTrace) memory() int64 {
 
 // textSize adds up the texts in maps.
 func (s *sessionTrace) textSize() (n int) {
-	for _, set := range []map[string]bool{s.destinations, s.named, s.sites, s.wished, s.arrivals.servers} {
+	for _, set := range []map[string]bool{s.arrivals.awaited, s.destinations, s.named, s.sites, s.wished, s.arrivals.servers} {
 		for text := range set {
 			n += len(text)
 		}

@@ -49,6 +49,7 @@ func New(opts Options) *Tracer {
 
 // A Call is a call as it is traced.
 type Call struct {
+	ID      string // for [Tracer.Await]
 	Session session.Ref
 	Server  string
 	Vouched bool   // the operator trusts or knows the server
@@ -109,7 +110,8 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 	}
 	found := &Finding{UserWords: s.words, Cut: cut}
 	ct := callTracer{session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, domains: t.domains}
-	ct.missed = f.Session.Label.Private && (s.arrivals.missed || !s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
+	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
+		!s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
 	for _, a := range all {
 		found.Values = append(found.Values, ct.value(a))
 	}
@@ -201,10 +203,17 @@ func (t *Tracer) ExpectUntrusted(ref session.Ref) {
 	s.mu.Unlock()
 }
 
-// AddResult notes an answer that the agent gets to see, with its label. The directory lists names of things in it.
+// Await notes that the agent may see the answer to a call before it is noted here: until it is, any value may be private data.
+func (t *Tracer) Await(ref session.Ref, id string) {
+	s := t.sessions.of(ref)
+	t.sessions.change(s, func() { s.arrivals.await(id) })
+}
+
+// AddResult notes an answer that the agent gets to see, with its label. The directory lists names of things in it. Nothing that came from
+// a tool of the host counts as a trusted source's: whoever can run commands on this machine can tell of such answers.
 func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, directory []overlay.Named) {
 	source := provenance.Source{URI: c.URI, Kinds: provenance.Trusted}
-	if l.Untrusted || l.Malicious {
+	if l.Untrusted || l.Malicious || c.Host {
 		source.Kinds = provenance.Untrusted
 	}
 	if l.Private {
@@ -212,6 +221,7 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 	}
 	s := t.sessions.of(c.Session)
 	t.sessions.change(s, func() {
+		delete(s.arrivals.awaited, c.ID)
 		s.directory.add(c.Server, directory)
 		if !l.Private {
 			s.pages.add(answer)

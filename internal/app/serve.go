@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -53,7 +54,7 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 		Service: s, reloader: r, started: time.Now(), people: people,
 		asked: newApprovalStats(kept), db: kept.db, refused: kept.refused, log: log,
 	}
-	defer tellStatus(env, t)()
+	defer tellStatus(env, log, t.process, func() any { return t.details() })()
 	if s.Reload != nil {
 		defer r.start(ctx)()
 	}
@@ -143,14 +144,13 @@ type nopCloser struct{ io.Writer }
 func (nopCloser) Close() error { return nil }
 
 // tellStatus lets weir status ask, until stop is called. A service that cannot be asked serves all the same.
-func tellStatus(env *home.Env, t *statusSource) (stop func()) {
-	log := t.log
+func tellStatus(env *home.Env, log *slog.Logger, tell func() status.Process, details func() any) (stop func()) {
 	dir, err := env.RunDir()
 	if err != nil {
 		log.Debug("weir status will not find this process", "error", err)
 		return func() {}
 	}
-	l, err := status.Serve(dir, os.Getpid(), t.process, func() any { return t.details() })
+	l, err := status.Serve(dir, os.Getpid(), tell, details)
 	if err != nil {
 		log.Warn("weir status will not find this process", "error", err)
 		return func() {}

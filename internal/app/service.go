@@ -1,5 +1,5 @@
 // Package app is a running Weir: the store and the log, the gateway, the reload of the configuration, retention, the
-// status socket and the console. The command line parses flags, calls this package, and prints.
+// status socket, the console, and the owner that decides for hooks. The command line parses flags, calls this package, and prints.
 //
 //	err := app.Serve(ctx, env, &app.Service{Setup: s, BaseEnv: env.BaseEnv(), Log: log})
 //

@@ -160,6 +160,9 @@ func restore(ctx context.Context, env *home.Env, r *restoration) (err error) {
 		return err
 	}
 	if there {
+		if _, err := retireOwner(ctx, env); err != nil {
+			return err
+		}
 		away := fmt.Sprintf("%s.before-%s", target, time.Now().UTC().Format("20060102T150405.000"))
 		err := sqlstore.Retire(ctx, target, away)
 		if errors.Is(err, sqlstore.ErrInUse) {

@@ -47,6 +47,9 @@ func addChoice(cmd *cobra.Command, c *choice, name, help string) {
 	}
 }
 
+// logLevels are the words of --log-level.
+var logLevels = []string{"debug", "info", "warn", "error"}
+
 // serveFlags are the flags of every command that serves a host. What is not given leaves the configuration as
 // it is.
 type serveFlags struct {
@@ -64,7 +67,7 @@ type serveFlags struct {
 
 func (f *serveFlags) add(cmd *cobra.Command) {
 	f.mode = choice{"", []string{"enforce", "warn", "audit"}}
-	f.level = choice{"info", []string{"debug", "info", "warn", "error"}}
+	f.level = choice{"info", logLevels}
 	cmd.Flags().StringVar(&f.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile calm, balanced,\nstrict or read-only (default balanced)")
 	cmd.Flags().StringVar(&f.record, "record", "", "append events to this `FILE` too, or keep none at all")
 	cmd.Flags().StringVar(&f.store, "store", "", "keep state and events in this `PLACE`: a file, postgres://…, or memory\n(default state.db in weir's state directory)")

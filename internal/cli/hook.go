@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,9 +14,6 @@ import (
 	"github.com/weir-mcp/weir/internal/hook"
 	"github.com/weir-mcp/weir/internal/remedy"
 )
-
-// hookTime is how long a hook may take. Hosts let a call happen whose hook takes too long, so it is less than weir install gives it.
-const hookTime = 20 * time.Second
 
 // hookFlags are the flags of weir hook.
 type hookFlags struct {
@@ -35,6 +30,8 @@ func newHook(env *home.Env) *cobra.Command {
 		Long: `Decide on the shell, the files and the web of a host, which are no MCP servers. A host with hooks runs
 this before and after each of its tools, with a JSON object on standard input; the answer on standard
 output is in the form that the host takes. weir install sets the hooks up.
+
+A service that is started on demand decides: see weir serve.
 
 The tools are those of a server called host. They count in the agent session of the conversation,
 together with the servers behind weir. The exit status is 2 if weir cannot decide: then the host does not
@@ -62,14 +59,9 @@ Hosts: ` + strings.Join(hook.IDs(), ", "),
 	return cmd
 }
 
-// answerHook answers an event. Whatever goes wrong, the call does not happen.
-func answerHook(ctx context.Context, env *home.Env, flags *hookFlags, host, event string) (out hook.Output) {
-	defer func() {
-		if p := recover(); p != nil {
-			out = hook.Failed(fmt.Sprintf("an error of weir: %v", p))
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, hookTime)
+// answerHook has the owner of the agent sessions answer an event. Whatever goes wrong, the call does not happen.
+func answerHook(ctx context.Context, env *home.Env, flags *hookFlags, host, event string) hook.Output {
+	ctx, cancel := context.WithTimeout(ctx, app.HookTime)
 	defer cancel()
 	input, err := io.ReadAll(io.LimitReader(env.Stdin, hook.MaxInput+1))
 	if err == nil && len(input) > hook.MaxInput {
@@ -78,22 +70,15 @@ func answerHook(ctx context.Context, env *home.Env, flags *hookFlags, host, even
 	if err != nil {
 		return hook.Failed(err.Error())
 	}
-	told, err := hook.Parse(host, event, input)
-	if err != nil {
-		return hook.Failed(err.Error())
-	}
 	with := *env
 	with.Environ = slices.Concat(env.Environ, flags.env)
-	answer, err := app.DecideHook(ctx, &with, app.Hook{Config: flags.config, Entries: flags.entries, Event: told})
-	if err == nil {
-		err = ctx.Err()
+	r := &app.HookRequest{Host: host, Event: event, Entries: flags.entries, Environ: with.Environ}
+	if flags.config != "" {
+		r.Config = home.Absolute(flags.config)
 	}
+	out, err := app.AskOwner(ctx, &with, r, input)
 	if err != nil {
-		var f *remedy.Error
-		if errors.As(err, &f) && f.Hint != "" {
-			return hook.Failed(err.Error() + "; " + f.Hint)
-		}
 		return hook.Failed(err.Error())
 	}
-	return answer.For(told)
+	return out
 }

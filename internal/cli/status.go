@@ -21,7 +21,7 @@ func newStatus(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the weir processes that are running",
-		Long: `Show every weir run and weir wrap of this user: since when it runs, by which configuration,
+		Long: `Show every weir run, weir wrap and weir serve of this user: since when it runs, by which configuration,
 policy and mode, where it serves, how it stands with each of its servers, how many hosts,
 calls and open questions it has, and how the last reload of its configuration went.`,
 		Example: "  weir status\n  weir status --json",
@@ -79,7 +79,9 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 		fmt.Fprintf(w, " --config %s", plain.Text(p.Config, app.MaxTold))
 	}
 	fmt.Fprintf(w, ", on %s, since %s\n", plain.Text(p.Serves, app.MaxTold), app.Moment(p.Started, now))
-	fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, app.MaxTold), plain.Text(p.Policy, app.MaxTold), plain.Text(p.Digest, app.MaxTold))
+	if p.Policy != "" {
+		fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, app.MaxTold), plain.Text(p.Policy, app.MaxTold), plain.Text(p.Digest, app.MaxTold))
+	}
 	fmt.Fprintf(w, "    hosts %d, calls %d, in flight %d, questions %d\n", p.Hosts, p.Calls, p.InFlight, p.Questions)
 	if p.Log != "" {
 		fmt.Fprintf(w, "    nothing is recorded, so calls are refused: %s; see weir audit verify\n", plain.Text(p.Log, app.MaxTold))

@@ -81,6 +81,12 @@ func (e *Env) StateDir() (string, error) {
 		"set HOME, or name a file with --store")
 }
 
+// OwnerDir returns the directory of the socket of the process that owns the agent sessions, see package owner.
+func (e *Env) OwnerDir() (string, error) {
+	dir, err := e.StateDir()
+	return filepath.Join(dir, "owner"), err
+}
+
 // RunDir returns the directory where running processes can be asked: for as long as the user is logged in, as the XDG Base
 // Directory Specification has it, else in the state directory.
 func (e *Env) RunDir() (string, error) {

@@ -182,11 +182,7 @@ func (d *Decider) before(ctx context.Context, e *Event, c *guard.Call) (Answer, 
 
 // after labels the result of a call.
 func (d *Decider) after(ctx context.Context, e *Event, c *guard.Call) (Answer, error) {
-	text, ok := rawjson.String(e.Response)
-	if !ok {
-		text = string(e.Response)
-	}
-	result, err := json.Marshal(map[string]any{"content": []map[string]string{{"type": "text", "text": text}}})
+	result, err := json.Marshal(map[string]any{"content": []any{}, "structuredContent": map[string]json.RawMessage{"response": e.Response}})
 	if err != nil {
 		return Answer{}, fmt.Errorf("reading the result: %w", err)
 	}

@@ -14,8 +14,9 @@
 //     asks denies the call then.
 //   - An event only raises. That a conversation is new is believed of a session id of which nothing is known yet; any other
 //     conversation whose beginning was not seen has the worst label.
-//   - A process lives for one event, and the event after a call may never come. So all that a call may return by its contract counts once it
-//     was let go or asked about; the event afterwards adds the findings in the result.
+//   - The event after a call may come late, or never. So all that a call may return by its contract counts once it was let go or asked
+//     about; the event afterwards adds the findings in the result. Until then each value of another call may be private data of it.
+//   - A command of the agent can tell of events, so no result that an event tells of vouches for a value.
 package hook
 
 import (

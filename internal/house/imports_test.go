@@ -140,6 +140,8 @@ var table = []row{
 	{"internal/watch", "", "github.com/fsnotify/fsnotify", world, "tells when files change, and reads none"},
 	{"internal/metrics", "", "", world, "figures in the text format of Prometheus"},
 	{"internal/status", "internal/budget", "", "os/exec", "what a process tells of itself, over a unix socket; who fills it in knows the rest"},
+	{"internal/owner", "", "github.com/gofrs/flock", "net/http",
+		"the one process that owns the sessions of a state directory: its lock, socket and start; knows nothing of what is asked"},
 	{"internal/demo/agent", "", sdk, "", "a client that obeys what it reads"},
 	{"internal/demo/servers", "label contract annotation internal/rawjson", sdk, "", "the servers of the demonstration"},
 	{"internal/demo", "label annotation internal/demo/agent internal/demo/servers", sdk, "",
@@ -152,7 +154,7 @@ var table = []row{
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
-		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook overlay", "", "",
+		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},
@@ -175,7 +177,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
 	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
-	"os/exec":       {"internal/upstream internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
+	"os/exec":       {"internal/upstream internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
 	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }

@@ -52,11 +52,11 @@ type Process struct {
 	PID       int       `json:"pid"`
 	Error     string    `json:"error,omitempty"` // why there is nothing but the pid; never sent
 	Version   string    `json:"version,omitempty"`
-	Command   string    `json:"command,omitempty"` // "weir run" or "weir wrap"
+	Command   string    `json:"command,omitempty"` // "weir run", "weir wrap" or "weir serve"
 	Started   time.Time `json:"started,omitzero"`
 	Config    string    `json:"config,omitempty"` // absolute path of the configuration; empty for weir wrap
 	Serves    string    `json:"serves,omitempty"` // "stdio", or the URL of the endpoint; empty before it listens
-	Policy    string    `json:"policy,omitempty"` // path, or "built-in"
+	Policy    string    `json:"policy,omitempty"` // path, or "built-in"; empty for weir serve, which decides by that of each event
 	Digest    string    `json:"digest,omitempty"` // of the policy, SHA-256 in hexadecimal digits
 	Mode      string    `json:"mode,omitempty"`
 	Hosts     int       `json:"hosts"`     // that are connected

@@ -1,0 +1,185 @@
+package owner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// A Client asks the owner of a directory.
+type Client struct {
+	Dir   string
+	Build Build
+
+	// Start starts an owner in the background. It is called when none answers; the channel is closed when the one that it started has
+	// ended.
+	Start func() (ended <-chan struct{}, err error)
+}
+
+const (
+	firstWait = 2 * time.Millisecond // for an owner to listen
+	longWait  = 50 * time.Millisecond
+	maxLost   = 3  // answers of a request that may be lost
+	maxStarts = 10 // owners that a request may start
+)
+
+// errAway says that no owner listens.
+var errAway = errors.New("no weir serve answers")
+
+// errLost says that an owner ended before it answered.
+var errLost = errors.New("weir serve ended before it answered")
+
+// Ask returns the answer of the owner to a request. It starts an owner if there is none, and one of this build in place of an older one.
+func (c *Client) Ask(ctx context.Context, r Request) ([]byte, error) {
+	var ended <-chan struct{} // of the owner that was started
+	lost, starts := 0, 0
+	for wait := firstWait; ; wait = min(2*wait, longWait) {
+		answer, err := c.try(ctx, r)
+		switch {
+		case err == nil:
+			return answer, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("asking weir serve: %w", ctx.Err())
+		case errors.Is(err, errLost):
+			if lost++; lost >= maxLost {
+				return nil, fmt.Errorf("asking weir serve: %w", err)
+			}
+		case !errors.Is(err, errAway):
+			return nil, fmt.Errorf("asking weir serve: %w", err)
+		case ended == nil && starts >= maxStarts:
+			return nil, fmt.Errorf("starting weir serve: it ends at once; see %s", filepath.Join(c.Dir, logName))
+		case ended == nil:
+			starts++
+			if ended, err = c.Start(); err != nil {
+				return nil, fmt.Errorf("starting weir serve: %w", err)
+			}
+			wait = firstWait
+		}
+		select {
+		case <-ctx.Done():
+		case <-ended:
+			ended = nil
+			time.Sleep(wait) // it may have ended because another one serves
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Retire has the owner end, if there is one, and waits until it has. It reports whether there was one.
+func (c *Client) Retire(ctx context.Context) (was bool, err error) {
+	lock := flock.New(filepath.Join(c.Dir, lockName), flock.SetPermissions(0o600))
+	for wait := firstWait; ; wait = min(2*wait, longWait) {
+		conn, _, err := c.dial(ctx)
+		switch {
+		case err == nil:
+			was = true
+			_ = send(conn, order{Op: opRetire}) // if that fails, the next attempt tells
+			_ = conn.Close()
+		case !errors.Is(err, errAway):
+			return was, err
+		default:
+			ended, err := lock.TryLock()
+			if errors.Is(err, fs.ErrNotExist) {
+				return was, nil
+			}
+			if err != nil || ended {
+				return was, errors.Join(err, lock.Close())
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return was, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Served reports whether an owner of this build, or a newer one, answers.
+func (c *Client) Served(ctx context.Context) bool {
+	conn, from, err := c.dial(ctx)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return !c.older(from)
+}
+
+// older reports whether an owner has to retire for this client.
+func (c *Client) older(h hello) bool {
+	return h.V < Version || h.V == Version && h.Build.Before(c.Build)
+}
+
+// try makes one attempt at a request.
+func (c *Client) try(ctx context.Context, r Request) ([]byte, error) {
+	conn, from, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	switch {
+	case from.V > Version:
+		return nil, fmt.Errorf("it speaks version %d of the protocol, this weir %d: use the newer weir", from.V, Version)
+	case c.older(from):
+		_ = send(conn, order{Op: opRetire}) // if that fails, the next attempt tells
+		return nil, errAway
+	}
+	if send(conn, order{Op: opAsk, Head: r.Head}) != nil || write(conn, r.Body) != nil {
+		return nil, errLost
+	}
+	answer, err := read(conn, maxFrame)
+	if err != nil {
+		return nil, errLost
+	}
+	return answer, nil
+}
+
+// dial connects to the owner and reads its first message.
+func (c *Client) dial(ctx context.Context) (*net.UnixConn, hello, error) {
+	path := filepath.Join(c.Dir, socketName)
+	var from hello
+	if len(path) > longestPath {
+		return nil, from, fmt.Errorf("the path of the socket %s is longer than %d bytes: set XDG_STATE_HOME to a shorter place", path, longestPath)
+	}
+	plain, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		if errors.Is(err, os.ErrPermission) {
+			return nil, from, err
+		}
+		return nil, from, errAway
+	}
+	conn, ok := plain.(*net.UnixConn)
+	if !ok {
+		return nil, from, errors.Join(errors.New("it is no unix socket"), plain.Close())
+	}
+	if err = samePeer(conn); err == nil {
+		if until, ok := ctx.Deadline(); ok {
+			err = conn.SetDeadline(until)
+		}
+	}
+	if err != nil {
+		return nil, from, errors.Join(err, conn.Close())
+	}
+	text, err := read(conn, maxHead)
+	if err != nil || json.Unmarshal(text, &from) != nil {
+		_ = conn.Close()
+		return nil, from, errAway // it was ending
+	}
+	return conn, from, nil
+}
+
+// send writes an order.
+func send(conn *net.UnixConn, o order) error {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	return write(conn, text)
+}
