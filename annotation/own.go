@@ -3,6 +3,7 @@ package annotation
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
@@ -43,21 +44,8 @@ const (
 // maxFinding is how many bytes of a finding are read.
 const maxFinding = 256
 
-// A namedHint is a hint of a contract and the name that its proposal gives it.
-type namedHint struct {
-	name string
-	hint *contract.Hint
-}
-
-func namedHints(c *contract.Contract) []namedHint {
-	return []namedHint{
-		{readOnlyHint, &c.ReadOnly}, {destructiveHint, &c.Destructive}, {idempotentHint, &c.Idempotent}, {openWorldHint, &c.OpenWorld},
-		{maliciousHint, &c.Malicious}, {requiresReview, &c.RequiresReview}, {trustedHint, &c.Trusted},
-		{unsafeOutputHint, &c.Output.Unsafe}, {secretHint, &c.Output.Secret}, {privateHint, &c.Output.Private},
-		{sensitiveDataHint, &c.Output.Sensitive}, {aiProcessingHint, &c.Operation.AIProcessing}, {slowExecutionHint, &c.Operation.Slow},
-		{resourceIntensiveHint, &c.Operation.Costly}, {privilegedAccessHint, &c.Operation.Privileged}, {reversibleHint, &c.Operation.Reversible},
-	}
-}
+// hints is the table of the hints of contracts.
+var hints = contract.Hints()
 
 func readOwnTool(in places, c *contract.Contract) {
 	said, bad := in.meta.container(OwnContract)
@@ -65,8 +53,8 @@ func readOwnTool(in places, c *contract.Contract) {
 		return
 	}
 	var here contract.Contract
-	for _, h := range namedHints(&here) {
-		*h.hint = said.hint(h.name)
+	for _, h := range hints {
+		*h.Of(&here) = said.hint(h.Name)
 	}
 	here.Destinations = possible(said, destination, contract.Destinations(), contract.Public)
 	here.Accepts = ownClasses(said, accepts)
@@ -152,9 +140,9 @@ func writeOwnTool(tool *editor, c contract.Contract) {
 	add := func(name string, value []byte) {
 		members = append(members, string(rawjson.Quote(name))+":"+string(value))
 	}
-	for _, h := range namedHints(&c) {
-		if *h.hint != contract.Unknown {
-			add(h.name, []byte(map[contract.Hint]string{contract.No: "false", contract.Yes: "true"}[*h.hint]))
+	for _, h := range hints {
+		if value := *h.Of(&c); value != contract.Unknown {
+			add(h.Name, []byte(strconv.FormatBool(value == contract.Yes)))
 		}
 	}
 	addSet(add, destination, c.Destinations, isIn(contract.Destinations()))

@@ -9,14 +9,17 @@ import (
 // was meant to say something, so it counts as the warning: a server that writes "true" or 1 for true has warned. Of the
 // members that promise, such as readOnlyHint, an absent one is the worst already. A null says nothing: it is how some
 // serializers write a member that is absent.
-var warnings = map[string]contract.Hint{
-	destructiveHint: contract.Yes, openWorldHint: contract.Yes, maliciousHint: contract.Yes,
-	secretHint: contract.Yes, unsafeOutputHint: contract.Yes, privateHint: contract.Yes, sensitiveDataHint: contract.Yes,
-	aiProcessingHint: contract.Yes, slowExecutionHint: contract.Yes, resourceIntensiveHint: contract.Yes, privilegedAccessHint: contract.Yes,
-	reversibleHint: contract.No,
-	requiresReview: contract.Yes,
-	sensitive:      contract.Yes, untrusted: contract.Yes, private: contract.Yes, malicious: contract.Yes,
-}
+var warnings = func() map[string]contract.Hint {
+	all := map[string]contract.Hint{
+		sensitive: contract.Yes, untrusted: contract.Yes, private: contract.Yes, malicious: contract.Yes,
+	}
+	for _, h := range hints {
+		if !h.Promise {
+			all[h.Name] = h.Risky
+		}
+	}
+	return all
+}()
 
 // hint returns a member that should be a boolean. One that is something else is a defect, and counts as the warning that it
 // may have been.

@@ -10,26 +10,13 @@ import (
 // be subsets. Of unsafeOutputHint no value promises anything, so none is violated. The names of the members that
 // violate c are returned; none means that r narrows c.
 func (c Contract) Narrows(r Contract) (violations []string) {
-	hint := func(name string, declared, resolved, safe Hint) {
-		if declared == safe && resolved != safe && resolved != Unknown {
-			violations = append(violations, name)
+	for i := range hints {
+		h := &hints[i]
+		declared, resolved := *c.hint(i), *r.hint(i)
+		if !h.Loose && declared != Unknown && declared != h.Risky && resolved == h.Risky {
+			violations = append(violations, h.Name)
 		}
 	}
-	hint("readOnlyHint", c.ReadOnly, r.ReadOnly, Yes)
-	hint("destructiveHint", c.Destructive, r.Destructive, No)
-	hint("idempotentHint", c.Idempotent, r.Idempotent, Yes)
-	hint("openWorldHint", c.OpenWorld, r.OpenWorld, No)
-	hint("maliciousActivityHint", c.Malicious, r.Malicious, No)
-	hint("requiresReview", c.RequiresReview, r.RequiresReview, No)
-	hint("trustedHint", c.Trusted, r.Trusted, Yes)
-	hint("secretHint", c.Output.Secret, r.Output.Secret, No)
-	hint("privateHint", c.Output.Private, r.Output.Private, No)
-	hint("sensitiveDataHint", c.Output.Sensitive, r.Output.Sensitive, No)
-	hint("aiProcessingHint", c.Operation.AIProcessing, r.Operation.AIProcessing, No)
-	hint("slowExecutionHint", c.Operation.Slow, r.Operation.Slow, No)
-	hint("resourceIntensiveHint", c.Operation.Costly, r.Operation.Costly, No)
-	hint("privilegedAccessHint", c.Operation.Privileged, r.Operation.Privileged, No)
-	hint("reversibleHint", c.Operation.Reversible, r.Operation.Reversible, Yes)
 	set := func(name string, ok bool) {
 		if !ok {
 			violations = append(violations, name)
@@ -93,24 +80,25 @@ func (c Contract) Outside(l label.Label) (violations []string) {
 // the default of its vocabulary as well, and stays unknown: the next reader may know better. A promise of the declaration
 // that does not count is told as its opposite.
 func (c Contract) Told(declared Contract) Contract {
-	hints, said := c.hints(), declared.hints()
 	full := c.Assume()
-	for i, h := range hints {
-		if *h == Unknown && *said[i] != Unknown && *said[i] != risky[i] {
-			if *h = risky[i]; !c.Assume().sets(full) {
+	for i := range hints {
+		h, said := c.hint(i), *declared.hint(i)
+		if *h == Unknown && said != Unknown && said != hints[i].Risky {
+			if *h = hints[i].Risky; !c.Assume().sets(full) {
 				*h = Unknown
 			}
 		}
 	}
 	full = c.Assume()
-	worst := Pessimistic()
-	for i, w := range worst.hints()[:assumed] {
-		if h := *hints[i]; h == *w && *said[i] == Unknown {
-			if *hints[i] = Unknown; !c.Assume().Equal(full) {
-				*hints[i] = h
+	for i := range hints {
+		h := c.hint(i)
+		if hints[i].Core && *h == hints[i].Risky && *declared.hint(i) == Unknown {
+			if *h = Unknown; !c.Assume().Equal(full) {
+				*h = hints[i].Risky
 			}
 		}
 	}
+	worst := Pessimistic()
 	c.Destinations = forgo(c.Destinations, declared.Destinations, worst.Destinations, func(v Values[Destination]) bool {
 		less := c
 		less.Destinations = v
@@ -128,9 +116,6 @@ func (c Contract) Told(declared Contract) Contract {
 	})
 	return c
 }
-
-// assumed is how many of the hints [Pessimistic] fills: the first ones.
-const assumed = 4
 
 // forgo returns the unknown set in place of one that nobody declared and that is assumed anyway.
 func forgo[T ~string](v, declared, worst Values[T], assumed func(Values[T]) bool) Values[T] {

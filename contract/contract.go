@@ -70,28 +70,22 @@ type Contract struct {
 // Pessimistic returns the contract of a tool of which nothing is known: not read-only, destructive, open world, to
 // public destinations, irreversible, from untrusted public sources.
 func Pessimistic() Contract {
-	return Contract{
-		ReadOnly: No, Destructive: Yes, Idempotent: No, OpenWorld: Yes,
+	c := Contract{
 		Destinations: Possible(Public),
 		Outcomes:     Possible(Irreversible),
 		Sources:      Possible(label.UntrustedPublic),
 	}
+	for i := range hints {
+		if h := &hints[i]; h.Core {
+			*c.hint(i) = h.Risky
+		}
+	}
+	return c
 }
 
 // Join returns the contract of a tool that may behave as a or as b.
 func Join(a, b Contract) Contract {
-	return Contract{
-		ReadOnly:    a.ReadOnly.widen(b.ReadOnly, No),
-		Destructive: a.Destructive.widen(b.Destructive, Yes),
-		Idempotent:  a.Idempotent.widen(b.Idempotent, No),
-		OpenWorld:   a.OpenWorld.widen(b.OpenWorld, Yes),
-		Malicious:   a.Malicious.widen(b.Malicious, Yes),
-
-		RequiresReview: a.RequiresReview.widen(b.RequiresReview, Yes),
-		Trusted:        a.Trusted.widen(b.Trusted, No),
-		Output:         a.Output.join(b.Output),
-		Operation:      a.Operation.join(b.Operation),
-
+	joined := Contract{
 		Destinations: a.Destinations.widen(b.Destinations),
 		Accepts:      a.Accepts.widen(b.Accepts),
 		Outcomes:     a.Outcomes.widen(b.Outcomes),
@@ -99,14 +93,21 @@ func Join(a, b Contract) Contract {
 		Returns:      a.Returns.widen(b.Returns),
 		Attribution:  a.Attribution.Union(b.Attribution),
 	}
+	for i := range hints {
+		h := &hints[i]
+		*joined.hint(i) = a.hint(i).widen(*b.hint(i), h.Risky)
+	}
+	return joined
 }
 
 // Equal reports whether both contracts say the same.
 func (c Contract) Equal(o Contract) bool {
-	return c.ReadOnly == o.ReadOnly && c.Destructive == o.Destructive && c.Idempotent == o.Idempotent &&
-		c.OpenWorld == o.OpenWorld && c.Malicious == o.Malicious &&
-		c.RequiresReview == o.RequiresReview && c.Trusted == o.Trusted && c.Output == o.Output && c.Operation == o.Operation &&
-		c.sets(o) && c.Attribution.Equal(o.Attribution)
+	for i := range hints {
+		if *c.hint(i) != *o.hint(i) {
+			return false
+		}
+	}
+	return c.sets(o) && c.Attribution.Equal(o.Attribution)
 }
 
 // Assume fills the members that the contract does not declare. First from its other members: a read-only tool
@@ -139,10 +140,9 @@ func (c Contract) Assume() Contract {
 	if to := c.Destinations.set; to.Len() > 0 && !to.Has(Public) {
 		c.OpenWorld = c.OpenWorld.or(No)
 	}
-	c.ReadOnly = c.ReadOnly.or(worst.ReadOnly)
-	c.Destructive = c.Destructive.or(worst.Destructive)
-	c.Idempotent = c.Idempotent.or(worst.Idempotent)
-	c.OpenWorld = c.OpenWorld.or(worst.OpenWorld)
+	for i := range hints {
+		*c.hint(i) = c.hint(i).or(*worst.hint(i))
+	}
 	c.Destinations = c.Destinations.or(worst.Destinations)
 	c.Outcomes = c.Outcomes.or(worst.Outcomes)
 	c.Sources = c.Sources.or(worst.Sources)
@@ -157,14 +157,10 @@ func (c Contract) Assume() Contract {
 // different contracts different text.
 func (c Contract) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "readOnly=%v destructive=%v idempotent=%v openWorld=%v malicious=%v", c.ReadOnly, c.Destructive, c.Idempotent, c.OpenWorld, c.Malicious)
-	fmt.Fprintf(&b, " requiresReview=%v trusted=%v", c.RequiresReview, c.Trusted)
-	o := c.Output
-	fmt.Fprintf(&b, " unsafeOutput=%v secret=%v private=%v sensitive=%v", o.Unsafe, o.Secret, o.Private, o.Sensitive)
-	op := c.Operation
-	fmt.Fprintf(&b, " aiProcessing=%v slow=%v costly=%v privileged=%v reversible=%v",
-		op.AIProcessing, op.Slow, op.Costly, op.Privileged, op.Reversible)
-	fmt.Fprintf(&b, " destination=%s accepts=%s outcomes=%s", c.Destinations.quoted(), c.Accepts.quoted(), c.Outcomes.quoted())
+	for i := range hints {
+		fmt.Fprintf(&b, "%s=%v ", hints[i].Short, *c.hint(i))
+	}
+	fmt.Fprintf(&b, "destination=%s accepts=%s outcomes=%s", c.Destinations.quoted(), c.Accepts.quoted(), c.Outcomes.quoted())
 	fmt.Fprintf(&b, " source=%s returns=%s attribution=%q", c.Sources.quoted(), c.Returns.quoted(), c.Attribution.Slice())
 	return b.String()
 }
@@ -180,18 +176,61 @@ func (c Contract) Label() label.Label {
 	}.Normal()
 }
 
-// hints returns the hints of a contract, to read or to change, in the order of risky.
-func (c *Contract) hints() []*Hint {
-	return []*Hint{
-		&c.ReadOnly, &c.Destructive, &c.Idempotent, &c.OpenWorld, &c.Malicious, &c.RequiresReview, &c.Trusted,
-		&c.Output.Unsafe, &c.Output.Secret, &c.Output.Private, &c.Output.Sensitive,
-		&c.Operation.AIProcessing, &c.Operation.Slow, &c.Operation.Costly, &c.Operation.Privileged, &c.Operation.Reversible,
+// hint returns the hint of a row. It stands apart from the table so that a contract on the stack stays there.
+func (c *Contract) hint(row int) *Hint {
+	switch row {
+	case readOnly:
+		return &c.ReadOnly
+	case destructive:
+		return &c.Destructive
+	case idempotent:
+		return &c.Idempotent
+	case openWorld:
+		return &c.OpenWorld
+	case malicious:
+		return &c.Malicious
+	case requiresReview:
+		return &c.RequiresReview
+	case trusted:
+		return &c.Trusted
+	case unsafeOutput:
+		return &c.Output.Unsafe
+	case secret:
+		return &c.Output.Secret
+	case private:
+		return &c.Output.Private
+	case sensitive:
+		return &c.Output.Sensitive
+	case aiProcessing:
+		return &c.Operation.AIProcessing
+	case slow:
+		return &c.Operation.Slow
+	case costly:
+		return &c.Operation.Costly
+	case privileged:
+		return &c.Operation.Privileged
+	case reversible:
+		return &c.Operation.Reversible
 	}
+	panic("contract: a hint without a field")
 }
 
-// risky are the dangerous claims of the hints.
-var risky = []Hint{
-	No, Yes, No, Yes, Yes, Yes, No,
-	Yes, Yes, Yes, Yes,
-	Yes, Yes, Yes, Yes, No,
-}
+// The rows of the table.
+const (
+	readOnly = iota
+	destructive
+	idempotent
+	openWorld
+	malicious
+	requiresReview
+	trusted
+	unsafeOutput
+	secret
+	private
+	sensitive
+	aiProcessing
+	slow
+	costly
+	privileged
+	reversible
+)

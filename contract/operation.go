@@ -12,17 +12,6 @@ type Operation struct {
 	Reversible   Hint // its effects can be undone
 }
 
-// join returns the operation of a tool that may work as either.
-func (o Operation) join(p Operation) Operation {
-	return Operation{
-		AIProcessing: o.AIProcessing.widen(p.AIProcessing, Yes),
-		Slow:         o.Slow.widen(p.Slow, Yes),
-		Costly:       o.Costly.widen(p.Costly, Yes),
-		Privileged:   o.Privileged.widen(p.Privileged, Yes),
-		Reversible:   o.Reversible.widen(p.Reversible, No),
-	}
-}
-
 // An Output is the statement of single hints about the data that a tool returns. Each warns if it is Yes; No and Unknown promise
 // nothing that a decision could lean on. The zero Output declares nothing.
 type Output struct {
@@ -30,16 +19,6 @@ type Output struct {
 	Secret    Hint // may hold credentials (SEP-1560)
 	Private   Hint // may be private (first draft of SEP-1913)
 	Sensitive Hint // may be sensitive, in a way that is not named (SEP-1984, first draft of SEP-1913)
-}
-
-// join returns the output of a tool that may return the data of either.
-func (o Output) join(p Output) Output {
-	return Output{
-		Unsafe:    o.Unsafe.widen(p.Unsafe, Yes),
-		Secret:    o.Secret.widen(p.Secret, Yes),
-		Private:   o.Private.widen(p.Private, Yes),
-		Sensitive: o.Sensitive.widen(p.Sensitive, Yes),
-	}
 }
 
 // classes returns the sensitivity that the hints warn of.

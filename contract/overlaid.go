@@ -8,9 +8,9 @@ import (
 
 // Over returns c, with the members of below where c is silent. Attribution is the union of both.
 func (c Contract) Over(below Contract) Contract {
-	hints := c.hints()
-	for i, h := range below.hints() {
-		*hints[i] = hints[i].or(*h)
+	for i := range hints {
+		h := c.hint(i)
+		*h = h.or(*below.hint(i))
 	}
 	c.Destinations = c.Destinations.or(below.Destinations)
 	c.Accepts = c.Accepts.or(below.Accepts)
@@ -65,11 +65,9 @@ func ForCall(overlay, declared, resolution Contract, trust Trust) (said, effecti
 
 // Beyond returns the members of c that o does not say as well.
 func (c Contract) Beyond(o Contract) Contract {
-	hints, known := c.hints(), o.hints()
-	for i, h := range hints {
-		if *h == *known[i] {
-			*h = Unknown
-		}
+	for i := range hints {
+		h := c.hint(i)
+		*h = h.unless(*o.hint(i))
 	}
 	c.Destinations = c.Destinations.beyond(o.Destinations)
 	c.Accepts = c.Accepts.beyond(o.Accepts)
@@ -81,10 +79,9 @@ func (c Contract) Beyond(o Contract) Contract {
 
 // Raise returns c with the dangerous claims of more: the hints that warn, and all that its sets call possible.
 func (c Contract) Raise(more Contract) Contract {
-	hints := c.hints()
-	for i, h := range more.hints() {
-		if *h == risky[i] {
-			*hints[i] = *h
+	for i := range hints {
+		if h := &hints[i]; *more.hint(i) == h.Risky {
+			*c.hint(i) = h.Risky
 		}
 	}
 	c.Destinations = c.Destinations.raise(more.Destinations)

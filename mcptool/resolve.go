@@ -65,11 +65,10 @@ func (t *Tools) resolve(_ context.Context, ss *mcp.ServerSession, p *resolvePara
 
 // encoded returns the annotations and the _meta of the contract. All four classic hints are there, as the extension has it.
 func encoded(c contract.Contract) (json.RawMessage, mcp.Meta, error) {
-	for _, h := range []*contract.Hint{&c.ReadOnly, &c.Destructive, &c.Idempotent, &c.OpenWorld} {
-		if *h == contract.Unknown {
-			full := c.Assume()
-			c.ReadOnly, c.Destructive, c.Idempotent, c.OpenWorld = full.ReadOnly, full.Destructive, full.Idempotent, full.OpenWorld
-			break
+	full := c.Assume()
+	for _, h := range contract.Hints() {
+		if h.Core {
+			*h.Of(&c) = *h.Of(&full)
 		}
 	}
 	tool, err := writeTool([]byte(`{}`), c)

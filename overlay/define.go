@@ -227,7 +227,7 @@ func (l *loader) label(member document.Member) label.Label {
 		out.Sensitivity = label.SetOf(l.classes(field)...)
 	}
 	if field, ok := m["sources"]; ok {
-		out.Sources = label.SetOf(words(l, field, sources())...)
+		out.Sources = label.SetOf(words(l, field, label.Sources())...)
 	}
 	if len(m) == 0 && len(l.Problems) == before {
 		l.Complain(document.At(member.Value), "add private, untrusted, malicious, sensitivity or sources", "the label says nothing")

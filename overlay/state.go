@@ -12,25 +12,16 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-func destinations() []contract.Destination {
-	return []contract.Destination{contract.Ephemeral, contract.System, contract.User, contract.Internal, contract.Public}
-}
-
-func outcomes() []contract.Outcome {
-	return []contract.Outcome{contract.Benign, contract.Consequential, contract.Irreversible}
-}
-
-func sources() []label.Source {
-	return []label.Source{label.UntrustedPublic, label.TrustedPublic, label.Internal, label.UserSource, label.System}
-}
-
-func classes() []label.Class {
-	return []label.Class{label.User, label.PII, label.Financial, label.Credentials, label.Regulated, label.Unspecified}
-}
-
 // contractMembers are the members that a contract may have.
-var contractMembers = []string{"readOnly", "destructive", "idempotent", "openWorld", "requiresReview",
-	"destinations", "accepts", "outcomes", "sources", "returns"}
+var contractMembers = func() (names []string) {
+	for _, h := range hints {
+		names = append(names, h.Short)
+	}
+	return append(names, "destinations", "accepts", "outcomes", "sources", "returns")
+}()
+
+// hints are the hints that operators state.
+var hints = slices.DeleteFunc(contract.Hints(), func(h contract.Member) bool { return !h.Overlay })
 
 // contract reads the stated members; the rest stays unknown.
 func (l *loader) contract(member document.Member) (c contract.Contract) {
@@ -42,19 +33,16 @@ func (l *loader) contract(member document.Member) (c contract.Contract) {
 	if len(m) == 0 && len(l.Problems) == before {
 		l.Complain(document.At(member.Value), "state what is true of the tool", "the contract says nothing")
 	}
-	for name, to := range map[string]*contract.Hint{
-		"readOnly": &c.ReadOnly, "destructive": &c.Destructive, "idempotent": &c.Idempotent, "openWorld": &c.OpenWorld,
-		"requiresReview": &c.RequiresReview,
-	} {
-		if field, ok := m[name]; ok {
+	for _, h := range hints {
+		if field, ok := m[h.Short]; ok {
 			if v, ok := l.Bool(field); ok {
-				*to = contract.HintOf(v)
+				*h.Of(&c) = contract.HintOf(v)
 			}
 		}
 	}
-	c.Destinations = possible(l, m, "destinations", destinations())
-	c.Outcomes = possible(l, m, "outcomes", outcomes())
-	c.Sources = possible(l, m, "sources", sources())
+	c.Destinations = possible(l, m, "destinations", contract.Destinations())
+	c.Outcomes = possible(l, m, "outcomes", contract.Outcomes())
+	c.Sources = possible(l, m, "sources", label.Sources())
 	for name, to := range map[string]*contract.Values[label.Class]{"accepts": &c.Accepts, "returns": &c.Returns} {
 		if field, ok := m[name]; ok {
 			*to = contract.Possible(l.classes(field)...)
@@ -108,10 +96,10 @@ func (l *loader) classes(field document.Member) []label.Class {
 		switch {
 		case s.Value == "none":
 			l.Complain(s.At, "write [] for none", "none is the empty list")
-		case scoped && !strings.ContainsAny(s.Value, "\r\n"), slices.Contains(classes(), label.Class(s.Value)):
+		case scoped && !strings.ContainsAny(s.Value, "\r\n"), slices.Contains(label.Classes(), label.Class(s.Value)):
 			all = append(all, label.Class(s.Value))
 		default:
-			l.Complain(s.At, spelling.DidYouMean(s.Value, texts(classes())), "unknown value %q in %s", s.Value, field.Name)
+			l.Complain(s.At, spelling.DidYouMean(s.Value, texts(label.Classes())), "unknown value %q in %s", s.Value, field.Name)
 		}
 	}
 	return all

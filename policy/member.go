@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -40,17 +42,8 @@ const (
 	declared    = "tool.declared."
 )
 
-// members are the parts of a contract: those of SEP-1913 (Extended Tool Annotations), then those of the proposals beside it.
-var members = []member{
-	pessimistic(hint("readOnlyHint", "it changes nothing", func(c *contract.Contract) *contract.Hint { return &c.ReadOnly })),
-	pessimistic(hint("destructiveHint", "its changes may destroy",
-		func(c *contract.Contract) *contract.Hint { return &c.Destructive })),
-	pessimistic(hint("idempotentHint", "calling it twice is calling it once",
-		func(c *contract.Contract) *contract.Hint { return &c.Idempotent })),
-	pessimistic(hint("openWorldHint", "it reaches an open world: the web, mail, other people",
-		func(c *contract.Contract) *contract.Hint { return &c.OpenWorld })),
-	hint("maliciousActivityHint", "it may report malicious activity",
-		func(c *contract.Contract) *contract.Hint { return &c.Malicious }),
+// members are the parts of a contract: the table of hints, the origin of its data, and the sets of SEP-1913 (Extended Tool Annotations).
+var members = slices.Concat(hintMembers(), []member{
 	attribution("URIs of where its data comes from"),
 	pessimistic(possible("inputMetadata.destination", "the possible destinations of its inputs: `ephemeral`, `system`, `user`, `internal`, `public`",
 		destinationNames, func(c *contract.Contract) *contract.Values[contract.Destination] { return &c.Destinations })),
@@ -62,25 +55,18 @@ var members = []member{
 		sourceNames, func(c *contract.Contract) *contract.Values[label.Source] { return &c.Sources }),
 	possible("returnMetadata.sensitivity", "the possible sensitivity of its results; the classes below",
 		classNames, func(c *contract.Contract) *contract.Values[label.Class] { return &c.Returns }),
-	hint("requiresReview", "a person should look at each call before it is made",
-		func(c *contract.Contract) *contract.Hint { return &c.RequiresReview }),
-	hint("trustedHint", "it is safe and reliable; counts from a trusted server only",
-		func(c *contract.Contract) *contract.Hint { return &c.Trusted }),
-	hint("unsafeOutputHint", "its results may be unfit for a prompt",
-		func(c *contract.Contract) *contract.Hint { return &c.Output.Unsafe }),
-	hint("secretHint", "its results may hold credentials", func(c *contract.Contract) *contract.Hint { return &c.Output.Secret }),
-	hint("privateHint", "its results may be private", func(c *contract.Contract) *contract.Hint { return &c.Output.Private }),
-	hint("sensitiveDataHint", "its results may be sensitive, in a way that is not named",
-		func(c *contract.Contract) *contract.Hint { return &c.Output.Sensitive }),
-	hint("aiProcessingHint", "it passes its inputs to a model",
-		func(c *contract.Contract) *contract.Hint { return &c.Operation.AIProcessing }),
-	hint("slowExecutionHint", "it takes long", func(c *contract.Contract) *contract.Hint { return &c.Operation.Slow }),
-	hint("resourceIntensiveHint", "it uses many costly resources",
-		func(c *contract.Contract) *contract.Hint { return &c.Operation.Costly }),
-	hint("privilegedAccessHint", "it acts with elevated rights",
-		func(c *contract.Contract) *contract.Hint { return &c.Operation.Privileged }),
-	hint("reversibleHint", "its effects can be undone",
-		func(c *contract.Contract) *contract.Hint { return &c.Operation.Reversible }),
+})
+
+// hintMembers are the hints.
+func hintMembers() (all []member) {
+	for _, h := range contract.Hints() {
+		m := hint(h.Name, h.Meaning, h.Of)
+		if h.Core {
+			m = pessimistic(m)
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 // contractFacts are the facts of all members of the contract at a place.

@@ -75,19 +75,19 @@ func ContractNames() (names []string) {
 	return names
 }
 
-func contractMembers() []contractMember {
-	return []contractMember{
-		{"readOnly", func(c *contract.Contract) ([]string, bool) { return ofHint(c.ReadOnly) }},
-		{"destructive", func(c *contract.Contract) ([]string, bool) { return ofHint(c.Destructive) }},
-		{"idempotent", func(c *contract.Contract) ([]string, bool) { return ofHint(c.Idempotent) }},
-		{"openWorld", func(c *contract.Contract) ([]string, bool) { return ofHint(c.OpenWorld) }},
-		{"requiresReview", func(c *contract.Contract) ([]string, bool) { return ofHint(c.RequiresReview) }},
+func contractMembers() (all []contractMember) {
+	for _, h := range contract.Hints() {
+		if h.Overlay {
+			all = append(all, contractMember{h.Short, func(c *contract.Contract) ([]string, bool) { return ofHint(*h.Of(c)) }})
+		}
+	}
+	return append(all, []contractMember{
 		{"destinations", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Destinations) }},
 		{"accepts", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Accepts) }},
 		{"outcomes", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Outcomes) }},
 		{"sources", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Sources) }},
 		{"returns", func(c *contract.Contract) ([]string, bool) { return ofSet(c.Returns) }},
-	}
+	}...)
 }
 
 func ofHint(h contract.Hint) ([]string, bool) {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -25,18 +26,12 @@ func (g *Engine) resolved(tool, name json.RawMessage, c contract.Contract, exten
 	if !ok {
 		annotations = []byte("{}")
 	}
-	// All four hints have to be there, whatever vocabularies are written else.
-	for _, h := range []struct {
-		name string
-		hint contract.Hint
-	}{
-		{"readOnlyHint", c.ReadOnly}, {"destructiveHint", c.Destructive}, {"idempotentHint", c.Idempotent}, {"openWorldHint", c.OpenWorld},
-	} {
-		value := []byte("false")
-		if h.hint == contract.Yes {
-			value = []byte("true")
+	// The hints of MCP have to be there, whatever vocabularies are written else.
+	for _, h := range contract.Hints() {
+		if !h.Core {
+			continue
 		}
-		if annotations, err = rawjson.Set(annotations, value, h.name); err != nil {
+		if annotations, err = rawjson.Set(annotations, strconv.AppendBool(nil, *h.Of(&c) == contract.Yes), h.Name); err != nil {
 			return nil, err
 		}
 	}
