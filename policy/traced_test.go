@@ -63,6 +63,7 @@ func who(c *policy.CallFacts)    { c.Identifies = true }
 func links(c *policy.CallFacts)  { c.Links = true }
 func named(c *policy.CallFacts)  { c.Named = true }
 func own(c *policy.CallFacts)    { c.Own = true }
+func hosted(c *policy.CallFacts) { c.Hosts = from("somewhere.example") }
 func afar(c *policy.CallFacts)   { c.Strange = true }
 
 func much(c *policy.CallFacts) { c.Leak, c.Total = 65, 65 }
@@ -282,17 +283,19 @@ func TestProfiles(t *testing.T) {
 		{tracedCase{name: "a draft of the user's words", session: untrusted, tool: drafts, call: with(to(user, user), named, verbatim)}, same, a, a, a, x},
 		{tracedCase{name: "a draft of the user's words, unasked", session: untrusted, tool: drafts, call: to(user, user)}, same, a, a, q, x},
 		{tracedCase{name: "a post to whom a stranger named", session: untrusted, tool: poster, call: to(from("untrusted"), user)}, same, a, q, q, x},
-		{tracedCase{name: "mail to whom a stranger named", session: untrusted, tool: mailer, call: with(to(from("untrusted"), user), named)}, same, q, q, q, x},
+		{tracedCase{name: "mail to whom a stranger named", session: untrusted, tool: mailer, call: with(to(from("untrusted"), user), named, hosted)}, same, q, q, q, x},
 		{tracedCase{name: "mail to whom the user named", session: untrusted, tool: mailer, call: with(to(user, user), named, verbatim)}, same, a, a, a, x},
 		{tracedCase{name: "erasing a stranger's choice", session: untrusted, tool: eraser, call: to(nothing, from("untrusted"))}, same, q, q, q, x},
-		{tracedCase{name: "a link to whom the user named", session: untrusted, tool: poster, call: with(to(user, from("untrusted")), links)}, same, a, q, q, x},
+		{tracedCase{name: "a link to whom the user named", session: untrusted, tool: poster, call: with(to(user, from("untrusted")), links)}, same, q, q, q, x},
 		{tracedCase{name: "destroying things that the user named", session: untrusted, tool: remover, call: to(user, nothing)}, same, a, q, q, x},
 		{tracedCase{name: "private words to anyone", session: private, tool: poster, call: to(from("novel"), from("private"))}, same, a, q, q, x},
 		{tracedCase{name: "private words to colleagues", session: private, tool: poster, call: with(to(from("novel"), from("private")), own)}, same, a, a, a, x},
 		{tracedCase{name: "the user's words to anyone, beside private data", session: private, tool: poster, call: to(from("novel"), user)}, same, a, a, q, x},
-		{tracedCase{name: "the trifecta", session: both, tool: poster, call: with(to(user, from("novel")), much)}, same, q, q, q, x},
+		{tracedCase{name: "the trifecta", session: both, tool: poster, call: with(to(user, from("novel")), much)}, same, a, q, q, x},
+		{tracedCase{name: "the trifecta, of private words", session: both, tool: poster, call: to(from("novel"), from("private"))}, same, q, q, q, x},
+		{tracedCase{name: "the trifecta, to a site that the agent made up", session: both, tool: openReader, call: with(to(from("novel"), nothing), hosted)}, same, q, q, q, q},
 		{tracedCase{name: "the trifecta, of the user's words", session: both, tool: poster, call: with(to(user, user), named, verbatim)}, same, a, a, q, x},
-		{tracedCase{name: "the trifecta, by a request", session: both, tool: openReader, call: to(from("untrusted"), nothing)}, same, q, q, q, q},
+		{tracedCase{name: "the trifecta, by a request", session: both, tool: openReader, call: to(from("untrusted"), nothing)}, same, a, q, q, q},
 		{tracedCase{name: "the user's request", session: untrusted, tool: openReader, call: with(to(user, nothing), verbatim)}, same, a, a, a, a},
 		{tracedCase{name: "a stranger's request", session: untrusted, tool: openReader, call: to(from("untrusted"), nothing)}, same, a, a, q, a},
 		{tracedCase{name: "credentials to the public", session: credentials, tool: poster, call: to(user, user)}, same, q, q, q, x},

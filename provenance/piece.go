@@ -48,8 +48,8 @@ func (v *value) verbatim(i int, text []byte, at int) (best piece) {
 			best = piece{start: i, end: k + 1, from: from, to: p, at: begin}
 		}
 	}
-	if best.end == len(v.norm) && p > best.to && skipWhite(v.text, p) == len(v.text) && closes(text, q) {
-		best.to = p // with the marks that end it
+	if all := len(v.norm); int(v.end[all-1]) <= p && p > best.to && skipWhite(v.text, p) == len(v.text) && closes(text, q) && !cutsWord(text, q) {
+		best = piece{start: i, end: all, from: from, to: p, at: begin} // with the marks that end it, as the slash of a URL
 	}
 	return best
 }

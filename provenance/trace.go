@@ -174,16 +174,18 @@ func (s *shelf) piece(v *value, i int, spot spot) piece {
 	}
 	at := place - max(src.start, s.base)
 	p := v.similar(i, text, at)
-	p.source, p.kinds = src.Source, src.Kinds
-	if src.Kinds&Trusted == 0 {
-		p.loose = p.end == 0 || v.verbatim(i, text, at).end < p.end
-	} else if exact := v.verbatim(i, text, at); exact.end >= p.end && exact.end > 0 {
-		exact.source, exact.kinds = src.Source, src.Kinds
-		if p = exact; spot.late || s.doubts(place) {
-			p.kinds = src.Kinds&Private | Untrusted
-		}
-	} else {
+	exact := v.verbatim(i, text, at)
+	same := exact.end >= p.end && exact.end > 0
+	if same {
+		p = exact
+	}
+	p.source, p.kinds, p.loose = src.Source, src.Kinds, !same
+	switch {
+	case src.Kinds&Trusted == 0:
+	case !same:
 		p.kinds = src.Kinds&Private | Novel
+	case spot.late || s.doubts(place):
+		p.kinds = src.Kinds&Private | Untrusted
 	}
 	p.at += max(0, s.base-src.start) // how much of the source was forgotten
 	return p

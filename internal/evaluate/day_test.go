@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weir-mcp/weir/internal/evaluate"
+	"github.com/weir-mcp/weir/policy"
 )
 
 // days are working days, and the limits of approval requests on each, without and with the user's words.
@@ -17,21 +18,46 @@ var days = []struct {
 	{"coding-day.json", 62, [2]int{16, 14}, [2]int{11, 9}},
 	{"office-day.json", 64, [2]int{22, 16}, [2]int{18, 12}},
 	{"operations-day.json", 58, [2]int{17, 11}, [2]int{10, 4}},
-	{"research-day.json", 56, [2]int{22, 17}, [2]int{15, 10}}, // held out: only its totals are looked at
+	{"research-day.json", 56, [2]int{22, 17}, [2]int{15, 10}}, // this and the next are held out: only their totals are looked at
+	{"analysis-day.json", 50, [2]int{18, 14}, [2]int{13, 9}},
+}
+
+func loadDay(t *testing.T, file string) *evaluate.Day {
+	t.Helper()
+	src, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day, err := evaluate.LoadDay(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return day
+}
+
+// TestCalm holds that the profile calm asks at most a third as much as balanced on all days together.
+func TestCalm(t *testing.T) {
+	calm, _ := policy.Profile("calm")
+	asked, most := 0, 0
+	for _, d := range days {
+		day := loadDay(t, d.file)
+		day.Attacks = nil
+		r, err := evaluate.RunDay(t.Context(), day, true, evaluate.Options{Policy: calm})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, most = asked+len(r.Asked), most+d.asked[1]
+	}
+	if 3*asked > most {
+		t.Errorf("%d requests, of %d of balanced", asked, most)
+	}
 }
 
 // TestDays holds the product to the figures of docs/evaluation.md on working days.
 func TestDays(t *testing.T) {
 	for _, d := range days {
 		t.Run(d.file, func(t *testing.T) {
-			src, err := os.ReadFile("testdata/" + d.file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			day, err := evaluate.LoadDay(src)
-			if err != nil {
-				t.Fatal(err)
-			}
+			day := loadDay(t, d.file)
 			for i, words := range []bool{false, true} {
 				r, err := evaluate.RunDay(t.Context(), day, words, evaluate.Options{})
 				if err != nil {
