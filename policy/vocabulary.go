@@ -143,7 +143,7 @@ var sessionFacts = []fact{
 		func(f *Facts) *bool { return &f.Session.Label.Malicious }).unrecorded(),
 	boolean(about{"session.credentials", Settled, "`\"credentials\" in session.sensitivity`"},
 		func(a *activation) bool { return a.session().Sensitivity.Has(label.Credentials) }),
-	count(about{"session.calls", Open, "calls made before this one; the log does not [prove](state.md#the-proof-of-a-read) it"},
+	count(about{"session.calls", Open, "calls made before this one"},
 		func(f *Facts) *int { return &f.Session.Calls }),
 	count(about{"session.sent", Open, "calls made before this one that could carry something out"},
 		func(f *Facts) *int { return &f.Session.Sent }),

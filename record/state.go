@@ -47,9 +47,10 @@ type State struct {
 type Kept struct {
 	State
 	Label label.Label
+	Calls *int64 // of a session: how many it has made until then; nil: the event does not tell
 }
 
-// Same reports whether both are the same row.
+// Same reports whether both are the same row, but for calls.
 func (k *Kept) Same(o *Kept) bool { return k.State == o.State && k.Label.Equal(o.Label) }
 
 // Live reports whether the row is to be there at a time, in microseconds since 1970: it was not removed, and has not expired.
@@ -90,7 +91,11 @@ func (k *Kept) Event(now time.Time) ([]byte, error) {
 	if s.Table == SessionTable {
 		s.Key = "" // its event names it
 	}
-	return json.Marshal(stateEvent{Version, now, StateRow, s.Session, s.Parent, s.Principal, s.Binding, k.Label, s})
+	body, err := json.Marshal(stateEvent{Version, now, StateRow, s.Session, s.Parent, s.Principal, s.Binding, k.Label, s})
+	if err == nil && k.Calls != nil {
+		body, _ = WithCalls(body, *k.Calls)
+	}
+	return body, err
 }
 
 // ParseState reads the JSON of an event of kind [StateRow].
@@ -107,5 +112,9 @@ func ParseState(body []byte) (Kept, error) {
 	if s.Table == SessionTable {
 		s.Key = e.Session
 	}
-	return Kept{s, e.Label}, nil
+	k := Kept{State: s, Label: e.Label}
+	if calls, ok := CallsOf(body); ok {
+		k.Calls = &calls
+	}
+	return k, nil
 }

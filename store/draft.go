@@ -43,6 +43,9 @@ func (d *Draft) Put(r Row) {
 	}
 }
 
+// Recount sets how many calls a session of the draft has made.
+func (d *Draft) Recount(key string, calls int64) { d.rows[key].Calls = calls }
+
 // Has reports whether the session is in the draft.
 func (d *Draft) Has(key string) bool { return d.rows[key] != nil }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,7 +63,7 @@ type policyReport struct {
 	Digest   string          `json:"digest,omitempty"`  // "sha256:" and that of the file, hexadecimal
 	Rules    []ruleReport    `json:"rules,omitempty"`
 	Problems []setup.Problem `json:"problems"`
-	Warnings []setup.Problem `json:"warnings,omitempty"` // rules that never decide, or go by facts that nothing proves
+	Warnings []setup.Problem `json:"warnings,omitempty"` // rules that never decide
 }
 
 type ruleReport struct {
@@ -81,8 +80,7 @@ func newPolicyCheck(env *home.Env) *cobra.Command {
 bounded. Print a summary of each, or all of its problems. The exit status is 2 if there are any.
 
 Rules that never decide are warned of: those that no facts make match, and those beside which a
-rule that goes first always matches too. What is warned of is proved; there may be more. So are
-rules that go by session.calls: the log does not prove it, as it does the label of a session.`,
+rule that goes first always matches too. What is warned of is proved; there may be more.`,
 		Example: "  weir policy check policy.yaml\n  weir policy check --json *.yaml",
 	}, checkPolicy)
 }
@@ -97,8 +95,8 @@ func checkPolicy(path string) (policyReport, error) {
 	for _, rule := range p.Rules() {
 		r.Rules = append(r.Rules, ruleReport{rule.Name, rule.When.String(), rule.Effect.String(), rule.Cost})
 	}
-	for _, warned := range slices.Concat(p.Idle(), p.Unproved()) {
-		r.Warnings = append(r.Warnings, setup.NewProblem(warned))
+	for _, idle := range p.Idle() {
+		r.Warnings = append(r.Warnings, setup.NewProblem(idle))
 	}
 	return r, nil
 }

@@ -36,6 +36,7 @@ type Fold struct {
 	rows     map[id]Row
 	lowered  map[string]int64 // by session: the last entry by which a person lowered its label
 	heard    map[string]heard // by chain: its last entry
+	counted  map[string]calls // by session: how many it has made
 	children map[string]int   // by session: how many there are that descend from it directly
 	erased   []int64          // entries of which only the leaf is left
 	named    record.Ranges    // entries that events of erasures name, in no order
@@ -45,7 +46,7 @@ type Fold struct {
 
 // New returns the fold of an empty log.
 func New() *Fold {
-	return &Fold{rows: map[id]Row{}, lowered: map[string]int64{}, heard: map[string]heard{}, children: map[string]int{}}
+	return &Fold{rows: map[id]Row{}, lowered: map[string]int64{}, heard: map[string]heard{}, counted: map[string]calls{}, children: map[string]int{}}
 }
 
 // heard is an entry and its time.
@@ -53,6 +54,9 @@ type heard struct {
 	seq int64
 	at  int64
 }
+
+// calls are how many calls a session has made, by the last entry that tells it.
+type calls struct{ seq, n int64 }
 
 // Add adds the next entry of the log. Package audit checks the entry against its leaf.
 func (f *Fold) Add(r *audit.Row) {
@@ -73,6 +77,21 @@ func (f *Fold) Add(r *audit.Row) {
 	if !r.Erased() {
 		f.heard[r.Chain] = heard{r.Seq, r.Time.UnixMicro()}
 	}
+	if r.Kind != string(record.StateRow) {
+		f.count(r.Chain, r)
+	}
+}
+
+// count notes the calls of a session, as an entry tells them.
+func (f *Fold) count(key string, r *audit.Row) {
+	n, ok := record.CallsOf(r.Body)
+	if !ok {
+		return
+	}
+	if before := f.counted[key]; n < before.n {
+		f.find(Finding{record.SessionTable, key, r.Seq, fmt.Sprintf("it has %d calls, fewer than the %d that entry %d tells", n, before.n, before.seq)})
+	}
+	f.counted[key] = calls{r.Seq, n}
 }
 
 func (f *Fold) state(r *audit.Row) {
@@ -90,6 +109,10 @@ func (f *Fold) state(r *audit.Row) {
 		f.expired(&s, r)
 	}
 	if s.Table == record.SessionTable {
+		if before.Gone != "" { // another session has the name now
+			delete(f.counted, s.Key)
+		}
+		f.count(s.Key, r)
 		if known && before.Gone == "" {
 			f.children[before.Parent]--
 		}

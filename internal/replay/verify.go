@@ -121,5 +121,8 @@ func (f *Fold) differs(row *record.Kept) (what string, entry int64) {
 	case !row.Same(&proved.Kept):
 		return "it is not as it was written last", proved.Entry
 	}
+	if told, ok := f.counted[row.Key]; ok && row.Calls != nil && *row.Calls != told.n {
+		return fmt.Sprintf("it has %d calls, and the log tells of %d", *row.Calls, told.n), told.seq
+	}
 	return "", 0
 }

@@ -149,7 +149,9 @@ func (u *adoption) sessions(ctx context.Context) error {
 			r.Label = more
 			raised = append(raised, &r)
 		}
-		u.keep(keptSession(&r.Session))
+		k := keptSession(&r.Session)
+		k.Calls = &r.Calls
+		u.keep(k)
 		return nil
 	})
 	if err != nil || len(raised) == 0 {

@@ -23,7 +23,7 @@ type appender struct {
 }
 
 const (
-	writeState  = `update state set size = $1, edge = $2, sealed = $3, sessions = $4, ends = $5 where id = 1`
+	writeState  = `update state set size = $1, edge = $2, sealed = $3, present = $4, ends = $5 where id = 1`
 	readChains  = `select name, id, next, last from chain where name in %s`
 	writeChains = `insert into chain (name, id, next, last) values %s
 on conflict (name) do update set id = excluded.id, next = excluded.next, last = excluded.last`

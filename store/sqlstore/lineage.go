@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
@@ -35,7 +36,7 @@ func (u *unit) check(ctx context.Context, keys ...string) error {
 		name := keptSession(&store.Session{Key: key})
 		chains[i] = name.Chain()
 	}
-	if err := u.load(ctx, chains...); err != nil {
+	if err := u.load(ctx, append(chains, keys...)...); err != nil {
 		return err
 	}
 	for _, key := range keys {
@@ -48,12 +49,17 @@ func (u *unit) check(ctx context.Context, keys ...string) error {
 			rows = append(rows, keptSession(&s))
 		}
 		err := u.settled(ctx, &name, rows)
+		if err == nil && len(rows) > 0 {
+			err = u.recount(ctx, key)
+		}
 		switch {
 		case errors.Is(err, store.ErrState):
 			u.damaged[key] = err
 		case err != nil:
 			return err
 		case len(rows) > 0:
+			s, _ := u.draft.Get(key)
+			rows[0].Calls = &s.Calls
 			u.proven[key] = rows[0]
 		}
 	}
@@ -114,12 +120,92 @@ func (u *unit) writeSessions(ctx context.Context, changed []*store.Row) error {
 	return u.insert(ctx, writeSessions, 8, values)
 }
 
-// keepSessions has the log tell of the sessions whose rows changed in more than what a call counts.
-func (u *unit) keepSessions(changed []*store.Row) {
+// keepSessions has the log tell of the sessions that changed, but for those of which only the calls did, if entries tell of these.
+func (u *unit) keepSessions(changed []*store.Row, told map[string]bool) {
 	for _, r := range changed {
 		k := keptSession(&r.Session)
-		if before, ok := u.proven[r.Key]; !ok || !before.Same(&k) {
-			u.keep(k)
+		before, ok := u.proven[r.Key]
+		if ok && before.Same(&k) && (told[r.Key] || *before.Calls == r.Calls) {
+			continue
+		}
+		calls := r.Calls
+		k.Calls = &calls
+		u.keep(k)
+	}
+}
+
+// recount gives a session of the draft the number of calls that the log proves. The error of damage is an [ErrState].
+func (u *unit) recount(ctx context.Context, key string) error {
+	n, err := u.counted(ctx, &u.prover.proofs, key)
+	switch {
+	case errors.Is(err, audit.ErrDamaged):
+		name := keptSession(&store.Session{Key: key})
+		return u.prover.told(doubtful(&name, -1, err.Error()))
+	case err == nil && n != nil:
+		u.draft.Recount(key, *n)
+	}
+	return err
+}
+
+// tell has the last entry of each chain of a session tell how many calls the session has made, or an event of its row if the entry cannot.
+// It returns the sessions of which the number is told.
+func (u *unit) tell(ctx context.Context, entries []audit.Entry) (told map[string]bool, err error) {
+	last, told := map[string]int{}, map[string]bool{}
+	var chains []string
+	for i := range entries {
+		chain := entries[i].Chain
+		if _, known := last[chain]; !known && sessional(chain) {
+			name := keptSession(&store.Session{Key: chain})
+			chains = append(chains, chain, name.Chain())
+		}
+		last[chain] = i
+	}
+	if err := u.load(ctx, chains...); err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(chains); i += 2 {
+		key := chains[i]
+		n, err := u.calls(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if n == nil {
+			continue
+		}
+		told[key] = true
+		body, ok := record.WithCalls(entries[last[key]].Body, *n)
+		if ok && len(body) <= audit.MaxBody {
+			entries[last[key]].Body = body
+		} else if err := u.retell(ctx, key, n); err != nil {
+			return nil, err
 		}
 	}
+	return told, nil
+}
+
+// calls returns how many calls a session has made when the transaction ends; nil if no entry tells.
+func (u *unit) calls(ctx context.Context, key string) (*int64, error) {
+	if s, ok := u.draft.Get(key); ok && u.damaged[key] == nil {
+		return &s.Calls, nil
+	}
+	n, err := u.counted(ctx, &u.prover.proofs, key)
+	if errors.Is(err, audit.ErrDamaged) {
+		many := int64(manyCalls)
+		return &many, nil
+	}
+	return n, err
+}
+
+// retell has an event of a session's row tell how many calls it has made.
+func (u *unit) retell(ctx context.Context, key string, calls *int64) error {
+	name := keptSession(&store.Session{Key: key})
+	proved, err := u.prove(ctx, name.Chain(), u.prover.proofs.get(name.Chain()), false)
+	if err != nil || proved == nil {
+		return undamaged(err)
+	}
+	if row, ok := proved.rows[key]; ok && row.Gone == "" {
+		row.Calls = calls
+		u.keep(row)
+	}
+	return nil
 }

@@ -156,8 +156,16 @@ func (u *erasure) erase(ctx context.Context, seqs []int64) (int64, error) {
 	return erased, u.fail(err)
 }
 
-// carry has the log tell again of the questions of a chain that is going to be closed: one binding may be that of several persons.
+// carry has the log tell again of what a chain proves that is going to be closed: of its questions, since one binding may be that of several
+// persons, or of the calls of its session.
 func (u *erasure) carry(ctx context.Context, chain string) error {
+	if sessional(chain) {
+		n, err := u.calls(ctx, chain)
+		if err == nil && n != nil {
+			err = u.retell(ctx, chain, n)
+		}
+		return err
+	}
 	if !strings.HasPrefix(chain, questionChain) {
 		return nil
 	}

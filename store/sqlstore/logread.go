@@ -253,7 +253,7 @@ func (r *headRow) missing(err error) error {
 }
 
 const (
-	stateColumns = `t.size, t.edge, t.sealed, t.sessions, t.ends`
+	stateColumns = `t.size, t.edge, t.sealed, t.present, t.ends`
 	readState    = `select ` + stateColumns + ` from state t where t.id = 1`
 )
 
@@ -306,7 +306,9 @@ func (l *logReader) State(ctx context.Context) iter.Seq2[record.Kept, error] {
 		}{
 			{somePageSessions, func(rows *sql.Rows) (record.Kept, error) {
 				r, err := scanSession(rows)
-				return keptSession(&r.Session), err
+				k := keptSession(&r.Session)
+				k.Calls = &r.Calls
+				return k, err
 			}},
 			{somePageTaints, func(rows *sql.Rows) (record.Kept, error) {
 				t, err := scanTaint(rows)

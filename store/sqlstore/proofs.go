@@ -4,12 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
+	"strings"
 	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
 )
 
 // A proof is what the log was seen to prove: the rows of a chain, and where it ended then.
@@ -19,6 +22,15 @@ type proof struct {
 	at    int64                  // the time of that, if it was read
 	loose bool                   // the entry before the next one was not read
 	rows  map[string]record.Kept // by key, removed ones too
+	calls *int64                 // of a session's own chain: how many it has made, as the last entry tells; nil if it does not
+}
+
+// end returns where the chain ended, if that is known.
+func (p *proof) end() *audit.Link {
+	if p == nil {
+		return nil
+	}
+	return &p.link
 }
 
 // maxProofs is how many chains are remembered.
@@ -101,11 +113,7 @@ func (s *snapshot) prove(ctx context.Context, chain string, known *proof, whole 
 	if known != nil && known.seq >= s.head.Size {
 		known = nil // it was proved at a later head
 	}
-	var end *audit.Link
-	if known != nil {
-		end = &known.link
-	}
-	link, err := s.ending(ctx, chain, end)
+	link, err := s.ending(ctx, chain, known.end())
 	if err != nil || link == nil {
 		return nil, err
 	}
@@ -178,3 +186,80 @@ func (p *proof) copy() *proof {
 	}
 	return &c
 }
+
+// The log proves how many calls a session has made. The last entry that a transaction appends to the chain of a session tells the
+// number as it is then, and so does each event of the session's row; where a call is counted and the chain gets no entry, the row gets an event.
+// So the later one of the last entries of both chains tells it, and to read it takes no walk. The column of the row is for lists.
+
+// manyCalls is the number of a session of which the log cannot prove it any more: more than any rule allows.
+const manyCalls = math.MaxInt32
+
+// counted returns how many calls a session has made, as the log proves at the head; nil if no entry tells, as an older version wrote all of
+// them. Damage is an error that wraps [audit.ErrDamaged].
+func (s *snapshot) counted(ctx context.Context, p *proofs, key string) (*int64, error) {
+	name := keptSession(&store.Session{Key: key})
+	rows, err := s.prove(ctx, name.Chain(), p.get(name.Chain()), false)
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.last(ctx, key, p.get(key))
+	if err != nil {
+		return nil, err
+	}
+	if own != nil {
+		p.put(key, own)
+	}
+	switch {
+	case rows == nil: // the session is none of the state's
+		return nil, nil
+	case own == nil, own.calls == nil, own.seq < rows.seq && rows.rows[key].Calls != nil:
+		return rows.rows[key].Calls, nil
+	}
+	return own.calls, nil
+}
+
+// last returns what the last entry of a chain proves; nil if the log has no such chain.
+func (s *snapshot) last(ctx context.Context, chain string, known *proof) (*proof, error) {
+	if known != nil && known.seq >= s.head.Size {
+		known = nil // it was proved at a later head
+	}
+	link, err := s.ending(ctx, chain, known.end())
+	switch {
+	case err != nil || link == nil:
+		return nil, err
+	case known != nil && known.link == *link:
+		return known, nil
+	}
+	var found *proof
+	err = s.query(ctx, readEnd, func(rows *sql.Rows) error {
+		r, err := scanRow(rows)
+		if err != nil {
+			return err
+		}
+		found, err = lastOf(&r)
+		return err
+	}, chain, 1)
+	if err == nil && (found == nil || found.link != *link) {
+		err = fmt.Errorf("%w: the last entry of the chain %.200q is missing or was changed", audit.ErrDamaged, chain)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// lastOf returns what an entry proves if it ends its chain.
+func lastOf(r *audit.Row) (*proof, error) {
+	leaf, err := r.Check()
+	if err != nil {
+		return nil, fmt.Errorf("entry %d: %w", r.Seq, err)
+	}
+	p := &proof{link: audit.Link{Name: r.Chain, ID: leaf.Chain, Next: leaf.Pos + 1, Last: tlog.RecordHash(r.Leaf)}, seq: r.Seq}
+	if n, ok := record.CallsOf(r.Body); ok {
+		p.calls = &n
+	}
+	return p, nil
+}
+
+// sessional reports whether a chain can be that of a session's events.
+func sessional(chain string) bool { return chain != "" && !strings.HasPrefix(chain, record.StateChain) }

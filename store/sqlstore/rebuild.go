@@ -40,7 +40,8 @@ var keyColumns = map[string]string{record.SessionTable: "key", record.TaintTable
 
 // Rebuild writes the rows with these names as the log proves them, and removes those that it does not, with the entry that tells of it, in
 // one transaction. Whether the log is what it was is the caller's to check. What a person was asked is in no event: a question whose
-// text is lost is removed, which the log tells of too. So a session that is missing has at least as many calls as it had.
+// text is lost is removed, which the log tells of too. A session that is
+// missing, and of which no entry tells the calls, gets at least as many as it had.
 func (d *repair) Rebuild(ctx context.Context, names []record.Kept, note func(Rebuilt) (audit.Entry, error)) (done Rebuilt, err error) {
 	o := &op{alone: true, long: true}
 	o.run = func(ctx context.Context, u *unit) (err error) {
@@ -138,6 +139,13 @@ func (u *rebuilding) rewriteSession(ctx context.Context, row *record.Kept, text 
 	}
 	if seen == 0 { // it is missing
 		calls = decisions
+	}
+	proved, err := u.counted(ctx, &u.prover.proofs, row.Key)
+	if err != nil {
+		return err
+	}
+	if proved != nil {
+		calls = *proved
 	}
 	_, err = u.change(ctx, rewriteSession, row.Key, row.Parent, row.Principal, text, calls, row.Created, max(seen, last, row.Created), height)
 	return err

@@ -117,7 +117,7 @@ func (d *sessions) session(ctx context.Context, key string) (s store.Session, ok
 			return s, false, err
 		}
 		r.Key = key
-		err = d.settled(ctx, d.snapshot(&d.reads, r.headRow), d.claimOf(key, &r))
+		err = d.prove(ctx, d.snapshot(&d.reads, r.headRow), &r)
 	}
 	if unsettled(err) {
 		r, err = d.provenSession(ctx, key)
@@ -133,9 +133,25 @@ func (d *sessions) provenSession(ctx context.Context, key string) (r recentSessi
 			return err
 		}
 		r.Key = key
-		return d.settled(ctx, s, d.claimOf(key, &r))
+		return d.prove(ctx, s, &r)
 	})
 	return r, err
+}
+
+// prove compares a session, or that there is none, with the log, and has it tell how many calls the log proves.
+func (d *sessions) prove(ctx context.Context, s *snapshot, r *recentSession) error {
+	c := d.claimOf(r.Key, r)
+	if err := d.settled(ctx, s, c); err != nil || !r.there {
+		return err
+	}
+	n, err := s.counted(ctx, &d.proofs, r.Key)
+	switch {
+	case errors.Is(err, audit.ErrDamaged):
+		return doubtful(c.name, -1, err.Error())
+	case err == nil && n != nil:
+		r.Calls = *n
+	}
+	return err
 }
 
 func (d *sessions) claimOf(key string, r *recentSession) claim {

@@ -44,6 +44,7 @@ type rollback struct {
 	opened         []io.Closer
 
 	sessions  map[string]label.Label // as they are
+	calls     map[string]int64       // of sessions
 	taints    map[string]label.Label
 	questions map[string]store.Answer // by binding
 	past      []map[string]tableRows
@@ -59,7 +60,7 @@ type setRow struct {
 
 func newRollback(t *testing.T, target string, seed uint64) *rollback {
 	r := &rollback{T: t, target: target, anchor: filepath.Join(t.TempDir(), "anchor"), random: rand.New(rand.NewPCG(seed, 7)),
-		sessions: map[string]label.Label{}, taints: map[string]label.Label{}, questions: map[string]store.Answer{}}
+		sessions: map[string]label.Label{}, calls: map[string]int64{}, taints: map[string]label.Label{}, questions: map[string]store.Answer{}}
 	driver, source := "pgx", target
 	if !strings.Contains(target, "://") {
 		driver, source = "sqlite", "file:"+target+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)"
@@ -119,7 +120,13 @@ var (
 func (r *rollback) write() error {
 	ctx, db, l := r.Context(), r.db(), label.Label{Attribution: label.SetOf(fmt.Sprint("mcp://", r.random.IntN(50)))}
 	binding := pick(r, rollbackBindings...)
-	switch r.random.IntN(6) {
+	switch r.random.IntN(8) {
+	case 5:
+		return r.call(db, pick(r, rollbackSessions...))
+	case 6:
+		body := pick(r, "{}", `{"kind":"decision"}`, "", "no object")
+		_, err := db.Log().Append(ctx, []audit.Entry{{Chain: pick(r, rollbackSessions...), Kind: "decision", Body: []byte(body)}})
+		return err
 	case 0:
 		ref := store.Ref{Key: pick(r, rollbackSessions...), Principal: "p", Parent: pick(r, "", "", "a")}
 		if ref.Key == ref.Parent {
@@ -177,6 +184,23 @@ func (r *rollback) write() error {
 	return err
 }
 
+// call counts a call, with an entry that tells of it or without one.
+func (r *rollback) call(db *sqlstore.DB, key string) error {
+	if r.random.IntN(2) == 0 {
+		if err := db.Defer(r.Context(), audit.Entry{Chain: key, Kind: "decision", Body: []byte(`{"v":1}`)}); err != nil {
+			return err
+		}
+	}
+	_, err := db.Count(r.Context(), key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		r.calls[key]++
+	}
+	return err
+}
+
 func (r *rollback) raised(rises []store.Rise) {
 	for _, rise := range rises {
 		r.sessions[rise.Key] = rise.After
@@ -205,6 +229,8 @@ func (r *rollback) look(db *sqlstore.DB) (read, refused int) {
 			}
 		case note(err) && (!known || !s.Label.Equal(want)):
 			r.Errorf("session %s has the label %+v, want %+v", key, s.Label, want)
+		case err == nil && s.Calls != r.calls[key]:
+			r.Errorf("session %s has %d calls, want %d", key, s.Calls, r.calls[key])
 		}
 	}
 	for _, name := range append([]string{"file:///", "file:///x/y/q"}, rollbackResources...) {

@@ -277,7 +277,7 @@ func testRebuilt(t *testing.T, target string) {
 	}
 	for key, s := range before.Sessions {
 		was := after.Sessions[key]
-		s.Calls, s.Seen = was.Calls, was.Seen
+		s.Seen = was.Seen
 		before.Sessions[key] = s
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
@@ -292,8 +292,8 @@ func testRebuilt(t *testing.T, target string) {
 func TestRebuiltSQLite(t *testing.T)   { testRebuilt(t, file(t)) }
 func TestRebuiltPostgres(t *testing.T) { testRebuilt(t, startCluster(t).fresh(t)) }
 
-// unproved are the columns of which the log tells nothing: how often and when a session was used, and what follows from others.
-var unproved = map[string][]string{"session": {"calls", "seen", "height"}}
+// unproved are the columns of which the log tells nothing: when a session was used, and what follows from others.
+var unproved = map[string][]string{"session": {"seen", "height"}}
 
 // testStateEdits changes tables in all ways, one at a time. Each edit is reported with its key, or changes nothing that decisions look
 // at; and a weir that runs refuses, or sees what was there before.
@@ -347,7 +347,7 @@ func testStateEdits(t *testing.T, target string, edits int) {
 	}
 }
 
-// compare holds that all which is not refused is as before, but for the use of a session.
+// compare holds that all which is not refused is as before, but for when a session was used.
 func (w *ward) compare(edit string, before, after seen, refused []string) {
 	w.Helper()
 	for key, s := range after.Sessions {

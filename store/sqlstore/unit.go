@@ -150,9 +150,12 @@ func (u *unit) end(ctx context.Context, entries []audit.Entry) error {
 		if err := u.writeSessions(ctx, changed); err != nil {
 			return err
 		}
-		u.keepSessions(changed)
 	}
-	if u.failed != nil {
+	told, err := u.tell(ctx, entries)
+	if err != nil {
+		return err
+	}
+	if u.keepSessions(changed, told); u.failed != nil {
 		return u.failed
 	}
 	if entries = append(entries, u.journal...); len(entries) > 0 {
@@ -256,6 +259,16 @@ func (u *unit) committed() {
 		}
 		link := audit.Link{Name: chain, ID: leaf.Chain, Next: leaf.Pos + 1, Last: tlog.RecordHash(row.Leaf)}
 		u.prover.proofs.put(chain, known.with(k, row.Seq, link))
+	}
+	if u.batch == nil {
+		return
+	}
+	for i := range u.batch.Rows {
+		if row := &u.batch.Rows[i]; sessional(row.Chain) {
+			if end, err := lastOf(row); err == nil {
+				u.prover.proofs.put(row.Chain, end)
+			}
+		}
 	}
 }
 

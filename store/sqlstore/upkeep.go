@@ -30,7 +30,7 @@ type Usage struct {
 }
 
 const readUsage = `select
-	(select max(version) from schema), (select sessions from state), (select count(*) from question), (select count(*) from pin),
+	(select max(version) from schema), (select present from state), (select count(*) from question), (select count(*) from pin),
 	(select count(*) from taint), (select size from state), (select count(*) from chain),
 	(select count(*) from aside), (select coalesce(sum(length(body)), 0) from aside),
 	coalesce((select time from entry where length(salt) > 0 order by seq limit 1), 0)`

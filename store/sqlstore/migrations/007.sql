@@ -1,0 +1,1 @@
+alter table state rename column sessions to present
