@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,8 +66,18 @@ func TestScripts(t *testing.T) {
 			"eventually": eventually,
 			"readme":     inReadme,
 			"recorded":   asRecorded,
+			"events":     sameEvents,
 		},
 	})
+}
+
+// sameEvents is "events FILE": it checks that the lines on standard output are those of the file, but for the calls of sessions that a store
+// adds to them.
+func sameEvents(ts *testscript.TestScript, _ bool, args []string) {
+	calls := regexp.MustCompile(`,"calls":\d+}\n`)
+	if stdout := ts.ReadFile("stdout"); calls.ReplaceAllString(stdout, "}\n") != ts.ReadFile(args[0]) || !calls.MatchString(stdout) {
+		ts.Fatalf("%s has other events, or none tells of calls:\n%s", args[0], stdout)
+	}
 }
 
 // freePort is "freeport VAR": it sets the variable to a port of the loopback address on which nothing listens.
