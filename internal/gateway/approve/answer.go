@@ -5,36 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
-
-// A Reply is a person's answer, and how it came.
-type Reply struct {
-	ID        string // of the question
-	Principal string // who answers
-	Answer    Answer // a word that nobody knows is no
-	Via       string // the channel, as the record names it: "host", "command line", "console", "webhook"
-	Code      string // of the listing, for a yes to a request whose prompt leaves something out
-	By        string // the person, as far as the channel knows: as untrusted as that is
-	Why       string // for Ended: the reason that the record keeps; "" for the question's own
-}
 
 // Find returns the question with this id, if it is the principal's and has not expired. It may have been answered.
 func (b *Book) Find(ctx context.Context, id, principal string) (*Pending, error) {
 	if id == "" {
 		return nil, ErrNoQuestion
 	}
-	b.mu.Lock()
-	b.forget(time.Now())
-	p, ok := b.local[id]
-	b.mu.Unlock()
-	switch {
-	case ok && p.Principal != principal:
-		return nil, ErrPrincipal
-	case ok:
+	if p := b.local.find(id); p != nil {
+		if p.Principal != principal {
+			return nil, ErrPrincipal
+		}
 		return p, nil
 	}
 	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{ID: id}) {
@@ -80,28 +65,12 @@ func restore(q store.Question) (*Pending, error) {
 	return p, nil
 }
 
-// Count returns how many questions of this process are open.
-func (b *Book) Count() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.forget(time.Now())
-	n := 0
-	for _, p := range b.local {
-		if !p.closed {
-			n++
-		}
-	}
-	return n
-}
+// Count returns how many approval requests of this process are open.
+func (b *Book) Count() int { return b.local.count() }
 
-// Close forgets a question for whose answer nobody waits any longer in this process, with the answer that was held for it.
-func (b *Book) Close(p *Pending) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.local[p.ID] == p {
-		b.drop(p)
-	}
-}
+// Close forgets an approval request for whose answer nothing waits any longer in this process, with the answer of the server
+// that it holds.
+func (b *Book) Close(p *Pending) { b.local.remove(p) }
 
 // Answer closes a question. Only Accepted and Granted let the call happen, and only if that could be recorded. The errors
 // are ErrNoQuestion if it is not open, which an earlier answer may be the reason of; ErrPrincipal; ErrNoGrant and ErrUnseen, which
@@ -113,7 +82,7 @@ func (b *Book) Answer(ctx context.Context, r Reply) error {
 	if err != nil {
 		return err
 	}
-	switch before, err := b.said(ctx, p.ID); {
+	switch before, err := said(ctx, b.opts.Store, p.ID); {
 	case err != nil:
 		return err
 	case before != "":
@@ -127,31 +96,22 @@ func (b *Book) Answer(ctx context.Context, r Reply) error {
 		return err
 	}
 	if r.Answer == Ended { // its question is one of those that this refuses
-		b.mu.Lock()
-		p.closed = true
-		b.mu.Unlock()
+		b.local.closed(p)
 		return b.End(ctx, p.ending(r))
 	}
-	said := store.Declined
+	answer := store.Declined
 	if r.Answer.Yes() {
-		said = store.Accepted
+		answer = store.Accepted
 	}
-	_, err = b.opts.Store.Answer(ctx, p.ID, r.Principal, said)
-	b.mu.Lock()
-	p.closed = true
-	b.mu.Unlock()
+	_, err = b.opts.Store.Answer(ctx, p.ID, r.Principal, answer)
+	b.local.closed(p)
 	if err != nil {
 		return errors.Join(mapped(err), b.write(ctx, p, "void", Reply{Via: "another answer came first"}))
 	}
 	if r.Answer == Granted {
-		return b.grant(ctx, p)
+		return b.keep(ctx, store.Question{Principal: p.Principal, Session: p.Session, Binding: grantPrefix + p.Grant}, grantLife)
 	}
 	return nil
-}
-
-// confirmed reports whether an answer may be a yes: the prompt shows everything, or the code comes from the end of the listing.
-func (p *Pending) confirmed(code string) bool {
-	return p.Prompt.Unseen == "" || p.Code != "" && strings.EqualFold(strings.TrimSpace(code), p.Code)
 }
 
 // Await returns what a person has said to the question, in whichever process, once it was answered: Accepted or Declined.
@@ -161,7 +121,7 @@ func (b *Book) Await(ctx context.Context, id string) (Answer, error) {
 	defer tick.Stop()
 	for {
 		answered := b.answered() // before the look: no answer falls between
-		said, err := b.said(ctx, id)
+		said, err := said(ctx, b.opts.Store, id)
 		if err != nil || said != "" {
 			return said, err
 		}
@@ -182,25 +142,9 @@ func (b *Book) answered() <-chan struct{} {
 	return nil
 }
 
-// said returns the answer that counts; "" if the question is open.
-func (b *Book) said(ctx context.Context, id string) (Answer, error) {
-	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{ID: id}) {
-		switch {
-		case err != nil:
-			return "", fmt.Errorf("reading a question: %w", err)
-		case q.Answer == store.Open:
-			return "", nil
-		case q.Answer == store.Declined:
-			return Declined, nil
-		}
-		return Accepted, nil
-	}
-	return "", ErrNoQuestion
-}
-
 // Waits reports whether the question with this id is still open.
 func (b *Book) Waits(ctx context.Context, id string) (bool, error) {
-	said, err := b.said(ctx, id)
+	said, err := said(ctx, b.opts.Store, id)
 	if errors.Is(err, ErrNoQuestion) {
 		return false, nil
 	}
@@ -209,6 +153,15 @@ func (b *Book) Waits(ctx context.Context, id string) (bool, error) {
 
 // Stands reports whether a question was answered with yes, and is not too old. An acceptance that was used up does.
 func (b *Book) Stands(ctx context.Context, id string) bool {
-	said, err := b.said(ctx, id)
+	said, err := said(ctx, b.opts.Store, id)
 	return err == nil && said == Accepted
+}
+
+// ending is what a question's answer says of its session.
+func (p *Pending) ending(r Reply) Ending {
+	e := Ending{Session: session.Ref{Key: p.Session, Parent: p.Parent, Principal: p.Principal}, Why: r.Why, By: r.By, Via: r.Via}
+	if e.Why == "" {
+		e.Why = "a question of rule " + p.Rule + " was denied"
+	}
+	return e
 }

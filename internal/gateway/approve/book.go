@@ -21,56 +21,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/bounded"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
 
 // DefaultTimeout is how long a question stays open.
 const DefaultTimeout = 5 * time.Minute
 
-// Bounds of the questions that wait in one process, of the answers of servers that wait with them, and of the new questions of
-// one agent session in a minute. One more is refused, and so the call is. What is asked about again while it is open is
-// the same question, and no new one.
-const (
-	maxOpen = 1000
-	maxHeld = 256 << 20 // bytes
-	maxRate = 120
-)
-
 // poll is how often an answer of another process is looked for, whether the store tells of it or not.
 const poll = 250 * time.Millisecond
-
-// Errors of answers that do not count.
-var (
-	ErrNoQuestion = errors.New("no such question is open")
-	ErrPrincipal  = errors.New("the question is somebody else's")
-	ErrTooMany    = errors.New("too many questions are open")
-	ErrUnseen     = errors.New("the request does not show everything: a yes needs the code at the end of its listing")
-	ErrNoGrant    = errors.New("it can be accepted once only: no overlay says which arguments are its destination")
-)
-
-// An Answer is what a person said.
-type Answer string
-
-// The answers. All but Accepted and Granted mean no.
-const (
-	Accepted  Answer = "accepted"
-	Granted   Answer = "granted" // for the agent session and the destination; see [guard.Question], Grant
-	Declined  Answer = "declined"
-	Ended     Answer = "ended"     // declined, and the agent session may do nothing more
-	Cancelled Answer = "cancelled" // dismissed without a choice, or the asking failed
-	Expired   Answer = "expired"
-)
-
-// Yes reports whether the answer lets the call happen.
-func (a Answer) Yes() bool { return a == Accepted || a == Granted }
 
 // Options configures a Book.
 type Options struct {
@@ -85,72 +51,17 @@ type Options struct {
 	Asked func(*Book, *Pending)
 }
 
-// Sessions are the agent sessions that are kept: [session.Sessions].
-type Sessions interface {
-	// Snapshot returns a session as the store proves it. The error is [store.ErrNotFound] if it was never opened.
-	Snapshot(ctx context.Context, key string) (store.Session, error)
-
-	// List iterates over those of a principal or, for "", all.
-	List(ctx context.Context, principal string) iter.Seq2[store.Session, error]
-}
-
-// maxGoing is the number of sessions that count as not ended without another look.
-const maxGoing = 4096
-
 // A Book holds open questions and unused acceptances. It is safe for concurrent use.
 type Book struct {
 	opts    Options
 	timeout atomic.Int64 // of the next question
 
 	restored guard.Accepted // acceptances that were given back
-	onward   onward
+	onward   continuations
+	local    openSet
+	*marks
 
 	answering sync.Mutex // from finding a question open to closing it, so that no answer is recorded that came second here
-
-	mu    sync.Mutex
-	local map[string]*Pending             // questions of this process, by id
-	held  int                             // bytes of the answers in local
-	rates map[string]*bounded.Window      // of new questions, by agent session
-	going *bounded.Map[string, time.Time] // by binding: when a session, by that and its parent, was seen not to have ended
-	marks int                             // sessions that this process has marked as ended
-}
-
-// A Pending is an open question.
-type Pending struct {
-	ID        string // unguessable
-	Principal string // whose answer counts
-	Session   string // key of the agent session
-	Binding   string
-	Asked     time.Time
-	Expires   time.Time
-	Body
-
-	Question *guard.Question // nil if another process asked
-	Held     *Held           // the server's answer that the question is about; nil before the call
-
-	closed bool // whether it was answered in this process; the book's lock guards it
-}
-
-// A Held is an answer of a server that waits for a person. The admission accepts it; if it is allowed as a whole, and the
-// person is asked about a question in it, it has its outcome.
-type Held struct {
-	Admission *guard.Admission
-	Answer    guard.Answer
-	Outcome   *guard.Outcome
-}
-
-// A Body is what the store keeps of a question for who shows and answers it.
-type Body struct {
-	Prompt  Prompt `json:"prompt"`
-	Listing        // what the prompt leaves out; only a local user is shown it
-	Server  string `json:"server"`
-	Method  string `json:"method"`
-	Name    string `json:"name"` // as the server wrote it: hostile to whoever prints it
-	Phase   string `json:"phase"`
-	Rule    string `json:"rule"`
-	Message string `json:"message"`
-	Parent  string `json:"parent,omitempty"` // key of the session that the session descends from
-	Grant   string `json:"grant,omitempty"`  // set if it may be accepted for the session and the destination
 }
 
 // NewBook returns a book over the options' store.
@@ -161,7 +72,7 @@ func NewBook(opts Options) *Book {
 	if opts.Store == nil {
 		opts.Store = store.NewMemory(nil)
 	}
-	b := &Book{opts: opts, local: map[string]*Pending{}, rates: map[string]*bounded.Window{}, going: bounded.NewMap[string, time.Time](maxGoing)}
+	b := &Book{opts: opts, local: newOpenSet(), marks: newMarks(opts.Store, opts.Record, opts.Sessions)}
 	b.SetTimeout(opts.Timeout)
 	return b
 }
@@ -182,9 +93,9 @@ func (b *Book) Open(ctx context.Context, q *guard.Question, held *Held) (*Pendin
 // enter is Open, and reports whether the question is a new one.
 func (b *Book) enter(ctx context.Context, q *guard.Question, held *Held) (p *Pending, fresh bool, err error) {
 	now := time.Now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.forget(now)
+	b.local.mu.Lock()
+	defer b.local.mu.Unlock()
+	b.local.expire(now)
 	if p, err := b.same(ctx, q.Binding); p != nil || err != nil {
 		return p, false, err
 	}
@@ -204,7 +115,7 @@ func (b *Book) enter(ctx context.Context, q *guard.Question, held *Held) (p *Pen
 
 // add records a question and keeps it. The lock must be held.
 func (b *Book) add(ctx context.Context, p *Pending) error {
-	if len(b.local) >= maxOpen || b.held+p.size() > maxHeld || !b.mayAsk(p.Session, p.Asked) {
+	if !b.local.admits(p) {
 		return ErrTooMany
 	}
 	if err := b.write(ctx, p, "asked", Reply{}); err != nil {
@@ -218,18 +129,17 @@ func (b *Book) add(ctx context.Context, p *Pending) error {
 	if err != nil {
 		return mapped(err)
 	}
-	b.local[p.ID] = p
-	b.held += p.size()
+	b.local.add(p)
 	return nil
 }
 
 // same returns the open question of this process with this binding; nil if there is none. The lock must be held.
 func (b *Book) same(ctx context.Context, binding string) (*Pending, error) {
-	for _, p := range b.local {
+	for _, p := range b.local.byID {
 		if p.Binding != binding || p.closed {
 			continue
 		}
-		said, err := b.said(ctx, p.ID)
+		said, err := said(ctx, b.opts.Store, p.ID)
 		if err == nil && said == "" {
 			return p, nil
 		}
@@ -238,46 +148,6 @@ func (b *Book) same(ctx context.Context, binding string) (*Pending, error) {
 		}
 	}
 	return nil, nil
-}
-
-// size returns the bytes of the answer that waits with the question.
-func (p *Pending) size() int {
-	if p.Held == nil {
-		return 0
-	}
-	size := len(p.Held.Answer.Raw())
-	if p.Held.Outcome != nil {
-		size += len(p.Held.Outcome.Answer.Result)
-	}
-	return size
-}
-
-// forget drops what is too old. The map of questions is small (maxOpen), so a walk is cheap beside what asks.
-func (b *Book) forget(now time.Time) {
-	for _, p := range b.local {
-		if !now.Before(p.Expires) {
-			b.drop(p)
-		}
-	}
-	for key, r := range b.rates {
-		if r.Over(now) {
-			delete(b.rates, key)
-		}
-	}
-}
-
-func (b *Book) drop(p *Pending) {
-	delete(b.local, p.ID)
-	b.held -= p.size()
-}
-
-func (b *Book) mayAsk(session string, now time.Time) bool {
-	r := b.rates[session]
-	if r == nil {
-		r = &bounded.Window{Length: time.Minute}
-		b.rates[session] = r
-	}
-	return r.Add(now) <= maxRate
 }
 
 // write records what became of a question, through which channel and by whom.
@@ -292,15 +162,84 @@ func (b *Book) write(ctx context.Context, p *Pending, effect string, r Reply) er
 	return nil
 }
 
-// mapped returns the error of a store in this package's words.
-func mapped(err error) error {
-	switch {
-	case errors.Is(err, store.ErrNoQuestion):
-		return ErrNoQuestion
-	case errors.Is(err, store.ErrPrincipal):
-		return ErrPrincipal
-	case errors.Is(err, store.ErrTooManyQuestions):
-		return ErrTooMany
+// GoesOn lets the call that an onward binding of the guard stands for go on once within a time: its server has answered it
+// with a question.
+func (b *Book) GoesOn(binding string, life time.Duration) {
+	b.onward.add(binding, time.Now().Add(life))
+}
+
+// Restore gives back an acceptance that was redeemed for what has not happened, because a further question came up.
+func (b *Book) Restore(binding string, until time.Time) {
+	if binding != "" {
+		b.restored.Accept(binding, until)
 	}
-	return err
+}
+
+// Redeem implements [guard.Approvals].
+func (b *Book) Redeem(ctx context.Context, binding string) (bool, error) {
+	if b.onward.take(binding, time.Now()) {
+		return true, nil
+	}
+	if ok, err := b.restored.Redeem(ctx, binding); ok || err != nil {
+		return ok, err
+	}
+	if ok, err := b.opts.Store.Redeem(ctx, binding); ok || err != nil {
+		return ok, err
+	}
+	return b.stands(ctx, grantPrefix+binding)
+}
+
+// HeldSession says why nothing may happen in an agent session: a person has ended it, or it is not the one that counts in its conversation,
+// which is the one that a person has begun last, or else the first. The note of that is a file, so the store has to know it too.
+func HeldSession(ctx context.Context, b *Book, ref session.Ref, first bool) (why string, err error) {
+	ended, err := b.HasEnded(ctx, ref)
+	if err != nil || ended {
+		return "a person has ended this agent session; nothing more happens in it", err
+	}
+	past, err := b.IsPast(ctx, ref)
+	counts := first
+	if err == nil && !past && !first {
+		counts, err = b.HasBegun(ctx, ref)
+	}
+	if err != nil || past || !counts {
+		return "the store does not know this agent session as the one that counts in its conversation; begin a new one: weir session new", err
+	}
+	return "", nil
+}
+
+// MethodReload is the method that a question has which is about Weir's own configuration. No request has it.
+const MethodReload = "weir/reload"
+
+// A Proposal is a change of what Weir works by that a person has to accept.
+type Proposal struct {
+	Principal string // whose answer counts
+	File      string // where it is written
+	Binding   string // stands for exactly this change
+	Rule      string
+	Ways      []string // what would change
+}
+
+// Propose enters the question whether a change may be taken over.
+func (b *Book) Propose(ctx context.Context, p Proposal) (*Pending, error) {
+	now := time.Now()
+	prompt := Prompt{
+		Lead:    "Take over a configuration that loosens weir?",
+		Subject: "It is in " + plain.Text(p.File, maxValue),
+		Note:    "No answer means no: the configuration of before goes on.",
+	}
+	for _, w := range p.Ways {
+		prompt.Reasons = append(prompt.Reasons, plain.Text(w, maxValue))
+	}
+	q := &Pending{
+		ID: rand.Text(), Principal: p.Principal, Session: MethodReload, Binding: p.Binding, Asked: now, Expires: now.Add(time.Duration(b.timeout.Load())),
+		Body: Body{Prompt: prompt, Method: MethodReload, Name: p.File, Rule: p.Rule, Message: "it loosens weir"},
+	}
+	b.local.mu.Lock()
+	b.local.expire(now)
+	err := b.add(ctx, q)
+	b.local.mu.Unlock()
+	if err == nil && b.opts.Asked != nil {
+		b.opts.Asked(b, q)
+	}
+	return q, err
 }

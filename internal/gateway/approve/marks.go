@@ -8,10 +8,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -29,50 +32,61 @@ const (
 	beginLife = 100 * 365 * 24 * time.Hour
 )
 
+// marks keep the decisions of users that last longer than one call, beside the approval requests: grants for a session, and
+// the ends and the beginnings of agent sessions.
+type marks struct {
+	store    store.Approvals
+	record   record.Recorder
+	sessions Sessions // nil: calls name their parents
+
+	mu    sync.Mutex
+	going *bounded.Map[string, time.Time] // by binding: when a session, by that and its parent, was seen not to have ended
+	count int                             // sessions that this process has marked as ended
+}
+
+func newMarks(s store.Approvals, r record.Recorder, sessions Sessions) *marks {
+	return &marks{store: s, record: r, sessions: sessions, going: bounded.NewMap[string, time.Time](maxGoing)}
+}
+
 func isStanding(binding string) bool {
 	return slices.ContainsFunc([]string{grantPrefix, endPrefix, beginPrefix, pastPrefix}, func(prefix string) bool { return strings.HasPrefix(binding, prefix) })
 }
 
-// grant keeps that calls like the one in question may happen.
-func (b *Book) grant(ctx context.Context, p *Pending) error {
-	return b.keep(ctx, store.Question{Principal: p.Principal, Session: p.Session, Binding: grantPrefix + p.Grant}, grantLife)
-}
-
 // stop keeps that an agent session, and what descends from it, may do nothing more, and refuses what is open of it.
-func (b *Book) stop(ctx context.Context, key, principal string) error {
-	if err := b.mark(ctx, key, principal); err != nil {
+func (m *marks) stop(ctx context.Context, key, principal string) error {
+	if err := m.mark(ctx, key, principal); err != nil {
 		return err
 	}
-	family, err := b.family(ctx, key, principal)
+	family, err := m.family(ctx, key, principal)
 	if err != nil {
 		return err
 	}
 	for _, descendant := range family {
-		if err := b.mark(ctx, descendant, principal); err != nil {
+		if err := m.mark(ctx, descendant, principal); err != nil {
 			return err
 		}
 	}
-	return b.refuseAll(ctx, append(family, key), principal)
+	return m.refuseAll(ctx, append(family, key), principal)
 }
 
 // mark keeps that one agent session may do nothing more.
-func (b *Book) mark(ctx context.Context, key, principal string) error {
+func (m *marks) mark(ctx context.Context, key, principal string) error {
 	binding := endBinding(key, principal)
-	err := b.keep(ctx, store.Question{Principal: principal, Session: key, Binding: binding}, endLife)
-	b.mu.Lock()
-	b.going.Clear() // those that descend from it have ended too
-	b.marks++
-	b.mu.Unlock()
+	err := m.keep(ctx, store.Question{Principal: principal, Session: key, Binding: binding}, endLife)
+	m.mu.Lock()
+	m.going.Clear() // those that descend from it have ended too
+	m.count++
+	m.mu.Unlock()
 	return err
 }
 
 // family returns the keys of the sessions that are known to descend from one.
-func (b *Book) family(ctx context.Context, key, principal string) (keys []string, err error) {
-	if b.opts.Sessions == nil {
+func (m *marks) family(ctx context.Context, key, principal string) (keys []string, err error) {
+	if m.sessions == nil {
 		return nil, nil
 	}
 	children := map[string][]string{}
-	for s, err := range b.opts.Sessions.List(ctx, principal) {
+	for s, err := range m.sessions.List(ctx, principal) {
 		if err != nil {
 			return nil, fmt.Errorf("reading what descends from a session: %w", err)
 		}
@@ -88,15 +102,15 @@ func (b *Book) family(ctx context.Context, key, principal string) (keys []string
 }
 
 // refuseAll closes the open questions of agent sessions that have ended.
-func (b *Book) refuseAll(ctx context.Context, keys []string, principal string) error {
-	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{Principal: principal, Open: true}) {
+func (m *marks) refuseAll(ctx context.Context, keys []string, principal string) error {
+	for q, err := range m.store.Questions(ctx, store.QuestionQuery{Principal: principal, Open: true}) {
 		if err != nil {
 			return fmt.Errorf("reading questions: %w", err)
 		}
 		if !slices.Contains(keys, q.Session) {
 			continue
 		}
-		_, err = b.opts.Store.Answer(ctx, q.ID, principal, store.Declined)
+		_, err = m.store.Answer(ctx, q.ID, principal, store.Declined)
 		if err != nil && !errors.Is(err, store.ErrNoQuestion) {
 			return mapped(err)
 		}
@@ -112,12 +126,12 @@ func bindingOf(prefix, key, principal string) string {
 }
 
 // Begin keeps that a person has begun an agent session in place of another. It is recorded by the caller, first.
-func (b *Book) Begin(ctx context.Context, past, next session.Ref) error {
+func (m *marks) Begin(ctx context.Context, past, next session.Ref) error {
 	for _, q := range []store.Question{
 		{Principal: next.Principal, Session: next.Key, Binding: bindingOf(beginPrefix, next.Key, next.Principal)},
 		{Principal: past.Principal, Session: past.Key, Binding: bindingOf(pastPrefix, past.Key, past.Principal)},
 	} {
-		if err := b.keep(ctx, q, beginLife); err != nil {
+		if err := m.keep(ctx, q, beginLife); err != nil {
 			return err
 		}
 	}
@@ -125,29 +139,29 @@ func (b *Book) Begin(ctx context.Context, past, next session.Ref) error {
 }
 
 // HasBegun reports whether a person has begun the agent session in place of another.
-func (b *Book) HasBegun(ctx context.Context, ref session.Ref) (bool, error) {
-	return b.stands(ctx, bindingOf(beginPrefix, ref.Key, ref.Principal))
+func (m *marks) HasBegun(ctx context.Context, ref session.Ref) (bool, error) {
+	return m.stands(ctx, bindingOf(beginPrefix, ref.Key, ref.Principal))
 }
 
 // IsPast reports whether a person has begun another agent session in place of this one. What another process was told counts here within
 // half a second.
-func (b *Book) IsPast(ctx context.Context, ref session.Ref) (bool, error) {
+func (m *marks) IsPast(ctx context.Context, ref session.Ref) (bool, error) {
 	binding := bindingOf(pastPrefix, ref.Key, ref.Principal)
-	return b.lately(binding, func() (bool, error) { return b.stands(ctx, binding) })
+	return m.lately(binding, func() (bool, error) { return m.stands(ctx, binding) })
 }
 
-func (b *Book) keep(ctx context.Context, q store.Question, life time.Duration) error {
+func (m *marks) keep(ctx context.Context, q store.Question, life time.Duration) error {
 	q.ID, q.Expires = rand.Text(), time.Now().Add(life)
-	if err := b.opts.Store.Ask(ctx, q); err != nil {
+	if err := m.store.Ask(ctx, q); err != nil {
 		return mapped(err)
 	}
-	_, err := b.opts.Store.Answer(ctx, q.ID, q.Principal, store.Accepted)
+	_, err := m.store.Answer(ctx, q.ID, q.Principal, store.Accepted)
 	return mapped(err)
 }
 
 // stands reports whether something was kept under the binding.
-func (b *Book) stands(ctx context.Context, binding string) (bool, error) {
-	for q, err := range b.opts.Store.Questions(ctx, store.QuestionQuery{Binding: binding}) {
+func (m *marks) stands(ctx context.Context, binding string) (bool, error) {
+	for q, err := range m.store.Questions(ctx, store.QuestionQuery{Binding: binding}) {
 		if err != nil {
 			return false, fmt.Errorf("reading what stands: %w", err)
 		}
@@ -166,18 +180,9 @@ type Ending struct {
 	Via     string      // the channel, as in a Reply
 }
 
-// ending is what a question's answer says of its session.
-func (p *Pending) ending(r Reply) Ending {
-	e := Ending{Session: session.Ref{Key: p.Session, Parent: p.Parent, Principal: p.Principal}, Why: r.Why, By: r.By, Via: r.Via}
-	if e.Why == "" {
-		e.Why = "a question of rule " + p.Rule + " was denied"
-	}
-	return e
-}
-
 // End has an agent session do nothing more, and those that descend from it, until what a person said is forgotten after 30
 // days. Whoever ends a session does it here: the event is of kind [record.End], and it is recorded first.
-func (b *Book) End(ctx context.Context, end Ending) error {
+func (m *marks) End(ctx context.Context, end Ending) error {
 	switch {
 	case end.Session.Key == "" || end.Session.Principal == "":
 		return errors.New("ending a session: which one?")
@@ -190,51 +195,33 @@ func (b *Book) End(ctx context.Context, end Ending) error {
 	if end.By != "" {
 		e.Where = strings.TrimSuffix(end.By+", "+end.Via, ", ")
 	}
-	if err := b.opts.Record.Record(ctx, e); err != nil {
+	if err := m.record.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording the end of a session: %w", err)
 	}
-	return b.stop(ctx, end.Session.Key, end.Session.Principal)
+	return m.stop(ctx, end.Session.Key, end.Session.Principal)
 }
 
 // HasEnded reports whether a person has ended the agent session, or one that it descends from: then it counts as ended from
 // now on, whatever it says of its parent later. What another process was told counts here within half a second. From what a session descends
 // the session itself tells, as the log proves it: whoever hides the rows of others changes nothing about that.
-func (b *Book) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
-	return b.lately(endBinding(ref.Key, ref.Principal)+" "+ref.Parent, func() (bool, error) {
+func (m *marks) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
+	return m.lately(endBinding(ref.Key, ref.Principal)+" "+ref.Parent, func() (bool, error) {
 		key, parent := ref.Key, ref.Parent
 		for range store.MaxDepth + 2 {
-			ended, err := b.stands(ctx, endBinding(key, ref.Principal))
+			ended, err := m.stands(ctx, endBinding(key, ref.Principal))
 			if err == nil && ended && key != ref.Key {
-				err = b.stop(ctx, ref.Key, ref.Principal)
+				err = m.stop(ctx, ref.Key, ref.Principal)
 			}
 			if err != nil || ended {
 				return ended, err
 			}
-			if key, err = parentOf(ctx, b.opts.Sessions, key, parent); err != nil || key == "" {
+			if key, err = parentOf(ctx, m.sessions, key, parent); err != nil || key == "" {
 				return false, err
 			}
 			parent = ""
 		}
 		return false, fmt.Errorf("session %.200q: %w: it has too many ancestors", ref.Key, store.ErrParent)
 	})
-}
-
-// HeldSession says why nothing may happen in an agent session: a person has ended it, or it is not the one that counts in its conversation,
-// which is the one that a person has begun last, or else the first. The note of that is a file, so the store has to know it too.
-func HeldSession(ctx context.Context, b *Book, ref session.Ref, first bool) (why string, err error) {
-	ended, err := b.HasEnded(ctx, ref)
-	if err != nil || ended {
-		return "a person has ended this agent session; nothing more happens in it", err
-	}
-	past, err := b.IsPast(ctx, ref)
-	counts := first
-	if err == nil && !past && !first {
-		counts, err = b.HasBegun(ctx, ref)
-	}
-	if err != nil || past || !counts {
-		return "the store does not know this agent session as the one that counts in its conversation; begin a new one: weir session new", err
-	}
-	return "", nil
 }
 
 // parentOf returns the parent of a session: the one that is kept, of which no session is its own ancestor, or else the one that a call names.
@@ -256,21 +243,33 @@ func parentOf(ctx context.Context, sessions Sessions, key, named string) (string
 const endedFresh = 500 * time.Millisecond
 
 // lately returns what look says, or that it said no a moment ago.
-func (b *Book) lately(what string, look func() (bool, error)) (bool, error) {
+func (m *marks) lately(key string, look func() (bool, error)) (bool, error) {
 	now := time.Now()
-	b.mu.Lock()
-	looked, ok := b.going.Get(what)
-	marks := b.marks
-	b.mu.Unlock()
+	m.mu.Lock()
+	looked, ok := m.going.Get(key)
+	count := m.count
+	m.mu.Unlock()
 	if ok && now.Sub(looked) < endedFresh {
 		return false, nil
 	}
 	yes, err := look()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.going.Delete(what)
-	if err == nil && !yes && b.marks == marks { // else a session ended while it looked
-		b.going.Set(what, now)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.going.Delete(key)
+	if err == nil && !yes && m.count == count { // else a session ended while it looked
+		m.going.Set(key, now)
 	}
 	return yes, err
 }
+
+// Sessions are the agent sessions that are kept: [session.Sessions].
+type Sessions interface {
+	// Snapshot returns a session as the store proves it. The error is [store.ErrNotFound] if it was never opened.
+	Snapshot(ctx context.Context, key string) (store.Session, error)
+
+	// List iterates over those of a principal or, for "", all.
+	List(ctx context.Context, principal string) iter.Seq2[store.Session, error]
+}
+
+// maxGoing is the number of sessions that count as not ended without another look.
+const maxGoing = 4096
