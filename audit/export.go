@@ -8,30 +8,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Export writes the log as a static log of c2sp.org/tlog-tiles over the whole of it as it is: the file checkpoint, the
-// tiles tile/L/N and the entry bundles tile/entries/N, which hold the leaves. Each file is written once by write, checkpoint
-// last, under its path with slashes. An empty log writes nothing.
-func (l *Log) Export(ctx context.Context, write func(path string, data []byte) error) error {
-	text, err := l.Checkpoint(ctx)
-	if err != nil || text == nil {
-		return err
-	}
-	s, err := peek(text)
-	if err != nil {
-		return err
-	}
-	t := tiles{l.store, s.size}
-	if err := t.bundles(ctx, write); err != nil {
-		return fmt.Errorf("exporting entries: %w", err)
-	}
-	for level := 1; s.size>>(level*tileHeight) > 0; level++ {
-		if err := t.level(ctx, level, write); err != nil {
-			return fmt.Errorf("exporting tiles: %w", err)
-		}
-	}
-	return write("checkpoint", text)
-}
-
 // level writes the tiles of a level of at least 1.
 func (t tiles) level(ctx context.Context, level int, write func(string, []byte) error) error {
 	hashes := t.size >> (level * tileHeight)

@@ -175,3 +175,6 @@ func (k *Key) Origin() string { return k.origin }
 
 // Verifier returns the public key, as package note encodes it: what others verify the log with.
 func (k *Key) Verifier() string { return k.verifier }
+
+// nextSuffix follows the name of a key's file while the log is handed over to the next one.
+const nextSuffix = ".next"

@@ -257,5 +257,26 @@ func (l *Log) Rotate(ctx context.Context, now time.Time, next *Key) (err error) 
 // KindKey is the kind of the entry that a log is handed over to another key with.
 const KindKey = "audit-key"
 
-// nextSuffix follows the name of a key's file while the log is handed over to the next one.
-const nextSuffix = ".next"
+// Export writes the log as a static log of c2sp.org/tlog-tiles over the whole of it as it is: the file checkpoint, the
+// tiles tile/L/N and the entry bundles tile/entries/N, which hold the leaves. Each file is written once by write, checkpoint
+// last, under its path with slashes. An empty log writes nothing.
+func (l *Log) Export(ctx context.Context, write func(path string, data []byte) error) error {
+	text, err := l.Checkpoint(ctx)
+	if err != nil || text == nil {
+		return err
+	}
+	s, err := peek(text)
+	if err != nil {
+		return err
+	}
+	t := tiles{l.store, s.size}
+	if err := t.bundles(ctx, write); err != nil {
+		return fmt.Errorf("exporting entries: %w", err)
+	}
+	for level := 1; s.size>>(level*tileHeight) > 0; level++ {
+		if err := t.level(ctx, level, write); err != nil {
+			return fmt.Errorf("exporting tiles: %w", err)
+		}
+	}
+	return write("checkpoint", text)
+}
