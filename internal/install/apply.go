@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-
-	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 // attempts is how often a change is planned anew because the host writes the file at the same time.
@@ -19,7 +16,7 @@ var ErrOther = errors.New("the servers have changed since the change was planned
 
 // Apply makes the change of a file: the configurations of Weir first, then the record, and the file of the host last.
 func (i *Installer) Apply(f *File) error {
-	unlock, err := i.lock()
+	unlock, err := i.journal.lock()
 	if err != nil {
 		return err
 	}
@@ -37,14 +34,6 @@ func (i *Installer) Apply(f *File) error {
 		}
 	}
 	return fmt.Errorf("%s: its host keeps writing it; end the host and try again", f.Path)
-}
-
-// lock keeps other installers out.
-func (i *Installer) lock() (unlock func(), err error) {
-	if err := os.MkdirAll(i.journalDir(), 0o700); err != nil {
-		return nil, err
-	}
-	return lockedfile.MutexAt(filepath.Join(i.journalDir(), "lock")).Lock()
 }
 
 func (i *Installer) apply(f *File) error {
@@ -68,7 +57,7 @@ func (i *Installer) apply(f *File) error {
 	if len(r.Parts) == 0 {
 		return nil
 	}
-	if err := i.note(r); err != nil {
+	if err := i.journal.note(r, i.opts.Now()); err != nil {
 		return fmt.Errorf("writing the journal: %w", err)
 	}
 	if err := replace(f.target, f.before, f.after); err != nil {
@@ -93,7 +82,7 @@ func writeConfig(p Part) error {
 
 // ApplyHooks makes the change of a file of hooks, with a record before it.
 func (i *Installer) ApplyHooks(f *HookFile) error {
-	unlock, err := i.lock()
+	unlock, err := i.journal.lock()
 	if err != nil {
 		return err
 	}
@@ -119,7 +108,7 @@ func (i *Installer) applyHooks(f *HookFile) error {
 	}
 	r := &record{Path: f.Path, Target: f.target, Format: f.Host.Hooks.File.Format, Before: f.before, After: digest(f.after),
 		Created: f.before == nil, Hooks: &recordHooks{Host: f.Host.ID, Added: f.Added}}
-	if err := i.note(r); err != nil {
+	if err := i.journal.note(r, i.opts.Now()); err != nil {
 		return fmt.Errorf("writing the journal: %w", err)
 	}
 	err := error(nil)

@@ -21,9 +21,6 @@
 package install
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -41,14 +38,17 @@ type Options struct {
 }
 
 // An Installer plans and makes changes. It is not safe for concurrent use.
-type Installer struct{ opts Options }
+type Installer struct {
+	opts    Options
+	journal journal
+}
 
 // New returns an installer.
 func New(opts Options) *Installer {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Installer{opts}
+	return &Installer{opts, journal(filepath.Join(opts.State, "install"))}
 }
 
 // A Selection says which hosts are meant.
@@ -124,14 +124,4 @@ type Left struct {
 	Name     string `json:"name"`
 	Why      string `json:"why"`
 	Disabled bool   `json:"disabled,omitempty"`
-}
-
-// configDir returns the directory of the configuration for a list.
-func (i *Installer) configDir(s spec, list []string) string {
-	name := fmt.Sprintf("%s-%s", s.host.ID, s.file.Scope)
-	if s.file.Scope != hosts.User || s.nth > 0 {
-		sum := sha256.Sum256([]byte(s.path + "\x00" + fmt.Sprintf("%q", list)))
-		name += "-" + hex.EncodeToString(sum[:4])
-	}
-	return filepath.Join(i.opts.State, "hosts", name)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rogpeppe/go-internal/lockedfile"
+
 	"github.com/weir-mcp/weir/internal/hostfile"
 	"github.com/weir-mcp/weir/internal/hosts"
 )
@@ -61,11 +63,12 @@ func (r *record) hosts() (ids []string) {
 	return ids
 }
 
-func (i *Installer) journalDir() string { return filepath.Join(i.opts.State, "install") }
+// A journal is the directory with the records of the changes.
+type journal string
 
 // records returns the journal, the oldest change first.
-func (i *Installer) records() ([]*record, error) {
-	names, err := os.ReadDir(i.journalDir())
+func (j journal) records() ([]*record, error) {
+	names, err := os.ReadDir(string(j))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -77,7 +80,7 @@ func (i *Installer) records() ([]*record, error) {
 		if !strings.HasSuffix(n.Name(), ".json") {
 			continue
 		}
-		path := filepath.Join(i.journalDir(), n.Name())
+		path := filepath.Join(string(j), n.Name())
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
@@ -93,8 +96,8 @@ func (i *Installer) records() ([]*record, error) {
 }
 
 // note adds a record to the journal.
-func (i *Installer) note(r *record) error {
-	all, err := i.records()
+func (j journal) note(r *record, now time.Time) error {
+	all, err := j.records()
 	if err != nil {
 		return err
 	}
@@ -105,11 +108,19 @@ func (i *Installer) note(r *record) error {
 		}
 		next++
 	}
-	r.Version, r.Time = 1, i.opts.Now().UTC()
+	r.Version, r.Time = 1, now.UTC()
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	r.file = filepath.Join(i.journalDir(), fmt.Sprintf("%08d.json", next))
+	r.file = filepath.Join(string(j), fmt.Sprintf("%08d.json", next))
 	return writeOwn(r.file, append(text, '\n'))
+}
+
+// lock keeps other installers out.
+func (j journal) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(string(j), 0o700); err != nil {
+		return nil, err
+	}
+	return lockedfile.MutexAt(filepath.Join(string(j), "lock")).Lock()
 }

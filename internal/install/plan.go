@@ -1,6 +1,8 @@
 package install
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -217,4 +219,14 @@ func (f *File) signature() string {
 		}
 	}
 	return b.String()
+}
+
+// configDir returns the directory of the configuration for a list.
+func (i *Installer) configDir(s spec, list []string) string {
+	name := fmt.Sprintf("%s-%s", s.host.ID, s.file.Scope)
+	if s.file.Scope != hosts.User || s.nth > 0 {
+		sum := sha256.Sum256([]byte(s.path + "\x00" + fmt.Sprintf("%q", list)))
+		name += "-" + hex.EncodeToString(sum[:4])
+	}
+	return filepath.Join(i.opts.State, "hosts", name)
 }

@@ -32,7 +32,7 @@ type Removal struct {
 
 // Removals returns how the files of hosts get their own servers back.
 func (i *Installer) Removals(s Selection) ([]*Removal, error) {
-	all, err := i.records()
+	all, err := i.journal.records()
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (m *Removal) Changes() bool { return m.Err == nil && string(m.before) != st
 // Remove gives a file its own servers back, and takes the change out of the journal. It returns configurations of Weir that stay,
 // since somebody has changed them. What the host writes meanwhile is kept.
 func (i *Installer) Remove(m *Removal) (kept []string, err error) {
-	unlock, err := i.lock()
+	unlock, err := i.journal.lock()
 	if err != nil {
 		return nil, err
 	}
