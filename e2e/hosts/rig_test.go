@@ -44,6 +44,7 @@ func newRig(t *testing.T, h host) *rig {
 	}
 	home := t.TempDir()
 	r := &rig{t: t, home: home, project: filepath.Join(home, "project"), sent: filepath.Join(home, "sent")}
+	t.Cleanup(func() { r.weir("serve", "--stop") }) // which a hook has started
 	r.write(filepath.Join(r.project, "salaries.csv"), "name,team,salary\n"+secret+"\n")
 	r.model = newModel(t, r.scripts(h))
 	return r

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -143,16 +142,20 @@ func (c *Client) try(ctx context.Context, r Request) ([]byte, error) {
 
 // dial connects to the owner and reads its first message.
 func (c *Client) dial(ctx context.Context) (*net.UnixConn, hello, error) {
-	path := filepath.Join(c.Dir, socketName)
 	var from hello
-	if len(path) > longestPath {
-		return nil, from, fmt.Errorf("the path of the socket %s is longer than %d bytes: set XDG_STATE_HOME to a shorter place", path, longestPath)
+	path, done, err := address(c.Dir, socketName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, from, errAway
+	}
+	if err != nil {
+		return nil, from, err
 	}
 	plain, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	done()
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, from, err
+	}
 	if err != nil {
-		if errors.Is(err, os.ErrPermission) {
-			return nil, from, err
-		}
 		return nil, from, errAway
 	}
 	conn, ok := plain.(*net.UnixConn)

@@ -37,6 +37,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -50,8 +51,9 @@ const Version = 1
 var ErrTaken = errors.New("another weir serve owns this state directory")
 
 const (
-	socketName = "socket"
-	lockName   = "lock"
+	socketName  = "socket"
+	earlySuffix = ".new" // of a socket that nobody listens on yet
+	lockName    = "lock"
 
 	maxHead     = 1 << 20
 	maxFrame    = 64<<20 + maxHead
@@ -124,7 +126,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	path := filepath.Join(opts.Dir, socketName)
-	socket, err := listen(path)
+	socket, err := listen(opts.Dir)
 	if err != nil {
 		return fmt.Errorf("serving sessions: %w", err)
 	}
@@ -143,16 +145,19 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	return err
 }
 
-// listen listens on a socket that appears under its name once it does.
-func listen(path string) (*net.UnixListener, error) {
-	early := path + ".new"
-	if len(early) > longestPath {
-		return nil, fmt.Errorf("the path of the socket %s is longer than %d bytes: set XDG_STATE_HOME to a shorter place", early, longestPath)
-	}
+// listen listens on the socket of a directory, which appears under its name once it does.
+func listen(dir string) (*net.UnixListener, error) {
+	path := filepath.Join(dir, socketName)
+	early := path + earlySuffix
 	if err := os.Remove(early); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: early, Net: "unix"})
+	name, done, err := address(dir, socketName+earlySuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
@@ -161,6 +166,22 @@ func listen(path string) (*net.UnixListener, error) {
 		return nil, errors.Join(err, socket.Close(), os.Remove(early))
 	}
 	return socket, nil
+}
+
+// address returns a name of a socket in a directory by which it can be reached until done is called. Systems limit the length of such names.
+func address(dir, name string) (short string, done func(), err error) {
+	path := filepath.Join(dir, name)
+	if len(path) <= longestPath {
+		return path, func() {}, nil
+	}
+	if runtime.GOOS != "linux" {
+		return "", nil, fmt.Errorf("the path of the socket %s is longer than %d bytes: set XDG_STATE_HOME to a shorter place", path, longestPath)
+	}
+	open, err := os.Open(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/%s", open.Fd(), name), func() { _ = open.Close() }, nil
 }
 
 // private makes a directory, or makes sure that nobody else may enter it.

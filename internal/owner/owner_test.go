@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -273,17 +274,25 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// TestExposed serves in no directory that others may enter, nor in one whose socket has too long a path.
+// TestExposed serves in no directory that others may enter.
 func TestExposed(t *testing.T) {
 	open := filepath.Join(t.TempDir(), "open")
 	if err := errors.Join(os.Mkdir(open, 0o755), os.Chmod(open, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{open, filepath.Join(t.TempDir(), strings.Repeat("long", 30))} {
-		err := owner.Serve(t.Context(), owner.Options{Dir: dir, Build: built})
-		if err == nil || !strings.Contains(err.Error(), "chmod 700") && !strings.Contains(err.Error(), "longer than") {
-			t.Errorf("%s: %v", dir, err)
-		}
+	if err := owner.Serve(t.Context(), owner.Options{Dir: open, Build: built}); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+		t.Error(err)
+	}
+}
+
+// TestLongPath serves in a directory whose path is longer than systems take for a socket, where that can be done; else it says so.
+func TestLongPath(t *testing.T) {
+	r := newRig(t)
+	r.dir = filepath.Join(r.dir, strings.Repeat("long", 30))
+	answer, err := r.client(built).Ask(t.Context(), owner.Request{Head: json.RawMessage("{}"), Body: []byte("x")})
+	if runtime.GOOS == "linux" && (err != nil || string(answer) != "{}x") ||
+		runtime.GOOS != "linux" && (err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME")) {
+		t.Errorf("%q, %v", answer, err)
 	}
 }
 
