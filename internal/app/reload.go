@@ -278,7 +278,9 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("domains", !reflect.DeepEqual(before.Domains, after.Domains))
 	late("detect", !reflect.DeepEqual(before.Detect, after.Detect))
 	late("pins", before.Pins != after.Pins)
-	late("approval.host and approval.pace", before.Approval.NoHost != after.Approval.NoHost || before.Approval.Pace != after.Approval.Pace)
+	asking, asks := before.Approval, after.Approval
+	asking.Timeout, asks.Timeout = 0, 0
+	late("approval.host, approval.pace and approval.hold", asking != asks)
 	late("limits.message", before.Limits.Message != after.Limits.Message)
 	was, is := before.Limits, after.Limits
 	was.Message, is.Message = 0, 0

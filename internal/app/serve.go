@@ -99,7 +99,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
 		Hosts: gateway.Hosts{
-			Local: local, HostAnswers: gateway.HostAnswers{None: s.Config.Approval.NoHost, Pace: s.Config.Approval.Pace},
+			Local: local, HostAnswers: hostAnswers(s.Config),
 		},
 		Version: home.Version(), BaseEnv: s.BaseEnv, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log,
 		Web: gateway.Web{
@@ -108,6 +108,15 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Contents:  guard.Contents{Fields: s.Config.Capture.Fields, All: s.Config.Capture.Content, Detection: setup.Detection(s.Setup)},
 		TrustText: s.TrustText, Domains: s.Config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})
+}
+
+// hostAnswers returns which answers of hosts count, and how it goes on where none can.
+func hostAnswers(c *config.Config) gateway.HostAnswers {
+	a := gateway.HostAnswers{None: c.Approval.NoHost, Pace: c.Approval.Pace, Hold: c.Approval.Hold}
+	if c.Console != "" {
+		a.Console = "http://" + c.Console
+	}
+	return a
 }
 
 // budgetOf returns the limits of the configuration.

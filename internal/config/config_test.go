@@ -129,7 +129,7 @@ annotations:
 			URL: "https://hooks.example/acme", Secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", Answers: true, Timeout: 3 * time.Second,
 			Key: []byte("0123456789abcdef0123456789abcdef"),
 		}},
-		Approval: config.Approval{Timeout: 90 * time.Second, Pace: config.DefaultPace}, Startup: 2 * time.Second, Limits: config.Limits{Message: 1 << 20, InFlight: 100 << 20, Traces: 32 << 20, Connections: 100, Sessions: 10, Processes: 5}, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
+		Approval: config.Approval{Timeout: 90 * time.Second, Pace: config.DefaultPace, Hold: config.DefaultHold}, Startup: 2 * time.Second, Limits: config.Limits{Message: 1 << 20, InFlight: 100 << 20, Traces: 32 << 20, Connections: 100, Sessions: 10, Processes: 5}, Pins: config.Pins{File: "/etc/weir/locks/weir.lock", Review: true},
 		Words: config.Words{ToHosts: []string{"mcp", "sep-1913", "trust-annotations"}, ToServers: []string{}, Labels: annotation.Meanings{
 			"com.example/label": {"confidential": {"pii", "regulated:GDPR"}, "true": {"credentials"}, "public": {}}}},
 		HTTP: config.Listener{
@@ -169,7 +169,7 @@ func TestDefaults(t *testing.T) {
 	want := &config.Config{
 		Servers: []config.Server{{Name: "a", Command: "a", Transport: config.Stdio}},
 		Policy:  filepath.Join("conf", "p.yaml"), Record: config.NoRecord,
-		Approval: config.Approval{Timeout: 5 * time.Minute, Pace: config.DefaultPace}, Startup: 10 * time.Second, Limits: config.Limits{Message: 64 << 20}, Pins: config.Pins{File: filepath.Join("conf", "weir.lock")},
+		Approval: config.Approval{Timeout: 5 * time.Minute, Pace: config.DefaultPace, Hold: config.DefaultHold}, Startup: 10 * time.Second, Limits: config.Limits{Message: 64 << 20}, Pins: config.Pins{File: filepath.Join("conf", "weir.lock")},
 		Retention:   config.Retention{Sessions: 90 * 24 * time.Hour, Labels: 90 * 24 * time.Hour, Content: 30 * 24 * time.Hour, Events: 396 * 24 * time.Hour, Size: 20 << 30},
 		Checkpoints: config.Checkpoints{Every: time.Minute},
 	}

@@ -22,7 +22,7 @@ func NewDraft(file string) *Draft {
 	return &Draft{
 		File: file,
 		Config: Config{
-			Approval: Approval{Timeout: DefaultApproval, Pace: DefaultPace}, Startup: DefaultStartup,
+			Approval: Approval{Timeout: DefaultApproval, Pace: DefaultPace, Hold: DefaultHold}, Startup: DefaultStartup,
 			Limits: Limits{Message: DefaultMaxMessage}, Checkpoints: Checkpoints{Every: DefaultPublish},
 			Retention: Retention{Sessions: DefaultKeepSessions, Labels: DefaultKeepLabels, Content: DefaultKeepContent, Events: DefaultKeepEvents, Size: DefaultStoreSize},
 		},

@@ -138,8 +138,8 @@ func readDomains(r reader, m member) {
 func readApproval(r reader, m member) {
 	a := &r.d.Config.Approval
 	host := func(m member) { on := true; r.boolean(&on)(m); a.NoHost = !on }
-	r.object(m, fields{"timeout": r.duration(&a.Timeout), "host": host, "pace": r.patience(&a.Pace)})
-	a.Pace = max(a.Pace, 0)
+	r.object(m, fields{"timeout": r.duration(&a.Timeout), "host": host, "pace": r.patience(&a.Pace), "hold": r.patience(&a.Hold)})
+	a.Pace, a.Hold = max(a.Pace, 0), max(a.Hold, 0)
 }
 
 // readPinMode reads pins.mode.

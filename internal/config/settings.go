@@ -142,6 +142,7 @@ type Signer struct {
 const (
 	DefaultApproval   = 5 * time.Minute
 	DefaultPace       = 750 * time.Millisecond
+	DefaultHold       = 90 * time.Second
 	DefaultStartup    = 10 * time.Second
 	DefaultMaxMessage = 64 << 20
 )
@@ -198,6 +199,7 @@ type Approval struct {
 	Timeout time.Duration // for which a request stays open
 	NoHost  bool          // answers of hosts do not count
 	Pace    time.Duration // answers of hosts that come sooner do not count; 0: all do
+	Hold    time.Duration // for which a call waits whose host cannot ask; 0: it is refused at once
 }
 
 // A Server is one upstream MCP server: a command or a URL.

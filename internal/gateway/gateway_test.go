@@ -186,13 +186,18 @@ func callTool(t *testing.T, s *mcp.ClientSession, name string, args map[string]a
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
+	return res, textOf(res)
+}
+
+// textOf returns the text of a result.
+func textOf(res *mcp.CallToolResult) string {
 	var b strings.Builder
 	for _, c := range res.Content {
 		if text, ok := c.(*mcp.TextContent); ok {
 			b.WriteString(text.Text)
 		}
 	}
-	return res, b.String()
+	return b.String()
 }
 
 // everyWay runs a test over both transports, in both eras.

@@ -36,7 +36,7 @@ func (l *listener) options(answer string) *mcp.ClientOptions {
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			if strings.Contains(r.Params.Message, "waiting for a person: weir approvals") {
+			if strings.Contains(r.Params.Message, "waiting for approval: weir approve ") {
 				if len(l.steps) == 0 {
 					close(l.waited)
 				}

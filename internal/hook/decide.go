@@ -176,7 +176,7 @@ func (d *Decider) before(ctx context.Context, e *Event, c *guard.Call) (Answer, 
 	if err != nil {
 		return Answer{}, fmt.Errorf("entering an approval request: %w", err)
 	}
-	text := request(v.Question) + "\nThe user can approve it with: weir approve " + p.ID + "\nThen make the same call again."
+	text := request(v.Question) + "\nThe user can approve it with: " + approve.Command(p.ID) + "\nThen make the same call again."
 	return Answer{Effect: Deny, Text: text}, nil
 }
 

@@ -254,7 +254,11 @@ func TestApprovedElsewhere(t *testing.T) {
 	}
 	id, _, _ := strings.Cut(rest, "\n")
 	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: m.store})
-	if err := book.Answer(context.Background(), approve.Reply{ID: id, Principal: "local", Answer: approve.Accepted, Via: "command line"}); err != nil {
+	open, err := book.List(context.Background(), "local")
+	if err != nil || len(open) != 1 || !strings.HasPrefix(open[0].ID, id) {
+		t.Fatalf("%v, %v: not the request %s", open, err, id)
+	}
+	if err := book.Answer(context.Background(), approve.Reply{ID: open[0].ID, Principal: "local", Answer: approve.Accepted, Via: "command line"}); err != nil {
 		t.Fatal(err)
 	}
 	if a := m.before("s", "Bash", send); a.Effect != hook.Pass {

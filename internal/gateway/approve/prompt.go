@@ -254,3 +254,9 @@ func (p *Prompt) origins(title string, origins []guard.Origin, which func(label.
 	}
 	p.Origins = append(p.Origins, line)
 }
+
+// shortID is as much of the id of a request as people have to type.
+const shortID = 4
+
+// Command returns the command by which a person approves the request with an id.
+func Command(id string) string { return "weir approve " + id[:min(len(id), shortID)] }

@@ -79,11 +79,14 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 		return refuse(q.Message + "; a person has to accept this, and cannot be asked: " + hosterror.Text(err))
 	}
 	x.tellAsked(ctx, q)
-	if why := mayNotAnswer(x.f, p.ID); why != "" {
-		return refuse(q.Message + "; a person has to accept this, and " + why + ": " + waitsInWeir)
-	}
-	if !x.who.CanElicit() || (!x.who.Modern() && !x.f.peer.TakesRequests()) {
-		return refuse(q.Message + "; a person has to accept this, and this host cannot ask one (it has no elicitation): " + waitsInWeir)
+	if why := x.cannotAsk(p.ID); why != "" {
+		switch said := x.hold(ctx, p, held == nil && !guard.IsInquiry(q.Method)); {
+		case said.Yes():
+			return nil
+		case said != "":
+			return refuse(notAccepted(said, q.Message))
+		}
+		return refuse(q.Message + "; a person has to accept this, and " + why + ": " + x.f.Engine.HostAnswers.remedy(p.ID))
 	}
 	params, err := elicitation(p, x.conversation())
 	if err != nil {
@@ -97,7 +100,7 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 	}
 	stop := func() {}
 	if held == nil && !guard.IsInquiry(q.Method) {
-		stop = x.waits(ctx)
+		stop = x.waits(ctx, p)
 	}
 	said, err := x.askHost(ctx, p, params)
 	stop()
@@ -110,8 +113,37 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 	return nil
 }
 
-// waitsInWeir says how a call goes on whose request is answered elsewhere than in the host.
-const waitsInWeir = "the question waits in Weir, and the call can be made again once a person has accepted it there"
+// cannotAsk says why the host is not asked; "" if it is.
+func (x *request) cannotAsk(id string) string {
+	if why := mayNotAnswer(x.f, id); why != "" {
+		return why
+	}
+	if !x.who.CanElicit() || (!x.who.Modern() && !x.f.peer.TakesRequests()) {
+		return "this host cannot ask one (it has no elicitation)"
+	}
+	return ""
+}
+
+// hold waits a while for a person to answer a request elsewhere than in the host, so that the agent need not make the call again. It
+// waits only where the host hears of that as progress: others would take the call for lost. It returns "" if nobody has answered.
+func (x *request) hold(ctx context.Context, p *approve.Pending, unsent bool) approve.Answer {
+	if x.f.Engine.HostAnswers.Hold <= 0 || !unsent || x.progressToken() == nil {
+		return ""
+	}
+	until := time.Now().Add(x.f.Engine.HostAnswers.Hold)
+	if p.Expires.Before(until) {
+		until = p.Expires
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	defer x.waits(ctx, p)()
+	said, err := x.f.Engine.Book.Await(ctx, p.ID)
+	if err != nil {
+		return ""
+	}
+	x.f.Engine.Book.Close(p)
+	return said
+}
 
 var (
 	errElsewhere = hosterror.New("the question was answered elsewhere")

@@ -52,10 +52,22 @@ type Options struct {
 	HostAnswers HostAnswers
 }
 
-// HostAnswers says which answers of hosts to approval requests count. The zero HostAnswers counts all.
+// HostAnswers says which answers of hosts to approval requests count, and how it goes on where none can. The zero HostAnswers counts all.
 type HostAnswers struct {
 	None bool          // hosts are not asked: people answer elsewhere
 	Pace time.Duration // an answer that comes sooner after the request is nobody's: people read
+
+	Hold    time.Duration // for which a call waits for an answer elsewhere if its host cannot ask; zero: it is refused at once
+	Console string        // the URL at which people answer; "" if there is none
+}
+
+// remedy says how a call goes on whose request is answered elsewhere than in the host.
+func (h *HostAnswers) remedy(id string) string {
+	text := "the request waits in Weir. Have the user run " + approve.Command(id)
+	if h.Console != "" {
+		text += ", or open " + h.Console
+	}
+	return text + "; then make the same call again"
 }
 
 // New returns an engine.

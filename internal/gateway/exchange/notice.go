@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -71,13 +72,22 @@ func (x *request) tellFinding(ctx context.Context, o guard.Outcome, withheld boo
 }
 
 // waitEvery is how often a host is told that a call waits for a person, so that it does not take it for lost.
-const waitEvery = 15 * time.Second
+const waitEvery = 5 * time.Second
 
-// waits tells the host that its request waits for a person, as progress, until stop is called. A request that went to its server
-// already has the server's own progress, which must not go back (2025-11-25, Progress): then nothing is told.
-func (x *request) waits(ctx context.Context) (stop func()) {
+// progressToken returns the token by which the host is told of the progress of the request; nil if it is not. A request that went to its
+// server already has the server's own progress, which must not go back (2025-11-25, Progress).
+func (x *request) progressToken() json.RawMessage {
 	token, ok := rawjson.Get(x.sent.Params, "_meta", "progressToken")
 	if !ok || x.route.call.Further {
+		return nil
+	}
+	return token
+}
+
+// waits tells the host that its request waits for a person, as progress, until stop is called.
+func (x *request) waits(ctx context.Context, p *approve.Pending) (stop func()) {
+	token := x.progressToken()
+	if token == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -87,7 +97,7 @@ func (x *request) waits(ctx context.Context) (stop func()) {
 		tick := time.NewTicker(waitEvery)
 		defer tick.Stop()
 		for n := 0; ; n++ {
-			x.f.peer.Write(ctx, rpc.NewNotification("notifications/progress", waitParams(token, n)))
+			x.f.peer.Write(ctx, rpc.NewNotification("notifications/progress", waitParams(token, p.ID, n)))
 			select {
 			case <-ctx.Done():
 				return
@@ -102,9 +112,9 @@ func (x *request) waits(ctx context.Context) (stop func()) {
 }
 
 // waitParams is the n-th progress of a request that waits: far below all that a server may make of it.
-func waitParams(token json.RawMessage, n int) json.RawMessage {
+func waitParams(token json.RawMessage, id string, n int) json.RawMessage {
 	params := []byte(`{"progressToken":`)
 	params = append(append(params, token...), `,"progress":`...)
 	params = strconv.AppendFloat(params, float64(n)/1e9, 'f', -1, 64)
-	return append(params, `,"message":"waiting for a person: weir approvals"}`...)
+	return append(append(append(params, `,"message":`...), rawjson.Quote("waiting for approval: "+approve.Command(id))...), '}')
 }
