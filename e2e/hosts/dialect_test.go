@@ -5,6 +5,7 @@ package hosts
 import (
 	"crypto/rand"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 )
@@ -143,4 +144,111 @@ func cutLast(name string) (before, after string, ok bool) {
 		return "", name, false
 	}
 	return name[:i], name[i+1:], true
+}
+
+// completions is the Chat Completions API of OpenAI.
+type completions struct{}
+
+func (completions) read(body []byte) (t turn, err error) {
+	var req struct {
+		Tools []struct {
+			Function struct{ Name string }
+		}
+		Messages []struct {
+			Role    string
+			CallID  string `json:"tool_call_id"`
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return t, err
+	}
+	for _, tool := range req.Tools {
+		t.tools = append(t.tools, tool.Function.Name)
+	}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case "user":
+			t.said(plainText(m.Content))
+		case "tool":
+			t.got(m.CallID, plainText(m.Content))
+		}
+	}
+	return t, nil
+}
+
+func (completions) write(w http.ResponseWriter, body []byte, r reply) {
+	message, finish := map[string]any{"role": "assistant", "content": r.text}, "stop"
+	if r.tool != "" {
+		call := map[string]any{"index": 0, "id": r.id, "type": "function", "function": map[string]any{"name": r.tool, "arguments": encode(r.args)}}
+		message, finish = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
+	}
+	answer := func(object, member string, message map[string]any, finish any) map[string]any {
+		return map[string]any{"id": "chatcmpl-" + rand.Text(), "object": object, "created": 1, "model": "scripted",
+			"choices": []any{map[string]any{"index": 0, member: message, "finish_reason": finish}},
+			"usage":   map[string]any{"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}}
+	}
+	var req struct{ Stream bool }
+	if json.Unmarshal(body, &req) != nil || !req.Stream {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, encode(answer("chat.completion", "message", message, finish)))
+		return
+	}
+	stream(w, answer("chat.completion.chunk", "delta", message, nil), answer("chat.completion.chunk", "delta", map[string]any{}, finish))
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+}
+
+// generate is the generateContent API of Gemini.
+type generate struct{ streams bool }
+
+func (generate) read(body []byte) (t turn, err error) {
+	var req struct {
+		Tools []struct {
+			FunctionDeclarations []struct{ Name string }
+		}
+		Contents []struct {
+			Role  string
+			Parts []struct {
+				Text             string
+				FunctionResponse *struct {
+					ID       string
+					Response json.RawMessage
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return t, err
+	}
+	for _, tool := range req.Tools {
+		for _, f := range tool.FunctionDeclarations {
+			t.tools = append(t.tools, f.Name)
+		}
+	}
+	for _, c := range req.Contents {
+		for _, p := range c.Parts {
+			if p.FunctionResponse != nil {
+				t.got(p.FunctionResponse.ID, string(p.FunctionResponse.Response))
+			} else if c.Role == "user" {
+				t.said(p.Text)
+			}
+		}
+	}
+	return t, nil
+}
+
+func (g generate) write(w http.ResponseWriter, _ []byte, r reply) {
+	part := map[string]any{"text": r.text}
+	if r.tool != "" {
+		part = map[string]any{"functionCall": map[string]any{"id": r.id, "name": r.tool, "args": r.args}}
+	}
+	answer := map[string]any{"modelVersion": "scripted",
+		"candidates":    []any{map[string]any{"index": 0, "finishReason": "STOP", "content": map[string]any{"role": "model", "parts": []any{part}}}},
+		"usageMetadata": map[string]any{"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}}
+	if g.streams {
+		stream(w, answer)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, encode(answer))
 }

@@ -108,6 +108,10 @@ func dialectOf(path string) dialect {
 		return messages{}
 	case strings.HasSuffix(path, "/responses"):
 		return responses{}
+	case strings.HasSuffix(path, "/chat/completions"):
+		return completions{}
+	case strings.HasSuffix(path, ":generateContent"), strings.HasSuffix(path, ":streamGenerateContent"):
+		return generate{streams: strings.HasSuffix(path, ":streamGenerateContent")}
 	}
 	return nil
 }
@@ -137,7 +141,7 @@ func (m *model) next(t turn) reply {
 	if name := find(t.tools, s.Tool); name != "" {
 		return reply{id: id, tool: name, args: s.Args}
 	}
-	if pass, ok := pastime(t.tools); ok && t.waited < waits {
+	if pass, ok := pastime(t.tools, s.Tool); ok && t.waited < waits {
 		time.Sleep(50 * time.Millisecond)
 		pass.id = fmt.Sprintf("%s%s_%d", waiting, id, t.waited)
 		return pass
@@ -145,9 +149,11 @@ func (m *model) next(t turn) reply {
 	return reply{text: fmt.Sprintf("There is no tool %s among %s.", s.Tool, strings.Join(t.tools, ", "))}
 }
 
-// pastime returns a call of a tool of the host that does nothing but pass time: servers may still be starting.
-func pastime(tools []string) (reply, bool) {
+// pastime returns a call of a tool of the host that brings the tool that a script wants: by a search, or by passing time, since servers
+// may still be starting.
+func pastime(tools []string, want string) (reply, bool) {
 	for _, r := range []reply{
+		{tool: "tool_search", args: map[string]any{"query": want}},
 		{tool: "WaitForMcpServers", args: map[string]any{}},
 		{tool: "TaskList", args: map[string]any{}},
 		{tool: "update_plan", args: map[string]any{"plan": []any{map[string]any{"step": "wait", "status": "in_progress"}}}},
@@ -159,15 +165,19 @@ func pastime(tools []string) (reply, bool) {
 	return reply{}, false
 }
 
-// find returns the tool whose name is the one that a script wants, or ends with it after a mark; "" if there is none.
-func find(tools []string, want string) string {
+// find returns the tool of an MCP server whose name ends with the one that a script wants, after a mark, or else the host's own tool of
+// that name; "" if there is neither.
+func find(tools []string, want string) (own string) {
 	for _, name := range tools {
 		rest, ok := strings.CutSuffix(name, want)
-		if ok && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], "_-./ ")) {
+		if ok && rest != "" && strings.ContainsAny(rest[len(rest)-1:], "_-./ ") {
 			return name
 		}
+		if name == want {
+			own = name
+		}
 	}
-	return ""
+	return own
 }
 
 // of returns the results of the tools in a run.

@@ -20,7 +20,7 @@ const (
 	secret = "Ada Byron,engineering,96000"
 )
 
-// A message is what send_message takes.
+// A message is what post_message takes.
 type message struct {
 	To   string `json:"to"`
 	Text string `json:"text"`
@@ -35,7 +35,7 @@ func serveWeb(file string) error {
 		}) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: page}}}, nil, nil
 		})
-	mcp.AddTool(s, &mcp.Tool{Name: "send_message", Description: "Send a message to anybody"},
+	mcp.AddTool(s, &mcp.Tool{Name: "post_message", Description: "Send a message to anybody"},
 		func(_ context.Context, _ *mcp.CallToolRequest, m message) (*mcp.CallToolResult, any, error) {
 			if err := deliver(file, m); err != nil {
 				return nil, nil, err
