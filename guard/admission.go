@@ -54,15 +54,17 @@ type Outcome struct {
 	Effect   policy.Effect // the zero value is Block: the agent may not see the answer
 	Rule     string
 	Message  string
-	Answer   Answer      // to hand on, a result of a call with its _meta.annotations; empty unless the agent may see it
-	Label    label.Label // the label of the answer
+	Answer   Answer      // to hand on, a result of a call with its _meta.annotations; empty unless Allowed
+	Label    label.Label // the label of the answer; of a hidden one zero
 	Question *Question   // set if Effect is Ask
 	Redeemed string      // as in a Verdict
 	Err      error       // as in a Verdict
 }
 
-// Allowed reports whether the agent may see the answer.
-func (o Outcome) Allowed() bool { return o.Effect == policy.Allow || o.Effect == policy.Warn }
+// Allowed reports whether Answer may be handed on. With the effect hide it tells of a handle in place of the answer.
+func (o Outcome) Allowed() bool {
+	return o.Effect == policy.Allow || o.Effect == policy.Warn || o.Effect == policy.Hide
+}
 
 // Refusal returns the text about an outcome that is no plain allow.
 func (o Outcome) Refusal() Refusal { return Refusal{o.Effect, policy.OnResult, o.Rule, o.Message} }
@@ -176,6 +178,8 @@ type result struct {
 	label   label.Label
 	claim   annotation.Claim
 	search  detected
+	kept    label.Label     // of an answer that was hidden, as it was then
+	seen    bool            // the agent has the answer already, so it cannot be hidden
 	outline json.RawMessage // all that the guard reads of a result, which may be large: one scan serves all readers
 }
 
@@ -198,9 +202,12 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return Withheld(err)
 	}
 	facts := g.resultFacts(&in, state)
-	v, err := g.settle(ctx, decisionInput{r, facts, in.found, a.Raw(), in.claim.Evidence, in.search.event})
+	v, err := g.settle(ctx, decisionInput{r, facts, in.found, a.Raw(), in.claim.Evidence, in.search.event, func() bool { return g.Hidden.takes(&in) }})
 	if err != nil {
 		return Withheld(err)
+	}
+	if v.effect == policy.Hide {
+		return g.Hidden.hide(ctx, &in, &v)
 	}
 	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message, Label: in.label, Question: v.question, Redeemed: v.approval.redeemed}
 	if !o.Allowed() {
@@ -252,7 +259,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 		return err
 	}
 	in.search = g.contents.Detection.search(in.answer.Raw(), r.canonical.salt)
-	in.label = label.Join(label.Join(label.Join(in.label, lasting), r.actor()), in.search.label)
+	in.label = label.Join(label.Join(label.Join(label.Join(in.label, lasting), r.actor()), in.search.label), in.kept)
 	return g.evidence.defects(ctx, &r.Call, defects)
 }
 

@@ -30,6 +30,9 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	}
 	seen.Label = label.Join(seen.Label, r.actor())
 	facts := r.facts(policy.OnCall, seen)
+	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, g.rules.Load()); err != nil {
+		return Denied(err)
+	}
 	v, err := g.bar(ctx, r, facts)
 	if err != nil {
 		return Denied(err)
@@ -130,7 +133,7 @@ func (g *Guard) Presume(ctx context.Context, c *Call) error {
 func (g *Guard) Observe(ctx context.Context, c *Call, answer Answer) Outcome {
 	r := g.parse(c)
 	r.canonical = newCanonical(c.Params)
-	o := g.result(ctx, result{request: r, answer: answer})
+	o := g.result(ctx, result{request: r, answer: answer, seen: true})
 	if o.Allowed() || o.Err != nil {
 		return o
 	}
@@ -214,6 +217,9 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
 	facts.Session.Label.Malicious = state.Label.Malicious || len(alertsIn(state.Label)) > 0
+	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, by); err != nil {
+		return Verdict{}, err
+	}
 	found := g.tracer.Trace(r.traced(), facts, false)
 	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params), salt{}).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // A Call is an action that an agent wants to take with a server: call a tool, read a resource, get a prompt. The guard
@@ -49,6 +50,8 @@ type Call struct {
 	// crosses to it. What the tool sends on is egress, as with any other.
 	Host bool
 
+	Hiding // hidden values of the call
+
 	Held string // why the call must not go, for any policy; "" if nothing holds it
 
 	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and
@@ -62,6 +65,16 @@ type Call struct {
 
 	asked  bool  // it is a question of the server, see Inquiry
 	within *Call // in which the server asked; nil if that is not known
+}
+
+// Hiding is the part of a call that concerns hidden values. The zero Hiding has none.
+type Hiding struct {
+	Uses   []vault.Value   // hidden values in the arguments, where handles stood for them: see [Hidden.Expand]
+	Output json.RawMessage // the JSON Schema of the tool's results, as the server wrote it, or nil: a hidden result shows the keys in it
+	Hide   bool            // the operator says that results of the tool are hidden
+	Looks  int             // bits that the call tells of hidden values: see [Hidden.Look]
+
+	spent string // why the call may tell no more of hidden values; "" if it may
 }
 
 // Undeclared are the parts of a request that neither MCP nor the tool's input schema knows. They are traced as

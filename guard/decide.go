@@ -39,7 +39,7 @@ func (v *ruling) allowed() bool { return v.effect == policy.Allow || v.effect ==
 func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) {
 	r, f := in.request, in.facts
 	by := g.rules.Load()
-	d := by.decide(f, r.reading.forms)
+	d := in.hiding(by, by.decide(f, r.reading.forms))
 	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message}
 	e := g.event(in, d)
 	hint := g.unreviewed(by, in, d)
@@ -78,6 +78,9 @@ func (g *decider) event(in decisionInput, d decision) *record.Event {
 	r, f := in.request, in.facts
 	e := g.evidence.event(record.Decision, &r.Call)
 	e.Phase = f.Phase.String()
+	if r.revealing != nil {
+		e.Where = "weir_reveal"
+	}
 	e.Rule, e.Message = d.Rule, d.Message
 	seen := f.Session.Label
 	e.Label, e.Facts, e.Evidence = &seen, f.Encode(), recordedEvidence(in.evidence)
@@ -137,6 +140,9 @@ func (g *decider) bar(ctx context.Context, r *request, f *policy.Facts) (*ruling
 func (g *decider) barrier(r *request) *ruling {
 	if r.Held != "" {
 		return &ruling{rule: RuleHeld, message: r.Held}
+	}
+	if r.spent != "" {
+		return &ruling{rule: RuleLooked, message: r.spent}
 	}
 	if own := g.machine.own(r); own != "" {
 		return &ruling{rule: RuleOwnFiles, message: "it would touch " + own +

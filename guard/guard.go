@@ -29,6 +29,7 @@ import (
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // Options configures a Guard.
@@ -47,11 +48,15 @@ type Options struct {
 	Contents  Contents         // the parts of arguments and answers that events keep
 	Files     Files            // of this machine; nil: the text of a path is all that is known
 
+	Vault *vault.Vault // keeps hidden results; nil: a person is asked about results that rules hide
+
 	Review func(server string) string // the command by which a person reviews definitions of a server; nil: there is none
 }
 
 // A Guard decides. Make one with [New].
 type Guard struct {
+	Hidden *Hidden // values that agents were not shown
+
 	decider
 	tracer    *trace.Tracer
 	resources resourceLabels
@@ -70,6 +75,7 @@ func New(opts Options) (*Guard, error) {
 	g := &Guard{tracer: tracer, annotator: annotator{words: opts.Words}}
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
+	g.Hidden = &Hidden{opts.Vault, opts.State, g}
 	g.approver = approver{opts.Approvals, tracer}
 	g.machine = machine{opts.Files}
 	g.resources = resourceLabels{opts.Taints, g.machine, &g.evidence}
@@ -84,7 +90,7 @@ func (g *Guard) Swap(p *policy.Policy, mode policy.Mode) {
 	if p == nil {
 		p = policy.Default()
 	}
-	g.rules.Store(&rules{policy: p, mode: mode})
+	g.rules.Store(&rules{policy: p, mode: mode, looks: p.Reads("session.looked")})
 }
 
 // Rules returns the policy and the mode at the moment.
@@ -103,7 +109,7 @@ func (g *Guard) Defect(ctx context.Context, c *Call, d annotation.Defect) error 
 // the error is nil.
 func (g *Guard) Told(ctx context.Context, c *Call, l label.Label) error {
 	r := g.parse(c)
-	if answer := r.Effective.Label().Normal(); !answer.IsZero() {
+	if answer := label.Join(r.Effective.Label(), r.actor()).Normal(); !answer.IsZero() {
 		answer.Attribution = label.SetOf(r.uri)
 		l = label.Join(l, answer)
 	}

@@ -88,6 +88,12 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	if r.within != nil {
 		q.outer.method, q.outer.arguments = r.within.Method, canonicalArguments(r.within.Params)
 	}
+	if r.revealing != nil {
+		q.outer.method, q.outer.arguments = r.revealing.Method, canonicalArguments(r.revealing.Params)
+	}
+	if f.Response == nil {
+		q.Origins = append(q.Origins, r.used()...)
+	}
 	q.Binding = bind(
 		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(canonical),
 		r.Effective.String(), seen(r, f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(in.answer),

@@ -28,6 +28,7 @@ type request struct {
 	roles     overlay.Roles     // of the arguments, by the operator
 	resources overlay.Resources // that they name
 	said      contract.Contract // by operator and server, for the arguments
+	revealing *Call             // the agent's request to see the answer, which was hidden; nil if there is none
 	notes     []overlay.Note    // why the operator says that for the arguments
 }
 
@@ -125,13 +126,16 @@ func (r *request) listed() bool {
 	return strings.HasPrefix(r.Method, "resources/") && r.Arguments == nil && r.Undeclared.Params == nil
 }
 
-// actor returns the label of untrusted content that acts in the call: a call that runs it is decided as one of its
-// authors.
-func (r *request) actor() label.Label {
-	if r.reading.runs == "" {
-		return label.Label{}
+// actor returns the label of content that acts in the call beside the agent: a call that runs untrusted content is decided as one of its
+// authors, and one with hidden values in its arguments as one of an agent that has read them.
+func (r *request) actor() (l label.Label) {
+	for i := range r.Uses {
+		l = label.Join(l, r.Uses[i].Label)
 	}
-	return untrusted()
+	if r.reading.runs == "" {
+		return l
+	}
+	return label.Join(l, untrusted())
 }
 
 // untrusted returns the label of a file with an unknown author.
@@ -225,4 +229,5 @@ type decisionInput struct {
 
 	evidence  []annotation.Evidence // that the answer refers to
 	detection *record.Detection     // in the answer; before there is one, in the arguments
+	hideable  func() bool           // reports whether the answer can be hidden; nil before there is one
 }

@@ -11,6 +11,7 @@ import (
 type rules struct {
 	policy *policy.Policy
 	mode   policy.Mode
+	looks  bool // whether the policy goes by session.looked
 	tools  specialized
 }
 

@@ -127,6 +127,13 @@ func (a Label) Taint() Label {
 	return a
 }
 
+// Typed returns the label of a number, a truth value, a date or a choice that is read from the data: it is as private as
+// the data, but too little to hold text of its author.
+func (a Label) Typed() Label {
+	a.Untrusted, a.Sources = false, a.Sources.Without(SetOf(UntrustedPublic))
+	return a
+}
+
 // Without returns the part of a beyond b: joining it into b gives the join of a and b.
 func (a Label) Without(b Label) Label {
 	d := Label{

@@ -291,7 +291,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", data, got, err)
 		}
 	}
-	if err := json.Unmarshal([]byte(`{"Effect":"deny"}`), new(all)); err == nil || !strings.Contains(err.Error(), "use block, ask, warn or allow") {
+	if err := json.Unmarshal([]byte(`{"Effect":"deny"}`), new(all)); err == nil || !strings.Contains(err.Error(), "use block, ask, hide, warn or allow") {
 		t.Errorf("an unknown effect: %v", err)
 	}
 	if got := policy.Effect(9).String(); got != "unknown(9)" {

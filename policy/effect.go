@@ -14,16 +14,17 @@ type Effect uint8
 const (
 	Block Effect = iota // it does not happen
 	Ask                 // it happens if a person agrees
+	Hide                // of a result: the agent gets a handle in its place
 	Warn                // it happens, and people are told
 	Allow               // it happens
 )
 
-var effectNames = [...]string{"block", "ask", "warn", "allow"}
+var effectNames = [...]string{"block", "ask", "hide", "warn", "allow"}
 
 // String returns the name that [ParseEffect] reads.
 func (e Effect) String() string { return nameOf(effectNames[:], uint8(e)) }
 
-// ParseEffect reads "block", "ask", "warn" or "allow".
+// ParseEffect reads "block", "ask", "hide", "warn" or "allow".
 func ParseEffect(s string) (Effect, error) { return parseName[Effect]("effect", effectNames[:], s) }
 
 // MarshalText encodes the effect as [Effect.String] does.
@@ -41,7 +42,7 @@ type Mode uint8
 // The modes.
 const (
 	Enforce  Mode = iota // effects are carried out
-	WarnOnly             // block and ask become warn
+	WarnOnly             // block, ask and hide become warn
 	Audit                // nothing is held up and nobody is told; the effect in mode enforce is recorded
 )
 

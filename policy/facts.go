@@ -76,6 +76,7 @@ type SessionFacts struct {
 	Parent string      // the id of the parent session; "" if there is none
 	Label  label.Label // the join of all that entered the session
 	Calls  int         // calls made before this one
+	Looked int         // bits that typed looks told of hidden values, with those of this call
 
 	UserWords bool          // the host has passed on the user's messages
 	SinceUser time.Duration // since the user's last message; meaningless without UserWords

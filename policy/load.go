@@ -68,7 +68,7 @@ func (l *loader) load(src []byte) *Policy {
 	digest := sha256.Sum256(src)
 	p := &Policy{name: l.Name, digest: hex.EncodeToString(digest[:]), fallback: Allow}
 	if d, ok := m["default"]; ok {
-		p.fallback = l.effect(l.Text(d), effectNames[:])
+		p.fallback = l.effect(l.Text(d), slices.DeleteFunc(slices.Clone(effectNames[:]), func(e string) bool { return e == Hide.String() }))
 	}
 	l.rules(p, m)
 	return p
@@ -230,6 +230,10 @@ func (l *loader) condition(r *rule, m map[string]document.Member) {
 	r.When = when
 	if _, said := m["when"]; !said && result {
 		r.When = OnResult
+	}
+	if whenOK && r.Effect == Hide && r.When == OnCall {
+		l.Complain(r.conditionAt, "write when: result", "the rule hides, but only results can be hidden")
+		return
 	}
 	if whenOK && result && r.When == OnCall {
 		l.Complain(r.conditionAt, "write when: result", "the rule is for calls but reads a fact of the result")

@@ -10,7 +10,7 @@
 //	  - name: ask-before-publishing # unique
 //	    when: call                  # call or result
 //	    if: session.private && "public" in tool.annotations.inputMetadata.destination
-//	    effect: ask                 # block, ask, warn or allow
+//	    effect: ask                 # block, ask, warn or allow; of a result hide too
 //	    message: "{tool} of {server} may publish private data"
 //
 // The example policies of SEP-1913 (Policy Layer) load verbatim: rules with effect block or escalate, and conditions made of
@@ -124,6 +124,23 @@ type Decision struct {
 
 	Matched  []Match   // every rule that matched, in the order of the file
 	Problems []Problem // the rules that could not be evaluated; they are in Matched too
+}
+
+// Revealed returns the decision on a hidden result that the agent asks for: that of all rules but those that hide. The fallback is that of
+// the policy.
+func (d Decision) Revealed(fallback Effect) Decision {
+	shown := Decision{Effect: fallback, Problems: d.Problems}
+	for _, m := range d.Matched {
+		if m.Effect != Hide {
+			shown.match(m)
+		}
+	}
+	return shown
+}
+
+// Hides reports whether any rule of the policy hides results.
+func (p *Policy) Hides() bool {
+	return p != nil && slices.ContainsFunc(p.all, func(r Rule) bool { return r.Effect == Hide })
 }
 
 // A Match is a rule that matched.

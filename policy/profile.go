@@ -6,25 +6,36 @@ import (
 	"slices"
 )
 
-// Balanced is the name of the profile that decides when no other is chosen.
-const Balanced = "balanced"
+// Names of profiles.
+const (
+	Balanced = "balanced" // decides when no other is chosen
+	Headless = "headless" // has the rules of balanced and its own, which hide results
+)
 
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
 // Profiles returns the names of the built-in policies, from the one that asks least to the one that allows least.
-func Profiles() []string { return []string{"calm", Balanced, "strict", "read-only"} }
+func Profiles() []string { return []string{"calm", Balanced, Headless, "strict", "read-only"} }
 
 // ProfileSource returns the file of a built-in policy, and whether there is one of that name.
 func ProfileSource(name string) ([]byte, bool) {
 	if !slices.Contains(Profiles(), name) {
 		return nil, false
 	}
+	if name == Headless {
+		return slices.Concat(embedded(Balanced), embedded(Headless)), true
+	}
+	return embedded(name), true
+}
+
+// embedded returns the file of a profile.
+func embedded(name string) []byte {
 	src, err := profiles.ReadFile("profiles/" + name + ".yaml")
 	if err != nil {
 		panic(fmt.Sprintf("policy: %v", err)) // all of them are embedded
 	}
-	return src, true
+	return src
 }
 
 // Profile returns a built-in policy, and whether there is one of that name. Each call compiles it anew.

@@ -80,7 +80,7 @@ func TestIdleIsSound(t *testing.T) {
 		for i := range rapid.IntRange(1, 5).Draw(t, "rules") {
 			a, b := rapid.SampledFrom(conditions).Draw(t, "a"), rapid.SampledFrom(conditions).Draw(t, "b")
 			op := rapid.SampledFrom([]string{"&&", "||", "&& !"}).Draw(t, "op")
-			effect := policy.Effect(rapid.IntRange(0, 3).Draw(t, "effect"))
+			effect := rapid.SampledFrom(callEffects).Draw(t, "effect")
 			fmt.Fprintf(&src, "- {name: r%d, when: call, effect: %s, if: '(%s) %s(%s)'}\n", i, effect, a, op, b)
 		}
 		p, err := policy.Load("test.yaml", []byte(src.String()))

@@ -66,7 +66,7 @@ type Event struct {
 	Rule      string       `json:"rule,omitempty"`      // decision: the rule that decided
 	Matched   []string     `json:"matched,omitempty"`   // decision: every rule that matched
 	Message   string       `json:"message,omitempty"`   // the message to the user, or the defect
-	Where     string       `json:"where,omitempty"`     // defect: the JSON path; taint: the resource
+	Where     string       `json:"where,omitempty"`     // defect: the JSON path; taint: the resource; decision: weir_reveal for a hidden result
 	Arguments string       `json:"arguments,omitempty"` // the salted digest of the canonical arguments; see Content
 	Binding   string       `json:"binding,omitempty"`   // approval: the call it is bound to; erase: the numbers of the entries that it erases, as Ranges
 	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: the added part

@@ -163,14 +163,20 @@ func (e *explorer) visit(state, tool int) bool {
 		return true
 	}
 	for _, l := range e.returned[tool] {
-		after := label.Join(before, l)
-		if e.seen[describe(after)] {
+		after, typed := label.Join(before, l), label.Join(before, l.Typed())
+		if e.seen[describe(after)] && e.seen[describe(typed)] {
 			continue
 		}
 		f.Phase, f.Response = policy.OnResult, &l
-		if shown := e.span(t, f); shown.Mildest >= policy.Warn {
-			step.Label = describe(after)
-			e.add(node{after, state, step})
+		shown := e.span(t, f)
+		if shown.Mildest < policy.Hide {
+			continue
+		}
+		step.Label = describe(after) // a hidden result can be revealed, and counts in a call that uses it
+		e.add(node{after, state, step})
+		if hides(shown) { // and the agent can be told numbers in it
+			step.Label = describe(typed)
+			e.add(node{typed, state, step})
 		}
 	}
 	return false
@@ -217,6 +223,12 @@ func stoppers(s policy.Bounds) (rules []string) {
 		}
 	}
 	return rules
+}
+
+// hides reports whether a rule may hide the result.
+func hides(s policy.Span) bool {
+	hides := func(m policy.Match) bool { return m.Effect == policy.Hide }
+	return slices.ContainsFunc(s.Sure, hides) || slices.ContainsFunc(s.Open, hides)
 }
 
 // way returns the steps that led to a state.

@@ -79,10 +79,12 @@ servers:
     trust: trusted
     catalogue: files
     resolve: 3s
+    results: hide
   off:
     command: ${NEVER_SET}
     catalogue: false
     resolve: false
+    results: {inbox: hide, sent: show}
     disabled: true
 overlays: [rules/own.yaml, /etc/shared.yaml]
 catalogue: false
@@ -151,9 +153,9 @@ annotations:
 		}, {
 			Name: "notes", URL: "https://notes.example/mcp", Transport: config.HTTP, Auth: config.Auth{ClientID: "abc", RedirectPort: 8765},
 		}, {
-			Name: "old", URL: "http://127.0.0.1:9000/sse", Transport: config.SSE, Trust: contract.Trusted, Catalogue: "files", Resolve: 3 * time.Second,
+			Name: "old", URL: "http://127.0.0.1:9000/sse", Transport: config.SSE, Trust: contract.Trusted, Catalogue: "files", Resolve: 3 * time.Second, Hide: []string{config.AllResults},
 		}, {
-			Name: "off", Command: "${NEVER_SET}", Transport: config.Stdio, Disabled: true, Catalogue: config.NoCatalogue, Resolve: -1,
+			Name: "off", Command: "${NEVER_SET}", Transport: config.Stdio, Disabled: true, Catalogue: config.NoCatalogue, Resolve: -1, Hide: []string{"inbox"},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

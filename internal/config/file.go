@@ -95,8 +95,41 @@ func readServer(r reader, m member) {
 		"timeout":   r.duration(&s.Timeout),
 		"catalogue": readEntry(r, &s.Catalogue),
 		"resolve":   r.patience(&s.Resolve),
+		"results":   readResults(r, &s.Hide),
 		"disabled":  r.boolean(&s.Disabled),
 	})
+}
+
+// readResults reads hide or show, or a mapping of tools to hide.
+func readResults(r reader, hide *[]string) func(member) {
+	words := []string{"hide", "show"}
+	word := func(m member, name string) {
+		r.word(m, words, func(s string) error {
+			switch s {
+			case "hide":
+				*hide = append(*hide, name)
+			case "show":
+			default:
+				return fmt.Errorf("unknown word %q", s)
+			}
+			return nil
+		})
+	}
+	return func(m member) {
+		if _, ok := m.value.(*ast.MappingNode); !ok {
+			word(m, AllResults)
+			return
+		}
+		tools, _ := r.entries(m)
+		for _, tool := range tools {
+			if tool.key == AllResults {
+				r.d.Fault(tool.at, "write results: hide for all tools", "%s: * is no tool", m.name)
+				continue
+			}
+			tool.name = fmt.Sprintf("%s.%.80q", m.name, tool.key)
+			word(tool, tool.key)
+		}
+	}
 }
 
 // readEntry reads the name of an entry, or false for none.

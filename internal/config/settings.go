@@ -217,8 +217,12 @@ type Server struct {
 	Timeout   time.Duration // of one call; 0 is the gateway's default
 	Catalogue string        // the entry of the catalogue that applies; "" is those that match, NoCatalogue none
 	Resolve   time.Duration // for it to resolve the contract of a call; 0 is the gateway's default, negative: it is not asked
+	Hide      []string      // tools of which results are hidden; AllResults is all
 	Disabled  bool
 }
+
+// AllResults in Server.Hide stands for all tools and resources.
+const AllResults = "*"
 
 // Pins is how definitions of tools are pinned. The zero Pins pins each when it is first seen.
 type Pins struct {

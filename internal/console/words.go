@@ -92,7 +92,7 @@ func effectClass(effect string) string {
 	switch effect {
 	case "allow", "accepted", "granted":
 		return "good"
-	case "ask", "asked", "warn":
+	case "ask", "asked", "hide", "warn":
 		return "care"
 	case "block", "declined", "ended", "expired":
 		return "stop"

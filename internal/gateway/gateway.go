@@ -25,6 +25,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // A Server is one upstream server as the operator configured it.
@@ -74,8 +76,15 @@ type Options struct {
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
 
+	Hiding
 	Hosts // who is at them, and which of their answers count
 	Web   // which HTTP requests are served, and how
+}
+
+// Hiding is where hidden results are kept, and who answers questions about them.
+type Hiding struct {
+	Vault      *vault.Vault        // nil: in memory, for this gateway alone
+	Quarantine exchange.Quarantine // nil: nobody answers
 }
 
 // Hosts is who is at the hosts, and which of their answers to approval requests count.
@@ -137,6 +146,9 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Budget == nil {
 		opts.Budget = budget.New(budget.Limits{})
 	}
+	if opts.Vault == nil {
+		opts.Vault = vault.New(vault.Options{})
+	}
 	traces, _ := opts.Budget.Traces.Acquire(0)
 	book := approve.NewBook(approve.Options{
 		Timeout: opts.Approval, Record: opts.State, Store: opts.Approvals, Sessions: opts.State.Sessions(), Asked: opts.Asked,
@@ -144,7 +156,7 @@ func New(opts Options) (*Gateway, error) {
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
 		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints, Contents: opts.Contents, Files: opts.Files, Review: opts.reviewing(),
-		Memory: traces,
+		Memory: traces, Vault: opts.Vault,
 	})
 	if err != nil {
 		return nil, err
@@ -153,18 +165,26 @@ func New(opts Options) (*Gateway, error) {
 	gw.servers = backend.New(opts.Servers, &backend.Options{
 		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
 		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Yield: func() bool { return gw.http.Yield() },
+		Hushed: func() bool { return gw.engine.Hiding() },
 	})
 	gw.engine, err = exchange.New(exchange.Options{
 		Servers: gw.servers, Guard: g, Book: book, State: opts.State, Words: opts.Words, Log: opts.Logger,
-		HostAnswers: opts.HostAnswers,
+		HostAnswers: opts.HostAnswers, Quarantine: opts.Quarantine,
 	})
 	if err != nil {
 		return nil, err
 	}
+	gw.engine.SetHiding(hides(g, opts.Servers))
 	gw.await(opts.Approval, opts.Startup)
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,
 		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
 	return gw, nil
+}
+
+// hides reports whether results may be hidden: by a rule, or by the operator's word on a server.
+func hides(g *guard.Guard, servers []Server) bool {
+	p, _ := g.Rules()
+	return p.Hides() || slices.ContainsFunc(servers, func(s Server) bool { return len(s.Hide) > 0 })
 }
 
 // await has the gateway wait so long for people and servers from now on, or for the defaults where it is zero. Waits that have begun go on.

@@ -43,6 +43,10 @@ func TestMain(m *testing.M) {
 		hostile(os.Args[2])
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == "leaky" {
+		leaky(os.Args[2])
+		return
+	}
 	if len(os.Args) == 3 && os.Args[1] == "scripted" {
 		scripted()
 		return

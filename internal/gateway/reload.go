@@ -61,7 +61,9 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	}
 	g.guard.Swap(c.Policy, c.Mode)
 	g.await(c.Approval, c.Startup)
-	if slices.EqualFunc(before, c.Servers, Server.Same) {
+	hid := g.engine.Hiding()
+	g.engine.SetHiding(hides(g.guard, c.Servers)) // before hosts list the tools anew
+	if hid == g.engine.Hiding() && slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}
 	g.servers.Change(c.Servers)

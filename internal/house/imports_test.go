@@ -67,7 +67,8 @@ var table = []row{
 	{"session", "label store", "", world, "labels of agent sessions over any store"},
 	{"guard/trace", "label policy overlay provenance session internal/address internal/speech internal/rawjson", "", world,
 		"where the arguments of a call came from; it decides nothing"},
-	{"guard", "guard/trace label contract annotation policy overlay provenance record session detect internal/speech internal/rawjson internal/hosterror", "", world,
+	{"vault", "label internal/rawjson", "", world, "values that agents were not shown, and what is told of them; whoever keeps them is an interface"},
+	{"guard", "guard/trace label contract annotation policy overlay provenance record session detect vault internal/speech internal/rawjson internal/hosterror", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
 	{"mcpguard", "guard label contract annotation overlay policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
@@ -102,13 +103,13 @@ var table = []row{
 	{"internal/gateway/backend", "annotation contract guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
-	{"internal/gateway/exchange", "annotation contract guard label policy record session store internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
+	{"internal/gateway/exchange", "annotation contract guard label policy record session store vault internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
 		"internal/upstream internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/gateway/protocol", "", "net os os/exec",
 		"one request through the guard, to its server and back; knows no host connection but by an interface"},
 	{"internal/gateway/hostconn", "annotation guard internal/hosterror internal/plain internal/rawjson internal/rpc internal/upstream internal/gateway/agentsession internal/gateway/backend " +
 		"internal/gateway/catalog internal/gateway/exchange internal/gateway/protocol", "", "net net/http os os/exec",
 		"one host connection: handshake, lists, subscriptions, requests in flight"},
-	{"internal/gateway", "guard label contract annotation policy overlay record session store internal/budget internal/conversation internal/rawjson internal/rpc " +
+	{"internal/gateway", "guard label contract annotation policy overlay record session store vault internal/budget internal/conversation internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/agentsession internal/gateway/backend internal/gateway/exchange internal/gateway/hostconn internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",

@@ -91,7 +91,8 @@ func milder(before, after *policy.Policy) (ways []string) {
 			ways = append(ways, unproved(b, before.Fallback())...)
 		}
 		b := left[i]
-		if left = left[i+1:]; b.When != a.When || b.If != a.If || b.Effect > a.Effect || b.Once && !a.Once {
+		if left = left[i+1:]; b.When != a.When || b.If != a.If || b.Once && !a.Once ||
+			b.Effect > a.Effect || b.Effect < a.Effect && b.Effect == policy.Hide {
 			ways = append(ways, "rule changed: "+a.Name)
 		}
 	}
@@ -103,7 +104,7 @@ func milder(before, after *policy.Policy) (ways []string) {
 
 // unproved says of a new rule why it may be milder than none.
 func unproved(r policy.Rule, fallback policy.Effect) []string {
-	if r.Effect > fallback || r.Once {
+	if r.Effect > fallback || r.Once || r.Effect == policy.Hide { // a hidden result raises no label
 		return []string{"rule added: " + r.Name}
 	}
 	return nil

@@ -43,7 +43,9 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 			spec.Env = append(spec.Env, name+"="+s.Env[name])
 		}
-		out = append(out, gateway.Server{Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve})
+		out = append(out, gateway.Server{
+			Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve, Hide: s.Hide,
+		})
 	}
 	return out
 }

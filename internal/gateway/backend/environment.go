@@ -33,6 +33,9 @@ type Options struct {
 	// Told raises the agent session of a call by the label of text that its agent may read.
 	Told func(ctx context.Context, call *guard.Call, l label.Label) error
 
+	// Hushed reports whether text that servers send outside of results is kept from hosts; nil: never.
+	Hushed func() bool
+
 	// Yield has one HTTP session give up its connections to servers, and reports whether one did.
 	Yield func() bool
 }

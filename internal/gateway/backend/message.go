@@ -31,6 +31,9 @@ func (c *Conn) mayTell(r *Request, m *rpc.Message) bool {
 	if c.wordless(m) {
 		return true
 	}
+	if c.Hushed != nil && c.Hushed() {
+		return false // it may tell what is hidden in results
+	}
 	said := guard.Messages(c.Name(), c.Trust())
 	of := []*Request{r}
 	if r == nil || r.Call == nil {

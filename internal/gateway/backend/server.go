@@ -2,6 +2,7 @@ package backend
 
 import (
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,7 @@ type Server struct {
 
 	Overlay *overlay.Overlay // of its tools, resources and prompts, by the operator; nil: none
 	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
+	Hide    []string         // tools of which results are hidden; "*" is all
 }
 
 // Same reports whether two servers are reached and treated in the same way.
@@ -56,6 +58,12 @@ func (s *settings) Overlay() *overlay.Overlay { return s.of.Load().Overlay }
 
 // Resolve returns how long the server may take to resolve a contract; zero or less if it is not asked.
 func (s *settings) Resolve() time.Duration { return s.of.Load().Resolve }
+
+// Hides reports whether the operator has results of a tool hidden, or of a resource if all are.
+func (s *settings) Hides(tool string) bool {
+	hide := s.of.Load().Hide
+	return slices.Contains(hide, "*") || slices.Contains(hide, tool)
+}
 
 // timeout returns how long the server may take to answer.
 func (s *settings) timeout() time.Duration { return s.of.Load().Timeout }

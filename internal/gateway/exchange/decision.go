@@ -195,7 +195,7 @@ func shown(ctx context.Context, f *Host, set *backend.Set, call *guard.Call) (la
 // after asks the guard whether the agent or the host may see an answer or a question of a server in a call.
 func (x *decision) after(ctx context.Context, call *guard.Call, decide func() guard.Outcome) guard.Outcome {
 	o := decide()
-	if o.Allowed() {
+	if o.Allowed() && o.Effect != policy.Hide {
 		if err := x.follow(ctx, call, o.Label); err != nil {
 			o = guard.Withheld(err)
 		}

@@ -31,6 +31,7 @@ type Engine struct {
 	sealer    *sealer
 	suspended *suspended
 	schemas   schemas
+	hiding    atomic.Bool
 	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration
 
 	hastily sync.Mutex
@@ -40,7 +41,7 @@ type Engine struct {
 // maxHasty bounds the requests whose hosts are remembered to answer by themselves.
 const maxHasty = 4096
 
-// The Options of a gateway are all required.
+// The Options of a gateway are all required, but for the last.
 type Options struct {
 	Servers *backend.Registry
 	Guard   *guard.Guard
@@ -50,6 +51,7 @@ type Options struct {
 	Log     *slog.Logger
 
 	HostAnswers HostAnswers
+	Quarantine  Quarantine // answers questions about hidden values; nil: nobody does
 }
 
 // HostAnswers says which answers of hosts to approval requests count, and how it goes on where none can. The zero HostAnswers counts all.
@@ -84,6 +86,12 @@ func (g *Engine) SetApproval(d time.Duration) {
 	g.approval.Store(int64(d))
 	g.Book.SetTimeout(d)
 }
+
+// SetHiding says whether results of servers may be hidden. Only then do hosts see tools for hidden values.
+func (g *Engine) SetHiding(on bool) { g.hiding.Store(on) }
+
+// Hiding reports whether results of servers may be hidden.
+func (g *Engine) Hiding() bool { return g.hiding.Load() }
 
 // patience returns how long the gateway waits for a person, or for a host to come back with an answer.
 func (g *Engine) patience() time.Duration { return time.Duration(g.approval.Load()) }

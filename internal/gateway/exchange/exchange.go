@@ -22,9 +22,10 @@ import (
 type exchange struct {
 	decision
 
-	modernServer bool // whether the server that answered speaks 2026-07-28
-	ours         bool // whether the answer is Weir's own: a question that a server of an older revision asks in the middle
-	reached      bool // whether the request went out to its server, as far as Weir knows
+	plain        json.RawMessage // the arguments as the host sent them, with handles of hidden values
+	modernServer bool            // whether the server that answered speaks 2026-07-28
+	ours         bool            // whether the answer is Weir's own: a question that a server of an older revision asks in the middle
+	reached      bool            // whether the request went out to its server, as far as Weir knows
 }
 
 // newExchange returns the exchange for a message of a host; who is nil for a notification.
@@ -38,7 +39,7 @@ func (x *exchange) fitsHeaders() *rpc.Error {
 	if header == nil || !x.who.Modern() || x.route.tool == nil {
 		return nil
 	}
-	return protocol.CheckHeaders(header, x.route.tool, x.route.call.Arguments)
+	return protocol.CheckHeaders(header, x.route.tool, x.plain)
 }
 
 // withHeaders has the headers sent that the tool asks for. Over stdio there are none.
@@ -218,6 +219,9 @@ func (x *exchange) deliver(ctx context.Context, a guard.Answer) *rpc.Message {
 		return &rpc.Message{ID: x.m.ID, Error: o.Answer.Error}
 	}
 	given := o.Answer.Result
+	if o.Effect == policy.Hide && x.who.Version < resourceLinks {
+		given = withoutLink(given)
+	}
 	if x.inquires {
 		var err error
 		if given, err = x.attributed(given); err != nil {

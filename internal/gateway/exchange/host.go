@@ -17,15 +17,30 @@ import (
 
 // Exchange takes a request that carries data to its server and the answer back, as far as the guard lets it.
 func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+	plain, _ := rawjson.Get(m.Params, "arguments")
+	if rawjson.Kind(plain) != '{' {
+		plain = nil
+	}
+	if f.Engine.Hiding() {
+		if own := (ownHost{f, who, set}).tool(m); own != nil {
+			return own(ctx, m)
+		}
+	}
+	m, uses, rerr := expand(ctx, f, m)
+	if rerr != nil {
+		return rpc.ReplyError(m.ID, rerr)
+	}
 	resumed, m, rerr := resume(ctx, f, m)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
 	x := newExchange(f, m, who, nil)
+	x.plain = plain
 	if rerr := x.openRequestState(); rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
 	if x.route, rerr = f.route(ctx, x.m, set); rerr == nil {
+		x.route.call.Uses = uses
 		rerr = x.sameServer()
 	}
 	if rerr == nil {
@@ -57,10 +72,15 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 // Resolve answers tools/resolve: the contract of a call, and in _meta the decision on it, if that is no plain
 // allow. The answer has the form of the extension where the host has negotiated it, else that of SEP-1862.
 func (f *Host) Resolve(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
+	m, uses, rerr := expand(ctx, f, m)
+	if rerr != nil {
+		return rpc.ReplyError(m.ID, rerr)
+	}
 	r, rerr := f.byName(ctx, m, set, catalog.Tools)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
+	r.call.Uses = uses
 	if rerr := who.Undeclared(r.tool); rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}

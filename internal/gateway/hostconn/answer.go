@@ -81,6 +81,11 @@ func (a answerer) list(ctx context.Context, m *rpc.Message, who *protocol.Client
 		return f.host.InternalError(m, err)
 	}
 	result := l.Result()
+	if kind.Method == catalog.Tools.Method && f.Engine.Hiding() {
+		if result, err = exchange.WithHandles(result); err != nil {
+			return f.InternalError(m, err)
+		}
+	}
 	if kind.Method == catalog.Tools.Method && who.Resolves() {
 		result = exchange.Marked(result)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weir-mcp/weir/internal/gateway/backend"
+	"github.com/weir-mcp/weir/internal/gateway/exchange"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -45,7 +46,7 @@ func (a answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 	if err != nil {
 		return f.host.InternalError(m, err)
 	}
-	w.Capabilities = who.Offering(w.Capabilities)
+	w.Capabilities, w.Instructions = who.Offering(w.Capabilities), a.instructions(w.Instructions)
 	result := json.RawMessage(`{}`)
 	if w.Single != nil && !isDiscovery(w.Single) {
 		result = w.Single
@@ -83,7 +84,7 @@ func (a answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Cl
 	if w.Single != nil && isDiscovery(w.Single) {
 		result = w.Single
 	}
-	w.Capabilities = who.Offering(w.Capabilities)
+	w.Capabilities, w.Instructions = who.Offering(w.Capabilities), a.instructions(w.Instructions)
 	versions, err := json.Marshal(protocol.Revisions)
 	if err != nil {
 		return f.host.InternalError(m, err)
@@ -105,6 +106,18 @@ func (a answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Cl
 		}
 	}
 	return rpc.Reply(m.ID, protocol.FitResult(result, who, true))
+}
+
+// instructions returns the instructions of servers with those for hidden values, where results may be hidden.
+func (a answerer) instructions(servers json.RawMessage) json.RawMessage {
+	if !a.conn.Engine.Hiding() {
+		return servers
+	}
+	text, _ := rawjson.String(servers)
+	if text != "" {
+		text += "\n\n"
+	}
+	return rawjson.Quote(text + exchange.HandleInstructions)
 }
 
 // isDiscovery reports whether a server's welcome is the result of server/discover.

@@ -1,0 +1,251 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/vault"
+)
+
+// Rules that a decision names when no rule of the policy made it.
+const (
+	RuleHidden = "weir:hidden" // the operator has results of the tool hidden, or the call used hidden values
+	RuleLooked = "weir:looked" // typed looks have told as much as they may
+)
+
+// MetaValue is the member of a result's _meta with the name of the value that is hidden in its place.
+const MetaValue = ownMeta + "value"
+
+// MaxLooked is how many bits typed looks may tell in an agent session where the policy does not speak of session.looked.
+const MaxLooked = 64
+
+// Own is the name of the server of Weir's own tools. It is no name that a server may have.
+const Own = "weir:"
+
+// Families of agent sessions share their hidden values. A family has at most so many generations.
+const maxGenerations = 64
+
+// Hidden is the values that agents were not shown. It is safe for concurrent use.
+type Hidden struct {
+	vault *vault.Vault // nil: nothing can be hidden
+	state State
+	guard *Guard
+}
+
+// family returns the key of the space of a session's values: that of the session above all others.
+func (h *Hidden) family(ctx context.Context, ref session.Ref) (string, error) {
+	state, err := h.state.Sessions().Peek(ctx, ref)
+	for range maxGenerations {
+		if err != nil {
+			return "", fmt.Errorf("reading the agent session: %w", err)
+		}
+		if state.Parent == "" {
+			return state.Key, nil
+		}
+		state, err = h.state.Sessions().Peek(ctx, session.Ref{Key: state.Parent, Principal: ref.Principal})
+	}
+	return "", errors.New("reading the agent session: it has too many above it")
+}
+
+// looked returns the bits that typed looks have told, with those of the request, for a policy that goes by them.
+func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error) {
+	if h.vault == nil || !by.looks {
+		return 0, nil
+	}
+	key, err := h.family(ctx, r.Session)
+	if err != nil {
+		return 0, err
+	}
+	return h.vault.Looked(ctx, key, 0)
+}
+
+// takes reports whether an answer can be hidden: a host has to take a handle in its place, and nothing may be asked in it.
+func (h *Hidden) takes(in *result) bool {
+	r := in.request
+	if h.vault == nil || in.seen || r.asked || r.Server == Own || r.Method != "tools/call" && r.Method != "resources/read" {
+		return false
+	}
+	plain := true
+	rawjson.Select(in.answer.Result, []string{"resultType", "inputRequests", "requestState", "task"}, func(name string, value []byte) bool {
+		kind, _ := rawjson.String(value)
+		plain = plain && name == "resultType" && kind == "complete"
+		return true
+	})
+	return plain && (in.answer.Error == nil || r.Method == "tools/call")
+}
+
+// used returns the sources of the hidden values in the arguments.
+func (r *request) used() (all []Origin) {
+	for i := range r.Uses {
+		v := &r.Uses[i]
+		from := Call{Server: v.Server, Name: v.Tool}
+		all = join(all, Origin{URI: from.URI(), Label: v.Label.Taint()})
+	}
+	return all
+}
+
+// hiding returns a decision on an answer as far as it concerns hiding. The answer to a call that used hidden values may hold them, so it
+// is hidden too; one that cannot be hidden is asked about; one that the agent asks to see is decided by the other rules.
+func (in *decisionInput) hiding(by *rules, d decision) decision {
+	r := in.request
+	switch {
+	case in.facts.Response == nil:
+		return d
+	case r.revealing != nil:
+		return decision{d.Revealed(by.policy.Fallback()), d.by}
+	case d.Effect > policy.Hide && r.Server != Own && (r.Hide || len(r.Uses) > 0):
+		d.Effect, d.Rule = policy.Hide, RuleHidden
+		if d.Message = "results of this tool are hidden"; len(r.Uses) > 0 {
+			d.Message = "the result of a call with hidden values may hold them"
+		}
+	}
+	if d.Effect == policy.Hide && !in.hideable() {
+		d.Effect = policy.Ask
+		d.Message += "; this cannot be hidden, so a person is asked"
+	}
+	return d
+}
+
+// hide keeps an answer in the vault, and returns what the agent gets in its place. The agent session does not rise.
+func (h *Hidden) hide(ctx context.Context, in *result, v *ruling) Outcome {
+	r, a := in.request, in.answer
+	key, err := h.family(ctx, r.Session)
+	if err != nil {
+		return Withheld(err)
+	}
+	value, err := h.vault.Put(ctx, key, vault.Value{
+		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error, Label: in.label,
+	})
+	if err != nil {
+		return Withheld(err)
+	}
+	h.index(r, a.Raw(), in.label)
+	about := "The result is hidden"
+	if a.Error != nil || isToolError(in.outline) {
+		about = "The call went wrong, and what its server says of that is hidden"
+	}
+	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message}
+	o.Answer = Answer{Result: standIn(r, &value, about, o.Refusal(), isToolError(in.outline) || a.Error != nil)}
+	return o
+}
+
+// index has the tracer know hidden data, so that it knows it again where a call passes it on.
+func (h *Hidden) index(r *request, raw json.RawMessage, l label.Label) {
+	if l.Untrusted {
+		h.guard.tracer.ExpectUntrusted(r.Session)
+	}
+	h.guard.tracer.AddLabel(r.Session, l, r.Server)
+	h.guard.tracer.AddResult(r.traced(), raw, l, nil)
+}
+
+// standIn returns the result that the agent gets in the place of a hidden one.
+func standIn(r *request, v *vault.Value, about string, why Refusal, failed bool) json.RawMessage {
+	text := fmt.Sprintf("%s as value %s (%s). To use it in the arguments of a tool, write %s, or [[%s#/POINTER]] with a JSON pointer for a part "+
+		"of it. weir_look tells a number, a boolean, a date or a choice from it; weir_reveal shows it.\n%s",
+		about, v.Name, why.Message, v.Handle(), v.Name, v.Shape(r.Output))
+	result := map[string]any{"_meta": map[string]any{MetaVerdict: why, MetaValue: v.Name}}
+	uri := "weir://value/" + v.Name
+	if r.Method == "resources/read" {
+		result["contents"] = []map[string]any{{"uri": r.Name, "mimeType": "text/plain", "text": text}}
+		return must(json.Marshal(result))
+	}
+	result["content"] = []map[string]any{
+		{"type": "text", "text": text},
+		{"type": "resource_link", "uri": uri, "name": v.Name, "size": len(v.Text())},
+	}
+	if failed {
+		result["isError"] = true
+	}
+	return must(json.Marshal(result))
+}
+
+// Expand replaces the handles of hidden values in the arguments of a call, and returns the values, for [Call.Uses]. The error is
+// [vault.ErrUnknown] for a handle of no value of the agent session, its parents and its children. It quotes no value.
+func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.RawMessage) (json.RawMessage, []vault.Value, error) {
+	if h.vault == nil || arguments == nil {
+		return arguments, nil, nil
+	}
+	key, err := h.family(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	return h.vault.Expand(ctx, key, arguments)
+}
+
+// Value returns a hidden value of an agent session.
+func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
+	if h.vault == nil {
+		return vault.Value{}, vault.ErrUnknown
+	}
+	key, err := h.family(ctx, ref)
+	if err != nil {
+		return vault.Value{}, err
+	}
+	return h.vault.Get(ctx, key, name)
+}
+
+// Derive keeps a part of a hidden value as a value of its own, with the label of the whole.
+func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, part json.RawMessage) (vault.Value, error) {
+	key, err := h.family(ctx, ref)
+	if err != nil {
+		return vault.Value{}, err
+	}
+	from.Arguments, from.Result, from.Error, from.Part = nil, nil, nil, part
+	return h.vault.Put(ctx, key, from)
+}
+
+// Reveal decides whether the agent may see a hidden value, as After decides on an answer but without the rules that hide, and, if so,
+// raises the agent session by its label. Source is the call that the value answered, as it would be decided now; asking is the request of
+// the agent, about which a person is asked.
+func (h *Hidden) Reveal(ctx context.Context, asking, source *Call, v vault.Value) Outcome {
+	r := h.guard.parse(source)
+	r.canonical, r.revealing = newCanonical(asking.Params), asking
+	in := result{request: r, answer: Answer{Result: v.Result, Error: v.Error}, kept: v.Label}
+	if v.Part != nil || v.Method != asking.Method {
+		in.answer = Answer{Result: must(json.Marshal(map[string]any{"content": []map[string]any{{"type": "text", "text": v.Text()}}}))}
+	}
+	return h.guard.result(ctx, in)
+}
+
+// Looking returns the contract of Weir's own tools that tell of hidden values.
+func Looking() contract.Contract {
+	return contract.Contract{
+		ReadOnly: contract.Yes, Destructive: contract.No, OpenWorld: contract.No,
+		Destinations: contract.Possible(contract.Ephemeral), Outcomes: contract.Possible(contract.Benign),
+		Sources: contract.Possible(label.System),
+	}
+}
+
+// Look decides, as Before does, on a call of Weir's own that tells typed answers of hidden values, of [Call.Looks] bits at most. The bits
+// count if the call may go.
+func (h *Hidden) Look(ctx context.Context, c *Call) Verdict {
+	if h.vault == nil || c.Server != Own || c.Looks < 1 {
+		return Denied(errors.New("only a look at hidden values of so many bits is decided here"))
+	}
+	key, err := h.family(ctx, c.Session)
+	if err != nil {
+		return Denied(err)
+	}
+	told, err := h.vault.Looked(ctx, key, c.Looks)
+	if err != nil {
+		return Denied(err)
+	}
+	if by := h.guard.rules.Load(); told > MaxLooked && !by.looks && by.mode == policy.Enforce {
+		c.spent = fmt.Sprintf("typed looks may tell %d bits of hidden values in an agent session, and these would be %d; "+
+			"weir_reveal shows a value", MaxLooked, told)
+	}
+	v := h.guard.Before(ctx, c)
+	if !v.Allowed() {
+		if _, err := h.vault.Looked(ctx, key, -c.Looks); err != nil {
+			return Denied(err)
+		}
+	}
+	return v
+}

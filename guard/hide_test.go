@@ -1,0 +1,192 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/vault"
+)
+
+const mailFromBob = `{"content":[{"type":"text","text":"{\"from\":\"bob@acme.example\",\"n\":7}"}]}`
+
+var valueName = regexp.MustCompile(`"dev\.weir/value":"(w[0-9]{5})"`)
+
+func hiding(t *testing.T) *fixture {
+	t.Helper()
+	p, ok := policy.Profile(policy.Headless)
+	if !ok {
+		t.Fatal("no profile")
+	}
+	return newFixture(t, func(o *guard.Options) { o.Policy, o.Vault = p, vault.New(vault.Options{}) })
+}
+
+// uses returns a call with the handles in its arguments expanded.
+func (f *fixture) uses(t *testing.T, c *guard.Call) *guard.Call {
+	t.Helper()
+	arguments, used, err := f.g.Hidden.Expand(t.Context(), c.Session, c.Arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Arguments, c.Uses = arguments, used
+	if c.Params, err = rawjson.Set(c.Params, arguments, "arguments"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (f *fixture) hide(t *testing.T, c *guard.Call, result string) string {
+	t.Helper()
+	o := f.run(t, c, result)
+	m := valueName.FindSubmatch(o.Answer.Result)
+	if o.Effect != policy.Hide || m == nil || strings.Contains(string(o.Answer.Result), "acme") || !o.Label.IsZero() {
+		t.Fatalf("%v %s", o.Effect, o.Answer.Result)
+	}
+	return string(m[1])
+}
+
+// A hidden result raises nothing. A call that uses it is decided as if the agent had read it, and the next one is not.
+func TestHiddenResultsRaiseNothing(t *testing.T) {
+	f := hiding(t)
+	name := f.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob)
+	if l := f.label(t); l.Untrusted {
+		t.Fatalf("the session is %+v", l)
+	}
+	mail := func(to string) *guard.Call {
+		return call("send_email", sendMail, `{"name":"send_email","arguments":{"to":"`+to+`"}}`)
+	}
+	if v := f.g.Before(t.Context(), mail("carol@example.com")); v.Effect != policy.Allow {
+		t.Errorf("a call without the value: %v by %s", v.Effect, v.Rule)
+	}
+	v := f.g.Before(t.Context(), f.uses(t, mail("[["+name+"#/from]]")))
+	if v.Effect != policy.Ask || !strings.Contains(string(v.Question.Arguments), "bob@acme.example") || len(v.Question.Origins) == 0 ||
+		v.Question.Origins[0].URI != "mcp://srv/inbox" {
+		t.Errorf("a call to an address in the value: %v, %+v", v.Effect, v.Question)
+	}
+	if v := f.g.Before(t.Context(), mail("carol@example.com")); v.Effect != policy.Allow {
+		t.Errorf("a call after it: %v by %s", v.Effect, v.Rule)
+	}
+	if l := f.label(t); l.Untrusted {
+		t.Errorf("the session is %+v", l)
+	}
+}
+
+// The server may repeat the value, so the result of a call that uses one is hidden, whatever the rules say of it.
+func TestResultsOfCallsWithValuesAreHidden(t *testing.T) {
+	f := hiding(t)
+	name := f.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob)
+	keep := contract.Contract{
+		ReadOnly: contract.No, Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.User),
+		Outcomes: contract.Possible(contract.Benign), Sources: contract.Possible(label.System), Returns: contract.Possible[label.Class](),
+	}
+	f.hide(t, f.uses(t, call("save", keep, `{"name":"save","arguments":{"text":"[[`+name+`]]"}}`)), `{"content":[{"type":"text","text":"saved bob@acme.example"}]}`)
+	if o := f.run(t, call("save", keep, `{"name":"save","arguments":{"text":"x"}}`), okResult); o.Effect != policy.Allow {
+		t.Errorf("without the value: %v", o.Effect)
+	}
+}
+
+func TestRevealTaints(t *testing.T) {
+	f := hiding(t)
+	inbox := call("inbox", fetchPage, `{"name":"inbox"}`)
+	name := f.hide(t, inbox, mailFromBob)
+	v, err := f.g.Hidden.Value(t.Context(), inbox.Session, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking := call("weir_reveal", guard.Looking(), `{"name":"weir_reveal","arguments":{"value":"`+name+`"}}`)
+	o := f.g.Hidden.Reveal(t.Context(), asking, inbox, v)
+	if o.Effect != policy.Allow || !strings.Contains(string(o.Answer.Result), "bob@acme.example") || !f.label(t).Untrusted {
+		t.Errorf("%v %s, and the session is %+v", o.Effect, o.Answer.Result, f.label(t))
+	}
+	if last := f.events.all[len(f.events.all)-2:]; last[0].Where != "weir_reveal" && last[1].Where != "weir_reveal" {
+		t.Errorf("no event tells of it: %+v", last)
+	}
+}
+
+// A rule that asks about a result asks when the agent wants to see it, and the approval is of that request.
+func TestRevealAsks(t *testing.T) {
+	p, err := policy.Load("p.yaml", []byte("version: 1\nrules:\n- {name: hide, when: result, effect: hide, if: '!session.untrusted'}\n"+
+		"- {name: ask, when: result, effect: ask, if: session.private}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, func(o *guard.Options) { o.Policy, o.Vault = p, vault.New(vault.Options{}) })
+	inbox := call("inbox", fetchPage, `{"name":"inbox"}`)
+	name := f.hide(t, inbox, mailFromBob)
+	inbox.Context = label.Label{Private: true}
+	v, _ := f.g.Hidden.Value(t.Context(), inbox.Session, name)
+	asking := call("weir_reveal", guard.Looking(), `{"name":"weir_reveal","arguments":{"value":"`+name+`"}}`)
+	o := f.g.Hidden.Reveal(t.Context(), asking, inbox, v)
+	if o.Effect != policy.Ask || !o.Question.Asks("tools/call", asking.Params) || o.Question.Asks("tools/call", inbox.Params) {
+		t.Fatalf("%v: %+v", o.Effect, o.Question)
+	}
+	f.accepted[o.Question.Binding] = true
+	if o := f.g.Hidden.Reveal(t.Context(), asking, inbox, v); o.Effect != policy.Allow || o.Redeemed == "" {
+		t.Errorf("accepted: %v", o.Effect)
+	}
+}
+
+// Answers that cannot be hidden are asked about: where there is no vault, where the server asks for something, where the agent has it.
+func TestUnhideableResultsAreAskedAbout(t *testing.T) {
+	f := hiding(t)
+	inbox := func() *guard.Call { return call("inbox", fetchPage, `{"name":"inbox"}`) }
+	for _, result := range []string{
+		`{"resultType":"input_required","inputRequests":{}}`, `{"requestState":"x","content":[]}`, `{"task":{"taskId":"x"}}`, `{"resultType":7}`,
+	} {
+		if o := f.run(t, inbox(), result); o.Effect != policy.Ask || o.Answer.Result != nil {
+			t.Errorf("%s: %v", result, o.Effect)
+		}
+	}
+	if o := f.g.Observe(t.Context(), inbox(), guard.Answer{Result: json.RawMessage(okResult)}); o.Effect != policy.Ask {
+		t.Errorf("a result that the agent has: %v", o.Effect)
+	}
+	p, _ := policy.Profile(policy.Headless)
+	without := newFixture(t, func(o *guard.Options) { o.Policy = p })
+	if o := without.run(t, inbox(), okResult); o.Effect != policy.Ask {
+		t.Errorf("without a vault: %v", o.Effect)
+	}
+}
+
+// A child and its parent share values. Another conversation, even of the same principal, has none of them.
+func TestFamiliesShareValues(t *testing.T) {
+	f := hiding(t)
+	name := f.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob)
+	for ref, want := range map[session.Ref]bool{
+		{Key: "child", Parent: "s", Principal: "p"}: true, {Key: "other", Principal: "p"}: false, {Key: "s", Principal: "q"}: false,
+	} {
+		if _, err := f.g.Hidden.Value(t.Context(), ref, name); (err == nil) != want {
+			t.Errorf("%+v: %v", ref, err)
+		}
+	}
+}
+
+// Looks count in the agent session, and in the policy, where that asks.
+func TestLooksAreCounted(t *testing.T) {
+	f := hiding(t)
+	look := func(bits int) guard.Verdict {
+		c := call("weir_look", guard.Looking(), `{"name":"weir_look"}`)
+		c.Server, c.Looks = guard.Own, bits
+		return f.g.Hidden.Look(t.Context(), c)
+	}
+	f.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob)
+	if v := look(60); v.Effect != policy.Allow {
+		t.Fatalf("%v: %s", v.Effect, v.Message)
+	}
+	if v := look(5); v.Effect != policy.Ask || v.Rule != "ask-before-looking-much" {
+		t.Fatalf("%v by %s", v.Effect, v.Rule)
+	}
+	if v := look(4); v.Effect != policy.Allow {
+		t.Errorf("bits of a look that was not made count: %v", v.Effect)
+	}
+	f.g.Swap(policy.Default(), policy.Enforce)
+	if v := look(1); v.Effect != policy.Block || v.Rule != guard.RuleLooked {
+		t.Errorf("where the policy says nothing of it: %v by %s", v.Effect, v.Rule)
+	}
+}

@@ -1,0 +1,132 @@
+package vault
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// Pattern is the regular expression of a string that is one handle, as JSON Schema has it.
+const Pattern = `^\[\[w[0-9]{5}(#(/.*)?)?\]\]$`
+
+// handle finds handles in a string. A pointer ends at the first ]].
+var handle = regexp.MustCompile(`\[\[(w[0-9]{5})(?:#(/.*?)?)?\]\]`)
+
+// MaxExpanded is how long arguments may get by their handles, in bytes.
+const MaxExpanded = 16 << 20
+
+var errExpanded = errors.New("the values of the handles make the arguments too long")
+
+// Expand replaces the handles in the strings of a JSON document by what they stand for in a space, and returns the values that it took. A
+// document without handles stays as it is. Names of members are left alone.
+func (v *Vault) Expand(ctx context.Context, key string, doc json.RawMessage) (json.RawMessage, []Value, error) {
+	if !strings.Contains(string(doc), "[[w") && !strings.Contains(string(doc), `\u`) {
+		return doc, nil, nil
+	}
+	e := expander{get: func(name string) (Value, error) { return v.Get(ctx, key, name) }, left: MaxExpanded}
+	out, err := e.value(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(e.used) == 0 {
+		return doc, nil, nil
+	}
+	return out, e.used, nil
+}
+
+// An expander expands one document.
+type expander struct {
+	get  func(name string) (Value, error)
+	used []Value
+	left int // bytes that may still be added
+}
+
+// value returns a JSON value with its handles expanded.
+func (e *expander) value(raw json.RawMessage) (json.RawMessage, error) {
+	switch rawjson.Kind(raw) {
+	case '"':
+		return e.text(raw)
+	case '{':
+		out, n := []byte{'{'}, 0
+		for name, inner := range rawjson.Members(raw) {
+			inner, err := e.value(inner)
+			if err != nil {
+				return nil, err
+			}
+			if n++; n > 1 {
+				out = append(out, ',')
+			}
+			out = append(append(rawjson.AppendQuote(out, name), ':'), inner...)
+		}
+		return append(out, '}'), nil
+	case '[':
+		out, n := []byte{'['}, 0
+		for inner := range rawjson.Elements(raw) {
+			inner, err := e.value(inner)
+			if err != nil {
+				return nil, err
+			}
+			if n++; n > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, inner...)
+		}
+		return append(out, ']'), nil
+	}
+	return raw, nil
+}
+
+// text expands the handles in a string.
+func (e *expander) text(raw json.RawMessage) (json.RawMessage, error) {
+	s, ok := rawjson.String(raw)
+	if !ok {
+		return raw, nil
+	}
+	found := handle.FindAllStringSubmatchIndex(s, -1)
+	if len(found) == 0 {
+		return raw, nil
+	}
+	var b strings.Builder
+	end := 0
+	for _, at := range found {
+		part, isText, err := e.part(s, at)
+		if err != nil {
+			return nil, err
+		}
+		if at[0] == 0 && at[1] == len(s) && !isText {
+			return part, nil
+		}
+		b.WriteString(s[end:at[0]])
+		b.WriteString(textOf(part))
+		end = at[1]
+	}
+	b.WriteString(s[end:])
+	return rawjson.Quote(b.String()), nil
+}
+
+// part returns the JSON value for which a handle stands, and whether that is the text of a whole value.
+func (e *expander) part(s string, at []int) (part json.RawMessage, isText bool, err error) {
+	name, pointer := s[at[2]:at[3]], ""
+	v, err := e.get(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if isText = at[4] < 0; isText {
+		part = rawjson.Quote(v.Text())
+	} else {
+		pointer = s[at[4]:at[5]]
+		if part, err = Select(v.Document(), pointer); err != nil {
+			return nil, false, fmt.Errorf("handle %.80q: %w", s[at[0]:at[1]], err)
+		}
+	}
+	if e.left -= len(part); e.left < 0 {
+		return nil, false, errExpanded
+	}
+	e.used = append(e.used, v)
+	return part, isText, nil
+}

@@ -1,0 +1,135 @@
+package vault
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+)
+
+// A Value is the answer of a server, or a part of one, that the agent was not shown. It does not change.
+type Value struct {
+	Name      string          `json:"name"` // as handles have it; the vault gives it
+	Server    string          `json:"server"`
+	Method    string          `json:"method"`
+	Tool      string          `json:"tool"`                // on its server; the URI of a resource
+	Arguments json.RawMessage `json:"arguments,omitempty"` // of the call that it answers
+	Result    json.RawMessage `json:"result,omitempty"`    // one of Result and Error is set
+	Error     json.RawMessage `json:"error,omitempty"`
+	Part      json.RawMessage `json:"part,omitempty"` // of the answer that the value is; nil if it is all of it
+	Label     label.Label     `json:"label"`          // of the answer
+}
+
+// size is the memory that a value takes, about.
+func (v *Value) size() int64 {
+	return int64(len(v.Arguments)+len(v.Result)+len(v.Error)+len(v.Part)+len(v.Tool)) + 512
+}
+
+// Handle returns the text that stands for the value in the arguments of a call.
+func (v *Value) Handle() string { return "[[" + v.Name + "]]" }
+
+// Document returns the JSON value in which the pointers of handles select: the part; else the structured content of a result; else
+// its text, parsed if it is one JSON object or array, and a string if not; else the result without metadata.
+func (v *Value) Document() json.RawMessage {
+	if v.Part != nil {
+		return v.Part
+	}
+	if v.Error != nil {
+		return v.Error
+	}
+	if structured, ok := rawjson.Get(v.Result, "structuredContent"); ok && compound(structured) {
+		return structured
+	}
+	texts, only := v.texts()
+	switch {
+	case !only:
+		return rawjson.Delete(v.Result, "_meta")
+	case len(texts) == 1 && compound([]byte(strings.TrimSpace(texts[0]))) && rawjson.Check([]byte(texts[0])) == nil:
+		return json.RawMessage(strings.TrimSpace(texts[0]))
+	}
+	return rawjson.Quote(strings.Join(texts, "\n"))
+}
+
+// Text returns the text for which a handle without a pointer stands: that of the result; JSON, if it has none.
+func (v *Value) Text() string {
+	if v.Part == nil && v.Error == nil {
+		if texts, _ := v.texts(); len(texts) > 0 {
+			return strings.Join(texts, "\n")
+		}
+	}
+	return textOf(v.Document())
+}
+
+// texts returns the blocks of text in a result, and whether there is nothing else in it.
+func (v *Value) texts() (texts []string, only bool) {
+	only = true
+	for _, list := range []string{"content", "contents"} {
+		blocks, _ := rawjson.Get(v.Result, list)
+		for block := range rawjson.Elements(blocks) {
+			raw, _ := rawjson.Get(block, "text")
+			if text, ok := rawjson.String(raw); ok {
+				texts = append(texts, text)
+			} else {
+				only = false
+			}
+		}
+	}
+	return texts, only && len(texts) > 0
+}
+
+// compound reports whether raw JSON begins as an object or an array.
+func compound(raw []byte) bool {
+	return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[')
+}
+
+// textOf returns the text of a string, and the JSON of any other value.
+func textOf(raw json.RawMessage) string {
+	if s, ok := rawjson.String(raw); ok {
+		return s
+	}
+	return string(raw)
+}
+
+// ErrNotThere says that a pointer selects nothing. It quotes nothing of the value.
+var ErrNotThere = errors.New("the pointer selects nothing in it")
+
+// Select returns the part of a document to which a JSON pointer points (RFC 6901).
+func Select(doc json.RawMessage, pointer string) (json.RawMessage, error) {
+	if pointer == "" {
+		return doc, nil
+	}
+	if !strings.HasPrefix(pointer, "/") {
+		return nil, fmt.Errorf("%.80q is no JSON pointer: it has to begin with /", pointer)
+	}
+	for _, name := range strings.Split(pointer[1:], "/") {
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		next, ok := member(doc, name)
+		if !ok {
+			return nil, ErrNotThere
+		}
+		doc = next
+	}
+	return doc, nil
+}
+
+func member(doc json.RawMessage, name string) (json.RawMessage, bool) {
+	if rawjson.Kind(doc) != '[' {
+		value, ok := rawjson.Get(doc, name)
+		return value, ok
+	}
+	n, err := strconv.Atoi(name)
+	if err != nil || n < 0 || strconv.Itoa(n) != name {
+		return nil, false
+	}
+	for element := range rawjson.Elements(doc) {
+		if n == 0 {
+			return element, true
+		}
+		n--
+	}
+	return nil, false
+}

@@ -1,0 +1,263 @@
+// Package vault keeps the results that an agent was not shown, so that the agent can use them without reading them.
+//
+//	v := vault.New(vault.Options{})
+//	kept, err := v.Put(ctx, "c-1", vault.Value{Server: "mail", Result: result, Label: l})
+//	fmt.Println(kept.Handle())                                   // [[w48213]]
+//	arguments, used, err := v.Expand(ctx, "c-1", arguments)      // handles are replaced by what they stand for
+//
+// A value belongs to a space: an agent session with those above and below it. Its name is random, so that neither an earlier conversation
+// nor text of a stranger names a value by chance. A value never changes, and goes with its space.
+//
+// A handle in a string of the arguments is [[NAME]], for the text of the value, or [[NAME#POINTER]], for the part of its [Value.Document]
+// to which a JSON pointer points. A string that is one handle with a pointer becomes that part, whatever its type. Handles are expanded
+// once: text that they stand for is not searched for others.
+//
+// A [Look] reads a number, a truth value, a date or one of several choices from a value. The vault counts the bits that looks have told.
+//
+// The package does no I/O but by a [Keeper], and is safe for concurrent use. It is bounded: values that were kept first go first.
+package vault
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math/big"
+	"sync"
+)
+
+// Errors of a vault.
+var (
+	ErrUnknown  = errors.New("no such value is kept in this agent session")
+	ErrTooLarge = errors.New("the value is too large to be kept")
+)
+
+// Limits of a vault. Zero fields have the values of the comments.
+type Limits struct {
+	Value  int64 // bytes of one value; 8 MiB
+	Space  int64 // bytes of the values of a space; 32 MiB
+	Values int   // values of a space; 1024
+	Spaces int   // 1024
+	Total  int64 // bytes; 128 MiB
+}
+
+func (l Limits) orDefaults() Limits {
+	for _, f := range []struct {
+		p   *int64
+		def int64
+	}{{&l.Value, 8 << 20}, {&l.Space, 32 << 20}, {&l.Total, 128 << 20}} {
+		if *f.p <= 0 {
+			*f.p = f.def
+		}
+	}
+	if l.Values <= 0 {
+		l.Values = 1024
+	}
+	if l.Spaces <= 0 {
+		l.Spaces = 1024
+	}
+	return l
+}
+
+// A Keeper keeps spaces beyond the process.
+type Keeper interface {
+	// Load returns the space as it was saved last; zero if it never was.
+	Load(ctx context.Context, space string) (Saved, error)
+
+	// Save returns when a value of the space is kept; a nil value keeps the bits alone.
+	Save(ctx context.Context, space string, v *Value, bits int) error
+
+	// Drop forgets a value.
+	Drop(ctx context.Context, space, name string) error
+}
+
+// Saved is a space as a Keeper has it.
+type Saved struct {
+	Values []Value // in the order in which they were saved
+	Bits   int
+}
+
+// Options configures a Vault.
+type Options struct {
+	Keeper Keeper // nil: values go with the process
+	Limits Limits
+}
+
+// A Vault keeps values. Make one with [New].
+type Vault struct {
+	keeper Keeper
+	limits Limits
+
+	mu     sync.Mutex
+	spaces map[string]*space
+	order  []string // keys of spaces, the one that was used last at the end
+	total  int64
+}
+
+// A space is the values of an agent session.
+type space struct {
+	values []Value
+	size   int64
+	bits   int
+}
+
+// New returns a vault.
+func New(opts Options) *Vault {
+	return &Vault{keeper: opts.Keeper, limits: opts.Limits.orDefaults(), spaces: map[string]*space{}}
+}
+
+// Put keeps a value in a space, and returns it with its name.
+func (v *Vault) Put(ctx context.Context, key string, value Value) (Value, error) {
+	if value.size() > v.limits.Value {
+		return Value{}, ErrTooLarge
+	}
+	value.Result, value.Error = bytes.Clone(value.Result), bytes.Clone(value.Error)
+	value.Arguments, value.Part = bytes.Clone(value.Arguments), bytes.Clone(value.Part)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s, err := v.open(ctx, key)
+	if err != nil {
+		return Value{}, err
+	}
+	if value.Name, err = s.name(); err != nil {
+		return Value{}, err
+	}
+	if v.keeper != nil {
+		if err := v.keeper.Save(ctx, key, &value, s.bits); err != nil {
+			return Value{}, fmt.Errorf("keeping a hidden value: %w", err)
+		}
+	}
+	s.values = append(s.values, value)
+	s.size, v.total = s.size+value.size(), v.total+value.size()
+	for len(s.values) > v.limits.Values || s.size > v.limits.Space {
+		if err := v.dropOldest(ctx, key, s); err != nil {
+			return Value{}, err
+		}
+	}
+	v.makeRoom()
+	return value, nil
+}
+
+// Get returns a value of a space. The error is ErrUnknown if there is none of that name.
+func (v *Vault) Get(ctx context.Context, key, name string) (Value, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s, err := v.open(ctx, key)
+	if err != nil {
+		return Value{}, err
+	}
+	for _, value := range s.values {
+		if value.Name == name {
+			return value, nil
+		}
+	}
+	return Value{}, fmt.Errorf("value %.20q: %w", name, ErrUnknown)
+}
+
+// Looked adds to the bits that looks have told of the values of a space, and returns the sum. A negative number takes bits back of a look
+// that did not happen.
+func (v *Vault) Looked(ctx context.Context, key string, bits int) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s, err := v.open(ctx, key)
+	if err != nil || bits == 0 {
+		return s.told(), err
+	}
+	if v.keeper != nil {
+		if err := v.keeper.Save(ctx, key, nil, s.bits+bits); err != nil {
+			return 0, fmt.Errorf("counting a look at a hidden value: %w", err)
+		}
+	}
+	s.bits += bits
+	return s.bits, nil
+}
+
+func (s *space) told() int {
+	if s == nil {
+		return 0
+	}
+	return s.bits
+}
+
+// open returns a space, as the keeper has it if it is not in memory.
+func (v *Vault) open(ctx context.Context, key string) (*space, error) {
+	if s := v.spaces[key]; s != nil {
+		v.touch(key)
+		return s, nil
+	}
+	s := &space{}
+	if v.keeper != nil {
+		saved, err := v.keeper.Load(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("reading the hidden values of an agent session: %w", err)
+		}
+		s.values, s.bits = saved.Values, saved.Bits
+		for i := range s.values {
+			s.size += s.values[i].size()
+		}
+	}
+	v.spaces[key] = s
+	v.order = append(v.order, key)
+	v.total += s.size
+	v.makeRoom()
+	return s, nil
+}
+
+// touch notes that a space is used.
+func (v *Vault) touch(key string) {
+	for i, k := range v.order {
+		if k == key {
+			v.order = append(append(v.order[:i:i], v.order[i+1:]...), key)
+			return
+		}
+	}
+}
+
+// makeRoom forgets the spaces that were used least lately, but for the last one. The keeper has them still.
+func (v *Vault) makeRoom() {
+	for len(v.order) > 1 && (len(v.order) > v.limits.Spaces || v.total > v.limits.Total) {
+		oldest := v.order[0]
+		v.total -= v.spaces[oldest].size
+		delete(v.spaces, oldest)
+		v.order = v.order[1:]
+	}
+}
+
+// dropOldest forgets the value of a space that was kept first.
+func (v *Vault) dropOldest(ctx context.Context, key string, s *space) error {
+	oldest := s.values[0]
+	if v.keeper != nil {
+		if err := v.keeper.Drop(ctx, key, oldest.Name); err != nil {
+			return fmt.Errorf("dropping a hidden value: %w", err)
+		}
+	}
+	s.values = append([]Value{}, s.values[1:]...)
+	s.size, v.total = s.size-oldest.size(), v.total-oldest.size()
+	return nil
+}
+
+// Names are w and a number of so many values, of five digits.
+const (
+	firstName = 10_000
+	names     = 90_000
+)
+
+// name returns a name that no value of the space has.
+func (s *space) name() (string, error) {
+	for range 1000 {
+		n, err := rand.Int(rand.Reader, big.NewInt(names))
+		if err != nil {
+			return "", fmt.Errorf("naming a hidden value: %w", err)
+		}
+		name := fmt.Sprintf("w%d", firstName+n.Int64())
+		taken := false
+		for i := range s.values {
+			taken = taken || s.values[i].Name == name
+		}
+		if !taken {
+			return name, nil
+		}
+	}
+	return "", errors.New("naming a hidden value: too many are kept")
+}

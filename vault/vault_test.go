@@ -1,0 +1,203 @@
+package vault_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/vault"
+)
+
+func text(s string) json.RawMessage {
+	raw, _ := json.Marshal(map[string]any{"content": []map[string]string{{"type": "text", "text": s}}})
+	return raw
+}
+
+func put(t testing.TB, v *vault.Vault, space string, result json.RawMessage) vault.Value {
+	t.Helper()
+	kept, err := v.Put(context.Background(), space, vault.Value{Server: "s", Method: "tools/call", Tool: "t", Result: result, Label: label.Label{Untrusted: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func TestExpand(t *testing.T) {
+	v := vault.New(vault.Options{})
+	doc := put(t, v, "a", text(`{"from":"bob","n":7,"list":[{"x~/y":"z"}],"say":"[[w00000]] \"q\""}`))
+	plain := put(t, v, "a", text("two\nlines"))
+	both := put(t, v, "a", json.RawMessage(`{"content":[{"type":"text","text":"x"}],"structuredContent":{"k":[1,2]},"_meta":{"m":1}}`))
+	name := func(s string) string {
+		return strings.NewReplacer("DOC", doc.Name, "PLAIN", plain.Name, "BOTH", both.Name).Replace(s)
+	}
+	for _, c := range []struct{ arguments, want, err string }{
+		{`{"a":"[[DOC#/from]]"}`, `{"a":"bob"}`, ""},
+		{`{"a":"[[DOC#/n]]"}`, `{"a":7}`, ""},
+		{`{"a":"n=[[DOC#/n]]."}`, `{"a":"n=7."}`, ""},
+		{`{"a":["[[DOC#/list/0]]"]}`, `{"a":[{"x~/y":"z"}]}`, ""},
+		{`{"a":"[[DOC#/list/0/x~0~1y]]"}`, `{"a":"z"}`, ""},
+		{`{"a":"[[DOC#/say]]"}`, `{"a":"[[w00000]] \"q\""}`, ""}, // not expanded again
+		{`{"a":"[[PLAIN]]","[[PLAIN]]":1}`, `{"a":"two\nlines","[[PLAIN]]":1}`, ""},
+		{`{"a":"[[PLAIN#/x]]"}`, ``, "the pointer selects nothing"},
+		{`{"a":"[[BOTH]]","b":"[[BOTH#/k/1]]"}`, `{"a":"x","b":2}`, ""},
+		{`{"a":"[[BOTH#/k/01]]"}`, ``, "the pointer selects nothing"},
+		{`{"a":"\u005b[DOC#/from]]"}`, `{"a":"bob"}`, ""},
+		{`{"a":"[[w00000]]"}`, ``, "no such value"},
+		{`{"a":"[[w1]] [[x]] [w]"}`, `{"a":"[[w1]] [[x]] [w]"}`, ""},
+	} {
+		got, used, err := v.Expand(t.Context(), "a", json.RawMessage(name(c.arguments)))
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v, want %s", c.arguments, err, c.err)
+			}
+			continue
+		}
+		if err != nil || string(got) != name(c.want) {
+			t.Errorf("%s: %s (%v), want %s", c.arguments, got, err, c.want)
+		}
+		for _, u := range used {
+			if !u.Label.Untrusted {
+				t.Errorf("%s: a value without its label", c.arguments)
+			}
+		}
+	}
+	if _, _, err := v.Expand(t.Context(), "b", json.RawMessage(name(`{"a":"[[DOC]]"}`))); !errors.Is(err, vault.ErrUnknown) {
+		t.Errorf("a value of another space: %v", err)
+	}
+}
+
+// Whatever text a value holds, a handle for it gives exactly that text, and nothing else in the arguments changes.
+func TestExpandGivesTheText(t *testing.T) {
+	v := vault.New(vault.Options{})
+	rapid.Check(t, func(rt *rapid.T) {
+		said := rapid.OneOf(rapid.String(), rapid.StringMatching(`(\[\[w[0-9]{5}(#/a)?\]\]|["\\{}\[\]]){1,6}`)).Draw(rt, "text")
+		around := rapid.StringMatching(`[a-z"\\é ]{1,8}`).Draw(rt, "around")
+		kept := put(t, v, "r", text(said))
+		in, _ := json.Marshal(map[string]any{"x": around + kept.Handle() + around, "y": around})
+		out, used, err := v.Expand(context.Background(), "r", in)
+		var got map[string]string
+		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used) != 1 {
+			rt.Fatalf("%s: %s (%v)", in, out, err)
+		}
+	})
+}
+
+func TestLook(t *testing.T) {
+	limit := func(f float64) *float64 { return &f }
+	doc := json.RawMessage(`{"n":7,"f":1.5,"big":1e400,"on":true,"day":"2025-11-30T10:00:00Z","kind":"b","text":"CANARY","mail":"to a@b.example, a@b.example.","two":"a@b.c d@e.f","site":"see https://x.example/a?b."}`)
+	for _, c := range []struct {
+		look vault.Look
+		want string // "" for no answer
+	}{
+		{vault.Look{Path: "/n", As: vault.Integer}, "7"},
+		{vault.Look{Path: "/n", As: vault.Integer, Min: limit(8), Max: limit(9)}, ""},
+		{vault.Look{Path: "/f", As: vault.Integer}, ""},
+		{vault.Look{Path: "/f", As: vault.Number}, "1.5"},
+		{vault.Look{Path: "/big", As: vault.Number}, ""},
+		{vault.Look{Path: "/on", As: vault.Boolean}, "true"},
+		{vault.Look{Path: "/n", As: vault.Boolean}, ""},
+		{vault.Look{Path: "/day", As: vault.Date}, `"2025-11-30"`},
+		{vault.Look{Path: "/text", As: vault.Date}, ""},
+		{vault.Look{Path: "/text", As: vault.Number}, ""},
+		{vault.Look{Path: "/kind", As: vault.OneOf, Options: []string{"a", "b"}}, `"b"`},
+		{vault.Look{Path: "/text", As: vault.OneOf, Options: []string{"a", "b"}}, `"none of them"`},
+		{vault.Look{As: vault.OneOf, Options: []string{"a", "b"}}, ""},
+		{vault.Look{Path: "/mail", As: vault.Email}, `"a@b.example"`},
+		{vault.Look{Path: "/two", As: vault.Email}, ""},
+		{vault.Look{Path: "/site", As: vault.URL}, `"https://x.example/a?b"`},
+		{vault.Look{Path: "/none", As: vault.Boolean}, ""},
+	} {
+		if err := c.look.Check(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.look.Answer(doc)
+		if string(got) != c.want || (err == nil) != (c.want != "") || err != nil && strings.Contains(err.Error(), "CANARY") {
+			t.Errorf("%+v: %s (%v), want %s", c.look, got, err, c.want)
+		}
+	}
+	for _, bad := range []vault.Look{
+		{As: "string"}, {As: vault.OneOf, Options: []string{"a"}}, {As: vault.Boolean, Options: []string{"a", "b"}},
+		{As: vault.Integer, Min: limit(1)}, {As: vault.Integer, Min: limit(2), Max: limit(1)}, {As: vault.Date, Min: limit(1), Max: limit(2)},
+	} {
+		if bad.Check() == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
+
+// An author who knows the look and chooses the value tells the agent no more than the bits that count: there are no more answers.
+func TestBitsBoundTheAnswers(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		look := vault.Look{As: rapid.SampledFrom([]vault.Type{vault.Boolean, vault.Integer, vault.OneOf}).Draw(rt, "as")}
+		most := rapid.IntRange(0, 40).Draw(rt, "max")
+		switch look.As {
+		case vault.Integer:
+			low, high := 0.0, float64(most)
+			look.Min, look.Max = &low, &high
+		case vault.OneOf:
+			for i := range most + 2 {
+				look.Options = append(look.Options, fmt.Sprint("o", i))
+			}
+		}
+		answers := map[string]bool{}
+		for n := -5; n < 60; n++ {
+			for _, said := range []string{fmt.Sprint(n), fmt.Sprintf(`"o%d"`, n), `true`, `false`, `"x"`, `{}`, `"0` + fmt.Sprint(n) + `"`, fmt.Sprint(n) + ".5"} {
+				got, _ := look.Answer(json.RawMessage(said))
+				answers[string(got)] = true
+			}
+		}
+		if len(answers) > 1<<look.Bits() {
+			rt.Fatalf("%d answers in %d bits: %v", len(answers), look.Bits(), answers)
+		}
+	})
+}
+
+func TestShapeShowsOnlyDeclaredKeys(t *testing.T) {
+	v := vault.Value{Result: json.RawMessage(`{"content":[],"structuredContent":{"from":"CANARY","CANARY":{"CANARY":1},"list":[{"n":1,"CANARY":2},{}]}}`)}
+	got := v.Shape(json.RawMessage(`{"properties":{"from":{"type":"string"},"list":{"items":{"properties":{"n":{}}}},"gone":{}}}`))
+	want := "an object of 3 members, 1 with names that the tool does not declare\n/from: a text of 6 bytes\n/list: an array of 2\n" +
+		"/list/0: an object of 2 members, 1 with names that the tool does not declare\n/list/0/n: a number"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := v.Shape(nil); strings.Contains(got, "CANARY") || strings.Contains(got, "from") {
+		t.Error(got)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	v := vault.New(vault.Options{Limits: vault.Limits{Value: 2000, Space: 4000, Values: 3, Spaces: 2}})
+	if _, err := v.Put(t.Context(), "a", vault.Value{Result: text(strings.Repeat("x", 3000))}); !errors.Is(err, vault.ErrTooLarge) {
+		t.Error(err)
+	}
+	var names []string
+	for range 4 {
+		names = append(names, put(t, v, "a", text("x")).Name)
+	}
+	if _, err := v.Get(t.Context(), "a", names[0]); !errors.Is(err, vault.ErrUnknown) {
+		t.Errorf("of 4 values with room for 3, the first: %v", err)
+	}
+	if _, err := v.Get(t.Context(), "a", names[3]); err != nil {
+		t.Error(err)
+	}
+	put(t, v, "b", text("x"))
+	put(t, v, "c", text("x"))
+	if _, err := v.Get(t.Context(), "a", names[3]); !errors.Is(err, vault.ErrUnknown) {
+		t.Errorf("of 3 spaces with room for 2, the first: %v", err)
+	}
+}
+
+func TestLookedCounts(t *testing.T) {
+	v := vault.New(vault.Options{})
+	for i, c := range []struct{ add, want int }{{5, 5}, {0, 5}, {60, 65}, {-60, 5}} {
+		if got, err := v.Looked(t.Context(), "a", c.add); err != nil || got != c.want {
+			t.Errorf("%d: %d (%v), want %d", i, got, err, c.want)
+		}
+	}
+}
