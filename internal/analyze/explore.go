@@ -226,7 +226,7 @@ func stoppers(s policy.Bounds) (rules []string) {
 }
 
 // hides reports whether a rule may hide the result.
-func hides(s policy.Span) bool {
+func hides(s policy.Bounds) bool {
 	hides := func(m policy.Match) bool { return m.Effect == policy.Hide }
 	return slices.ContainsFunc(s.Sure, hides) || slices.ContainsFunc(s.Open, hides)
 }

@@ -81,9 +81,9 @@ func (a answerer) list(ctx context.Context, m *rpc.Message, who *protocol.Client
 		return f.host.InternalError(m, err)
 	}
 	result := l.Result()
-	if kind.Method == catalog.Tools.Method && f.Engine.Hiding() {
+	if kind.Method == catalog.Tools.Method && f.host.Engine.Hiding() {
 		if result, err = exchange.WithHandles(result); err != nil {
-			return f.InternalError(m, err)
+			return f.host.InternalError(m, err)
 		}
 	}
 	if kind.Method == catalog.Tools.Method && who.Resolves() {

@@ -110,7 +110,7 @@ func (a answerer) discover(ctx context.Context, m *rpc.Message, who *protocol.Cl
 
 // instructions returns the instructions of servers with those for hidden values, where results may be hidden.
 func (a answerer) instructions(servers json.RawMessage) json.RawMessage {
-	if !a.conn.Engine.Hiding() {
+	if !a.conn.host.Engine.Hiding() {
 		return servers
 	}
 	text, _ := rawjson.String(servers)
