@@ -31,6 +31,9 @@ func TestTable(t *testing.T) {
 		if _, err := h.Overlay(); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
+		if !slices.ContainsFunc(hosts.Table, func(row hosts.Host) bool { return row.ID == id }) {
+			t.Errorf("%s: weir install does not know the host", id)
+		}
 	}
 }
 
