@@ -64,6 +64,9 @@ var moments = []struct {
 
 // momentBits returns the bits of a date or a time without fractions of seconds.
 func momentBits(text string) int {
+	if text == "" || text[0] < '0' || text[0] > '9' { // as all begin
+		return policy.MostBits
+	}
 	for _, m := range moments {
 		if at, err := time.Parse(m.layout, text); err == nil && at.Format(m.layout) == text {
 			return 2*kindBits + m.bits

@@ -30,7 +30,7 @@ func Host(raw string) string {
 	if len(raw) > longestHost {
 		return ""
 	}
-	if a, err := netip.ParseAddr(raw); err == nil && a.Is6() {
+	if a, ok := parseAddr(raw); ok && a.Is6() {
 		return plainAddr(a)
 	}
 	name := percentDecoded(raw)
@@ -76,11 +76,12 @@ func isASCII(s string) bool {
 // decimal, octal or hexadecimal, of which the last fills the remaining bytes. Number is true of every name that ends in
 // a number, for which no reader asks DNS.
 func Number(name string) (a netip.Addr, ok, number bool) {
-	parts := strings.Split(strings.TrimSuffix(name, "."), ".")
-	last := parts[len(parts)-1]
+	name = strings.TrimSuffix(name, ".")
+	last := name[strings.LastIndexByte(name, '.')+1:]
 	if _, isNumber := part(last); !isNumber && (last == "" || strings.Trim(last, "0123456789") != "") {
 		return netip.Addr{}, false, false
 	}
+	parts := strings.Split(name, ".")
 	if len(parts) > 4 {
 		return netip.Addr{}, false, true
 	}
@@ -105,14 +106,14 @@ func Number(name string) (a netip.Addr, ok, number bool) {
 
 // part reads one part of such an address.
 func part(s string) (n uint64, ok bool) {
-	base, digits := 10, s
+	base, digits, all := 10, s, "0123456789"
 	switch {
 	case len(s) >= 2 && (s[:2] == "0x" || s[:2] == "0X"):
-		base, digits = 16, s[2:]
+		base, digits, all = 16, s[2:], "0123456789abcdefABCDEF"
 	case len(s) >= 2 && s[0] == '0':
-		base, digits = 8, s[1:]
+		base, digits, all = 8, s[1:], "01234567"
 	}
-	if s == "" || strings.ContainsAny(digits, "+-_") {
+	if s == "" || strings.Trim(digits, all) != "" {
 		return 0, false
 	}
 	if digits == "" {
@@ -120,6 +121,15 @@ func part(s string) (n uint64, ok bool) {
 	}
 	n, err := strconv.ParseUint(digits, base, 64)
 	return n, err == nil
+}
+
+// parseAddr reads an IP address in its usual form. Most texts are none, and a look at their bytes takes less time than an error.
+func parseAddr(s string) (netip.Addr, bool) {
+	if !strings.Contains(s, ":") && strings.Trim(s, "0123456789.") != "" {
+		return netip.Addr{}, false
+	}
+	a, err := netip.ParseAddr(s)
+	return a, err == nil
 }
 
 // percentDecoded replaces each escape like %41 by its character (RFC 3986, 2.1), once.
@@ -165,8 +175,10 @@ func Within(host string, domains []string) bool {
 		if host == d {
 			return true
 		}
-		if _, err := netip.ParseAddr(host); err != nil && strings.HasSuffix(host, "."+d) {
-			return true
+		if below, ok := strings.CutSuffix(host, d); ok && strings.HasSuffix(below, ".") {
+			if _, isAddress := parseAddr(host); !isAddress {
+				return true
+			}
 		}
 	}
 	return false

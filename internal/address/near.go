@@ -74,7 +74,7 @@ func Internal(host string) bool {
 	if host = Host(host); host == "" {
 		return true
 	}
-	if a, err := netip.ParseAddr(host); err == nil {
+	if a, ok := parseAddr(host); ok {
 		return !Public(a)
 	}
 	return !isPublicName(host) || Within(host, inward)

@@ -1,7 +1,6 @@
 package address
 
 import (
-	"net/netip"
 	"strings"
 )
 
@@ -112,8 +111,8 @@ func sureHost(s string) (Place, bool) {
 // isAddr reports whether a host is an address in its usual form.
 func isAddr(host string) bool {
 	inner, bracketed := strings.CutPrefix(host, "[")
-	a, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
-	return err == nil && (bracketed || a.Is4())
+	a, ok := parseAddr(strings.TrimSuffix(inner, "]"))
+	return ok && (bracketed || a.Is4())
 }
 
 // urlHosts returns the hosts that readers may find in a possible URL: with slashes of either kind and in any number,
