@@ -141,10 +141,3 @@ func TestHostileProjects(t *testing.T) {
 }
 
 func link(t *testing.T, to, path string) { check(t, os.Symlink(to, path)) }
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -67,7 +67,10 @@ func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
 		return nil, err
 	}
 	for _, event := range h.Hooks.Events {
-		want := hookOf(i, h, event, args)
+		want, err := hookOf(i, h, event, args)
+		if err != nil {
+			return nil, err
+		}
 		there, err := hostfile.Elements(h.Hooks.File.Format, src, want.Array)
 		if err != nil {
 			return nil, err
@@ -131,37 +134,46 @@ func hookArguments(i *Installer, h hosts.Host) (args []string, err error) {
 const hookSeconds = 60
 
 // hookOf returns the hook of an event, as the host has it in its file.
-func hookOf(i *Installer, h hosts.Host, event string, args []string) hostfile.Element {
+func hookOf(i *Installer, h hosts.Host, event string, args []string) (e hostfile.Element, err error) {
 	args = slices.Concat([]string{"hook", h.ID, event}, args)
 	hook := map[string]any{"type": "command", "timeout": hookSeconds}
 	if h.Hooks.Listed {
 		hook["command"], hook["args"] = i.opts.Exe, args
 	} else {
-		words := []string{quoted(i.opts.Exe)}
-		for _, a := range args {
-			words = append(words, quoted(a))
+		if hook["command"], err = commandLine(i.opts.Machine.OS, append([]string{i.opts.Exe}, args...)); err != nil {
+			return e, err
 		}
-		hook["command"] = strings.Join(words, " ")
 	}
 	for _, m := range h.Hooks.Failing {
 		hook[m.Name] = json.RawMessage(m.Value)
 	}
 	text, err := json.Marshal(map[string]any{"hooks": []any{hook}})
-	if err != nil {
-		text = []byte("null") // texts, numbers and members of the table always have a JSON form
-	}
-	return hostfile.Element{Array: slices.Concat(h.Hooks.File.List, []string{event}), Value: text}
+	return hostfile.Element{Array: slices.Concat(h.Hooks.File.List, []string{event}), Value: text}, err
 }
 
-// quoted returns a word for the shell.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:@%+,", r)
+// commandLine returns words for the shell of a host. On Windows that is cmd.exe or PowerShell, which quote differently: there no word may
+// need quotes.
+func commandLine(system string, words []string) (string, error) {
+	signs := "-_./=:@%+,"
+	if system == "windows" {
+		signs = `-_./=:+\`
 	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
+	line := make([]string, len(words))
+	for i, word := range words {
+		special := strings.ContainsFunc(word, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(signs, r)
+		})
+		switch {
+		case word != "" && !special:
+			line[i] = word
+		case system == "windows":
+			return "", &hostfile.Error{Msg: fmt.Sprintf("the shells of Windows read %+.200q in a hook differently", word),
+				Hint: "put weir and its state in folders with names of letters, digits, - and _ without accents or spaces"}
+		default:
+			line[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return strings.Join(line, " "), nil
 }
 
 // runsHook reports whether a hook runs weir hook for a host, and nothing else.

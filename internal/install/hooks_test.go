@@ -175,6 +175,36 @@ func TestHooksRefuse(t *testing.T) {
 	}
 }
 
+// TestHookCommandLineOnWindows writes command lines that cmd.exe and PowerShell read alike, and none where they would not.
+func TestHookCommandLineOnWindows(t *testing.T) {
+	for exe, want := range map[string]string{
+		`C:\weir\weir.exe`:          `C:\weir\weir.exe hook codex PreToolUse --env A=D:\state`,
+		`C:\Program Files\weir.exe`: "",
+		`C:\%TEMP%\weir.exe`:        "",
+		`C:\a&b\weir.exe`:           "",
+		`C:\it's\weir.exe`:          "",
+		`C:\$x\weir.exe`:            "",
+	} {
+		in := install.New(install.Options{Machine: hosts.Machine{OS: "windows", Home: `C:\nobody`}, State: `D:\state`, Exe: exe,
+			Env: map[string]string{"A": `D:\state`}})
+		all, notes := in.Hooks(install.Selection{Hosts: []string{"codex"}})
+		if want == "" {
+			if len(all) != 0 || len(notes) != 1 || !notes[0].Bad || notes[0].Hint == "" {
+				t.Errorf("%s: %+v, %+v", exe, all, notes)
+			}
+			continue
+		}
+		if len(all) != 1 || len(notes) != 0 {
+			t.Fatalf("%s: %+v", exe, notes)
+		}
+		var group struct{ Hooks []struct{ Command string } }
+		check(t, json.Unmarshal(all[0].Added[1].Value, &group))
+		if got := group.Hooks[0].Command; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // TestHookCommandLine holds the quoting of words for the shell of a host without lists of arguments.
 func TestHookCommandLine(t *testing.T) {
 	w := newWorld(t, "codex", ".codex/hooks.json")

@@ -276,3 +276,10 @@ func (w *world) text(t *rapid.T, servers map[string]server) string {
 	}
 	return text
 }
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
