@@ -10,7 +10,7 @@ import (
 // A Kind is the subject of a finding. Findings of a [Scanner] have the name of their rule as Kind.
 type Kind string
 
-// The kinds that [Text] finds.
+// The kinds that the scanner of [Definitions] finds beside those of rules.
 const (
 	Hidden      Kind = "hidden-characters" // characters that people do not see and models read
 	Instruction Kind = "instruction"       // an order to the model that has nothing to do with the subject of the text
@@ -57,12 +57,9 @@ const (
 
 // A Finding is one thing that was found in a text. It never holds a secret.
 type Finding struct {
-	Kind   Kind
-	Offset int // of the first byte, in the text
-	Why    string
-
-	// Of findings of a Scanner:
-
+	Kind       Kind
+	Why        string
+	Offset     int // of the first byte, in the text
 	Size       int // of the span in the text, in bytes: of the encoded form, where there is one
 	Class      Class
 	Confidence Confidence
@@ -126,5 +123,7 @@ func settled(found []Finding) []Finding {
 // displaces reports whether a finding at the same place makes another one needless. No instruction and no name
 // of a person makes a secret needless, or else an attacker could hide it.
 func (f Finding) displaces(other Finding) bool {
-	return (f.Class == Injection) == (other.Class == Injection) && (f.Class == Canary) == (other.Class == Canary)
+	alike := func(test func(Finding) bool) bool { return test(f) == test(other) }
+	return alike(func(f Finding) bool { return f.Class == Injection }) && alike(func(f Finding) bool { return f.Class == Canary }) &&
+		alike(func(f Finding) bool { return f.Kind == Hidden })
 }

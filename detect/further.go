@@ -21,7 +21,7 @@ func canaryRules(values []string) (all []Rule) {
 }
 
 // searches adds the findings of further searches in a view.
-func (w *scan) searches(v *view) {
+func searches(w *scan, v *view) {
 	for _, search := range w.s.further {
 		if w.work -= len(v.text); w.work < 0 {
 			w.cut = true

@@ -26,6 +26,7 @@ type Scanner struct {
 	grammar *grammar
 	anchors *automaton
 	further []Search
+	unseen  bool      // characters that do not show are looked for one by one
 	pool    sync.Pool // of *scan: memory that a scan needs
 }
 
@@ -37,6 +38,8 @@ type Search func(text []byte) []Finding
 type Options struct {
 	Canaries []string // values that the operator has put where nobody should have them from, of 8 bytes or more
 	Further  []Search
+
+	definitions bool // what is looked for in definitions alone, too
 }
 
 // A target is the check that follows an anchor.
@@ -60,7 +63,13 @@ func New() *Scanner { return NewWith(Options{}) }
 
 // NewWith returns a scanner with all rules, and more.
 func NewWith(more Options) *Scanner {
-	s := &Scanner{rules: append(Rules(), canaryRules(more.Canaries)...), grammar: newGrammar(), lexemes: lexemes(), further: more.Further}
+	s := &Scanner{
+		rules: append(Rules(), canaryRules(more.Canaries)...), grammar: newGrammar(), lexemes: lexemes(),
+		further: more.Further, unseen: more.definitions,
+	}
+	if more.definitions {
+		s.rules = append(s.rules, phraseRules()...)
+	}
 	b := &shaper{index: map[set]int{}}
 	b.add(valueSet())
 	var anchors []string
@@ -161,7 +170,10 @@ func (w *scan) look(v view) {
 		}
 	}
 	numbers(w, &v)
-	w.searches(&v)
+	searches(w, &v)
+	if w.s.unseen {
+		unseen(w, &v)
+	}
 	if v.depth >= maxDepth {
 		return
 	}

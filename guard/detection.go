@@ -71,7 +71,7 @@ type detected struct {
 
 // search searches a text.
 func (d *Detection) search(text []byte, key salt) detected {
-	if d.Detector == nil {
+	if d.Detector == nil || len(text) == 0 {
 		return detected{}
 	}
 	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], key)

@@ -165,3 +165,18 @@ func TestStrictDetection(t *testing.T) {
 		}
 	}
 }
+
+// A message of a server that works on a call is searched as its result is.
+func TestMessagesAreSearched(t *testing.T) {
+	f := newFixture(t, searching(guard.Detection{Detector: detect.New()}))
+	message := json.RawMessage(`{"level":"info","data":"` + order + ` Key: ` + foundKey + `"}`)
+	if err := f.g.Told(t.Context(), lookUpCall(), label.Label{}, message); err != nil {
+		t.Fatal(err)
+	}
+	if l := f.label(t); !l.Untrusted || !l.Sensitivity.Has(label.Credentials) {
+		t.Errorf("the session is %+v", l)
+	}
+	if v := f.g.Before(t.Context(), noteCall()); v.Effect != policy.Ask || !strings.Contains(v.Question.Message, "a message of mcp://srv/lookup") {
+		t.Errorf("the next effect is %v: %+v", v.Effect, v.Question)
+	}
+}

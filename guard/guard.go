@@ -21,6 +21,7 @@ package guard
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -105,10 +106,12 @@ func (g *Guard) Defect(ctx context.Context, c *Call, d annotation.Defect) error 
 }
 
 // Told raises the call's agent session by the label of text that its server sends while it works on the call: the text
-// may tell the content of the answer, so it counts as that does, whoever the server is. The agent may see the text if
-// the error is nil.
-func (g *Guard) Told(ctx context.Context, c *Call, l label.Label) error {
+// may tell the content of the answer, so it counts as that does, whoever the server is. It is searched as an answer is; text that
+// was searched already is nil. The agent may see the text if the error is nil.
+func (g *Guard) Told(ctx context.Context, c *Call, l label.Label, text json.RawMessage) error {
 	r := g.parse(c)
+	search := g.contents.Detection.search(text, salt{})
+	l = label.Join(l, search.label)
 	if answer := label.Join(r.Effective.Label(), r.actor()).Normal(); !answer.IsZero() {
 		answer.Attribution = label.SetOf(r.uri)
 		l = label.Join(l, answer)
@@ -116,6 +119,9 @@ func (g *Guard) Told(ctx context.Context, c *Call, l label.Label) error {
 	state, err := g.evidence.open(ctx, c)
 	if err == nil {
 		_, err = g.raise(ctx, r, state.Label, l)
+	}
+	if err == nil && search.alert != "" {
+		err = g.evidence.alarm(ctx, r, state.Label, "a message of "+r.uri+" "+search.alert)
 	}
 	g.origins.addContext(c.Session, l)
 	return err

@@ -242,7 +242,7 @@ func TestMessagesKeepAnApproval(t *testing.T) {
 
 func told(t *testing.T, f *fixture, c *guard.Call, l label.Label) {
 	t.Helper()
-	if err := f.g.Told(t.Context(), c, l); err != nil {
+	if err := f.g.Told(t.Context(), c, l, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -52,14 +52,14 @@ func TestContextEntersTheSession(t *testing.T) {
 // A message in the middle of a call enters its session before it is shown.
 func TestToldRaises(t *testing.T) {
 	f := newFixture(t, nil)
-	if err := f.g.Told(t.Context(), sending(label.Label{}), guard.Messages("evil", contract.Untrusted)); err != nil {
+	if err := f.g.Told(t.Context(), sending(label.Label{}), guard.Messages("evil", contract.Untrusted), nil); err != nil {
 		t.Fatal(err)
 	}
 	if v := f.g.Before(t.Context(), sending(label.Label{})); v.Effect != policy.Ask || v.Question.Hint != "" {
 		t.Errorf("%+v", v)
 	}
 	f.events.failFrom = 1
-	if err := f.g.Told(t.Context(), sending(label.Label{}), guard.Definitions("other")); err == nil {
+	if err := f.g.Told(t.Context(), sending(label.Label{}), guard.Definitions("other"), nil); err == nil {
 		t.Error("the rise was not recorded, and the message may be shown")
 	}
 }

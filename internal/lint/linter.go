@@ -21,6 +21,7 @@ const (
 	Unresolvable  = "unresolvable"
 	Poisoned      = "poisoned-text"
 	SecretPlace   = "secret-place"
+	SecretValue   = "secret-value"
 	Addressed     = "addressed-to-the-model"
 	Collision     = "name-collision"
 	LookAlike     = "look-alike"
@@ -39,6 +40,7 @@ func Rules() []report.Rule {
 		{ID: Suspicious, Summary: "A tool claims to be more harmless than its name says", Severity: report.Warning},
 		{ID: Addressed, Summary: "Text for people instructs the model", Severity: report.Warning},
 		{ID: SecretPlace, Summary: "Text for people names a place where secrets are kept", Severity: report.Warning},
+		{ID: SecretValue, Summary: "A definition holds a key, a token or a password", Severity: report.Warning},
 		{ID: Worse, Summary: "A server says worse of its tool than the overlay does", Severity: report.Warning},
 		{ID: Trifecta, Summary: "Untrusted content, private data and a way out come together", Severity: report.Warning},
 		{ID: Unlabelled, Summary: "No annotation or overlay describes a tool, so the worst case is assumed", Severity: report.Warning},

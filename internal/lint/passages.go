@@ -33,32 +33,22 @@ func (l *linter) passages(s *Server, subject string, value json.RawMessage, dept
 	}
 }
 
-// Phrases by which a text turns from the description of a thing to orders to its reader. A description is about the tool; an instruction
-// names its reader, an occasion that is not the tool's own, or the tools of others.
+// Phrases by which a text turns from the description of a thing to orders to its reader, beside those of package detect. A description is about
+// the tool; an instruction names an occasion that is not the tool's own, or the tools of others.
 var (
-	reader = regexp.MustCompile(`(?i)\b(?:note|notice|message|memo|attention|reminder|instructions?|hint|warning|info(?:rmation)?)s?\s+(?:to|for)\s+` +
-		`(?:the\s+|all\s+|any\s+|every\s+|this\s+|your\s+)?(?:ai|a\.i\.|assistants?|(?:language\s+)?models?|llms?|agents?|chatbots?|copilot|claude|chatgpt|gpt|gemini)\b`)
 	occasion = regexp.MustCompile(`(?i)\b(?:before|after|prior\s+to|whenever|each\s+time|every\s+time|as\s+soon\s+as)\b[^.;]{0,80}?` +
 		`\b(?:anything|everything|something|any\s+other|every\s+other|all\s+other|other\s+tools?|you|answering|responding|replying|continuing|proceeding|starting)\b` +
 		`[^.;]{0,80}?\b(?:read|open|load|fetch|get|visit|send|post|mail|e-?mail|upload|forward|copy|write|call|invoke|use|run|execute|delete|remove|merge|transfer)\b`)
 	duty = regexp.MustCompile(`(?i)\b(?:you|(?:the\s+)?(?:assistant|model|agent|ai|llm))\s+(?:must|should|shall|need\s+to|have\s+to|has\s+to|needs\s+to|are\s+required\s+to|will\s+always|always)\b`)
 )
 
-// addressed says how a text gives orders to the model; "" if it does not seem to.
-func addressed(text string) string {
-	switch {
-	case reader.MatchString(text):
-		return "it speaks to the model"
-	case occasion.MatchString(text):
-		return "it instructs the model for occasions that are not the tool's own"
-	}
-	return ""
-}
-
 // addresses looks for text that gives orders to the model, by itself or with tools of other servers.
 func (l *linter) addresses() {
 	for _, p := range l.read {
-		why := addressed(p.text)
+		why := ""
+		if occasion.MatchString(p.text) {
+			why = "it instructs the model for occasions that are not the tool's own"
+		}
 		if other := l.namesOther(p); other != "" {
 			verb := "names"
 			if duty.MatchString(p.text) {
@@ -86,7 +76,7 @@ func (l *linter) namesOther(p passage) string {
 
 // AboutText reports whether a rule is about text that a model reads, and so about text that a person reviews.
 func AboutText(rule string) bool {
-	return slices.Contains([]string{Poisoned, SecretPlace, Addressed, LookAlike, Suspicious}, rule)
+	return slices.Contains([]string{Poisoned, SecretPlace, SecretValue, Addressed, LookAlike, Suspicious}, rule)
 }
 
 // maxDepth is how deep definitions are looked into.
@@ -95,11 +85,24 @@ const maxDepth = 12
 // text looks for dangerous parts of text that a model reads.
 func (l *linter) text(s *Server, subject, text string) {
 	l.read = append(l.read, passage{s, subject, text})
-	for _, f := range detect.Text(text) {
-		rule, hint := Poisoned, "do not use this server before you know why"
-		if f.Kind == detect.Secret {
-			rule, hint = SecretPlace, "look whether the description needs it"
+	for _, f := range detect.Definitions().Scan([]byte(text), detect.Plain, nil).Findings {
+		if rule, hint := ruleOf(f); rule != "" {
+			l.add(rule, s.Name, subject, fmt.Sprintf("at byte %d of its text: %s", f.Offset, f.Why), hint)
 		}
-		l.add(rule, s.Name, subject, fmt.Sprintf("at byte %d of its text: %s", f.Offset, f.Why), hint)
 	}
+}
+
+// ruleOf returns the rule that a finding in a definition breaks, and the remedy; "" if it breaks none.
+func ruleOf(f detect.Finding) (rule, hint string) {
+	switch {
+	case f.Kind == detect.Secret:
+		return SecretPlace, "look whether the description needs it"
+	case f.Class == detect.Injection && f.Level() == detect.Note:
+		return Addressed, "read it as the model does: it need not have anything to do with the tool"
+	case f.Class == detect.Injection:
+		return Poisoned, "do not use this server before you know why"
+	case f.Class == detect.Credentials && f.Confidence == detect.High:
+		return SecretValue, "revoke it, and take it out of the definition"
+	}
+	return "", ""
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"sync"
@@ -31,7 +32,7 @@ type Options struct {
 	Review func(server string) string // the command by which a person reviews definitions
 
 	// Told raises the agent session of a call by the label of text that its agent may read.
-	Told func(ctx context.Context, call *guard.Call, l label.Label) error
+	Told func(ctx context.Context, call *guard.Call, l label.Label, text json.RawMessage) error
 
 	// Hushed reports whether text that servers send outside of results is kept from hosts; nil: never.
 	Hushed func() bool

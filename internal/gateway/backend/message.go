@@ -41,7 +41,7 @@ func (c *Conn) mayTell(r *Request, m *rpc.Message) bool {
 		of = c.requests.carrying()
 	}
 	for _, r := range of {
-		if err := c.Told(context.Background(), r.Call, said); err != nil {
+		if err := c.Told(context.Background(), r.Call, said, m.Params); err != nil {
 			c.Log.Error("a message of a server is not passed on", "server", c.Name(), "method", m.Method, "error", err)
 			return false
 		}

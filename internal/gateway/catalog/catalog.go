@@ -173,15 +173,12 @@ func said(o *overlay.Overlay, kind Kind, name string) *overlay.Tool {
 	return nil
 }
 
-// poisoned reports what should not be in the text by which a server describes an entry to the model. It decides nothing.
+// poisoned reports the parts of an entry that should be in no text for a model. It decides nothing.
 func poisoned(raw json.RawMessage) (defects []annotation.Defect) {
-	for _, member := range []string{"title", "description"} {
-		value, _ := rawjson.Get(raw, member)
-		text, _ := rawjson.String(value)
-		for _, f := range detect.Text(text) {
-			if f.Kind != detect.Secret { // which honest descriptions name too
-				defects = append(defects, annotation.Defect{Where: member, Reason: "at byte " + strconv.Itoa(f.Offset) + ": " + f.Why})
-			}
+	for _, f := range detect.Definitions().Scan(raw, detect.JSON, nil).Findings {
+		certain := f.Confidence == detect.High && f.Class == detect.Credentials
+		if certain || f.Class == detect.Injection && f.Level() != detect.Note { // honest descriptions name places of secrets, too
+			defects = append(defects, annotation.Defect{Where: f.Path, Reason: "at byte " + strconv.Itoa(f.Offset) + ": " + f.Why})
 		}
 	}
 	return defects

@@ -214,7 +214,7 @@ func (x *decision) follow(ctx context.Context, call *guard.Call, l label.Label) 
 	}
 	next := *call
 	next.Session = ref
-	return x.f.Engine.Guard.Told(ctx, &next, l)
+	return x.f.Engine.Guard.Told(ctx, &next, l, nil)
 }
 
 // logged returns a verdict, and logs the error that it is for.
