@@ -28,6 +28,12 @@ type HookRequest struct {
 	Environ []string `json:"environ,omitempty"`
 }
 
+// A hookAnswer is the answer of the owner to an event. The zero hookAnswer is none.
+type hookAnswer struct {
+	Answered bool `json:"answered"`
+	hook.Output
+}
+
 // Owner returns a client of the owner of the agent sessions in the state directory. It starts the program itself as one.
 func Owner(env *home.Env) (*owner.Client, error) {
 	dir, err := env.OwnerDir()
@@ -56,10 +62,14 @@ func AskOwner(ctx context.Context, env *home.Env, r *HookRequest, event []byte) 
 	if err != nil {
 		return out, err
 	}
-	if err := json.Unmarshal(answer, &out); err != nil {
+	var a hookAnswer
+	if err := json.Unmarshal(answer, &a); err != nil {
 		return out, fmt.Errorf("reading the answer of weir serve: %w", err)
 	}
-	return out, nil
+	if !a.Answered {
+		return out, errors.New("weir serve has sent no answer")
+	}
+	return a.Output, nil
 }
 
 // lockTime is how long an owner waits for the one before it to end.
@@ -74,8 +84,12 @@ func ServeOwner(ctx context.Context, env *home.Env, idle time.Duration, log *slo
 	}
 	hooks := NewHooks(log)
 	serve := owner.Options{Dir: client.Dir, Build: client.Build, Idle: idle, Answer: func(ctx context.Context, r owner.Request) ([]byte, error) {
-		return json.Marshal(hooks.answer(ctx, r))
+		return json.Marshal(hookAnswer{true, hooks.answer(ctx, r)})
 	}}
+	serve.Outdated = func() bool {
+		_, now, err := owner.ThisBuild()
+		return err != nil || !now.Equal(client.Build)
+	}
 	serve.Serves = func() (stop func()) {
 		untold := tellOwner(env, hooks)
 		return func() { untold(); hooks.Close() }

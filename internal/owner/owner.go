@@ -55,7 +55,7 @@ const (
 	earlySuffix = ".new" // of a socket that nobody listens on yet
 	lockName    = "lock"
 
-	maxHead     = 1 << 20
+	maxHead     = 8 << 20 // with the variables of the host
 	maxFrame    = 64<<20 + maxHead
 	maxAtOnce   = 64               // requests that are answered at a time
 	handshake   = 5 * time.Second  // for a client to say what it wants
@@ -94,11 +94,12 @@ type Request struct {
 
 // Options configures an owner.
 type Options struct {
-	Dir    string        // of the socket and the lock
-	Build  Build         // of the program
-	Idle   time.Duration // ends without a request for so long; zero: never
-	Answer func(context.Context, Request) ([]byte, error)
-	Serves func() (stop func()) // is called once it owns the directory, and stop before it no longer does; may be nil
+	Dir      string        // of the socket and the lock
+	Build    Build         // of the program
+	Idle     time.Duration // ends without a request for so long; zero: never
+	Answer   func(context.Context, Request) ([]byte, error)
+	Outdated func() bool          // the program is not what it was, so the owner ends; may be nil
+	Serves   func() (stop func()) // is called once it owns the directory, and stop before it no longer does; may be nil
 }
 
 // A server is an owner that serves.
@@ -255,7 +256,7 @@ func (s *server) isRetired() bool {
 	}
 }
 
-// watch retires an owner that nobody asks, and one whose socket is no longer there: nobody could.
+// watch retires an owner that nobody asks, one whose socket is no longer there, which nobody could ask, and one whose program was replaced.
 func (s *server) watch(path string, done chan<- struct{}) {
 	defer close(done)
 	own, err := os.Lstat(path)
@@ -275,7 +276,7 @@ func (s *server) watch(path string, done chan<- struct{}) {
 		s.mu.Lock()
 		idle := s.Idle > 0 && s.busy == 0 && time.Since(s.last) >= s.Idle
 		s.mu.Unlock()
-		if idle || err != nil || gone != nil || !os.SameFile(own, now) {
+		if idle || err != nil || gone != nil || !os.SameFile(own, now) || s.Outdated != nil && s.Outdated() {
 			s.retire()
 		}
 	}

@@ -28,6 +28,8 @@ type rig struct {
 	idle   time.Duration
 	answer func(context.Context, owner.Request) ([]byte, error)
 
+	outdated atomic.Bool // the program
+
 	mu      sync.Mutex
 	started int
 	running sync.WaitGroup
@@ -64,7 +66,7 @@ func (r *rig) client(b owner.Build) *owner.Client {
 		r.running.Go(func() {
 			defer close(ended)
 			for {
-				err := owner.Serve(context.Background(), owner.Options{Dir: r.dir, Build: b, Idle: r.idle, Answer: r.answer})
+				err := owner.Serve(context.Background(), owner.Options{Dir: r.dir, Build: b, Idle: r.idle, Answer: r.answer, Outdated: r.outdated.Load})
 				if !errors.Is(err, owner.ErrTaken) {
 					if err != nil {
 						r.t.Error(err)
@@ -294,6 +296,15 @@ func TestLongPath(t *testing.T) {
 		runtime.GOOS != "linux" && (err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME")) {
 		t.Errorf("%q, %v", answer, err)
 	}
+}
+
+// TestOutdated ends an owner whose program was replaced.
+func TestOutdated(t *testing.T) {
+	r := newRig(t)
+	r.idle = time.Hour
+	r.outdated.Store(true)
+	ask(t, r.client(built), "{}", "")
+	r.running.Wait()
 }
 
 // TestGone ends an owner whose socket somebody has taken away: nobody could ask it.
