@@ -366,6 +366,13 @@ func TestForgedResults(t *testing.T) {
 		}
 	}
 	m.before("s", "WebFetch", fetch)
+	benign := map[string]any{"tool_name": "TodoWrite", "tool_input": input{"todos": []any{}}, "tool_response": evil}
+	if _, err := m.hook(hook.PostToolUse, "s", benign); err != nil {
+		t.Fatal(err)
+	}
+	if a := m.before("s", "WebFetch", input{"url": evil, "prompt": "x"}); a.Effect != hook.Ask {
+		t.Errorf("a page that a forged result names: %+v", a)
+	}
 	m.before("s", "Read", input{"file_path": "salaries.csv"})
 	for _, pre := range []bool{false, true} {
 		tell(pre)
