@@ -32,6 +32,7 @@ type benchFlags struct {
 	overlays []string
 	domains  []string
 	json     bool
+	hidden   bool
 }
 
 func newBenchAgentDojo(env *home.Env) *cobra.Command {
@@ -57,6 +58,7 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 			if err != nil {
 				return err
 			}
+			opts.Hidden = flags.hidden
 			report, err := evaluate.Run(cmd.Context(), data, opts)
 			if err != nil {
 				return err
@@ -77,6 +79,7 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 		},
 	}
 	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
+	cmd.Flags().BoolVar(&flags.hidden, "hidden", false, "hide results, and replay with an agent that uses handles (default policy headless)")
 	cmd.Flags().StringArrayVar(&flags.overlays, "overlay", nil, "take what the tools do from this `FILE`, not from what is built in; may be\ngiven several times")
 	cmd.Flags().StringArrayVar(&flags.domains, "domain", nil, "take this `DOMAIN` for one of the operator's own; may be given several times")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the report as JSON")

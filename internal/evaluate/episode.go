@@ -14,6 +14,7 @@ type Mode struct {
 type episode struct {
 	questions []Question
 	shown     bool     // the attacker's text was in a result
+	reached   bool     // the agent read it, of one that uses handles
 	through   []string // tools of the attacker's calls that got through
 	done      bool     // all of the user's calls came to their servers
 }

@@ -10,4 +10,5 @@ type Options struct {
 	Policy   *policy.Policy // nil: policy.Default()
 	Overlays *overlay.Set   // nil: Overlays()
 	Domains  []string       // the operator's own domains
+	Hidden   bool           // results are hidden, servers answer in JSON where they can, and the agent uses handles; a nil Policy is headless
 }

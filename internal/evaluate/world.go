@@ -29,9 +29,10 @@ type world struct {
 	host    *mcp.ClientSession
 	close   []func() error
 	mu      sync.Mutex
-	next    Call     // the server's next request, with its answer
-	result  string   // the answer
-	arrived bool     // the call came to its server
+	next    Call   // the server's next request, with its answer
+	result  string // the answer
+	arrived bool   // the call came to its server
+	args    json.RawMessage
 	person  bool     // the approver's answer
 	asked   []string // rules of the questions since it was last emptied
 }
@@ -101,7 +102,7 @@ func (w *world) answer(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallTo
 	if req.Params.Name != w.next.Tool {
 		return nil, fmt.Errorf("a call of %s where %s was next", req.Params.Name, w.next.Tool)
 	}
-	w.arrived = true
+	w.arrived, w.args = true, req.Params.Arguments
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: w.result}}, IsError: w.next.Error}, nil
 }
 
@@ -155,6 +156,8 @@ func (w *world) Close() error {
 type made struct {
 	arrived bool // it came to its server
 	asked   []string
+	args    json.RawMessage     // with which it came
+	got     *mcp.CallToolResult // by the host
 }
 
 // call makes one call in an agent session. The result is the server's, with the attacker's text in it if there is one.
@@ -168,11 +171,11 @@ func (w *world) call(ctx context.Context, session string, c Call, meta mcp.Meta)
 	for k, v := range meta {
 		all[k] = v
 	}
-	_, err := w.host.CallTool(ctx, &mcp.CallToolParams{Meta: all, Name: c.Tool, Arguments: c.Args})
+	got, err := w.host.CallTool(ctx, &mcp.CallToolParams{Meta: all, Name: c.Tool, Arguments: c.Args})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil && !w.arrived {
 		return made{}, fmt.Errorf("calling %s: %w", c.Tool, err)
 	}
-	return made{w.arrived, w.asked}, nil
+	return made{w.arrived, w.asked, w.args, got}, nil
 }
