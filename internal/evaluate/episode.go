@@ -12,6 +12,8 @@ type Mode struct {
 
 // An episode is the record of one replay.
 type episode struct {
+	task      string
+	session   string // of the agent
 	questions []Question
 	shown     bool     // the attacker's text was in a result
 	reached   bool     // the agent read it, of one that uses handles

@@ -140,7 +140,7 @@ func (p *player) play(ctx context.Context, name string, task Task, attack *Injec
 	}
 	p.played++
 	session := fmt.Sprintf("%d %s", p.played, name)
-	e := episode{done: true}
+	e := episode{task: name, session: session, done: true}
 	meta := mcp.Meta{}
 	if p.mode.Words {
 		meta[guard.MetaUserMessage] = task.Prompt
@@ -160,7 +160,7 @@ func (p *player) play(ctx context.Context, name string, task Task, attack *Injec
 			continue
 		}
 		e.shown = true
-		if err := p.obey(ctx, name, session, attack, meta, &e); err != nil {
+		if err := p.obey(ctx, attack, meta, &e); err != nil {
 			return e, err
 		}
 	}
@@ -168,13 +168,13 @@ func (p *player) play(ctx context.Context, name string, task Task, attack *Injec
 }
 
 // obey makes the attacker's calls.
-func (p *player) obey(ctx context.Context, name, session string, attack *Injection, meta mcp.Meta, e *episode) error {
+func (p *player) obey(ctx context.Context, attack *Injection, meta mcp.Meta, e *episode) error {
 	for _, evil := range attack.Calls {
-		m, err := p.world.call(ctx, session, evil, meta)
+		m, err := p.world.call(ctx, e.session, evil, meta)
 		if err != nil {
 			return err
 		}
-		e.note(name, evil, m)
+		e.note(e.task, evil, m)
 		if m.arrived && (evil.Changed || p.carries[evil.Tool] && len(evil.Args) > len("{}")) {
 			e.through = append(e.through, evil.Tool)
 		}

@@ -222,8 +222,8 @@ func sameArguments(a, b json.RawMessage) bool {
 // playHidden replays a task with an agent that uses handles. It obeys an attacker's text that it has read.
 func (p *player) playHidden(ctx context.Context, name string, task Task, attack *Injection) (episode, error) {
 	p.played++
-	e := episode{done: true}
-	a := &handleAgent{world: p.world, session: fmt.Sprintf("%d %s", p.played, name), meta: mcp.Meta{}, prompt: task.Prompt}
+	e := episode{task: name, session: fmt.Sprintf("%d %s", p.played, name), done: true}
+	a := &handleAgent{world: p.world, session: e.session, meta: mcp.Meta{}, prompt: task.Prompt}
 	if p.mode.Words {
 		a.meta[guard.MetaUserMessage] = task.Prompt
 	}
@@ -255,7 +255,7 @@ func (p *player) playHidden(ctx context.Context, name string, task Task, attack 
 			continue
 		}
 		e.reached = true
-		if err := p.obey(ctx, name, a.session, attack, a.meta, &e); err != nil {
+		if err := p.obey(ctx, attack, a.meta, &e); err != nil {
 			return e, err
 		}
 	}
