@@ -28,14 +28,15 @@ var postgresBin = flag.String("postgres", "", "the directory of PostgreSQL's pro
 
 // A cluster is a PostgreSQL server of a test's own.
 type cluster struct {
-	dir     string
-	server  *exec.Cmd
-	schemas atomic.Int32
-	cred    *syscall.SysProcAttr
+	settings []string // of the server
+	dir      string
+	server   *exec.Cmd
+	schemas  atomic.Int32
+	cred     *syscall.SysProcAttr
 }
 
 // startCluster makes a cluster and ends it with the test. PostgreSQL does not run as root: then the user postgres runs it.
-func startCluster(tb testing.TB) *cluster {
+func startCluster(tb testing.TB, settings ...string) *cluster {
 	tb.Helper()
 	if *postgresBin == "" {
 		tb.Skip("-postgres is not set")
@@ -45,7 +46,7 @@ func startCluster(tb testing.TB) *cluster {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
-	c := &cluster{dir: dir, cred: &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}}
+	c := &cluster{dir: dir, settings: settings, cred: &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}}
 	if os.Geteuid() == 0 {
 		c.asPostgres(tb)
 	}
@@ -90,7 +91,11 @@ func (c *cluster) run(tb testing.TB, program string, args ...string) {
 
 func (c *cluster) start(tb testing.TB) {
 	tb.Helper()
-	c.server = c.command("postgres", "-D", filepath.Join(c.dir, "data"), "-k", c.dir, "-c", "listen_addresses=", "-c", "max_connections=200")
+	args := []string{"-D", filepath.Join(c.dir, "data"), "-k", c.dir, "-c", "listen_addresses=", "-c", "max_connections=200"}
+	for _, setting := range c.settings {
+		args = append(args, "-c", setting)
+	}
+	c.server = c.command("postgres", args...)
 	if err := c.server.Start(); err != nil {
 		tb.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
@@ -229,7 +230,7 @@ func (r *rollback) look(db *sqlstore.DB) (read, refused int) {
 			}
 		case note(err) && (!known || !s.Label.Equal(want)):
 			r.Errorf("session %s has the label %+v, want %+v", key, s.Label, want)
-		case err == nil && s.Calls != r.calls[key]:
+		case err == nil && s.Calls != r.calls[key] && s.Calls < math.MaxInt32: // else its count was hidden from a write
 			r.Errorf("session %s has %d calls, want %d", key, s.Calls, r.calls[key])
 		}
 	}
