@@ -56,7 +56,7 @@ func (w *writer) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.conn, w.statements = c, &statements{db: c, prepared: map[string]*sql.Stmt{}}
+	w.conn, w.statements = c, &statements{db: c, prepared: map[string]*sql.Stmt{}, bare: w.dialect.name == "sqlite"}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ type statements struct {
 	db       preparer
 	mu       sync.RWMutex
 	prepared map[string]*sql.Stmt
+	full     map[gap]string // texts with their placeholders
+	bare     bool           // prepares texts with placeholders that have no numbers, where those are in order
 
 	// around is what a query runs in, which may run it again unless it returned a row; nil: nothing.
 	around func(ctx context.Context, query func(context.Context) (began bool, err error)) error
@@ -32,7 +35,11 @@ func (s *statements) get(ctx context.Context, text string) (*sql.Stmt, error) {
 	if stmt != nil {
 		return stmt, nil
 	}
-	stmt, err := s.db.PrepareContext(ctx, text) // without the lock: it may take its time
+	written := text
+	if s.bare {
+		written = bare(text)
+	}
+	stmt, err := s.db.PrepareContext(ctx, written) // without the lock: it may take its time
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +50,25 @@ func (s *statements) get(ctx context.Context, text string) (*sql.Stmt, error) {
 	}
 	s.prepared[text] = stmt
 	return stmt, nil
+}
+
+// numbered is a placeholder with a number.
+var numbered = regexp.MustCompile(`\$\d+`)
+
+// bare returns a text with placeholders without numbers, if they come in order: SQLite keeps a number as a name, and goes through the names
+// of all before to bind one.
+func bare(text string) string {
+	n := 0
+	inOrder := true
+	short := numbered.ReplaceAllStringFunc(text, func(name string) string {
+		n++
+		inOrder = inOrder && name == "$"+strconv.Itoa(n)
+		return "?"
+	})
+	if !inOrder {
+		return text
+	}
+	return short
 }
 
 func (s *statements) close() error {
@@ -111,7 +137,7 @@ var sizes = [...]int{64, 16, 4, 1}
 func (s *statements) insert(ctx context.Context, text string, cols int, values []any) error {
 	for _, size := range sizes {
 		for len(values) >= size*cols {
-			if _, err := s.exec(ctx, strings.Replace(text, "%s", places(size, cols), 1), values[:size*cols]...); err != nil {
+			if _, err := s.exec(ctx, s.filled(text, size, cols), values[:size*cols]...); err != nil {
 				return err
 			}
 			values = values[size*cols:]
@@ -151,6 +177,31 @@ func batches[T any](text string, values []T) iter.Seq2[string, []any] {
 			values = values[min(size, len(values)):]
 		}
 	}
+}
+
+// A gap is a text and the placeholders that go into it.
+type gap struct {
+	text       string
+	rows, cols int
+}
+
+// filled returns a text with the placeholders of rows where it has %s. It is kept.
+func (s *statements) filled(text string, rows, cols int) string {
+	at := gap{text, rows, cols}
+	s.mu.RLock()
+	full := s.full[at]
+	s.mu.RUnlock()
+	if full != "" {
+		return full
+	}
+	full = strings.Replace(text, "%s", places(rows, cols), 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.full == nil {
+		s.full = map[gap]string{}
+	}
+	s.full[at] = full
+	return full
 }
 
 // places returns the placeholders of rows: ($1, $2), ($3, $4).

@@ -44,3 +44,15 @@ func TestWriterDoesNotComeBack(t *testing.T) {
 		t.Errorf("an op that was abandoned did something: %v", err)
 	}
 }
+
+// Placeholders lose their numbers only where those say no more than their order.
+func TestBarePlaceholders(t *testing.T) {
+	for text, want := range map[string]string{
+		"select 1": "select 1", "values ($1, $2), ($3, $4)": "values (?, ?), (?, ?)", "a = $1 or b = $1": "a = $1 or b = $1",
+		"a = $2 and b = $1": "a = $2 and b = $1", "x = $1 and y > $3": "x = $1 and y > $3",
+	} {
+		if got := bare(text); got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+}
