@@ -69,7 +69,9 @@ type Contract struct {
 
 // Pessimistic returns the contract of a tool of which nothing is known: not read-only, destructive, open world, to
 // public destinations, irreversible, from untrusted public sources.
-func Pessimistic() Contract {
+func Pessimistic() Contract { return pessimistic }
+
+var pessimistic = func() Contract {
 	c := Contract{
 		Destinations: Possible(Public),
 		Outcomes:     Possible(Irreversible),
@@ -81,7 +83,7 @@ func Pessimistic() Contract {
 		}
 	}
 	return c
-}
+}()
 
 // Join returns the contract of a tool that may behave as a or as b.
 func Join(a, b Contract) Contract {
@@ -110,6 +112,13 @@ func (c Contract) Equal(o Contract) bool {
 	return c.sets(o) && c.Attribution.Equal(o.Attribution)
 }
 
+// Sets of one value, which are assumed.
+var (
+	benign        = Possible(Benign)
+	consequential = Possible(Consequential)
+	internal      = Possible(Internal)
+)
+
 // Assume fills the members that the contract does not declare. First from its other members: a read-only tool
 // destroys nothing and its outcome is benign; a change that is not destructive, or that can be undone, is consequential;
 // a benign outcome destroys nothing; a closed world is not public, and inputs that go nowhere public stay in a closed world
@@ -121,20 +130,20 @@ func (c Contract) Equal(o Contract) bool {
 func (c Contract) Assume() Contract {
 	if c.ReadOnly == Yes {
 		c.Destructive = c.Destructive.or(No)
-		c.Outcomes = c.Outcomes.or(Possible(Benign))
+		c.Outcomes = c.Outcomes.or(benign)
 	}
 	if c.Destructive == No && c.Operation.Reversible != No || c.Operation.Reversible == Yes {
-		c.Outcomes = c.Outcomes.or(Possible(Consequential))
+		c.Outcomes = c.Outcomes.or(consequential)
 	}
 	if c.Operation.Reversible == No && c.ReadOnly != Yes {
 		c.Outcomes = c.Outcomes.with(Irreversible)
 	}
-	if c.Outcomes.Equal(Possible(Benign)) {
+	if c.Outcomes.Equal(benign) {
 		c.Destructive = c.Destructive.or(No)
 	}
 	worst := Pessimistic()
 	if c.OpenWorld == No {
-		c.Destinations = c.Destinations.or(Possible(Internal))
+		c.Destinations = c.Destinations.or(internal)
 		worst.Sources = Values[label.Source]{}
 	}
 	if to := c.Destinations.set; to.Len() > 0 && !to.Has(Public) {

@@ -78,14 +78,17 @@ func measure(set label.Set[string]) int {
 	return min(set.Len(), maxHidden)
 }
 
-func (e *encoder) list(name string, texts []string) {
+// encodeSet writes a member that is a list of texts.
+func encodeSet[T ~string](e *encoder, name string, set label.Set[T]) {
 	e.name(name)
 	e.text = append(e.text, '[')
-	for i, text := range texts {
-		if i > 0 {
+	comma := false
+	for text := range set.All() {
+		if comma {
 			e.text = append(e.text, ',')
 		}
-		e.quote(text)
+		comma = true
+		e.quote(string(text))
 	}
 	e.text = append(e.text, ']')
 }

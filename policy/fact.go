@@ -158,7 +158,7 @@ func set[T ~string](f about, values []string, of func(*Facts) *label.Set[T]) fac
 	}
 	out.encode = func(e *encoder) {
 		if s := of(e.facts); s.Len() > 0 {
-			e.list(f.name, convert[string](s.Slice()))
+			encodeSet(e, f.name, *s)
 		}
 	}
 	return out

@@ -164,7 +164,7 @@ func possible[T ~string](name, meaning string, values []string, of func(*contrac
 				switch set, known := now.Known(); {
 				case now.Equal(*of(other)):
 				case known:
-					e.list(p.prefix+name, convert[string](set.Slice()))
+					encodeSet(e, p.prefix+name, set)
 				default:
 					e.raw(p.prefix+name, "null")
 				}
@@ -180,7 +180,7 @@ func attribution(meaning string) member {
 		f.encode = func(e *encoder) {
 			now := p.of(e.facts).Attribution
 			if other := p.other(e); other != nil && !now.Equal(other.Attribution) {
-				e.list(p.prefix+name, now.Slice())
+				encodeSet(e, p.prefix+name, now)
 			}
 		}
 		return f
