@@ -56,7 +56,7 @@ type Anchor struct {
 // NewAnchor returns an anchor that lives as long as the process. Its seal belongs to the key.
 func NewAnchor(key *Key) *Anchor { return &Anchor{key: key, seal: key.sealKey()} }
 
-// OpenAnchor returns the anchor in a directory, which it makes, with what is missing in it, readable by the owner alone. Without a
+// OpenAnchor returns the anchor in a directory. It makes the directory and its missing files, readable by the owner alone. Without a
 // signer it makes a key of its own for the origin, unless one is there; of several processes that do so at once, all
 // get the same. Close it. A signer that is not the one of the anchor is [ErrKey]: hand the log over to it with [Log.Rotate].
 func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
@@ -233,7 +233,7 @@ func parseSeal(text string) ([]byte, error) {
 	return b, nil
 }
 
-// read reads what the directory holds beside the key.
+// read reads the files of the directory beside the key.
 func (a *Anchor) read() error {
 	if a.dir == "" {
 		return nil
@@ -248,7 +248,7 @@ func (a *Anchor) read() error {
 	return a.refresh()
 }
 
-// refresh reads what other processes may have changed since.
+// refresh reads the files that other processes may have changed since.
 func (a *Anchor) refresh() error {
 	if a.dir == "" {
 		return nil
@@ -321,7 +321,7 @@ func (a *Anchor) use(verifier string) error {
 	return fmt.Errorf("%w: the one that signs next is %s", ErrKey, verifier)
 }
 
-// trusted returns what a checkpoint says that one of the keys has signed, and the key that has to sign after it.
+// trusted returns the statement of a checkpoint that one of the keys has signed, and the key that has to sign after it.
 func (a *Anchor) trusted(checkpoint []byte) (said *statement, next string, err error) {
 	claim, err := peek(checkpoint)
 	if err != nil {
@@ -390,8 +390,8 @@ func (a *Anchor) Since() (check func(context.Context, Storage, Head) error, err 
 }
 
 // Check reports whether the head, which nothing may extend meanwhile, is one that the log under this anchor has: sealed, or else the
-// one of the last checkpoint, and one that goes on from what was seen of the log before, as the storage proves, which has the head. It is noted that
-// the log has come as far. Without a storage the head only has to be no shorter than what was seen, and nothing is noted: for one
+// one of the last checkpoint, and one that extends the newest head that was seen, as the storage proves, which has the head. Its size
+// is noted. Without a storage the head only has to be no shorter than the newest that was seen, and nothing is noted: for one
 // that may be shorter again after a failure. The error is [ErrDamaged].
 func (a *Anchor) Check(ctx context.Context, st Storage, h Head) error {
 	check, err := a.Since()

@@ -4,12 +4,12 @@
 //	anchor, err := audit.OpenAnchor("/home/alice/.local/share/weir/audit/x", "example.com/weir", nil) // made on first use
 //	log, err := audit.Open(ctx, storage, anchor)
 //	first, err := log.Storage().Append(ctx, []audit.Entry{{Chain: "session 1", Kind: "decision", Body: body}})
-//	note, err := log.Checkpoint(ctx)                             // signed; hand it to somebody else
+//	note, err := log.Checkpoint(ctx)                             // signed; give it to another party
 //	report, err := audit.Verify(ctx, log.Storage(), audit.VerifyOptions{Anchor: anchor})
 //
 // # The log
 //
-// Entries have one order. An entry's number is its place in it, from 0. What the tree hashes is not the entry but its
+// Entries have one order. An entry's number is its place in it, from 0. The tree does not hash the entry but its
 // leaf, 97 bytes:
 //
 //	 0  version, 1
@@ -20,7 +20,7 @@
 //	65  the digest of the entry: SHA-256 of a salt of 16 random bytes and the entry's fields
 //
 // So the entries of one chain, say of one agent session, hang together by themselves, and an entry can be erased, with
-// its salt, while its leaf and every proof stay: what is left says nothing about what was there.
+// its salt, while its leaf and every proof stay: the rest reveals nothing about the removed content.
 //
 // The fields are digested as the time in microseconds since 1970 (8 bytes, big endian), then chain, kind, subject,
 // outcome and body, each after its length (4 bytes, big endian).
@@ -28,11 +28,11 @@
 // The tree is that of RFC 6962, as package [golang.org/x/mod/sumdb/tlog] has it. Checkpoints are in the format
 // c2sp.org/tlog-checkpoint, signed as c2sp.org/signed-note with Ed25519; [Log.Export] writes c2sp.org/tlog-tiles.
 //
-// # What it promises
+// # Promises
 //
 // With the [Anchor], [Verify] finds each changed bit, each entry that was removed, added or moved, and a log that is shorter than its anchor
 // has seen it, and says where; and no log that does not extend its anchor is opened, appended to or signed. Between two checkpoints
-// the head is held by a seal, an HMAC whose key is in the anchor. Without the anchor, Verify finds what does not fit together or
+// the head is held by a seal, an HMAC whose key is in the anchor. Without the anchor, Verify finds entries that do not fit together or
 // is not signed by the key; a log that was cut off at an older checkpoint looks whole, which only a checkpoint that was kept
 // elsewhere shows ([Extends]), and it says that it could not check that. With both the storage and the anchor,
 // everything can be rewritten from the start.
@@ -74,7 +74,7 @@ const (
 // Kind, Subject and Outcome can be searched for.
 type Entry struct {
 	Time    time.Time // UTC, microseconds
-	Chain   string    // what it belongs to; its entries are linked
+	Chain   string    // its entries are linked
 	Kind    string
 	Subject string
 	Outcome string
@@ -99,7 +99,7 @@ func (r *Row) Erased() bool { return len(r.Salt) == 0 }
 // A Query selects rows. Each zero member selects all.
 type Query struct {
 	From, To int64     // numbers, from From up to but without To; To 0 is the end
-	Since    time.Time // not earlier than; like Before, it leaves out what is erased
+	Since    time.Time // not earlier than; like Before, it leaves out erased entries
 	Before   time.Time // earlier than
 	Chain    string
 	Kind     string
@@ -118,13 +118,13 @@ type Node struct {
 	Hash  tlog.Hash
 }
 
-// A Checkpoint is a signed statement of what a log holds. Note is in the format c2sp.org/tlog-checkpoint.
+// A Checkpoint is a signed statement of the content of a log. Note is in the format c2sp.org/tlog-checkpoint.
 type Checkpoint struct {
 	Size int64
 	Note []byte
 }
 
-// A Storage keeps a log. Each operation is atomic; an error means that it had no effect. What was acknowledged is
+// A Storage keeps a log. Each operation is atomic; an error means that it had no effect. An acknowledged write is
 // durable and is seen by every operation that starts later, in every process.
 type Storage interface {
 	// Append adds the entries in this order and returns the number of the first. It uses [Sequence].
@@ -140,7 +140,7 @@ type Storage interface {
 	Nodes(ctx context.Context, level int, from, to int64) ([]Node, error)
 }
 
-// Signed is what a Storage keeps of checkpoints, and of the seal that holds its head between two of them.
+// Signed is the part of a Storage for checkpoints, and for the seal that holds its head between two of them.
 type Signed interface {
 	// AddCheckpoint keeps a checkpoint, also in the place of one of the same size, and makes it and all that was appended before
 	// durable. Last is the newest that the caller knows; if another is there of its size or more, the error is [ErrConflict].
@@ -155,7 +155,7 @@ type Signed interface {
 	SealWith(*Anchor)
 }
 
-// Linked is what a Storage keeps of chains.
+// Linked is the part of a Storage for chains.
 type Linked interface {
 	// Links iterates over the ends of all chains, by the chains' ids.
 	Links(ctx context.Context) iter.Seq2[Link, error]
@@ -169,22 +169,22 @@ type Committed interface {
 
 // Erasable is a Storage that can erase.
 type Erasable interface {
-	// Erase erases the entries with these numbers, with what is kept beside them, and appends the entry that tells of it: so the ends of chains
-	// never change in a log of one size. A chain whose last entry is erased is closed: its name is replaced by its id in hexadecimal, and what comes
+	// Erase erases the entries with these numbers, with their asides, and appends the entry that tells of it: so the ends of chains
+	// never change in a log of one size. A chain whose last entry is erased is closed: its name is replaced by its id in hexadecimal, and the next entry
 	// begins another chain of that name. It returns the number of entries that it erased; if there are none it appends nothing.
 	Erase(ctx context.Context, seqs []int64, note func(n int64) Entry) (int64, error)
 }
 
-// Beside is what a Storage keeps beside entries.
+// Beside is the part of a Storage for asides, which are kept beside entries.
 type Beside interface {
-	// Aside returns what is kept beside the entry with the number; nil if nothing is.
+	// Aside returns the aside of the entry with the number; nil if there is none.
 	Aside(ctx context.Context, seq int64) ([]byte, error)
 
 	// Asides iterates over the numbers of the entries beside which something is kept and which are earlier than
 	// before, in order; the zero time is all. The bodies are not read. An error ends the iteration.
 	Asides(ctx context.Context, before time.Time) iter.Seq2[int64, error]
 
-	// RemoveAsides removes what is kept beside the entries with these numbers, and returns how many had anything.
+	// RemoveAsides removes the asides of the entries with these numbers, and returns how many had one.
 	RemoveAsides(ctx context.Context, seqs []int64) (int64, error)
 }
 

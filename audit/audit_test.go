@@ -211,7 +211,7 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// Two processes share an anchor: what one rotates, the other finds, at whatever point the first one ended.
+// Two processes share an anchor: the other finds the key that one rotates, at any point where the first one ended.
 func TestRotationAcrossProcesses(t *testing.T) {
 	for _, lost := range [][]string{{"key"}, {"key", "checkpoint"}} {
 		t.Run(strings.Join(lost, " and "), func(t *testing.T) { rotateAcross(t, lost) })
@@ -280,7 +280,7 @@ func openAnchor(t *testing.T, dir string) *audit.Anchor {
 	return a
 }
 
-// What one process has seen of the log holds for the others: a log that goes back while the one that wrote to it is gone is refused.
+// The newest head that one process has seen holds for the others: a log that goes back while the one that wrote to it is gone is refused.
 func TestSeenByAnotherProcess(t *testing.T) {
 	dir, st := filepath.Join(t.TempDir(), "anchor"), audit.NewMemory()
 	l, err := audit.Open(t.Context(), st, openAnchor(t, dir))

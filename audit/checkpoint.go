@@ -18,7 +18,7 @@ const (
 	extTo   = "weir-key-to "
 )
 
-// A statement is what a checkpoint says.
+// A statement is the content of a checkpoint.
 type statement struct {
 	origin   string
 	size     int64
@@ -81,7 +81,7 @@ func (s *statement) signed(keys ...*Key) ([]byte, error) {
 	return b, nil
 }
 
-// openNote returns what a note says if exactly the given keys have signed it, and it is written as they would write it.
+// openNote returns the statement of a note if exactly the given keys have signed it, and it is written as they would write it.
 func openNote(b []byte, verifiers ...string) (*statement, error) {
 	known := make([]note.Verifier, len(verifiers))
 	for i, vkey := range verifiers {
@@ -119,7 +119,7 @@ func canonical(n *note.Note) []byte {
 	return b
 }
 
-// peek returns what a note claims, without looking at its signatures.
+// peek returns the statement of a note, and does not check its signatures.
 func peek(b []byte) (*statement, error) {
 	text, _, ok := bytes.Cut(b, []byte("\n\n"))
 	if !ok {

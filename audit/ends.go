@@ -136,7 +136,7 @@ func (e *Ends) missing(key tlog.Hash, missing map[int64]bool) {
 	}
 }
 
-// Add adds nodes as they are kept. Whether they are what they should be is found out when the map is asked.
+// Add adds nodes as they are kept. Queries of the map check them.
 func (e *Ends) Add(nodes ...EndNode) {
 	for _, n := range nodes {
 		e.read[n.N] = n.Body
@@ -170,7 +170,7 @@ func endChild(body []byte, i int64) (h tlog.Hash) {
 	return h
 }
 
-// endSlot returns where in a node the hash of a child is, or would be. What is no node has no children.
+// endSlot returns where in a node the hash of a child is, or would be. Other bytes than a node have no children.
 func endSlot(body []byte, i int64) (at int, ok bool) {
 	at = 2
 	if !endFormed(body) || len(body) == 0 {
@@ -324,7 +324,7 @@ func (e *Ends) link(name, next string) error {
 	return e.set(endKey("listed", name), nextValue(name, next))
 }
 
-// Commit makes what was set the map, and returns the nodes that changed.
+// Commit takes the set ends into the map, and returns the nodes that changed.
 func (e *Ends) Commit() []EndNode {
 	for level := endLevels; level > 0; level-- {
 		for n := range maps.Clone(e.dirty) {

@@ -13,7 +13,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 )
 
-// keptEnds is a map of ends whose nodes are kept by somebody who cannot be trusted, and the ends that it should have.
+// keptEnds is a map of ends whose nodes are kept by an attacker, and the ends that it should have.
 type keptEnds struct {
 	root  []byte
 	hash  tlog.Hash
@@ -78,7 +78,7 @@ func (k *keptEnds) close(t *rapid.T, name string) {
 	k.commit(e)
 }
 
-// Whatever order they come in: the map is that of the ends there are, and proves each, each absence and the list, and nothing else.
+// In any order of its writes, the map is that of its ends, and proves each, each absence and the list, and nothing else.
 func TestEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := &keptEnds{nodes: map[int64][]byte{}, links: map[string]audit.Link{}}
@@ -146,7 +146,7 @@ func (k *keptEnds) check(t *rapid.T) {
 	}
 }
 
-// attack changes the nodes that are kept. The map proves what it did, or nothing.
+// attack changes the nodes that are kept. The map proves the same as before, or nothing.
 func (k *keptEnds) attack(t *rapid.T, l audit.Link, there bool) {
 	k.cache = nil
 	for _, n := range slices.Sorted(maps.Keys(k.nodes)) {

@@ -14,15 +14,15 @@ type span struct {
 	last Checkpoint // the newest that the storage has and that the anchor does not precede; Note nil: none
 	text []byte     // the newest of these and the anchor's; nil: none
 	size int64      // of text
-	next string     // the public key that has to sign what follows
+	next string     // the public key that has to sign the next checkpoint
 	pins []pinned   // where the tree has to pass through, by size
 }
 
 // A pinned is a tree that a log was known to have.
 type pinned struct {
-	size int64
-	root tlog.Hash
-	what string // by what it is known
+	size  int64
+	root  tlog.Hash
+	known string // the clause that tells how it is known
 }
 
 // extend reads the log from its anchor on, and checks that it extends it: that each leaf and each checkpoint fits, and that the head
@@ -154,7 +154,7 @@ func (s *span) walk(ctx context.Context, st Storage, tree Head) error {
 	check := func() error {
 		for _, p := range pins[tree.Size] {
 			if tree.Root() != p.root {
-				return fmt.Errorf("%w: its first %d entries are not those that it %s", ErrDamaged, p.size, p.what)
+				return fmt.Errorf("%w: its first %d entries are not those that it %s", ErrDamaged, p.size, p.known)
 			}
 		}
 		return nil

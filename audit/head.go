@@ -56,7 +56,7 @@ func (h Head) Root() tlog.Hash {
 	return root
 }
 
-// Equal reports whether both are the same head, whatever their seals and ends.
+// Equal reports whether both are the same head, but for their seals and ends.
 func (h Head) Equal(o Head) bool {
 	if h.Size != o.Size || len(h.Edge) != len(o.Edge) {
 		return false
@@ -102,7 +102,7 @@ type Link struct {
 	Last tlog.Hash // the record hash of its last leaf
 }
 
-// A Batch is what a storage writes to append entries.
+// A Batch holds the rows that a storage writes to append entries.
 type Batch struct {
 	Head  Head
 	Rows  []Row

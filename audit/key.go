@@ -173,7 +173,7 @@ func parseKey(text string) (*Key, error) {
 // Origin returns the name of the log that the key signs.
 func (k *Key) Origin() string { return k.origin }
 
-// Verifier returns the public key, as package note encodes it: what others verify the log with.
+// Verifier returns the public key, as package note encodes it, with which others verify the log.
 func (k *Key) Verifier() string { return k.verifier }
 
 // nextSuffix follows the name of a key's file while the log is handed over to the next one.

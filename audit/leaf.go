@@ -27,7 +27,7 @@ type ID [idSize]byte
 // String returns the ID in hexadecimal.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// A Leaf is what the tree holds of an entry.
+// A Leaf is the part of an entry in the tree.
 type Leaf struct {
 	Seq    int64
 	Chain  ID
@@ -92,7 +92,7 @@ func (e *Entry) Check() error {
 		return fmt.Errorf("%w: its body is longer than %d bytes", ErrInvalid, MaxBody)
 	}
 	if len(e.Aside) > MaxAside {
-		return fmt.Errorf("%w: what is beside it is longer than %d bytes", ErrInvalid, MaxAside)
+		return fmt.Errorf("%w: its aside is longer than %d bytes", ErrInvalid, MaxAside)
 	}
 	for _, word := range [...]string{e.Chain, e.Kind, e.Subject, e.Outcome} {
 		switch {
@@ -105,7 +105,7 @@ func (e *Entry) Check() error {
 	return nil
 }
 
-// Check reports what is wrong with the row by itself: that it is not what its leaf is the leaf of.
+// Check returns an error if the row does not have the leaf of its content.
 func (r *Row) Check() (Leaf, error) {
 	l, err := ParseLeaf(r.Leaf)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *Row) Check() (Leaf, error) {
 		return l, fmt.Errorf("%w: it is erased, but not wholly", ErrDamaged)
 	}
 	if sum := r.digest(r.Salt); len(r.Salt) != saltSize || !bytes.Equal(sum[:], l.Digest[:]) {
-		return l, fmt.Errorf("%w: its content is not what its leaf has the digest of", ErrDamaged)
+		return l, fmt.Errorf("%w: its content does not have the digest of its leaf", ErrDamaged)
 	}
 	return l, nil
 }

@@ -14,8 +14,8 @@ type Log struct {
 }
 
 // Open returns the log in the store, which has to extend the anchor: if it does not, the error is [ErrDamaged], or [ErrKey] if it is
-// signed with another key. An anchor without a checkpoint is new: it takes over a log whose last checkpoint its key has signed, with what
-// follows there, and signs it. A log with entries is not taken over that has neither a checkpoint nor the seal of the anchor: see [Adopt].
+// signed with another key. An anchor without a checkpoint is new: it takes over a log whose last checkpoint its key has signed, with the entries that
+// follow there, and signs it. A log with entries is not taken over that has neither a checkpoint nor the seal of the anchor: see [Adopt].
 func Open(ctx context.Context, store Store, anchor *Anchor) (*Log, error) {
 	l := &Log{store: store, anchor: anchor}
 	unlock, err := anchor.lock()
@@ -66,10 +66,10 @@ func Adopt(ctx context.Context, store Store, anchor *Anchor) error {
 	return nil
 }
 
-// Storage returns what keeps the log.
+// Storage returns the storage of the log.
 func (l *Log) Storage() Store { return l.store }
 
-// Anchor returns what the log is held to.
+// Anchor returns the anchor of the log.
 func (l *Log) Anchor() *Anchor { return l.anchor }
 
 // Key returns the key that signs now.
@@ -128,7 +128,7 @@ func (l *Log) sign(ctx context.Context, next *Key) ([]byte, error) {
 	}
 }
 
-// handOver has the key sign that signs next by what was read. If that is another, the anchor moves to the checkpoint that says so before
+// handOver has the key sign that the read checkpoints name as the next. If that is another, the anchor moves to the checkpoint that names it before
 // the other key takes the place of the one that the anchor's own checkpoint needs: a process may end in between.
 func (l *Log) handOver(s *span) error {
 	if s.next != l.Key().Verifier() && s.text != nil {
@@ -192,7 +192,7 @@ func (l *Log) adopt(ctx context.Context) error {
 	return l.adoptTail(ctx, last, base, head)
 }
 
-// adoptTail signs what follows the last checkpoint of a log whose head was never sealed.
+// adoptTail signs the entries after the last checkpoint of a log whose head was never sealed.
 func (l *Log) adoptTail(ctx context.Context, last Checkpoint, base, head Head) error {
 	s := &span{head: head, last: last, text: last.Note, size: last.Size}
 	if err := s.walk(ctx, l.store, base); err != nil {

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A fork is a log that some processes write and that somebody sets back in between. Each write has a number of its own.
+// A fork is a log that some processes write and that an attacker sets back in between. Each write has a number of its own.
 type fork struct {
 	*rapid.T
 	t       *testing.T
@@ -59,7 +59,7 @@ func (f *fork) join() {
 	f.anchors = append(f.anchors, a)
 }
 
-// read has a process look at the log. What was acknowledged before is in it, or it is refused.
+// read has a process look at the log. The entries acknowledged before are in it, or it is refused.
 func (f *fork) read(a *Anchor) (Head, bool) {
 	h := f.head()
 	err := a.Check(f.t.Context(), f.st, h)

@@ -188,7 +188,7 @@ func (m *Memory) Checkpoints(ctx context.Context, from int64) iter.Seq2[Checkpoi
 	}
 }
 
-// Snapshot implements [Steady]. What read gets is a copy.
+// Snapshot implements [Steady]. It calls read with a copy.
 func (m *Memory) Snapshot(ctx context.Context, read func(Store) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -110,7 +110,7 @@ func (l *Log) Prove(ctx context.Context, seq int64) (*Proof, error) {
 	return p, nil
 }
 
-// Check verifies the proof with the log's public key. It says nothing of what the entry was: compare its leaf with
+// Check verifies the proof with the log's public key. It says nothing about the content of the entry: compare its leaf with
 // [Row.Check].
 func (p *Proof) Check(verifier string) error {
 	s, err := openAny([]byte(p.Checkpoint), verifier)
@@ -130,7 +130,7 @@ func (p *Proof) Check(verifier string) error {
 	return nil
 }
 
-// openAny returns what a note says if the key is one of those that signed it.
+// openAny returns the statement of a note if the key is one of those that signed it.
 func openAny(b []byte, verifier string) (*statement, error) {
 	v, err := note.NewVerifier(verifier)
 	if err != nil {
@@ -147,7 +147,7 @@ func openAny(b []byte, verifier string) (*statement, error) {
 	return s, err
 }
 
-// Extends reports whether the log as it is extends what an older checkpoint states, which the key has signed. If not, the error
+// Extends reports whether the log as it is extends the log of an older checkpoint, which the key has signed. If not, the error
 // is [ErrDamaged]: the log was shortened or rewritten.
 func Extends(ctx context.Context, st Storage, checkpoint []byte, verifier string) error {
 	old, err := openAny(checkpoint, verifier)

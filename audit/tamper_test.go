@@ -123,7 +123,7 @@ func TestVerifyFindsEachChangedBitOfARow(t *testing.T) {
 	}
 }
 
-// An erased row keeps its leaf alone: what is changed in that shows in its chain or in the tree.
+// An erased row keeps its leaf alone: a change of the leaf shows in its chain or in the tree.
 func TestVerifyFindsEachChangedBitOfAnErasedRow(t *testing.T) {
 	l, m := filled(t, 40, 40)
 	n, err := m.Erase(t.Context(), []int64{30, 31, 32, 33, 34, 35, 36, 37, 38, 39}, func(int64) Entry { return Entry{Kind: "erasure"} })

@@ -20,7 +20,7 @@ type Finding struct {
 	What  string `json:"what"`
 }
 
-// A Result is what comes of verifying a log. The zero Result is none.
+// A Result is the result of verifying a log. The zero Result is none.
 type Result string
 
 // The results.
@@ -30,7 +30,7 @@ const (
 	Unsigned Result = "unsigned" // nothing wrong was found, but not all could be checked
 )
 
-// A Report is what [Verify] found.
+// A Report holds the findings of [Verify].
 type Report struct {
 	Origin      string    `json:"origin,omitempty"`
 	Size        int64     `json:"entries"`
@@ -43,13 +43,13 @@ type Report struct {
 	Erased      int64     `json:"erased"`
 	Findings    []Finding `json:"findings,omitempty"`
 	More        int       `json:"more,omitempty"`      // findings beyond those
-	Unchecked   []string  `json:"unchecked,omitempty"` // what could not be checked
+	Unchecked   []string  `json:"unchecked,omitempty"` // the parts that could not be checked
 }
 
 // OK reports whether nothing wrong was found. Whether all was checked tells [Report.Result].
 func (r *Report) OK() bool { return len(r.Findings) == 0 }
 
-// Result returns what comes of it.
+// Result returns the result of the verification.
 func (r *Report) Result() Result {
 	switch {
 	case !r.OK():
@@ -68,7 +68,7 @@ func (r *Report) find(entry int64, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{entry, fmt.Sprintf(format, args...)})
 }
 
-// VerifyOptions say what [Verify] holds a log against.
+// VerifyOptions say to which anchor and checkpoints [Verify] compares a log.
 type VerifyOptions struct {
 	Key       string  // the public key that signs now, or one that signed before; "": that of the anchor
 	Anchor    *Anchor // nil: none, so that it cannot be seen whether the log was shortened
@@ -104,7 +104,7 @@ func (v *verification) run(ctx context.Context) error {
 	} {
 		err := step(ctx)
 		switch {
-		case errors.Is(err, ErrDamaged): // it could not be read for what is wrong with it
+		case errors.Is(err, ErrDamaged): // the damage kept it from being read
 			v.find(-1, "%v", err)
 		case err != nil:
 			return err
@@ -127,7 +127,7 @@ type verification struct {
 	tree    Head
 	nodes   []Node
 	seq     int64 // the number of the next entry
-	broken  bool  // the tree cannot be what it was, for a reason that was reported
+	broken  bool  // the tree has changed, for a reason that was reported
 }
 
 // A chain is the part of one that was read.
@@ -146,7 +146,7 @@ func (v *verification) readRows(ctx context.Context) error {
 	}
 	v.Size, v.Root = v.seq, v.tree.Root()
 	for _, p := range v.pending {
-		v.find(v.seq, "the log ends after %d entries, and %s over %d: what followed was removed", v.seq, p.what, p.size)
+		v.find(v.seq, "the log ends after %d entries, and %s over %d: later entries were removed", v.seq, p.known, p.size)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (v *verification) link(r *Row, leaf Leaf, hash tlog.Hash) {
 	c.Name, c.named = r.Chain, true
 }
 
-// atCheckpoint checks the checkpoints over what was read so far.
+// atCheckpoint checks the checkpoints over the entries read so far.
 func (v *verification) atCheckpoint() {
 	for len(v.pending) > 0 && v.pending[0].size == v.seq {
 		p := v.pending[0]
@@ -210,7 +210,7 @@ func (v *verification) atCheckpoint() {
 			continue
 		}
 		if p.root != v.tree.Root() {
-			v.find(v.pinned, "something from here up to entry %d is not as it was when %s over %d entries", v.seq-1, p.what, p.size)
+			v.find(v.pinned, "something from here up to entry %d is not as it was when %s over %d entries", v.seq-1, p.known, p.size)
 			v.broken = true
 			continue
 		}
@@ -255,7 +255,7 @@ func (v *verification) checkHead(ctx context.Context) error {
 	case head.Size < v.seq:
 		v.find(head.Size, "added: the log has %d entries, and was kept as having %d", v.seq, head.Size)
 	case !v.broken && !head.Equal(v.tree):
-		v.find(v.pinned, "something from here up to entry %d is not what the log's head was kept for", v.seq-1)
+		v.find(v.pinned, "something from here up to entry %d is not as the log's head has it", v.seq-1)
 	}
 	v.checkSeal(head)
 	return v.checkEnds(ctx, head)
@@ -331,7 +331,7 @@ func (v *verification) readAnchor(context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept := said.size == 0 || slices.ContainsFunc(v.pending, func(p pinned) bool { return p.size == said.size && p.what != "it was seen" })
+	kept := said.size == 0 || slices.ContainsFunc(v.pending, func(p pinned) bool { return p.size == said.size && p.known != "it was seen" })
 	if !kept {
 		v.find(-1, "the checkpoint over %d entries, which its anchor holds, was removed", said.size)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// applied returns what a file means after the change, for comparison: the same as before but for the list. What comes back is
-// taken from the earlier text.
+// applied returns the value of a file after the change, for comparison: the same as before but for the list. Entries that come
+// back are taken from the earlier text.
 func (c *Change) applied(before any) any {
 	put := map[string]any{}
 	for _, e := range c.Put {
@@ -17,13 +17,13 @@ func (c *Change) applied(before any) any {
 	return c.rewritten(before, c.List, put)
 }
 
-// valueOf returns what JSON means.
+// valueOf returns the value of a JSON text.
 func valueOf(text []byte) any {
 	v, _ := decodeJSON(text)
 	return v
 }
 
-// rewritten copies what leads to the list, and changes the list.
+// rewritten copies the members that lead to the list, and changes the list.
 func (c *Change) rewritten(v any, path []string, put map[string]any) any {
 	if len(path) > 0 {
 		object, _ := v.(map[string]any)
@@ -61,7 +61,7 @@ func (c *Change) rewrittenArray(array []any, put map[string]any) any {
 	return slices.AppendSeq(fresh, maps.Values(c.returned))
 }
 
-// sameBut reports whether files mean the same, whatever the order of the elements of a list.
+// sameBut reports whether files have the same value, but for the order of the elements of a list.
 func sameBut(list []string, a, b any) bool {
 	sortElements(at(a, list))
 	sortElements(at(b, list))

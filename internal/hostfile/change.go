@@ -24,7 +24,7 @@ func (e *Error) Error() string {
 // An Entry is one server of a list.
 type Entry struct {
 	Name  string
-	Value []byte // JSON, whatever the format of the file
+	Value []byte // JSON, for any format of the file
 }
 
 // A Change is one edit of a list of servers.
@@ -35,7 +35,7 @@ type Change struct {
 	From   []byte   // an earlier text of the file, for Back
 	Back   []string // entries of From that come back as they were written there, unless there are some of the same name
 
-	returned map[string]any // what Back means
+	returned map[string]any // the values of Back, by name
 }
 
 // goes reports whether the change takes an entry out.

@@ -71,7 +71,7 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// TestElementsRefuse holds what is no list, or in no format whose arrays are edited.
+// TestElementsRefuse has values that are no list, or in no format whose arrays are edited.
 func TestElementsRefuse(t *testing.T) {
 	for _, c := range []struct {
 		format hosts.Format

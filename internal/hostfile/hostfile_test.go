@@ -13,7 +13,7 @@ import (
 // weir is the entry that the tests put in.
 var weir = hostfile.Entry{Name: "weir", Value: []byte(`{"command":"/usr/bin/weir","args":["run","--config","/c.yaml"],"env":{"A":"ü \"q\""}}`)}
 
-// TestReplace shows what becomes of texts.
+// TestReplace shows texts before and after a change.
 func TestReplace(t *testing.T) {
 	for _, c := range []struct {
 		name, format, list, remove, src, want string

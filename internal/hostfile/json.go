@@ -197,7 +197,7 @@ func (e objectEdit) lead(c *Change) string {
 	return spaceOf(members[i].Name.BeforeExtra)
 }
 
-// spaceOf returns the line break and the indentation of what follows, or the space before it on the same line.
+// spaceOf returns the line break and the indentation of the next token, or the space before it on the same line.
 func spaceOf(extra hujson.Extra) string {
 	s := string(extra)
 	n := strings.LastIndexByte(s, '\n')

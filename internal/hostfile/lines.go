@@ -94,7 +94,8 @@ func appendLines(out []byte, fresh, newline string) []byte {
 	return append(out, fresh...)
 }
 
-// freshLines returns the lines of what comes, those of the earlier text first, and whether the last of them had no line break there.
+// freshLines returns the lines of the new entries, those of the earlier text first, and whether the last of them had no line break
+// there.
 func freshLines(c *Change, now *layout, locate func([]byte, []string) (*layout, error)) (_ string, bare bool, _ error) {
 	var b strings.Builder
 	if len(c.Back) > 0 {
@@ -146,7 +147,7 @@ func plainValue(v any) (any, error) {
 	return decodeJSON(text)
 }
 
-// named returns the value with what JSON does not have as text.
+// named returns the value with text in the place of values that JSON does not have.
 func named(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

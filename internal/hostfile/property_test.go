@@ -28,7 +28,7 @@ type document struct {
 const perCheck = 10
 
 // TestEdits puts Weir into generated configurations and takes it out again: it has the meaning that it should have, lines that
-// have nothing to do with servers stay, and what is put back means what it meant before.
+// have nothing to do with servers stay, and a returned entry has its earlier value.
 func TestEdits(t *testing.T) {
 	for _, format := range []hosts.Format{hosts.JSON, hosts.JSONC, hosts.TOML, hosts.YAML} {
 		t.Run(string(format), func(t *testing.T) {

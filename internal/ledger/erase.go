@@ -15,7 +15,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// A Selection says what to erase. Each zero member selects all; the zero Selection is everything.
+// A Selection selects entries to erase. Each zero member selects all; the zero Selection is everything.
 type Selection struct {
 	Session   string // of this agent session and of those that descend from it
 	Principal string
@@ -29,10 +29,10 @@ func always(kind string) bool {
 	return kind == string(record.Erase) || kind == string(record.Restore) || kind == audit.KindKey
 }
 
-// Chosen is what a [Selection] stands for at one moment.
+// Chosen holds the entries and sessions that a [Selection] selects at one moment.
 type Chosen struct {
 	Events    []int64  // the numbers of the entries
-	Contents  []int64  // of those, the ones beside which something was captured
+	Contents  []int64  // of those, the ones with captured content
 	Sessions  []string // that are kept; none unless a session or a principal is selected, at whatever time
 	principal string
 	damaged   []int64               // entries that were changed, so they are not chosen
@@ -40,8 +40,8 @@ type Chosen struct {
 	selects   func(*audit.Row) bool // whether an entry belongs to it
 }
 
-// Left returns an error that is [audit.ErrDamaged] and names the entries of which nothing tells whether they belong to it, since they are not
-// what they were. They stay as they are: they show that somebody has changed them. It is nil if there are none.
+// Left returns an error that is [audit.ErrDamaged] and names the changed entries, of which nothing tells whether they belong
+// to the selection. They stay: they prove the change. It is nil if there are none.
 func (c *Chosen) Left() error {
 	if len(c.damaged) == 0 {
 		return nil
@@ -52,9 +52,9 @@ func (c *Chosen) Left() error {
 // Empty reports whether there is nothing to erase.
 func (c *Chosen) Empty() bool { return len(c.Events)+len(c.Contents)+len(c.Sessions) == 0 }
 
-// Select returns what the selection stands for now. It reads the log, all of it for a session or a principal, and checks each entry and
-// session that it goes by. An entry that was changed is left out, see [Chosen.Left]; a session that was is [store.ErrState], and nothing is
-// selected.
+// Select returns the entries and sessions that the selection selects now. It reads the log, all of it for a session or a
+// principal, and checks each entry and session that it uses. A changed entry is left out, see [Chosen.Left]; a changed session
+// is [store.ErrState], and nothing is selected.
 func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 	c := &Chosen{principal: s.Principal}
 	family, err := l.family(ctx, s, c)
@@ -95,7 +95,7 @@ func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 	return c, nil
 }
 
-// query returns what the log can select by itself.
+// query returns the part of the selection that the log can evaluate.
 func (s *Selection) query() audit.Query {
 	q := audit.Query{Since: s.Since, Before: s.Until}
 	if s.Entry != nil {
@@ -104,7 +104,7 @@ func (s *Selection) query() audit.Query {
 	return q
 }
 
-// family returns the sessions that are selected, and adds those that are to be forgotten to what is chosen.
+// family returns the selected sessions, and adds to c those that are to be forgotten.
 func (l *Ledger) family(ctx context.Context, s Selection, c *Chosen) (map[string]bool, error) {
 	family := map[string]bool{s.Session: s.Session != ""}
 	if s.Session == "" && s.Principal == "" {
@@ -128,7 +128,7 @@ func (l *Ledger) family(ctx context.Context, s Selection, c *Chosen) (map[string
 			continue
 		}
 		if _, err := l.opts.DB.Get(ctx, kept.Key); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return nil, err // whose it is cannot be told
+			return nil, err // its principal is not known
 		}
 		if c.whole {
 			c.Sessions = append(c.Sessions, kept.Key)
@@ -137,7 +137,7 @@ func (l *Ledger) family(ctx context.Context, s Selection, c *Chosen) (map[string
 	return family, nil
 }
 
-// sessions returns the sessions of a principal, or all for "", by their rows and by what the log says should be there.
+// sessions returns the sessions of a principal, or all for "": those with a row, and those that should have one by the log.
 func sessions(ctx context.Context, db *sqlstore.DB, principal string) (all []store.Session, err error) {
 	there := map[string]bool{}
 	for kept, err := range db.List(ctx, principal) {
@@ -192,10 +192,10 @@ func (c *Chosen) Figures(contentOnly bool) string {
 // eraseAtOnce is how many entries one transaction erases: nobody waits long for it.
 const eraseAtOnce = 500
 
-// Erase erases what was chosen, with contentOnly nothing but what was captured beside events. The event that tells of it has the figures in its
-// message. It names the entries and is in their transaction: of many entries, there are several. What was captured goes after its event: a
-// crash leaves some of it, and the same selection finds that again. If the role of the database may not erase events, the error is
-// [sqlstore.ErrDenied] and nothing is changed.
+// Erase erases the chosen entries, with contentOnly only their captured content. The event of the erasure has the figures in its
+// message. It names the entries and is in their transaction: of many entries, there are several. Captured content goes after
+// its event: a crash leaves some of it, and the same selection finds that again. If the role of the database may not erase
+// events, the error is [sqlstore.ErrDenied] and nothing is changed.
 func (l *Ledger) Erase(ctx context.Context, c *Chosen, contentOnly bool, e *record.Event) error {
 	if c.Empty() {
 		return nil
@@ -229,7 +229,7 @@ func (l *Ledger) Erase(ctx context.Context, c *Chosen, contentOnly bool, e *reco
 	return l.opts.DB.Scrub(ctx)
 }
 
-// eraseEvents erases events, with what is beside them. Each transaction has an event that names its entries.
+// eraseEvents erases events, with their captured content. Each transaction has an event that names its entries.
 func (l *Ledger) eraseEvents(ctx context.Context, c *Chosen, e *record.Event) error {
 	defer l.touch()
 	for part := range slices.Chunk(c.Events, eraseAtOnce) {
@@ -246,7 +246,7 @@ func (l *Ledger) eraseEvents(ctx context.Context, c *Chosen, e *record.Event) er
 	return nil
 }
 
-// forget removes the sessions and questions that were chosen, and adds to the events what the log tells of that.
+// forget removes the chosen sessions and their approval requests, and adds the entries about their removal to the events.
 func (l *Ledger) forget(ctx context.Context, c *Chosen) error {
 	head, err := l.opts.DB.Log().Head(ctx)
 	if err != nil {

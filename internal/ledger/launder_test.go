@@ -17,7 +17,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// An entry that somebody has edited is neither erased nor decides what is: it is named. Nor does a session: nothing is selected then.
+// An edited entry is neither erased nor selects others: it is named. Where a session was edited, nothing is selected.
 func TestEditedIsNotErased(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	db, err := sqlstore.Open(t.Context(), path, nil)
@@ -86,7 +86,7 @@ func TestEditedIsNotErased(t *testing.T) {
 		exec("update entry set time = k.time, kind = k.kind, body = k.body from kept_entry k where k.seq = entry.seq")
 		exec("update session set parent = k.parent, principal = k.principal from kept_session k where k.key = session.key")
 	}
-	// The entry by which the log proves a session is needed, though somebody took its row away.
+	// The entry by which the log proves a session is needed, though its row was removed.
 	exec("delete from session where key = 'one'")
 	chosen, err := l.Select(t.Context(), ledger.Selection{Until: now.Add(time.Hour)})
 	if err != nil {

@@ -4,9 +4,9 @@
 //	gateway.Options{State: l.State()}
 //	defer l.Close()
 //
-// A [Ledger] is a [record.Deferrer], and [Ledger.State] a [guard.State]: Record returns when the event is on disk; what Later takes is there
-// within 50 ms and before Close returns; a label and its event are one transaction. An entry of the log is the event
-// as JSON. Its chain is the agent session, its subject the server and what was called of it, its outcome the event's effect.
+// A [Ledger] is a [record.Deferrer], and [Ledger.State] a [guard.State]: Record returns when the event is on disk; events given
+// to Later are there within 50 ms and before Close returns; a label and its event are one transaction. An entry of the log is
+// the event as JSON. Its chain is the agent session, its subject the server and the name called, its outcome the event's effect.
 //
 // A ledger has one goroutine of its own. It signs a checkpoint a second after an event, unless one was signed since, and a last one
 // when it is closed. While the log cannot be signed, since it does not extend its anchor or the signer refuses, nothing is
@@ -41,12 +41,12 @@ type Options struct {
 	Anchor *audit.Anchor   // of the log; required
 	Also   record.Recorder // gets each event first, but those of a session that is opened, which it gets next; nil: nobody
 	Every  time.Duration   // how long an event may wait for a checkpoint; zero: a second
-	Seal   Sealer          // encrypts what events have captured, which is kept beside their entries; nil: it is dropped
-	Strict bool            // what Later takes is on disk when it returns, as what Record takes is
+	Seal   Sealer          // encrypts the captured content of events, which is kept beside their entries; nil: it is dropped
+	Strict bool            // Later, like Record, returns when the event is on disk
 	Logger *slog.Logger    // for checkpoints that could not be signed; nil: none
 }
 
-// A Sealer encrypts what was captured. It returns nil if that is nothing.
+// A Sealer encrypts captured content. It returns nil if there is none.
 type Sealer func(*record.Content) ([]byte, error)
 
 // A Ledger records events. Make one with [New], and close it.
@@ -79,7 +79,7 @@ func New(ctx context.Context, opts Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Close writes what was deferred and signs the last checkpoint.
+// Close writes the deferred events and signs the last checkpoint.
 func (l *Ledger) Close() error {
 	l.end()
 	<-l.ended
@@ -177,7 +177,7 @@ func (l *Ledger) Later(ctx context.Context, e *record.Event) error {
 	return err
 }
 
-// maxDeferredAside is how long what was captured may be of an event that waits, in bytes: many of them wait in memory.
+// maxDeferredAside bounds the captured content of a deferred event, in bytes: many of them wait in memory.
 const maxDeferredAside = 64 << 10
 
 // State returns the sessions of the ledger's database, with the ledger as their record.
@@ -209,7 +209,7 @@ func (l *Ledger) End(ctx context.Context, key string, e *record.Event) ([]string
 // Log returns the log that events are written to.
 func (l *Ledger) Log() *audit.Log { return l.log }
 
-// Checkpoint returns a checkpoint over everything that was recorded, also what was deferred; see [audit.Log.Checkpoint].
+// Checkpoint returns a checkpoint over all recorded events, deferred ones too; see [audit.Log.Checkpoint].
 func (l *Ledger) Checkpoint(ctx context.Context) ([]byte, error) {
 	if err := l.opts.DB.Flush(ctx); err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (l *Ledger) encode(e *record.Event) (audit.Entry, error) {
 	return entry, nil
 }
 
-// Subject returns what an event is found by: the server and what was called of it.
+// Subject returns the subject of an event's entry: the server and the name called.
 func Subject(e *record.Event) string {
 	if e.Server == "" && e.Name == "" {
 		return ""
@@ -271,10 +271,10 @@ func Subject(e *record.Event) string {
 	return word(e.Server + "/" + e.Name)
 }
 
-// maxWord bounds what hosts and servers choose, in bytes.
+// maxWord bounds words that hosts and servers choose, in bytes.
 const maxWord = 1024
 
-// word returns what a log can search for: servers may send anything.
+// word returns a text that a log can search for: servers may send anything.
 func word(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), maxWord)], "")
 	return strings.ReplaceAll(s, "\x00", "")

@@ -52,7 +52,7 @@ func newRig(t *testing.T, linger time.Duration, also record.Recorder) *rig {
 	return &rig{t, db, l, session.New(session.Options{Store: db}), key}
 }
 
-// events returns what is on disk.
+// events returns the events on disk.
 func (r *rig) events() (out []record.Event) {
 	r.Helper()
 	for row, err := range r.db.Log().Rows(r.Context(), audit.Query{}) {
@@ -123,7 +123,7 @@ func TestCallsThatChangeWaitForTheirEvent(t *testing.T) {
 	}
 }
 
-// A result that raises the label is handed on after its events and the label are on disk; what raises nothing may follow.
+// A result that raises the label is delivered after its events and the label are on disk; other events may follow.
 func TestResultsThatRaiseWaitForTheirEvents(t *testing.T) {
 	r := newRig(t, time.Hour, nil)
 	g, c := r.guard(), call(reading)
@@ -247,7 +247,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// What a person does is told in the log, in the same transaction.
+// An operation of a user and its event in the log are one transaction.
 func TestPersons(t *testing.T) {
 	r := newRig(t, time.Hour, nil)
 	if _, _, err := r.sessions.Open(t.Context(), session.Ref{Key: "s", Principal: "alice"}); err != nil {
@@ -363,7 +363,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// With Strict, what may be written later is on disk at once.
+// With Strict, deferred events are on disk at once.
 func TestStrict(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		r := newRig(t, time.Hour, nil)
@@ -386,7 +386,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// What was captured is kept beside the event, and an event that cannot be sealed is not written.
+// Captured content is kept beside the event, and an event that cannot be sealed is not written.
 func TestSeal(t *testing.T) {
 	r := newRig(t, time.Hour, nil)
 	broken := errors.New("no key")
@@ -413,7 +413,7 @@ func TestSeal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.Record(t.Context(), event("bad")); !errors.Is(err, broken) {
-		t.Errorf("what cannot be sealed: %v", err)
+		t.Errorf("content that cannot be sealed: %v", err)
 	}
 	if n := len(r.events()); n != 3 {
 		t.Errorf("%d events are on disk", n)

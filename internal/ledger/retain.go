@@ -17,24 +17,24 @@ import (
 type Retention struct {
 	Sessions time.Duration // since a session, or one that descends from it, was last heard of
 	Events   time.Duration
-	Content  time.Duration // what was captured with events
+	Content  time.Duration // the captured content of events
 	Bytes    int64         // of an SQLite file, in use: beyond, the oldest events go, but those of the last week
 }
 
-// alwaysKept is how long events are kept whatever the size: a flood of calls does not push out what it did.
+// alwaysKept is how long events are kept at any size: a flood of calls does not remove the events of its own attack.
 const alwaysKept = 7 * 24 * time.Hour
 
-// Overdue is what a [Retention] keeps no longer.
+// Overdue holds the rows and entries that a [Retention] keeps no longer.
 type Overdue struct {
 	Sessions int
 	Events   *Chosen // events, whole
-	Content  *Chosen // what was captured with others
+	Content  *Chosen // captured content of other events
 	seen     time.Time
 	kept     error // why events stay that are overdue; nil: none do
 }
 
-// Overdue returns what is kept longer than the retention says, at a time. Events and content are kept up to a day longer, so
-// that the log tells of one erasure a day at most.
+// Overdue returns the sessions, events and content older than the retention allows at a time. Events and content are kept up to
+// a day longer, so that the log tells of one erasure a day at most.
 func (l *Ledger) Overdue(ctx context.Context, r Retention, now time.Time) (Overdue, error) {
 	o, err := l.overdue(ctx, r, now)
 	if err == nil && r.Sessions > 0 {
@@ -78,8 +78,8 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 	return o, nil
 }
 
-// overdueEvents finds the events of before a time. They stay where the role of the database may not erase them, and what is captured with
-// them goes by itself then.
+// overdueEvents finds the events of before a time. They stay where the role of the database may not erase them; their captured
+// content goes then.
 func overdueEvents(ctx context.Context, l *Ledger, o *Overdue, until time.Time) (err error) {
 	denied := l.opts.DB.MayErase(ctx)
 	if denied == nil {
@@ -99,7 +99,7 @@ func overdueEvents(ctx context.Context, l *Ledger, o *Overdue, until time.Time) 
 }
 
 // beyond returns the time before which events are too many for a file of that size; zero if none are. It takes all entries for equally
-// long, and their leaves for nothing: what is left too much is found the next time.
+// long, and their leaves for nothing: a remaining excess is found the next time.
 func beyond(ctx context.Context, l *Ledger, most int64, now time.Time) (until time.Time, err error) {
 	if most <= 0 {
 		return until, nil
@@ -166,9 +166,9 @@ func overdueSessions(ctx context.Context, l *Ledger, since time.Time) (int, erro
 	return len(parents) - len(live), nil
 }
 
-// Prune removes what the retention keeps no longer, and what has expired by itself: questions, and labels of resources. The log
-// tells of the events and the content that it erases. If the role of the database may not erase events, all else is removed, and the error is
-// [sqlstore.ErrDenied]. So are all other events where some were changed, which the error names: it is [audit.ErrDamaged].
+// Prune removes everything that the retention keeps no longer, and expired approval requests and labels of resources. The log
+// tells of the erased events and content. If the role of the database may not erase events, all else is removed, and the error
+// is [sqlstore.ErrDenied]. If some events were changed, all others are removed, and the error, [audit.ErrDamaged], names them.
 func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue, store.Expired, error) {
 	believed, err := l.opts.DB.Believed(ctx, now)
 	if err != nil {
@@ -176,10 +176,10 @@ func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue
 	}
 	o, err := l.overdue(ctx, r, believed)
 	if err != nil {
-		return o, store.Expired{}, fmt.Errorf("looking for what is kept too long: %w", err)
+		return o, store.Expired{}, fmt.Errorf("looking for overdue sessions, events and content: %w", err)
 	}
 	if err := l.retire(ctx, o, now); err != nil {
-		return o, store.Expired{}, fmt.Errorf("erasing what is kept too long: %w", err)
+		return o, store.Expired{}, fmt.Errorf("erasing overdue events and content: %w", err)
 	}
 	gone, err := l.opts.DB.Expire(ctx, o.seen)
 	if err != nil {

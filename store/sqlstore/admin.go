@@ -123,7 +123,7 @@ func (d *admin) expire(ctx context.Context, some func(ctx context.Context, u *un
 }
 
 // Holds reports whether an entry of the state, which the caller has checked, is needed as a proof: a row is there that its chain is named
-// after, or should be there by what the chain ends with. So is each of a chain that is damaged.
+// after, or should be there by the last entry of the chain. So is each of a chain that is damaged.
 func (d *admin) Holds(ctx context.Context, r *audit.Row) (holds bool, err error) {
 	k, err := record.ParseState(r.Body)
 	text, ok := holders[k.Table]
@@ -158,7 +158,7 @@ func (d *admin) Holds(ctx context.Context, r *audit.Row) (holds bool, err error)
 	return k.Live(now), nil
 }
 
-// holders find rows by what their chains are named after.
+// holders find rows by the words in the names of their chains.
 var holders = map[string]string{
 	record.SessionTable:  `select 1 from session where key = $1`,
 	record.TaintTable:    `select 1 from taint where resource = $1`,

@@ -37,13 +37,13 @@ where kind <> 'decision' and kind in ('label', 'taint', 'declassify', 'forget') 
 // repair brings the database into agreement with its log.
 type repair struct{ *writer }
 
-// Adopt has the log tell of state that an older version wrote, in one transaction, if it tells of none. What is kept of a session or a
-// resource is at least what the events of its label say: a row that was lowered before is not taken over so. Of approval requests only the
+// Adopt has the log tell of state that an older version wrote, in one transaction, if it tells of none. The label of a session or a
+// resource is at least the join of its events: a row that was lowered before is raised again. Of approval requests only the
 // ends of sessions are taken over: nothing proves that a person has accepted, so each call is asked about again. A log with changed
 // entries is [audit.ErrDamaged].
 func (d *repair) Adopt(ctx context.Context) error {
 	if err := d.adopt(ctx); err != nil {
-		return fmt.Errorf("taking over what an older version wrote: %w", err)
+		return fmt.Errorf("taking over the state of an older version: %w", err)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ type adoption struct {
 	told told
 }
 
-// genuine reports whether all entries are there and as their leaves say, and none proves the state already: what a query finds may not be
+// genuine reports whether all entries are there and as their leaves say, and none proves the state already: the rows of a query may not be
 // all, where columns, indices or pages were changed.
 func (u *adoption) genuine(ctx context.Context) error {
 	next := int64(0)
@@ -129,7 +129,7 @@ func (u *adoption) marker(ctx context.Context, dropped int64) (audit.Entry, erro
 	}
 	e := record.New(record.Erase, u.now())
 	e.Effect, e.Rule, e.Binding = adopted, "upgrade", record.RangesOf(erased).String()
-	e.Message = fmt.Sprintf("the log proves the state from here on; what was erased before is named here, and by no event of its own; "+
+	e.Message = fmt.Sprintf("the log proves the state from here on; entries erased before are named here, and by no event of their own; "+
 		"%d approval requests were not taken over", dropped)
 	body, encoding := u.prover.encoder.Encode(e)
 	if err == nil {
@@ -194,7 +194,7 @@ func (u *adoption) ends(ctx context.Context) (dropped int64, err error) {
 	})
 }
 
-// told is what the events of an older version say of labels.
+// told holds the labels by the events of an older version.
 type told struct {
 	labels, taints map[string]label.Label
 	parents        map[string]string

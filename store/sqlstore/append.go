@@ -11,12 +11,12 @@ import (
 	"github.com/weir-mcp/weir/audit"
 )
 
-// An appender is the end of the log in a write transaction. What it embeds is as the transaction leaves it.
+// An appender is the end of the log in a write transaction. Its snapshot is as the transaction leaves it.
 type appender struct {
 	snapshot
-	anchor   *audit.Anchor // nil: what is sealed is not extended
+	anchor   *audit.Anchor // nil: a sealed log is not extended
 	bodies   *packer
-	batch    *audit.Batch // what was appended; nil if nothing
+	batch    *audit.Batch // the appended rows; nil if there are none
 	before   audit.Head   // that the transaction extends
 	closed   bool         // the ends of the chains are others, so an entry has to tell of it
 	enlisted []string     // listed chains that begin
@@ -156,7 +156,7 @@ func (a *appender) around(ctx context.Context, name string) (before, after strin
 	return before, after, cmp.Or(err, a.load(ctx, before, name, after))
 }
 
-// commitEnds writes what has changed of the ends of the chains, and seals the head with them.
+// commitEnds writes the changed nodes of the ends of the chains, and seals the head with them.
 func (a *appender) commitEnds(ctx context.Context) error {
 	var nodes []any
 	for _, n := range a.ends.Commit() {

@@ -14,7 +14,7 @@ import (
 // Bodies of entries are kept packed: a byte 1, the CRC-32 (IEEE) of the rest in big-endian order, and the body as raw DEFLATE (RFC 1951)
 // over a dictionary of texts that events consist of. A body that begins with a control character up to 1 has a byte 0 before it. Any
 // other body is itself, as all are that are no shorter packed, and those of earlier versions of the schema. The leaf of an entry
-// has the digest of the body as it was, so what does not unpack is found by its leaf.
+// has the digest of the body as it was, so a body that does not unpack is found by its leaf.
 const (
 	plainBody  = 0
 	packedBody = 1
@@ -67,7 +67,7 @@ func (p *packer) deflate(body []byte) []byte {
 	return b
 }
 
-// unpack returns a body as it was; what cannot be one is returned as it is.
+// unpack returns a body as it was, and other bytes as they are.
 func unpack(kept []byte) []byte {
 	switch {
 	case len(kept) > 0 && kept[0] == plainBody:

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A released dictionary never changes: what is packed under it would be lost.
+// A released dictionary never changes: bodies packed with it would be lost.
 func TestBodyDict(t *testing.T) {
 	sum := sha256.Sum256(bodyDict)
 	if got, want := hex.EncodeToString(sum[:]), "201c4009f48a4118e1b5168a76c32f58ebf9218c3aa49aaaab1461fff0f3cbc5"; got != want {

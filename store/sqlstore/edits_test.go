@@ -23,18 +23,18 @@ var logEdits = flag.Int("log.edits", 200, "how many edits of the log's tables an
 
 var logSeed = flag.Uint64("log.seed", 1, "the seed of these edits")
 
-// An editedLog is a log in a database that somebody edits, with an anchor out of their reach.
+// An editedLog is a log in a database that an attacker edits, with an anchor out of reach.
 type editedLog struct {
 	target string
 	anchor string
 	raw    *sql.DB
 	random *rand.Rand
-	base   string   // what the entries are
+	base   string   // the content of the entries
 	said   string   // by the last verification
 	past   []string // SQLite: copies of the file from before
 }
 
-// logTables are the tables that the log is in, with their columns and what numbers their rows.
+// logTables are the tables that the log is in, with their columns and the column that numbers their rows.
 var logTables = []struct {
 	name, key string
 	columns   []string
@@ -124,7 +124,7 @@ func (e *editedLog) open(t *testing.T, anchor string) (*sqlstore.DB, *audit.Log)
 	return db, log
 }
 
-// verify returns the result of verifying the log under its anchor. What cannot even be read is damaged.
+// verify returns the result of verifying the log under its anchor. A log that cannot be read is damaged.
 func (e *editedLog) verify(t *testing.T) audit.Result {
 	t.Helper()
 	a, err := audit.ReadAnchor(e.anchor)
@@ -142,7 +142,7 @@ func (e *editedLog) verify(t *testing.T) audit.Result {
 		return audit.Damaged
 	}
 	err = db.Log().Snapshot(t.Context(), func(st audit.Store) error {
-		state, err := replay.Verify(t.Context(), st.(replay.Kept), time.Now()) // finds what was erased without an event
+		state, err := replay.Verify(t.Context(), st.(replay.Kept), time.Now()) // finds entries that were erased without an event
 		if err == nil && !state.OK() {
 			err = audit.ErrDamaged
 		}
@@ -176,7 +176,7 @@ func (e *editedLog) goOn(t *testing.T) bool {
 	return appended == nil && signed == nil
 }
 
-// content returns what the first 300 entries are.
+// content returns the content of the first 300 entries.
 func (e *editedLog) content(t *testing.T) string {
 	t.Helper()
 	rows, err := e.raw.QueryContext(t.Context(), "select "+strings.Join(logTables[0].columns, ", ")+" from entry where seq < 300 order by seq")
@@ -285,7 +285,7 @@ func TestLogEdits(t *testing.T) {
 	}
 }
 
-// Somebody hides from a weir that its log proves the state, has it name as erased what they have blanked, and puts back what they hid.
+// An attacker hides from a weir that its log proves the state, has it name blanked entries as erased, and puts the hidden ones back.
 func TestErasuresAreNotTakenOverTwice(t *testing.T) {
 	e := newEdited(t, file(t), 1)
 	defer func() { e.raw.Close() }()

@@ -151,7 +151,7 @@ func (u *resealing) rewrite(ctx context.Context, w *chainWalk) (changed int, err
 	case len(all) != len(w.chains):
 		return 0, fmt.Errorf("%w: two chains have one name", audit.ErrDamaged)
 	case len(u.head.Seal) > 0 && u.head.Ends != (tlog.Hash{}) && u.head.Ends != ends.Hash():
-		return 0, fmt.Errorf("%w: the ends of its chains are not those that its head was kept for", audit.ErrDamaged)
+		return 0, fmt.Errorf("%w: the ends of its chains are not those of its head", audit.ErrDamaged)
 	}
 	chains, err := u.rewriteChains(ctx, all)
 	if err != nil {

@@ -115,7 +115,7 @@ func headOf(t *testing.T, target string) (size int64) {
 	return size
 }
 
-// The head of a store that an older version wrote commits to the ends that its log has, whatever its tables say.
+// The head of a store that an older version wrote commits to the ends that its log has, for any content of its tables.
 func TestOlderStoreCommitsToItsEnds(t *testing.T) {
 	target, anchor := filled(t)
 	older(t, target, anchor)
@@ -143,7 +143,7 @@ func TestOlderStoreWithChangedLogIsRefused(t *testing.T) {
 	}
 }
 
-// The ends of chains, and what commits to them, are a cache of the log as long as the seal says so.
+// The ends of chains, and the nodes that commit to them, are a cache of the log as long as the seal says so.
 func TestRebuildEnds(t *testing.T) {
 	target, anchor := filled(t)
 	db, a, err := openUnder(t, target, anchor)
@@ -151,7 +151,7 @@ func TestRebuildEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := db.RebuildEnds(t.Context()); n != 0 || err != nil {
-		t.Errorf("of what is right, %d rows are written, %v", n, err)
+		t.Errorf("of correct rows, %d are written, %v", n, err)
 	}
 	for _, text := range []string{
 		`delete from ending`,

@@ -15,7 +15,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// After whatever is done to a store, in whatever order and by two processes, its state is what its log folds to.
+// After any operations on a store, in any order and by two processes, its state is the fold of its log.
 func TestStateIsTheFoldOfTheLog(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		target := file(t)

@@ -34,7 +34,7 @@ type Health struct {
 // once since then: once a second one of them asks whether it answers again.
 var ErrStalled = hosterror.New("the store does not answer: see weir status").Because(store.ErrUnavailable)
 
-// ErrFailing is the kind of all other errors of a database, but not of what is asked of it.
+// ErrFailing is the kind of all other errors of a database, but not of errors of a request.
 var ErrFailing = hosterror.New("the store does not work: see weir status").Because(store.ErrUnavailable)
 
 // probeEvery is how long a database that has stalled is left alone.

@@ -14,7 +14,7 @@ import (
 type object struct{ kind, name, text string }
 
 const (
-	// listObjects leaves out what ANALYZE writes.
+	// listObjects leaves out the tables of ANALYZE.
 	listObjects = `select type, name, coalesce(sql, '') from sqlite_master where name not in ('sqlite_stat1', 'sqlite_stat4') order by type, name`
 	listColumns = `select m.name, c.name, c.type from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' order by m.name, c.cid`
 )
@@ -67,7 +67,7 @@ func objects(ctx context.Context, c *sql.Conn, text string) (all []object, err e
 	return all, err
 }
 
-// examineSchema finds what the migrations do not make: a trigger or a view can change and hide what is written and read.
+// examineSchema finds objects that the migrations do not make: a trigger or a view can change and hide rows.
 func examineSchema(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	in.Checked = append(in.Checked, "SQLite: the schema is the one of this version, without triggers and views")
 	want, err := shaped(ctx)
@@ -117,7 +117,8 @@ func examineTypes(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	return nil
 }
 
-// listAttached lists what changes or hides rows of tables and is not of the schema. The names of the tables go in first, then those of the indices.
+// listAttached lists objects that change or hide rows of tables and are not of the schema. The names of the tables go in first,
+// then those of the indices.
 const listAttached = `with own as (select oid, relname, relkind from pg_class where relnamespace = current_schema()::regnamespace and relname in (%[1]s))
 select 'trigger', tgname || ' on ' || relname, '' from pg_trigger join own on own.oid = tgrelid where not tgisinternal
 union all select 'rule', rulename || ' on ' || relname, '' from pg_rewrite join own on own.oid = ev_class
@@ -129,7 +130,7 @@ union all select 'index', i.relname || ' on ' || own.relname, '' from pg_index j
 union all select 'column', attname || ' of ' || relname, '' from pg_attribute join own on own.oid = attrelid where attnum > 0 and not attisdropped
 	and (atttypid not in ('bigint'::regtype, 'bytea'::regtype, 'text'::regtype) or attgenerated <> '')`
 
-// examinePostgres finds what is attached to the tables and not made by the migrations. Other tables may be beside them.
+// examinePostgres finds objects that are attached to the tables and not made by the migrations. Other tables may be beside them.
 func examinePostgres(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	in.Checked = append(in.Checked, "PostgreSQL: the tables have no triggers, rules, policies, heirs, indices or types beyond the schema of this version")
 	want, err := shaped(ctx)
@@ -151,11 +152,12 @@ func examinePostgres(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	return err
 }
 
-// An Integrity is what a database says of its own files: of pages, indices and constraints, which the log's hashes do not cover.
+// An Integrity is the result of a database's check of its own files: of pages, indices and constraints, which the log's hashes do
+// not cover.
 type Integrity struct {
 	Checked   []string `json:"checked"`             // in words
 	Unchecked []string `json:"unchecked,omitempty"` // in words, with the reason
-	Findings  []string `json:"findings,omitempty"`  // what is wrong; may quote the database
+	Findings  []string `json:"findings,omitempty"`  // may quote the database
 }
 
 // examineSQLite finds pages that are damaged, used twice or never, rows out of order, and rows and indices that do not agree.

@@ -19,7 +19,7 @@ import (
 
 const quarter = 90 * 24 * time.Hour
 
-// borrow remembers the columns by which retention chooses, and returns what puts them back where the rows still are.
+// borrow remembers the columns by which retention chooses, and returns a function that puts them back where the rows still are.
 func (w *ward) borrow() (back func()) {
 	w.Helper()
 	for _, table := range []string{"entry", "chain", "session", "question", "taint"} {
@@ -39,7 +39,7 @@ func (w *ward) borrow() (back func()) {
 	}
 }
 
-// Weir removes nothing as too old by columns that somebody has edited, and goes on with the rest.
+// Weir removes nothing as too old by edited columns, and goes on with the rest.
 func testEditedStays(t *testing.T, target string) {
 	w := newWard(t, target)
 	w.fill()
@@ -159,7 +159,7 @@ func testTaintLeaves(t *testing.T, target string) {
 func TestTaintLeavesSQLite(t *testing.T)   { testTaintLeaves(t, file(t)) }
 func TestTaintLeavesPostgres(t *testing.T) { testTaintLeaves(t, startCluster(t).fresh(t)) }
 
-// integrity returns what the database finds in itself.
+// integrity returns the findings of the database in itself.
 func (w *ward) integrity() []string {
 	w.Helper()
 	in, err := w.db.Integrity(w.Context())
@@ -169,7 +169,7 @@ func (w *ward) integrity() []string {
 	return in.Findings
 }
 
-// A value of another type, a trigger, a view and whatever else the schema does not have is found.
+// A value of another type, a trigger, a view and any other object that the schema does not have is found.
 func TestShapeSQLite(t *testing.T) {
 	edits := []string{
 		"create trigger hide after insert on entry begin update entry set outcome = cast(outcome as blob) where seq = new.seq; end",

@@ -91,7 +91,7 @@ with recursive family (key) as (
 )
 select ` + sessionColumns + ` from session s join family f on s.key = f.key`
 
-// family puts a session and all its descendants into the draft. The error is also of one that is not what the log proves.
+// family puts a session and all its descendants into the draft. The error is also of one that is not as the log proves.
 func (u *unit) family(ctx context.Context, key string) error {
 	err := u.read(ctx, readFamily, u.put, key)
 	keys := u.draft.Keys()

@@ -32,7 +32,7 @@ func (l *logReader) Head(ctx context.Context) (h audit.Head, err error) {
 	return r.head, err
 }
 
-// A condition collects what rows have to be, and the arguments of that.
+// A condition collects the terms of a where clause, and their arguments.
 type condition struct {
 	text []string
 	args []any
@@ -56,7 +56,7 @@ const commonKind = "decision"
 // commonOutcome is the outcome that most entries have. Their index leaves it out too.
 const commonOutcome = "allow"
 
-// conditionOf returns what a query selects, but for its order and limit.
+// conditionOf returns the condition of a query, without its order and limit.
 func conditionOf(q audit.Query) *condition {
 	c := &condition{}
 	if q.From > 0 {

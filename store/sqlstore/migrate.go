@@ -190,7 +190,7 @@ func tableNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ErrDenied is the kind of error of what the role of the database may not do.
+// ErrDenied is the kind of error of a statement that the role of the database may not run.
 var ErrDenied = errors.New("the role of the database may not do that")
 
 // denied returns the error of a statement with its kind. A role that may use no schema of its path is told that there is none.

@@ -12,7 +12,7 @@ import (
 )
 
 // Entries that are deferred are written once, also if their transaction was committed and the anchor could not note it, however often it
-// is tried, and whatever was written in between.
+// is tried, and with any writes in between.
 func testWrittenOnce(t *testing.T, target string) {
 	dir := filepath.Join(t.TempDir(), "anchor")
 	a, err := audit.OpenAnchor(dir, "example.com/weir", nil)
@@ -35,7 +35,7 @@ func testWrittenOnce(t *testing.T, target string) {
 		must(t, errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700))) // nothing can be noted
 		for range 3 {
 			if err := db.Flush(t.Context()); err == nil {
-				t.Error("what was not noted counts as written")
+				t.Error("a write that was not noted counts as written")
 			}
 		}
 		must(t, os.Remove(lock))

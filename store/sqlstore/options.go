@@ -22,7 +22,7 @@ type Options struct {
 	Untouched   bool             // nothing is written when it is opened, but the schema
 	Readers     int              // connections that read at one time; default 8
 
-	// Damaged is told once of each row of the state that is not what the log proves, beside the event that tells of it. It must not use
+	// Damaged is called once for each row of the state that is not as the log proves, beside the event of it. It must not use
 	// the database. Nil: nobody is.
 	Damaged func(error)
 

@@ -73,7 +73,7 @@ func testOnePersonsData(t *testing.T, db *sqlstore.DB) {
 		t.Errorf("%d of her events were exported", n)
 	}
 	p.erase(hers, "her request")
-	const erased = 44 + 3 // and what tells that two sessions and a question are gone
+	const erased = 44 + 3 // with the entries about the removal of two sessions and a question
 	p.verify(checkpoint, erased)
 	if left := p.choose(ledger.Selection{Principal: "alice"}); !left.Empty() {
 		t.Errorf("left: %s", left.Figures(false))
@@ -165,7 +165,7 @@ func (p *people) erase(c *ledger.Chosen, why string) {
 	}
 }
 
-// verify wants the log to verify, so many of its entries to be erased, and the log to extend what it was.
+// verify wants the log to verify, so many of its entries to be erased, and the log to extend its earlier state.
 func (p *people) verify(checkpoint []byte, erased int64) {
 	p.Helper()
 	r, err := audit.Verify(p.Context(), p.db.Log(), audit.VerifyOptions{Key: p.key.Verifier()})
@@ -184,7 +184,7 @@ func (p *people) verify(checkpoint []byte, erased int64) {
 	}
 }
 
-// retain lets go what is older than retention says, twice: the second time there is nothing to do.
+// retain prunes the store twice: the second time there is nothing to do.
 func (p *people) retain(checkpoint []byte, erased int) {
 	p.Helper()
 	keep := ledger.Retention{Events: 60 * 24 * time.Hour, Content: 40 * 24 * time.Hour}

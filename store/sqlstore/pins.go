@@ -12,7 +12,7 @@ import (
 const (
 	pinColumns = `scope, name, digest, body, accepted_by, pinned`
 
-	// keepPin leaves what is there, and returns it: a conflict that writes the same again makes the row come back.
+	// keepPin keeps a pin that is there, and returns it: a conflict that writes the same again makes the row come back.
 	keepPin = `insert into pin (` + pinColumns + `) values ($1, $2, $3, $4, $5, $6)
 on conflict (scope, name) do update set digest = pin.digest returning ` + pinColumns
 	replacePin = `insert into pin (` + pinColumns + `) values ($1, $2, $3, $4, $5, $6)

@@ -83,7 +83,7 @@ func (p *place) hold() error {
 
 // check returns an error that is ErrMoved unless the files at the paths are those that are open, and may be written by their owner
 // alone. A nil place is always right. A connection that is open goes on in a file that is gone, and one that is
-// opened anew makes the files beside it anew: both lose what is committed.
+// opened anew makes the files beside it anew: both lose committed transactions.
 func (p *place) check() error {
 	if p == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// told collects what an open database tells of itself.
+// told collects the health that an open database tells.
 type told struct {
 	mu  sync.Mutex
 	all []sqlstore.Health

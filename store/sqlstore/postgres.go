@@ -35,7 +35,7 @@ func openPostgres(_ context.Context, p *pool, target string) error {
 	return nil
 }
 
-// settingsOf returns the statement that a connection begins with: what the URL does not say of how long the server waits. They are no
+// settingsOf returns the statement that a connection begins with: the timeouts of the server that the URL does not set. They are no
 // parameters of the connection, which poolers do not take. A server that has lost a client ends its transaction, so that others
 // do not wait for its lock.
 func settingsOf(config *pgx.ConnConfig, opts Options) string {
@@ -56,7 +56,7 @@ func settingsOf(config *pgx.ConnConfig, opts Options) string {
 	return text
 }
 
-// configPostgres returns how to connect to a server. What libpq knows of how long to wait for one, and pgx does not, is taken out of the
+// configPostgres returns how to connect to a server. The timeouts of libpq that pgx does not have are taken out of the
 // URL's parameters; without it, connecting has the time of an operation, and a server that is gone is noticed in that time.
 func configPostgres(target string, limit time.Duration) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(target)
@@ -149,7 +149,7 @@ func postgresConflict(err error) bool {
 
 func postgresLost(err error) bool {
 	var e *pgconn.PgError
-	if !errors.As(err, &e) { // what is no answer of the server comes from the way to it
+	if !errors.As(err, &e) { // an error that the server did not send comes from the connection
 		return err != nil && !errors.Is(err, context.Canceled)
 	}
 	return strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")

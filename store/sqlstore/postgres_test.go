@@ -118,7 +118,7 @@ func (c *cluster) start(tb testing.TB) {
 	}
 }
 
-// stop ends the server at once; its log brings back what was committed.
+// stop ends the server at once; its log brings back committed transactions.
 func (c *cluster) stop(tb testing.TB) {
 	tb.Helper()
 	if err := c.server.Process.Signal(syscall.SIGQUIT); err != nil {

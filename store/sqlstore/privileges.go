@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Privileges are what a role of PostgreSQL may do with a store, beside what Weir needs.
+// Privileges are the differences between the privileges of a role of PostgreSQL on a store and the ones that Weir needs.
 type Privileges struct {
 	Role    string   `json:"role"`
 	Schema  string   `json:"schema"`
-	TooWide []string `json:"too_wide"` // in words: by which it may change or remove what is in the log, now or in the end
-	Missing []string `json:"missing"`  // in words: what Weir needs and it may not do
+	TooWide []string `json:"too_wide"` // in words: by which it may change or remove entries of the log, now or in the end
+	Missing []string `json:"missing"`  // in words: the ones that Weir needs and it does not have
 }
 
-// OK reports whether the role may do what Weir needs and no more.
+// OK reports whether the role has the privileges that Weir needs and no more.
 func (p *Privileges) OK() bool { return len(p.TooWide)+len(p.Missing) == 0 }
 
-// Inspect returns what the setup's role may do with the store in the database at a target, whoever connects.
+// Inspect returns the privileges of the setup's role on the store in the database at a target, with any role connecting.
 func (s Setup) Inspect(ctx context.Context, target string) (p Privileges, err error) {
 	p = Privileges{Role: s.Role, Schema: s.Schema}
 	err = administer(ctx, target, func(db *pool) error {
@@ -57,7 +57,7 @@ where attnum > 0 and not attisdropped and c.relnamespace = (select oid from pg_n
 group by 1, 2, c.oid, attnum order by 1, 2`
 )
 
-// inspect fills in what the role may do too much and too little.
+// inspect fills in the privileges that are too wide and that are missing.
 func (p *Privileges) inspect(ctx context.Context, reads *statements) error {
 	p.TooWide, p.Missing = []string{}, []string{}
 	super := false
@@ -84,7 +84,7 @@ func (p *Privileges) inspect(ctx context.Context, reads *statements) error {
 	return p.ofTables(ctx, reads, owned)
 }
 
-// ofRole says what a role may do that the role is, or may become, whatever it is granted.
+// ofRole returns the rights of a role that the role is, or may become, by itself and without grants.
 func (p *Privileges) ofRole(name string, super, creates bool) (wide []string) {
 	as := ""
 	if name != p.Role {
@@ -101,7 +101,7 @@ func (p *Privileges) ofRole(name string, super, creates bool) (wide []string) {
 	return wide
 }
 
-// owned adds what the role owns, and returns the tables among that.
+// owned adds the objects that the role owns, and returns the tables among them.
 func (p *Privileges) owned(ctx context.Context, reads *statements) (tables map[string]bool, err error) {
 	tables = map[string]bool{}
 	names := map[string][]string{}
@@ -122,7 +122,7 @@ func (p *Privileges) owned(ctx context.Context, reads *statements) (tables map[s
 	return tables, err
 }
 
-// ofSchema looks at what would let the role put other tables in the place of those of the store.
+// ofSchema adds the privileges by which the role could put other tables in the place of those of the store.
 func (p *Privileges) ofSchema(ctx context.Context, reads *statements) error {
 	return reads.query(ctx, readSchemaPrivileges, func(rows *sql.Rows) error {
 		var inSchema, inDatabase, uses, connects bool

@@ -15,7 +15,7 @@ import (
 	"github.com/weir-mcp/weir/store"
 )
 
-// A proof is what the log was seen to prove: the rows of a chain, and where it ended then.
+// A proof holds the rows that a chain of the log proves, and where it ended then.
 type proof struct {
 	link  audit.Link
 	seq   int64                  // the number of its last entry
@@ -41,7 +41,7 @@ const maxProofs = 20_000
 type proofs struct {
 	mu     sync.Mutex
 	chains map[string]*proof
-	told   map[string]bool // of what damage was recorded
+	told   map[string]bool // the damage that was recorded
 }
 
 func (p *proofs) get(chain string) *proof {
@@ -50,7 +50,7 @@ func (p *proofs) get(chain string) *proof {
 	return p.chains[chain]
 }
 
-// put remembers a chain, unless it is known to go on. What is remembered does not change any more.
+// put remembers a chain, unless it is known to go on. A remembered proof does not change any more.
 func (p *proofs) put(chain string, now *proof) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,20 +93,22 @@ func (p *proof) with(k *record.Kept, seq int64, link audit.Link) *proof {
 	return grown
 }
 
-// A doubt is why a row may not be what the log proves: as it was read, in what may be no one state of the database, or as it is.
+// A doubt is the reason why a row may not be as the log proves: as it was read, perhaps in no one state of the database, or as it is.
 type doubt struct {
 	row    record.Kept
 	proved int64 // the number of the entry that proves it, or -1
-	what   string
+	reason string
 }
 
 func (e *doubt) Error() string {
-	return fmt.Sprintf("%s %.200q: %s", e.row.Table, e.row.Key, e.what)
+	return fmt.Sprintf("%s %.200q: %s", e.row.Table, e.row.Key, e.reason)
 }
 
-func doubtful(row *record.Kept, proved int64, what string) error { return &doubt{*row, proved, what} }
+func doubtful(row *record.Kept, proved int64, reason string) error {
+	return &doubt{*row, proved, reason}
+}
 
-// prove returns what a chain proves, of which something may be known; nil if the log has no such chain. The links of all that it
+// prove returns the proof of a chain, of which an earlier one may be known; nil if the log has no such chain. The links of all that it
 // reads are checked, from the end that the head commits to. Damage is an error that wraps [audit.ErrDamaged]. Unless the whole chain is
 // wanted, it reads the last entry alone of one that it does not know.
 func (s *snapshot) prove(ctx context.Context, chain string, known *proof, whole bool) (*proof, error) {
@@ -174,7 +176,7 @@ type claim struct {
 	name    *record.Kept  // the row, or where it would be
 	rows    []record.Kept // those that are there
 	known   *proof        // of the chain, before the head was read
-	pending []record.Kept // what the transaction itself has changed of the chain
+	pending []record.Kept // the rows of the chain that the transaction itself has changed
 }
 
 // copy returns a proof that may be extended.
@@ -218,7 +220,7 @@ func (s *snapshot) counted(ctx context.Context, p *proofs, key string) (*int64, 
 	return own.calls, nil
 }
 
-// last returns what the last entry of a chain proves; nil if the log has no such chain.
+// last returns the proof of the last entry of a chain; nil if the log has no such chain.
 func (s *snapshot) last(ctx context.Context, chain string, known *proof) (*proof, error) {
 	if known != nil && known.seq >= s.head.Size {
 		known = nil // it was proved at a later head
@@ -248,7 +250,7 @@ func (s *snapshot) last(ctx context.Context, chain string, known *proof) (*proof
 	return found, nil
 }
 
-// lastOf returns what an entry proves if it ends its chain.
+// lastOf returns the proof of an entry if it ends its chain.
 func lastOf(r *audit.Row) (*proof, error) {
 	leaf, err := r.Check()
 	if err != nil {

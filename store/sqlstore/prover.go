@@ -22,7 +22,7 @@ var ErrState = hosterror.New("the state was changed by somebody else, so nothing
 // A prover compares the rows of the state with the log, and the log with its anchor.
 type prover struct {
 	*pool
-	latest   store.Clock // of questions: one that has expired stays so, whatever becomes of the machine's clock
+	latest   store.Clock // of questions: one that has expired stays so, also if the machine's clock is set back
 	steady   steady      // of labels of resources
 	proofs   proofs
 	endCache audit.EndCache
@@ -44,7 +44,8 @@ func (p *prover) snapshot(s *statements, r headRow) *snapshot {
 	return &snapshot{statements: s, headRow: r, ends: audit.NewEnds(r.root, &p.endCache)}
 }
 
-// since returns a check of heads that are read from now on, by these statements: see [audit.Anchor.Since]. What passes is not undone later.
+// since returns a check of heads that are read from now on, by these statements: see [audit.Anchor.Since]. A head that passes is
+// not undone later.
 func (p *prover) since() (func(context.Context, *statements, audit.Head) error, error) {
 	anchor := p.anchor.Load()
 	if anchor == nil {
@@ -74,7 +75,7 @@ func (p *prover) lasting(s *statements) audit.Storage {
 	return &logReader{s}
 }
 
-// proven calls read with a snapshot. What read finds does not fit together if others write meanwhile: then it is called again, in a
+// proven calls read with a snapshot. The rows that read finds do not fit together if others write meanwhile: then it is called again, in a
 // transaction that reads.
 func (p *prover) proven(ctx context.Context, read func(*snapshot) error) error {
 	check, err := p.since()
@@ -158,7 +159,7 @@ func (p *prover) settled(ctx context.Context, s *snapshot, c claim) error {
 	return nil
 }
 
-// compare compares the rows that are there with those of the proof. What has expired may be there or not.
+// compare compares the rows that are there with those of the proof. Expired rows may be there or not.
 func (p *prover) compare(now *proof, rows []record.Kept) error {
 	there := make(map[string]bool, len(rows))
 	for i := range rows {
@@ -191,7 +192,7 @@ func (p *prover) compare(now *proof, rows []record.Kept) error {
 func (p *prover) told(err error) error {
 	var sure *doubt
 	if errors.As(err, &sure) {
-		return p.damage(&sure.row, sure.proved, sure.what)
+		return p.damage(&sure.row, sure.proved, sure.reason)
 	}
 	if !errors.Is(err, audit.ErrDamaged) || errors.Is(err, store.ErrState) || errors.Is(err, ErrFailing) {
 		return err

@@ -260,7 +260,7 @@ const (
 	forgetAskers  = `delete from question where session in %s returning ` + questionColumns
 )
 
-// ForgetQuestions removes the questions of the principal, if it is not "", and of the sessions, whatever their answers are, and
+// ForgetQuestions removes the questions of the principal, if it is not "", and of the sessions, with any answer, and
 // returns how many there were. All of them have to be as the log proves: else the error is [ErrState], and none is removed.
 func (d *approvals) ForgetQuestions(ctx context.Context, principal string, sessions []string) (removed int64, err error) {
 	err = d.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
@@ -306,7 +306,7 @@ func soundQuestions(ctx context.Context, u *unit, principal string, sessions []s
 	return err
 }
 
-// A listener hears of answers. Those of its own process ring its bell; from the first time that somebody waits on, those of others do
+// A listener hears of answers. Those of its own process ring its bell; once a caller has waited, those of others do
 // too, if the database server tells.
 type listener struct {
 	bell   store.Bell
@@ -314,7 +314,7 @@ type listener struct {
 	listen func(ctx context.Context, target string, ring func()) error // until an error; nil if the database tells nothing
 
 	mu    sync.Mutex
-	end   context.CancelFunc // nil until somebody waits
+	end   context.CancelFunc // nil until a caller waits
 	ended chan struct{}
 }
 
@@ -333,11 +333,11 @@ func (l *listener) start() {
 	go l.run(ctx)
 }
 
-// run listens until ctx ends. Whoever waits looks anew whenever it begins: what was told before it did not hear.
+// run listens until ctx ends. Callers look anew whenever it begins to listen: it did not hear earlier answers.
 func (l *listener) run(ctx context.Context) {
 	defer close(l.ended)
 	for ctx.Err() == nil {
-		_ = l.listen(ctx, l.target, l.bell.Ring) // who waits looks by itself too, and is told there what is wrong
+		_ = l.listen(ctx, l.target, l.bell.Ring) // callers also look by themselves, and get the error there
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenPause):

@@ -22,7 +22,7 @@ const (
 	rewriteQuestion = writeQuestion + ` on conflict (id) do update set principal = excluded.principal, session = excluded.session,
 	binding = excluded.binding, body = excluded.body, answer = excluded.answer, asked = excluded.asked, expires = excluded.expires`
 
-	// rewriteSession also binds what never changes otherwise.
+	// rewriteSession also writes the columns that never change otherwise.
 	rewriteSession = `
 insert into session (key, parent, principal, label, calls, created, seen, height) values ($1, $2, $3, $4, $5, $6, $7, $8)
 on conflict (key) do update set parent = excluded.parent, principal = excluded.principal, label = excluded.label, calls = excluded.calls,
@@ -39,9 +39,8 @@ where key <> '' and height < (select max(c.height) + 1 from session c where c.pa
 var keyColumns = map[string]string{record.SessionTable: "key", record.TaintTable: "resource", record.QuestionTable: "id"}
 
 // Rebuild writes the rows with these names as the log proves them, and removes those that it does not, with the entry that tells of it, in
-// one transaction. Whether the log is what it was is the caller's to check. What a person was asked is in no event: a question whose
-// text is lost is removed, which the log tells of too. A session that is
-// missing, and of which no entry tells the calls, gets at least as many as it had.
+// one transaction. The caller has verified the log. No event has the text of a question: a question whose text is lost is removed,
+// which the log tells of too. A session that is missing, and of which no entry tells the calls, gets at least as many as it had.
 func (d *repair) Rebuild(ctx context.Context, names []record.Kept, note func(Rebuilt) (audit.Entry, error)) (done Rebuilt, err error) {
 	o := &op{alone: true, long: true}
 	o.run = func(ctx context.Context, u *unit) (err error) {
@@ -151,7 +150,7 @@ func (u *rebuilding) rewriteSession(ctx context.Context, row *record.Kept, text 
 	return err
 }
 
-// settleSessions corrects what follows from the sessions that there are.
+// settleSessions corrects the heights and the number of the sessions that there are.
 func (u *rebuilding) settleSessions(ctx context.Context) error {
 	for range store.MaxDepth {
 		n, err := u.change(ctx, raiseHeights)

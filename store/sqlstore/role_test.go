@@ -60,7 +60,7 @@ func TestPostgresRoleKeepsState(t *testing.T) {
 	})
 }
 
-// A restricted role appends to the log, signs and rotates, and can neither change nor remove what is there, nor the schema.
+// A restricted role appends to the log, signs and rotates, and can neither change nor remove its entries, nor the schema.
 func TestPostgresRoleOnlyAppends(t *testing.T) {
 	c := startCluster(t)
 	target := c.restricted(t, "keeper")
@@ -181,7 +181,7 @@ func TestPostgresRoleInspected(t *testing.T) {
 	}
 }
 
-// A store that Weir's role made itself is taken over with what is in it, and the role then opens it and goes on.
+// A store that Weir's role made itself is taken over with its content, and the role then opens it and goes on.
 func TestPostgresRoleTakesOver(t *testing.T) {
 	c := startCluster(t)
 	owner := c.fresh(t)

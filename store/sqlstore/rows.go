@@ -96,7 +96,7 @@ func keptQuestion(q *store.Question) record.Kept {
 		Answer: string(q.Answer), Digest: saltedDigest(q.ID, q.Body), Created: micros(q.Asked), Expires: micros(q.Expires)}}
 }
 
-// saltedDigest returns the digest of what a person is asked, which nobody can guess at: the ID is a salt.
+// saltedDigest returns the digest of a question's body, salted with the ID so that it cannot be guessed.
 func saltedDigest(id string, body []byte) string {
 	sum := sha256.Sum256(append([]byte(id+"\x00"), body...))
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -100,7 +100,7 @@ func (d *sessions) Tally(ctx context.Context, key string) error {
 	}})
 }
 
-// session reads one session, and compares it with the log: in a transaction, if it does not fit what was read before.
+// session reads one session, and compares it with the log: in a transaction, if it does not fit the rows read before.
 func (d *sessions) session(ctx context.Context, key string) (s store.Session, ok bool, err error) {
 	check, err := d.since()
 	if err != nil {
@@ -218,7 +218,7 @@ const maxRecent = 10_000
 
 // recent remembers sessions that were read, for as long as nobody has committed anything to the database since: no writer of
 // this process, nor another process. SQLite tells that of a connection that does not write itself (pragma data_version),
-// for less than it takes to read a session and its label. So what it returns is what a query would return.
+// for less than it takes to read a session and its label. So it returns the same session as a query would.
 type recent struct {
 	pool *pool
 
@@ -281,7 +281,7 @@ func (r *recent) read(ctx context.Context, key string) (s recentSession, err err
 	if s, ok := r.sessions.Get(key); ok {
 		return s, nil
 	}
-	// What is read now is at least as new as the version: if it is newer, the next version is another.
+	// The session is at least as new as the version: if it is newer, the next version is another.
 	if err = r.statements.query(ctx, readSession, s.scan, key); s.there && err == nil {
 		s.Key = key
 		r.sessions.Set(key, s)

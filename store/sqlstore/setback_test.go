@@ -35,7 +35,7 @@ var keptTables = map[string]int{
 	"state": 1, "session": 1, "taint": 1, "question": 1, "chain": 1, "ending": 1, "entry": 1, "node": 2, "checkpoint": 1,
 }
 
-// A rollback is a store that two processes use, and somebody who sets rows of it back, has calls decided, and puts them back.
+// A rollback is a store that two processes use, and an attacker who sets rows of it back, has calls decided, and puts them back.
 type rollback struct {
 	*testing.T
 	target, anchor string
@@ -117,7 +117,7 @@ var (
 	rollbackBindings  = []string{"k", "l", "m"}
 )
 
-// write changes the store by one operation, and what it should be if that was acknowledged.
+// write changes the store by one operation, and the expected content if that was acknowledged.
 func (r *rollback) write() error {
 	ctx, db, l := r.Context(), r.db(), label.Label{Attribution: label.SetOf(fmt.Sprint("mcp://", r.random.IntN(50)))}
 	binding := pick(r, rollbackBindings...)
@@ -339,7 +339,7 @@ func (r *rollback) put(table string, old, row []any) {
 	}
 }
 
-// attack sets some rows of some tables back to what they were, or makes them what others are.
+// attack sets some rows of some tables back to earlier values, or to those of other rows.
 func (r *rollback) attack() {
 	now, then := r.tables(), r.past[r.random.IntN(len(r.past))]
 	share := []float64{1, 1, 0.5, 0.1}[r.random.IntN(4)]
@@ -375,7 +375,7 @@ func (r *rollback) attack() {
 	}
 }
 
-// putBack makes all rows what they were that nobody has changed since.
+// putBack restores all rows that were not changed since.
 func (r *rollback) putBack() {
 	r.Helper()
 	now := r.tables()
@@ -393,7 +393,7 @@ func (r *rollback) run(steps int) {
 	for range steps {
 		for range 1 + r.random.IntN(4) {
 			if err := r.write(); err != nil {
-				return // what was written during an attack does not fit
+				return // rows written during an attack do not fit
 			}
 		}
 		if _, refused := r.look(r.db()); refused > 0 {
@@ -419,7 +419,7 @@ func (r *rollback) run(steps int) {
 	}
 }
 
-// Somebody who writes the store, without its anchor, never has a running weir take a state for true that it was and is not any more.
+// An attacker who writes the store, without its anchor, never has a running weir take an earlier state for the present one.
 func testSetBack(t *testing.T, target func() string) {
 	good, bad := 0, 0
 	for i := range *setBackRuns {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// settle finds out whether a transaction was committed whose connection was lost over it: what it appended tells, once no
+// settle finds out whether a transaction was committed whose connection was lost over it: its appended rows tell, once no
 // transaction holds the lock any more. If it was not, it returns an error that is worth another attempt.
 func (w *writer) settle(ctx context.Context, u *unit, err error) error {
 	w.disconnect()

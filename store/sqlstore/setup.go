@@ -40,7 +40,8 @@ func SetupOf(target, role string) (s Setup, err error) {
 }
 
 // Script returns the statements that make the role and the tables where they are missing, bring the schema up to date, make the role that
-// runs them the owner, and grant Weir's role what it needs and no more. They may be run again. They belong in one transaction.
+// runs them the owner, and grant Weir's role the privileges it needs and no more. They may be run again. They belong in one
+// transaction.
 func (s Setup) Script() ([]string, error) {
 	if s.Role == s.owner {
 		return nil, fmt.Errorf("%w: %s", ErrSameRole, s.Role)

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 )
 
-// A snapshot is the database at a head of its log, which was checked. What is read otherwise may be older or newer: it counts if the
+// A snapshot is the database at a head of its log, which was checked. Other rows may be older or newer: they count if the
 // head commits to it.
 type snapshot struct {
 	*statements

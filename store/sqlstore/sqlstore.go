@@ -10,15 +10,15 @@
 // entry that tells of it in one transaction. Both databases are asked in the same SQL; only types, transactions and
 // the way to connect differ.
 //
-// What it promises, beyond package store:
+// Promises beyond those of package store:
 //
-//   - What was acknowledged is on disk: SQLite in WAL mode with synchronous=FULL, PostgreSQL as its synchronous_commit says. With
+//   - An acknowledged write is on disk: SQLite in WAL mode with synchronous=FULL, PostgreSQL as its synchronous_commit says. With
 //     [Options].Unsynced it is soon.
-//   - Write transactions have one order. SQLite takes its write lock first, PostgreSQL locks the one row of the table state; what
-//     a transaction reads is what the one before it wrote. A conflict that the database reports is tried again.
+//   - Write transactions have one order. SQLite takes its write lock first, PostgreSQL locks the one row of the table state; a
+//     transaction reads the rows that the one before it wrote. A conflict that the database reports is tried again.
 //   - Each write transaction checks the seal of the log's head, once the log has an anchor, and seals the new one.
 //   - Concurrent writers share transactions: who comes while one runs is in the next. An error of one is its own.
-//   - What [DB.Defer] and [DB.Tally] take is written with the next transaction, within [Options].Linger and before Close returns.
+//   - Writes of [DB.Defer] and [DB.Tally] are part of the next transaction, within [Options].Linger and before Close returns.
 //     While it cannot be written, both return why.
 //   - [DB.Answered] tells of the answers of this process, and with PostgreSQL of those of all.
 //   - The schema only moves forward, in a transaction. A database that a newer Weir has touched, or whose history is another, is

@@ -342,13 +342,13 @@ func TestDefer(t *testing.T) {
 		t.Error(err)
 	}
 	if err := db.Flush(t.Context()); err == nil {
-		t.Error("what could not be written was flushed")
+		t.Error("entries that could not be written were flushed")
 	}
 	if err := db.Defer(t.Context(), audit.Entry{}); err == nil {
 		t.Error("another one was taken")
 	}
 	if _, err := db.Log().RemoveAsides(t.Context(), []int64{0}); err != nil {
-		t.Errorf("what needs a transaction of its own waits for them: %v", err)
+		t.Errorf("an op with a transaction of its own waits for them: %v", err)
 	}
 	edit(t, pathOf(db), `alter table gone rename to entry`)
 	if err := errors.Join(db.Flush(t.Context()), db.Defer(t.Context(), audit.Entry{Subject: "5"}), db.Flush(t.Context())); err != nil {
@@ -436,7 +436,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crash writes until it is killed, and says what was acknowledged.
+// crash writes until it is killed, and prints the acknowledged writes.
 func crash(target string) {
 	db, err := sqlstore.Open(context.Background(), target, nil)
 	if err != nil {
@@ -465,7 +465,7 @@ func crash(target string) {
 	select {}
 }
 
-// A process that is killed at any time leaves what it acknowledged: the label, its entry, and a log that verifies.
+// A process that is killed at any time leaves its acknowledged writes: the label, its entry, and a log that verifies.
 func testCrash(t *testing.T, target string) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -632,7 +632,7 @@ func BenchmarkJoinNoted(b *testing.B) {
 	}
 }
 
-// BenchmarkRawSync is what the disk can do at best: as many callers share each sync.
+// BenchmarkRawSync is the bound of the disk: as many callers share each sync.
 func BenchmarkRawSync(b *testing.B) {
 	for _, callers := range []int{1, 16} {
 		b.Run(strconv.Itoa(callers), func(b *testing.B) {

@@ -170,7 +170,7 @@ func stallOnce(t *testing.T, c *cluster) {
 	}
 	callers.Wait()
 	if err := db.Defer(t.Context(), audit.Entry{Time: time.Now(), Kind: "k"}); !errors.Is(err, sqlstore.ErrStalled) {
-		t.Errorf("what is written later was taken: %v", err)
+		t.Errorf("a deferred entry was taken: %v", err)
 	}
 	if got := h.states(); len(got) != 1 || got[0] != sqlstore.Stalled {
 		t.Errorf("it told of %v; want once of having stalled", got)

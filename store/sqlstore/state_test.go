@@ -23,7 +23,7 @@ import (
 
 var stateEdits = flag.Int("state.edits", 300, "how many edits of the tables of the state TestStateEdits makes, one at a time")
 
-// A ward is a database with state in it, and a connection of somebody else.
+// A ward is a database with state in it, and a connection of an attacker.
 type ward struct {
 	*testing.T
 	db  *sqlstore.DB
@@ -121,14 +121,14 @@ func (w *ward) report() *replay.Report {
 	return report
 }
 
-// seen is what decisions look at.
+// seen is the state that decisions read.
 type seen struct {
 	Sessions  map[string]store.Session
 	Taints    map[string]label.Label
 	Questions map[string][]store.Question
 }
 
-// look reads all of it, but for what is refused, whose names it returns.
+// look reads all of it, but for refused rows, whose names it returns.
 func (w *ward) look() (s seen, refused []string) {
 	w.Helper()
 	ctx := w.Context()
@@ -166,7 +166,7 @@ func (w *ward) look() (s seen, refused []string) {
 	return s, refused
 }
 
-// A label that somebody lowers in the database is not believed by a weir that runs, nor by one that starts; it is told of in the log,
+// A label that an attacker lowers in the database is not believed by a weir that runs, nor by one that starts; it is told of in the log,
 // and reported.
 func testLowered(t *testing.T, target string) {
 	w := newWard(t, target)
@@ -268,7 +268,7 @@ func testRebuilt(t *testing.T, target string) {
 	if refused != nil {
 		t.Errorf("refused: %v", refused)
 	}
-	// What was asked is lost with its text; what stands without one is not.
+	// A question is lost with its text; an end of a session, which has none, is not.
 	for binding, all := range before.Questions {
 		if len(all) == 1 && len(all[0].Body) > 0 {
 			delete(before.Questions, binding)
@@ -292,11 +292,11 @@ func testRebuilt(t *testing.T, target string) {
 func TestRebuiltSQLite(t *testing.T)   { testRebuilt(t, file(t)) }
 func TestRebuiltPostgres(t *testing.T) { testRebuilt(t, startCluster(t).fresh(t)) }
 
-// unproved are the columns of which the log tells nothing: when a session was used, and what follows from others.
+// unproved are the columns of which the log tells nothing: the last use of a session, and derived columns.
 var unproved = map[string][]string{"session": {"seen", "height"}}
 
 // testStateEdits changes tables in all ways, one at a time. Each edit is reported with its key, or changes nothing that decisions look
-// at; and a weir that runs refuses, or sees what was there before.
+// at; and a weir that runs refuses, or sees the earlier state.
 func testStateEdits(t *testing.T, target string, edits int) {
 	w := newWard(t, target)
 	w.fill()
@@ -372,7 +372,7 @@ func (w *ward) compare(edit string, before, after seen, refused []string) {
 	}
 }
 
-// An edited is what an edit did.
+// An edited is the effect of an edit.
 type edited struct {
 	text    string
 	keys    []string // of the rows that are concerned

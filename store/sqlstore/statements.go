@@ -24,7 +24,7 @@ type statements struct {
 	full     map[gap]string // texts with their placeholders
 	bare     bool           // prepares texts with placeholders that have no numbers, where those are in order
 
-	// around is what a query runs in, which may run it again unless it returned a row; nil: nothing.
+	// around wraps each query, and may run it again unless it returned a row; nil: none.
 	around func(ctx context.Context, query func(context.Context) (began bool, err error)) error
 }
 

@@ -105,7 +105,7 @@ func (r *rollback) steal(secondNotes bool) (acknowledged int) {
 	return acknowledged
 }
 
-// What was acknowledged is never taken away for a process that decides: not in the moment after it was committed either, while another process
+// An acknowledged write is never taken away for a process that decides: not in the moment after it was committed either, while another process
 // goes on from the log without it.
 func testStolen(t *testing.T, target func() string) {
 	refused, kept := 0, 0

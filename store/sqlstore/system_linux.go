@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// userTimeout bounds how long a connection waits until what it has sent is acknowledged (tcp(7), TCP_USER_TIMEOUT).
+// userTimeout bounds how long sent data of a connection may stay unacknowledged (tcp(7), TCP_USER_TIMEOUT).
 func userTimeout(limit time.Duration) func(network, address string, c syscall.RawConn) error {
 	const tcpUserTimeout = 18
 	return func(network, _ string, c syscall.RawConn) error {

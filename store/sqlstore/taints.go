@@ -99,7 +99,7 @@ func (d *taints) Tainted(ctx context.Context, resource string, lim store.Limits)
 	return l, nil
 }
 
-// taintsAround returns the taints that have not expired of a resource, of what it is part of and of what is part of it. They are as
+// taintsAround returns the taints that have not expired of a resource, of those that contain it and of those that it contains. They are as
 // the log proves, and none is missing.
 func (d *taints) taintsAround(ctx context.Context, resource string) (found []store.Taint, err error) {
 	err = d.proven(ctx, func(s *snapshot) error {
@@ -158,7 +158,7 @@ func taintClaim(resource string, t store.Taint, there bool, known *proof) claim 
 	return c
 }
 
-// span returns a resource's name and the range of what is part of it. All is part of "".
+// span returns a resource's name and the range of the resources that it contains. "" contains all.
 func span(resource string) (name, first, end string) {
 	if resource == "" {
 		return "", "", "\U0010ffff\U0010ffff"

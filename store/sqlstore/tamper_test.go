@@ -74,7 +74,7 @@ func tamperedLog(t *testing.T, entries int) *tampered {
 	return x
 }
 
-// verify returns what is found.
+// verify returns the findings.
 func (x *tampered) verify(t *testing.T) *audit.Report {
 	t.Helper()
 	r, err := audit.Verify(t.Context(), x.db.Log(), audit.VerifyOptions{Key: x.log.Key().Verifier()})

@@ -21,7 +21,7 @@ type op struct {
 	sessions []string                                 // to have in the draft, with their ancestors
 	run      func(ctx context.Context, u *unit) error // nil: nothing but the entries. It checks first: with an error it has changed nothing
 	entries  []audit.Entry                            // to append if run succeeds; each was checked
-	alone    bool                                     // in a transaction of its own, because what it does is not in the draft
+	alone    bool                                     // in a transaction of its own, because its changes are not in the draft
 	synced   bool                                     // durable when it returns, also without Options.Unsynced; alone too
 	long     bool                                     // may take longWrite; alone too
 
@@ -48,14 +48,14 @@ func (o *op) perform(ctx context.Context, u *unit) error {
 	return o.run(ctx, u)
 }
 
-// abandon has the op do nothing more. It waits for what it does.
+// abandon keeps the op from running. It waits for a run that has begun.
 func (o *op) abandon() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.abandoned = true
 }
 
-// A unit is one write transaction: what it has read, and what it is going to write.
+// A unit is one write transaction: the rows that it has read, and those that it is going to write.
 type unit struct {
 	appender
 	prover *prover
@@ -96,7 +96,7 @@ func (u *unit) all(ctx context.Context) error {
 	return u.end(ctx, entries)
 }
 
-// begin takes the lock of the writers and reads what the ops need.
+// begin takes the lock of the writers and reads the rows that the ops need.
 func (u *unit) begin(ctx context.Context) error {
 	u.anchor = u.prover.anchor.Load()
 	r, err := readHead(ctx, u.statements, u.prover.dialect.lock)
@@ -231,7 +231,7 @@ func (u *unit) settled(ctx context.Context, name *record.Kept, rows []record.Kep
 	return u.prover.told(u.prover.settled(ctx, &u.snapshot, c))
 }
 
-// anchored tells the anchor how far the log has come. With an error, what was committed is not acknowledged: nothing holds the log to it.
+// anchored tells the anchor how far the log has come. With an error, the commit is not acknowledged: nothing holds the log to it.
 func (u *unit) anchored(ctx context.Context) error {
 	log := u.prover.lasting(&u.prover.reads)
 	if u.batch == nil || u.anchor == nil || log == nil {

@@ -82,8 +82,8 @@ func (d *upkeep) Backup(ctx context.Context, path string) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// Scrub overwrites what was removed and may still stand in the files of an SQLite database. It does what it can: as long as
-// another connection reads what was there, it stays. PostgreSQL overwrites it when it vacuums.
+// Scrub overwrites removed content in the files of an SQLite database, as far as possible: pages that another connection reads
+// stay. PostgreSQL overwrites removed content when it vacuums.
 func (d *upkeep) Scrub(ctx context.Context) error {
 	if d.dialect.scrub == "" {
 		return nil
@@ -139,14 +139,14 @@ func (d *upkeep) MayErase(ctx context.Context) error {
 }
 
 var (
-	// ErrNoFile is the kind of error of a backup of what is no file.
+	// ErrNoFile is the kind of error of a backup of a database that is not a file.
 	ErrNoFile = errors.New("the database is not a file")
 
-	// ErrInUse is the kind of error of a database that somebody has open.
+	// ErrInUse is the kind of error of a database that a process has open.
 	ErrInUse = errors.New("the database is in use")
 )
 
-// Retire moves the file of an SQLite database away that nobody has open. The error is ErrInUse if somebody has.
+// Retire moves the file of an SQLite database away. The error is ErrInUse if a process has it open.
 func Retire(ctx context.Context, path, to string) (err error) {
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "mode=rw&_pragma=busy_timeout(0)"}).String())
 	if err != nil {

@@ -166,7 +166,7 @@ func (w *writer) later(ctx context.Context, o *op) error {
 	return nil
 }
 
-// flushDeferred is what the timer calls. As long as writing fails, it comes back.
+// flushDeferred writes the deferred ops when the timer ends. As long as writing fails, it sets the timer again.
 func (w *writer) flushDeferred() {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()

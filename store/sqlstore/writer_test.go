@@ -9,7 +9,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 )
 
-// Whoever waits for a writer that does not come back is told, and what it wanted does not happen later.
+// Callers of a writer that does not come back get an error, and their ops do not run later.
 func TestWriterDoesNotComeBack(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), &Options{Timeout: 100 * time.Millisecond})
 	if err != nil {

@@ -114,7 +114,7 @@ func (b *Book) Answer(ctx context.Context, r Reply) error {
 	return nil
 }
 
-// Await returns what a person has said to the question, in whichever process, once it was answered: Accepted or Declined.
+// Await returns the answer to the question, given in any process, once there is one: Accepted or Declined.
 // The error is ErrNoQuestion if the question has expired, or that of the context or the store.
 func (b *Book) Await(ctx context.Context, id string) (Answer, error) {
 	tick := time.NewTicker(poll)
@@ -157,7 +157,7 @@ func (b *Book) Stands(ctx context.Context, id string) bool {
 	return err == nil && said == Accepted
 }
 
-// ending is what a question's answer says of its session.
+// ending returns the ending of the session by an answer to its question.
 func (p *Pending) ending(r Reply) Ending {
 	e := Ending{Session: session.Ref{Key: p.Session, Parent: p.Parent, Principal: p.Principal}, Why: r.Why, By: r.By, Via: r.Via}
 	if e.Why == "" {

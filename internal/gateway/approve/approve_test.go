@@ -55,7 +55,7 @@ func TestAnswers(t *testing.T) {
 		{"declined", "ann", approve.Declined, nil, false},
 		{"cancelled", "ann", approve.Cancelled, nil, false},
 		{"a word nobody knows", "ann", "yes", nil, false},
-		{"accepted by somebody else", "bob", approve.Accepted, approve.ErrPrincipal, false},
+		{"accepted by another principal", "bob", approve.Accepted, approve.ErrPrincipal, false},
 		{"accepted by nobody", "", approve.Accepted, approve.ErrPrincipal, false},
 	} {
 		b := approve.NewBook(approve.Options{Record: record.Discard()})
@@ -135,7 +135,7 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// another returns a question that differs from the others in what it is bound to, in a session of its own.
+// another returns a question that differs from the others in its binding, in a session of its own.
 func another(i, session int) *guard.Question {
 	q := question()
 	q.Binding, q.Session.Key = fmt.Sprintf("sha256:%d", i), fmt.Sprintf("s%d", session)
@@ -190,7 +190,7 @@ func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 	}
 }
 
-// A counter keeps what is recorded.
+// A counter keeps the recorded events.
 type counter struct {
 	mu     sync.Mutex
 	events []*record.Event
@@ -243,7 +243,7 @@ func TestForASession(t *testing.T) {
 	p, _ := b.Open(t.Context(), question(), nil)
 	grant := approve.Reply{ID: p.ID, Principal: "ann", Answer: approve.Granted}
 	if err := b.Answer(t.Context(), grant); !errors.Is(err, approve.ErrNoGrant) {
-		t.Errorf("granted what nobody can name: %v", err)
+		t.Errorf("granted without a known destination: %v", err)
 	}
 	q := question()
 	q.Binding, q.Grant = "sha256:c", "sha256:grant"
@@ -254,7 +254,7 @@ func TestForASession(t *testing.T) {
 	}
 	for range 3 {
 		if ok, err := b.Redeem(t.Context(), "sha256:grant"); !ok || err != nil {
-			t.Errorf("what was accepted for the session: %v, %v", ok, err)
+			t.Errorf("a call that was granted for the session: %v, %v", ok, err)
 		}
 	}
 	if ok, _ := b.Redeem(t.Context(), "sha256:other"); ok {
@@ -309,7 +309,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	}
 	now = now.Add(-2 * time.Minute)
 	if ok, _ := b.Redeem(t.Context(), p.Binding); ok {
-		t.Error("what had expired counts again")
+		t.Error("an expired answer counts again")
 	}
 }
 
@@ -423,7 +423,7 @@ func manyMembers(n int) string {
 	return strings.Join(members, ",")
 }
 
-// TestForgedDialogs puts into a question what has been published as a way to have people accept what they did not read:
+// TestForgedDialogs puts into a question the published tricks to have users accept calls that they did not read:
 // text that pushes the real question out of view, imitates its end or its buttons, hides itself, speaks for the program, or
 // holds markup, links and escape sequences that a dialog or a terminal would carry out.
 func TestForgedDialogs(t *testing.T) {

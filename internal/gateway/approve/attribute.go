@@ -45,7 +45,7 @@ func Attribute(server string, params json.RawMessage) (json.RawMessage, error) {
 	return out, nil
 }
 
-// phrases are what approval requests of Weir say, as skeleton has them.
+// phrases are the phrases of Weir's approval requests, as skeleton has them.
 var phrases = []string{"allowthiscall", "whyyouareasked", "noanswermeansno", "itisallowedonce", "approvalrequest", "wherethiscomesfrom"}
 
 // imitatesWeir reports whether any text in a document reads like a part of Weir's approval requests, or names Weir.

@@ -1,18 +1,17 @@
-// Package approve carries questions to people and their answers back.
+// Package approve keeps approval requests until a user answers them, and returns the answers.
 //
 //	book := approve.NewBook(approve.Options{Record: recorder, Store: db})
 //	p, err := book.Open(ctx, question, nil)
 //	err = book.Answer(ctx, approve.Reply{ID: p.ID, Principal: "local", Answer: approve.Accepted, Via: "console"})
 //
-// A [Book] keeps questions in a [store.Approvals], which processes may share: whoever asks need not be who is answered. A
-// question is answered once, by the principal whose call it is, before it expires; of several channels the first answer
-// counts. An acceptance is bound to exactly the call that was asked about ([guard.Question], Binding), lets that call happen
-// once, and expires like the question. No answer, a late answer and a second answer all mean no. Every question and
-// every answer is recorded before it counts.
+// A [Book] keeps questions in a [store.Approvals], which processes may share: one process asks, and another may receive the
+// answer. A question is answered once, by the principal of its call, before it expires; of several channels the first answer
+// counts. An acceptance is bound to exactly the call of the question ([guard.Question], Binding), allows that call once, and
+// expires like the question. No answer, a late answer and a second answer all mean no. Every question and every answer is
+// recorded before it counts.
 //
-// What waits in a process ends with it: a call that was waiting when the process died does not happen. Its question stays
-// until it expires, and an acceptance of it lets the same call happen once, if the agent makes it again and nothing that it is
-// bound to has changed.
+// A call that waits for an answer ends with its process, and does not happen. Its question stays until it expires, and an
+// acceptance of it allows the same call once, if the agent repeats it and its binding is the same.
 package approve
 
 import (
@@ -44,7 +43,7 @@ type Options struct {
 	Record  record.Recorder // required
 	Store   store.Approvals // nil: in memory, for this book alone
 
-	// Sessions tell from what a session descends; nil: calls that name their parent do.
+	// Sessions tell the parents of sessions; nil: calls name their parents.
 	Sessions Sessions
 
 	// Asked is told of each new question of this book, which waits for it to return; nil: nobody is.
@@ -150,7 +149,7 @@ func (b *Book) same(ctx context.Context, binding string) (*Pending, error) {
 	return nil, nil
 }
 
-// write records what became of a question, through which channel and by whom.
+// write records the effect of an answer on a question, with its channel and approver.
 func (b *Book) write(ctx context.Context, p *Pending, effect string, r Reply) error {
 	e := record.New(record.Approval, time.Now())
 	e.Session, e.Principal = p.Session, p.Principal
@@ -168,7 +167,7 @@ func (b *Book) GoesOn(binding string, life time.Duration) {
 	b.onward.add(binding, time.Now().Add(life))
 }
 
-// Restore gives back an acceptance that was redeemed for what has not happened, because a further question came up.
+// Restore gives back an acceptance that was redeemed for a call that has not happened, because of a further question.
 func (b *Book) Restore(binding string, until time.Time) {
 	if binding != "" {
 		b.restored.Accept(binding, until)
@@ -210,13 +209,13 @@ func HeldSession(ctx context.Context, b *Book, ref session.Ref, first bool) (why
 // MethodReload is the method that a question has which is about Weir's own configuration. No request has it.
 const MethodReload = "weir/reload"
 
-// A Proposal is a change of what Weir works by that a person has to accept.
+// A Proposal is a change of Weir's configuration that a user has to accept.
 type Proposal struct {
 	Principal string // whose answer counts
 	File      string // where it is written
 	Binding   string // stands for exactly this change
 	Rule      string
-	Ways      []string // what would change
+	Ways      []string // the changes
 }
 
 // Propose enters the question whether a change may be taken over.

@@ -9,9 +9,9 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 )
 
-// What is published as HITL Dialog Forging, or Lies-in-the-Loop, has three ways (OWASP, HITL Dialog Forging; Checkmarx Zero, Bypassing
+// HITL Dialog Forging, or Lies-in-the-Loop, has three ways (OWASP, HITL Dialog Forging; Checkmarx Zero, Bypassing
 // AI Agent Defenses With Lies-In-The-Loop, September 2025, and HITL Dialog Forging: Turning AI Safeguards Into Weapons):
-// padding, markup that passes for the dialog's own, and tampering with the line that says what is done.
+// padding, markup that passes for the dialog's own, and tampering with the line that names the action.
 
 // shown returns the lines of the question about a command, with one more argument.
 func shown(t *testing.T, command, name string) []string {
@@ -59,7 +59,7 @@ func mustJSON(t *testing.T, v string) []byte {
 	return text
 }
 
-// TestMarkup closes what a dialog might have opened, and begins what it might render: everything that needs a line of its own gets
+// TestMarkup closes markup that a dialog might have opened, and begins markup that it might render: everything that needs a line of its own gets
 // none, and a line never begins with it.
 func TestMarkup(t *testing.T) {
 	for _, trick := range []string{
@@ -80,7 +80,7 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
-// TestTheDescriptionIsWeirs puts what a server or an agent says of a call where a dialog might look for it.
+// TestTheDescriptionIsWeirs puts descriptions of a server or an agent where a dialog might look for them.
 func TestTheDescriptionIsWeirs(t *testing.T) {
 	q := question()
 	before := approve.NewPrompt(q)

@@ -20,7 +20,7 @@ import (
 	"github.com/weir-mcp/weir/store"
 )
 
-// What a person said that stands for longer than one call is kept beside the questions, under bindings of its own.
+// Decisions that last longer than one call are kept beside the questions, under bindings of their own.
 const (
 	grantPrefix = "grant:"
 	endPrefix   = store.EndPrefix
@@ -52,7 +52,7 @@ func isStanding(binding string) bool {
 	return slices.ContainsFunc([]string{grantPrefix, endPrefix, beginPrefix, pastPrefix}, func(prefix string) bool { return strings.HasPrefix(binding, prefix) })
 }
 
-// stop keeps that an agent session, and what descends from it, may do nothing more, and refuses what is open of it.
+// stop marks an agent session and its descendants as ended, and declines their open questions.
 func (m *marks) stop(ctx context.Context, key, principal string) error {
 	if err := m.mark(ctx, key, principal); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (m *marks) stop(ctx context.Context, key, principal string) error {
 	return m.refuseAll(ctx, append(family, key), principal)
 }
 
-// mark keeps that one agent session may do nothing more.
+// mark marks one agent session as ended.
 func (m *marks) mark(ctx context.Context, key, principal string) error {
 	binding := endBinding(key, principal)
 	err := m.keep(ctx, store.Question{Principal: principal, Session: key, Binding: binding}, endLife)
@@ -88,7 +88,7 @@ func (m *marks) family(ctx context.Context, key, principal string) (keys []strin
 	children := map[string][]string{}
 	for s, err := range m.sessions.List(ctx, principal) {
 		if err != nil {
-			return nil, fmt.Errorf("reading what descends from a session: %w", err)
+			return nil, fmt.Errorf("reading the descendants of a session: %w", err)
 		}
 		if s.Parent != "" {
 			children[s.Parent] = append(children[s.Parent], s.Key)
@@ -143,8 +143,8 @@ func (m *marks) HasBegun(ctx context.Context, ref session.Ref) (bool, error) {
 	return m.stands(ctx, bindingOf(beginPrefix, ref.Key, ref.Principal))
 }
 
-// IsPast reports whether a person has begun another agent session in place of this one. What another process was told counts here within
-// half a second.
+// IsPast reports whether a user has begun another agent session in place of this one. The decision of another process counts
+// here within half a second.
 func (m *marks) IsPast(ctx context.Context, ref session.Ref) (bool, error) {
 	binding := bindingOf(pastPrefix, ref.Key, ref.Principal)
 	return m.lately(binding, func() (bool, error) { return m.stands(ctx, binding) })
@@ -163,7 +163,7 @@ func (m *marks) keep(ctx context.Context, q store.Question, life time.Duration) 
 func (m *marks) stands(ctx context.Context, binding string) (bool, error) {
 	for q, err := range m.store.Questions(ctx, store.QuestionQuery{Binding: binding}) {
 		if err != nil {
-			return false, fmt.Errorf("reading what stands: %w", err)
+			return false, fmt.Errorf("reading the decisions about sessions: %w", err)
 		}
 		if q.Answer == store.Accepted {
 			return true, nil
@@ -180,8 +180,8 @@ type Ending struct {
 	Via     string      // the channel, as in a Reply
 }
 
-// End has an agent session do nothing more, and those that descend from it, until what a person said is forgotten after 30
-// days. Whoever ends a session does it here: the event is of kind [record.End], and it is recorded first.
+// End ends an agent session and its descendants: nothing more happens in them until the mark expires after 30 days. All ends
+// of sessions pass here: the event is of kind [record.End], and it is recorded first.
 func (m *marks) End(ctx context.Context, end Ending) error {
 	switch {
 	case end.Session.Key == "" || end.Session.Principal == "":
@@ -201,9 +201,9 @@ func (m *marks) End(ctx context.Context, end Ending) error {
 	return m.stop(ctx, end.Session.Key, end.Session.Principal)
 }
 
-// HasEnded reports whether a person has ended the agent session, or one that it descends from: then it counts as ended from
-// now on, whatever it says of its parent later. What another process was told counts here within half a second. From what a session descends
-// the session itself tells, as the log proves it: whoever hides the rows of others changes nothing about that.
+// HasEnded reports whether a user has ended the agent session, or one that it descends from: then it counts as ended from now
+// on, also if it names another parent later. The decision of another process counts here within half a second. The session's
+// own row, which the log proves, names its parent: hidden rows of other sessions do not change that.
 func (m *marks) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
 	return m.lately(endBinding(ref.Key, ref.Principal)+" "+ref.Parent, func() (bool, error) {
 		key, parent := ref.Key, ref.Parent
@@ -234,7 +234,7 @@ func parentOf(ctx context.Context, sessions Sessions, key, named string) (string
 	case errors.Is(err, store.ErrNotFound):
 		return named, nil
 	case err != nil:
-		return "", fmt.Errorf("reading from what a session descends: %w", err)
+		return "", fmt.Errorf("reading the parent of a session: %w", err)
 	}
 	return cmp.Or(s.Parent, named), nil
 }
@@ -242,7 +242,7 @@ func parentOf(ctx context.Context, sessions Sessions, key, named string) (string
 // endedFresh is how long a session counts as not ended without another look.
 const endedFresh = 500 * time.Millisecond
 
-// lately returns what look says, or that it said no a moment ago.
+// lately returns the result of look, or false if look returned that a moment ago.
 func (m *marks) lately(key string, look func() (bool, error)) (bool, error) {
 	now := time.Now()
 	m.mu.Lock()

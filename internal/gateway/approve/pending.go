@@ -14,13 +14,13 @@ import (
 // Errors of answers that do not count.
 var (
 	ErrNoQuestion = errors.New("no such question is open")
-	ErrPrincipal  = errors.New("the question is somebody else's")
+	ErrPrincipal  = errors.New("the question is for another principal")
 	ErrTooMany    = errors.New("too many questions are open")
 	ErrUnseen     = errors.New("the request does not show everything: a yes needs the code at the end of its listing")
 	ErrNoGrant    = errors.New("it can be accepted once only: no overlay says which arguments are its destination")
 )
 
-// An Answer is what a person said.
+// An Answer is the answer of a user.
 type Answer string
 
 // The answers. All but Accepted and Granted mean no.
@@ -33,7 +33,7 @@ const (
 	Expired   Answer = "expired"
 )
 
-// Yes reports whether the answer lets the call happen.
+// Yes reports whether the answer allows the call.
 func (a Answer) Yes() bool { return a == Accepted || a == Granted }
 
 // A Pending is an open question.
@@ -60,10 +60,10 @@ type Held struct {
 	Outcome   *guard.Outcome
 }
 
-// A Body is what the store keeps of a question for who shows and answers it.
+// A Body is the part of a question in the store, for the channels that show it.
 type Body struct {
 	Prompt  Prompt `json:"prompt"`
-	Listing        // what the prompt leaves out; only a local user is shown it
+	Listing        // the parts that the prompt leaves out; only a local user sees it
 	Server  string `json:"server"`
 	Method  string `json:"method"`
 	Name    string `json:"name"` // as the server wrote it: hostile to whoever prints it

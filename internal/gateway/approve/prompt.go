@@ -13,7 +13,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// Bounds of what a prompt shows, in characters and lines: a long argument must not push the reason out of sight.
+// Bounds of the parts of a prompt, in characters and lines: a long argument must not push the reason out of sight.
 const (
 	maxName      = 80
 	maxValue     = 240
@@ -24,8 +24,8 @@ const (
 	maxHint      = 1000 // it may hold a command
 )
 
-// A Prompt is a question in words, in the order in which a person should read it. What a server or the agent wrote is
-// quoted, cut in the middle with its length, and every character that could hide, reorder or imitate text is made visible
+// A Prompt is a question in words, in the order in which a user should read it. Text of a server or the agent is quoted, cut in
+// the middle with its length, and every character that could hide, reorder or imitate text is made visible
 // (package plain); nothing of it comes first. Every channel shows this and nothing else, as plain text.
 type Prompt struct {
 	Lead      string     `json:"lead"`              // the effects of the call, and where its arguments would go
@@ -36,12 +36,12 @@ type Prompt struct {
 	Listed    bool       `json:"listed,omitempty"`  // whether it has arguments to speak of, or none
 	Full      []Argument `json:"full,omitempty"`    // long arguments that the user has not written, uncut
 	Unseen    string     `json:"unseen,omitempty"`  // the parts that are not shown; "" if everything is
-	Refined   []string   `json:"refined,omitempty"` // what overlays say of just these arguments
+	Refined   []string   `json:"refined,omitempty"` // the refinements of overlays for these arguments
 	Values    []string   `json:"values,omitempty"`  // where the arguments come from
-	User      string     `json:"user,omitempty"`    // what the user wrote, quoted
+	User      string     `json:"user,omitempty"`    // words of the user, quoted
 	Reasons   []string   `json:"reasons"`           // why it is asked
 	Origins   []string   `json:"origins,omitempty"`
-	Note      string     `json:"note"` // what an answer means
+	Note      string     `json:"note"` // the meaning of an answer
 }
 
 // An Argument is one argument of a call, quoted.
@@ -150,11 +150,10 @@ func (p Prompt) Text() string {
 	return b.String()
 }
 
-// Text renders the question for a person: what would happen, with which arguments, why it is asked, and where the
-// data came from.
+// Text renders the question for a user: the call, its arguments, the reasons, and the origins of the data.
 func Text(q *guard.Question) string { return NewPrompt(q).Text() }
 
-// subject says what would happen, with what.
+// subject describes the call and its arguments.
 func (p *Prompt) subject(q *guard.Question) {
 	switch asked := guard.IsInquiry(q.Method); {
 	case asked && q.Phase == policy.OnResult:
@@ -175,7 +174,7 @@ func (p *Prompt) subject(q *guard.Question) {
 	}
 }
 
-// wanted says what a server asks for.
+// wanted names the data that a server asks for.
 func wanted(method string) string {
 	switch method {
 	case guard.Elicitation:
@@ -186,7 +185,7 @@ func wanted(method string) string {
 	return "what the host's model writes"
 }
 
-// thing names what a request is about.
+// thing names the kind of entry that a request names.
 func thing(method string) string {
 	switch method {
 	case "tools/call":
@@ -199,7 +198,7 @@ func thing(method string) string {
 	return "Method"
 }
 
-// effects says in words what a call may do.
+// effects describes the effects that a call may have.
 func effects(c contract.Contract) string {
 	var parts []string
 	switch {
@@ -221,7 +220,7 @@ func effects(c contract.Contract) string {
 	return strings.Join(parts, "; ")
 }
 
-// refined says which refinements of overlays made the contract what it is for these arguments.
+// refined lists the refinements of overlays that changed the contract for these arguments.
 func (p *Prompt) refined(notes []overlay.Note) {
 	for i, n := range notes {
 		if i == maxRefined {

@@ -8,7 +8,7 @@ import (
 	"github.com/weir-mcp/weir/overlay"
 )
 
-// What overlays say of the arguments is one line each, bounded, and can imitate none of the others.
+// Refinements of overlays are one line each, bounded, and can imitate none of the others.
 func TestRefined(t *testing.T) {
 	q := question()
 	q.Refined = []overlay.Note{

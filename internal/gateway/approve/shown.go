@@ -161,13 +161,13 @@ func (l Listing) Text() string {
 	return b.String()
 }
 
-// Bounds of what a prompt says of where values come from.
+// Bounds of the origins of values in a prompt.
 const (
 	maxValues  = 8
 	maxSources = 2 // of a value
 )
 
-// values says where the arguments come from, the destinations first, and what the user wrote.
+// values lists the origins of the arguments, the destinations first, and the words of the user.
 func (p *Prompt) values(q *guard.Question) {
 	n := 0
 	for _, destinations := range []bool{true, false} {

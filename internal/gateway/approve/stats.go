@@ -8,8 +8,8 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// Stats tell how much people are asked, and what becomes of it: who is asked too often stops reading. Add them up from the
-// events of a record, in their order.
+// Stats count approval requests and their answers: a user with too many requests stops reading them. Add them up from the events
+// of a record, in their order.
 type Stats struct {
 	Asked      int            `json:"asked"`
 	Answers    map[Answer]int `json:"answers"`
@@ -24,7 +24,7 @@ type Stats struct {
 	spent float64 // seconds of all answers
 }
 
-// Bounds of what is remembered: the answers whose times are kept, of which the latest count, and the questions that wait for one.
+// Bounds of the memory of Stats: the answers whose times are kept, of which the latest count, and the questions without an answer.
 const (
 	maxTook  = 10_000
 	maxAsked = 10_000
@@ -68,7 +68,7 @@ func (s *Stats) Answered() (n int) {
 // Spent returns how many seconds all answers took together.
 func (s *Stats) Spent() float64 { return s.spent }
 
-// Sum returns the figures of what was added.
+// Sum returns the figures of the added events.
 func (s *Stats) Sum() Stats {
 	out := *s
 	out.Unanswered = s.Asked - s.Answered()

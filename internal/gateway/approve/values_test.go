@@ -10,7 +10,7 @@ import (
 	"github.com/weir-mcp/weir/provenance"
 )
 
-// TestOrigins holds what a person is told of where the arguments come from.
+// TestOrigins holds the lines of a prompt about the origins of the arguments.
 func TestOrigins(t *testing.T) {
 	match := func(uri string, kinds provenance.Kinds) provenance.Match {
 		return provenance.Match{Source: provenance.Source{URI: uri, Kinds: kinds}}

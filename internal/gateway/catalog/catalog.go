@@ -6,7 +6,7 @@
 // carry their effective contract, spliced in (SEP-1913, Extended Tool Annotations).
 //
 // Names stay as they are unless two servers offer the same one. Then each of them is shown as server__name, in every list
-// that the same servers make, whatever the order in which they answered. Resources are found by their URI, which cannot be
+// that the same servers make, in any order of their answers. Resources are found by their URI, which cannot be
 // renamed: of two servers that offer the same URI the first in the configuration has it, and the other is a defect.
 package catalog
 
@@ -43,13 +43,13 @@ var (
 	Templates = Kind{"resources/templates/list", "resourceTemplates", "uriTemplate", false, pins.Templates}
 )
 
-// A Source is what one server answered: the raw results of its list method, page by page, free of duplicate names.
+// A Source is the answer of one server: the raw results of its list method, page by page, free of duplicate names.
 type Source struct {
 	Server  string
 	Trust   contract.Trust
-	Overlay *overlay.Overlay // what the operator says of the server; nil: nothing
+	Overlay *overlay.Overlay // the operator's overlay of the server; nil: none
 	Pages   []json.RawMessage
-	Words   annotation.Words // what is read of its tools, and written to hosts
+	Words   annotation.Words // the annotations that are read of its tools, and written to hosts
 	Held    map[string]Held  // entries that hosts must not be shown as they are, by name
 }
 
@@ -77,9 +77,9 @@ type Entry struct {
 	Shown     string          // to the host
 	Raw       json.RawMessage // as the host sees it
 	Said      json.RawMessage // as its server wrote it, or as it was accepted if that differs
-	Overlay   *overlay.Tool   // what the operator says of it; nil: nothing
+	Overlay   *overlay.Tool   // the operator's overlay of it; nil: none
 	Declared  contract.Contract
-	Effective contract.Contract // whatever the arguments are
+	Effective contract.Contract // for any arguments
 
 	Resolvable bool   // the server says that it can resolve the tool's contract for arguments
 	Held       string // why it must not be called although it is shown; "" if it may
@@ -100,7 +100,7 @@ type List struct {
 	result  json.RawMessage
 }
 
-// Build merges what the sources answered, in their order.
+// Build merges the sources, in their order.
 func Build(kind Kind, sources []Source) (*List, []Defect) {
 	l := &List{kind: kind, shown: map[string]int{}}
 	var defects []Defect
@@ -159,8 +159,7 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 	return defects
 }
 
-// said returns what the operator says of an entry. Of a template it says nothing: the URIs that it makes are told apart when
-// one is read.
+// said returns the operator's overlay of an entry; nil for a template, whose URIs have overlays of their own when they are read.
 func said(o *overlay.Overlay, kind Kind, name string) *overlay.Tool {
 	switch kind.Method {
 	case Tools.Method:
@@ -184,8 +183,8 @@ func poisoned(raw json.RawMessage) (defects []annotation.Defect) {
 	return defects
 }
 
-// contract reads what the entry declares, and shows what counts of it. A declaration that is worse than what the operator says
-// changes nothing, and is a defect.
+// contract reads the contract that the entry declares, and shows the effective one. A declaration that is worse than the
+// operator's overlay changes nothing, and is a defect.
 func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotation.Defect) {
 	switch kind.Method {
 	case Tools.Method:
@@ -282,7 +281,7 @@ func (l *List) index() (defects []Defect) {
 	return defects
 }
 
-// merge writes the result that the host gets. What a single server adds to its list result stays.
+// merge writes the result that the host gets. Members that a single server adds to its list result stay.
 func (l *List) merge(sources []Source) json.RawMessage {
 	var list []byte
 	list = append(list, '[')

@@ -135,7 +135,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// What poisons a description is reported, of every kind of entry, and changes nothing.
+// Poisoned descriptions of every kind of entry are reported, and change nothing.
 func TestPoisonedDescriptions(t *testing.T) {
 	for _, c := range []struct {
 		kind catalog.Kind

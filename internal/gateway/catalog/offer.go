@@ -12,7 +12,7 @@ import (
 // serverInfo is where servers of 2026-07-28 say in the metadata of a result who they are.
 const serverInfo = "io.modelcontextprotocol/serverInfo"
 
-// Offer returns the definitions in a source's list, with what the list has beside its entries.
+// Offer returns the definitions in a source's list, with the other members of the list result.
 func (s Source) Offer(kind Kind) pins.Offer {
 	var list []json.RawMessage
 	for _, page := range s.Pages {
@@ -30,7 +30,7 @@ func (s Source) Offer(kind Kind) pins.Offer {
 	return pins.Offer{Server: s.Server, Kind: kind.Pins, Entries: entries}
 }
 
-// besides returns what a list result says beside its entries, but for members that hold no text.
+// besides returns the members of a list result other than its entries, but for those that hold no text.
 func besides(kind Kind, page json.RawMessage) pins.Definition {
 	out := pins.Definition{}
 	for name, raw := range rawjson.Members(page) {
@@ -69,7 +69,7 @@ func wordless(name string, raw json.RawMessage) bool {
 // nameless returns the metadata of a result without who the server is, which is pinned apart from its version.
 func nameless(meta json.RawMessage) json.RawMessage { return rawjson.Delete(meta, serverInfo) }
 
-// Self returns what a server says of itself in its handshake, but for its instructions: names, titles, icons, and whatever words are
+// Self returns a server's description of itself in its handshake, but for its instructions: names, titles, icons, and the words
 // in its capabilities. It is the same in both eras of the protocol, and in the next version of the server.
 func Self(said json.RawMessage) pins.Definition {
 	out := pins.Definition{}
@@ -103,7 +103,7 @@ func Self(said json.RawMessage) pins.Definition {
 // version is a version that can be nothing else.
 var version = regexp.MustCompile(`^"[0-9A-Za-z.+_-]{1,40}"$`)
 
-// plainVersion returns what a server says of its implementation without its version, if that is one.
+// plainVersion returns a server's description of its implementation without its version, if that is one.
 func plainVersion(info json.RawMessage) json.RawMessage {
 	if raw, _ := rawjson.Get(info, "version"); version.Match(raw) {
 		return rawjson.Delete(info, "version")
