@@ -1,6 +1,9 @@
 package detect
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // canaryValue is the kind of a canary.
 const canaryValue = "canary"
@@ -39,4 +42,19 @@ func searches(w *scan, v *view) {
 			w.add(v, f, m)
 		}
 	}
+}
+
+// Placed returns findings in a text that something else has searched, in the order of their places, with digests and members. Findings
+// outside of the text are left out.
+func Placed(text []byte, form Form, salt []byte, found []Finding) []Finding {
+	found = slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return f.Offset < 0 || f.Size <= 0 || f.Size > len(text)-f.Offset })
+	for i := range found {
+		f := &found[i]
+		f.ValueOffset, f.ValueSize, f.Digest = f.Offset, f.Size, digest(salt, text[f.Offset:f.end()])
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
+	if form == JSON {
+		locate(text, found)
+	}
+	return found
 }

@@ -56,6 +56,9 @@ type Report struct {
 
 	// Cut says that there was more to look at than a scan may: the text was built so that reading it takes long, or holds more findings.
 	Cut bool
+
+	// Failed says why a detector could not search the text, or not all of it; "" if none failed. A [Scanner] never fails.
+	Failed string
 }
 
 // New returns a scanner with all rules.

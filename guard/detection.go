@@ -75,6 +75,9 @@ func (d *Detection) search(text []byte, key salt) detected {
 		return detected{}
 	}
 	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], key)
+	if failed == "" {
+		failed = report.Failed
+	}
 	switch {
 	case failed == "" && len(text) > maxScanned:
 		failed = fmt.Sprintf("it has more than %d bytes", maxScanned)

@@ -144,6 +144,13 @@ func (broken) Scan(text []byte, _ detect.Form, _ []byte) detect.Report {
 	return detect.Report{}
 }
 
+// down is a detector in a program that does not answer.
+type down struct{}
+
+func (down) Scan([]byte, detect.Form, []byte) detect.Report {
+	return detect.Report{Failed: "names is down"}
+}
+
 // A detector that fails has found nothing: the answer is labelled as without it, and the event says so.
 func TestAFailedDetectorIsNoted(t *testing.T) {
 	cut := answerOf(strings.Repeat(foundKey+" "+foundIBAN+" ", 100))
@@ -152,6 +159,7 @@ func TestAFailedDetectorIsNoted(t *testing.T) {
 		answer   string
 	}{
 		"panic": {broken{}, answerOf("key " + foundKey)},
+		"down":  {down{}, answerOf("key " + foundKey)},
 		"cut":   {detect.New(), cut},
 		"large": {detect.New(), answerOf(strings.Repeat("x ", 5<<20))},
 	} {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -30,6 +31,7 @@ func readDetection(r reader, m member) {
 		"effects":  r.by(readEffects),
 		"rules":    r.texts(&c.Rules),
 		"canaries": r.texts(&c.Canaries),
+		"external": r.by(readExternals),
 	})
 }
 
@@ -43,6 +45,59 @@ func readEffects(r reader, m member) {
 		effects[e.key] = word
 	}
 	r.d.Config.Detect.Effects = effects
+}
+
+// readExternals reads the detectors in other programs, by their names.
+func readExternals(r reader, m member) {
+	members, _ := r.entries(m)
+	for _, e := range members {
+		x := External{Name: e.key}
+		r.object(e, fields{
+			"kind": r.oneOf(&x.Kind, externalKinds...), "url": r.text(&x.URL), "token": r.text(&x.Token), "timeout": r.duration(&x.Timeout),
+			"threshold": r.count(&x.Threshold), "language": r.text(&x.Language), "labels": r.texts(&x.Labels),
+		})
+		r.d.Config.Detect.External = append(r.d.Config.Detect.External, x)
+	}
+}
+
+// externalKinds are the forms in which other programs are asked.
+var externalKinds = []string{"presidio", "classifier", "moderation"}
+
+// maxExternalTime is how long a call waits for a detector at most.
+const maxExternalTime = time.Minute
+
+// checkExternal expands and checks a detector in another program. No message quotes its URL or its token.
+func checkExternal(d *Draft, x *External, opts Options) {
+	at := func(member string) Place { return d.Place(Pointer("detect", "external", x.Name, member)) }
+	name := "detect.external." + x.Name
+	fault := func(member, hint, text string) { d.Fault(at(member), hint, "%s.%s: %s", name, member, text) }
+	for member, value := range map[string]*string{"url": &x.URL, "token": &x.Token} {
+		text, flaws := expand(*value, opts.Lookup)
+		*value = text
+		for _, f := range flaws {
+			fault(member, f.hint, f.msg)
+			return
+		}
+	}
+	here := d.Place(Pointer("detect", "external", x.Name))
+	if !serverName.MatchString(x.Name) {
+		d.Fault(here, "use 1 to 64 letters, digits, _ and -, the first a letter or a digit", "%s: no detector can have this name", name)
+	}
+	if x.Kind == "" && !d.Has(Pointer("detect", "external", x.Name, "kind")) {
+		d.Fault(here, "add kind: presidio, classifier or moderation", "%s: kind is missing", name)
+	}
+	if wrong := wrongHook(x.URL); wrong != "" {
+		d.Fault(here, "write url: https://host/path, or http://127.0.0.1:PORT/path", "%s.url: %s", name, wrong)
+	}
+	if x.Kind != "presidio" && x.Kind != "" && len(x.Labels) == 0 {
+		d.Fault(here, "add labels: [INJECTION], or those of your model", "%s: labels are missing", name)
+	}
+	if x.Threshold > 100 {
+		fault("threshold", "use 1 to 100, in percent", "it is out of range")
+	}
+	if x.Timeout > maxExternalTime {
+		fault("timeout", "use 1m at most", "it is out of range")
+	}
 }
 
 // checkDetection resolves the paths of rules, expands canaries and checks the whole. No message quotes a canary.
@@ -80,6 +135,9 @@ func checkDetection(d *Draft, opts Options, dir string) {
 			d.Fault(at, "make one: openssl rand -hex 16", "detect.canaries: %v", err)
 		}
 		c.Canaries[i] = text
+	}
+	for i := range c.External {
+		checkExternal(d, &c.External[i], opts)
 	}
 	if len(c.Canaries) > maxCanaries {
 		d.Fault(d.Place(Pointer("detect", "canaries")), "remove some", "detect.canaries: more than %d", maxCanaries)

@@ -82,7 +82,7 @@ func wrongHook(s string) string {
 	case err != nil || u.Opaque != "" || u.Hostname() == "" || !validPort(u.Port(), u.Port() == ""):
 		return "not an absolute URL"
 	case u.Scheme != "https" && !(u.Scheme == "http" && Loopback(u.Hostname())):
-		return "questions would cross the network unencrypted"
+		return "text would cross the network unencrypted"
 	case u.User != nil || u.Fragment != "":
 		return "a user, a password or a fragment inside the URL"
 	}

@@ -19,7 +19,7 @@ func TestWrongNotifications(t *testing.T) {
 		{"{webhook: {url: 'https://a.example', secret: 'whsec_k3y!'}}", "notify.webhook.secret: it is not base64 after whsec_"},
 		{"{webhook: {url: 'https://a.example', secret: whsec_azN5}}", "notify.webhook.secret: it has 3 bytes, not 24 to 64"},
 		{"{webhook: {url: 'https://a.example', secret: '${NONE}'}}", "notify.webhook.secret: the variable NONE is not set"},
-		{"{webhook: {url: 'http://a.example/k3y', secret: " + goodSecret + "}}", "notify.webhook.url: questions would cross the network unencrypted"},
+		{"{webhook: {url: 'http://a.example/k3y', secret: " + goodSecret + "}}", "notify.webhook.url: text would cross the network unencrypted"},
 		{"{webhook: {url: 'https://k3y@a.example', secret: " + goodSecret + "}}", "notify.webhook.url: a user, a password or a fragment inside the URL"},
 		{"{webhook: {url: 'https://a.example:99999/k3y', secret: " + goodSecret + "}}", "notify.webhook.url: not an absolute URL"},
 		{"{webhook: {url: 'mailto:k3y', secret: " + goodSecret + "}}", "notify.webhook.url: not an absolute URL"},

@@ -161,6 +161,19 @@ type Detection struct {
 	Effects  map[string]string // of findings, by class or by rule: "off", "note" or "raise"; the rule counts first
 	Rules    []string          // paths of TOML files with further rules
 	Canaries []string          // values that the operator has put where nobody should have them from
+	External []External        // detectors in other programs, in the order of the file
+}
+
+// An External is a detector in another program, which is sent the texts.
+type External struct {
+	Name      string
+	Kind      string // "presidio", "classifier" or "moderation"
+	URL       string
+	Token     string        // a bearer token; "" sends none
+	Timeout   time.Duration // 0 is the default
+	Threshold int           // of scores, in percent; 0 is the default
+	Language  string
+	Labels    []string // that stand for instructions to the agent
 }
 
 // NoRecord is the value of Config.Record that asks for no record.

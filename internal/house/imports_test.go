@@ -86,6 +86,7 @@ var table = []row{
 	{"internal/remedy", "", "", world, "errors with a hint and the exit status; prints nothing"},
 	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
 	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
+	{"internal/searcher", "detect", "", "os os/exec", "detectors in other programs, over HTTP; knows neither guard nor configuration"},
 	{"internal/rulefile", "detect", "github.com/pelletier/go-toml/v2", world, "rules for secrets in TOML; reads no files"},
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
@@ -151,7 +152,7 @@ var table = []row{
 		"replays recorded attacks against a whole gateway"},
 	{"internal/home", "internal/conversation internal/files internal/oauth internal/remedy", "", "net net/http os/exec",
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
-	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/rulefile internal/upstream", "", "net net/http",
+	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
@@ -177,7 +178,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and what brings checkpoints and questions elsewhere"},
+	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish internal/searcher mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and programs that are brought checkpoints, questions and texts"},
 	"os/exec":       {"internal/upstream internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
 	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},

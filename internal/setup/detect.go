@@ -4,6 +4,7 @@ import (
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/searcher"
 )
 
 // findings are the names that effects of detection go by.
@@ -31,8 +32,23 @@ func Detection(s *Setup) guard.Detection {
 		Detector: detect.NewWith(more), Notes: c.Mode == config.DetectNotes, Strict: c.Mode == config.DetectStrict,
 		Effects: map[string]guard.FindingEffect{},
 	}
+	if len(c.External) > 0 {
+		d.Detector = together(d.Detector, c.External)
+	}
 	for name, word := range c.Effects {
 		d.Effects[name] = map[string]guard.FindingEffect{"off": guard.Ignore, "note": guard.Note, "raise": guard.Raise}[word]
 	}
 	return d
+}
+
+// together returns a detector with others in other programs.
+func together(own guard.Detector, others []config.External) searcher.Together {
+	all := searcher.Together{own}
+	for _, x := range others {
+		all = append(all, searcher.New(searcher.Options{
+			Name: x.Name, Kind: searcher.Kind(x.Kind), URL: x.URL, Token: x.Token, Timeout: x.Timeout,
+			Threshold: float64(x.Threshold) / 100, Language: x.Language, Labels: x.Labels,
+		}))
+	}
+	return all
 }

@@ -1,0 +1,180 @@
+// Package searcher searches text with the help of programs that are reached over HTTP: Presidio for names and addresses of persons, and
+// classifiers of text for instructions to the model.
+//
+// Such a program is sent the text, and may be slow, wrong or down. Each search has a deadline; after a few failures in a row the program is
+// left alone for a while; and a search that failed says so in its report, and has found nothing.
+package searcher
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/detect"
+)
+
+// Bounds of searches.
+const (
+	DefaultTimeout = 2 * time.Second
+	maxText        = 128 << 10 // bytes that are sent
+	maxAnswer      = 1 << 20   // bytes that are read
+	mostFailures   = 3         // in a row, before the program is left alone
+	pause          = 30 * time.Second
+)
+
+// A Kind is a form of requests and answers.
+type Kind string
+
+// The kinds.
+const (
+	Presidio   Kind = "presidio"   // POST /analyze of Presidio
+	Classifier Kind = "classifier" // POST /predict of text-embeddings-inference
+	Moderation Kind = "moderation" // POST /v1/moderations
+)
+
+// Kinds returns the kinds.
+func Kinds() []string { return []string{string(Presidio), string(Classifier), string(Moderation)} }
+
+// Options configure a Searcher.
+type Options struct {
+	Name      string // in kinds of findings and in reports
+	Kind      Kind
+	URL       string
+	Token     string        // sent as a bearer token; "" sends none
+	Timeout   time.Duration // of a search; 0 is DefaultTimeout
+	Threshold float64       // of scores; 0 is the default of the kind
+	Language  string        // of the text, for Presidio; "" is "en"
+	Labels    []string      // of a classifier, or categories of a moderation, that stand for instructions to the model
+}
+
+// A Searcher is a detector in another program. It may be used concurrently.
+type Searcher struct {
+	opts   Options
+	form   form
+	client *http.Client
+	now    func() time.Time
+
+	mu       sync.Mutex
+	failures int       // in a row
+	until    time.Time // when the program is asked again
+}
+
+// A form is how a kind is asked and how it answers.
+type form struct {
+	threshold float64
+	request   func(o *Options, text string) any
+	findings  func(o *Options, answer, text []byte) ([]detect.Finding, error)
+}
+
+// New returns a searcher.
+func New(o Options) *Searcher {
+	f := map[Kind]form{
+		Presidio:   {0.5, presidioRequest, presidioFindings},
+		Classifier: {0.9, classifierRequest, classifierFindings},
+		Moderation: {0.5, moderationRequest, moderationFindings},
+	}[o.Kind]
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Threshold == 0 {
+		o.Threshold = f.threshold
+	}
+	refuse := func(*http.Request, []*http.Request) error { return errors.New("it redirects, which is not followed") }
+	return &Searcher{opts: o, form: f, client: &http.Client{CheckRedirect: refuse}, now: time.Now}
+}
+
+// Scan searches a text as it stands. Of a long text the beginning is searched.
+func (s *Searcher) Scan(text []byte, form detect.Form, salt []byte) (report detect.Report) {
+	if !s.begin() {
+		return detect.Report{Failed: s.opts.Name + " is down"}
+	}
+	part := beginning(text)
+	found, err := s.search(part)
+	s.end(err)
+	if err != nil {
+		return detect.Report{Failed: s.opts.Name + " failed"}
+	}
+	if len(part) < len(text) {
+		report.Failed = fmt.Sprintf("%s was sent the first %d bytes", s.opts.Name, len(part))
+	}
+	report.Findings = detect.Placed(text, form, salt, found)
+	return report
+}
+
+// begin reports whether the program may be asked. One search finds out whether a program is up again.
+func (s *Searcher) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures < mostFailures {
+		return true
+	}
+	if s.now().Before(s.until) {
+		return false
+	}
+	s.until = s.now().Add(pause)
+	return true
+}
+
+func (s *Searcher) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.failures = 0
+		return
+	}
+	if s.failures++; s.failures >= mostFailures {
+		s.until = s.now().Add(pause)
+	}
+}
+
+func (s *Searcher) search(text []byte) ([]detect.Finding, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
+	defer cancel()
+	body, err := json.Marshal(s.form.request(&s.opts, string(text)))
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.opts.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if s.opts.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.opts.Token)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %d", answer.StatusCode)
+	}
+	told, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err == nil && len(told) > maxAnswer {
+		err = errors.New("the answer is too long")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.form.findings(&s.opts, told, text)
+}
+
+// beginning returns as much of a text as is sent.
+func beginning(text []byte) []byte {
+	if len(text) <= maxText {
+		return text
+	}
+	end := maxText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
