@@ -23,6 +23,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hook"
+	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/overlay"
@@ -56,8 +57,10 @@ type hookDesk struct {
 	known map[*hook.Host]*overlay.Overlay
 	kept  *state // nil: not opened yet
 	guard *guard.Guard
-	asked *approve.Book
+	book  *approve.Book
 	files files.Current
+
+	people *notify.Notifier // who is told of approval requests
 }
 
 // Decide decides on an event. An error is no answer: the call must not go.
@@ -222,7 +225,7 @@ func (d *hookDesk) decide(ctx context.Context, h *Hooks, told Hook) (a hook.Answ
 		return a, err
 	}
 	d.files.Set(hostGround(told.Env, d.setup, told.Event))
-	by.Guard, by.Questions = d.guard, d.asked
+	by.Guard, by.Questions = d.guard, d.book
 	return by.Decide(ctx, told.Event)
 }
 
@@ -251,23 +254,26 @@ func (d *hookDesk) open(ctx context.Context, env *home.Env, log *slog.Logger) (e
 	if err != nil {
 		return err
 	}
-	kept, err := openState(ctx, env, c, log, nil)
+	people := newNotifier(env, c.Notify, log)
+	kept, err := openState(ctx, env, c, log, people)
 	if err != nil {
+		people.Close()
 		return err
 	}
-	asked := approve.NewBook(approve.Options{
-		Timeout: c.Approval.Timeout, Record: kept.state, Store: kept.backend, Sessions: kept.state.Sessions(),
+	book := approve.NewBook(approve.Options{
+		Timeout: c.Approval.Timeout, Record: kept.state, Store: kept.backend, Sessions: kept.state.Sessions(), Asked: asked(people),
 	})
 	d.guard, err = guard.New(guard.Options{
-		Policy: d.setup.Policy, Mode: c.Mode, State: kept.state, Approvals: asked, Words: words,
+		Policy: d.setup.Policy, Mode: c.Mode, State: kept.state, Approvals: book, Words: words,
 		Domains: c.Domains, Files: &d.files,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(c.Retention)}),
 		Contents: guard.Contents{Fields: c.Capture.Fields, All: c.Capture.Content, Detection: setup.Detection(d.setup)},
 	})
 	if err != nil {
+		people.Close()
 		return errors.Join(err, kept.Close())
 	}
-	d.kept, d.asked = kept, asked
+	d.kept, d.people, d.book = kept, people, book
 	return nil
 }
 
@@ -279,8 +285,9 @@ func (d *hookDesk) broken() bool {
 // close closes the state, and forgets the setup.
 func (d *hookDesk) close() (err error) {
 	if d.kept != nil {
+		d.people.Close() // before the book that takes its answers
 		err = d.kept.Close()
 	}
-	d.kept, d.guard, d.asked, d.setup = nil, nil, nil, nil
+	d.kept, d.people, d.guard, d.book, d.setup = nil, nil, nil, nil, nil
 	return err
 }

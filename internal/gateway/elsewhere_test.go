@@ -167,7 +167,7 @@ func TestAnAnswerAfterTheCall(t *testing.T) {
 	r, book := elsewhere(t)
 	s := r.stdio(t, "2025-11-25", nil)
 	callTool(t, s, "read_file", map[string]any{"path": "salaries.csv"})
-	if _, text := callTool(t, s, "send_email", mailTo); !strings.Contains(text, "the question waits in Weir") {
+	if _, text := callTool(t, s, "send_email", mailTo); !strings.Contains(text, "the request waits in Weir") {
 		t.Error(text)
 	}
 	if n := answerAll(t, book, approve.Accepted); n != 1 {
