@@ -15,7 +15,8 @@ var codex = host{id: "codex", prepare: prepareCodex, run: runCodex, shell: [2]st
 func prepareCodex(r *rig, servers []server) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The model is scripted.\n"+
-		"model = \"gpt-5\"\nmodel_provider = \"scripted\"\napproval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n\n"+
+		"model = \"gpt-5\"\nmodel_provider = \"scripted\"\napproval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"+
+		"check_for_update_on_startup = false\n[analytics]\nenabled = false\n\n"+
 		"[model_providers.scripted]\nname = \"scripted\"\nbase_url = %q\nenv_key = \"SCRIPTED_KEY\"\nwire_api = \"responses\"\n\n"+
 		"[projects.%q]\ntrust_level = \"trusted\"\n", r.model.URL+"/v1", r.project)
 	for _, s := range servers {

@@ -6,6 +6,6 @@
 //	npm ci --ignore-scripts --prefix e2e/hosts/npm
 //	go test ./e2e/hosts -e2e
 //
-// Each host has a home folder of its own, and a proxy that does not exist for all addresses but those of the loopback
-// network. The run fails when a process that it started is still alive at its end.
+// Each host has a home folder of its own, no account, and its telemetry and updates switched off. The run fails when a
+// process that it started is still alive at its end.
 package hosts

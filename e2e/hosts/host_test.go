@@ -42,6 +42,7 @@ func testHost(t *testing.T, h host) {
 	before := r.snapshot(h)
 	r.weir("install", h.id, "--yes")
 	r.review("--accept", "--config", r.config(h))
+	r.write(r.config(h), r.read(r.config(h))+"approval:\n  hold: false # nobody is here to answer\n")
 	r.guarded(h)
 	r.weir("uninstall", "--yes")
 	r.same(h, before)

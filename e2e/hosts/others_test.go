@@ -48,7 +48,7 @@ var gemini = host{id: "gemini", unnamed: true, files: []string{".gemini/settings
 	prepare: func(r *rig, servers []server) {
 		r.write(filepath.Join(r.home, ".gemini", "settings.json"), "{\n  // The model is scripted.\n  \"mcpServers\": "+
 			encode(named(servers, map[string]any{"trust": true}))+
-			",\n  \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}},\n  \"general\": {\"enableAutoUpdate\": false}\n}\n")
+			",\n  \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}},\n  \"general\": {\"enableAutoUpdate\": false}, \"privacy\": {\"usageStatisticsEnabled\": false}\n}\n")
 		r.env = []string{"GEMINI_API_KEY=scripted", "GOOGLE_GEMINI_BASE_URL=" + r.model.URL}
 	},
 	run: func(r *rig, prompt, resume string) (string, error) {
@@ -62,7 +62,7 @@ var gemini = host{id: "gemini", unnamed: true, files: []string{".gemini/settings
 var qwen = host{id: "qwen", unnamed: true, files: []string{".qwen/settings.json"},
 	prepare: func(r *rig, servers []server) {
 		r.write(filepath.Join(r.home, ".qwen", "settings.json"), "{\n  // The model is scripted.\n  \"mcpServers\": "+encode(named(servers, nil))+
-			",\n  \"security\": {\"auth\": {\"selectedType\": \"openai\"}},\n  \"general\": {\"enableAutoUpdate\": false}\n}\n")
+			",\n  \"security\": {\"auth\": {\"selectedType\": \"openai\"}},\n  \"general\": {\"enableAutoUpdate\": false}, \"privacy\": {\"usageStatisticsEnabled\": false}\n}\n")
 		r.env = []string{"OPENAI_API_KEY=scripted", "OPENAI_BASE_URL=" + r.model.URL + "/v1", "OPENAI_MODEL=scripted"}
 	},
 	run: func(r *rig, prompt, resume string) (string, error) {

@@ -19,9 +19,6 @@ import (
 // patience bounds one run of a host.
 const patience = 3 * time.Minute
 
-// nowhere is the proxy for all addresses but those of the loopback network: no host gets to them.
-const nowhere = "http://127.0.0.1:9"
-
 // A rig is a home folder, a project in it, and a model that plays the scripts.
 type rig struct {
 	t                   *testing.T
@@ -66,13 +63,22 @@ func (r *rig) write(path, text string) {
 	}
 }
 
+func (r *rig) read(path string) string {
+	r.t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(text)
+}
+
 // environment is that of every program: nothing of the machine's but the way to programs.
 func (r *rig) environment() []string {
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "TMPDIR=" + r.home, "LANG=C.UTF-8", "TERM=xterm-256color",
 		"XDG_CONFIG_HOME=" + filepath.Join(r.home, ".config"), "XDG_STATE_HOME=" + filepath.Join(r.home, ".local", "state"),
 		"XDG_CACHE_HOME=" + filepath.Join(r.home, ".cache"), "XDG_DATA_HOME=" + filepath.Join(r.home, ".local", "share"),
-		"HTTP_PROXY=" + nowhere, "HTTPS_PROXY=" + nowhere, "NO_PROXY=127.0.0.1,localhost",
+		"NO_PROXY=127.0.0.1,localhost",
 	}, r.env...)
 }
 
