@@ -94,12 +94,3 @@ func isPublicName(host string) bool {
 	_, icann := publicsuffix.PublicSuffix(host[dot+1:])
 	return icann
 }
-
-// Site returns the part of a host that is sure to have one owner: the domain below a public suffix. Of anything else it
-// is the host.
-func Site(host string) string {
-	if site, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil && isPublicName(host) {
-		return site
-	}
-	return host
-}

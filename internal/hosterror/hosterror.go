@@ -39,15 +39,6 @@ func Configured(text string) Value { return Value{text} }
 // Shown returns the part of an error that a host is shown, as a value.
 func Shown(err error) Value { return Value{Text(err)} }
 
-// Own returns the value of a text that the host itself has sent with its request, quoted and bounded.
-func Own(text string) Value {
-	const most = 200
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return Value{strconv.Quote(text)}
-}
-
 // System returns the value of an error number of the system: its own words for it.
 func System(e syscall.Errno) Value { return Value{e.Error()} }
 

@@ -390,7 +390,7 @@ func TestPrompts(t *testing.T) {
 	assumed := question()
 	assumed.Assumed = true
 	for name, q := range map[string]*guard.Question{"assumed": assumed, "answer": answer, "inquiry": inquiry, "plain": plain, "result": result, "forged": forged, "many": many} {
-		got := approve.Text(q)
+		got := approve.NewPrompt(q).Text()
 		path := filepath.Join("testdata", name+".txt")
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -479,7 +479,7 @@ func FuzzText(f *testing.F) {
 		q := question()
 		q.Name, q.Arguments = name, json.RawMessage(arguments)
 		q.Origins = []guard.Origin{{URI: uri, Label: label.Label{Untrusted: true}}}
-		for i, line := range strings.Split(approve.Text(q), "\n") {
+		for i, line := range strings.Split(approve.NewPrompt(q).Text(), "\n") {
 			ours := false
 			for _, begin := range []string{"Allow this call?", "Tool: \"", "Arguments:", "  ", "Why you are asked: the session", "Goes to: ", "Untrusted content came from: ", "It is allowed once"} {
 				ours = ours || strings.HasPrefix(line, begin)

@@ -22,7 +22,7 @@ func shown(t *testing.T, command, name string) []string {
 	}
 	q := question()
 	q.Name, q.Arguments = "run", args
-	return strings.Split(approve.Text(q), "\n")
+	return strings.Split(approve.NewPrompt(q).Text(), "\n")
 }
 
 // TestPadding is the published example: a command, behind it a comment that fills the screen and ends with words of the agent.

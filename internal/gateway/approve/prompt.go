@@ -150,9 +150,6 @@ func (p Prompt) Text() string {
 	return b.String()
 }
 
-// Text renders the question for a user: the call, its arguments, the reasons, and the origins of the data.
-func Text(q *guard.Question) string { return NewPrompt(q).Text() }
-
 // subject describes the call and its arguments.
 func (p *Prompt) subject(q *guard.Question) {
 	switch asked := guard.IsInquiry(q.Method); {
