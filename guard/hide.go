@@ -69,7 +69,7 @@ func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error)
 // takes reports whether an answer can be hidden: a host has to take a handle in its place, and nothing may be asked in it.
 func (h *Hidden) takes(in *result) bool {
 	r := in.request
-	if h.vault == nil || in.seen || r.asked || r.Server == Own || r.Method != "tools/call" && r.Method != "resources/read" {
+	if h.vault == nil || r.asked || r.Server == Own || r.Method != "tools/call" && r.Method != "resources/read" {
 		return false
 	}
 	plain := true
@@ -92,13 +92,13 @@ func (r *request) used() (all []Origin) {
 }
 
 // hiding returns a decision on an answer as far as it concerns hiding. The answer to a call that used hidden values may hold them, so it
-// is hidden too; one that cannot be hidden is asked about; one that the agent asks to see is decided by the other rules.
+// is hidden too; one that cannot be hidden is asked about; one that the agent has or asks to see is decided by the other rules.
 func (in *decisionInput) hiding(by *rules, d decision) decision {
 	r := in.request
 	switch {
 	case in.facts.Response == nil:
 		return d
-	case r.revealing != nil:
+	case r.revealing != nil || in.seen:
 		return decision{d.Revealed(by.policy.Fallback()), d.by}
 	case d.Effect > policy.Hide && r.Server != Own && (r.Hide || len(r.Uses) > 0):
 		d.Effect, d.Rule = policy.Hide, RuleHidden

@@ -230,4 +230,5 @@ type decisionInput struct {
 	evidence  []annotation.Evidence // that the answer refers to
 	detection *record.Detection     // in the answer; before there is one, in the arguments
 	hideable  func() bool           // reports whether the answer can be hidden; nil before there is one
+	seen      bool                  // the agent has the answer already, so no rule hides it
 }
