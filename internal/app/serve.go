@@ -15,6 +15,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/notify"
+	"github.com/weir-mcp/weir/internal/quarantine"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/status"
@@ -98,6 +99,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		State: kept.state, Approvals: kept.backend,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
+		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine)},
 		Hosts: gateway.Hosts{
 			Local: local, HostAnswers: hostAnswers(s.Config),
 		},
@@ -165,4 +167,12 @@ func tellStatus(env *home.Env, log *slog.Logger, tell func() status.Process, det
 		return func() {}
 	}
 	return func() { l.Close() }
+}
+
+// quarantineOf returns the model that answers questions about hidden results; nil if there is none.
+func quarantineOf(q config.Quarantine) gateway.Quarantine {
+	if q.URL == "" {
+		return nil
+	}
+	return quarantine.New(quarantine.Options{URL: q.URL, Model: q.Model, Key: q.Key, Timeout: q.Timeout})
 }

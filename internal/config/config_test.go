@@ -89,6 +89,7 @@ servers:
 overlays: [rules/own.yaml, /etc/shared.yaml]
 catalogue: false
 durability: strict
+quarantine: {url: "https://model.example/v1", model: small, key: "${TOKEN}", timeout: 5s}
 retention: {sessions: 30d, labels: forever, events: 365d, content: 7d, size: 2GiB}
 capture:
   content: encrypted
@@ -125,7 +126,8 @@ annotations:
 			{URL: "https://notary.example/weir", Headers: map[string]string{"Authorization": "Bearer t0k"}},
 			{Witness: "https://witness.example", Key: "w+1+a"},
 		}},
-		Mode: policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
+		Quarantine: config.Quarantine{URL: "https://model.example/v1", Model: "small", Key: "t0k", Timeout: 5 * time.Second},
+		Mode:       policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
 		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Store: "postgres://weir:t0k@db/weir", Listen: "127.0.0.1:8080",
 		Console: "localhost:7777", Notify: config.Notify{Desktop: true, Webhook: config.Webhook{
 			URL: "https://hooks.example/acme", Secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", Answers: true, Timeout: 3 * time.Second,

@@ -43,6 +43,7 @@ func readFile(r reader, root ast.Node) {
 		"annotations": r.by(readAnnotations),
 		"limits":      r.by(readLimits),
 		"detect":      r.by(readDetection),
+		"quarantine":  r.by(readQuarantine),
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.by(readPinMode)}) },
 	})
 	if _, ok := root.(*ast.MappingNode); !ok {

@@ -25,6 +25,7 @@ func (d *Draft) Finish(opts Options) (*Config, error) {
 	}
 	checkListener(d, opts, dir)
 	checkNotify(d, opts)
+	checkQuarantine(d, opts)
 	checkDetection(d, opts, dir)
 	if len(d.problems) == 0 && !slices.ContainsFunc(c.Servers, func(s Server) bool { return !s.Disabled }) {
 		d.Fault(d.Place(Pointer("servers")), "add a server, or enable one", "there is no server to serve")

@@ -83,9 +83,12 @@ type Options struct {
 
 // Hiding is where hidden results are kept, and who answers questions about them.
 type Hiding struct {
-	Vault      *vault.Vault        // nil: in memory, for this gateway alone
-	Quarantine exchange.Quarantine // nil: nobody answers
+	Vault      *vault.Vault // nil: in memory, for this gateway alone
+	Quarantine Quarantine   // nil: nobody answers
 }
+
+// A Quarantine answers questions about hidden values.
+type Quarantine = exchange.Quarantine
 
 // Hosts is who is at the hosts, and which of their answers to approval requests count.
 type Hosts struct {

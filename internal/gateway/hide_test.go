@@ -2,7 +2,9 @@ package gateway_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -17,6 +19,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // leaky is a server that says a text in every way that it can while it works on a call. It takes that text and the ways from a file that
@@ -306,6 +309,36 @@ func TestHiddenValuesAreUsedByHandle(t *testing.T) {
 			t.Errorf("the list is %s", list)
 		}
 	})
+}
+
+// liar is a quarantined model that says the worst that it can.
+type liar struct{ said string }
+
+func (l *liar) Answer(_ context.Context, text string, _ *vault.Look) (json.RawMessage, error) {
+	if l.said == "fail" || !strings.Contains(text, "CANARY") {
+		return nil, errors.New("CANARY")
+	}
+	return json.RawMessage(l.said), nil
+}
+
+// A quarantined model that is told to lie says no more than an answer of the type.
+func TestALyingModelTellsNoText(t *testing.T) {
+	model := &liar{}
+	h := newLeakyHost(t, false, func(o *gateway.Options) { o.Quarantine = model })
+	for _, look := range []string{`"as":"one_of","options":["up","down"]`, `"as":"boolean"`, `"as":"integer","min":0,"max":3`, `"as":"date"`} {
+		for _, lie := range []string{
+			`"up"`, `"CANARY"`, `{"CANARY":1}`, `["CANARY"]`, `"true CANARY"`, `99`, `"2025-01-01 CANARY"`, `"up CANARY"`, `1e999`, `null`, "fail", "true", "1",
+		} {
+			h.says(leak{nil, leakyWays[1]})
+			name := h.value(h.call("inbox", "{}"))
+			model.said = lie
+			answer := string(h.call("weir_look", fmt.Sprintf(`{"value":%q,"question":"does the rent rise?",%s}`, name, look)))
+			h.silent(look + " " + lie)
+			if lie == `"up"` && strings.Contains(look, "one_of") && !strings.Contains(answer, `{\"answer\":\"up\"}`) {
+				t.Errorf("the answer is %s", answer)
+			}
+		}
+	}
 }
 
 // Where no rule hides, nothing changes.

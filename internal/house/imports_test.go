@@ -115,6 +115,7 @@ var table = []row{
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},
+	{"internal/quarantine", "vault", "", "net os os/exec", "asks a model without tools; whoever takes its answers holds them to a type"},
 	{"internal/feed", "record", "", world, "events in other systems' formats; pure"},
 	{"internal/capture", "record", "filippo.io/age", "net net/http os/exec", "encrypts what was captured, and reads it again; knows no store"},
 	{"internal/publish", "", sumdb, "os/exec", "checkpoints to files, URLs and witnesses; knows no log but by what it signs and proves"},
