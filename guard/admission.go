@@ -202,7 +202,8 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return Withheld(err)
 	}
 	facts := g.resultFacts(&in, state)
-	v, err := g.settle(ctx, decisionInput{r, facts, in.found, a.Raw(), in.claim.Evidence, in.search.event, func() bool { return g.Hidden.takes(&in) }, in.seen})
+	takes := func() bool { return g.Hidden.takes(&in) }
+	v, err := g.settle(ctx, decisionInput{r, facts, in.found, a.Raw(), in.claim.Evidence, in.search.event, takes, in.seen})
 	if err != nil {
 		return Withheld(err)
 	}

@@ -126,8 +126,8 @@ annotations:
 			{URL: "https://notary.example/weir", Headers: map[string]string{"Authorization": "Bearer t0k"}},
 			{Witness: "https://witness.example", Key: "w+1+a"},
 		}},
-		Quarantine: config.Quarantine{URL: "https://model.example/v1", Model: "small", Key: "t0k", Timeout: 5 * time.Second},
-		Mode:       policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
+		Results: config.Results{Quarantine: config.Quarantine{URL: "https://model.example/v1", Model: "small", Key: "t0k", Timeout: 5 * time.Second}},
+		Mode:    policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
 		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Store: "postgres://weir:t0k@db/weir", Listen: "127.0.0.1:8080",
 		Console: "localhost:7777", Notify: config.Notify{Desktop: true, Webhook: config.Webhook{
 			URL: "https://hooks.example/acme", Secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", Answers: true, Timeout: 3 * time.Second,

@@ -201,11 +201,16 @@ type Config struct {
 	Approval    Approval
 	Startup     time.Duration // how long hosts wait for servers that do not answer their handshake
 	Limits      Limits        // of the resources of hosts, servers and agent sessions
-	Quarantine  Quarantine
-	Detect      Detection // of sensitive values in arguments and results
-	Pins        Pins      // how definitions of tools are pinned
-	Words       Words     // which annotations are written, and the meaning of organisations' labels
-	Warnings    []Problem // valid settings that deserve a look
+	Results
+	Pins     Pins      // how definitions of tools are pinned
+	Words    Words     // which annotations are written, and the meaning of organisations' labels
+	Warnings []Problem // valid settings that deserve a look
+}
+
+// Results is how results are searched and hidden.
+type Results struct {
+	Detect     Detection  // of sensitive values, in arguments too
+	Quarantine Quarantine // answers questions about hidden results
 }
 
 // An Approval is how people are asked.

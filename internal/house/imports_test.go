@@ -156,7 +156,7 @@ var table = []row{
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
-		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish " +
+		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish internal/quarantine " +
 		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
@@ -179,7 +179,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish internal/searcher mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and programs that are brought checkpoints, questions and texts"},
+	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish internal/quarantine internal/searcher mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and programs that are brought checkpoints, questions and texts"},
 	"os/exec":       {"internal/upstream internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
 	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
