@@ -111,8 +111,8 @@ type Batch struct {
 }
 
 // Sequence gives entries their places after the head. A storage calls it in the transaction in which it read the head
-// and the links of the entries' chains, by their names; those that are not there begin. The head of the batch has neither [Ends] nor a seal. It writes the whole batch in that
-// transaction, in which nothing else may append. Entries that a log does not take are [ErrInvalid].
+// and the links of the entries' chains, by their names; those that are not there begin. The head of the batch has neither
+// [Ends] nor a seal. The storage writes the whole batch in that transaction, in which nothing else may append. Entries that a log does not take are [ErrInvalid].
 func Sequence(head Head, links map[string]*Link, entries []Entry) (*Batch, error) {
 	for i := range entries {
 		if err := entries[i].Check(); err != nil {

@@ -104,7 +104,8 @@ func (d *admin) Expire(ctx context.Context, seen time.Time) (out store.Expired, 
 }
 
 // expire has rows removed, some in each transaction. The next one begins after the last key that was looked at.
-func (d *admin) expire(ctx context.Context, some func(ctx context.Context, u *unit, after string) (last string, n int64, err error)) (removed int64, err error) {
+func (d *admin) expire(ctx context.Context,
+	some func(ctx context.Context, u *unit, after string) (last string, n int64, err error)) (removed int64, err error) {
 	for after := ""; ; {
 		var n int64
 		last := ""

@@ -119,7 +119,8 @@ func examineTypes(ctx context.Context, c *sql.Conn, in *Integrity) error {
 
 // listAttached lists objects that change or hide rows of tables and are not of the schema. The names of the tables go in first,
 // then those of the indices.
-const listAttached = `with own as (select oid, relname, relkind from pg_class where relnamespace = current_schema()::regnamespace and relname in (%[1]s))
+const listAttached = `with own as (select oid, relname, relkind from pg_class
+	where relnamespace = current_schema()::regnamespace and relname in (%[1]s))
 select 'trigger', tgname || ' on ' || relname, '' from pg_trigger join own on own.oid = tgrelid where not tgisinternal
 union all select 'rule', rulename || ' on ' || relname, '' from pg_rewrite join own on own.oid = ev_class
 union all select 'policy', polname || ' on ' || relname, '' from pg_policy join own on own.oid = polrelid
@@ -132,7 +133,8 @@ union all select 'column', attname || ' of ' || relname, '' from pg_attribute jo
 
 // examinePostgres finds objects that are attached to the tables and not made by the migrations. Other tables may be beside them.
 func examinePostgres(ctx context.Context, c *sql.Conn, in *Integrity) error {
-	in.Checked = append(in.Checked, "PostgreSQL: the tables have no triggers, rules, policies, heirs, indices or types beyond the schema of this version")
+	in.Checked = append(in.Checked, "PostgreSQL: the tables have no triggers, rules, policies, heirs,"+
+		" indices or types beyond the schema of this version")
 	want, err := shaped(ctx)
 	if err != nil {
 		return err

@@ -142,7 +142,8 @@ func (l *logReader) Count(ctx context.Context, q audit.Query) ([]audit.Count, er
 	if q.Chain == "" { // which no row has that is erased
 		c.text = append(c.text, "length(salt) > 0")
 	}
-	text := "select kind, subject, outcome, count(*) as n from entry" + c.where() + " group by kind, subject, outcome order by n desc, kind, subject, outcome"
+	text := "select kind, subject, outcome, count(*) as n from entry" + c.where() +
+		" group by kind, subject, outcome order by n desc, kind, subject, outcome"
 	if q.Limit > 0 {
 		text += " limit " + strconv.Itoa(q.Limit)
 	}

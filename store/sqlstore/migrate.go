@@ -163,7 +163,8 @@ type grant struct {
 }
 
 // grants are of all tables. Rows of the log are appended only: entries, and the nodes of their tree. A checkpoint is replaced by another
-// of the same size when the key is rotated; its signature proves it. The seal of the log's head proves the ends of its chains, and the log the rows of the other tables.
+// of the same size when the key is rotated; its signature proves it. The seal of the log's head proves the ends of its chains, and
+// the log the rows of the other tables.
 var grants = []grant{
 	{table: "schema", may: "select"},
 	{table: "state", may: "select, update"},

@@ -18,13 +18,13 @@ type dialect struct {
 	name     string
 	open     func(ctx context.Context, p *pool, target string) error // sets the connections, and the place of a file
 	begin    string                                                  // a write transaction
-	lock     string                                                  // follows the statement that reads the state, and keeps other transactions from reading it so
+	lock     string                                                  // follows the statement that reads the state, and locks it
 	patient  string                                                  // has the transaction wait for the program without a limit; "" if it does
 	snapshot []string                                                // begin a transaction that reads
 	size     string                                                  // how many bytes the database has
 	used     string                                                  // how many of these are in use; "" if that is not known
-	tell     string                                                  // tells other processes of an answer, once the transaction is committed; "" if that cannot be
-	version  string                                                  // the query for a number that changes with each commit of others; "" if there is none
+	tell     string                                                  // tells other processes of an answer, with the commit; "" if it cannot
+	version  string                                                  // the query for a number that changes with each other commit; "" if none
 	backup   string                                                  // the statement that writes a copy to a file; "" if there is none
 	synced   string                                                  // has the connection wait for the disk at each commit from now on
 	scrub    string                                                  // the query that overwrites removed rows in the files; "" if there is none

@@ -43,15 +43,18 @@ union all select 'table', relname from pg_class join reach on reach.oid = relown
 	where relnamespace = (select oid from pg_namespace where nspname = $2) and relname in (%s) order by 1, 2`
 
 	readSchemaPrivileges = reach + `select
-	coalesce(bool_or(has_schema_privilege(reach.oid, n.oid, 'create')), false), coalesce(bool_or(has_database_privilege(reach.oid, current_database(), 'create')), false),
+	coalesce(bool_or(has_schema_privilege(reach.oid, n.oid, 'create')), false),
+	coalesce(bool_or(has_database_privilege(reach.oid, current_database(), 'create')), false),
 	coalesce(bool_or(has_schema_privilege($1::name, n.oid, 'usage')), false), has_database_privilege($1::name, current_database(), 'connect')
 from reach left join pg_namespace n on n.nspname = $2`
 
-	readTablePrivileges = reach + `select c.relname, lower(may), bool_or(has_table_privilege(reach.oid, c.oid, may)), has_table_privilege($1::name, c.oid, may)
+	readTablePrivileges = reach + `select c.relname, lower(may), bool_or(has_table_privilege(reach.oid, c.oid, may)),
+	has_table_privilege($1::name, c.oid, may)
 from pg_class c, reach, unnest(array['SELECT', 'INSERT', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) may
 where c.relnamespace = (select oid from pg_namespace where nspname = $2) and c.relname in (%[1]s) group by 1, 2, c.oid, may
 union all
-select c.relname, 'update (' || attname || ')', bool_or(has_column_privilege(reach.oid, c.oid, attnum, 'UPDATE')), has_column_privilege($1::name, c.oid, attnum, 'UPDATE')
+select c.relname, 'update (' || attname || ')', bool_or(has_column_privilege(reach.oid, c.oid, attnum, 'UPDATE')),
+	has_column_privilege($1::name, c.oid, attnum, 'UPDATE')
 from pg_class c join pg_attribute a on a.attrelid = c.oid, reach
 where attnum > 0 and not attisdropped and c.relnamespace = (select oid from pg_namespace where nspname = $2) and c.relname in (%[1]s)
 group by 1, 2, c.oid, attnum order by 1, 2`

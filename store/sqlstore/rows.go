@@ -88,7 +88,8 @@ func keptSession(s *store.Session) record.Kept {
 }
 
 func keptTaint(t *store.Taint) record.Kept {
-	return record.Kept{State: record.State{Table: record.TaintTable, Key: t.Resource, Created: micros(t.Written), Expires: micros(t.Expires)}, Label: t.Label}
+	return record.Kept{State: record.State{Table: record.TaintTable, Key: t.Resource, Created: micros(t.Written),
+		Expires: micros(t.Expires)}, Label: t.Label}
 }
 
 func keptQuestion(q *store.Question) record.Kept {

@@ -49,7 +49,8 @@ func newMarks(s store.Approvals, r record.Recorder, sessions Sessions) *marks {
 }
 
 func isStanding(binding string) bool {
-	return slices.ContainsFunc([]string{grantPrefix, endPrefix, beginPrefix, pastPrefix}, func(prefix string) bool { return strings.HasPrefix(binding, prefix) })
+	prefixes := []string{grantPrefix, endPrefix, beginPrefix, pastPrefix}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(binding, prefix) })
 }
 
 // stop marks an agent session and its descendants as ended, and declines their open questions.

@@ -144,7 +144,8 @@ func (p Prompt) Text() string {
 		fmt.Fprintf(&b, "  %s = %s\n", a.Name, a.Value)
 	}
 	if p.Unseen != "" {
-		b.WriteString("Not shown here: " + p.Unseen + ". Look at all of it (weir approvals ID, or the console): the code that a yes needs stands at its end.\n")
+		b.WriteString("Not shown here: " + p.Unseen +
+			". Look at all of it (weir approvals ID, or the console): the code that a yes needs stands at its end.\n")
 	}
 	b.WriteString(p.Note)
 	return b.String()
