@@ -44,6 +44,7 @@ type Options struct {
 
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; subdomains count
+	Me        []string         // the user's own mail addresses, telephone numbers and accounts
 	Memory    trace.Room       // for the traces of sessions; nil: 32 MiB of the guard's own
 	Words     annotation.Words // the dialects that are read of calls and results, and written to them
 	Contents  Contents         // the parts of arguments and answers that events keep
@@ -72,7 +73,7 @@ func New(opts Options) (*Guard, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	tracer := trace.New(trace.Options{TrustText: opts.TrustText, Domains: opts.Domains, Room: opts.Memory, Now: opts.Now})
+	tracer := trace.New(trace.Options{TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Room: opts.Memory, Now: opts.Now})
 	g := &Guard{tracer: tracer, annotator: annotator{words: opts.Words}}
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review

@@ -52,6 +52,7 @@ type Options struct {
 
 	TrustText string   // text that counts as the user's own in every session
 	Domains   []string // the operator's own domains, in lower case; subdomains count
+	Me        []string // the user's own mail addresses, telephone numbers and accounts
 
 	Words annotation.Words // the dialects that are read and written, and the meaning of the organisation's labels; zero: all are read
 
@@ -82,7 +83,7 @@ func New(opts Options) (*Protector, error) {
 	p := &Protector{opts: opts}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: &p.accepted,
-		TrustText: opts.TrustText, Domains: opts.Domains, Words: opts.Words,
+		TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Words: opts.Words,
 	})
 	if err != nil {
 		return nil, err

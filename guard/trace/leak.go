@@ -44,6 +44,9 @@ func (t *callTracer) server(c *Call) receiver {
 // places returns the receivers at a destination: the places that the user's wishes name, sites among them, those in the
 // operator's own domains, or anybody.
 func (t *callTracer) places(c *Call, a policy.Argument) (all []receiver) {
+	if c.Vouched && t.stated && address.AllPersonal(a.Text, t.me) {
+		return nil // nobody else learns of it
+	}
 	v, read := t.place(a), address.Read(a.Text)
 	named := v.Whole && v.From.Only(provenance.User)
 	if !read.Sure {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/address"
@@ -18,6 +19,7 @@ type callTracer struct {
 	known   map[string]Value
 
 	domains []string // the operator's own
+	me      []string // the user's own addresses and accounts
 }
 
 // value traces one argument.
@@ -56,12 +58,12 @@ func echoes(got provenance.Trace) bool {
 }
 
 // place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in
-// them as it is, is another spelling of an address that does, or the id of a thing whose name does. A place that the
-// user only forbade, quoted or used as a mere word is nobody's.
+// them as it is, is another spelling of an address that does, or the id of a thing whose name does; or if it is the user's
+// own address. A place that the user only forbade, quoted or used as a mere word is nobody's.
 func (t *callTracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text):
+	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.stated && address.AllPersonal(v.Text, t.me):
 		v.From, v.Whole = provenance.User, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel
@@ -144,7 +146,7 @@ func (t *callTracer) leads(v *Value) bool {
 		return true
 	}
 	for _, p := range address.Find(v.Text) {
-		if p.Name != "" && t.session.named[p.Name] || p.Host != "" && address.Within(p.Host, t.domains) {
+		if p.Name != "" && t.session.named[p.Name] || t.mine(p) || p.Host != "" && address.Within(p.Host, t.domains) {
 			continue
 		}
 		got := t.session.index.Trace(p.Text)
@@ -152,6 +154,17 @@ func (t *callTracer) leads(v *Value) bool {
 			got.From&provenance.User != 0 && !speech.Names(t.session.wishes, p.Text) {
 			return true
 		}
+	}
+	return false
+}
+
+// mine reports whether a place is the user's own address or account, or on this machine or the private networks.
+func (t *callTracer) mine(p address.Place) bool {
+	switch p.Kind {
+	case address.Web:
+		return address.Home(p.Host)
+	case address.Mail, address.Account: // an address in numbers looks like an account
+		return p.Name != "" && slices.Contains(t.me, p.Name) || strings.Count(p.Text, ".") == 3 && address.Home(p.Text)
 	}
 	return false
 }

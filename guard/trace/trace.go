@@ -26,6 +26,7 @@ import (
 type Options struct {
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; subdomains count
+	Me        []string         // the user's own addresses and accounts
 	Room      Room             // nil: 32 MiB of the tracer's own
 	Now       func() time.Time // nil: time.Now
 }
@@ -33,6 +34,7 @@ type Options struct {
 // A Tracer traces the calls of agent sessions. Make one with [New]. It is safe for concurrent use.
 type Tracer struct {
 	domains  []string
+	me       []string // names of address.Personal
 	sessions sessionTraces
 }
 
@@ -44,7 +46,11 @@ func New(opts Options) *Tracer {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Tracer{opts.Domains, sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now}}
+	t := &Tracer{domains: opts.Domains, sessions: sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now}}
+	for _, own := range opts.Me {
+		t.me = append(t.me, address.Personal(own)...)
+	}
+	return t
 }
 
 // A Call is a call as it is traced.
@@ -109,7 +115,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 		all, cut = append(all, beyond...), cut || more
 	}
 	found := &Finding{UserWords: s.words, Cut: cut}
-	ct := callTracer{session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, domains: t.domains}
+	ct := callTracer{session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, domains: t.domains, me: t.me}
 	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
 		!s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
 	for _, a := range all {
@@ -128,6 +134,8 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 	}
 	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.Tells()
 	destinations(s, &f.Call, roles, t.domains)
+	f.Call.Self = c.Vouched && roles.Known && !roles.Cut && len(roles.Destinations) > 0 &&
+		!slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool { return !address.AllPersonal(a.Text, t.me) })
 	if f.PlainRead() && roles.Known {
 		found.Listed = s.pages.beside(found.target().Text)
 	}

@@ -275,7 +275,8 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("audit.signer", !reflect.DeepEqual(before.Checkpoints.Signer, after.Checkpoints.Signer))
 	late("checkpoints", !reflect.DeepEqual(before.Checkpoints, after.Checkpoints))
 	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
-	late("domains", !reflect.DeepEqual(before.Domains, after.Domains))
+	late("domains", !reflect.DeepEqual(before.Own.Domains, after.Own.Domains))
+	late("me", !slices.Equal(before.Own.Me, after.Own.Me))
 	late("detect", !reflect.DeepEqual(before.Detect, after.Detect))
 	late("pins", before.Pins != after.Pins)
 	asking, asks := before.Approval, after.Approval

@@ -108,7 +108,8 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
 		Contents:  guard.Contents{Fields: s.Config.Capture.Fields, All: s.Config.Capture.Content, Detection: setup.Detection(s.Setup)},
-		TrustText: s.TrustText, Domains: s.Config.Domains, Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
+		TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
+		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})
 }
 

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +16,7 @@ func TestDomains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"example.com", "mail.example.org"}, c.Domains); diff != "" || c.Policy != "strict" {
+	if diff := cmp.Diff([]string{"example.com", "mail.example.org"}, c.Own.Domains); diff != "" || c.Policy != "strict" {
 		t.Errorf("policy %q, domains %s", c.Policy, diff)
 	}
 	for _, bad := range []string{"com", "*.example.com", "a..b", "ex ample.com", "https://example.com", "-a.example", "10.0.0.1"} {
@@ -23,5 +24,24 @@ func TestDomains(t *testing.T) {
 		if err == nil {
 			t.Errorf("%q passes", bad)
 		}
+	}
+}
+
+// TestMe reads the user's own addresses.
+func TestMe(t *testing.T) {
+	const servers = "servers: {a: {command: x}}\n"
+	c, err := config.Load("weir.yaml", []byte("version: 1\nme: [ann@example.com, '+49 30 5551234', DE02120300000000202051]\n"+servers), config.Options{})
+	if err != nil || len(c.Own.Me) != 3 {
+		t.Errorf("%v, %v", c, err)
+	}
+	for _, bad := range []string{"example.com", "@example.com", "Ann <ann@example.com>", "ann@example.com, eve@example.com", "https://example.com", "ann", ""} {
+		_, err := config.Load("weir.yaml", []byte("version: 1\nme: ['"+bad+"']\n"+servers), config.Options{})
+		if err == nil {
+			t.Errorf("%q passes", bad)
+		}
+	}
+	shared := "version: 1\nme: [ann@example.com]\nlisten: 127.0.0.1:0\nhttp: {tokens: [{name: bob, token: 0123456789abcdef0123456789abcdef, roles: [agent]}]}\n" + servers
+	if _, err := config.Load("weir.yaml", []byte(shared), config.Options{}); err == nil || !strings.Contains(err.Error(), "several principals") {
+		t.Errorf("shared by principals: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -26,6 +27,7 @@ func readFile(r reader, root ast.Node) {
 		"overlays":    r.texts(&c.Overlays),
 		"catalogue":   func(m member) { on := true; r.boolean(&on)(m); c.NoCatalogue = !on },
 		"domains":     r.by(readDomains),
+		"me":          r.by(readMe),
 		"folders":     r.texts(&c.Folders),
 		"mode":        r.by(readMode),
 		"record":      r.text(&c.Record),
@@ -164,7 +166,17 @@ func readDomains(r reader, m member) {
 		if !domain.MatchString(d) {
 			r.d.Fault(m.at, "write a domain like example.com, which includes its subdomains", "domains: bad domain %.80q", d)
 		}
-		r.d.Config.Domains = append(r.d.Config.Domains, d)
+		r.d.Config.Own.Domains = append(r.d.Config.Own.Domains, d)
+	}
+}
+
+// readMe reads the user's own addresses.
+func readMe(r reader, m member) {
+	r.texts(&r.d.Config.Own.Me)(m)
+	for _, own := range r.d.Config.Own.Me {
+		if len(address.Personal(own)) == 0 {
+			r.d.Fault(m.at, "write one mail address, telephone number with +, or account number for each entry", "me: bad address %.80q", own)
+		}
 	}
 }
 

@@ -149,6 +149,10 @@ func checkPrincipals(d *Draft, opts Options) {
 	if h.Principals() && h.Token == NoToken {
 		d.Fault(d.Place(Pointer("http", "token")), "remove token: none", "http.token: it lets everyone in, whatever their credentials")
 	}
+	if h.Principals() && len(d.Config.Own.Me) > 0 {
+		d.Fault(d.Place(Pointer("me")), "remove me, or the credentials of principals below http",
+			"me: it holds for one user, and several principals are let in")
+	}
 	checkOAuth(d, &h.OAuth)
 }
 

@@ -183,7 +183,7 @@ const NoRecord = "none"
 type Config struct {
 	Servers     []Server // in the order of the file, disabled ones included; at least one is enabled
 	Policy      string   // path of the policy file, or name of a profile; "" is the built-in policy
-	Domains     []string // the operator's own domains, in lower case
+	Own         Own
 	Folders     []string // absolute paths of folders of the user's own work
 	Overlays    []string // paths of the operator's overlay files, the first counts most
 	NoCatalogue bool     // whether the catalogue's overlays do not apply
@@ -211,6 +211,12 @@ type Config struct {
 type Results struct {
 	Detect     Detection  // of sensitive values, in arguments too
 	Quarantine Quarantine // answers questions about hidden results
+}
+
+// Own is the operator's and the user's own places.
+type Own struct {
+	Domains []string // of the operator, in lower case
+	Me      []string // mail addresses, telephone numbers and accounts of the user
 }
 
 // An Approval is how people are asked.

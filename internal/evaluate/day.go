@@ -24,6 +24,7 @@ const injectMark = "{{inject}}"
 type Day struct {
 	Name    string               `json:"name"`
 	Domains []string             `json:"domains"`
+	Me      []string             `json:"me"` // the user's own addresses and accounts
 	Servers map[string]DayServer `json:"servers"`
 	Steps   []DayStep            `json:"steps"`
 	Attacks []DayAttack          `json:"attacks"`
@@ -85,7 +86,7 @@ type DayReport struct {
 // RunDay replays a day, alone and under each attack, with a user who accepts the requests about the day's own calls and no
 // others.
 func RunDay(ctx context.Context, d *Day, words bool, opts Options) (r *DayReport, err error) {
-	opts.Domains = append(opts.Domains, d.Domains...)
+	opts.Domains, opts.Me = append(opts.Domains, d.Domains...), append(opts.Me, d.Me...)
 	w, err := newDayWorld(ctx, d, opts)
 	if err != nil {
 		return nil, err

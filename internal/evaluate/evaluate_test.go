@@ -8,8 +8,8 @@ import (
 	"github.com/weir-mcp/weir/internal/evaluate"
 )
 
-// TestAgentDojo holds the product to the figures in docs/evaluation.md.
-func TestAgentDojo(t *testing.T) {
+func loadSuites(t *testing.T) *evaluate.Data {
+	t.Helper()
 	src, err := os.ReadFile("testdata/agentdojo-travel-banking.json")
 	if err != nil {
 		t.Fatal(err)
@@ -18,7 +18,12 @@ func TestAgentDojo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := evaluate.Run(t.Context(), data, evaluate.Options{})
+	return data
+}
+
+// TestAgentDojo holds the product to the figures in docs/evaluation.md.
+func TestAgentDojo(t *testing.T) {
+	report, err := evaluate.Run(t.Context(), loadSuites(t), evaluate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

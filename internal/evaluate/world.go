@@ -57,7 +57,8 @@ func newWorld(ctx context.Context, s *Suite, opts Options, about func(server str
 		})
 	}
 	g, err := gateway.New(gateway.Options{
-		Servers: servers, Policy: opts.Policy, State: guard.NewState(nil, record.Discard()), Domains: opts.Domains, Version: "evaluation",
+		Servers: servers, Policy: opts.Policy, State: guard.NewState(nil, record.Discard()),
+		Own: gateway.Own{Domains: opts.Domains, Me: opts.Me}, Version: "evaluation",
 		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}},
 	})
 	if err != nil {

@@ -51,6 +51,9 @@ import (
 // A Server is one upstream server as the operator configured it.
 type Server = backend.Server
 
+// Own is the operator's own domains, in lower case, and the user's own mail addresses, telephone numbers and accounts.
+type Own struct{ Domains, Me []string }
+
 // Options configures a Gateway.
 type Options struct {
 	Servers   []Server         // at least one
@@ -70,7 +73,7 @@ type Options struct {
 	Taints    guard.Taints     // labels of resources that agents wrote to; nil: in memory, for this gateway alone
 	Words     annotation.Words // annotations that are read of servers and hosts, and written to them
 	TrustText string           // text that counts as the user's own in every agent session
-	Domains   []string         // the operator's own domains, in lower case
+	Own       Own              // places of the operator and of the user
 	Contents  guard.Contents   // the arguments and answers that events keep, and the search of answers
 	Files     guard.Files      // of this machine; nil: the text of a path is all that is known
 
@@ -158,8 +161,8 @@ func New(opts Options) (*Gateway, error) {
 	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
-		TrustText: opts.TrustText, Domains: opts.Domains, Taints: opts.Taints, Contents: opts.Contents, Files: opts.Files, Review: opts.reviewing(),
-		Memory: traces, Vault: opts.Vault,
+		TrustText: opts.TrustText, Domains: opts.Own.Domains, Me: opts.Own.Me, Taints: opts.Taints, Contents: opts.Contents,
+		Files: opts.Files, Review: opts.reviewing(), Memory: traces, Vault: opts.Vault,
 	})
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func rest(c *config.Config) config.Config {
 	r.Servers, r.Policy, r.Overlays, r.NoCatalogue, r.Mode, r.Folders, r.Startup, r.Warnings = nil, "", nil, false, 0, nil, 0, nil
 	r.Approval = config.Approval{}
 	r.Listen, r.Console, r.Notify, r.HTTP, r.Store, r.Record, r.Durability = "", "", config.Notify{}, config.Listener{}, "", "", ""
-	r.Retention, r.Capture, r.Checkpoints, r.Words, r.Domains = config.Retention{}, config.Capture{}, config.Checkpoints{}, config.Words{}, nil
+	r.Retention, r.Capture, r.Checkpoints, r.Words, r.Own = config.Retention{}, config.Capture{}, config.Checkpoints{}, config.Words{}, config.Own{}
 	r.Pins, r.Limits, r.Detect = config.Pins{}, config.Limits{}, config.Detection{}
 	return r
 }

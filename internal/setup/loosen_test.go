@@ -45,7 +45,7 @@ func TestLoosened(t *testing.T) {
 		{"no catalogue", func(c *config.Config, _ *string) { c.NoCatalogue = true }, "overlays say something else of servers"},
 		{"folder gone", func(c *config.Config, _ *string) { c.Folders = nil }, ""},
 		{"folder added", func(c *config.Config, _ *string) { c.Folders = append(c.Folders, "/") }, "folder of your own work added: /"},
-		{"at the next start", func(c *config.Config, _ *string) { c.Pins.Off, c.Domains = true, []string{"x"} }, ""},
+		{"at the next start", func(c *config.Config, _ *string) { c.Pins.Off, c.Own.Domains = true, []string{"x"} }, ""},
 		{"prefix", func(_ *config.Config, p *string) { *p = (*p)[:strings.Index(*p, "  - {name: b")] }, "rule removed: b"},
 		{"rule milder", func(_ *config.Config, p *string) { *p = strings.Replace(*p, "effect: block", "effect: ask", 1) }, "rule changed: b"},
 		{"rule stricter", func(_ *config.Config, p *string) { *p = strings.Replace(*p, "effect: ask", "effect: block", 1) }, ""},
