@@ -25,7 +25,7 @@ func hiding(t *testing.T) *fixture {
 	if !ok {
 		t.Fatal("no profile")
 	}
-	return newFixture(t, func(o *guard.Options) { o.Policy, o.Vault = p, vault.New(vault.Options{}) })
+	return newFixture(t, func(o *guard.Options) { o.Policy, o.Vault = p, vault.New(vault.Limits{}) })
 }
 
 // uses returns a call with the handles in its arguments expanded.
@@ -117,7 +117,7 @@ func TestRevealAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFixture(t, func(o *guard.Options) { o.Policy, o.Vault = p, vault.New(vault.Options{}) })
+	f := newFixture(t, func(o *guard.Options) { o.Policy, o.Vault = p, vault.New(vault.Limits{}) })
 	inbox := call("inbox", fetchPage, `{"name":"inbox"}`)
 	name := f.hide(t, inbox, mailFromBob)
 	inbox.Context = label.Label{Private: true}

@@ -1,7 +1,6 @@
 package vault
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,11 +23,11 @@ var errExpanded = errors.New("the values of the handles make the arguments too l
 
 // Expand replaces the handles in the strings of a JSON document by what they stand for in a space, and returns the values that it took. A
 // document without handles stays as it is. Names of members are left alone.
-func (v *Vault) Expand(ctx context.Context, key string, doc json.RawMessage) (json.RawMessage, []Value, error) {
+func (v *Vault) Expand(key string, doc json.RawMessage) (json.RawMessage, []Value, error) {
 	if !strings.Contains(string(doc), "[[w") && !strings.Contains(string(doc), `\u`) {
 		return doc, nil, nil
 	}
-	e := expander{get: func(name string) (Value, error) { return v.Get(ctx, key, name) }, left: MaxExpanded}
+	e := expander{get: func(name string) (Value, error) { return v.Get(key, name) }, left: MaxExpanded}
 	out, err := e.value(doc)
 	if err != nil {
 		return nil, nil, err

@@ -1,9 +1,9 @@
 // Package vault keeps the results that an agent was not shown, so that the agent can use them without reading them.
 //
-//	v := vault.New(vault.Options{})
-//	kept, err := v.Put(ctx, "c-1", vault.Value{Server: "mail", Result: result, Label: l})
+//	v := vault.New(vault.Limits{})
+//	kept, err := v.Put("c-1", vault.Value{Server: "mail", Result: result, Label: l})
 //	fmt.Println(kept.Handle())                                   // [[w48213]]
-//	arguments, used, err := v.Expand(ctx, "c-1", arguments)      // handles are replaced by what they stand for
+//	arguments, used, err := v.Expand("c-1", arguments)      // handles are replaced by what they stand for
 //
 // A value belongs to a space: an agent session with those above and below it. Its name is random, so that neither an earlier conversation
 // nor text of a stranger names a value by chance. A value never changes, and goes with its space.
@@ -14,12 +14,11 @@
 //
 // A [Look] reads a number, a truth value, a date or one of several choices from a value. The vault counts the bits that looks have told.
 //
-// The package does no I/O but by a [Keeper], and is safe for concurrent use. It is bounded: values that were kept first go first.
+// The package does no I/O, and is safe for concurrent use. It is bounded: values that were kept first go first, and all go with the process.
 package vault
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -60,33 +59,8 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// A Keeper keeps spaces beyond the process.
-type Keeper interface {
-	// Load returns the space as it was saved last; zero if it never was.
-	Load(ctx context.Context, space string) (Saved, error)
-
-	// Save returns when a value of the space is kept; a nil value keeps the bits alone.
-	Save(ctx context.Context, space string, v *Value, bits int) error
-
-	// Drop forgets a value.
-	Drop(ctx context.Context, space, name string) error
-}
-
-// Saved is a space as a Keeper has it.
-type Saved struct {
-	Values []Value // in the order in which they were saved
-	Bits   int
-}
-
-// Options configures a Vault.
-type Options struct {
-	Keeper Keeper // nil: values go with the process
-	Limits Limits
-}
-
 // A Vault keeps values. Make one with [New].
 type Vault struct {
-	keeper Keeper
 	limits Limits
 
 	mu     sync.Mutex
@@ -103,12 +77,12 @@ type space struct {
 }
 
 // New returns a vault.
-func New(opts Options) *Vault {
-	return &Vault{keeper: opts.Keeper, limits: opts.Limits.orDefaults(), spaces: map[string]*space{}}
+func New(limits Limits) *Vault {
+	return &Vault{limits: limits.orDefaults(), spaces: map[string]*space{}}
 }
 
 // Put keeps a value in a space, and returns it with its name.
-func (v *Vault) Put(ctx context.Context, key string, value Value) (Value, error) {
+func (v *Vault) Put(key string, value Value) (Value, error) {
 	if value.size() > v.limits.Value {
 		return Value{}, ErrTooLarge
 	}
@@ -116,38 +90,26 @@ func (v *Vault) Put(ctx context.Context, key string, value Value) (Value, error)
 	value.Arguments, value.Part = bytes.Clone(value.Arguments), bytes.Clone(value.Part)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s, err := v.open(ctx, key)
+	s := v.open(key)
+	name, err := s.name()
 	if err != nil {
 		return Value{}, err
 	}
-	if value.Name, err = s.name(); err != nil {
-		return Value{}, err
-	}
-	if v.keeper != nil {
-		if err := v.keeper.Save(ctx, key, &value, s.bits); err != nil {
-			return Value{}, fmt.Errorf("keeping a hidden value: %w", err)
-		}
-	}
+	value.Name = name
 	s.values = append(s.values, value)
 	s.size, v.total = s.size+value.size(), v.total+value.size()
 	for len(s.values) > v.limits.Values || s.size > v.limits.Space {
-		if err := v.dropOldest(ctx, key, s); err != nil {
-			return Value{}, err
-		}
+		v.dropOldest(s)
 	}
 	v.makeRoom()
 	return value, nil
 }
 
 // Get returns a value of a space. The error is ErrUnknown if there is none of that name.
-func (v *Vault) Get(ctx context.Context, key, name string) (Value, error) {
+func (v *Vault) Get(key, name string) (Value, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s, err := v.open(ctx, key)
-	if err != nil {
-		return Value{}, err
-	}
-	for _, value := range s.values {
+	for _, value := range v.open(key).values {
 		if value.Name == name {
 			return value, nil
 		}
@@ -157,51 +119,25 @@ func (v *Vault) Get(ctx context.Context, key, name string) (Value, error) {
 
 // Looked adds to the bits that looks have told of the values of a space, and returns the sum. A negative number takes bits back of a look
 // that did not happen.
-func (v *Vault) Looked(ctx context.Context, key string, bits int) (int, error) {
+func (v *Vault) Looked(key string, bits int) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s, err := v.open(ctx, key)
-	if err != nil || bits == 0 {
-		return s.told(), err
-	}
-	if v.keeper != nil {
-		if err := v.keeper.Save(ctx, key, nil, s.bits+bits); err != nil {
-			return 0, fmt.Errorf("counting a look at a hidden value: %w", err)
-		}
-	}
+	s := v.open(key)
 	s.bits += bits
-	return s.bits, nil
-}
-
-func (s *space) told() int {
-	if s == nil {
-		return 0
-	}
 	return s.bits
 }
 
-// open returns a space, as the keeper has it if it is not in memory.
-func (v *Vault) open(ctx context.Context, key string) (*space, error) {
+// open returns a space, a new one if there is none.
+func (v *Vault) open(key string) *space {
 	if s := v.spaces[key]; s != nil {
 		v.touch(key)
-		return s, nil
+		return s
 	}
 	s := &space{}
-	if v.keeper != nil {
-		saved, err := v.keeper.Load(ctx, key)
-		if err != nil {
-			return nil, fmt.Errorf("reading the hidden values of an agent session: %w", err)
-		}
-		s.values, s.bits = saved.Values, saved.Bits
-		for i := range s.values {
-			s.size += s.values[i].size()
-		}
-	}
 	v.spaces[key] = s
 	v.order = append(v.order, key)
-	v.total += s.size
 	v.makeRoom()
-	return s, nil
+	return s
 }
 
 // touch notes that a space is used.
@@ -214,7 +150,7 @@ func (v *Vault) touch(key string) {
 	}
 }
 
-// makeRoom forgets the spaces that were used least lately, but for the last one. The keeper has them still.
+// makeRoom forgets the spaces that were used least lately, but for the last one.
 func (v *Vault) makeRoom() {
 	for len(v.order) > 1 && (len(v.order) > v.limits.Spaces || v.total > v.limits.Total) {
 		oldest := v.order[0]
@@ -225,16 +161,10 @@ func (v *Vault) makeRoom() {
 }
 
 // dropOldest forgets the value of a space that was kept first.
-func (v *Vault) dropOldest(ctx context.Context, key string, s *space) error {
+func (v *Vault) dropOldest(s *space) {
 	oldest := s.values[0]
-	if v.keeper != nil {
-		if err := v.keeper.Drop(ctx, key, oldest.Name); err != nil {
-			return fmt.Errorf("dropping a hidden value: %w", err)
-		}
-	}
 	s.values = append([]Value{}, s.values[1:]...)
 	s.size, v.total = s.size-oldest.size(), v.total-oldest.size()
-	return nil
 }
 
 // Names are w and a number of so many values, of five digits.

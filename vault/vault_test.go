@@ -1,7 +1,6 @@
 package vault_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +20,7 @@ func text(s string) json.RawMessage {
 
 func put(t testing.TB, v *vault.Vault, space string, result json.RawMessage) vault.Value {
 	t.Helper()
-	kept, err := v.Put(context.Background(), space, vault.Value{Server: "s", Method: "tools/call", Tool: "t", Result: result, Label: label.Label{Untrusted: true}})
+	kept, err := v.Put(space, vault.Value{Server: "s", Method: "tools/call", Tool: "t", Result: result, Label: label.Label{Untrusted: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +28,7 @@ func put(t testing.TB, v *vault.Vault, space string, result json.RawMessage) vau
 }
 
 func TestExpand(t *testing.T) {
-	v := vault.New(vault.Options{})
+	v := vault.New(vault.Limits{})
 	doc := put(t, v, "a", text(`{"from":"bob","n":7,"list":[{"x~/y":"z"}],"say":"[[w00000]] \"q\""}`))
 	plain := put(t, v, "a", text("two\nlines"))
 	both := put(t, v, "a", json.RawMessage(`{"content":[{"type":"text","text":"x"}],"structuredContent":{"k":[1,2]},"_meta":{"m":1}}`))
@@ -51,7 +50,7 @@ func TestExpand(t *testing.T) {
 		{`{"a":"[[w00000]]"}`, ``, "no such value"},
 		{`{"a":"[[w1]] [[x]] [w]"}`, `{"a":"[[w1]] [[x]] [w]"}`, ""},
 	} {
-		got, used, err := v.Expand(t.Context(), "a", json.RawMessage(name(c.arguments)))
+		got, used, err := v.Expand("a", json.RawMessage(name(c.arguments)))
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: %v, want %s", c.arguments, err, c.err)
@@ -67,20 +66,20 @@ func TestExpand(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := v.Expand(t.Context(), "b", json.RawMessage(name(`{"a":"[[DOC]]"}`))); !errors.Is(err, vault.ErrUnknown) {
+	if _, _, err := v.Expand("b", json.RawMessage(name(`{"a":"[[DOC]]"}`))); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("a value of another space: %v", err)
 	}
 }
 
 // Whatever text a value holds, a handle for it gives exactly that text, and nothing else in the arguments changes.
 func TestExpandGivesTheText(t *testing.T) {
-	v := vault.New(vault.Options{})
+	v := vault.New(vault.Limits{})
 	rapid.Check(t, func(rt *rapid.T) {
 		said := rapid.OneOf(rapid.String(), rapid.StringMatching(`(\[\[w[0-9]{5}(#/a)?\]\]|["\\{}\[\]]){1,6}`)).Draw(rt, "text")
 		around := rapid.StringMatching(`[a-z"\\é ]{1,8}`).Draw(rt, "around")
 		kept := put(t, v, "r", text(said))
 		in, _ := json.Marshal(map[string]any{"x": around + kept.Handle() + around, "y": around})
-		out, used, err := v.Expand(context.Background(), "r", in)
+		out, used, err := v.Expand("r", in)
 		var got map[string]string
 		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used) != 1 {
 			rt.Fatalf("%s: %s (%v)", in, out, err)
@@ -172,32 +171,32 @@ func TestShapeShowsOnlyDeclaredKeys(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	v := vault.New(vault.Options{Limits: vault.Limits{Value: 2000, Space: 4000, Values: 3, Spaces: 2}})
-	if _, err := v.Put(t.Context(), "a", vault.Value{Result: text(strings.Repeat("x", 3000))}); !errors.Is(err, vault.ErrTooLarge) {
+	v := vault.New(vault.Limits{Value: 2000, Space: 4000, Values: 3, Spaces: 2})
+	if _, err := v.Put("a", vault.Value{Result: text(strings.Repeat("x", 3000))}); !errors.Is(err, vault.ErrTooLarge) {
 		t.Error(err)
 	}
 	var names []string
 	for range 4 {
 		names = append(names, put(t, v, "a", text("x")).Name)
 	}
-	if _, err := v.Get(t.Context(), "a", names[0]); !errors.Is(err, vault.ErrUnknown) {
+	if _, err := v.Get("a", names[0]); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("of 4 values with room for 3, the first: %v", err)
 	}
-	if _, err := v.Get(t.Context(), "a", names[3]); err != nil {
+	if _, err := v.Get("a", names[3]); err != nil {
 		t.Error(err)
 	}
 	put(t, v, "b", text("x"))
 	put(t, v, "c", text("x"))
-	if _, err := v.Get(t.Context(), "a", names[3]); !errors.Is(err, vault.ErrUnknown) {
+	if _, err := v.Get("a", names[3]); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("of 3 spaces with room for 2, the first: %v", err)
 	}
 }
 
 func TestLookedCounts(t *testing.T) {
-	v := vault.New(vault.Options{})
+	v := vault.New(vault.Limits{})
 	for i, c := range []struct{ add, want int }{{5, 5}, {0, 5}, {60, 65}, {-60, 5}} {
-		if got, err := v.Looked(t.Context(), "a", c.add); err != nil || got != c.want {
-			t.Errorf("%d: %d (%v), want %d", i, got, err, c.want)
+		if got := v.Looked("a", c.add); got != c.want {
+			t.Errorf("%d: %d, want %d", i, got, c.want)
 		}
 	}
 }

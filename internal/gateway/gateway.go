@@ -153,7 +153,7 @@ func New(opts Options) (*Gateway, error) {
 		opts.Budget = budget.New(budget.Limits{})
 	}
 	if opts.Vault == nil {
-		opts.Vault = vault.New(vault.Options{})
+		opts.Vault = vault.New(vault.Limits{})
 	}
 	traces, _ := opts.Budget.Traces.Acquire(0)
 	book := approve.NewBook(approve.Options{
