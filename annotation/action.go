@@ -59,8 +59,8 @@ func wordOf[T ~string](enum []T, worst T, word string, means T) func(string) []T
 	}
 }
 
-// open returns a member that should be a string or an array of them, each read by read. Anything but a string is a word that is
-// not known.
+// open returns a member that should be a string or an array of them, each read by read. Anything but a string is a word
+// that is not known.
 func open[T ~string](o *object, name string, read func(string) []T) contract.Values[T] {
 	items, there := o.items(name)
 	if !there {

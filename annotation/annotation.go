@@ -2,8 +2,8 @@
 // splices them back in.
 //
 // Servers in the field speak several vocabularies. Each has a file here, a dialect, and all of them are read into one
-// model: a [contract.Contract] of a tool, a [label.Label] of data. In the annotations of a tool and the _meta.annotations of
-// results and requests:
+// model: a [contract.Contract] of a tool, a [label.Label] of data. In the annotations of a tool and the
+// _meta.annotations of results and requests:
 //
 //	mcp               the hints of MCP: title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint
 //	sep-1913          Trust and Sensitivity Annotations: maliciousActivityHint, attribution, inputMetadata, returnMetadata;
@@ -24,8 +24,8 @@
 //	ifc-readers        com.github.ifc/labels of results and requests, as the FIDES gateway writes it
 //	organization       members such as com.example/label, whose words an operator maps to classes: see [NewReader]
 //
-// All are read, and a [Writer] says which are written. Members that are carried only, such as the requires of SEP-1385, [Notes]
-// lists.
+// All are read, and a [Writer] says which are written. Members that are carried only, such as the requires of SEP-1385,
+// [Notes] lists.
 //
 // For example, this tool (SEP-1913, Action Metadata Examples) sends its input to the public, accepts personal and user
 // data, and cannot be undone; of the classic hints it says nothing:
@@ -40,9 +40,9 @@
 // Writing splices into the raw document: it touches the members that it means to change, and every other byte, unknown
 // members at every depth included, stays as it is. A label that is written to a result or a request only raises.
 //
-// The documents are parts of JSON-RPC messages that were checked as a whole when they came in: see [Check]. Nothing here
-// panics on other documents, and work and memory are bounded by the size of the document; the part that gets into the result
-// is bounded by constants. There is no state: everything is safe for concurrent use.
+// The documents are parts of JSON-RPC messages that were checked as a whole when they came in: see [Check]. Nothing
+// here panics on other documents, and work and memory are bounded by the size of the document; the part that gets into
+// the result is bounded by constants. There is no state: everything is safe for concurrent use.
 package annotation
 
 import (
@@ -65,10 +65,10 @@ func ReadTool(tool []byte) (contract.Contract, []Defect) { return Reader{}.ReadT
 // says as much as both together.
 func ReadResolved(result []byte) (contract.Contract, []Defect) { return Reader{}.ReadResolved(result) }
 
-// ReadResult returns what a server claims of a result, for the whole response (SEP-1913, Response Annotations Scope). What
-// a content block claims of itself is joined in.
+// ReadResult returns what a server claims of a result, for the whole response (SEP-1913, Response Annotations Scope).
+// What a content block claims of itself is joined in.
 func ReadResult(result []byte) (Claim, []Defect) { return Reader{}.ReadResult(result) }
 
-// ReadRequest returns a client's statement about the data that the agent saw before a request (SEP-1913, Tool Call Request
-// Extension): document is the request's params.
+// ReadRequest returns a client's statement about the data that the agent saw before a request (SEP-1913, Tool Call
+// Request Extension): document is the request's params.
 func ReadRequest(params []byte) (label.Label, []Defect) { return Reader{}.ReadRequest(params) }

@@ -60,8 +60,8 @@ func outlineOf(list []byte) []byte {
 	return append(out, ']')
 }
 
-// appendOutline appends the labels of a block, and those of the blocks inside of it, two deep: messages hold content, and
-// content holds resources.
+// appendOutline appends the labels of a block, and those of the blocks inside of it, two deep: messages hold content,
+// and content holds resources.
 func appendOutline(out, block []byte, depth int) []byte {
 	out = append(out, '{')
 	first := true
@@ -96,8 +96,8 @@ func appendOutline(out, block []byte, depth int) []byte {
 	return append(out, '}')
 }
 
-// mayHoldLabels reports whether some name in the text may read "_meta" or "annotations", be it with escapes. It spares large
-// content a closer look.
+// mayHoldLabels reports whether some name in the text may read "_meta" or "annotations", be it with escapes. It spares
+// large content a closer look.
 func mayHoldLabels(text []byte) bool {
 	if bytes.Contains(text, []byte(`"annotations"`)) {
 		return true

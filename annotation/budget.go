@@ -6,8 +6,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// What Weir adds to the attribution of one request: it goes out with every call, and SEP-1913 asks for as little detail as is
-// appropriate (Privacy Considerations). The number is that up to which a reader reads.
+// What Weir adds to the attribution of one request: it goes out with every call, and SEP-1913 asks for as little detail
+// as is appropriate (Privacy Considerations). The number is that up to which a reader reads.
 const (
 	requestBudget = 4096        // bytes of JSON
 	requestURIs   = maxElements // URIs
@@ -17,8 +17,9 @@ const (
 // more stands in an attribution for the URIs that the limits left out; a session's has it too.
 const more = "urn:weir:more"
 
-// brief returns the URIs if they are within the budget of a request. If not, it returns their origins: scheme and authority,
-// or of an opaque URI the scheme and the first part. The origins beyond the budget become the one URI "urn:weir:more".
+// brief returns the URIs if they are within the budget of a request. If not, it returns their origins: scheme and
+// authority, or of an opaque URI the scheme and the first part. The origins beyond the budget become the one URI
+// "urn:weir:more".
 func brief(uris label.Set[string]) label.Set[string] {
 	if size(uris) <= requestBudget && uris.Len() <= requestURIs {
 		return uris

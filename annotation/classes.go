@@ -31,8 +31,8 @@ func acceptedClasses(o *object, name string) contract.Values[label.Class] {
 	return contract.Values[label.Class]{}
 }
 
-// readClasses returns a member that should be a DataClass or an array of them. A class that cannot be read is sensitive in
-// an unspecified way.
+// readClasses returns a member that should be a DataClass or an array of them. A class that cannot be read is sensitive
+// in an unspecified way.
 func readClasses(o *object, name string) contract.Values[label.Class] {
 	items, there := o.items(name)
 	if !there {
@@ -112,8 +112,8 @@ func readRegulated(in *object) (classes []label.Class, ok bool) {
 	return classes, true
 }
 
-// classText returns the JSON text of the sensitivity classes that SEP-1913 has words for, and whether it has words for all.
-// A scope beyond the limits of reading is written as regulated by no named regime.
+// classText returns the JSON text of the sensitivity classes that SEP-1913 has words for, and whether it has words for
+// all. A scope beyond the limits of reading is written as regulated by no named regime.
 func classText(set label.Set[label.Class]) (text []byte, all bool) {
 	var texts, named [][]byte
 	unnamed := false
@@ -143,8 +143,8 @@ func classText(set label.Set[label.Class]) (text []byte, all bool) {
 	return oneOrMore(texts), all
 }
 
-// classMember returns the member that holds sensitivity classes. Part of a set of possible classes would promise more than
-// the set, so it is written with all of them or not at all.
+// classMember returns the member that holds sensitivity classes. Part of a set of possible classes would promise more
+// than the set, so it is written with all of them or not at all.
 func classMember(name string, v contract.Values[label.Class]) text {
 	set, known := v.Known()
 	if !known {

@@ -21,11 +21,11 @@ func (d Defect) String() string {
 
 // A Claim is a server's statement about one result.
 type Claim struct {
-	// Label is the data's label. It is normal (see [label.Label.Normal]). It holds the server's assertions; a hint that is
-	// false asserts nothing. It has no findings: why the data is malicious, the server has no words for.
+	// Label is the data's label. It is normal (see [label.Label.Normal]). It holds the server's assertions; a hint that
+	// is false asserts nothing. It has no findings: why the data is malicious, the server has no words for.
 	Label label.Label
-	// Stated is the server's statement, member by member, in the form of a contract resolved for this one call. Outside of
-	// the tool's declaration it is a contract violation: see [contract.Contract.Narrows].
+	// Stated is the server's statement, member by member, in the form of a contract resolved for this one call. Outside
+	// of the tool's declaration it is a contract violation: see [contract.Contract.Narrows].
 	Stated contract.Contract
 	// Evidence are the records that trust-annotations refer to.
 	Evidence []Evidence
@@ -42,8 +42,8 @@ type dialect struct {
 	readResult  func(in places, c *reading) // of content blocks too
 	readRequest func(in places, l *label.Label)
 
-	// These write a contract into a tool, and a label into the _meta of a result or a request, as far as the dialect has
-	// words for it. The last two never lower a claim that is there.
+	// These write a contract into a tool, and a label into the _meta of a result or a request, as far as the dialect
+	// has words for it. The last two never lower a claim that is there.
 	writeTool    func(tool *editor, c contract.Contract)
 	writeResult  func(meta *editor, l label.Label)
 	writeRequest func(meta *editor, l label.Label)

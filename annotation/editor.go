@@ -18,7 +18,8 @@ type editor struct {
 	err     error
 }
 
-// A text is a member and its value as JSON; the value is nil if it is not known, or if the vocabulary has no word for it.
+// A text is a member and its value as JSON; the value is nil if it is not known, or if the vocabulary has no word for
+// it.
 type text struct {
 	name  string
 	value []byte
@@ -29,8 +30,8 @@ type text struct {
 func (t text) mute() bool { return t.known && t.value == nil }
 
 // edit returns the document with the object at the path changed by write, or the document itself if that changes
-// nothing. The object is made if it is absent. A value in its place that is no object is a defect that nobody could read
-// an annotation from, and gives way.
+// nothing. The object is made if it is absent. A value in its place that is no object is a defect that nobody could
+// read an annotation from, and gives way.
 func edit(document []byte, write func(*editor), path ...string) ([]byte, error) {
 	if rawjson.Kind(document) != '{' {
 		return document, fmt.Errorf("document: %w", rawjson.ErrNotObject)
@@ -141,8 +142,9 @@ func (e *editor) union(name string, more label.Set[string]) {
 }
 
 // members writes an object of which every member is required. If it is there, its members that are known and no longer
-// say the same are replaced one by one, and others are kept. If it is not, it is written only if all are known. An object of
-// which a member has no word any more says nothing at all: part of it could promise too much, and would break the schema.
+// say the same are replaced one by one, and others are kept. If it is not, it is written only if all are known. An
+// object of which a member has no word any more says nothing at all: part of it could promise too much, and would break
+// the schema.
 func (e *editor) members(name string, old, now []text) {
 	raw, _ := rawjson.Get(e.raw, name)
 	if slices.ContainsFunc(now, text.mute) {

@@ -23,8 +23,9 @@ const (
 	maxRef  = 2048 // bytes of its schema and of its ref, each
 )
 
-// Evidence refers to a record, kept elsewhere, that says why data is labelled as it is (trust-annotations, evidenceRef). A
-// reference proves nothing by itself: who holds the record can tell by [Evidence.Check] that it is the one.
+// Evidence refers to a record, kept elsewhere, that says why data is labelled as it is (trust-annotations,
+// evidenceRef). A reference proves nothing by itself: who holds the record can tell by [Evidence.Check] that it is the
+// one.
 type Evidence struct {
 	Type             string // an open string, such as data-class.v1, ifc.fides.v1, policy-decision
 	Digest           string // sha256: and 64 hexadecimal digits in lower case
@@ -94,8 +95,8 @@ func checkDigest(s string) string {
 	return ""
 }
 
-// Check reports whether the record, one JSON value, is the one that the reference means. The error is [ErrDigest] if it is
-// another, and a reason for a record that has no canonical form, or for a wrong reference.
+// Check reports whether the record, one JSON value, is the one that the reference means. The error is [ErrDigest] if it
+// is another, and a reason for a record that has no canonical form, or for a wrong reference.
 func (e Evidence) Check(record []byte) error {
 	digest, err := Digest(e.Canonicalization, record)
 	if err != nil {

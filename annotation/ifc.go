@@ -72,8 +72,8 @@ func ifcWord(in *object, name, lower, higher string) bool {
 	return s != lower && rawjson.Kind(value) != 'n'
 }
 
-// readReaders returns the readers of a list. "public" among them means everyone. A list that is too long, or has a reader
-// that is no string, lets nobody read: that there is a limit is all that is known of it.
+// readReaders returns the readers of a list. "public" among them means everyone. A list that is too long, or has a
+// reader that is no string, lets nobody read: that there is a limit is all that is known of it.
 func readReaders(in *object, name string, list []byte) label.Readers {
 	var who []string
 	everyone := false
@@ -96,7 +96,8 @@ func readReaders(in *object, name string, list []byte) label.Readers {
 	return label.OnlyReaders(who...)
 }
 
-// writeIFC writes the assertions of the label: nothing is called trusted or public here that the server did not call so.
+// writeIFC writes the assertions of the label: nothing is called trusted or public here that the server did not call
+// so.
 func writeIFC(meta *editor, l label.Label) {
 	if !l.Untrusted && !l.Private {
 		return

@@ -8,8 +8,8 @@ import (
 )
 
 // ifcReaders is how Microsoft's FIDES gateway labels results and requests: _meta["com.github.ifc/labels"] is a map from
-// JSONPath (RFC 9535) to {integrity, confidentiality: [reader, ...]}. The reader "public" means everyone. What is labelled
-// in parts is here labelled as a whole: readers are those that all parts have.
+// JSONPath (RFC 9535) to {integrity, confidentiality: [reader, ...]}. The reader "public" means everyone. What is
+// labelled in parts is here labelled as a whole: readers are those that all parts have.
 func ifcReaders() dialect {
 	return dialect{
 		id: "ifc-readers", members: []string{readersKey},
@@ -62,8 +62,8 @@ func readLabels(meta *object) label.Label {
 	return l
 }
 
-// writeIFCReaders labels the whole by what its parts claim and the label asserts, so that the whole is never less strict
-// than a part. Private by itself has no words here.
+// writeIFCReaders labels the whole by what its parts claim and the label asserts, so that the whole is never less
+// strict than a part. Private by itself has no words here.
 func writeIFCReaders(meta *editor, l label.Label) {
 	_, limited := l.Readers.Limited()
 	if !l.Untrusted && !limited {

@@ -8,8 +8,8 @@ import (
 const idMCP = "mcp"
 
 // mcp is the vocabulary of MCP itself: the hints of ToolAnnotations. Its defaults (not read-only, destructive, not
-// idempotent, open world) are not filled in: an absent hint is unknown, and [contract.Contract.Assume] knows the value to
-// make of that.
+// idempotent, open world) are not filled in: an absent hint is unknown, and [contract.Contract.Assume] knows the value
+// to make of that.
 func mcp() dialect {
 	return dialect{
 		id: idMCP, members: []string{"title", readOnlyHint, destructiveHint, idempotentHint, openWorldHint},

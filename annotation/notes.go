@@ -46,8 +46,8 @@ func Notes(document []byte) []Note {
 
 const securitySchemes = "securitySchemes"
 
-// IsLabelName reports whether a member may be a label of an organisation: a name in reverse-DNS form that neither MCP nor Weir
-// nor a dialect has taken.
+// IsLabelName reports whether a member may be a label of an organisation: a name in reverse-DNS form that neither MCP
+// nor Weir nor a dialect has taken.
 func IsLabelName(name string) bool {
 	return isReverseDNS(name) && !slices.Contains(vocabulary, name) &&
 		!strings.HasPrefix(name, "io.modelcontextprotocol/") && !strings.HasPrefix(name, "dev.weir/")

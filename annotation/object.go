@@ -154,8 +154,8 @@ func (o *object) items(name string) (items []item, there bool) {
 	return items, true
 }
 
-// possible returns a member that should be a value of an enumeration, or an array of them. One that is not counts as the
-// worst value, beside those that can be read: a value that nobody can read is no promise.
+// possible returns a member that should be a value of an enumeration, or an array of them. One that is not counts as
+// the worst value, beside those that can be read: a value that nobody can read is no promise.
 func possible[T ~string](o *object, name string, enum []T, worst T) contract.Values[T] {
 	items, there := o.items(name)
 	if !there {

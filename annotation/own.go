@@ -11,16 +11,17 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// own is Weir's own vocabulary: dev.weir/label in the _meta of results and dev.weir/contract in that of tools. It says what
-// the vocabularies written beside it have no words for, and only that, so that a label or a contract that one Weir writes is
-// the one that the next reads:
+// own is Weir's own vocabulary: dev.weir/label in the _meta of results and dev.weir/contract in that of tools. It says
+// what the vocabularies written beside it have no words for, and only that, so that a label or a contract that one Weir
+// writes is the one that the next reads:
 //
 //	"dev.weir/label": {"private": true, "sensitivity": ["unspecified"], "readers": ["ann"], "findings": ["override"]}
 //	"dev.weir/contract": {"privateHint": true, "outcomes": ["benign"], "sensitivity": ["pii"]}
 //
-// The members of a label are those of [label.Label] in JSON, but for attribution. The members of a contract are its hints by
-// the names that the proposals give them, and as arrays destination, accepts, outcomes, source and sensitivity. Where a label
-// stands, it explains a warning beside it that names no class. It counts as any other claim of its server.
+// The members of a label are those of [label.Label] in JSON, but for attribution. The members of a contract are its
+// hints by the names that the proposals give them, and as arrays destination, accepts, outcomes, source and
+// sensitivity. Where a label stands, it explains a warning beside it that names no class. It counts as any other claim
+// of its server.
 func own() dialect {
 	return dialect{
 		id: idOwn, members: []string{ownLabel, OwnContract},

@@ -7,7 +7,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// A Reader reads all dialects. The zero Reader is ready to use; [NewReader] makes one that knows an organisation's words.
+// A Reader reads all dialects. The zero Reader is ready to use; [NewReader] makes one that knows an organisation's
+// words.
 type Reader struct {
 	meanings Meanings
 	names    []string // vocabulary and the names in meanings; nil means vocabulary
@@ -181,8 +182,8 @@ func (c *reading) read(in places) {
 	}
 }
 
-// settle decides what a warning that names nothing is about: that which another vocabulary names in the same place, or else
-// something unspecified.
+// settle decides what a warning that names nothing is about: that which another vocabulary names in the same place, or
+// else something unspecified.
 func (c *reading) settle() {
 	named := c.Label.Sensitivity.Without(label.SetOf(label.User)).Len() > 0
 	switch {

@@ -2,8 +2,8 @@ package annotation
 
 import "github.com/weir-mcp/weir/contract"
 
-// sep1487 is SEP-1487: trustedHint, by which a server says of its own tool that it is safe and reliable. It counts from a
-// server that is trusted anyway: see [contract.Effective].
+// sep1487 is SEP-1487: trustedHint, by which a server says of its own tool that it is safe and reliable. It counts from
+// a server that is trusted anyway: see [contract.Effective].
 func sep1487() dialect {
 	return dialect{
 		id: "sep-1487", members: []string{trustedHint},

@@ -2,8 +2,9 @@ package annotation
 
 import "github.com/weir-mcp/weir/contract"
 
-// sep1561 is SEP-1561: unsafeOutputHint, by which a tool warns that its output may be unfit for a prompt. The SEP contradicts
-// itself on the meaning of false and on the default; here true warns, and false and absence promise nothing.
+// sep1561 is SEP-1561: unsafeOutputHint, by which a tool warns that its output may be unfit for a prompt. The SEP
+// contradicts itself on the meaning of false and on the default; here true warns, and false and absence promise
+// nothing.
 func sep1561() dialect {
 	return dialect{
 		id: "sep-1561", members: []string{unsafeOutputHint},

@@ -185,8 +185,8 @@ func writeSEP1913Result(meta *editor, l label.Label) {
 	})
 }
 
-// writeReturned writes source and sensitivity of a result: into returnMetadata if both are known, for its schema requires
-// both, and else bare beside it. A statement that is there already is kept true.
+// writeReturned writes source and sensitivity of a result: into returnMetadata if both are known, for its schema
+// requires both, and else bare beside it. A statement that is there already is kept true.
 func writeReturned(out *editor, old, now []text) {
 	whole := now[0].value != nil && now[1].value != nil
 	pascal := out.read().object2061(returnMetadata) != nil

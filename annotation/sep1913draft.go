@@ -79,7 +79,8 @@ func writeDraftRequest(meta *editor, l label.Label) {
 	meta.in(annotations, func(out *editor) { writeDraft(out, l) })
 }
 
-// writeDraft writes the members that results and requests share. Any sensitivity that is more than user-specific is high.
+// writeDraft writes the members that results and requests share. Any sensitivity that is more than user-specific is
+// high.
 func writeDraft(out *editor, l label.Label) {
 	out.raise(openWorldHint, l.Untrusted)
 	out.union(attribution, l.Attribution)

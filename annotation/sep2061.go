@@ -54,8 +54,8 @@ func classWords() []spelling[label.Class] {
 	}
 }
 
-// isPascal reports whether an inputMetadata or returnMetadata is spelt as in SEP-2061: with its members, and with none of
-// SEP-1913's. One with both is SEP-1913's, and the others are too many there.
+// isPascal reports whether an inputMetadata or returnMetadata is spelt as in SEP-2061: with its members, and with none
+// of SEP-1913's. One with both is SEP-1913's, and the others are too many there.
 func isPascal(o *object) bool {
 	pascal, camel := false, false
 	rawjson.Select(o.raw, []string{
@@ -120,8 +120,8 @@ func (o *object) require(names ...string) {
 	}
 }
 
-// spelt returns a member that should be one of the words, or an array of them. One that is not counts as the worst word, or
-// if that is none of them, as sensitive in an unspecified way.
+// spelt returns a member that should be one of the words, or an array of them. One that is not counts as the worst
+// word, or if that is none of them, as sensitive in an unspecified way.
 func spelt[T ~string](o *object, name string, words []spelling[T], worst string) contract.Values[T] {
 	enum := make([]string, len(words))
 	for i, w := range words {

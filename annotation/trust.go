@@ -5,9 +5,9 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// trustAnnotations is the experimental extension io.modelcontextprotocol/trust-annotations, in the _meta of results and of
-// content blocks: sensitive, untrusted and evidenceRef. An absent or false member claims nothing: a block
-// may strengthen the claims of its result and never weaken them.
+// trustAnnotations is the experimental extension io.modelcontextprotocol/trust-annotations, in the _meta of results and
+// of content blocks: sensitive, untrusted and evidenceRef. An absent or false member claims nothing: a block may
+// strengthen the claims of its result and never weaken them.
 func trustAnnotations() dialect {
 	return dialect{
 		id: "trust-annotations", members: []string{trustKey},

@@ -5,10 +5,10 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// warnings are the members that warn, and the value by which each does. A member with any other value than its two booleans
-// was meant to say something, so it counts as the warning: a server that writes "true" or 1 for true has warned. Of the
-// members that promise, such as readOnlyHint, an absent one is the worst already. A null says nothing: it is how some
-// serializers write a member that is absent.
+// warnings are the members that warn, and the value by which each does. A member with any other value than its two
+// booleans was meant to say something, so it counts as the warning: a server that writes "true" or 1 for true has
+// warned. Of the members that promise, such as readOnlyHint, an absent one is the worst already. A null says nothing:
+// it is how some serializers write a member that is absent.
 var warnings = func() map[string]contract.Hint {
 	all := map[string]contract.Hint{
 		sensitive: contract.Yes, untrusted: contract.Yes, private: contract.Yes, malicious: contract.Yes,
@@ -21,8 +21,8 @@ var warnings = func() map[string]contract.Hint {
 	return all
 }()
 
-// hint returns a member that should be a boolean. One that is something else is a defect, and counts as the warning that it
-// may have been.
+// hint returns a member that should be a boolean. One that is something else is a defect, and counts as the warning
+// that it may have been.
 func (o *object) hint(name string) contract.Hint {
 	value, ok := o.get(name)
 	if !ok {
@@ -40,8 +40,8 @@ func (o *object) hint(name string) contract.Hint {
 	return warnings[name]
 }
 
-// container returns a member that should be an object, and whether it is there as something else: then it was meant to say
-// something that nobody can read.
+// container returns a member that should be an object, and whether it is there as something else: then it was meant to
+// say something that nobody can read.
 func (o *object) container(name string) (inner *object, unreadable bool) {
 	value, ok := o.get(name)
 	if !ok {

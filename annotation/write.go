@@ -9,8 +9,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// A Writer writes some dialects. The zero Writer writes those of [Lossless] with all that helps hosts: the classic hints, SEP-1913,
-// the single hints of the proposals beside it and trust-annotations.
+// A Writer writes some dialects. The zero Writer writes those of [Lossless] with all that helps hosts: the classic
+// hints, SEP-1913, the single hints of the proposals beside it and trust-annotations.
 type Writer struct {
 	chosen bool
 	ids    []string
@@ -19,8 +19,8 @@ type Writer struct {
 // lossless are the dialects of the zero Writer. With the last, nothing of a label or a contract is lost.
 var lossless = []string{idMCP, idSEP1913, "sep-1487", "sep-1560", "sep-1561", "sep-1984", "trust-annotations", idOwn}
 
-// Lossless returns the ids with what is needed so that nothing is lost on the way to the next reader, whatever the others
-// have words for; of none at all, none.
+// Lossless returns the ids with what is needed so that nothing is lost on the way to the next reader, whatever the
+// others have words for; of none at all, none.
 func Lossless(ids ...string) []string {
 	if len(ids) == 0 || slices.Contains(ids, idOwn) {
 		return ids
@@ -28,8 +28,8 @@ func Lossless(ids ...string) []string {
 	return append(slices.Clone(ids), idOwn)
 }
 
-// Words are what one party between hosts and servers reads and writes. The zero Words reads every dialect and writes as the
-// zero [Writer] does.
+// Words are what one party between hosts and servers reads and writes. The zero Words reads every dialect and writes as
+// the zero [Writer] does.
 type Words struct {
 	Reader    Reader
 	ToHosts   Writer // tools and results
@@ -47,8 +47,8 @@ func Dialects() []string {
 	return ids
 }
 
-// NewWriter returns a Writer of the dialects with the given ids; of none at all, one that writes nothing. The error says
-// which is unknown, or which two write the same members in different ways.
+// NewWriter returns a Writer of the dialects with the given ids; of none at all, one that writes nothing. The error
+// says which is unknown, or which two write the same members in different ways.
 func NewWriter(ids ...string) (Writer, error) {
 	for _, id := range ids {
 		if !slices.Contains(Dialects(), id) {
@@ -82,10 +82,10 @@ func WriteRequest(params []byte, l label.Label, withAttribution bool) ([]byte, e
 	return Writer{}.WriteRequest(params, l, withAttribution)
 }
 
-// WriteTool returns the Tool with the contract in its annotations, in the Writer's dialects as far as they have words for
-// it, and in those that the tool speaks already: what stands there stays true. Members that the contract does not know are left
-// as they are. inputMetadata and returnMetadata are written only if all of their members are known and have words, because all
-// are required. The URIs of attribution are added to those there.
+// WriteTool returns the Tool with the contract in its annotations, in the Writer's dialects as far as they have words
+// for it, and in those that the tool speaks already: what stands there stays true. Members that the contract does not
+// know are left as they are. inputMetadata and returnMetadata are written only if all of their members are known and
+// have words, because all are required. The URIs of attribution are added to those there.
 //
 // A set of one value is written as that value, a larger one as an array, the empty set of sensitivity classes as
 // "none". The error says that the tool is no JSON object.
@@ -128,14 +128,14 @@ func (w Writer) speaks(d dialect, tool *editor) bool {
 	return !said.Equal(contract.Contract{})
 }
 
-// WriteResult returns the result with the label joined into its _meta. What the result claims there already, in any dialect, is
-// never lowered: a hint that is true stays true, and sets only grow. Nothing is written of what the label does not assert; a
-// label that asserts nothing new gives the result itself.
+// WriteResult returns the result with the label joined into its _meta. What the result claims there already, in any
+// dialect, is never lowered: a hint that is true stays true, and sets only grow. Nothing is written of what the label
+// does not assert; a label that asserts nothing new gives the result itself.
 //
 // SEP-1913 has openWorldHint for untrusted, maliciousActivityHint and attribution, and for sources and sensitivity
-// returnMetadata, or if only one of them is known, the bare member that its readers know too. Weir's own dialect has words for
-// the rest. Of the zero Writer, [ReadResult] reads exactly the join of the label and the claim, within the limits of reading.
-// The error says that the result is no JSON object.
+// returnMetadata, or if only one of them is known, the bare member that its readers know too. Weir's own dialect has
+// words for the rest. Of the zero Writer, [ReadResult] reads exactly the join of the label and the claim, within the
+// limits of reading. The error says that the result is no JSON object.
 func (w Writer) WriteResult(result []byte, l label.Label) ([]byte, error) {
 	l = l.Normal()
 	return edit(result, func(out *editor) {
@@ -158,7 +158,8 @@ func (w Writer) WriteResult(result []byte, l label.Label) ([]byte, error) {
 	}, meta)
 }
 
-// wordless returns what of a label a result does not say in the other dialects, or what explains that they say too much.
+// wordless returns what of a label a result does not say in the other dialects, or what explains that they say too
+// much.
 func (w Writer) wordless(meta *editor, l label.Label) label.Label {
 	_, limited := l.Readers.Limited()
 	named := l.Sensitivity.Without(label.SetOf(label.User)).Len() > 0
@@ -188,8 +189,9 @@ func (w Writer) wordless(meta *editor, l label.Label) label.Label {
 }
 
 // WriteRequest returns the params of a request with what the agent has seen in their _meta: of SEP-1913 openWorldHint
-// and, if asked for, attribution, which names the sources to the server (SEP-1913, Privacy Considerations): at most 4 KiB and 64
-// URIs of it, summarized by origin where there are more. What the client wrote there is never lowered. The error says that params is no JSON object.
+// and, if asked for, attribution, which names the sources to the server (SEP-1913, Privacy Considerations): at most 4
+// KiB and 64 URIs of it, summarized by origin where there are more. What the client wrote there is never lowered. The
+// error says that params is no JSON object.
 func (w Writer) WriteRequest(params []byte, l label.Label, withAttribution bool) ([]byte, error) {
 	l = l.Normal()
 	if l.Attribution = brief(l.Attribution); !withAttribution {

@@ -29,9 +29,10 @@ const (
 	markLockFile   = "mark.lock"  // processes that write the mark take turns by it
 )
 
-// An Anchor is kept apart from the storage of a log and holds the log to its past: the key that signs it, the last checkpoint, the
-// key that seals the head between two checkpoints, and how far the log has come. A log that does not extend its
-// anchor is [ErrDamaged]: [Open], each signature and [Verify] check that, and each [Storage] checks the seal before it appends.
+// An Anchor is kept apart from the storage of a log and holds the log to its past: the key that signs it, the last
+// checkpoint, the key that seals the head between two checkpoints, and how far the log has come. A log that does not
+// extend its anchor is [ErrDamaged]: [Open], each signature and [Verify] check that, and each [Storage] checks the seal
+// before it appends.
 //
 // Processes may share the directory of an anchor. An Anchor may be used concurrently.
 type Anchor struct {
@@ -56,9 +57,10 @@ type Anchor struct {
 // NewAnchor returns an anchor that lives as long as the process. Its seal belongs to the key.
 func NewAnchor(key *Key) *Anchor { return &Anchor{key: key, seal: key.sealKey()} }
 
-// OpenAnchor returns the anchor in a directory. It makes the directory and its missing files, readable by the owner alone. Without a
-// signer it makes a key of its own for the origin, unless one is there; of several processes that do so at once, all
-// get the same. Close it. A signer that is not the one of the anchor is [ErrKey]: hand the log over to it with [Log.Rotate].
+// OpenAnchor returns the anchor in a directory. It makes the directory and its missing files, readable by the owner
+// alone. Without a signer it makes a key of its own for the origin, unless one is there; of several processes that do
+// so at once, all get the same. Close it. A signer that is not the one of the anchor is [ErrKey]: hand the log over to
+// it with [Log.Rotate].
 func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the anchor: %w", err)
@@ -86,8 +88,8 @@ func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
 	return a, nil
 }
 
-// ReadAnchor returns the anchor in a directory, to verify with. It changes nothing there. An error that is [fs.ErrNotExist] means
-// that there is none.
+// ReadAnchor returns the anchor in a directory, to verify with. It changes nothing there. An error that is
+// [fs.ErrNotExist] means that there is none.
 func ReadAnchor(dir string) (*Anchor, error) {
 	a := &Anchor{dir: dir}
 	var err error
@@ -136,8 +138,8 @@ func WithSeal(key *Key, seal string) (*Anchor, error) {
 	return &Anchor{key: key, seal: raw}, err
 }
 
-// Replace makes a copy of the anchor the one in a directory, in the place of another that is there. It is how a person says that a log
-// which does not extend its anchor is the right one.
+// Replace makes a copy of the anchor the one in a directory, in the place of another that is there. It is how a person
+// says that a log which does not extend its anchor is the right one.
 func (a *Anchor) Replace(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("replacing the anchor: %w", err)
@@ -356,7 +358,8 @@ func (a *Anchor) advance(checkpoint []byte, head Head) error {
 	return nil
 }
 
-// Seal returns the seal of a head: HMAC-SHA256 of the log's origin, the head's size, the hash of its [Ends] and its edge.
+// Seal returns the seal of a head: HMAC-SHA256 of the log's origin, the head's size, the hash of its [Ends] and its
+// edge.
 func (a *Anchor) Seal(h Head) []byte {
 	mac := hmac.New(sha256.New, a.seal)
 	version := "weir head 2\n"
@@ -372,7 +375,8 @@ func (a *Anchor) Seal(h Head) []byte {
 	return mac.Sum(nil)
 }
 
-// Since returns a check like [Anchor.Check] for heads that are read from now on, though others may extend the log meanwhile.
+// Since returns a check like [Anchor.Check] for heads that are read from now on, though others may extend the log
+// meanwhile.
 func (a *Anchor) Since() (check func(context.Context, Storage, Head) error, err error) {
 	base, err := a.current()
 	if err != nil {
@@ -389,10 +393,10 @@ func (a *Anchor) Since() (check func(context.Context, Storage, Head) error, err 
 	}, nil
 }
 
-// Check reports whether the head, which nothing may extend meanwhile, is one that the log under this anchor has: sealed, or else the
-// one of the last checkpoint, and one that extends the newest head that was seen, as the storage proves, which has the head. Its size
-// is noted. Without a storage the head only has to be no shorter than the newest that was seen, and nothing is noted: for one
-// that may be shorter again after a failure. The error is [ErrDamaged].
+// Check reports whether the head, which nothing may extend meanwhile, is one that the log under this anchor has:
+// sealed, or else the one of the last checkpoint, and one that extends the newest head that was seen, as the storage
+// proves, which has the head. Its size is noted. Without a storage the head only has to be no shorter than the newest
+// that was seen, and nothing is noted: for one that may be shorter again after a failure. The error is [ErrDamaged].
 func (a *Anchor) Check(ctx context.Context, st Storage, h Head) error {
 	check, err := a.Since()
 	if err != nil {
@@ -417,7 +421,8 @@ func noteSealed(a *Anchor) error {
 	return nil
 }
 
-// checkSeal reports whether the head is sealed. One of before the log had an anchor is that of the last checkpoint, and never was sealed.
+// checkSeal reports whether the head is sealed. One of before the log had an anchor is that of the last checkpoint, and
+// never was sealed.
 func (a *Anchor) checkSeal(h Head) error {
 	if len(h.Seal) > 0 {
 		if !hmac.Equal(h.Seal, a.Seal(h)) {
@@ -451,7 +456,8 @@ func (a *Anchor) state() ([]byte, mark) {
 	return a.last, a.seen
 }
 
-// CheckHead is [Anchor.Check], which a [Storage] calls before it appends. Without an anchor, a head that is sealed is [ErrSealed].
+// CheckHead is [Anchor.Check], which a [Storage] calls before it appends. Without an anchor, a head that is sealed is
+// [ErrSealed].
 func CheckHead(ctx context.Context, a *Anchor, st Storage, h Head) error {
 	switch {
 	case a != nil:

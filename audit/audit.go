@@ -1,5 +1,5 @@
-// Package audit keeps a log in which changes show: an append-only sequence of opaque entries under a Merkle tree, with signed
-// checkpoints, held to an anchor that is kept apart from it.
+// Package audit keeps a log in which changes show: an append-only sequence of opaque entries under a Merkle tree, with
+// signed checkpoints, held to an anchor that is kept apart from it.
 //
 //	anchor, err := audit.OpenAnchor("/home/alice/.local/share/weir/audit/x", "example.com/weir", nil) // made on first use
 //	log, err := audit.Open(ctx, storage, anchor)
@@ -30,12 +30,12 @@
 //
 // # Promises
 //
-// With the [Anchor], [Verify] finds each changed bit, each entry that was removed, added or moved, and a log that is shorter than its anchor
-// has seen it, and says where; and no log that does not extend its anchor is opened, appended to or signed. Between two checkpoints
-// the head is held by a seal, an HMAC whose key is in the anchor. Without the anchor, Verify finds entries that do not fit together or
-// is not signed by the key; a log that was cut off at an older checkpoint looks whole, which only a checkpoint that was kept
-// elsewhere shows ([Extends]), and it says that it could not check that. With both the storage and the anchor,
-// everything can be rewritten from the start.
+// With the [Anchor], [Verify] finds each changed bit, each entry that was removed, added or moved, and a log that is
+// shorter than its anchor has seen it, and says where; and no log that does not extend its anchor is opened, appended
+// to or signed. Between two checkpoints the head is held by a seal, an HMAC whose key is in the anchor. Without the
+// anchor, Verify finds entries that do not fit together or is not signed by the key; a log that was cut off at an older
+// checkpoint looks whole, which only a checkpoint that was kept elsewhere shows ([Extends]), and it says that it could
+// not check that. With both the storage and the anchor, everything can be rewritten from the start.
 //
 // A [Storage] appends in one transaction, which may hold other things too: see [Sequence]. The package starts no
 // goroutine. Its types may be used concurrently.
@@ -80,8 +80,8 @@ type Entry struct {
 	Outcome string
 	Body    []byte
 
-	// Aside is kept beside the entry and is no part of it: nothing is hashed of it, and it can be removed without a trace. A
-	// digest in Body can tie the two together. See [Beside].
+	// Aside is kept beside the entry and is no part of it: nothing is hashed of it, and it can be removed without a
+	// trace. A digest in Body can tie the two together. See [Beside].
 	Aside []byte
 }
 
@@ -142,16 +142,17 @@ type Storage interface {
 
 // Signed is the part of a Storage for checkpoints, and for the seal that holds its head between two of them.
 type Signed interface {
-	// AddCheckpoint keeps a checkpoint, also in the place of one of the same size, and makes it and all that was appended before
-	// durable. Last is the newest that the caller knows; if another is there of its size or more, the error is [ErrConflict].
+	// AddCheckpoint keeps a checkpoint, also in the place of one of the same size, and makes it and all that was
+	// appended before durable. Last is the newest that the caller knows; if another is there of its size or more, the
+	// error is [ErrConflict].
 	AddCheckpoint(ctx context.Context, c, last Checkpoint) error
 
 	// Checkpoints iterates over the checkpoints with at least the given size, in order.
 	Checkpoints(ctx context.Context, from int64) iter.Seq2[Checkpoint, error]
 
-	// SealWith has every later Append check the head that it extends by [Anchor.Check], keep [Anchor.Seal] of the new one with
-	// it, and call [Anchor.Committed] afterwards, whose error it returns although the entries are there. Without an anchor, a head that has
-	// a seal is not extended: [ErrSealed].
+	// SealWith has every later Append check the head that it extends by [Anchor.Check], keep [Anchor.Seal] of the new
+	// one with it, and call [Anchor.Committed] afterwards, whose error it returns although the entries are there.
+	// Without an anchor, a head that has a seal is not extended: [ErrSealed].
 	SealWith(*Anchor)
 }
 
@@ -169,9 +170,10 @@ type Committed interface {
 
 // Erasable is a Storage that can erase.
 type Erasable interface {
-	// Erase erases the entries with these numbers, with their asides, and appends the entry that tells of it: so the ends of chains
-	// never change in a log of one size. A chain whose last entry is erased is closed: its name is replaced by its id in hexadecimal, and the next entry
-	// begins another chain of that name. It returns the number of entries that it erased; if there are none it appends nothing.
+	// Erase erases the entries with these numbers, with their asides, and appends the entry that tells of it: so the
+	// ends of chains never change in a log of one size. A chain whose last entry is erased is closed: its name is
+	// replaced by its id in hexadecimal, and the next entry begins another chain of that name. It returns the number of
+	// entries that it erased; if there are none it appends nothing.
 	Erase(ctx context.Context, seqs []int64, note func(n int64) Entry) (int64, error)
 }
 
@@ -190,8 +192,8 @@ type Beside interface {
 
 // Counted is a Storage that counts without handing out rows.
 type Counted interface {
-	// Count returns how many rows that are not erased the query selects, by their words; the most frequent first, then by words.
-	// Limit bounds the counts, not the rows; Newest does not count.
+	// Count returns how many rows that are not erased the query selects, by their words; the most frequent first, then
+	// by words. Limit bounds the counts, not the rows; Newest does not count.
 	Count(ctx context.Context, q Query) ([]Count, error)
 }
 

@@ -34,8 +34,8 @@ func (s *statement) text() string {
 	return text
 }
 
-// parseStatement reads the text of a checkpoint. Extension lines that it does not know are kept by none: [Verify] compares
-// the texts.
+// parseStatement reads the text of a checkpoint. Extension lines that it does not know are kept by none: [Verify]
+// compares the texts.
 func parseStatement(text string) (*statement, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 4 || lines[len(lines)-1] != "" || lines[0] == "" {
@@ -81,7 +81,8 @@ func (s *statement) signed(keys ...*Key) ([]byte, error) {
 	return b, nil
 }
 
-// openNote returns the statement of a note if exactly the given keys have signed it, and it is written as they would write it.
+// openNote returns the statement of a note if exactly the given keys have signed it, and it is written as they would
+// write it.
 func openNote(b []byte, verifiers ...string) (*statement, error) {
 	known := make([]note.Verifier, len(verifiers))
 	for i, vkey := range verifiers {

@@ -13,24 +13,26 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Listed begins the names of the chains that [Ends] lists in order, so that it proves of a range of them that none is missing.
+// Listed begins the names of the chains that [Ends] lists in order, so that it proves of a range of them that none is
+// missing.
 const Listed = "state:taint/"
 
 // ListedStart stands for the place before the first of the listed chains.
 const ListedStart = "state:taint"
 
-// Ends commit to the ends of all open chains by one hash, which the seal of a [Head] covers: a chain is open unless its last entry
-// was erased. So the end of a chain can be proved, and that there is none, by some nodes of a tree and without the log.
+// Ends commit to the ends of all open chains by one hash, which the seal of a [Head] covers: a chain is open unless its
+// last entry was erased. So the end of a chain can be proved, and that there is none, by some nodes of a tree and
+// without the log.
 //
-// It is a map of keys to values, 32 bytes each. The end of a chain has the key SHA-256("weir chain 1\n" name) and the value
-// SHA-256("weir end 1\n" id next last name), with next in 8 bytes, big endian. A chain whose name begins with [Listed] has the name of
-// the next one too: the key SHA-256("weir listed 1\n" name) and the value SHA-256("weir next 1\n" next name). The name before the first is
-// "state:taint", that after the last is empty.
+// It is a map of keys to values, 32 bytes each. The end of a chain has the key SHA-256("weir chain 1\n" name) and the
+// value SHA-256("weir end 1\n" id next last name), with next in 8 bytes, big endian. A chain whose name begins with
+// [Listed] has the name of the next one too: the key SHA-256("weir listed 1\n" name) and the value SHA-256("weir next
+// 1\n" next name). The name before the first is "state:taint", that after the last is empty.
 //
-// The tree has 4 levels and 16 children to a node. The first 12 bits of a key name its leaf node, which holds its keys with their
-// values, by key. The other nodes hold, after 2 bytes with a bit for each child, the hashes of the children that are not
-// empty. The hash of a node is SHA-256("weir ends 1\n" number content): the root is number 1, and the children of number n are 16n to
-// 16n+15. That of the root is the hash of the map; that of an empty map is zero.
+// The tree has 4 levels and 16 children to a node. The first 12 bits of a key name its leaf node, which holds its keys
+// with their values, by key. The other nodes hold, after 2 bytes with a bit for each child, the hashes of the children
+// that are not empty. The hash of a node is SHA-256("weir ends 1\n" number content): the root is number 1, and the
+// children of number n are 16n to 16n+15. That of the root is the hash of the map; that of an empty map is zero.
 //
 // Ends are for one goroutine.
 type Ends struct {
@@ -105,7 +107,8 @@ func endKeys(name string) []tlog.Hash {
 	return []tlog.Hash{endKey("chain", name)}
 }
 
-// Missing returns the numbers of the nodes that [Ends.Add] has to be given before the map can be asked for these chains.
+// Missing returns the numbers of the nodes that [Ends.Add] has to be given before the map can be asked for these
+// chains.
 func (e *Ends) Missing(names ...string) []int64 {
 	missing := map[int64]bool{}
 	for _, name := range names {
@@ -250,7 +253,8 @@ func (e *Ends) HasEnd(l *Link) (bool, error) { return e.has(endKey("chain", l.Na
 // HasNone reports whether there is no open chain of that name.
 func (e *Ends) HasNone(name string) (bool, error) { return e.has(endKey("chain", name), tlog.Hash{}) }
 
-// HasNext reports whether the next of the listed chains after one, or after [ListedStart], is that one; after the last comes "".
+// HasNext reports whether the next of the listed chains after one, or after [ListedStart], is that one; after the last
+// comes "".
 func (e *Ends) HasNext(name, next string) (bool, error) {
 	return e.has(endKey("listed", name), nextValue(name, next))
 }

@@ -25,8 +25,8 @@ type pinned struct {
 	known string // the clause that tells how it is known
 }
 
-// extend reads the log from its anchor on, and checks that it extends it: that each leaf and each checkpoint fits, and that the head
-// is the one of the leaves and is sealed.
+// extend reads the log from its anchor on, and checks that it extends it: that each leaf and each checkpoint fits, and
+// that the head is the one of the leaves and is sealed.
 func (l *Log) extend(ctx context.Context) (*span, error) {
 	if err := l.anchor.refresh(); err != nil {
 		return nil, err
@@ -93,7 +93,8 @@ func headAt(ctx context.Context, st Storage, size int64, root tlog.Hash) (Head, 
 	return Head{Size: size, Edge: edge}, nil
 }
 
-// readCheckpoints reads the checkpoints from the anchor's on, each of which the key has to have signed that the one before names.
+// readCheckpoints reads the checkpoints from the anchor's on, each of which the key has to have signed that the one
+// before names.
 func (s *span) readCheckpoints(ctx context.Context, st Signed, anchor []byte) error {
 	s.last.Size = s.size
 	for c, err := range st.Checkpoints(ctx, s.size) {

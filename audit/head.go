@@ -20,8 +20,8 @@ type Head struct {
 	Seal []byte      // as it is kept, see [Anchor.Seal]; empty: it has none
 }
 
-// MakeHead returns the head of a log of the given size from the concatenated hashes of its edge. Those of another length
-// are [ErrDamaged].
+// MakeHead returns the head of a log of the given size from the concatenated hashes of its edge. Those of another
+// length are [ErrDamaged].
 func MakeHead(size int64, edge []byte) (Head, error) {
 	n := bits.OnesCount64(uint64(size))
 	if size < 0 || len(edge) != n*tlog.HashSize {
@@ -111,8 +111,9 @@ type Batch struct {
 }
 
 // Sequence gives entries their places after the head. A storage calls it in the transaction in which it read the head
-// and the links of the entries' chains, by their names; those that are not there begin. The head of the batch has neither
-// [Ends] nor a seal. The storage writes the whole batch in that transaction, in which nothing else may append. Entries that a log does not take are [ErrInvalid].
+// and the links of the entries' chains, by their names; those that are not there begin. The head of the batch has
+// neither [Ends] nor a seal. The storage writes the whole batch in that transaction, in which nothing else may append.
+// Entries that a log does not take are [ErrInvalid].
 func Sequence(head Head, links map[string]*Link, entries []Entry) (*Batch, error) {
 	for i := range entries {
 		if err := entries[i].Check(); err != nil {

@@ -40,8 +40,8 @@ func (e external) Sign(text []byte) ([]byte, error) {
 	return sig, err
 }
 
-// ExternalKey returns a key that signs by a function, with the public key as [Key.Verifier] returns it. The function gets the text of
-// a checkpoint and returns its Ed25519 signature, 64 bytes. It is called by one goroutine at a time.
+// ExternalKey returns a key that signs by a function, with the public key as [Key.Verifier] returns it. The function
+// gets the text of a checkpoint and returns its Ed25519 signature, 64 bytes. It is called by one goroutine at a time.
 func ExternalKey(verifier string, sign func(text []byte) ([]byte, error)) (*Key, error) {
 	v, err := note.NewVerifier(verifier)
 	if err != nil {
@@ -50,7 +50,8 @@ func ExternalKey(verifier string, sign func(text []byte) ([]byte, error)) (*Key,
 	return &Key{text: verifier, signer: external{v, sign}, verifier: verifier, origin: v.Name()}, nil
 }
 
-// PublicKey returns a public key under the name of a log, as [Key.Verifier] returns it. The name has neither spaces nor plus signs.
+// PublicKey returns a public key under the name of a log, as [Key.Verifier] returns it. The name has neither spaces nor
+// plus signs.
 func PublicKey(name string, key ed25519.PublicKey) (string, error) {
 	return note.NewEd25519VerifierKey(name, key)
 }
@@ -58,8 +59,8 @@ func PublicKey(name string, key ed25519.PublicKey) (string, error) {
 // Signs reports whether the key can sign here. The key of an external signer that was not given cannot.
 func (k *Key) Signs() bool { return k.signer != nil }
 
-// sealKey returns the key of the seal that a new anchor gets: of a key that is kept here, one derived from it, so that all anchors
-// with that key have the same.
+// sealKey returns the key of the seal that a new anchor gets: of a key that is kept here, one derived from it, so that
+// all anchors with that key have the same.
 func (k *Key) sealKey() []byte {
 	if _, ok := k.signer.(external); ok || k.signer == nil {
 		b := make([]byte, sha256.Size)
@@ -71,8 +72,8 @@ func (k *Key) sealKey() []byte {
 	return mac.Sum(nil)
 }
 
-// NewKey makes a key that is kept nowhere. The origin names the log: a URL without its scheme is customary; it has neither
-// spaces nor plus signs.
+// NewKey makes a key that is kept nowhere. The origin names the log: a URL without its scheme is customary; it has
+// neither spaces nor plus signs.
 func NewKey(origin string) (*Key, error) {
 	text, _, err := note.GenerateKey(rand.Reader, origin)
 	if err != nil {
@@ -81,9 +82,9 @@ func NewKey(origin string) (*Key, error) {
 	return parseKey(text)
 }
 
-// OpenKey returns the key in the file at path. If there is no file, it makes a key for the origin and keeps it there, readable
-// by its owner only; of several processes that do so at once, all get the same key. The origin does not count for a key
-// that is there. A file that others may read is refused.
+// OpenKey returns the key in the file at path. If there is no file, it makes a key for the origin and keeps it there,
+// readable by its owner only; of several processes that do so at once, all get the same key. The origin does not count
+// for a key that is there. A file that others may read is refused.
 func OpenKey(path, origin string) (*Key, error) {
 	k, err := ReadKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -13,9 +13,10 @@ type Log struct {
 	anchor *Anchor
 }
 
-// Open returns the log in the store, which has to extend the anchor: if it does not, the error is [ErrDamaged], or [ErrKey] if it is
-// signed with another key. An anchor without a checkpoint is new: it takes over a log whose last checkpoint its key has signed, with the entries that
-// follow there, and signs it. A log with entries is not taken over that has neither a checkpoint nor the seal of the anchor: see [Adopt].
+// Open returns the log in the store, which has to extend the anchor: if it does not, the error is [ErrDamaged], or
+// [ErrKey] if it is signed with another key. An anchor without a checkpoint is new: it takes over a log whose last
+// checkpoint its key has signed, with the entries that follow there, and signs it. A log with entries is not taken over
+// that has neither a checkpoint nor the seal of the anchor: see [Adopt].
 func Open(ctx context.Context, store Store, anchor *Anchor) (*Log, error) {
 	l := &Log{store: store, anchor: anchor}
 	unlock, err := anchor.lock()
@@ -43,9 +44,9 @@ func Open(ctx context.Context, store Store, anchor *Anchor) (*Log, error) {
 	return l, nil
 }
 
-// Adopt has an anchor in memory sign a log that has entries and neither a checkpoint nor a seal, as one that nobody had signed yet when its
-// process was killed, so that [Open] takes it over. It does nothing to any other log. Nothing shows whether the entries are those that were
-// written: it is for a person to say so.
+// Adopt has an anchor in memory sign a log that has entries and neither a checkpoint nor a seal, as one that nobody had
+// signed yet when its process was killed, so that [Open] takes it over. It does nothing to any other log. Nothing shows
+// whether the entries are those that were written: it is for a person to say so.
 func Adopt(ctx context.Context, store Store, anchor *Anchor) error {
 	l := &Log{store: store, anchor: anchor}
 	unlock, err := anchor.lock()
@@ -75,9 +76,10 @@ func (l *Log) Anchor() *Anchor { return l.anchor }
 // Key returns the key that signs now.
 func (l *Log) Key() *Key { return l.anchor.Key() }
 
-// Checkpoint signs the log as it is, unless that was done, and returns the note, in the format c2sp.org/tlog-checkpoint.
-// It returns nil for an empty log. A log that does not extend its anchor is [ErrDamaged] and is not signed. [ErrSigner] means that
-// the signer did not sign. A key that cannot sign here leaves that to others: the last checkpoint is returned, if there is one.
+// Checkpoint signs the log as it is, unless that was done, and returns the note, in the format
+// c2sp.org/tlog-checkpoint. It returns nil for an empty log. A log that does not extend its anchor is [ErrDamaged] and
+// is not signed. [ErrSigner] means that the signer did not sign. A key that cannot sign here leaves that to others: the
+// last checkpoint is returned, if there is one.
 func (l *Log) Checkpoint(ctx context.Context) ([]byte, error) {
 	unlock, err := l.anchor.lock()
 	if err != nil {
@@ -94,8 +96,8 @@ func (l *Log) Checkpoint(ctx context.Context) ([]byte, error) {
 // maxConflicts is how often a checkpoint is tried that another one comes before.
 const maxConflicts = 20
 
-// sign signs the log as it is, unless that was done or it is empty; by the next key too, if the log is handed over to one. The caller
-// has locked the anchor.
+// sign signs the log as it is, unless that was done or it is empty; by the next key too, if the log is handed over to
+// one. The caller has locked the anchor.
 func (l *Log) sign(ctx context.Context, next *Key) ([]byte, error) {
 	for attempt := 0; ; attempt++ {
 		s, err := l.extend(ctx)
@@ -128,8 +130,9 @@ func (l *Log) sign(ctx context.Context, next *Key) ([]byte, error) {
 	}
 }
 
-// handOver has the key sign that the read checkpoints name as the next. If that is another, the anchor moves to the checkpoint that names it before
-// the other key takes the place of the one that the anchor's own checkpoint needs: a process may end in between.
+// handOver has the key sign that the read checkpoints name as the next. If that is another, the anchor moves to the
+// checkpoint that names it before the other key takes the place of the one that the anchor's own checkpoint needs: a
+// process may end in between.
 func (l *Log) handOver(s *span) error {
 	if s.next != l.Key().Verifier() && s.text != nil {
 		if err := l.anchor.advance(s.text, Head{}); err != nil {
@@ -211,9 +214,9 @@ func (l *Log) adoptTail(ctx context.Context, last Checkpoint, base, head Head) e
 	return l.anchor.advance(text, head)
 }
 
-// Rotate hands the log over to a new key of the same origin: by an entry of the kind [KindKey], whose subject is the new
-// public key, and by a checkpoint that names both and that both have signed. The new key takes the old one's place in its
-// file. Other processes find it there. Next is the new key; nil makes one.
+// Rotate hands the log over to a new key of the same origin: by an entry of the kind [KindKey], whose subject is the
+// new public key, and by a checkpoint that names both and that both have signed. The new key takes the old one's place
+// in its file. Other processes find it there. Next is the new key; nil makes one.
 func (l *Log) Rotate(ctx context.Context, now time.Time, next *Key) (err error) {
 	defer func() {
 		if err != nil {
@@ -258,8 +261,8 @@ func (l *Log) Rotate(ctx context.Context, now time.Time, next *Key) (err error) 
 const KindKey = "audit-key"
 
 // Export writes the log as a static log of c2sp.org/tlog-tiles over the whole of it as it is: the file checkpoint, the
-// tiles tile/L/N and the entry bundles tile/entries/N, which hold the leaves. Each file is written once by write, checkpoint
-// last, under its path with slashes. An empty log writes nothing.
+// tiles tile/L/N and the entry bundles tile/entries/N, which hold the leaves. Each file is written once by write,
+// checkpoint last, under its path with slashes. An empty log writes nothing.
 func (l *Log) Export(ctx context.Context, write func(path string, data []byte) error) error {
 	text, err := l.Checkpoint(ctx)
 	if err != nil || text == nil {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A mark is how far a log has come. The one of an [Anchor] only moves to a tree that was proved to extend the one before it: so a process
-// that finds a later mark in the file may go on from there.
+// A mark is how far a log has come. The one of an [Anchor] only moves to a tree that was proved to extend the one
+// before it: so a process that finds a later mark in the file may go on from there.
 type mark struct {
 	size int64
 	root tlog.Hash
@@ -48,9 +48,9 @@ func (m mark) within(ctx context.Context, st Storage, whole mark) error {
 	return nil
 }
 
-// Committed notes that the log has come as far as a head, which was computed from one that passed [Anchor.Check]. A [Storage] calls it once
-// the new entries are durable, and acknowledges them only then: entries that are not noted can be taken away. If the log has gone on
-// without it, the error is [ErrDamaged].
+// Committed notes that the log has come as far as a head, which was computed from one that passed [Anchor.Check]. A
+// [Storage] calls it once the new entries are durable, and acknowledges them only then: entries that are not noted can
+// be taken away. If the log has gone on without it, the error is [ErrDamaged].
 func (a *Anchor) Committed(ctx context.Context, st Storage, from, to Head) error {
 	base, err := a.current()
 	if err != nil {
@@ -62,8 +62,9 @@ func (a *Anchor) Committed(ctx context.Context, st Storage, from, to Head) error
 	return noteSealed(a)
 }
 
-// reach moves the mark from a base to a head, once the log is proved to pass through both. With the head that it was computed from, that
-// one has to stay part of the log, however far that has come. Without, a log that others have brought further meanwhile may be left alone.
+// reach moves the mark from a base to a head, once the log is proved to pass through both. With the head that it was
+// computed from, that one has to stay part of the log, however far that has come. Without, a log that others have
+// brought further meanwhile may be left alone.
 func (a *Anchor) reach(ctx context.Context, st Storage, base mark, to Head, from *Head) error {
 	a.mu.Lock()
 	known := a.passed.has(markOf(to))
@@ -193,8 +194,9 @@ func (t trees) has(m mark) bool {
 	return ok && root == m.root
 }
 
-// A marked is the file of the mark. Processes take turns to write it, by a lock of its own: a process may hold that of the anchor, to sign, and
-// wait for the storage. The file is not synced: it is for processes that are killed, and after the machine failed the last checkpoint counts.
+// A marked is the file of the mark. Processes take turns to write it, by a lock of its own: a process may hold that of
+// the anchor, to sign, and wait for the storage. The file is not synced: it is for processes that are killed, and after
+// the machine failed the last checkpoint counts.
 type marked struct {
 	f    *os.File
 	lock *lockedfile.Mutex

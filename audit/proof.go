@@ -110,8 +110,8 @@ func (l *Log) Prove(ctx context.Context, seq int64) (*Proof, error) {
 	return p, nil
 }
 
-// Check verifies the proof with the log's public key. It says nothing about the content of the entry: compare its leaf with
-// [Row.Check].
+// Check verifies the proof with the log's public key. It says nothing about the content of the entry: compare its leaf
+// with [Row.Check].
 func (p *Proof) Check(verifier string) error {
 	s, err := openAny([]byte(p.Checkpoint), verifier)
 	if err != nil {
@@ -147,8 +147,8 @@ func openAny(b []byte, verifier string) (*statement, error) {
 	return s, err
 }
 
-// Extends reports whether the log as it is extends the log of an older checkpoint, which the key has signed. If not, the error
-// is [ErrDamaged]: the log was shortened or rewritten.
+// Extends reports whether the log as it is extends the log of an older checkpoint, which the key has signed. If not,
+// the error is [ErrDamaged]: the log was shortened or rewritten.
 func Extends(ctx context.Context, st Storage, checkpoint []byte, verifier string) error {
 	old, err := openAny(checkpoint, verifier)
 	if err != nil {
@@ -175,9 +175,9 @@ func Extends(ctx context.Context, st Storage, checkpoint []byte, verifier string
 	return nil
 }
 
-// Verifiers returns the public keys that the log was ever signed with, as its checkpoints say, if the verifier is one of them:
-// of a log that was handed over to another key, all of that chain. They are as good as the verifier is, since each key
-// has signed that it hands over to the next.
+// Verifiers returns the public keys that the log was ever signed with, as its checkpoints say, if the verifier is one
+// of them: of a log that was handed over to another key, all of that chain. They are as good as the verifier is, since
+// each key has signed that it hands over to the next.
 func Verifiers(ctx context.Context, st Signed, verifier string) ([]string, error) {
 	keys, known := []string{verifier}, false
 	for c, err := range st.Checkpoints(ctx, 0) {

@@ -75,8 +75,8 @@ type VerifyOptions struct {
 	Elsewhere bool    // the caller compares the log with a checkpoint that was elsewhere, by [Extends]
 }
 
-// Verify reads the whole log, as it is at one time, and checks all of it: each entry against its leaf, each chain, the tree, each checkpoint, the
-// seal and the anchor. An error means that it could not read the log.
+// Verify reads the whole log, as it is at one time, and checks all of it: each entry against its leaf, each chain, the
+// tree, each checkpoint, the seal and the anchor. An error means that it could not read the log.
 func Verify(ctx context.Context, st Store, opts VerifyOptions) (*Report, error) {
 	v := &verification{Report: &Report{}, opts: opts, chains: map[ID]*chain{}}
 	if a := opts.Anchor; a != nil {
@@ -344,8 +344,8 @@ func (v *verification) readAnchor(context.Context) error {
 	return nil
 }
 
-// signers returns for each checkpoint the keys that have to have signed it: of two keys that a handover names, the one before
-// it, the other after it, and both the handover itself. The verifier is one of all.
+// signers returns for each checkpoint the keys that have to have signed it: of two keys that a handover names, the one
+// before it, the other after it, and both the handover itself. The verifier is one of all.
 func signers(all []Checkpoint, verifier string) ([][]string, error) {
 	var handovers []*statement // ascending
 	for _, c := range all {

@@ -43,7 +43,8 @@ func (v *verification) checkLinks(context.Context) error {
 	return nil
 }
 
-// checkEnds compares the commitment to the ends of the chains, and the nodes that are kept of it, with those of the rows.
+// checkEnds compares the commitment to the ends of the chains, and the nodes that are kept of it, with those of the
+// rows.
 func (v *verification) checkEnds(ctx context.Context, head Head) error {
 	if head.Ends == (tlog.Hash{}) || v.broken {
 		return nil

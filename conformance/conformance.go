@@ -1,5 +1,5 @@
-// Package conformance holds the common reading of the annotation vocabularies of MCP for every implementation, as data: for
-// each member of each dialect, valid, borderline and invalid documents with their meaning, and the place of each
+// Package conformance holds the common reading of the annotation vocabularies of MCP for every implementation, as data:
+// for each member of each dialect, valid, borderline and invalid documents with their meaning, and the place of each
 // member. The README beside it describes the format for implementations in other languages.
 //
 //	files, err := conformance.Files()
@@ -125,8 +125,9 @@ func Digests() ([]Digest, error) {
 	return all, nil
 }
 
-// A Message is a message of JSON-RPC, and whether two parties that decode it may read the same of it: one that is not valid has
-// names that a decoder which ignores case takes for each other, or for names of MCP, or is a request without an id.
+// A Message is a message of JSON-RPC, and whether two parties that decode it may read the same of it: one that is not
+// valid has names that a decoder which ignores case takes for each other, or for names of MCP, or is a request without
+// an id.
 type Message struct {
 	Name    string `json:"name"`
 	Valid   bool   `json:"valid"`

@@ -6,8 +6,8 @@ import (
 
 // Narrows reports whether r, the contract resolved for one call, stays inside the declaration c. A wider one is a
 // contract violation: hints that a declaration bounds (readOnlyHint: true, destructiveHint: false, idempotentHint:
-// true, openWorldHint: false; SEP-1862, and those like them in the other proposals) must keep their value, and sets must
-// be subsets. Of unsafeOutputHint no value promises anything, so none is violated. The names of the members that
+// true, openWorldHint: false; SEP-1862, and those like them in the other proposals) must keep their value, and sets
+// must be subsets. Of unsafeOutputHint no value promises anything, so none is violated. The names of the members that
 // violate c are returned; none means that r narrows c.
 func (c Contract) Narrows(r Contract) (violations []string) {
 	for i := range hints {
@@ -30,10 +30,10 @@ func (c Contract) Narrows(r Contract) (violations []string) {
 	return violations
 }
 
-// Bounds reports whether a result's statement stays inside the declaration c of the tool, as [Contract.Narrows] does, but
-// for openWorldHint. That hint of a tool is about the entities that the tool interacts with; of a result it is about the
-// data, and an internal tool may return data of external origin (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
-// So the hint of a result is compared with the declared sources.
+// Bounds reports whether a result's statement stays inside the declaration c of the tool, as [Contract.Narrows] does,
+// but for openWorldHint. That hint of a tool is about the entities that the tool interacts with; of a result it is
+// about the data, and an internal tool may return data of external origin (SEP-1913, Why Separate openWorldHint for
+// Data vs. Tools?). So the hint of a result is compared with the declared sources.
 func (c Contract) Bounds(result Contract) (violations []string) {
 	if result.OpenWorld == Yes && c.Sources.known && !c.Sources.Has(label.UntrustedPublic) && c.Output.Unsafe != Yes {
 		violations = append(violations, "openWorldHint")
@@ -42,8 +42,8 @@ func (c Contract) Bounds(result Contract) (violations []string) {
 	return append(violations, c.Narrows(result)...)
 }
 
-// Outside returns the members of c that data with this label violates: the label is the statement, so it is compared as it is
-// and not as some vocabulary would write it. None means that a tool with this contract may return the data.
+// Outside returns the members of c that data with this label violates: the label is the statement, so it is compared as
+// it is and not as some vocabulary would write it. None means that a tool with this contract may return the data.
 func (c Contract) Outside(l label.Label) (violations []string) {
 	l = l.Normal()
 	var said Contract
@@ -75,10 +75,10 @@ func (c Contract) Outside(l label.Label) (violations []string) {
 	return violations
 }
 
-// Told returns the contract to tell others of a tool that is decided by c and declares the given contract, so that they see it
-// neither milder nor harsher than it is decided by. A value that nobody declared and that [Contract.Assume] gives anyway is
-// the default of its vocabulary as well, and stays unknown: the next reader may know better. A promise of the declaration
-// that does not count is told as its opposite.
+// Told returns the contract to tell others of a tool that is decided by c and declares the given contract, so that they
+// see it neither milder nor harsher than it is decided by. A value that nobody declared and that [Contract.Assume]
+// gives anyway is the default of its vocabulary as well, and stays unknown: the next reader may know better. A promise
+// of the declaration that does not count is told as its opposite.
 func (c Contract) Told(declared Contract) Contract {
 	full := c.Assume()
 	for i := range hints {

@@ -1,9 +1,9 @@
 // Package contract models the possible effects of a tool: changes, destinations of its inputs, sources of its outputs.
 //
 // A [Contract] gathers the classic MCP hints, SEP-1913's inputMetadata and returnMetadata, and the hints of the
-// proposals beside it. Each value is either declared or unknown, and unknown is never safe: [Contract.Assume] replaces it
-// with the value that the classic hints imply, or else with the worst. Set-valued members are *possible* sets (SEP-1913, Annotation Types: an array
-// in tools/list means "one of these"), so a larger set is a weaker promise.
+// proposals beside it. Each value is either declared or unknown, and unknown is never safe: [Contract.Assume] replaces
+// it with the value that the classic hints imply, or else with the worst. Set-valued members are *possible* sets
+// (SEP-1913, Annotation Types: an array in tools/list means "one of these"), so a larger set is a weaker promise.
 //
 // A server's claims count as far as the operator trusts it: see [Effective].
 //
@@ -119,14 +119,15 @@ var (
 	internal      = Possible(Internal)
 )
 
-// Assume fills the members that the contract does not declare. First from its other members: a read-only tool
-// destroys nothing and its outcome is benign; a change that is not destructive, or that can be undone, is consequential;
-// a benign outcome destroys nothing; a closed world is not public, and inputs that go nowhere public stay in a closed world
-// (SEP-1913, Destination: where input data may be transmitted). Then with [Pessimistic]. Sensitivity and, in a world that is
-// declared closed, the source stay unknown: nothing implies them. Where inputs go says nothing of where results come from.
+// Assume fills the members that the contract does not declare. First from its other members: a read-only tool destroys
+// nothing and its outcome is benign; a change that is not destructive, or that can be undone, is consequential; a
+// benign outcome destroys nothing; a closed world is not public, and inputs that go nowhere public stay in a closed
+// world (SEP-1913, Destination: where input data may be transmitted). Then with [Pessimistic]. Sensitivity and, in a
+// world that is declared closed, the source stay unknown: nothing implies them. Where inputs go says nothing of where
+// results come from.
 //
-// Hints that warn add to other members: a change that cannot be undone is irreversible, output that is unfit
-// for a prompt is from untrusted sources, and secrets are credentials. A set that is unknown stays unknown, which is worse.
+// Hints that warn add to other members: a change that cannot be undone is irreversible, output that is unfit for a
+// prompt is from untrusted sources, and secrets are credentials. A set that is unknown stays unknown, which is worse.
 func (c Contract) Assume() Contract {
 	if c.ReadOnly == Yes {
 		c.Destructive = c.Destructive.or(No)

@@ -2,8 +2,8 @@ package contract
 
 import "slices"
 
-// A Member is a row of the table of hints. Every operation on contracts, the facts of policies, their records, the members of overlays,
-// the reports of tools and the manual go by the table.
+// A Member is a row of the table of hints. Every operation on contracts, the facts of policies, their records, the
+// members of overlays, the reports of tools and the manual go by the table.
 type Member struct {
 	Name    string // in annotations, as its proposal has it
 	Short   string // in texts, overlays and reports

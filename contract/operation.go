@@ -12,8 +12,8 @@ type Operation struct {
 	Reversible   Hint // its effects can be undone
 }
 
-// An Output is the statement of single hints about the data that a tool returns. Each warns if it is Yes; No and Unknown promise
-// nothing that a decision could lean on. The zero Output declares nothing.
+// An Output is the statement of single hints about the data that a tool returns. Each warns if it is Yes; No and
+// Unknown promise nothing that a decision could lean on. The zero Output declares nothing.
 type Output struct {
 	Unsafe    Hint // unfit for a prompt (SEP-1561)
 	Secret    Hint // may hold credentials (SEP-1560)

@@ -21,8 +21,9 @@ func (c Contract) Over(below Contract) Contract {
 	return c
 }
 
-// Overlaid returns the contract to decide by where the operator has a word too: the overlay where it speaks, and else the
-// tool's declaration as far as its server is trusted, as [Effective] has it. Members that neither states are assumed from both.
+// Overlaid returns the contract to decide by where the operator has a word too: the overlay where it speaks, and else
+// the tool's declaration as far as its server is trusted, as [Effective] has it. Members that neither states are
+// assumed from both.
 func Overlaid(overlay, declared Contract, trust Trust) Contract {
 	c := overlay.Over(declared).Assume()
 	if trust == Trusted {
@@ -48,9 +49,9 @@ func Overlaid(overlay, declared Contract, trust Trust) Contract {
 // ForCall returns the contract to decide one call by, and its statement: by the operator's overlay for the call's
 // arguments where that speaks, else by the server. The resolution is the server's word on this very call (SEP-1862).
 //
-// A resolution that a trusted server gives within the bounds that the tool declares narrows them; of a known server that does not
-// hold for its statements about data. Any other resolution lowers nothing. Statements of a resolution beyond the
-// declaration raise everything, the overlay too: it knows the arguments.
+// A resolution that a trusted server gives within the bounds that the tool declares narrows them; of a known server
+// that does not hold for its statements about data. Any other resolution lowers nothing. Statements of a resolution
+// beyond the declaration raise everything, the overlay too: it knows the arguments.
 func ForCall(overlay, declared, resolution Contract, trust Trust) (said, effective Contract) {
 	claims := declared
 	if trust != Untrusted && len(declared.Narrows(resolution)) == 0 {
@@ -122,13 +123,13 @@ func (t Trust) String() string { return [...]string{"untrusted", "known", "trust
 // tool is to be trusted counts from a trusted server only.
 func Effective(declared Contract, trust Trust) Contract { return Overlaid(Contract{}, declared, trust) }
 
-// Reading returns the contract of a request that changes nothing, by protocol: to read a resource that its server lists, where the
-// agent chooses no more than which one.
+// Reading returns the contract of a request that changes nothing, by protocol: to read a resource that its server
+// lists, where the agent chooses no more than which one.
 func Reading() Contract { return Contract{ReadOnly: Yes} }
 
-// Offered returns the declaration that a server makes by offering a prompt, or a template for resources: a text to be filled in and read
-// (2025-11-25, Prompts, Resource Templates). Servers act on the arguments of both all the same, so this is a declaration of a
-// trusted server only; of any other nothing is known.
+// Offered returns the declaration that a server makes by offering a prompt, or a template for resources: a text to be
+// filled in and read (2025-11-25, Prompts, Resource Templates). Servers act on the arguments of both all the same, so
+// this is a declaration of a trusted server only; of any other nothing is known.
 func Offered(trust Trust) Contract {
 	if trust == Trusted {
 		return Reading()

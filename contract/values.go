@@ -127,8 +127,8 @@ func (v Values[T]) String() string {
 	return v.set.String()
 }
 
-// quoted returns the text of String with each value quoted: a server chooses the scopes of regulated data, and a comma in
-// one must not make two contracts look alike.
+// quoted returns the text of String with each value quoted: a server chooses the scopes of regulated data, and a comma
+// in one must not make two contracts look alike.
 func (v Values[T]) quoted() string {
 	if !v.known {
 		return "unknown"

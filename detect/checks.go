@@ -65,8 +65,8 @@ func Entropy(value []byte) (bits float64) {
 	return bits
 }
 
-// crcOf returns the check of tokens that end in the CRC-32 of their middle, behind a prefix of that size, as six digits of base 62
-// (https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/).
+// crcOf returns the check of tokens that end in the CRC-32 of their middle, behind a prefix of that size, as six digits
+// of base 62 (https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/).
 func crcOf(prefix int) func([]byte) bool {
 	return func(token []byte) bool {
 		body, sum := token[prefix:len(token)-6], token[len(token)-6:]

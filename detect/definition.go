@@ -11,8 +11,8 @@ import (
 // mostUnseen is how many characters that do not show one text has findings of.
 const mostUnseen = 8
 
-// Definitions returns the scanner of text that should only describe: definitions of tools, resources and prompts, their schemas, and
-// instructions of servers. It finds all that [New] does, and more.
+// Definitions returns the scanner of text that should only describe: definitions of tools, resources and prompts, their
+// schemas, and instructions of servers. It finds all that [New] does, and more.
 var Definitions = sync.OnceValue(func() *Scanner {
 	return NewWith(Options{definitions: true})
 })
@@ -51,8 +51,8 @@ type phrase struct {
 	why   string
 }
 
-// phrases are those that are looked for in definitions. They are taken from published attacks on tool descriptions, in English; they are
-// chosen so that an honest description rarely holds one.
+// phrases are those that are looked for in definitions. They are taken from published attacks on tool descriptions, in
+// English; they are chosen so that an honest description rarely holds one.
 func phrases() []phrase {
 	const (
 		override = "tells the model to disregard what it was told"
@@ -82,7 +82,8 @@ func phrases() []phrase {
 	return all
 }
 
-// unseen finds characters that do not show, in a text as it stands: those of a decoded one may be of a picture or an expression.
+// unseen finds characters that do not show, in a text as it stands: those of a decoded one may be of a picture or an
+// expression.
 func unseen(w *scan, v *view) {
 	if v.layer != "" || v.encoded > 0 {
 		return

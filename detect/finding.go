@@ -100,8 +100,8 @@ func digest(salt, value []byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// settled returns the findings in the order of their places, without those that overlap with one that is better: more certain,
-// or else longer.
+// settled returns the findings in the order of their places, without those that overlap with one that is better: more
+// certain, or else longer.
 func settled(found []Finding) []Finding {
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(len(a.Layers), len(b.Layers)),

@@ -44,8 +44,8 @@ func searches(w *scan, v *view) {
 	}
 }
 
-// Placed returns findings in a text that something else has searched, in the order of their places, with digests and members. Findings
-// outside of the text are left out.
+// Placed returns findings in a text that something else has searched, in the order of their places, with digests and
+// members. Findings outside of the text are left out.
 func Placed(text []byte, form Form, salt []byte, found []Finding) []Finding {
 	found = slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return f.Offset < 0 || f.Size <= 0 || f.Size > len(text)-f.Offset })
 	for i := range found {

@@ -57,7 +57,8 @@ func newGrammar() *grammar {
 	return g
 }
 
-// lexemes returns the terms as they are looked for. The automaton tells the case of ASCII only, so that others are there in three forms.
+// lexemes returns the terms as they are looked for. The automaton tells the case of ASCII only, so that others are
+// there in three forms.
 func lexemes() (all []lexeme) {
 	for _, t := range lexicon() {
 		for _, word := range t.words {
@@ -287,7 +288,8 @@ func (l *lexeme) start(text []byte, end int) int {
 
 func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// joins reports whether the byte at a place and its neighbour are of one word. Scripts without spaces between words have none.
+// joins reports whether the byte at a place and its neighbour are of one word. Scripts without spaces between words
+// have none.
 func joins(text []byte, at, neighbour int) bool {
 	if neighbour < 0 || neighbour >= len(text) || !spaced(text, at) {
 		return false
@@ -295,7 +297,8 @@ func joins(text []byte, at, neighbour int) bool {
 	return spaced(text, neighbour)
 }
 
-// spaced reports whether the byte at a place is of a letter, a digit or an underscore, in a script that has spaces between words.
+// spaced reports whether the byte at a place is of a letter, a digit or an underscore, in a script that has spaces
+// between words.
 func spaced(text []byte, at int) bool {
 	if text[at] < utf8.RuneSelf {
 		return wordByte[text[at]]
@@ -324,7 +327,8 @@ func mailAt(text []byte, at int) bool {
 	return false
 }
 
-// leaks reports whether a Markdown image whose URL begins inside of the text from start to end has a place for data in its query.
+// leaks reports whether a Markdown image whose URL begins inside of the text from start to end has a place for data in
+// its query.
 func leaks(text []byte, start, end int) bool {
 	open := bytes.LastIndexByte(text[max(0, start-100):start], '[')
 	if open += max(0, start-100); open < 1 || text[open] != '[' || text[open-1] != '!' {

@@ -43,14 +43,16 @@ const (
 	meanings             // their number
 )
 
-// A term is how a meaning is put into words. Languages are kept apart by lines: English, German, French, Spanish, Portuguese, Italian,
-// Russian, Chinese, Japanese. A term is in lower case; "*" at its end stands for any ending of a word, and a space for any white space.
+// A term is how a meaning is put into words. Languages are kept apart by lines: English, German, French, Spanish,
+// Portuguese, Italian, Russian, Chinese, Japanese. A term is in lower case; "*" at its end stands for any ending of a
+// word, and a space for any white space.
 type term struct {
 	means meaning
 	words []string
 }
 
-// lexicon returns the terms. None of them is a finding by itself: signals are combinations of meanings, or terms that say all.
+// lexicon returns the terms. None of them is a finding by itself: signals are combinations of meanings, or terms that
+// say all.
 func lexicon() []term {
 	return slices.Concat(overrideTerms(), speakerTerms(), frameTerms(), actTerms())
 }

@@ -191,8 +191,8 @@ func equal(text []byte, literal string, fold bool) bool {
 	return true
 }
 
-// run returns how many bytes of a set follow. No byte is looked at twice for the same set as long as places go forward, so that many
-// candidates in one long run cost no more than one.
+// run returns how many bytes of a set follow. No byte is looked at twice for the same set as long as places go forward,
+// so that many candidates in one long run cost no more than one.
 func (w *scan) run(v *view, number, from int) int {
 	last := &w.levels[v.depth].runs[number]
 	if last.start <= from && from < last.end {

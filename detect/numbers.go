@@ -54,7 +54,8 @@ func (s *Scanner) rule(kind Kind) *Rule {
 	return nil
 }
 
-// cardAt reads a card number, in one piece or in the groups in which cards show it, from the group of n digits at start.
+// cardAt reads a card number, in one piece or in the groups in which cards show it, from the group of n digits at
+// start.
 func cardAt(text []byte, start, n int) (m match, ok bool) {
 	if start > 0 && (wordByte[text[start-1]] || bytes.IndexByte([]byte(".-_+/="), text[start-1]) >= 0) {
 		return m, false
@@ -89,8 +90,8 @@ func cardAt(text []byte, start, n int) (m match, ok bool) {
 	return m, true
 }
 
-// inGroups reports whether digits stand in groups of four, of which the last may be shorter or longer, or as American Express and Diners
-// Club write them.
+// inGroups reports whether digits stand in groups of four, of which the last may be shorter or longer, or as American
+// Express and Diners Club write them.
 func inGroups(text []byte) bool {
 	sizes, n := "", byte(0)
 	for _, c := range append(text[:len(text):len(text)], ' ') {
@@ -159,7 +160,8 @@ func luhn(d []byte) bool {
 	return sum%10 == 0
 }
 
-// exampleCard reports whether a number is one of those that payment services publish for tests, which repeat few digits.
+// exampleCard reports whether a number is one of those that payment services publish for tests, which repeat few
+// digits.
 func exampleCard(d []byte) bool {
 	var counts [10]int
 	most := 0

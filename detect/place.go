@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// locate fills in the members that findings are in, of a text that is JSON. The findings are in the order of their places. It takes one
-// pass, and on text that is no JSON gives up where that shows.
+// locate fills in the members that findings are in, of a text that is JSON. The findings are in the order of their
+// places. It takes one pass, and on text that is no JSON gives up where that shows.
 func locate(text []byte, found []Finding) {
 	p := &placer{text: text, found: found}
 	for i := 0; i < len(text) && len(p.found) > 0; {

@@ -11,8 +11,8 @@ import (
 // mostRounds is how often a text is read for findings that a report had no room for.
 const mostRounds = 64
 
-// Redact returns the text with the values of all findings that hide accepts replaced by placeholders, as [Redacted] does. It reports
-// false, and returns nothing, if a part of the text was not read or it holds too many findings.
+// Redact returns the text with the values of all findings that hide accepts replaced by placeholders, as [Redacted]
+// does. It reports false, and returns nothing, if a part of the text was not read or it holds too many findings.
 func (s *Scanner) Redact(text []byte, form Form, hide func(Finding) bool) (out []byte, ok bool) {
 	for range mostRounds {
 		report := s.Scan(text, form, nil)
@@ -25,9 +25,9 @@ func (s *Scanner) Redact(text []byte, form Form, hide func(Finding) bool) (out [
 	return nil, false
 }
 
-// Redacted returns the text with the value of each finding replaced by a placeholder with its kind, "[redacted:github-token]". All
-// other bytes stay. JSON stays JSON of the same shape: only strings change, and a number that is a part of a value becomes 0. The findings
-// are those of a scan of this text in this form.
+// Redacted returns the text with the value of each finding replaced by a placeholder with its kind,
+// "[redacted:github-token]". All other bytes stay. JSON stays JSON of the same shape: only strings change, and a number
+// that is a part of a value becomes 0. The findings are those of a scan of this text in this form.
 func Redacted(text []byte, form Form, found []Finding) []byte {
 	r := &redactor{text: text, spans: slices.Clone(found)}
 	slices.SortStableFunc(r.spans, func(a, b Finding) int { return cmp.Compare(a.ValueOffset, b.ValueOffset) })
@@ -122,8 +122,8 @@ func kindOf(word []byte) unitKind {
 	return numeral
 }
 
-// Strip returns the text without the characters that do not show, and all other bytes as they are. Joiners and variation selectors stay
-// beside the characters beyond ASCII that they are meant for, one in a row.
+// Strip returns the text without the characters that do not show, and all other bytes as they are. Joiners and
+// variation selectors stay beside the characters beyond ASCII that they are meant for, one in a row.
 func Strip(text []byte, form Form) []byte {
 	var out []byte
 	copied, before := 0, unit{char: ' '}

@@ -1,15 +1,15 @@
 package detect
 
-// A Rule describes one kind of value. The table of rules is data: a rule has a Pattern, or Names and a Pattern of the value that is
-// assigned to one of them, or is one of the few that code finds.
+// A Rule describes one kind of value. The table of rules is data: a rule has a Pattern, or Names and a Pattern of the
+// value that is assigned to one of them, or is one of the few that code finds.
 type Rule struct {
 	Kind       Kind
 	Name       string // for people
 	Class      Class
 	Confidence Confidence // of a match; rules that code finds say it for each match
 
-	// Pattern is a regular expression of sets, literals and alternatives, of which group 1 is the secret, if there is one. It has a literal
-	// of three bytes at least, unless the rule has Names. It matches whole words only.
+	// Pattern is a regular expression of sets, literals and alternatives, of which group 1 is the secret, if there is
+	// one. It has a literal of three bytes at least, unless the rule has Names. It matches whole words only.
 	Pattern string
 
 	// Names are of variables, options and members. Case and the character between words do not matter.

@@ -69,8 +69,8 @@ func assignedRules() []Rule {
 	}
 }
 
-// spellings returns how a name is written: its words joined by underscores, by hyphens, and without anything; names of personal data by
-// spaces, too.
+// spellings returns how a name is written: its words joined by underscores, by hyphens, and without anything; names of
+// personal data by spaces, too.
 func spellings(name string, c Class) []string {
 	all := []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "_", "")}
 	if c == Personal {
@@ -129,8 +129,8 @@ func valueSet() set {
 	return s
 }
 
-// assignment returns where the value begins that is assigned to the name from start to end: in source code, configuration, JSON, XML, headers
-// and command lines.
+// assignment returns where the value begins that is assigned to the name from start to end: in source code,
+// configuration, JSON, XML, headers and command lines.
 func assignment(text []byte, start, end int) (from int, ok bool) {
 	i := skip(text, end, 3, "0123456789_")
 	quoted := skip(text, i, 3, "\"'`\\])")
@@ -175,7 +175,8 @@ func mixed(value []byte) bool {
 	return letter && digit
 }
 
-// secretive reports whether a value that is assigned to the name of a secret may be one, rather than a name, a path, a call or a template.
+// secretive reports whether a value that is assigned to the name of a secret may be one, rather than a name, a path, a
+// call or a template.
 func secretive(value []byte) bool {
 	if bytes.ContainsAny(value, "/$%*") && !bytes.HasSuffix(value, []byte("=")) || bytes.Contains(value, []byte("...")) {
 		return false

@@ -60,8 +60,8 @@ func endOfPEM(w *scan, v *view, from int) int {
 	return l.pem
 }
 
-// keyBody reports whether the text behind the first line of PEM is a key: base64 in lines, behind headers perhaps. Of keys in PEM
-// other than PGP's, it begins with a sequence of DER, or as OpenSSH writes its own.
+// keyBody reports whether the text behind the first line of PEM is a key: base64 in lines, behind headers perhaps. Of
+// keys in PEM other than PGP's, it begins with a sequence of DER, or as OpenSSH writes its own.
 func keyBody(body []byte) bool {
 	if n := bytes.LastIndex(body[:min(len(body), 256)], []byte(": ")); n >= 0 { // headers, as of encrypted keys
 		line := bytes.IndexByte(body[n:], '\n')

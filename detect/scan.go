@@ -30,8 +30,9 @@ type Scanner struct {
 	pool    sync.Pool // of *scan: memory that a scan needs
 }
 
-// A Search finds values in a text beside the rules of a [Scanner], which reads out each form of its text to it. Findings have their spans,
-// kind, class, confidence and reason. A search is safe for concurrent use, and its work is linear in the text.
+// A Search finds values in a text beside the rules of a [Scanner], which reads out each form of its text to it.
+// Findings have their spans, kind, class, confidence and reason. A search is safe for concurrent use, and its work is
+// linear in the text.
 type Search func(text []byte) []Finding
 
 // Options extend a [Scanner].
@@ -54,10 +55,12 @@ type target struct {
 type Report struct {
 	Findings []Finding // by place; at most 64 of a class
 
-	// Cut says that there was more to look at than a scan may: the text was built so that reading it takes long, or holds more findings.
+	// Cut says that there was more to look at than a scan may: the text was built so that reading it takes long, or
+	// holds more findings.
 	Cut bool
 
-	// Failed says why a detector could not search the text, or not all of it; "" if none failed. A [Scanner] never fails.
+	// Failed says why a detector could not search the text, or not all of it; "" if none failed. A [Scanner] never
+	// fails.
 	Failed string
 }
 
@@ -131,8 +134,8 @@ func (s *Scanner) newScan() *scan {
 	return w
 }
 
-// Scan looks at a text. The salt goes before each value in its digest: without a secret salt, short values can be guessed from
-// their digests.
+// Scan looks at a text. The salt goes before each value in its digest: without a secret salt, short values can be
+// guessed from their digests.
 func (s *Scanner) Scan(text []byte, form Form, salt []byte) Report {
 	w := s.pool.Get().(*scan)
 	defer s.pool.Put(w)
@@ -238,8 +241,8 @@ func Rules() []Rule {
 	return all
 }
 
-// encodings looks for runs of base64 and hexadecimal, and at the text that they encode. Every run of leastBase64 bytes covers a place that
-// is looked at.
+// encodings looks for runs of base64 and hexadecimal, and at the text that they encode. Every run of leastBase64 bytes
+// covers a place that is looked at.
 func (w *scan) encodings(v view) {
 	done := 0
 	for at := leastBase64 - 1; at < len(v.text); at += leastBase64 {

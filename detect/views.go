@@ -23,8 +23,8 @@ const (
 	foreign // the first byte of a character beyond ASCII that is folded or dropped
 )
 
-// triggers tells for each byte whether it may begin an escape or a character that is folded. Letters of most scripts stay as they are,
-// and are passed without being decoded.
+// triggers tells for each byte whether it may begin an escape or a character that is folded. Letters of most scripts
+// stay as they are, and are passed without being decoded.
 var triggers = func() (t [256]uint8) {
 	for _, c := range `\&%` {
 		t[c] = escape
@@ -57,7 +57,8 @@ func trigger(text []byte) int {
 	return -1
 }
 
-// flatten appends text from a place on without escapes, until there is a chunk of it. It returns the place where it stopped.
+// flatten appends text from a place on without escapes, until there is a chunk of it. It returns the place where it
+// stopped.
 func flatten(buf []byte, marks []mark, text []byte, from int, how escapes) ([]byte, []mark, int) {
 	marks = append(marks, mark{0, from})
 	i := from
@@ -120,7 +121,8 @@ const (
 	keep    rune = -2
 )
 
-// unescape returns the character that the escape at the beginning of a text stands for, and the size of the escape; 0 if it is none.
+// unescape returns the character that the escape at the beginning of a text stands for, and the size of the escape; 0
+// if it is none.
 func unescape(text []byte, how escapes) (r rune, size int) {
 	switch text[0] {
 	case '\\':
@@ -217,7 +219,8 @@ func reference(text []byte) (rune, int) {
 	return r, end + 1
 }
 
-// folded returns the ASCII character that one beyond ASCII is read as, dropped if it does not show, and itself otherwise.
+// folded returns the ASCII character that one beyond ASCII is read as, dropped if it does not show, and itself
+// otherwise.
 func folded(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf, 0xae <= r && r < 0x2ff, 0x2010 <= r && r <= 0x2029, 0x2030 <= r && r <= 0x205f,
@@ -243,7 +246,8 @@ func folded(r rune) rune {
 	return r
 }
 
-// digit returns the ASCII digit of the same value. Unicode has the decimal digits of a script in a row of ten, from zero on.
+// digit returns the ASCII digit of the same value. Unicode has the decimal digits of a script in a row of ten, from
+// zero on.
 func digit(r rune) rune {
 	for _, row := range unicode.Nd.R16 {
 		if rune(row.Lo) <= r && r <= rune(row.Hi) {

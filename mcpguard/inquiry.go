@@ -36,7 +36,8 @@ func (f *flights) leave(c *guard.Call) {
 	f.calls = slices.DeleteFunc(f.calls, func(other *guard.Call) bool { return other == c })
 }
 
-// only returns the agent session that there were calls of; if there were none, that of the connection. The caller holds the lock.
+// only returns the agent session that there were calls of; if there were none, that of the connection. The caller holds
+// the lock.
 func (c *conn) only() (session.Ref, bool) {
 	if f := &c.flights; f.first != nil {
 		return *f.first, !f.several
@@ -52,8 +53,8 @@ func (c *conn) whose() (*guard.Call, error) {
 	return call, err
 }
 
-// serve takes a request or a notification of the server to Read. A question is decided on before, in a goroutine, because a
-// person may have to be asked. The error ends the connection.
+// serve takes a request or a notification of the server to Read. A question is decided on before, in a goroutine,
+// because a person may have to be asked. The error ends the connection.
 func (c *conn) serve(req *jsonrpc.Request) error {
 	if req.Method == "notifications/cancelled" {
 		c.withdraw(req.Params)
@@ -138,7 +139,8 @@ func (c *conn) refuse(id jsonrpc.ID, method string) {
 	}})
 }
 
-// answer passes the host's answer to a request of the server. Answers to questions are decided on first, in a goroutine.
+// answer passes the host's answer to a request of the server. Answers to questions are decided on first, in a
+// goroutine.
 func (c *conn) answer(ctx context.Context, resp *jsonrpc.Response) error {
 	c.mu.Lock()
 	inquiry, known := c.serving[resp.ID]

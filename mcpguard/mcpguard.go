@@ -1,25 +1,25 @@
 // Package mcpguard puts Weir's guard into programs that use the official Go SDK, without a gateway.
 //
-// A host wraps the transport to each of its servers. All of them share the agent session, so that a result of one server
-// counts when the next is called:
+// A host wraps the transport to each of its servers. All of them share the agent session, so that a result of one
+// server counts when the next is called:
 //
 //	p, err := mcpguard.New(mcpguard.Options{State: guard.NewState(nil, record.NewLines(file)), Ask: askThePerson})
 //	session, err := client.Connect(ctx, p.Transport(mcpguard.Server{Name: "mail", Trust: contract.Trusted}, transport), nil)
 //
-// A server adds middleware that respects its clients' statements about their agents (SEP-1913, Server Responsibilities), and
-// labels its results:
+// A server adds middleware that respects its clients' statements about their agents (SEP-1913, Server
+// Responsibilities), and labels its results:
 //
 //	server.AddReceivingMiddleware(p.Middleware("mail", contracts))
 //
-// Both go through guard.Before and the admission that it returns, and keep their promises: nothing is sent that was not decided and recorded,
-// nothing is handed on that was not labelled, and an error never becomes an allow. A refused tool call is a result with
-// isError, any other refused request the JSON-RPC error guard.CodeRefused.
+// Both go through guard.Before and the admission that it returns, and keep their promises: nothing is sent that was not
+// decided and recorded, nothing is handed on that was not labelled, and an error never becomes an allow. A refused tool
+// call is a result with isError, any other refused request the JSON-RPC error guard.CodeRefused.
 //
-// The transport guards requests of servers to people, models and hosts as well, and the answers: requests of the server up to
-// 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is decided on in
-// each of its rounds. Definitions of an untrusted server, and notifications of any that is not trusted, raise the agent sessions
-// of the Protector. Unlike the gateway, Transport resolves no tools, pins no definitions, so that nobody can
-// review them and a later change of a known server's is not noticed, and keeps no labels of resources.
+// The transport guards requests of servers to people, models and hosts as well, and the answers: requests of the server
+// up to 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is
+// decided on in each of its rounds. Definitions of an untrusted server, and notifications of any that is not trusted,
+// raise the agent sessions of the Protector. Unlike the gateway, Transport resolves no tools, pins no definitions, so
+// that nobody can review them and a later change of a known server's is not noticed, and keeps no labels of resources.
 package mcpguard
 
 import (
@@ -59,8 +59,8 @@ type Options struct {
 	// Session says which agent session a call belongs to. Nil: all calls belong to one session of this Protector.
 	Session func(ctx context.Context) session.Ref
 
-	// Ask puts a question to a person and reports whether it was accepted. It may take long; ctx ends with the call. Nil
-	// means that nobody can be asked, and so no.
+	// Ask puts a question to a person and reports whether it was accepted. It may take long; ctx ends with the call.
+	// Nil means that nobody can be asked, and so no.
 	Ask func(ctx context.Context, q *guard.Question) (bool, error)
 }
 
@@ -112,8 +112,8 @@ func (s Server) describe(c *guard.Call, declared contract.Contract) {
 	c.Declared, c.Effective = declared, c.Overlay.Effective(declared, s.Trust)
 }
 
-// keys are the methods that carry data between an agent and a server, and the member of their params that names the thing they
-// are about.
+// keys are the methods that carry data between an agent and a server, and the member of their params that names the
+// thing they are about.
 var keys = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 // call describes a request to the guard. Params must be a JSON object that every parser reads alike.
@@ -142,8 +142,8 @@ func (p *Protector) call(ctx context.Context, s Server, method string, params js
 // A sender takes params to a server and brings its answer.
 type sender func(ctx context.Context, params json.RawMessage) (guard.Answer, error)
 
-// through takes a call to its server and the answer back, as far as the guard lets it; refused says that the answer is the
-// guard's own. The error is that of send.
+// through takes a call to its server and the answer back, as far as the guard lets it; refused says that the answer is
+// the guard's own. The error is that of send.
 func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a guard.Answer, refused bool, err error) {
 	v := p.before(ctx, c)
 	if !v.Allowed() {
@@ -184,7 +184,8 @@ func (p *Protector) inquire(ctx context.Context, inquiry *guard.Call) guard.Outc
 	return guard.Approved(func() guard.Outcome { return p.guard.Ask(ctx, inquiry) }, p.asker(ctx))
 }
 
-// asker returns the function that puts an approval request to a person, and keeps an acceptance for the call that follows.
+// asker returns the function that puts an approval request to a person, and keeps an acceptance for the call that
+// follows.
 func (p *Protector) asker(ctx context.Context) func(*guard.Question) bool {
 	return func(q *guard.Question) bool {
 		if p.opts.Ask == nil {
@@ -199,8 +200,8 @@ func (p *Protector) asker(ctx context.Context) func(*guard.Question) bool {
 	}
 }
 
-// permitAnswers decides on the answers with which a host of 2026-07-28 sends a call again, and leaves in its params those that may
-// go. The verdict is on the first that may not, or allows.
+// permitAnswers decides on the answers with which a host of 2026-07-28 sends a call again, and leaves in its params
+// those that may go. The verdict is on the first that may not, or allows.
 func (p *Protector) permitAnswers(ctx context.Context, c *guard.Call) guard.Verdict {
 	params, v := c.PermitReplies(func(reply *guard.Call) guard.Verdict { return p.before(ctx, reply) })
 	if v.Allowed() {

@@ -14,9 +14,9 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// Middleware is receiving middleware for a server: it decides each call by policy, on the contract of the tool and on the
-// client's label of its agent, before the handler runs; and it labels the result of the handler. The contracts
-// are the server's own and so count as they are; a tool without one counts as the worst. Results get _meta.annotations.
+// Middleware is receiving middleware for a server: it decides each call by policy, on the contract of the tool and on
+// the client's label of its agent, before the handler runs; and it labels the result of the handler. The contracts are
+// the server's own and so count as they are; a tool without one counts as the worst. Results get _meta.annotations.
 //
 // With the default Options.Session all clients share one session. A server of many clients should tell them apart.
 func (p *Protector) Middleware(name string, contracts map[string]contract.Contract) mcp.Middleware {

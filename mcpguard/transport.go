@@ -87,7 +87,8 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write implements [mcp.Connection]. A guarded request is decided in a goroutine, because a person may have to be asked.
+// Write implements [mcp.Connection]. A guarded request is decided in a goroutine, because a person may have to be
+// asked.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if resp, ok := msg.(*jsonrpc.Response); ok {
 		return c.answer(ctx, resp)
@@ -165,8 +166,8 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	return c.p.screen(ctx, call, a), nil
 }
 
-// introduced returns params with those members of the request's _meta in which the SDK says who the client is, with each request from
-// 2026-07-28 on: here no agent writes them.
+// introduced returns params with those members of the request's _meta in which the SDK says who the client is, with
+// each request from 2026-07-28 on: here no agent writes them.
 func introduced(params, request json.RawMessage) json.RawMessage {
 	for _, name := range []string{"io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"} {
 		if said, ok := rawjson.Get(request, "_meta", name); ok {

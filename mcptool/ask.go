@@ -23,7 +23,8 @@ const (
 )
 
 // asks puts questions to users and takes each answer once. The state that the client brings back with an answer is
-// expiry, nonce, and a MAC of both with all that the answer is bound to: tool, arguments, question, session and principal.
+// expiry, nonce, and a MAC of both with all that the answer is bound to: tool, arguments, question, session and
+// principal.
 type asks struct {
 	key      []byte
 	patience time.Duration

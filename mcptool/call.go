@@ -25,7 +25,8 @@ type Call struct {
 	returned label.Label
 }
 
-// Returns says that data with this label is part of the result. Labels are joined: saying more never takes anything back.
+// Returns says that data with this label is part of the result. Labels are joined: saying more never takes anything
+// back.
 func (c *Call) Returns(l label.Label) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

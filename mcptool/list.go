@@ -71,8 +71,8 @@ func (t *Tools) annotated(name string, raw json.RawMessage) (json.RawMessage, er
 	return out, nil
 }
 
-// writeTool writes the contract into a tool. One that is not read again as it is written cannot be said: to leave out part of
-// it would promise clients more than the author does.
+// writeTool writes the contract into a tool. One that is not read again as it is written cannot be said: to leave out
+// part of it would promise clients more than the author does.
 func writeTool(tool []byte, c contract.Contract) ([]byte, error) {
 	out, err := annotation.WriteTool(tool, c)
 	if err != nil {

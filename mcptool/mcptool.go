@@ -1,5 +1,5 @@
-// Package mcptool makes tools of servers written with the official Go SDK describe their effects and their results, in the
-// words of SEP-1913 (Trust and Sensitivity Annotations).
+// Package mcptool makes tools of servers written with the official Go SDK describe their effects and their results, in
+// the words of SEP-1913 (Trust and Sensitivity Annotations).
 //
 // A tool is declared with its contract, added like any other, and labels its results:
 //
@@ -12,19 +12,21 @@
 //
 // The package does this for them:
 //
-//   - tools/list shows each contract in Tool.annotations (SEP-1913, Extended Tool Annotations). The SDK's own type has no
-//     members for it and would drop them.
-//   - A result carries in _meta.annotations the join of the labels of everything in it, so no block is forgotten (SEP-1913,
-//     Response Annotations Scope). A handler that says nothing returns all that its contract calls possible. A result outside
-//     of the tool's declaration is an error, found by the author's first test and not by a client in the field.
+//   - tools/list shows each contract in Tool.annotations (SEP-1913, Extended Tool Annotations). The SDK's own type has
+//     no members for it and would drop them.
+//   - A result carries in _meta.annotations the join of the labels of everything in it, so no block is forgotten
+//     (SEP-1913, Response Annotations Scope). A handler that says nothing returns all that its contract calls possible.
+//     A result outside of the tool's declaration is an error, found by the author's first test and not by a client in
+//     the field.
 //   - Statements are read exactly as they are meant. A contract that no vocabulary has words for is an error of [Add].
-//   - [Call.Seen] is the client's statement about the data that its agent has seen (SEP-1913, Tool Call Request Extension), and
-//     [Declaration.Admit] decides on it before the tool runs: allow, refuse, or ask the user, over the protocol of either era.
+//   - [Call.Seen] is the client's statement about the data that its agent has seen (SEP-1913, Tool Call Request
+//     Extension), and [Declaration.Admit] decides on it before the tool runs: allow, refuse, or ask the user, over the
+//     protocol of either era.
 //   - A declaration with Resolve is served by tools/resolve, in the core form and in that of the extension
 //     io.modelcontextprotocol/tool-resolution to clients that have it.
 //
-// Nothing here needs the rest of Weir to run. A server's policy of its own, with rules and a record, is package mcpguard.
-// Everything is safe for concurrent use.
+// Nothing here needs the rest of Weir to run. A server's policy of its own, with rules and a record, is package
+// mcpguard. Everything is safe for concurrent use.
 package mcptool
 
 import (
@@ -47,9 +49,9 @@ func New(server *mcp.Server, opts Options) (*Tools, error) {
 	return t, nil
 }
 
-// Add adds a tool to the server, as [mcp.AddTool] does. The hints of the tool's own Annotations must be unset: they come
-// from the contract, which must have words in the vocabularies: sets of destinations, outcomes and sources that are known are
-// not empty, and every value is one of theirs.
+// Add adds a tool to the server, as [mcp.AddTool] does. The hints of the tool's own Annotations must be unset: they
+// come from the contract, which must have words in the vocabularies: sets of destinations, outcomes and sources that
+// are known are not empty, and every value is one of theirs.
 func Add[In, Out any](t *Tools, definition *mcp.Tool, d Declaration[In], h Handler[In, Out]) error {
 	if a := definition.Annotations; a != nil && (a.ReadOnlyHint || a.IdempotentHint || a.DestructiveHint != nil || a.OpenWorldHint != nil) {
 		return fmt.Errorf("tool %q: its hints are the contract's to set", definition.Name)

@@ -63,7 +63,8 @@ func (t *Tools) resolve(_ context.Context, ss *mcp.ServerSession, p *resolvePara
 	return &resolved{Tool: &resolvedTool{meta, p.Name, annotations}}, nil
 }
 
-// encoded returns the annotations and the _meta of the contract. All four classic hints are there, as the extension has it.
+// encoded returns the annotations and the _meta of the contract. All four classic hints are there, as the extension has
+// it.
 func encoded(c contract.Contract) (json.RawMessage, mcp.Meta, error) {
 	full := c.Assume()
 	for _, h := range contract.Hints() {

@@ -21,8 +21,9 @@ const DefaultPatience = 5 * time.Minute
 
 // Options configures Tools.
 type Options struct {
-	// Key protects the state that a client brings back with the user's answer (2026-07-28, Multi Round-Trip Requests). Nil
-	// is a random one, good for a server of one process; processes that answer for each other share one of KeySize bytes.
+	// Key protects the state that a client brings back with the user's answer (2026-07-28, Multi Round-Trip Requests).
+	// Nil is a random one, good for a server of one process; processes that answer for each other share one of KeySize
+	// bytes.
 	Key      []byte
 	Patience time.Duration    // how long the user has to answer; 0 is DefaultPatience
 	Now      func() time.Time // nil: time.Now
@@ -45,11 +46,12 @@ type declared struct {
 
 // A Declaration is an author's description of a tool.
 type Declaration[In any] struct {
-	// Contract describes the possible effects of the tool with any arguments: its sets are possible values (SEP-1913, Annotation Types).
+	// Contract describes the possible effects of the tool with any arguments: its sets are possible values (SEP-1913,
+	// Annotation Types).
 	Contract contract.Contract
 
-	// Resolve takes Contract, which it gets as declared, and returns it narrowed to a call with these arguments. It must
-	// not have effects. Nil: the tool is not resolvable.
+	// Resolve takes Contract, which it gets as declared, and returns it narrowed to a call with these arguments. It
+	// must not have effects. Nil: the tool is not resolvable.
 	Resolve func(in In, declared contract.Contract) (contract.Contract, error)
 
 	// Admit decides whether a call may run, by the label of the agent session. Nil: every call may. The zero Decision

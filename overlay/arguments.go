@@ -160,7 +160,8 @@ func (p part) values(arguments []byte, whole bool) []string {
 	return texts
 }
 
-// escape writes a text as a part of a URI: slashes stay and dots between them are resolved, so that one file has one URI.
+// escape writes a text as a part of a URI: slashes stay and dots between them are resolved, so that one file has one
+// URI.
 func escape(s string) string {
 	if slices.ContainsFunc(strings.Split(s, "/"), func(name string) bool { return name == "." || name == ".." }) {
 		s = stdpath.Clean(s)

@@ -46,8 +46,8 @@ var dockerValues = []string{"-e", "--env", "--env-file", "-v", "--volume", "--mo
 	"--device", "--dns", "--log-driver", "--log-opt", "--ip", "--ipc", "--pid", "--shm-size", "--stop-timeout", "--restart",
 	"--group-add", "--runtime", "--userns", "-a", "--attach", "--cidfile", "--expose", "--init-path", "--volumes-from"}
 
-// commandPackage returns the package that a command line runs, and its version; "" if it runs none that can be told. A name
-// elsewhere in the line does not count: what runs is what the launcher fetches.
+// commandPackage returns the package that a command line runs, and its version; "" if it runs none that can be told. A
+// name elsewhere in the line does not count: what runs is what the launcher fetches.
 func commandPackage(command []string) (name, version string) {
 	if len(command) == 0 {
 		return "", ""

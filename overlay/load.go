@@ -32,8 +32,8 @@ var language = sync.OnceValues(func() (*expression.Compiler, error) {
 	})
 })
 
-// Load reads an overlay file. The name stands in messages. If anything is wrong with the file, the error is an [Errors] that
-// holds every problem, and there is no set.
+// Load reads an overlay file. The name stands in messages. If anything is wrong with the file, the error is an [Errors]
+// that holds every problem, and there is no set.
 func Load(name string, src []byte) (*Set, error) {
 	c, err := language()
 	if err != nil {

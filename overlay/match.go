@@ -22,7 +22,8 @@ type match struct {
 	server  string      // glob
 }
 
-// Package returns the package that the server's command line runs, without its version; "" if it runs none that can be told.
+// Package returns the package that the server's command line runs, without its version; "" if it runs none that can be
+// told.
 func (s Server) Package() string {
 	name, _ := commandPackage(s.Command)
 	return name
@@ -45,7 +46,8 @@ func (m match) fits(s Server) bool {
 	return name != "" && samePackage(name, m.pkg) && (m.version == nil || version == "" || m.version.has(version))
 }
 
-// samePackage compares names as the registries do: Python's do not tell -, _ and . apart, and none tells upper from lower case.
+// samePackage compares names as the registries do: Python's do not tell -, _ and . apart, and none tells upper from
+// lower case.
 func samePackage(a, b string) bool {
 	fold := strings.NewReplacer("_", "-", ".", "-")
 	return strings.EqualFold(fold.Replace(a), fold.Replace(b))
@@ -54,8 +56,8 @@ func samePackage(a, b string) bool {
 // isGlob reports whether the pattern has a star.
 func isGlob(pattern string) bool { return strings.Contains(pattern, "*") }
 
-// glob reports whether the pattern, in which * stands for any text, fits all of s. The first place that fits each part is
-// the right one for all but the last, so this takes time linear in both for each star.
+// glob reports whether the pattern, in which * stands for any text, fits all of s. The first place that fits each part
+// is the right one for all but the last, so this takes time linear in both for each star.
 func glob(pattern, s string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

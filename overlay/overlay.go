@@ -55,8 +55,8 @@
 //   - A server is matched by the operator's configuration, never by its own statements.
 //   - [Tool.Static] bounds every [Tool.Refine]: arguments never take a contract out of it.
 //   - A draft raises and lowers nothing, and says nothing of arguments and resources.
-//   - A condition that cannot be evaluated raises if it would have raised, and lowers nothing. A result that a rule cannot
-//     read counts as matched.
+//   - A condition that cannot be evaluated raises if it would have raised, and lowers nothing. A result that a rule
+//     cannot read counts as matched.
 //   - Work is bounded by the sizes of file, arguments and result, and depends on nothing else: no clock, no I/O.
 //
 // Everything is immutable and safe for concurrent use.

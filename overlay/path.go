@@ -93,8 +93,8 @@ func (s step) String() string {
 	return "[" + strconv.Itoa(s.index) + "]"
 }
 
-// walk calls visit with every value that the path leads to, and the way to it with numbers for stars, until visit returns
-// false. It reports whether it went to the end.
+// walk calls visit with every value that the path leads to, and the way to it with numbers for stars, until visit
+// returns false. It reports whether it went to the end.
 func (p path) walk(value []byte, way string, visit func(way string, value []byte) bool) bool {
 	if len(p) == 0 {
 		return visit(strings.TrimPrefix(way, "."), value)

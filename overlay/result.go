@@ -99,7 +99,8 @@ func (t *Tool) listing() listing {
 	return listing{}
 }
 
-// Directory returns the things that a result lists by id and name, where the tool is said to list such. A thing without either is left out.
+// Directory returns the things that a result lists by id and name, where the tool is said to list such. A thing without
+// either is left out.
 func (t *Tool) Directory(result []byte) (all []Named) {
 	of := t.listing()
 	if of.items == nil {

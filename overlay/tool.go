@@ -111,14 +111,14 @@ func (t *Tool) Drafted() contract.Contract {
 	return t.drafted
 }
 
-// Effective returns the contract that counts for any arguments: [contract.Overlaid] of the operator's word and the server's
-// declaration, raised by the drafts.
+// Effective returns the contract that counts for any arguments: [contract.Overlaid] of the operator's word and the
+// server's declaration, raised by the drafts.
 func (t *Tool) Effective(declared contract.Contract, trust contract.Trust) contract.Contract {
 	return contract.Overlaid(t.Static(), declared, trust).Raise(t.Drafted())
 }
 
-// A Note is why a contract is as it is: a refinement that was applied, or one whose condition could not be evaluated, in which
-// case it could only raise.
+// A Note is why a contract is as it is: a refinement that was applied, or one whose condition could not be evaluated,
+// in which case it could only raise.
 type Note struct {
 	Entry  string // the entry's name
 	File   string
@@ -167,7 +167,8 @@ func (t *Tool) Refine(arguments []byte) (contract.Contract, []Note) {
 	return said, notes
 }
 
-// Names reports whether anything that is said of the tool speaks of the argument by this name. A part of an argument, as a.b, has no name.
+// Names reports whether anything that is said of the tool speaks of the argument by this name. A part of an argument,
+// as a.b, has no name.
 func (t *Tool) Names(argument string) bool {
 	if t == nil {
 		return false

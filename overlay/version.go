@@ -41,8 +41,8 @@ func parseVersionRange(s string) (*versionRange, error) {
 	return r, nil
 }
 
-// has reports whether a version is in the range. One that is not numbers and dots is in none; one with a suffix, as of a
-// release to come, counts as just before the version without.
+// has reports whether a version is in the range. One that is not numbers and dots is in none; one with a suffix, as of
+// a release to come, counts as just before the version without.
 func (r *versionRange) has(version string) bool {
 	v, pre, ok := parseVersion(version)
 	if !ok {

@@ -40,12 +40,12 @@ func assumed(c *contract.Contract) bool {
 
 func (a *activation) session() *label.Label { return &a.facts.Session.Label }
 
-// plainRead reports whether the call changes nothing, by the contract that counts: the word of a server that nobody vouches for
-// makes no call a plain read.
+// plainRead reports whether the call changes nothing, by the contract that counts: the word of a server that nobody
+// vouches for makes no call a plain read.
 func (a *activation) plainRead() bool { return a.annotations.ReadOnly == contract.Yes }
 
-// byAgent reports whether the agent chose the content that goes out. Text that a person types for a server, and the folders that the host has
-// open, are answers that no agent wrote.
+// byAgent reports whether the agent chose the content that goes out. Text that a person types for a server, and the
+// folders that the host has open, are answers that no agent wrote.
 func (a *activation) byAgent() bool {
 	return a.facts.Method != "elicitation/create" && a.facts.Method != "roots/list"
 }
@@ -94,18 +94,19 @@ func known[T ~string](v contract.Values[T]) bool {
 // ephemeral is the destination of input that is used for the call and not kept.
 var ephemeral = label.SetOf(contract.Ephemeral)
 
-// egress reports whether somebody outside may learn of the call: the agent chose it, the contract that counts does not rule out that
-// its input becomes public, and it tells something. A change tells something whatever its arguments are, and so does a choice
-// among the tools and resources of a server that nobody vouches for; any other read tells its arguments. Where a contract states the
-// destination, that settles who learns the input (SEP-1913, Destination), and an open world does not widen it.
+// egress reports whether somebody outside may learn of the call: the agent chose it, the contract that counts does not
+// rule out that its input becomes public, and it tells something. A change tells something whatever its arguments are,
+// and so does a choice among the tools and resources of a server that nobody vouches for; any other read tells its
+// arguments. Where a contract states the destination, that settles who learns the input (SEP-1913, Destination), and an
+// open world does not widen it.
 func (a *activation) egress() bool {
 	tells := !a.plainRead() || a.facts.Server.Trust == contract.Untrusted || hasMembers(a.facts.Arguments)
 	return tells && a.byAgent() && a.annotations.Destinations.Has(contract.Public)
 }
 
-// crosses reports whether a secret may get from one server to another: the session holds credentials, and the agent gives the call
-// arguments that may hold those of another server, or has told its server too much by many calls. A read that keeps nothing of them
-// takes nothing over.
+// crosses reports whether a secret may get from one server to another: the session holds credentials, and the agent
+// gives the call arguments that may hold those of another server, or has told its server too much by many calls. A read
+// that keeps nothing of them takes nothing over.
 func (a *activation) crosses() bool {
 	may := !a.facts.Call.Traced || a.facts.Call.Crosses
 	keeps := !a.plainRead() || !ephemeral.Contains(a.annotations.Destinations.Set())

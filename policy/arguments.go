@@ -14,8 +14,8 @@ const (
 	yes = types.True
 )
 
-// argumentFacts describe the parts that arguments play, and the origin of their values. Where the arguments were not traced,
-// each has the worst value.
+// argumentFacts describe the parts that arguments play, and the origin of their values. Where the arguments were not
+// traced, each has the worst value.
 var argumentFacts = []fact{
 	boolean(about{"call.egress", Both, "an outsider may learn of the call; see [egress](#egress)"}, (*activation).egress),
 	crosses(about{"call.crosses", Chosen,

@@ -8,15 +8,16 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 )
 
-// Bounds are the effects that a policy may have on calls that share some facts and differ in others. The zero Bounds is Block for sure.
+// Bounds are the effects that a policy may have on calls that share some facts and differ in others. The zero Bounds is
+// Block for sure.
 type Bounds struct {
 	Strictest, Mildest Effect
 	Sure               []Match // the rules that match whatever the other facts are
 	Open               []Match // those that match, or not, by the other facts
 }
 
-// judge evaluates a rule in a frame in which some facts are unknown. Arguments that are unknown may cost more than a rule may, and
-// then it cannot be evaluated whatever else it says.
+// judge evaluates a rule in a frame in which some facts are unknown. Arguments that are unknown may cost more than a
+// rule may, and then it cannot be evaluated whatever else it says.
 func judge(frame *expression.Frame, r *rule, unknown []string) (expression.Answer, error) {
 	answer, err := frame.Judge(r.condition)
 	if err == nil && r.Limited && slices.Contains(unknown, expression.Arguments) {

@@ -67,8 +67,8 @@ func (e *encoder) word(name, text, without string) {
 	}
 }
 
-// measure returns how many elements a set has; of one that rules cannot read, because an element is too long, too many to be
-// read.
+// measure returns how many elements a set has; of one that rules cannot read, because an element is too long, too many
+// to be read.
 func measure(set label.Set[string]) int {
 	for item := range set.All() {
 		if len(item) > expression.MaxText {

@@ -59,8 +59,8 @@ type Explanation struct {
 // Sure reports whether the effect is known.
 func (e *Explanation) Sure() bool { return e.Strictest == e.Mildest }
 
-// Explain decides as [Policy.Decide] does, and says of every rule why. A rule that rests on the values of facts that were kept from the
-// reader stays undecided: the effect is then within Strictest and Mildest.
+// Explain decides as [Policy.Decide] does, and says of every rule why. A rule that rests on the values of facts that
+// were kept from the reader stays undecided: the effect is then within Strictest and Mildest.
 func (p *Policy) Explain(g *ParsedFacts) Explanation {
 	if p == nil || g == nil || int(g.Phase) >= len(p.phases) {
 		return Explanation{}

@@ -37,9 +37,9 @@ type about struct {
 	meaning  string // a cell of the table in docs/policy.md; "" for a fact that another row explains
 }
 
-// A fact is one name that rules may use: a row of the vocabulary, from which the rule language, the parser of values, the
-// record of decisions, replay, analysis and the manual follow. Names are whole, dots included: to CEL each is a variable of
-// its own, so reading one is a single look-up and a misspelt one is an error at load.
+// A fact is one name that rules may use: a row of the vocabulary, from which the rule language, the parser of values,
+// the record of decisions, replay, analysis and the manual follow. Names are whole, dots included: to CEL each is a
+// variable of its own, so reading one is a single look-up and a misspelt one is an error at load.
 type fact struct {
 	about
 	typ    *cel.Type
@@ -92,8 +92,8 @@ func (f *fact) ofClasses() bool {
 	return len(f.values) == len(classNames) && &f.values[0] == &classNames[0]
 }
 
-// language returns the compiler of the vocabulary: it does not change, and it takes longer to make than a policy takes to
-// load.
+// language returns the compiler of the vocabulary: it does not change, and it takes longer to make than a policy takes
+// to load.
 var language = sync.OnceValues(func() (*expression.Compiler, error) {
 	variables := make([]expression.Variable, len(facts))
 	for i := range facts {
@@ -167,8 +167,8 @@ func set[T ~string](f about, values []string, of func(*Facts) *label.Set[T]) fac
 // maxStated is how many elements rules may read of a set that an overlay makes known, so that they can loop over it.
 const maxStated = 256
 
-// stated is a set that only an overlay makes known. While it is not known it cannot be read: nothing would look like none.
-// Its size is recorded, and not its elements.
+// stated is a set that only an overlay makes known. While it is not known it cannot be read: nothing would look like
+// none. Its size is recorded, and not its elements.
 func stated(f about, of func(*Facts) ([]string, bool), give func(*ParsedFacts, []string)) fact {
 	return fact{about: f, typ: textList, most: maxStated,
 		get: func(a *activation) ref.Val {
@@ -209,8 +209,8 @@ func (f fact) ofTool() fact {
 	return f
 }
 
-// traced is a fact that is known only if the arguments were traced; else it has the worst value, or its own if that is nil. A
-// value that is given to it makes the arguments traced.
+// traced is a fact that is known only if the arguments were traced; else it has the worst value, or its own if that is
+// nil. A value that is given to it makes the arguments traced.
 func (f fact) traced(worst ref.Val) fact {
 	get, set, encode := f.get, f.set, f.encode
 	f.get = func(a *activation) ref.Val {

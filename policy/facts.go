@@ -45,7 +45,8 @@ type Roles struct {
 	Cut          bool       // there were more than these
 }
 
-// Resources are the resources that a call reads and writes, as URIs. The zero Resources say nothing: it may be anything.
+// Resources are the resources that a call reads and writes, as URIs. The zero Resources say nothing: it may be
+// anything.
 type Resources struct {
 	Known         bool
 	Reads, Writes []string
@@ -59,8 +60,8 @@ type ToolFacts struct {
 	// (see [contract.Contract.Assume]), so the zero contract is the worst.
 	Annotations contract.Contract
 
-	// Declared is the description of the tool: by the operator, and else by the server, whether or not it is trusted. Rules may read
-	// it; nothing that Weir itself derives does.
+	// Declared is the description of the tool: by the operator, and else by the server, whether or not it is trusted.
+	// Rules may read it; nothing that Weir itself derives does.
 	Declared contract.Contract
 }
 

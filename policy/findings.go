@@ -2,8 +2,8 @@ package policy
 
 import "github.com/weir-mcp/weir/label"
 
-// Findings is the outcome of searching a text for values that should not be in it, and for text that speaks to the agent. A search
-// that found nothing proves nothing.
+// Findings is the outcome of searching a text for values that should not be in it, and for text that speaks to the
+// agent. A search that found nothing proves nothing.
 type Findings struct {
 	Certain label.Set[string] // classes of findings of high confidence
 	Likely  label.Set[string] // classes of findings of medium confidence or more

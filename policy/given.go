@@ -7,16 +7,18 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 )
 
-// Values are facts by their names: a bool, a string, an int, a []string, and for call.arguments the JSON text of an object. Of a set
-// that holds values of the arguments (call.destinations, call.reads, call.writes, call.destination.values, call.destination.hosts), an
-// int may say how many elements it has, where they are kept from the reader. Nil is a hint or a set that is not known.
+// Values are facts by their names: a bool, a string, an int, a []string, and for call.arguments the JSON text of an
+// object. Of a set that holds values of the arguments (call.destinations, call.reads, call.writes,
+// call.destination.values, call.destination.hosts), an int may say how many elements it has, where they are kept from
+// the reader. Nil is a hint or a set that is not known.
 type Values map[string]any
 
 // ParsedFacts are facts that were put together from values.
 type ParsedFacts struct {
 	Facts
 
-	// Hidden are the facts of which only the size is known, so that [Policy.Explain] leaves decisions open that depend on their values.
+	// Hidden are the facts of which only the size is known, so that [Policy.Explain] leaves decisions open that depend
+	// on their values.
 	Hidden []string
 }
 
@@ -35,7 +37,8 @@ func convert[T, S ~string](texts []S) []T {
 	return all
 }
 
-// maxHidden is how many elements of a set may be kept from the reader: more make rules fail that read it, whatever they are.
+// maxHidden is how many elements of a set may be kept from the reader: more make rules fail that read it, whatever they
+// are.
 const maxHidden = expression.MaxTexts + 1
 
 // elements returns the texts of a value, or as many others as the number says. Then the fact is hidden.

@@ -25,8 +25,8 @@ const (
 	maxName   = 128 // bytes
 )
 
-// Load reads a policy in YAML, or in the JSON form of SEP-1913 (Policy Layer). The name stands in messages. If anything is
-// wrong with the file, the error is an [Errors] that holds every problem, and there is no policy.
+// Load reads a policy in YAML, or in the JSON form of SEP-1913 (Policy Layer). The name stands in messages. If anything
+// is wrong with the file, the error is an [Errors] that holds every problem, and there is no policy.
 func Load(name string, src []byte) (*Policy, error) {
 	c, err := language()
 	if err != nil {

@@ -42,7 +42,8 @@ const (
 	declared    = "tool.declared."
 )
 
-// members are the parts of a contract: the table of hints, the origin of its data, and the sets of SEP-1913 (Extended Tool Annotations).
+// members are the parts of a contract: the table of hints, the origin of its data, and the sets of SEP-1913 (Extended
+// Tool Annotations).
 var members = slices.Concat(hintMembers(), []member{
 	attribution("URIs of where its data comes from"),
 	pessimistic(possible("inputMetadata.destination", "the possible destinations of its inputs: `ephemeral`, `system`, `user`, `internal`, `public`",

@@ -10,10 +10,11 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// ParseFacts returns the facts that have these values, at one moment. Facts without a value have their zero value, except for
-// tool.annotations: its members without a value follow from tool.declared and server.trust, as [contract.Effective] has it. Facts that
-// follow from others cannot be given, and labels are normal (see [label.Label.Normal]). If a fact about the origins of
-// arguments is given, the arguments count as traced. The error is an [Errors], with the hint as a remedy and no places.
+// ParseFacts returns the facts that have these values, at one moment. Facts without a value have their zero value,
+// except for tool.annotations: its members without a value follow from tool.declared and server.trust, as
+// [contract.Effective] has it. Facts that follow from others cannot be given, and labels are normal (see
+// [label.Label.Normal]). If a fact about the origins of arguments is given, the arguments count as traced. The error is
+// an [Errors], with the hint as a remedy and no places.
 func ParseFacts(phase Phase, v Values) (*ParsedFacts, error) {
 	g := &ParsedFacts{Facts: Facts{Phase: phase, Method: methodNames[0]}}
 	if phase == OnResult {
@@ -43,7 +44,8 @@ func ParseFacts(phase Phase, v Values) (*ParsedFacts, error) {
 	return g, nil
 }
 
-// leaks takes values of which nobody says how much they can tell for the worst, unless all are the user's or a trusted source's.
+// leaks takes values of which nobody says how much they can tell for the worst, unless all are the user's or a trusted
+// source's.
 func (g *ParsedFacts) leaks(v Values) {
 	_, bits := v["call.leak.bits"]
 	_, total := v["call.leak.total"]

@@ -1,8 +1,9 @@
 // Package policy decides on calls and results: rules over facts give an [Effect].
 //
-// A policy is a file of rules ([Load]), each an expression in CEL over a closed vocabulary of facts, an effect and a message.
-// [Policy.Decide] evaluates every rule of the moment (before a call, or before its result is handed on) and the strictest effect
-// that matches wins. docs/policy.md is the manual: the format, every fact, the built-in policy and why it is as it is.
+// A policy is a file of rules ([Load]), each an expression in CEL over a closed vocabulary of facts, an effect and a
+// message. [Policy.Decide] evaluates every rule of the moment (before a call, or before its result is handed on) and
+// the strictest effect that matches wins. docs/policy.md is the manual: the format, every fact, the built-in policy and
+// why it is as it is.
 //
 //	version: 1
 //	default: allow                  # the effect when no rule matches; allow if not stated
@@ -13,14 +14,14 @@
 //	    effect: ask                 # block, ask, warn or allow; of a result hide too
 //	    message: "{tool} of {server} may publish private data"
 //
-// The example policies of SEP-1913 (Policy Layer) load verbatim: rules with effect block or escalate, and conditions made of
-// and, or, not, fact and equals.
+// The example policies of SEP-1913 (Policy Layer) load verbatim: rules with effect block or escalate, and conditions
+// made of and, or, not, fact and equals.
 //
 // The package promises:
 //
 //   - The zero value of every verdict is the safe one: [Block], and [Decision]{}.
-//   - A rule that cannot be evaluated counts as matched, with the strictest of its own effect, [Ask] and the default. It
-//     never allows, and an exception that fails does not soften a default of block.
+//   - A rule that cannot be evaluated counts as matched, with the strictest of its own effect, [Ask] and the default.
+//     It never allows, and an exception that fails does not soften a default of block.
 //   - The cost of a rule is bounded: estimated at load against sizes that are enforced, or, where call.arguments are
 //     looped over, counted while it runs.
 //   - A decision depends on the facts only: no clock, no chance, no I/O.
@@ -126,8 +127,8 @@ type Decision struct {
 	Problems []Problem // the rules that could not be evaluated; they are in Matched too
 }
 
-// Revealed returns the decision on a hidden result that the agent asks for: that of all rules but those that hide. The fallback is that of
-// the policy.
+// Revealed returns the decision on a hidden result that the agent asks for: that of all rules but those that hide. The
+// fallback is that of the policy.
 func (d Decision) Revealed(fallback Effect) Decision {
 	shown := Decision{Effect: fallback, Problems: d.Problems}
 	for _, m := range d.Matched {
@@ -149,8 +150,8 @@ type Match struct {
 	Effect  Effect // of a rule that could not be evaluated, the strictest of its own, Ask and the default
 	Message string
 
-	// Once says that a yes to the rule's question also covers later calls of the same tool to the same destination in the
-	// same session, as long as their arguments come from nothing worse.
+	// Once says that a yes to the rule's question also covers later calls of the same tool to the same destination in
+	// the same session, as long as their arguments come from nothing worse.
 	Once bool
 }
 
@@ -202,8 +203,8 @@ func (d *Decision) match(m Match) {
 	d.Matched = append(d.Matched, m)
 }
 
-// expand fills the placeholders of a message. Names come from servers, so a name that people would misread is quoted and one that is too
-// long is cut.
+// expand fills the placeholders of a message. Names come from servers, so a name that people would misread is quoted
+// and one that is too long is cut.
 func expand(message string, f *Facts) string {
 	if !strings.Contains(message, "{") {
 		return message
@@ -235,9 +236,9 @@ func (p *Policy) Reads(fact string) bool {
 	return false
 }
 
-// Bounds returns the effects that the policy may have on all calls with these facts, but for those of the given names, of which any value is
-// possible; has of an unknown fact is unknown too. It is sound: no values of the unknown facts give an effect outside of
-// the span. It need not be tight, since two rules may never hold together.
+// Bounds returns the effects that the policy may have on all calls with these facts, but for those of the given names,
+// of which any value is possible; has of an unknown fact is unknown too. It is sound: no values of the unknown facts
+// give an effect outside of the span. It need not be tight, since two rules may never hold together.
 func (p *Policy) Bounds(f *Facts, unknown []string) Bounds {
 	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
 		return Bounds{}
@@ -259,9 +260,9 @@ func (p *Policy) Bounds(f *Facts, unknown []string) Bounds {
 	return s
 }
 
-// Specialize returns the policy for the calls of one tool: those that have the method, the tool and the server of these facts, with its
-// contracts, whatever the other facts are. It leaves out the rules that cannot match then, and decides as p does. Its Rules and its
-// Digest are those of p.
+// Specialize returns the policy for the calls of one tool: those that have the method, the tool and the server of these
+// facts, with its contracts, whatever the other facts are. It leaves out the rules that cannot match then, and decides
+// as p does. Its Rules and its Digest are those of p.
 func (p *Policy) Specialize(f *Facts) *Policy {
 	if p == nil || f == nil {
 		return p

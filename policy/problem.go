@@ -2,7 +2,8 @@ package policy
 
 import "github.com/weir-mcp/weir/internal/document"
 
-// A Problem is a mistake in a policy file: its File, Line and Col (from 1; 0 for the whole file), its Msg, and a Hint at the remedy.
+// A Problem is a mistake in a policy file: its File, Line and Col (from 1; 0 for the whole file), its Msg, and a Hint
+// at the remedy.
 type Problem = document.Problem
 
 // Errors is every problem of a policy file, in the order of the file. [Load] returns it.

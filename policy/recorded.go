@@ -7,9 +7,10 @@ import (
 	"github.com/weir-mcp/weir/contract"
 )
 
-// Encode returns the part of the facts that may be written down, as the JSON text of an object that [DecodeFacts] reads. It has no
-// argument of the call: of the sets that hold some, their sizes. It leaves out the values that [ParseFacts] fills in by itself, and
-// those that an event of package record has elsewhere: the moment, the names of method, tool, server and session, and the session's label.
+// Encode returns the part of the facts that may be written down, as the JSON text of an object that [DecodeFacts]
+// reads. It has no argument of the call: of the sets that hold some, their sizes. It leaves out the values that
+// [ParseFacts] fills in by itself, and those that an event of package record has elsewhere: the moment, the names of
+// method, tool, server and session, and the session's label.
 func (f *Facts) Encode() []byte {
 	e := encoder{facts: f, text: append(make([]byte, 0, 512), '{')}
 	if c := new(contract.Contract); !f.Tool.Declared.Equal(*c) {

@@ -14,8 +14,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// conditions translates the conditions of SEP-1913's example policies (Policy Layer) into an expression: and, or and not
-// over { fact, equals }. A fact that is a set equals a value that it may be, as an array in an annotation means
+// conditions translates the conditions of SEP-1913's example policies (Policy Layer) into an expression: and, or and
+// not over { fact, equals }. A fact that is a set equals a value that it may be, as an array in an annotation means
 // "one of these"; a fact that is not known equals nothing.
 func (l *loader) conditions(n ast.Node) (string, bool) {
 	m, ok := l.Members(n, "condition", []string{"and", "or", "not", "fact", "equals"})

@@ -11,9 +11,9 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 )
 
-// Idle returns the rules that never decide: those that no facts make match, and those beside which another rule always matches that
-// is stricter, or as strict and earlier. It goes through all values of the facts that have few, as far as that is not too much, and
-// leaves the other facts open; so its reports are proved, and may be incomplete.
+// Idle returns the rules that never decide: those that no facts make match, and those beside which another rule always
+// matches that is stricter, or as strict and earlier. It goes through all values of the facts that have few, as far as
+// that is not too much, and leaves the other facts open; so its reports are proved, and may be incomplete.
 func (p *Policy) Idle() []Problem {
 	if p == nil {
 		return nil
@@ -81,8 +81,8 @@ const (
 // maxValuations is how many combinations of values are gone through for a question.
 const maxValuations = 1 << 12
 
-// everywhere reports whether something holds of the outcomes of rules for all values of the facts that they read. Facts of many
-// values are left open.
+// everywhere reports whether something holds of the outcomes of rules for all values of the facts that they read. Facts
+// of many values are left open.
 func everywhere(rules []*rule, holds func([]outcome) bool) bool {
 	w := newValuations(rules)
 	frame, err := expression.NewFrame(w)
@@ -112,7 +112,8 @@ func everywhere(rules []*rule, holds func([]outcome) bool) bool {
 	return true
 }
 
-// valuations are the combinations of values of some facts. It is an activation over the present one, in which all other facts are open.
+// valuations are the combinations of values of some facts. It is an activation over the present one, in which all other
+// facts are open.
 type valuations struct {
 	domains []domain
 	at      []int // in the values of each
@@ -164,8 +165,8 @@ func (w *valuations) next() bool {
 	return false
 }
 
-// domain returns all values that the fact may have; nil if they are not finite, or too many. Classes of sensitivity are not
-// finite: regimes have names.
+// domain returns all values that the fact may have; nil if they are not finite, or too many. Classes of sensitivity are
+// not finite: regimes have names.
 func (f *fact) domain() []domainValue {
 	var values []domainValue
 	switch {

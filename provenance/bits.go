@@ -7,14 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Bits are code lengths: how many bits a value takes in a code that can tell each from any other. By Kraft's inequality the shares 2^-bits of
-// all values are at most one together, so no more than 2^n rows of values have n bits, and whoever is given one of these learns at most n bits.
+// Bits are code lengths: how many bits a value takes in a code that can tell each from any other. By Kraft's inequality
+// the shares 2^-bits of all values are at most one together, so no more than 2^n rows of values have n bits, and
+// whoever is given one of these learns at most n bits.
 //
-// A value is a copy of one piece that a source holds word for word (wholeBits, where it is and how long), or a row of tokens (rowBits): signs of ASCII
-// (8 bits each), any other characters (23), copies (copyBits for each of the two sources, the user and the data), and the end (3).
-// 128/2^8, 1114112/2^23, 2/2^4 and 1/2^3 are less than one together. A value that is a sentence, with a capital at its
-// beginning or a full stop at its end, may be told as the text without these (sentenceBits): there are three forms of
-// sentences. The rest of the code is for who knows more of the value's form.
+// A value is a copy of one piece that a source holds word for word (wholeBits, where it is and how long), or a row of
+// tokens (rowBits): signs of ASCII (8 bits each), any other characters (23), copies (copyBits for each of the two
+// sources, the user and the data), and the end (3). 128/2^8, 1114112/2^23, 2/2^4 and 1/2^3 are less than one together.
+// A value that is a sentence, with a capital at its beginning or a full stop at its end, may be told as the text
+// without these (sentenceBits): there are three forms of sentences. The rest of the code is for who knows more of the
+// value's form.
 const (
 	wholeBits = 3
 	rowBits   = 2
@@ -69,8 +71,8 @@ type price struct {
 	whole int // as one copy; zero if it is none
 }
 
-// pointer returns the bits of a place among so many, and of a length in words (in the gamma code of Elias) with or without the marks
-// around it.
+// pointer returns the bits of a place among so many, and of a length in words (in the gamma code of Elias) with or
+// without the marks around it.
 func pointer(places, words int) int { return bits.Len(uint(places)) + 2*bits.Len(uint(words)) + 1 }
 
 // pay adds a copy of the piece, with the text between it and the last one, if that is cheaper than its letters.

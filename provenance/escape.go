@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// escape reads the escape sequence at i: a percent escape (RFC 3986, 2.1), a character reference of HTML, or a backslash
-// escape. It returns its character and its length, which is zero if there is none.
+// escape reads the escape sequence at i: a percent escape (RFC 3986, 2.1), a character reference of HTML, or a
+// backslash escape. It returns its character and its length, which is zero if there is none.
 func escape(text []byte, i int) (r rune, n int) {
 	switch text[i] {
 	case '%':

@@ -6,8 +6,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// AddJSON adds the texts, numbers and member names of a JSON document that came from the source. A text that is itself a
-// JSON object or array, as servers put into text blocks, is added as such. The document has passed rawjson.Check; of
+// AddJSON adds the texts, numbers and member names of a JSON document that came from the source. A text that is itself
+// a JSON object or array, as servers put into text blocks, is added as such. The document has passed rawjson.Check; of
 // any other, the readable part is added.
 func (x *Index) AddJSON(s Source, doc []byte) {
 	s = sound(s)

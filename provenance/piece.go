@@ -27,8 +27,8 @@ func (f *form) wordEnd(i int) int {
 	return min(i+1, len(f.ends))
 }
 
-// verbatim returns the longest piece that begins with the word at i and stands in text at the place byte for byte, and for which
-// neither text has it inside of something longer.
+// verbatim returns the longest piece that begins with the word at i and stands in text at the place byte for byte, and
+// for which neither text has it inside of something longer.
 func (v *value) verbatim(i int, text []byte, at int) (best piece) {
 	from, begin := int(v.raw[i]), at
 	for from > 0 && begin > 0 && v.text[from-1] == text[begin-1] && mark(v.text[from-1]) {

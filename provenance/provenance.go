@@ -16,9 +16,9 @@
 // of the value that is base64 or hexadecimal of a text is compared as that text too.
 //
 // The data has an entry in a table at the beginning of each word, of each eighth character inside a long word, and of
-// each ideograph: eight normalised characters from there on, and the word itself if it is shorter. A value is tiled from
-// left to right with the longest pieces that begin at such a place. So the cost of a trace depends on the length of the
-// value, not on the age of the session.
+// each ideograph: eight normalised characters from there on, and the word itself if it is shorter. A value is tiled
+// from left to right with the longest pieces that begin at such a place. So the cost of a trace depends on the length
+// of the value, not on the age of the session.
 //
 // # Short and common values
 //
@@ -32,19 +32,19 @@
 //
 // # The meaning of an answer
 //
-// A match explains and raises: it says that the value may come from there. Only two kinds may lower anything, [User] and
-// [Trusted], and they are given to a piece only if it is the same text byte for byte, and if neither its beginning nor its end is
-// inside a longer name, address or number: case, white space and the choice of words carry data. A value that is more than one such
-// piece is Novel too, since the agent chose how to put it together. A text of both a trusted and an untrusted source
-// has the source that had it first, so that no text becomes trusted by being written somewhere and read back. Text
-// without a source is [Novel]. The caller has to take Novel for the worst that the session has seen: a model can
-// re-encode anything.
+// A match explains and raises: it says that the value may come from there. Only two kinds may lower anything, [User]
+// and [Trusted], and they are given to a piece only if it is the same text byte for byte, and if neither its beginning
+// nor its end is inside a longer name, address or number: case, white space and the choice of words carry data. A value
+// that is more than one such piece is Novel too, since the agent chose how to put it together. A text of both a trusted
+// and an untrusted source has the source that had it first, so that no text becomes trusted by being written somewhere
+// and read back. Text without a source is [Novel]. The caller has to take Novel for the worst that the session has
+// seen: a model can re-encode anything.
 //
 // # Memory
 //
-// An Index holds at most Options.Text bytes of text and a table of at most as much. The oldest text goes first, and a table
-// that is full forgets its oldest entries; [Index.Complete] then is false. Forgotten text is Novel when it is traced,
-// never trusted; so is the text beyond the first [MaxDocument] bytes of a document. Once untrusted content was
+// An Index holds at most Options.Text bytes of text and a table of at most as much. The oldest text goes first, and a
+// table that is full forgets its oldest entries; [Index.Complete] then is false. Forgotten text is Novel when it is
+// traced, never trusted; so is the text beyond the first [MaxDocument] bytes of a document. Once untrusted content was
 // forgotten, later text of a trusted source may repeat it, and counts as untrusted. The user's words have 64 KiB of
 // their own, which data cannot push out.
 //
@@ -175,8 +175,8 @@ const userSource = "user"
 // AddUser adds a message of the user in this session. It reports whether there was room for it.
 func (x *Index) AddUser(text string) bool { return x.user.add(text) }
 
-// Add adds a text that came from the source. The kinds User and Novel are not for sources, and are ignored; a source that
-// is neither Trusted nor Untrusted is Untrusted.
+// Add adds a text that came from the source. The kinds User and Novel are not for sources, and are ignored; a source
+// that is neither Trusted nor Untrusted is Untrusted.
 func (x *Index) Add(s Source, text string) {
 	s = sound(s)
 	x.data.add(s, text)

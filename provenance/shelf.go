@@ -227,8 +227,8 @@ type reader struct {
 // A place is where an entry points to, in bytes since the shelf was new.
 type place struct{ hash, at uint32 }
 
-// put makes an entry for the text at raw. Entries are made in batches: the table is larger than a processor's cache, and
-// the memory for many can be waited for at once.
+// put makes an entry for the text at raw. Entries are made in batches: the table is larger than a processor's cache,
+// and the memory for many can be waited for at once.
 func (r *reader) put(hash uint32, raw int) {
 	r.batch[r.full] = place{hash, uint32(r.entry.base + raw)}
 	if r.full++; r.full == len(r.batch) {

@@ -157,8 +157,8 @@ func (t *table) grow() bool {
 	}
 }
 
-// refill puts the entries of other buckets into the table's, and reports whether there was room for all of them. If not, those are
-// lost, if that is to be.
+// refill puts the entries of other buckets into the table's, and reports whether there was room for all of them. If
+// not, those are lost, if that is to be.
 func (t *table) refill(old []bucket, lose bool) bool {
 	for i := range old {
 		for k, place := range old[i].places {

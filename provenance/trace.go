@@ -114,8 +114,8 @@ func (v *value) counts(p piece) bool {
 	return (words >= 2 && n >= 6 && letters >= 3) || (words >= 1 && n >= 8) || (n >= 4 && digits > 0) || n >= standsOut
 }
 
-// best returns the longest piece that begins at i. Of pieces of one length the one that the user wrote comes first, then the
-// one that came first: who says the same later does not make it theirs.
+// best returns the longest piece that begins at i. Of pieces of one length the one that the user wrote comes first,
+// then the one that came first: who says the same later does not make it theirs.
 func (x *Index) best(v *value, i int, spots []spot) (best piece) {
 	if v.begins[i] {
 		best = x.user.longest(v, i)

@@ -10,8 +10,8 @@ import (
 type Deferrer interface {
 	Recorder
 
-	// Later takes the event, which is written a little later, after those that were taken before and before those that are
-	// recorded next. An error means that it is not written.
+	// Later takes the event, which is written a little later, after those that were taken before and before those that
+	// are recorded next. An error means that it is not written.
 	Later(ctx context.Context, e *Event) error
 }
 

@@ -8,14 +8,15 @@ const (
 	MaxPath     = 256 // bytes of one Path
 )
 
-// Detection is the outcome of searching an answer, or before there is one the params of a call in their canonical form, for sensitive values and for
-// text that speaks to the agent. It holds none of these.
+// Detection is the outcome of searching an answer, or before there is one the params of a call in their canonical form,
+// for sensitive values and for text that speaks to the agent. It holds none of these.
 type Detection struct {
 	Findings   []Finding `json:"findings,omitempty"`   // the most certain ones, MaxFindings at most
 	Incomplete string    `json:"incomplete,omitempty"` // why a part of the text was not searched; empty if all of it was
 }
 
-// A Finding is a sensitive value, or text that speaks to the agent, by its place. The path is made of names that the server or the agent chose.
+// A Finding is a sensitive value, or text that speaks to the agent, by its place. The path is made of names that the
+// server or the agent chose.
 type Finding struct {
 	Kind       string      `json:"kind"`             // the rule, such as "github-token"
 	Class      label.Class `json:"class,omitempty"`  // of a value

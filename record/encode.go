@@ -10,8 +10,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// An encoder writes events as encoding/json would, without HTML escapes, but does not look at their type anew for each of
-// them, nor at a label that it has just written: the label of a session is in every decision, and may be long.
+// An encoder writes events as encoding/json would, without HTML escapes, but does not look at their type anew for each
+// of them, nor at a label that it has just written: the label of a session is in every decision, and may be long.
 type encoder struct {
 	buf  []byte
 	last label.Label // the label that was written last

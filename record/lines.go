@@ -17,8 +17,8 @@ type Lines struct {
 	err     error
 }
 
-// NewLines returns a recorder that writes to w. After a failed or short write it refuses every later event, because a line
-// may be torn.
+// NewLines returns a recorder that writes to w. After a failed or short write it refuses every later event, because a
+// line may be torn.
 func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
 
 // Record writes the event. It fails if an earlier one failed.
@@ -39,8 +39,8 @@ func (l *Lines) Record(_ context.Context, e *Event) error {
 	return nil
 }
 
-// OpenFile opens the record at path for appending, and makes it if it is missing: the file readable by its owner
-// only, its directory too. Several processes may append to one file: each event is one write. A last line that a crash tore
+// OpenFile opens the record at path for appending, and makes it if it is missing: the file readable by its owner only,
+// its directory too. Several processes may append to one file: each event is one write. A last line that a crash tore
 // is closed with a newline, so that later lines stay readable.
 func OpenFile(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Ranges are numbers of entries in ascending order, as pairs: the first and the last of each run. As text they are like "3-17,20".
+// Ranges are numbers of entries in ascending order, as pairs: the first and the last of each run. As text they are like
+// "3-17,20".
 type Ranges [][2]int64
 
 // RangesOf returns the ranges of numbers, in any order.

@@ -10,10 +10,10 @@
 // Version: v is 1. Members may be added under the same version; a reader ignores those it does not know. A member that
 // changes its meaning changes v.
 //
-// Arguments and results are not written down: they may hold data that must not leave the agent's context. Salted digests of
-// them tie an event to its call ([Content]), and facts describe them. The operator can name members that are kept,
-// and have all of them captured: then they go with the event to a Recorder that encrypts them, and to no other. Names, URIs and messages that a server chose are written as JSON
-// strings and are hostile to whoever prints them.
+// Arguments and results are not written down: they may hold data that must not leave the agent's context. Salted
+// digests of them tie an event to its call ([Content]), and facts describe them. The operator can name members that are
+// kept, and have all of them captured: then they go with the event to a Recorder that encrypts them, and to no other.
+// Names, URIs and messages that a server chose are written as JSON strings and are hostile to whoever prints them.
 //
 // A Recorder returns when the event is written. An event that must be evidence before it takes effect is recorded
 // first, and an error of the Recorder means that the effect does not happen.
@@ -71,8 +71,9 @@ type Event struct {
 	Binding   string       `json:"binding,omitempty"`   // approval: the call it is bound to; erase: the numbers of the entries that it erases, as Ranges
 	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: the added part
 
-	// Facts holds the other inputs of a policy's decision: an object of facts by their names in the language of policies.
-	// It describes the call's arguments without their values. See policy.Facts.Encode, which lists the omissions.
+	// Facts holds the other inputs of a policy's decision: an object of facts by their names in the language of
+	// policies. It describes the call's arguments without their values. See policy.Facts.Encode, which lists the
+	// omissions.
 	Facts json.RawMessage `json:"facts,omitempty"`
 
 	// Content holds digests, and captures if configured, of the arguments and the answer of a decision's call.
@@ -89,11 +90,12 @@ type Content struct {
 	Answer string                     `json:"answer,omitempty"` // of a decision about an answer: the digest of it as its server sent it
 	Fields map[string]json.RawMessage `json:"fields,omitempty"` // the members that the operator names, such as "/arguments/to"
 
-	// Detection is, of a decision about an answer, the outcome of searching it for sensitive values; nil if there are none.
+	// Detection is, of a decision about an answer, the outcome of searching it for sensitive values; nil if there are
+	// none.
 	Detection *Detection `json:"detection,omitempty"`
 
-	// The captures: the arguments in canonical form, or for a decision about an answer the answer; nil unless capture is
-	// configured. They are valid until the Recorder returns.
+	// The captures: the arguments in canonical form, or for a decision about an answer the answer; nil unless capture
+	// is configured. They are valid until the Recorder returns.
 	Arguments []byte `json:"-"`
 	Result    []byte `json:"-"`
 }
@@ -104,9 +106,9 @@ const (
 	MaxRef      = 512 // bytes of one Ref
 )
 
-// Evidence is a reference to a record, kept elsewhere, that is said to tell why data is labelled as it is (the extension
-// io.modelcontextprotocol/trust-annotations, evidenceRef). The server chose it, and it proves nothing by itself: who holds
-// the record can compare its digest. Nothing of the data or of the record is in it.
+// Evidence is a reference to a record, kept elsewhere, that is said to tell why data is labelled as it is (the
+// extension io.modelcontextprotocol/trust-annotations, evidenceRef). The server chose it, and it proves nothing by
+// itself: who holds the record can compare its digest. Nothing of the data or of the record is in it.
 type Evidence struct {
 	Type             string `json:"type"`             // such as "data-class.v1"
 	Digest           string `json:"digest"`           // "sha256:" and the hexadecimal digest of the record

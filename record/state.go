@@ -9,8 +9,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// The kinds of events by which the log proves the state that is kept beside it. A store writes them, in the transaction that they
-// tell of.
+// The kinds of events by which the log proves the state that is kept beside it. A store writes them, in the transaction
+// that they tell of.
 const (
 	StateRow Kind = "state"  // a row of the state is from now on as its member state says, with Label, Session, Parent, Principal and Binding
 	Damage   Kind = "damage" // a row differs from the log's proof, as Message says: no decision uses it
@@ -53,7 +53,8 @@ type Kept struct {
 // Same reports whether both are the same row, but for calls.
 func (k *Kept) Same(o *Kept) bool { return k.State == o.State && k.Label.Equal(o.Label) }
 
-// Live reports whether the row is to be there at a time, in microseconds since 1970: it was not removed, and has not expired.
+// Live reports whether the row is to be there at a time, in microseconds since 1970: it was not removed, and has not
+// expired.
 func (s *State) Live(now int64) bool { return s.Gone == "" && (s.Expires == 0 || s.Expires > now) }
 
 // Left returns the row once it was removed.
@@ -61,7 +62,8 @@ func (k *Kept) Left(why string) Kept {
 	return Kept{State: State{Table: k.Table, Key: k.Key, Binding: k.Binding, Session: k.Session, Principal: k.Principal, Gone: why}}
 }
 
-// Chain returns the name of the chain that has all events of the row: its own, or for questions that of all with one binding.
+// Chain returns the name of the chain that has all events of the row: its own, or for questions that of all with one
+// binding.
 func (s *State) Chain() string {
 	if s.Table == QuestionTable {
 		return StateChain + s.Table + "/" + s.Binding

@@ -14,10 +14,10 @@
 // The package promises:
 //
 //   - Labels only rise. No method lowers one.
-//   - Labels are normal (see [label.Label.Normal]) and bounded (see [store.Limits]), so that the cost of a call does not
-//     grow with the number of calls before it.
-//   - When Raise has returned, the label is in the store, and every later Open, Snapshot and Raise sees it, in every process
-//     that shares the store.
+//   - Labels are normal (see [label.Label.Normal]) and bounded (see [store.Limits]), so that the cost of a call does
+//     not grow with the number of calls before it.
+//   - When Raise has returned, the label is in the store, and every later Open, Snapshot and Raise sees it, in every
+//     process that shares the store.
 //   - A label that the session already covers costs one read and no write.
 //
 // The package holds no state of its own and no locks: it is as durable, and as concurrent, as its [store.Store].
@@ -85,8 +85,8 @@ func (s *Sessions) OpenBy(ctx context.Context, ref Ref, open Opener) (State, []R
 	return open(ctx, ref, s.limits)
 }
 
-// Peek returns the state that Open would return, and changes nothing. Errors are [store.ErrInvalid], [store.ErrPrincipal], or
-// an error of the store itself.
+// Peek returns the state that Open would return, and changes nothing. Errors are [store.ErrInvalid],
+// [store.ErrPrincipal], or an error of the store itself.
 func (s *Sessions) Peek(ctx context.Context, ref Ref) (State, error) {
 	if err := ref.Check(); err != nil {
 		return State{}, err
@@ -123,8 +123,8 @@ type Change struct {
 	Ancestors     []Rise      // the ancestors whose labels rose, nearest first
 }
 
-// Raise joins the label into the session and all its ancestors. The error is [store.ErrNotFound] if the session was never
-// opened, or an error of the store itself; then the caller must not hand on the data that the label speaks of.
+// Raise joins the label into the session and all its ancestors. The error is [store.ErrNotFound] if the session was
+// never opened, or an error of the store itself; then the caller must not hand on the data that the label speaks of.
 func (s *Sessions) Raise(ctx context.Context, key string, l label.Label) (Change, error) {
 	return s.RaiseBy(ctx, key, l, s.store.Join)
 }
@@ -174,7 +174,8 @@ func (s *Sessions) Tally(ctx context.Context, key string) error {
 	return err
 }
 
-// List iterates over the principal's sessions, or over all if principal is "", newest first. An error ends the iteration.
+// List iterates over the principal's sessions, or over all if principal is "", newest first. An error ends the
+// iteration.
 func (s *Sessions) List(ctx context.Context, principal string) iter.Seq2[State, error] {
 	return s.store.List(ctx, principal)
 }

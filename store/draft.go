@@ -15,11 +15,12 @@ type Row struct {
 	Height int // the length of the longest chain of descendants below it
 }
 
-// A Draft does the operations of a [Store] on sessions in memory, so that every back end does the same. A back end puts in
-// the sessions that an operation names, as they are kept, and all their ancestors; does the operation; and writes the
-// rows of [Draft.Changed], all in one transaction. An operation that returns an error has changed nothing.
+// A Draft does the operations of a [Store] on sessions in memory, so that every back end does the same. A back end puts
+// in the sessions that an operation names, as they are kept, and all their ancestors; does the operation; and writes
+// the rows of [Draft.Changed], all in one transaction. An operation that returns an error has changed nothing.
 //
-// Now has to be set, in microseconds; Room is how many sessions may still be created. A Draft may not be used concurrently.
+// Now has to be set, in microseconds; Room is how many sessions may still be created. A Draft may not be used
+// concurrently.
 type Draft struct {
 	Now  time.Time
 	Room int

@@ -31,8 +31,8 @@ type Pins interface {
 	// Unpin removes the pins of the scope, or if name is not "" that one, and returns how many there were.
 	Unpin(ctx context.Context, scope, name string) (int64, error)
 
-	// Pinned iterates over the pins of the scope, or over all if it is "", by scope and name. An error ends the iteration.
-	// The loop's body may use the store.
+	// Pinned iterates over the pins of the scope, or over all if it is "", by scope and name. An error ends the
+	// iteration. The loop's body may use the store.
 	Pinned(ctx context.Context, scope string) iter.Seq2[Pin, error]
 }
 

@@ -20,7 +20,8 @@ const (
 	MaxQuestionBody = 1 << 20 // bytes
 )
 
-// EndPrefix begins the bindings of accepted questions by which a person has ended an agent session. Such a row only ever denies.
+// EndPrefix begins the bindings of accepted questions by which a person has ended an agent session. Such a row only
+// ever denies.
 const EndPrefix = "end:"
 
 // A Question is something that a person is asked, until it expires.
@@ -57,26 +58,26 @@ type QuestionQuery struct {
 // Approvals keep questions and their answers, across processes and restarts. A question is answered once at most, an
 // acceptance redeemed once at most, and neither after the question expired.
 type Approvals interface {
-	// Ask keeps a question, as an open one. The error is ErrInvalid if it has no ID, Principal or Binding, is not text, or is
-	// there already; ErrTooManyQuestions if MaxQuestions are open.
+	// Ask keeps a question, as an open one. The error is ErrInvalid if it has no ID, Principal or Binding, is not text,
+	// or is there already; ErrTooManyQuestions if MaxQuestions are open.
 	Ask(ctx context.Context, q Question) error
 
-	// Answer keeps the answer, Accepted or Declined, and returns the question with it. The error is ErrNoQuestion if it is
-	// not open, or expired; ErrPrincipal if it is another's.
+	// Answer keeps the answer, Accepted or Declined, and returns the question with it. The error is ErrNoQuestion if it
+	// is not open, or expired; ErrPrincipal if it is another's.
 	Answer(ctx context.Context, id, principal string, a Answer) (Question, error)
 
 	// Redeem uses up one acceptance of the binding and reports whether there was one.
 	Redeem(ctx context.Context, binding string) (bool, error)
 
-	// Questions iterates over questions, the oldest first, then by ID. An error ends the iteration. The loop's body may use
-	// the store.
+	// Questions iterates over questions, the oldest first, then by ID. An error ends the iteration. The loop's body may
+	// use the store.
 	Questions(ctx context.Context, q QuestionQuery) iter.Seq2[Question, error]
 }
 
 // An Announcer is a store of questions that tells when one is answered, so that who waits need not ask all the time.
 type Announcer interface {
-	// Answered returns a channel that is closed when a question was answered, perhaps by another process, or may have been. Not
-	// every answer is told of: who waits looks for itself now and then.
+	// Answered returns a channel that is closed when a question was answered, perhaps by another process, or may have
+	// been. Not every answer is told of: who waits looks for itself now and then.
 	Answered() <-chan struct{}
 }
 

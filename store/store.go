@@ -1,7 +1,7 @@
 // Package store keeps agent sessions: their principals, their ancestors, and the labels of the data that entered them.
 //
-// A [Store] is a small transactional interface. [NewMemory] is its reference, package sqlstore keeps it in a database; package
-// storetest is the acceptance test that every back end has to pass.
+// A [Store] is a small transactional interface. [NewMemory] is its reference, package sqlstore keeps it in a database;
+// package storetest is the acceptance test that every back end has to pass.
 //
 //	st := store.NewMemory(nil)
 //	s, _, err := st.Open(ctx, store.Ref{Key: "c-1", Principal: "alice"}, store.Limits{})
@@ -71,14 +71,16 @@ type Session struct {
 	Seen      time.Time // when the session was created, counted a call or had its label joined to a higher one, at the latest
 }
 
-// A Ref names a session to open. Key and Principal are required; each string is UTF-8 without NUL, of at most [MaxKey] bytes.
+// A Ref names a session to open. Key and Principal are required; each string is UTF-8 without NUL, of at most [MaxKey]
+// bytes.
 type Ref struct {
 	Key       string
 	Parent    string // "" if the session has none, or if it is not known here
 	Principal string
 }
 
-// Check returns an error that is [ErrInvalid] if the reference is not one that a Store accepts. Back ends call it first.
+// Check returns an error that is [ErrInvalid] if the reference is not one that a Store accepts. Back ends call it
+// first.
 func (r Ref) Check() error {
 	for _, f := range []text{{"key", r.Key, true}, {"parent", r.Parent, false}, {"principal", r.Principal, true}} {
 		if err := f.check(); err != nil {
@@ -117,15 +119,17 @@ type Rise struct {
 // Open and Join return the session after the operation and the sessions whose labels were raised: the session itself
 // first, then its ancestors, nearest first. A new session that takes over its parent's label is raised too.
 type Store interface {
-	// Open returns the session, creating it if it does not exist. A new session starts with its parent's label; a parent
-	// that does not exist is created too, so that a descendant may come first. If the session exists without a parent and
-	// the reference names one, the two are linked, and each label is joined into the other session and its ancestors.
-	// Opening an existing session otherwise writes nothing.
+	// Open returns the session, creating it if it does not exist. A new session starts with its parent's label; a
+	// parent that does not exist is created too, so that a descendant may come first. If the session exists without a
+	// parent and the reference names one, the two are linked, and each label is joined into the other session and its
+	// ancestors. Opening an existing session otherwise writes nothing.
 	//
-	// Errors are ErrInvalid; ErrPrincipal if the session or its parent belongs to another principal; ErrParent; ErrFull.
+	// Errors are ErrInvalid; ErrPrincipal if the session or its parent belongs to another principal; ErrParent;
+	// ErrFull.
 	Open(ctx context.Context, ref Ref, lim Limits) (Session, []Rise, error)
 
-	// Join joins the label into the session and all its ancestors. The error is ErrNotFound if there is no such session.
+	// Join joins the label into the session and all its ancestors. The error is ErrNotFound if there is no such
+	// session.
 	Join(ctx context.Context, key string, l label.Label, lim Limits) (Session, []Rise, error)
 
 	// Count adds one to the calls of the session and returns their number. The error is ErrNotFound if there is none.

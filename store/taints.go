@@ -11,7 +11,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// ErrTooManyTaints is the kind of error of a taint for which there is no room. The write that it is about must not happen.
+// ErrTooManyTaints is the kind of error of a taint for which there is no room. The write that it is about must not
+// happen.
 var ErrTooManyTaints = errors.New("too many resources are tainted")
 
 // Bounds of taints.
@@ -28,19 +29,19 @@ type Taint struct {
 	Expires  time.Time // zero: never
 }
 
-// Taints keep the labels of resources that agents wrote to. A label only rises until [Taints.Clear], and expires at the latest
-// of the times that were given.
+// Taints keep the labels of resources that agents wrote to. A label only rises until [Taints.Clear], and expires at the
+// latest of the times that were given.
 type Taints interface {
 	// Taint joins the label into that of the resource and returns the resulting taint. The error is ErrInvalid, or
 	// ErrTooManyTaints.
 	Taint(ctx context.Context, t Taint, lim Limits) (Taint, error)
 
-	// Tainted returns the join of the labels of the resource, of every resource that contains it and of every resource in
-	// it: a reader of a/b may get data written to a, to a/b and to a/b/c.
+	// Tainted returns the join of the labels of the resource, of every resource that contains it and of every resource
+	// in it: a reader of a/b may get data written to a, to a/b and to a/b/c.
 	Tainted(ctx context.Context, resource string, lim Limits) (label.Label, error)
 
-	// Tainting iterates over the taints of the resource and of everything that is part of it, or over all if it is "", by
-	// resource. An error ends the iteration. The loop's body may use the store.
+	// Tainting iterates over the taints of the resource and of everything that is part of it, or over all if it is "",
+	// by resource. An error ends the iteration. The loop's body may use the store.
 	Tainting(ctx context.Context, resource string) iter.Seq2[Taint, error]
 
 	// Clear removes the taints that Tainting yields, at a person's word, and returns how many there were.

@@ -1,16 +1,18 @@
 // Package analyze finds everything that an agent can be made to do with a set of tools under a policy.
 //
-// An agent that obeys every instruction it reads is a machine with few states: decisions depend on its label,
-// and each call adds the label of its result. [Explore] goes through all labels that any sequence of allowed calls can give a
-// session, and looks for one from which a call goes out that should not: a shortest counterexample, or the proof that there is none.
+// An agent that obeys every instruction it reads is a machine with few states: decisions depend on its label, and each
+// call adds the label of its result. [Explore] goes through all labels that any sequence of allowed calls can give a
+// session, and looks for one from which a call goes out that should not: a shortest counterexample, or the proof that
+// there is none.
 //
 //	r := analyze.Explore(ctx, analyze.Question{Policy: p, Tools: tools, Goal: analyze.Trifecta()})
 //
-// The space is finite: the flags, classes and sources of a label, and the tools, of which those that the policy cannot tell apart
-// count as one. Facts that the analysis does not know are left open, and have any value that lets the call through: the arguments,
-// where they came from, how a contract is narrowed to them, how many calls there were. So a proof holds for all of their values; a
-// counterexample may rest on them, and says on which rules. Results of a trusted server may claim any part of their contract;
-// Question.Claims explores results of any server that claim more than their contract says.
+// The space is finite: the flags, classes and sources of a label, and the tools, of which those that the policy cannot
+// tell apart count as one. Facts that the analysis does not know are left open, and have any value that lets the call
+// through: the arguments, where they came from, how a contract is narrowed to them, how many calls there were. So a
+// proof holds for all of their values; a counterexample may rest on them, and says on which rules. Results of a trusted
+// server may claim any part of their contract; Question.Claims explores results of any server that claim more than
+// their contract says.
 package analyze
 
 import (
@@ -57,8 +59,8 @@ type Goal struct {
 	class label.Class // that Holds looks for; "" if it looks for none
 }
 
-// Trifecta is the goal of an attacker who can make an agent leak: the session has read untrusted content and private data,
-// and a call may publish.
+// Trifecta is the goal of an attacker who can make an agent leak: the session has read untrusted content and private
+// data, and a call may publish.
 func Trifecta() Goal {
 	return Goal{Name: "trifecta", Destination: contract.Public, Holds: func(l label.Label) bool { return l.Untrusted && l.Private }}
 }
@@ -95,7 +97,8 @@ func describe(l label.Label) string {
 	return strings.Join(words, ", ")
 }
 
-// A sight is the part of a label that makes a difference to a policy and a goal. Dropping the rest keeps the space small.
+// A sight is the part of a label that makes a difference to a policy and a goal. Dropping the rest keeps the space
+// small.
 type sight struct {
 	sources bool
 	classes bool
@@ -151,8 +154,8 @@ func (t Tool) returned(seen sight, claims bool) []label.Label {
 	return distinct(claimed)
 }
 
-// maxSubsets is how many members a set may have for all its subsets to be gone through; of a larger one, only itself, the
-// empty set and the single members.
+// maxSubsets is how many members a set may have for all its subsets to be gone through; of a larger one, only itself,
+// the empty set and the single members.
 const maxSubsets = 6
 
 func subsets[T ~string](of []T) [][]T {

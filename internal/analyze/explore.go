@@ -17,8 +17,8 @@ type Question struct {
 	Start  label.Label // of the session; the zero Label is one that has seen nothing
 	Claims bool        // results may claim to be untrusted, private or malicious beyond their contract
 
-	// Attacker says that an attacker has chosen the arguments: their destinations and contents came from untrusted content,
-	// or from private data. Else they may come from anywhere, the user included.
+	// Attacker says that an attacker has chosen the arguments: their destinations and contents came from untrusted
+	// content, or from private data. Else they may come from anywhere, the user included.
 	Attacker bool
 }
 
@@ -38,8 +38,8 @@ type Result struct {
 	Decisions int    `json:"decisions"`
 	Classes   int    `json:"classes"` // of tools that the policy can tell apart
 
-	// Bits is the most that small values and choices can tell a destination before policy stops a call that would reach the
-	// goal, as call.leak.total counts them; policy.MostBits if no rule bounds them. It is 0 without a proof.
+	// Bits is the most that small values and choices can tell a destination before policy stops a call that would reach
+	// the goal, as call.leak.total counts them; policy.MostBits if no rule bounds them. It is 0 without a proof.
 	Bits           int    `json:"bits"`
 	Counterexample []Step `json:"counterexample,omitempty"`
 }
@@ -82,12 +82,12 @@ func Explore(ctx context.Context, q Question) (Result, error) {
 	return e.result, nil
 }
 
-// small are the facts by which policy recognises data that an attacker chose. Data in small values and choices is recognised
-// by none of them.
+// small are the facts by which policy recognises data that an attacker chose. Data in small values and choices is
+// recognised by none of them.
 var small = []string{"call.from", "call.small.from", "call.destination.from", "call.crosses", "call.named"}
 
-// bits returns the largest leak that policy lets reach the goal from any of the states. Only the call that reaches the goal is
-// asked about: its addition to the total is in the total.
+// bits returns the largest leak that policy lets reach the goal from any of the states. Only the call that reaches the
+// goal is asked about: its addition to the total is in the total.
 func (e *explorer) bits() (most int) {
 	open := slices.Concat(e.open, small)
 	varying := slices.Concat(e.varying, small)

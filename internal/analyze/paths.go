@@ -10,8 +10,8 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// A Path is a tool by which data can leave, and the decisions of policy on it by the label of the session, where an attacker has
-// chosen the arguments.
+// A Path is a tool by which data can leave, and the decisions of policy on it by the label of the session, where an
+// attacker has chosen the arguments.
 type Path struct {
 	Tool      string  `json:"tool"`
 	Fresh     Verdict `json:"fresh"`     // a session that has seen nothing

@@ -33,7 +33,8 @@ func sizeName(n int) string {
 	return fmt.Sprintf("%dKiB", n>>10)
 }
 
-// ways are those that are compared in the cell, in the order in which they take turns. The second is what ratios are to.
+// ways are those that are compared in the cell, in the order in which they take turns. The second is what ratios are
+// to.
 func (c cell) ways() []string {
 	if c.Tool != "" {
 		return []string{direct, unrecorded, weirOn, disk}

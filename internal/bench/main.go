@@ -4,14 +4,14 @@
 //	go run ./internal/bench -quick     # the same in a few seconds, less exact
 //	go run ./internal/bench -json      # for other programs
 //
-// It compares four ways from the same client to the same server: direct; through a bare relay, which reads a message and
-// writes it, and knows nothing of it; through Weir in audit mode without a record; and through Weir as it is by default,
-// with a record in a file. In two more situations, plain and change, the server is trusted, and the ways are Weir without a
-// record, Weir with one, and a file that is appended to and synced, without any server.
+// It compares four ways from the same client to the same server: direct; through a bare relay, which reads a message
+// and writes it, and knows nothing of it; through Weir in audit mode without a record; and through Weir as it is by
+// default, with a record in a file. In two more situations, plain and change, the server is trusted, and the ways are
+// Weir without a record, Weir with one, and a file that is appended to and synced, without any server.
 //
-// Servers, relays and Weir are processes of their own: the program executes itself in their roles. The ways take turns in
-// slices of a fraction of a second, so that a machine which is busy with other things is busy for all of them, and the
-// ratios hold where the times do not.
+// Servers, relays and Weir are processes of their own: the program executes itself in their roles. The ways take turns
+// in slices of a fraction of a second, so that a machine which is busy with other things is busy for all of them, and
+// the ratios hold where the times do not.
 //
 // docs/performance.md says how to read the figures.
 package main

@@ -12,8 +12,8 @@ import (
 	"os/exec"
 )
 
-// relayLines stands between a host on in and out and a command, as barely as anything that handles messages can: it reads a
-// whole line into a buffer that it keeps, and writes it with one call.
+// relayLines stands between a host on in and out and a command, as barely as anything that handles messages can: it
+// reads a whole line into a buffer that it keeps, and writes it with one call.
 func relayLines(command []string, in io.Reader, out io.Writer) error {
 	if len(command) == 0 {
 		return errors.New("a relay needs a command")

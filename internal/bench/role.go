@@ -85,8 +85,8 @@ func startProfile(prefix string) (stop func(), err error) {
 	}, nil
 }
 
-// weirEnviron returns the environment of a weir with these arguments, which keeps its state and the anchor of its log beside its store:
-// all go when the measurement ends.
+// weirEnviron returns the environment of a weir with these arguments, which keeps its state and the anchor of its log
+// beside its store: all go when the measurement ends.
 func weirEnviron(args []string) []string {
 	environ := os.Environ()
 	if i := slices.Index(args, "--store"); i >= 0 && i+1 < len(args) {

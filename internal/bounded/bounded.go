@@ -1,5 +1,5 @@
-// Package bounded keeps state that clients, servers and sessions cause within fixed limits: a map that evicts its oldest
-// entry, and a counter of events in a window of time.
+// Package bounded keeps state that clients, servers and sessions cause within fixed limits: a map that evicts its
+// oldest entry, and a counter of events in a window of time.
 //
 //	seen := bounded.NewMap[string, time.Time](4096)
 //	seen.Set(key, now)

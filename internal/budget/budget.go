@@ -1,4 +1,5 @@
-// Package budget owns the limits of one process on the resources that its hosts, servers and agent sessions may take together.
+// Package budget owns the limits of one process on the resources that its hosts, servers and agent sessions may take
+// together.
 //
 //	b := budget.New(budget.Limits{Connections: 500})
 //	lease, ok := b.Connections.Acquire(1)
@@ -7,9 +8,10 @@
 //	}
 //	defer lease.Release()
 //
-// A [Budget] has one [Pool] for each resource. A pool is shared by everything in the process that takes of its resource, so that
-// no number of holders, each within its own bounds, can take more. A [Lease] is released once, however often Release is called; a pool whose
-// leases were all released is empty. Which holder gives way at a limit is the callers' decision; the pool counts it.
+// A [Budget] has one [Pool] for each resource. A pool is shared by everything in the process that takes of its
+// resource, so that no number of holders, each within its own bounds, can take more. A [Lease] is released once,
+// however often Release is called; a pool whose leases were all released is empty. Which holder gives way at a limit is
+// the callers' decision; the pool counts it.
 //
 // All of it is safe for concurrent use, and waits for nothing but in [Pool.Wait].
 package budget
@@ -107,8 +109,8 @@ func (p *Pool) Usage() Usage {
 // Limit returns how much there is in all.
 func (p *Pool) Limit() int64 { return p.usage.Limit }
 
-// Acquire takes n of the resource. If that is more than is left it takes nothing and returns false; the lease is then empty, and may be
-// released all the same.
+// Acquire takes n of the resource. If that is more than is left it takes nothing and returns false; the lease is then
+// empty, and may be released all the same.
 func (p *Pool) Acquire(n int64) (*Lease, bool) {
 	l := &Lease{pool: p}
 	return l, l.Grow(n)

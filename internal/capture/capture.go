@@ -130,8 +130,8 @@ type Key struct {
 	recipient  string
 }
 
-// OpenKey returns the identity in the file at path. If there is no file it makes one, readable by its owner only; of several
-// processes that do so at once, all get the same.
+// OpenKey returns the identity in the file at path. If there is no file it makes one, readable by its owner only; of
+// several processes that do so at once, all get the same.
 func OpenKey(path string) (*Key, error) {
 	k, err := ReadKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -64,7 +64,8 @@ brings all three together unasked. Nothing is called. The exit status is 1 if on
 	return cmd
 }
 
-// toolsOf asks the servers of a target for their tools, resources and prompts, and returns them as the guard would see them.
+// toolsOf asks the servers of a target for their tools, resources and prompts, and returns them as the guard would see
+// them.
 func toolsOf(ctx context.Context, env *home.Env, t *target) ([]analyze.Tool, error) {
 	servers, err := t.Servers(setup.NewKeychain(env, t.Setup))
 	if err != nil {

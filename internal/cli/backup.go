@@ -22,8 +22,8 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// What keys a backup may come with, by what follows its name: the one that signs the log, that of the log's seal, and the one that
-// reads what was captured.
+// What keys a backup may come with, by what follows its name: the one that signs the log, that of the log's seal, and
+// the one that reads what was captured.
 const (
 	keySuffix     = ".key"
 	sealSuffix    = ".seal"
@@ -208,8 +208,8 @@ func anchorOf(env *home.Env, from, target string) (*audit.Anchor, error) {
 	return audit.WithSeal(own.Key(), own.SealKey())
 }
 
-// restorable verifies the copy of a backup, brings its schema up to date and has its log say that it was restored. It returns the anchor
-// of that log.
+// restorable verifies the copy of a backup, brings its schema up to date and has its log say that it was restored. It
+// returns the anchor of that log.
 func restorable(ctx context.Context, env *home.Env, r *restoration, fresh string) (anchor *audit.Anchor, err error) {
 	if anchor, err = anchorOf(env, r.from, r.target); err != nil {
 		return nil, err
@@ -239,7 +239,8 @@ func restorable(ctx context.Context, env *home.Env, r *restoration, fresh string
 	return anchor, takeOver(ctx, env, db, anchor, fmt.Sprintf("a backup of %d entries", report.Size))
 }
 
-// verifyBackup verifies the log in a backup as it is. A seal, which nothing here checks, passes: opening the log checks that.
+// verifyBackup verifies the log in a backup as it is. A seal, which nothing here checks, passes: opening the log checks
+// that.
 func verifyBackup(ctx context.Context, path string, key *audit.Key) (report *audit.Report, err error) {
 	db, err := sqlstore.Open(ctx, path, &sqlstore.Options{Untouched: true})
 	if err != nil {

@@ -9,7 +9,8 @@
 //
 //   - Exit status 0 is success, 1 a failure while running, 2 a mistake in usage or configuration, with nothing started.
 //   - Standard output belongs to the answer: the protocol, JSON, or the text that was asked for. Logs, warnings and
-//     errors go to standard error. An error is a line "weir: error: …", followed by "weir: hint: …" where there is a remedy.
+//     errors go to standard error. An error is a line "weir: error: …", followed by "weir: hint: …" where there is a
+//     remedy.
 //   - When ctx ends, servers are stopped and their processes are gone before Main returns.
 package cli
 

@@ -23,8 +23,8 @@ type contentReport struct {
 	LeftOut   bool            `json:"left_out,omitempty"` // it was too long to capture
 }
 
-// captured decrypts what was captured with an entry of the log. Paths are the file of the identity, "" for the one beside the
-// store, and the store.
+// captured decrypts what was captured with an entry of the log. Paths are the file of the identity, "" for the one
+// beside the store, and the store.
 func captured(ctx context.Context, env *home.Env, db *sqlstore.DB, entry *logEntry, paths [2]string) (*contentReport, error) {
 	sealed, err := db.Log().Aside(ctx, entry.Entry)
 	if err != nil {

@@ -82,7 +82,8 @@ func recorded(file *os.File) iter.Seq2[*record.Event, error] {
 	}
 }
 
-// policyOf returns the policy at path or of that name; for "" that of the configuration in the working directory, or the built-in one.
+// policyOf returns the policy at path or of that name; for "" that of the configuration in the working directory, or
+// the built-in one.
 func policyOf(env *home.Env, path string) (*policy.Policy, error) {
 	if path != "" {
 		return setup.LoadPolicy(path)

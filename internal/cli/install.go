@@ -134,7 +134,8 @@ func machine(env *home.Env) hosts.Machine {
 	return m
 }
 
-// stableExecutable returns the path of this program: that by which it is found on the PATH, which outlives updates, if it is there.
+// stableExecutable returns the path of this program: that by which it is found on the PATH, which outlives updates, if
+// it is there.
 func stableExecutable() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -53,7 +53,8 @@ they are taken over. Changes that make it stricter are taken over at once, witho
 	return cmd
 }
 
-// proposed returns the questions about configurations. A running weir whose question has expired is told to read its files again.
+// proposed returns the questions about configurations. A running weir whose question has expired is told to read its
+// files again.
 func proposed(ctx context.Context, env *home.Env, book *approve.Book, principal string) (open []*approve.Pending, err error) {
 	for try := range 20 {
 		all, err := book.List(ctx, principal)
@@ -69,7 +70,8 @@ func proposed(ctx context.Context, env *home.Env, book *approve.Book, principal 
 	return open, nil
 }
 
-// nudge has every running weir that has not taken over its configuration read it again, and reports whether there is one.
+// nudge has every running weir that has not taken over its configuration read it again, and reports whether there is
+// one.
 func nudge(ctx context.Context, env *home.Env) (any bool) {
 	dir, err := env.RunDir()
 	if err != nil {

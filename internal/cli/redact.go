@@ -9,7 +9,8 @@ import (
 	"github.com/weir-mcp/weir/internal/remedy"
 )
 
-// redactIn prints one input without its values, or without the characters that do not show. It prints all of it or nothing.
+// redactIn prints one input without its values, or without the characters that do not show. It prints all of it or
+// nothing.
 func redactIn(env *home.Env, flags *detectFlags, paths []string) error {
 	if len(paths) != 1 {
 		return remedy.Usage(errors.New("--redact and --strip take one input"), "")

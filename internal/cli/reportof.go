@@ -163,8 +163,8 @@ func writeReportCSV(w io.Writer, r console.Report) error {
 	return errors.Join(err, out.Error())
 }
 
-// formula is the beginning of what a spreadsheet takes for a formula: at the start of a cell, or after what a spreadsheet of another
-// country takes for the end of one. The full-width forms count in some of them.
+// formula is the beginning of what a spreadsheet takes for a formula: at the start of a cell, or after what a
+// spreadsheet of another country takes for the end of one. The full-width forms count in some of them.
 var formula = regexp.MustCompile(`(^|[;|,])(\s*)([=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])`)
 
 // asCell returns text as a cell that no spreadsheet computes: an apostrophe comes before what could begin a formula.

@@ -295,7 +295,8 @@ func acceptReviews(ctx context.Context, env *home.Env, f *pins.File, all []*serv
 	return nil
 }
 
-// reviewText shows what there is to review. What a server wrote is quoted line by line, with all that does not print made visible.
+// reviewText shows what there is to review. What a server wrote is quoted line by line, with all that does not print
+// made visible.
 func reviewText(all []*serverReview) string {
 	var b strings.Builder
 	for _, r := range all {

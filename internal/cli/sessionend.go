@@ -51,8 +51,8 @@ type keptSession struct {
 	session store.Session
 }
 
-// newSessionWhy returns a command that does something to the session that its argument names, because of --why, and prints to which
-// sessions that was done.
+// newSessionWhy returns a command that does something to the session that its argument names, because of --why, and
+// prints to which sessions that was done.
 func newSessionWhy(env *home.Env, place *string, done string, do func(context.Context, keptSession, string) ([]string, error)) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{

@@ -12,9 +12,9 @@ const (
 	lastWords  = time.Second // for the reader to take them when weir ends
 )
 
-// An asyncStderr is standard error: logs and the standard error of servers come together in it. Writing never waits, since many
-// hosts read little of it or nothing, and neither servers nor calls may hang on that. What finds no room is lost, and
-// that is said when there is room again.
+// An asyncStderr is standard error: logs and the standard error of servers come together in it. Writing never waits,
+// since many hosts read little of it or nothing, and neither servers nor calls may hang on that. What finds no room is
+// lost, and that is said when there is room again.
 type asyncStderr struct {
 	w     io.Writer
 	more  chan struct{} // takes one: there is something to write

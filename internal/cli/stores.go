@@ -40,8 +40,8 @@ func withStore(ctx context.Context, env *home.Env, place string, do func(db *sql
 	return withStoreBy(ctx, env, place, &sqlstore.Options{Existing: true, Untouched: true}, do)
 }
 
-// readStore calls do with a store that is there already, to read it: also where it cannot be written, and as another user than its
-// owner, if that one may read it.
+// readStore calls do with a store that is there already, to read it: also where it cannot be written, and as another
+// user than its owner, if that one may read it.
 func readStore(ctx context.Context, env *home.Env, place string, do func(db *sqlstore.DB, target string) error) error {
 	return withStoreBy(ctx, env, place, &sqlstore.Options{ReadOnly: true}, do)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// targetFlags name the servers that a command looks at: those of a configuration, or one that is given as for weir wrap.
+// targetFlags name the servers that a command looks at: those of a configuration, or one that is given as for weir
+// wrap.
 type targetFlags struct {
 	path  string
 	named serverFlags

@@ -77,7 +77,8 @@ variable, so that no secret has to stand on a command line.`,
 	return cmd
 }
 
-// wrapped returns the setup of the one server that the arguments name, with the policy at a path, "" for the built-in one.
+// wrapped returns the setup of the one server that the arguments name, with the policy at a path, "" for the built-in
+// one.
 func wrapped(env *home.Env, named *serverFlags, policyPath string, args []string) (*setup.Setup, error) {
 	server, err := named.server(args)
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// AWSReadOnly reports whether a line is a command of the AWS command line that only looks: describe and list of any service, and a few more
-// by name, with options on a list. Options that take another endpoint, a file or a URL are not on it.
+// AWSReadOnly reports whether a line is a command of the AWS command line that only looks: describe and list of any
+// service, and a few more by name, with options on a list. Options that take another endpoint, a file or a URL are not
+// on it.
 func AWSReadOnly(line string) bool {
 	service, operation, ok := awsCommand(line)
 	looks := service != "s3" && (strings.HasPrefix(operation, "describe-") || strings.HasPrefix(operation, "list-"))

@@ -1,8 +1,9 @@
-// Package cmdline reads command lines of a shell: which program a line runs with which words, and whether it only reads.
+// Package cmdline reads command lines of a shell: which program a line runs with which words, and whether it only
+// reads.
 //
-// A line is read as a POSIX shell and as Bash read it (mvdan.cc/sh), and it has to be one simple command with literal words. [ReadOnly]
-// also wants a line that cmd.exe and PowerShell cannot read as more than that one command, as nobody knows which shell a
-// server starts, and takes commands and their options from a list.
+// A line is read as a POSIX shell and as Bash read it (mvdan.cc/sh), and it has to be one simple command with literal
+// words. [ReadOnly] also wants a line that cmd.exe and PowerShell cannot read as more than that one command, as nobody
+// knows which shell a server starts, and takes commands and their options from a list.
 package cmdline
 
 import (
@@ -17,7 +18,8 @@ import (
 const maxLine = 8 << 10 // bytes
 
 // Words returns the words of a line that is one simple command of literal words, without their quotes. It is not ok for
-// anything else: operators, redirections, expansions, patterns, escapes, assignments before the command, comments, keywords.
+// anything else: operators, redirections, expansions, patterns, escapes, assignments before the command, comments,
+// keywords.
 func Words(line string) (words []string, ok bool) {
 	line = strings.Trim(line, " \t\n")
 	if line == "" || len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unreadable) {
@@ -95,8 +97,8 @@ func ReadOnly(line string) bool {
 	return ok
 }
 
-// Reads returns the words of a command that only reads and that may be names of files whose contents it shows. It is not ok for any
-// other line, nor where the contents of files are shown that the line does not name.
+// Reads returns the words of a command that only reads and that may be names of files whose contents it shows. It is
+// not ok for any other line, nor where the contents of files are shown that the line does not name.
 func Reads(line string) (operands []string, ok bool) {
 	r, ok := reading(line)
 	if !ok {
@@ -162,8 +164,8 @@ func reading(line string) (read, bool) {
 	return read{c, options, operands}, ok
 }
 
-// sameForWindows reports whether cmd.exe and PowerShell take nothing in the line for an operator or a variable. In cmd.exe single quotes
-// are characters like others. Two slashes name another host there.
+// sameForWindows reports whether cmd.exe and PowerShell take nothing in the line for an operator or a variable. In
+// cmd.exe single quotes are characters like others. Two slashes name another host there.
 func sameForWindows(line string) bool {
 	if strings.ContainsAny(line, "%^@\t") || strings.Contains(line, "//") || strings.ContainsAny(line, "'") && strings.ContainsAny(line, `"`) {
 		return false

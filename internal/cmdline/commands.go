@@ -83,8 +83,9 @@ var commands = map[string]command{
 	"rg": {known: true, letters: "niclLwvFosSUuxNHIp", valued: words("-e -g -t -T -A -B -C -m --glob --type --max-count --context --after-context --before-context --max-depth"),
 		long: words("--files --hidden --no-ignore --ignore-case --files-with-matches --count --line-number --fixed-strings --word-regexp --no-heading"), operands: -1, shows: unnamed},
 
-	// Git runs programs that the configuration of the user names, as it does for the user; options that name one, and those before the
-	// verb, are not on the list. Of the folder's configuration nothing is known here: see package files.
+	// Git runs programs that the configuration of the user names, as it does for the user; options that name one, and
+	// those before the verb, are not on the list. Of the folder's configuration nothing is known here: see package
+	// files.
 	"git": {known: true, verbs: map[string]command{
 		"status":    {known: true, letters: "sbu", long: words("--short --branch --porcelain --long --show-stash --ignored"), operands: -1},
 		"log":       {known: true, letters: "pqsz", long: gitLog, valued: gitLogValued, count: true, operands: -1, shows: unnamed, patch: gitPatch},

@@ -1,22 +1,24 @@
-// Package console is a set of web pages for people: what agent sessions have seen and where it went, the questions that wait for an
-// answer, and the events of the log.
+// Package console is a set of web pages for people: what agent sessions have seen and where it went, the questions that
+// wait for an answer, and the events of the log.
 //
 //	c, err := console.New(console.Options{Log: log, Desk: desk, Fleet: fleet, Actor: actor, Address: listener.Addr().String()})
 //	fmt.Fprintln(os.Stderr, c.LoginLink())
 //	server := &http.Server{Handler: c.Handler()}
 //
-// It knows neither gateways nor stores: what it shows comes from a [Log], a [Desk] and a [Fleet], what a person does goes to an
-// [Actor], all of which it declares. Everything that they tell may have been written by an attacker. It is shown through
-// package plain and html/template, as text, and becomes neither markup nor script nor a link to somewhere else.
+// It knows neither gateways nor stores: what it shows comes from a [Log], a [Desk] and a [Fleet], what a person does
+// goes to an [Actor], all of which it declares. Everything that they tell may have been written by an attacker. It is
+// shown through package plain and html/template, as text, and becomes neither markup nor script nor a link to somewhere
+// else.
 //
 // What it promises:
 //
-//   - Nothing but the page with the style and the script is answered without the cookie of a login. A login link works once,
-//     and expires after 15 minutes if it is not used.
-//   - Requests with another Host than the console's own are refused, so that no name that is made to resolve here gets in.
+//   - Nothing but the page with the style and the script is answered without the cookie of a login. A login link works
+//     once, and expires after 15 minutes if it is not used.
+//   - Requests with another Host than the console's own are refused, so that no name that is made to resolve here gets
+//     in.
 //   - Each change is a POST from the console's own pages: http.CrossOriginProtection, and a token in each form.
-//   - Pages load nothing from elsewhere, hold no inline script or style, and their Content-Security-Policy says so. All of
-//     them work without script; with it, they follow new events.
+//   - Pages load nothing from elsewhere, hold no inline script or style, and their Content-Security-Policy says so. All
+//     of them work without script; with it, they follow new events.
 package console
 
 import (
@@ -48,7 +50,8 @@ func New(opts Options) (*Console, error) {
 	return &Console{&site{newGate(w, opts.Address, opts.Now), opts}}, nil
 }
 
-// LoginLink returns the address that logs a browser in, once, within 15 minutes of New. After that, and once it was used, it is "".
+// LoginLink returns the address that logs a browser in, once, within 15 minutes of New. After that, and once it was
+// used, it is "".
 func (c *Console) LoginLink() string { return c.loginLink() }
 
 // Handler returns the console's pages.

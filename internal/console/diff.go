@@ -18,7 +18,8 @@ type diffLine struct {
 // maxContext is how many lines that did not change are shown on each side of those that did.
 const maxContext = 3
 
-// Lines returns the changes line by line: the old text, then the new one, with some of the unchanged lines around. JSON is indented first.
+// Lines returns the changes line by line: the old text, then the new one, with some of the unchanged lines around. JSON
+// is indented first.
 func (c Change) Lines() []diffLine {
 	before, after := splitLines(c.Before), splitLines(c.After)
 	head := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// A picture shows where the data of an agent session came from, on the left, and where its calls went, on the right. The
-// height of a stream grows with its events.
+// A picture shows where the data of an agent session came from, on the left, and where its calls went, on the right.
+// The height of a stream grows with its events.
 type picture struct {
 	Width, Height int
 	Left, Right   []stream
@@ -63,8 +63,8 @@ type strand struct {
 	label           label.Label
 }
 
-// pictureOf draws a session: the subjects that raised its label are sources, of which the events tell the labels, and those that
-// were decided on are destinations. A subject that is both is on both sides.
+// pictureOf draws a session: the subjects that raised its label are sources, of which the events tell the labels, and
+// those that were decided on are destinations. A subject that is both is on both sides.
 func pictureOf(s Session, flows []Flow, rises []Event) picture {
 	strands := map[string]*strand{}
 	of := func(subject string) *strand {

@@ -40,7 +40,8 @@ func newGate(w *writer, address string, now func() time.Time) *gate {
 	return g
 }
 
-// loginLink returns the address that logs a browser in, once, within 15 minutes. After that, and once it was used, it is "".
+// loginLink returns the address that logs a browser in, once, within 15 minutes. After that, and once it was used, it
+// is "".
 func (g *gate) loginLink() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,8 +92,8 @@ func (g *gate) forget() {
 	}
 }
 
-// signedIn lets only requests with the cookie of a login through, and of those that change something only such with the token
-// of a form.
+// signedIn lets only requests with the cookie of a login through, and of those that change something only such with the
+// token of a form.
 func (g *gate) signedIn(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cookie, err := r.Cookie(g.cookieName())

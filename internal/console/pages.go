@@ -220,13 +220,15 @@ func (c *site) event(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, page{Title: "Event", At: "event", Content: content}, err)
 }
 
-// liveEvery is how often the log is asked for new events; maxLive bounds how long one browser listens before it comes back.
+// liveEvery is how often the log is asked for new events; maxLive bounds how long one browser listens before it comes
+// back.
 const (
 	liveEvery = time.Second
 	maxLive   = 30 * time.Minute
 )
 
-// live tells a browser, as server-sent events, when there is something new: the number of the last event, and of questions.
+// live tells a browser, as server-sent events, when there is something new: the number of the last event, and of
+// questions.
 func (c *site) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)

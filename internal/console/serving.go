@@ -60,7 +60,8 @@ func (t *Tool) fits(server, text string) bool {
 	return strings.Contains(strings.ToLower(strings.Join(words, "\n")), strings.ToLower(text))
 }
 
-// maxDifference bounds the shown text of a pin, in bytes. All of it is shown or nothing: nobody accepts text that was left out.
+// maxDifference bounds the shown text of a pin, in bytes. All of it is shown or nothing: nobody accepts text that was
+// left out.
 const maxDifference = 128 << 10
 
 func (p *Pin) size() (n int) {

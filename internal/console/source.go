@@ -16,7 +16,8 @@ type Log interface {
 	// Events returns the events that the filter selects, the newest first.
 	Events(ctx context.Context, f Filter) ([]Event, error)
 
-	// Flows returns how much of each kind happened in a session with each subject, the most frequent first, so many at most.
+	// Flows returns how much of each kind happened in a session with each subject, the most frequent first, so many at
+	// most.
 	Flows(ctx context.Context, session string, limit int) ([]Flow, error)
 
 	// Counts returns the figures that are counted while the log grows.
@@ -28,7 +29,8 @@ type Desk interface {
 	// Session returns the agent session with a key; false if there is none.
 	Session(ctx context.Context, key string) (Session, bool, error)
 
-	// Sessions returns agent sessions, the newest first, from the one after a key on, "" being the first, so many at most.
+	// Sessions returns agent sessions, the newest first, from the one after a key on, "" being the first, so many at
+	// most.
 	Sessions(ctx context.Context, after string, limit int) ([]Session, error)
 
 	// Questions returns the open questions, the oldest first.
@@ -45,7 +47,8 @@ type Fleet interface {
 
 // An Actor carries out a person's decisions. Its errors are shown to the person.
 type Actor interface {
-	// Answer answers a question: with "once", "session", "deny" or "end", and the code at the end of its listing if it has one.
+	// Answer answers a question: with "once", "session", "deny" or "end", and the code at the end of its listing if it
+	// has one.
 	Answer(ctx context.Context, id, choice, code string) error
 
 	// End has an agent session do nothing more.

@@ -31,8 +31,8 @@ const (
 	minSpan    = 4 // wide, so that one can choose it
 )
 
-// timelineOf draws how the label of a session changed, by events of which the oldest come first. What it held before the first of
-// them is taken for nothing of note.
+// timelineOf draws how the label of a session changed, by events of which the oldest come first. What it held before
+// the first of them is taken for nothing of note.
 func timelineOf(s Session, changes []Event) timeline {
 	t := timeline{Width: timeWidth, Height: timeHeight, From: s.Created, To: s.Seen}
 	var l label.Label

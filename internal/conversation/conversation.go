@@ -1,17 +1,17 @@
-// Package conversation keeps, beside the store, the conversations of hosts on this machine: which host and folder each belongs to, and
-// which agent session counts in it after a person has begun a new one.
+// Package conversation keeps, beside the store, the conversations of hosts on this machine: which host and folder each
+// belongs to, and which agent session counts in it after a person has begun a new one.
 //
-// A host on stdio often names no conversation, or the same one after its user has begun another. So the agent session of such a
-// conversation goes on, with its label, until a person begins a new one (weir session new): then the conversation has a new
-// generation, and the agent session of that has another key.
+// A host on stdio often names no conversation, or the same one after its user has begun another. So the agent session
+// of such a conversation goes on, with its label, until a person begins a new one (weir session new): then the
+// conversation has a new generation, and the agent session of that has another key.
 //
 //	book := conversation.Open(dir)
 //	note, err := book.Enter("local/folder:/home/ann/site", conversation.Note{Host: "gemini-cli", Folder: "/home/ann/site"})
 //	note.Session() // "local/folder:/home/ann/site", or "local/folder:/home/ann/site#GENERATION"
 //	note, err = book.Renew(note.Key, time.Now(), record)
 //
-// Each conversation is one file, named by the digest of its key, which is replaced whole or not at all. A file that cannot be read is an
-// error, and no new conversation: which agent session counts is not known then.
+// Each conversation is one file, named by the digest of its key, which is replaced whole or not at all. A file that
+// cannot be read is an error, and no new conversation: which agent session counts is not known then.
 package conversation
 
 import (
@@ -73,7 +73,8 @@ func KeyOf(session string) string {
 	return key
 }
 
-// A Book is the directory of all notes. It is safe for concurrent use, by several processes too. A nil Book has none, and takes none.
+// A Book is the directory of all notes. It is safe for concurrent use, by several processes too. A nil Book has none,
+// and takes none.
 type Book struct {
 	dir string
 
@@ -96,8 +97,9 @@ type file struct {
 	Note
 }
 
-// Enter returns the note of the conversation with a key, and makes one with the host and folder of about if there is none. A note that
-// cannot be written says no more than that the conversation is in its first generation, so that is no error.
+// Enter returns the note of the conversation with a key, and makes one with the host and folder of about if there is
+// none. A note that cannot be written says no more than that the conversation is in its first generation, so that is no
+// error.
 func (b *Book) Enter(key string, about Note) (Note, error) {
 	n, ok, err := b.Find(key)
 	if err != nil || ok {
@@ -114,8 +116,8 @@ func (b *Book) Enter(key string, about Note) (Note, error) {
 	return about, nil
 }
 
-// Renew begins a new generation of a conversation that there is a note of, once record has written that down. The error is [fs.ErrNotExist] if
-// there is none.
+// Renew begins a new generation of a conversation that there is a note of, once record has written that down. The error
+// is [fs.ErrNotExist] if there is none.
 func (b *Book) Renew(key string, now time.Time, record func(Note) error) (Note, error) {
 	n, ok, err := b.Find(key)
 	if err != nil {
@@ -131,8 +133,8 @@ func (b *Book) Renew(key string, now time.Time, record func(Note) error) (Note, 
 	return n, b.write(n, os.Rename)
 }
 
-// Prune removes notes that were made before a time, but those of a later generation: without its note a conversation would be in its first
-// generation again, which is another agent session.
+// Prune removes notes that were made before a time, but those of a later generation: without its note a conversation
+// would be in its first generation again, which is another agent session.
 func (b *Book) Prune(before time.Time) error {
 	if b == nil {
 		return nil

@@ -1,9 +1,9 @@
 // Package demo shows the harm that a hijacked agent does, and a guard that prevents it.
 //
-// [Run] tells each of the [Scenarios] twice: once with the agent connected to the servers directly, once through a guard
-// such as weir run. Every telling gets a [World] of its own, with real MCP servers as processes (package servers), a web
-// site on a loopback address, and an agent that obeys every instruction it reads (package agent). The user is played by
-// someone who agrees to what the task is about and declines everything else.
+// [Run] tells each of the [Scenarios] twice: once with the agent connected to the servers directly, once through a
+// guard such as weir run. Every telling gets a [World] of its own, with real MCP servers as processes (package
+// servers), a web site on a loopback address, and an agent that obeys every instruction it reads (package agent). The
+// user is played by someone who agrees to what the task is about and declines everything else.
 //
 // Whether an attack succeeded is read from the world afterwards: the outbox, what the attacker's host was sent, the
 // files, the rows of the database. The word of a guard is shown, and a guard that stopped an attack must have said so,

@@ -15,8 +15,8 @@ import (
 // reading is how long a person takes to read a question. It is shorter than in life.
 const reading = 40 * time.Millisecond
 
-// person returns someone who agrees to what they wish for and to nothing else. They know the call under way as hosts show
-// it, but they agree to what they are asked: the question itself must name the tool and what they wish for.
+// person returns someone who agrees to what they wish for and to nothing else. They know the call under way as hosts
+// show it, but they agree to what they are asked: the question itself must name the tool and what they wish for.
 func person(wishes []Wish) agent.Person {
 	return func(_ context.Context, question *mcp.ElicitParams, pending agent.Call) (*mcp.ElicitResult, error) {
 		time.Sleep(reading)

@@ -121,8 +121,8 @@ func (t *Text) call(c *Call, guarded bool) {
 	}
 }
 
-// question shows the first question as the user sees it. Of later ones it shows the line that says why, unless the verdict
-// on the call says so already.
+// question shows the first question as the user sees it. Of later ones it shows the line that says why, unless the
+// verdict on the call says so already.
 func (t *Text) question(q agent.Question, c *Call) {
 	lines := strings.Split(strings.TrimSpace(q.Prompt), "\n")
 	if !t.shown {

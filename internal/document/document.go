@@ -1,10 +1,10 @@
-// Package document reads the YAML files that operators write, strictly and with every problem at once: unknown and repeated
-// names, values of the wrong kind, anchors and tags are complained of with the place and a remedy.
+// Package document reads the YAML files that operators write, strictly and with every problem at once: unknown and
+// repeated names, values of the wrong kind, anchors and tags are complained of with the place and a remedy.
 //
-// Begin with a [Document] of the file's name and [Document.Parse]; then take the tree apart with Members, Entries, Elements,
-// Text, Texts and Bool. Each of them reports values that do not fit and returns those that do; a caller that continues
-// after a problem finds the other problems too. [Document.Locate] finds the place in the file of a place in a text, for
-// parsers of such texts.
+// Begin with a [Document] of the file's name and [Document.Parse]; then take the tree apart with Members, Entries,
+// Elements, Text, Texts and Bool. Each of them reports values that do not fit and returns those that do; a caller that
+// continues after a problem finds the other problems too. [Document.Locate] finds the place in the file of a place in a
+// text, for parsers of such texts.
 //
 // The package bounds the depth of a text before the YAML parser reads it; the caller bounds its size.
 package document

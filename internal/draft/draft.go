@@ -1,12 +1,13 @@
-// Package draft guesses the contracts of tools that nobody has described, from their names, descriptions, schemas and hints.
+// Package draft guesses the contracts of tools that nobody has described, from their names, descriptions, schemas and
+// hints.
 //
 //	d := draft.Of(tool)
 //	for _, line := range d.Lines {
 //		fmt.Println(line.Member, line.Value, line.Confidence, line.Reason)
 //	}
 //
-// A draft is written as an overlay (see [Write]) for a person to correct. It is marked as a draft, and as long as it is, it
-// only raises the assumptions about a tool: a server that names a tool well gains nothing. Each guess states its
+// A draft is written as an overlay (see [Write]) for a person to correct. It is marked as a draft, and as long as it
+// is, it only raises the assumptions about a tool: a server that names a tool well gains nothing. Each guess states its
 // reason; all of it may be wrong.
 package draft
 

@@ -6,7 +6,8 @@ type family struct {
 	words []string
 }
 
-// The families of verbs for the work of tools. A name's first verb counts most, so these are looked up word by word in its order.
+// The families of verbs for the work of tools. A name's first verb counts most, so these are looked up word by word in
+// its order.
 var (
 	reading = family{"reading", []string{"get", "list", "read", "search", "find", "query", "fetch", "show", "describe", "count", "lookup",
 		"view", "check", "browse", "inspect", "status", "info", "stat", "tree", "directory", "download", "retrieve", "load", "preview", "watch", "explain"}}

@@ -19,8 +19,8 @@ import (
 // injectMark marks the place of untrusted content in the result of a day's step.
 const injectMark = "{{inject}}"
 
-// A Day is a working day of an agent: the user's messages and the agent's calls in order, with a verdict on each call, and
-// attacks on it.
+// A Day is a working day of an agent: the user's messages and the agent's calls in order, with a verdict on each call,
+// and attacks on it.
 type Day struct {
 	Name    string               `json:"name"`
 	Domains []string             `json:"domains"`
@@ -48,7 +48,8 @@ type DayStep struct {
 	Harm   bool            `json:"harm"` // of an attack's call: it does the harm
 }
 
-// A DayAttack is a text in the result of the step Carrier, and the calls of an agent that obeys it, after that step or After.
+// A DayAttack is a text in the result of the step Carrier, and the calls of an agent that obeys it, after that step or
+// After.
 type DayAttack struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`
@@ -83,8 +84,8 @@ type DayReport struct {
 	Through  []string   `json:"through"` // attacks of which a harmful call was carried out unasked
 }
 
-// RunDay replays a day, alone and under each attack, with a user who accepts the requests about the day's own calls and no
-// others.
+// RunDay replays a day, alone and under each attack, with a user who accepts the requests about the day's own calls and
+// no others.
 func RunDay(ctx context.Context, d *Day, words bool, opts Options) (r *DayReport, err error) {
 	opts.Domains, opts.Me = append(opts.Domains, d.Domains...), append(opts.Me, d.Me...)
 	w, err := newDayWorld(ctx, d, opts)

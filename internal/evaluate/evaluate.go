@@ -11,9 +11,9 @@
 //	report, err := evaluate.Run(ctx, data, evaluate.Options{})
 //	err = report.Text(os.Stdout)
 //
-// Each is replayed with and without the user's words ([guard.MetaUserMessage]), for a person who never answers and for one
-// who accepts everything. An attack got through if one of its calls came to its server and changed something, or is one that
-// carries data out: a read in an open world, with arguments, of a tool whose destination may be public.
+// Each is replayed with and without the user's words ([guard.MetaUserMessage]), for a person who never answers and for
+// one who accepts everything. An attack got through if one of its calls came to its server and changed something, or is
+// one that carries data out: a read in an open world, with arguments, of a tool whose destination may be public.
 //
 // Overlays describe the tools, [Overlays] has those for the file in testdata. Everything runs in this process, on the
 // loopback interface.

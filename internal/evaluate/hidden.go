@@ -16,9 +16,10 @@ import (
 	"github.com/weir-mcp/weir/guard"
 )
 
-// A handleAgent is an agent that uses handles of hidden results. It passes on a value by a handle if it can only know it from a hidden
-// result, where the value stands there as a whole; a number it takes a typed look at. A value that is a part of a hidden text it cannot
-// name, so it has the text revealed first. Everything else in the recorded arguments it writes itself.
+// A handleAgent is an agent that uses handles of hidden results. It passes on a value by a handle if it can only know
+// it from a hidden result, where the value stands there as a whole; a number it takes a typed look at. A value that is
+// a part of a hidden text it cannot name, so it has the text revealed first. Everything else in the recorded arguments
+// it writes itself.
 type handleAgent struct {
 	world   *world
 	session string
@@ -184,7 +185,8 @@ func find(doc any, is func(any) bool) (string, bool) {
 	return "", is(doc)
 }
 
-// structured returns a result as a server that answers in JSON writes it: the mark of attackers stays in its place. Plain text stays text.
+// structured returns a result as a server that answers in JSON writes it: the mark of attackers stays in its place.
+// Plain text stays text.
 func structured(text string) string {
 	var doc any
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {

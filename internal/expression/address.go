@@ -8,9 +8,10 @@ import (
 	"github.com/weir-mcp/weir/internal/address"
 )
 
-// PathUnder is path.under: whether p is the directory dir or inside it, by its text alone. Dots are resolved first, so no ..
-// leads out; links are not looked at. A relative path is inside a relative directory only. A backslash parts names in some
-// systems and is a letter in others: p has to be inside by both readings, unless dir is written in the way of Windows.
+// PathUnder is path.under: whether p is the directory dir or inside it, by its text alone. Dots are resolved first, so
+// no .. leads out; links are not looked at. A relative path is inside a relative directory only. A backslash parts
+// names in some systems and is a letter in others: p has to be inside by both readings, unless dir is written in the
+// way of Windows.
 func PathUnder(p, dir string) bool {
 	if p == "" || dir == "" || strings.ContainsRune(p, 0) {
 		return false
@@ -54,7 +55,8 @@ func PathExt(p string) string {
 	return ""
 }
 
-// parseURL reads an absolute URL that every reader takes alike: nothing that some would trim, fold or turn into a slash.
+// parseURL reads an absolute URL that every reader takes alike: nothing that some would trim, fold or turn into a
+// slash.
 func parseURL(s string) (*url.URL, bool) {
 	if address.URL(s) == "" {
 		return nil, false
@@ -63,8 +65,9 @@ func parseURL(s string) (*url.URL, bool) {
 	return u, err == nil && u.Scheme != "" && u.Host != "" && u.Opaque == ""
 }
 
-// URLHost is url.host: the host of an absolute URL without its port, in the one form that all its spellings have (a name in lower case
-// and without a closing dot, an address in its usual numbers); "" if there is none or if two readers of the URL could see different ones.
+// URLHost is url.host: the host of an absolute URL without its port, in the one form that all its spellings have (a
+// name in lower case and without a closing dot, an address in its usual numbers); "" if there is none or if two readers
+// of the URL could see different ones.
 func URLHost(s string) string {
 	if _, ok := parseURL(s); !ok {
 		return ""
@@ -81,7 +84,8 @@ func URLScheme(s string) string {
 	return strings.ToLower(u.Scheme)
 }
 
-// URLPath is url.path: the path of an absolute URL, decoded and with its dots resolved, "/" at least; "" if s is no such URL.
+// URLPath is url.path: the path of an absolute URL, decoded and with its dots resolved, "/" at least; "" if s is no
+// such URL.
 func URLPath(s string) string {
 	u, ok := parseURL(s)
 	if !ok {
@@ -96,11 +100,12 @@ func HostWithin(host, domain string) bool {
 	return address.Within(address.Host(host), []string{domain})
 }
 
-// HostInternal is host.internal: whether the host is, or may be by its form, of the user's own machine or network. "" is.
+// HostInternal is host.internal: whether the host is, or may be by its form, of the user's own machine or network. ""
+// is.
 func HostInternal(host string) bool { return address.Internal(host) }
 
-// EmailDomain is email.domain: the domain of one address, as in ann@example.com or Ann <ann@example.com>, in lower case;
-// "" if there are several addresses, or if two readers could see different ones.
+// EmailDomain is email.domain: the domain of one address, as in ann@example.com or Ann <ann@example.com>, in lower
+// case; "" if there are several addresses, or if two readers could see different ones.
 func EmailDomain(s string) string {
 	r := address.Read(s)
 	if r.Host() == "" || r.Places[0].Kind != address.Mail {

@@ -14,8 +14,8 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// DecodeArguments returns the object in data as a map, or an error value. No data is the empty object. Member names must be
-// unique; the caller has checked that.
+// DecodeArguments returns the object in data as a map, or an error value. No data is the empty object. Member names
+// must be unique; the caller has checked that.
 func DecodeArguments(data []byte) ref.Val {
 	if len(data) > MaxArguments {
 		return types.NewErr("arguments of %d bytes are more than the %d that rules may read", len(data), MaxArguments)

@@ -17,9 +17,9 @@ import (
 // second at worst.
 const MaxCost = 1_000_000
 
-// bound sets the cost of x, or says that it is too high. The sizes of all variables are limited and so, at load, is the cost
-// of a condition. Only the shape of call.arguments is unknown: a loop over them is estimated as if every element were
-// as large as all of them, which is no useful bound, so the cost of such a condition is counted while it runs.
+// bound sets the cost of x, or says that it is too high. The sizes of all variables are limited and so, at load, is the
+// cost of a condition. Only the shape of call.arguments is unknown: a loop over them is estimated as if every element
+// were as large as all of them, which is no useful bound, so the cost of such a condition is counted while it runs.
 func (c *Compiler) bound(x *Condition, checked *cel.Ast) *Complaint {
 	estimate, err := c.env.EstimateCost(checked, sizes{c})
 	if err != nil {

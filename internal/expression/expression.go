@@ -34,8 +34,8 @@ const (
 	MaxArguments = 64 << 10 // bytes of call.arguments
 )
 
-// A Variable is one name that conditions may use. Names are whole, dots included: to CEL each is a variable of its own, so
-// reading one is a single look-up and a misspelt one is an error at load.
+// A Variable is one name that conditions may use. Names are whole, dots included: to CEL each is a variable of its own,
+// so reading one is a single look-up and a misspelt one is an error at load.
 type Variable struct {
 	Name     string
 	Type     *cel.Type

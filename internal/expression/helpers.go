@@ -12,7 +12,8 @@ import (
 	"github.com/weir-mcp/weir/internal/sqlread"
 )
 
-// A helper is a function of one or two texts that conditions may call by a name with a dot. It has an answer for every text.
+// A helper is a function of one or two texts that conditions may call by a name with a dot. It has an answer for every
+// text.
 type helper struct {
 	name string
 	one  func(string) ref.Val         // nil if it takes two

@@ -14,8 +14,8 @@ import (
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
-// A names is a walk over a parsed expression that looks at the names in it: CEL would call a misspelt variable an undeclared
-// reference to its first word, and would take a misspelt value for one that never occurs.
+// A names is a walk over a parsed expression that looks at the names in it: CEL would call a misspelt variable an
+// undeclared reference to its first word, and would take a misspelt value for one that never occurs.
 type names struct {
 	vocabulary *Compiler
 	source     *ast.SourceInfo

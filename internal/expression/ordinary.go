@@ -10,9 +10,9 @@ import (
 )
 
 // pathNames returns the names on the way of a path, in lower case, and whether the path is absolute. It is not ok where
-// systems, programs or readers could take the text for different files: relative ways up, shares and devices of Windows,
-// alternate streams, short names, drive-relative paths, URLs, percent-encoding, variables, patterns, trailing dots and
-// blanks, letters that file systems fold to others, characters that nobody sees.
+// systems, programs or readers could take the text for different files: relative ways up, shares and devices of
+// Windows, alternate streams, short names, drive-relative paths, URLs, percent-encoding, variables, patterns, trailing
+// dots and blanks, letters that file systems fold to others, characters that nobody sees.
 func pathNames(p string) (names []string, rooted, ok bool) {
 	if p == "" || len(p) > 4096 || !utf8.ValidString(p) || !plainLetters(p) {
 		return nil, false, false
@@ -50,8 +50,8 @@ func plainName(name string) bool {
 	return !devices[strings.TrimSpace(stem)]
 }
 
-// plainLetters reports whether no character of the path means something to a shell, an expander or a file system, and none
-// becomes another one where a file system folds case or normalizes.
+// plainLetters reports whether no character of the path means something to a shell, an expander or a file system, and
+// none becomes another one where a file system folds case or normalizes.
 func plainLetters(p string) bool {
 	for i, r := range p {
 		switch {
@@ -77,8 +77,8 @@ func hasASCII(s string) bool {
 // file may take effect later, with more rights, and without an approval: a hook of git, the start-up file of a shell, a
 // list of MCP servers.
 //
-// Kinds are allowed by list: texts, tables, documents, pictures, sound, source code. Every other extension is not plain,
-// nor is a file without one. Of the allowed kinds, files are not plain that tools find by name (conftest.py,
+// Kinds are allowed by list: texts, tables, documents, pictures, sound, source code. Every other extension is not
+// plain, nor is a file without one. Of the allowed kinds, files are not plain that tools find by name (conftest.py,
 // requirements.txt, CLAUDE.local.md, vite.config.ts), nor those in hidden folders, in folders of the system, or in
 // folders of files that are run, started, served or loaded.
 //
@@ -126,7 +126,8 @@ func anyOf(names []string, set map[string]bool) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return set[name] })
 }
 
-// plainMiddle reports whether the parts of a name between its stem and its extension are such as mean nothing to a tool.
+// plainMiddle reports whether the parts of a name between its stem and its extension are such as mean nothing to a
+// tool.
 func plainMiddle(parts []string, kind fileKind) bool {
 	for _, part := range parts {
 		switch {
@@ -193,8 +194,8 @@ var (
 		data: "csv tsv jsonl ndjson parquet arrow geojson bib srt vtt ics vcf eml diff patch " +
 			"pdf docx xlsx pptx odt ods odp epub " +
 			"png jpg jpeg gif webp bmp tif tiff avif heic ico svg mp3 wav m4a ogg flac mp4 mov webm mkv avi",
-		// Languages of which a program is built or imported. Not those whose files act by lying somewhere: php, shell, and
-		// other scripts, configuration in a language (lua, nix, tf).
+		// Languages of which a program is built or imported. Not those whose files act by lying somewhere: php, shell,
+		// and other scripts, configuration in a language (lua, nix, tf).
 		source: "go rs c h cc cpp cxx hpp hh m mm java kt scala swift cs fs hs ml mli ex erl clj dart zig py pyi rb js jsx ts tsx mjs cjs mts cts " +
 			"vue svelte astro css scss sass less html htm sql proto graphql thrift r jl f90 vb asm",
 	})
@@ -231,11 +232,13 @@ var (
 		"goose replit bolt lovable devin amp trae augment zed jules warp forge droid knowledge best_practices best-practices repo constitution " +
 		"projectbrief productcontext activecontext systempatterns techcontext progress")
 
-	// listWords are words in the names of .txt files that tools take for lists of things to fetch, build, load or serve.
+	// listWords are words in the names of .txt files that tools take for lists of things to fetch, build, load or
+	// serve.
 	listWords = setOf("conanfile requirements requirement constraints cmakelists packages package dependencies runtime apt pip conda robots ads manifest modules " +
 		"autoexec startup crontab hosts config settings preload")
 
-	// loadedNames are source files that tools and interpreters load by name: stems, and names where only one extension counts.
+	// loadedNames are source files that tools and interpreters load by name: stems, and names where only one extension
+	// counts.
 	loadedNames = setOf("conftest setup sitecustomize usercustomize noxfile fabfile taskfile wscript sconstruct ipython_config jupyter_config " +
 		"jupyter_notebook_config jupyter_server_config gunicorn gunicorn_conf celeryconfig magefile gulpfile gruntfile jakefile brunch-config " +
 		"ember-cli-build webpackfile pnpmfile karma protractor wdio package-scripts postinstall preinstall rakefile gemfile guardfile capfile " +

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// PathNoSecrets is path.noSecrets: whether p names a file that holds no credentials, as far as its text tells: one of a kind
-// that people write to be read by others (texts, tables, documents, pictures, source code, and the well-known files of
-// builds), whose name and folders do not speak of secrets.
+// PathNoSecrets is path.noSecrets: whether p names a file that holds no credentials, as far as its text tells: one of a
+// kind that people write to be read by others (texts, tables, documents, pictures, source code, and the well-known
+// files of builds), whose name and folders do not speak of secrets.
 //
-// It is false for every other file: settings (.env, .npmrc, config.yaml, appsettings.json, terraform.tfstate), keys, histories, files
-// without extension that are not well known, all files in a hidden folder or in one of the system, and paths that
-// programs read differently.
+// It is false for every other file: settings (.env, .npmrc, config.yaml, appsettings.json, terraform.tfstate), keys,
+// histories, files without extension that are not well known, all files in a hidden folder or in one of the system, and
+// paths that programs read differently.
 func PathNoSecrets(p string) bool {
 	if home, ok := strings.CutPrefix(p, "~"); ok && home != "" && (home[0] == '/' || home[0] == '\\') {
 		p = home
@@ -78,7 +78,8 @@ var (
 		"accesskey", "access_key", "access-key", "rootkey", "root_key", "privatekey", "private_key", "private-key", "keystore", "keyring", "keychain", "kubeconfig",
 		"backup-code", "backup_code", "backup code", "backupcode", "htpasswd", "dotenv", "serviceaccount", "service-account", "service_account"}
 
-	// sourceSecretWords are words in names of source files that hold secrets, settingWords those of settings, which scripts are.
+	// sourceSecretWords are words in names of source files that hold secrets, settingWords those of settings, which
+	// scripts are.
 	sourceSecretWords = setOf("secret secrets credential credentials creds password passwords passwd apikey apikeys dotenv")
 	settingWords      = setOf("env environment keys settings config local")
 	scripts           = setOf("py rb js cjs mjs ts")

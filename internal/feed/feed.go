@@ -150,8 +150,8 @@ func ocsf(it Item) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// otlp writes an ExportLogsServiceRequest of the OpenTelemetry protocol, version 1, with one log record, as its JSON encoding
-// and the file exporter have it.
+// otlp writes an ExportLogsServiceRequest of the OpenTelemetry protocol, version 1, with one log record, as its JSON
+// encoding and the file exporter have it.
 func otlp(it Item) ([]byte, error) {
 	e := it.Event
 	attributes := []object{{"key": "weir.entry", "value": object{"intValue": strconv.FormatInt(it.Seq, 10)}}}

@@ -34,8 +34,8 @@ var (
 	placeNames = []string{"cwd", "workdir", "root", "base", "repo", "repository", "workspace", "project", "destination", "dest", "into", "to", "dir"}
 )
 
-// takesAway reports whether a call may take away a whole folder: by its contract it changes something, and by its name it moves or
-// removes.
+// takesAway reports whether a call may take away a whole folder: by its contract it changes something, and by its name
+// it moves or removes.
 func takesAway(t guard.Touch) bool {
 	return t.Changes && slices.ContainsFunc(speech.NameWords(t.Name), func(w string) bool { return slices.Contains(removers, w) || slices.Contains(movers, w) })
 }
@@ -93,8 +93,8 @@ func (c *check) names(text string, surely bool) string {
 	return ""
 }
 
-// isNamed reports whether a word ends in the name of one of Weir's own files. A name that could be anybody's counts in a command
-// only, and not where a whole path says that it is another.
+// isNamed reports whether a word ends in the name of one of Weir's own files. A name that could be anybody's counts in
+// a command only, and not where a whole path says that it is another.
 func (c *check) isNamed(word string, surely, changes bool) bool {
 	slashed := strings.ReplaceAll(word, `\`, "/")
 	base := slashed[strings.LastIndexByte(slashed, '/')+1:]

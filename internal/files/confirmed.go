@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// ConfirmedName is the name of the file of confirmed folders, in Weir's state directory: never in a folder that is judged by it.
+// ConfirmedName is the name of the file of confirmed folders, in Weir's state directory: never in a folder that is
+// judged by it.
 const ConfirmedName = "folders.json"
 
 // A Folder is one that a person has confirmed to hold the user's own work.

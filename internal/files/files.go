@@ -6,14 +6,14 @@
 //
 // It promises:
 //
-//   - A path is looked up when it is asked about, never remembered. Between the answer and the server's own look-up the files may
-//     change; docs/rough-edges.md says so.
+//   - A path is looked up when it is asked about, never remembered. Between the answer and the server's own look-up the
+//     files may change; docs/rough-edges.md says so.
 //   - Doubt counts as the worst case: an unknown place is unsure, and a file outside of every known folder is untrusted
 //     content.
 //   - Files of repositories are read as hostile text, within bounds. Nothing is written, nothing is started.
 //
-// A server that runs in a container sees the files that are mounted into it, under the names that they have there. Of one on
-// another machine nothing is known but the text of a path.
+// A server that runs in a container sees the files that are mounted into it, under the names that they have there. Of
+// one on another machine nothing is known but the text of a path.
 package files
 
 import (

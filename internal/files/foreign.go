@@ -104,8 +104,8 @@ func (g *Ground) Cloned(path string) string {
 	}
 }
 
-// ownFolder returns the innermost folder of the user's own that a path is in, and whether the operator declares it; if a person has
-// confirmed it, as a clone of which remotes.
+// ownFolder returns the innermost folder of the user's own that a path is in, and whether the operator declares it; if
+// a person has confirmed it, as a clone of which remotes.
 func (g *Ground) ownFolder(path string) (folder string, declared bool, remotes []string) {
 	for _, f := range g.folders {
 		if within(path, f) && len(f) > len(folder) {

@@ -17,8 +17,8 @@ type Options struct {
 	Folders   []string   // that the operator declares to hold the user's own work
 	Confirmed *Confirmed // folders that a person has confirmed; nil: none
 
-	// Strange is called once for each folder, or clone, with a file that counted as untrusted content, and why; it may be
-	// nil.
+	// Strange is called once for each folder, or clone, with a file that counted as untrusted content, and why; it may
+	// be nil.
 	Strange func(folder, why string)
 }
 

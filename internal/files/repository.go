@@ -70,8 +70,8 @@ func remotesOf(root string) (remotes []string) {
 	return slices.Compact(remotes)
 }
 
-// urlsIn returns the URLs of remotes in a configuration of git, and a word for each file that it includes. It is coarser than git:
-// a line that git would take for a URL is never left out.
+// urlsIn returns the URLs of remotes in a configuration of git, and a word for each file that it includes. It is
+// coarser than git: a line that git would take for a URL is never left out.
 func urlsIn(config string) (urls []string) {
 	section := ""
 	config = strings.ReplaceAll(config, "\\\r\n", "")

@@ -135,8 +135,8 @@ func acts(dir string) string {
 // maxIndex is how large an index may be that is searched, in bytes.
 const maxIndex = 64 << 20
 
-// holdsRepositories reports whether an index may name other repositories, whose settings git reads too. Their mode is written as it is in
-// every version of the format (gitformat-index); bytes that only look like it count too.
+// holdsRepositories reports whether an index may name other repositories, whose settings git reads too. Their mode is
+// written as it is in every version of the format (gitformat-index); bytes that only look like it count too.
 func holdsRepositories(index string) bool {
 	info, err := os.Stat(index)
 	if os.IsNotExist(err) {
@@ -160,8 +160,8 @@ var (
 	gitFetches = regexp.MustCompile(`^(?i:https?://|ssh://|git://|file://)|^[A-Za-z0-9_.@/~][A-Za-z0-9_.@/~-]*(:[^:]|$)`) // and no helper by its name, as in ext::sh
 )
 
-// unknownKey returns the first setting of a configuration of git that is none of those which a clone writes and which start nothing, or a
-// line that is not as git writes it; "" if there is none.
+// unknownKey returns the first setting of a configuration of git that is none of those which a clone writes and which
+// start nothing, or a line that is not as git writes it; "" if there is none.
 func unknownKey(config string) string {
 	section := ""
 	for line := range strings.Lines(config) {

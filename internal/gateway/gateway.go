@@ -5,19 +5,21 @@
 //	                         ▲                                         │
 //	                         └────────────── Admission ◄───────────────┘
 //
-// Package hostconn serves one host connection: stdio, one session of streamable HTTP in the older revisions, or one request of
-// 2026-07-28. Package exchange takes one request through the guard. Package backend holds the connections to servers; a host connection
-// has its own, because in the older revisions the requests that a server may make of a host are agreed for each connection. The requests
-// of 2026-07-28 over HTTP share theirs for each principal, and HTTP sessions of the older revisions may.
+// Package hostconn serves one host connection: stdio, one session of streamable HTTP in the older revisions, or one
+// request of 2026-07-28. Package exchange takes one request through the guard. Package backend holds the connections to
+// servers; a host connection has its own, because in the older revisions the requests that a server may make of a host
+// are agreed for each connection. The requests of 2026-07-28 over HTTP share theirs for each principal, and HTTP
+// sessions of the older revisions may.
 //
-// Host and server need not speak the same revision. A server's request to a host of 2026-07-28 is suspended until the host comes back
-// with the answer; a result that requires input is fulfilled by asking a host of an older revision; subscriptions are made in the
-// server's way and announced in the host's. The package's tests go through all pairings; docs/protocol.md lists the messages that pass,
-// are translated or are refused.
+// Host and server need not speak the same revision. A server's request to a host of 2026-07-28 is suspended until the
+// host comes back with the answer; a result that requires input is fulfilled by asking a host of an older revision;
+// subscriptions are made in the server's way and announced in the host's. The package's tests go through all pairings;
+// docs/protocol.md lists the messages that pass, are translated or are refused.
 //
-// All data between an agent and a server goes through the guard: tools/call, resources/read, prompts/get, completion/complete and unknown
-// methods. The gateway itself answers the handshake of either era, the merged lists, and ping. A refused tool call is a result with
-// isError, so that the model can act on the reason; any other refused request is the JSON-RPC error [guard.CodeRefused].
+// All data between an agent and a server goes through the guard: tools/call, resources/read, prompts/get,
+// completion/complete and unknown methods. The gateway itself answers the handshake of either era, the merged lists,
+// and ping. A refused tool call is a result with isError, so that the model can act on the reason; any other refused
+// request is the JSON-RPC error [guard.CodeRefused].
 package gateway
 
 import (
@@ -103,11 +105,13 @@ type Hosts struct {
 type Web struct {
 	AllowedHosts, AllowedOrigins []string // names in the Host header and web origins that may connect; see streamable.Options
 
-	// Share says that no server keeps anything of a session, so that HTTP sessions of one principal may share connections to servers.
+	// Share says that no server keeps anything of a session, so that HTTP sessions of one principal may share
+	// connections to servers.
 	Share bool
 
-	// Apart says that each HTTP session of the older revisions is a conversation of its own. Where it is not set, all requests of a principal
-	// that name no agent session belong to one: a host that goes on with a conversation has another HTTP session for it.
+	// Apart says that each HTTP session of the older revisions is a conversation of its own. Where it is not set, all
+	// requests of a principal that name no agent session belong to one: a host that goes on with a conversation has
+	// another HTTP session for it.
 	Apart bool
 }
 
@@ -193,7 +197,8 @@ func hides(g *guard.Guard, servers []Server) bool {
 	return p.Hides() || slices.ContainsFunc(servers, func(s Server) bool { return len(s.Hide) > 0 })
 }
 
-// await has the gateway wait so long for people and servers from now on, or for the defaults where it is zero. Waits that have begun go on.
+// await has the gateway wait so long for people and servers from now on, or for the defaults where it is zero. Waits
+// that have begun go on.
 func (g *Gateway) await(approval, startup time.Duration) {
 	if approval <= 0 {
 		approval = approve.DefaultTimeout

@@ -32,12 +32,14 @@ type Difference struct {
 	Adjusted []string // reached as before, with another trust, timeout or overlay
 }
 
-// Reload takes over a change, whole or, on an error, not at all. It returns when the connections that it ends have ended.
+// Reload takes over a change, whole or, on an error, not at all. It returns when the connections that it ends have
+// ended.
 //
 // Only the connections to servers that are removed or replaced end, and with them the calls in flight over these. To
 // every other server they stay as they are; a call in flight goes on by the trust and timeout that it began with. The
-// next decision is made by the new policy and mode. Hosts are told that their lists may have changed. The agreement in the handshake of a host of an
-// older revision stays, so it may not look for a kind of list that no server offered then.
+// next decision is made by the new policy and mode. Hosts are told that their lists may have changed. The agreement in
+// the handshake of a host of an older revision stays, so it may not look for a kind of list that no server offered
+// then.
 //
 // It is safe for concurrent use; one change is taken over at a time.
 func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {

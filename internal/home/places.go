@@ -87,8 +87,8 @@ func (e *Env) OwnerDir() (string, error) {
 	return filepath.Join(dir, "owner"), err
 }
 
-// RunDir returns the directory where running processes can be asked: for as long as the user is logged in, as the XDG Base
-// Directory Specification has it, else in the state directory.
+// RunDir returns the directory where running processes can be asked: for as long as the user is logged in, as the XDG
+// Base Directory Specification has it, else in the state directory.
 func (e *Env) RunDir() (string, error) {
 	if dir, _ := e.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "weir"), nil
@@ -101,7 +101,8 @@ func (e *Env) RunDir() (string, error) {
 	return filepath.Join(dir, "run"), nil
 }
 
-// CapturePath returns the file of the key that reads captured content: beside the store's file, or in the state directory.
+// CapturePath returns the file of the key that reads captured content: beside the store's file, or in the state
+// directory.
 func (e *Env) CapturePath(target string) (string, error) {
 	if !strings.Contains(target, "://") {
 		return target + ".capture", nil
@@ -119,8 +120,8 @@ func (e *Env) StorePlace(place string) (string, error) {
 	return filepath.Join(dir, "state.db"), err
 }
 
-// AnchorsDir returns the directory of the anchors of all logs, which no store is in: that of the user's data, as the XDG Base Directory
-// Specification has it.
+// AnchorsDir returns the directory of the anchors of all logs, which no store is in: that of the user's data, as the
+// XDG Base Directory Specification has it.
 func (e *Env) AnchorsDir() (string, error) {
 	if dir, _ := e.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "weir", "audit"), nil
@@ -143,8 +144,8 @@ func (e *Env) AnchorDir(target string) (string, error) {
 
 var oddInName = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// anchorName returns the name of the anchor of the log in a store: the store's, and a digest of its whole place. Who asks a database
-// server, and how, does not count.
+// anchorName returns the name of the anchor of the log in a store: the store's, and a digest of its whole place. Who
+// asks a database server, and how, does not count.
 func anchorName(target string) (string, error) {
 	place := target
 	if strings.Contains(target, "://") {

@@ -1,9 +1,9 @@
 // Package hosterror makes the errors that a host may be shown.
 //
-// The text of an error enters the context of a model. A server that could choose a part of it would speak to the model with
-// no label, and a quoted error of a database would describe the machine that Weir runs on. So a host is shown three
-// kinds of text only: constants of this program, numbers, and names that the operator or the host itself chose. The
-// compiler holds the first: the text that [New] takes has a type that no other package can convert a variable to.
+// The text of an error enters the context of a model. A server that could choose a part of it would speak to the model
+// with no label, and a quoted error of a database would describe the machine that Weir runs on. So a host is shown
+// three kinds of text only: constants of this program, numbers, and names that the operator or the host itself chose.
+// The compiler holds the first: the text that [New] takes has a type that no other package can convert a variable to.
 //
 //	err := hosterror.New("server {} did not answer within {}", hosterror.Configured(name), hosterror.Time(patience))
 //	err = err.Because(cause)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// applied returns the value of a file after the change, for comparison: the same as before but for the list. Entries that come
-// back are taken from the earlier text.
+// applied returns the value of a file after the change, for comparison: the same as before but for the list. Entries
+// that come back are taken from the earlier text.
 func (c *Change) applied(before any) any {
 	put := map[string]any{}
 	for _, e := range c.Put {

@@ -46,8 +46,8 @@ func Append(f hosts.Format, src []byte, elements []Element) ([]byte, error) {
 		func(old []any, e Element) []any { return append(slices.Clone(old), valueOf(e.Value)) })
 }
 
-// Without returns a JSON text without elements of the same meaning. Arrays, and the members that lead to them, go too if they are empty then, and an
-// earlier text of the file, nil for none, has none of them.
+// Without returns a JSON text without elements of the same meaning. Arrays, and the members that lead to them, go too
+// if they are empty then, and an earlier text of the file, nil for none, has none of them.
 func Without(f hosts.Format, src, earlier []byte, elements []Element) ([]byte, error) {
 	out, err := edited(f, src, elements, removeFrom, func(old []any, e Element) []any {
 		gone := valueOf(e.Value)
@@ -88,7 +88,8 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// edited edits a text by one element after another. The new text has the old meaning, with each array changed by meaning.
+// edited edits a text by one element after another. The new text has the old meaning, with each array changed by
+// meaning.
 func edited(
 	f hosts.Format, src []byte, elements []Element, edit func(*hujson.Value, Element) error, meaning func([]any, Element) []any,
 ) ([]byte, error) {

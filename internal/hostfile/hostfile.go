@@ -1,16 +1,17 @@
-// Package hostfile reads and edits the lists of servers in configuration files of hosts, in JSON with and without comments,
-// TOML and YAML. An edit changes the entries that it names and nothing else: comments, spacing and members that nobody here
-// knows stay as they are, byte for byte.
+// Package hostfile reads and edits the lists of servers in configuration files of hosts, in JSON with and without
+// comments, TOML and YAML. An edit changes the entries that it names and nothing else: comments, spacing and members
+// that nobody here knows stay as they are, byte for byte.
 //
 //	entries, err := hostfile.Entries(hosts.JSON, src, []string{"mcpServers"})
 //	src, err = hostfile.Replace(hosts.JSON, src, hostfile.Change{
 //		List: []string{"mcpServers"}, Remove: []string{"files"}, Put: []hostfile.Entry{{Name: "weir", Value: value}},
 //	})
 //
-// Each edit is read again before it counts. One whose meaning is not the old one with exactly this change is an error. So a
-// spelling that an editor here does not understand is refused and never damaged.
+// Each edit is read again before it counts. One whose meaning is not the old one with exactly this change is an error.
+// So a spelling that an editor here does not understand is refused and never damaged.
 //
-// Files are hostile input: they are read within the limits of their parsers, and nothing in them is followed or started.
+// Files are hostile input: they are read within the limits of their parsers, and nothing in them is followed or
+// started.
 package hostfile
 
 import (

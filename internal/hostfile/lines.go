@@ -94,8 +94,8 @@ func appendLines(out []byte, fresh, newline string) []byte {
 	return append(out, fresh...)
 }
 
-// freshLines returns the lines of the new entries, those of the earlier text first, and whether the last of them had no line break
-// there.
+// freshLines returns the lines of the new entries, those of the earlier text first, and whether the last of them had no
+// line break there.
 func freshLines(c *Change, now *layout, locate func([]byte, []string) (*layout, error)) (_ string, bare bool, _ error) {
 	var b strings.Builder
 	if len(c.Back) > 0 {

@@ -31,7 +31,8 @@ func decodeTOML(src []byte) (any, error) {
 // editTOML changes a list whose entries are tables, or members with dotted names.
 func editTOML(src []byte, c Change) ([]byte, error) { return editLines(src, c, locateTOML) }
 
-// locateTOML finds the lines of each expression below a list. An entry goes where a table may begin: before the next one, or last.
+// locateTOML finds the lines of each expression below a list. An entry goes where a table may begin: before the next
+// one, or last.
 func locateTOML(src []byte, list []string) (*layout, error) {
 	lines := bytes.SplitAfter(src, []byte("\n"))
 	l := &layout{end: len(lines), free: []int{}}

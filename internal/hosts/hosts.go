@@ -46,8 +46,8 @@ type Host struct {
 }
 
 // A File is one place where a host keeps servers. A path begins with ~ for the home directory, {config} for the user's
-// configuration directory of the system, or {xdg} for that of the XDG Base Directory Specification on every system. Paths of
-// projects are relative to the project.
+// configuration directory of the system, or {xdg} for that of the XDG Base Directory Specification on every system.
+// Paths of projects are relative to the project.
 type File struct {
 	Scope  Scope
 	Format Format
@@ -95,7 +95,8 @@ func (m Machine) env(name string) string {
 	return v
 }
 
-// Resolve returns the path of a file; false if the machine has no such place. Paths of projects stay relative, with slashes.
+// Resolve returns the path of a file; false if the machine has no such place. Paths of projects stay relative, with
+// slashes.
 func (f File) Resolve(m Machine) (string, bool) {
 	p := f.Path
 	switch {

@@ -89,7 +89,8 @@ var Table = []Host{
 
 var hookEvents = []string{"hooks"}
 
-// Claude Code goes on where a hook fails or is too slow, unless it is told otherwise, which versions before 2.1.295 do not understand.
+// Claude Code goes on where a hook fails or is too slow, unless it is told otherwise, which versions before 2.1.295 do
+// not understand.
 var claudeHooks = &Hooks{
 	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.claude/settings.json", Env: "CLAUDE_CONFIG_DIR"},
 	Events: []string{"SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure"}, Listed: true,
@@ -104,8 +105,8 @@ var codexHooks = &Hooks{
 
 const clineSettings = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 
-// Codex asks before each call of a tool that does not declare itself read-only, and Weir asks by its policy: approve leaves the
-// question to Weir. It waits 10 s for a server to start and 60 s for a call, unless told otherwise.
+// Codex asks before each call of a tool that does not declare itself read-only, and Weir asks by its policy: approve
+// leaves the question to Weir. It waits 10 s for a server to start and 60 s for a call, unless told otherwise.
 var codexEntry = Entry{Extra: []Member{
 	{"startup_timeout_sec", "60"}, {"tool_timeout_sec", "600"}, {"default_tools_approval_mode", `"approve"`},
 }}

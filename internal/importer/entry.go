@@ -49,7 +49,8 @@ var idleMembers = []string{
 	"startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "required", "icon", "gallery", "version",
 }
 
-// idleValues are values with which members are idle: an empty list means everything to some members and nothing to others.
+// idleValues are values with which members are idle: an empty list means everything to some members and nothing to
+// others.
 var idleValues = map[string][]string{
 	"tools": {`["*"]`}, "env_keys": {"[]"}, "available_tools": {"[]"}, "env_vars": {"[]"}, "excludeTools": {"[]"}, "disabled_tools": {"[]"},
 	"env_http_headers": {"{}"}, "default_tools_approval_mode": {`"approve"`},

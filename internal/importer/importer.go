@@ -3,9 +3,9 @@
 //
 //	{"mcpServers": {"mail": {"command": "npx", "args": ["-y", "@example/mail-server"]}}}
 //
-// The lists are those of package hosts, such as mcpServers (Claude Desktop, Claude Code, Cursor and most others), servers
-// (VS Code, .vscode/mcp.json), mcp_servers (Codex) or extensions (Goose), and mcp.servers (VS Code settings). Comments and
-// trailing commas are accepted in JSON, because editors accept them in these files.
+// The lists are those of package hosts, such as mcpServers (Claude Desktop, Claude Code, Cursor and most others),
+// servers (VS Code, .vscode/mcp.json), mcp_servers (Codex) or extensions (Goose), and mcp.servers (VS Code settings).
+// Comments and trailing commas are accepted in JSON, because editors accept them in these files.
 //
 // The importer must read a file as its own host does. So it refuses duplicate members, and values of the wrong type in
 // the members that Weir acts on, servers that are no command and no URL, and inputs that only an editor can ask for.
@@ -304,7 +304,8 @@ func (r reader) guessTransport(m member, s *config.Server) {
 	}
 }
 
-// command reads a command. Zed also writes {"path": …, "args": […], "env": {…}}, and opencode the program with its arguments.
+// command reads a command. Zed also writes {"path": …, "args": […], "env": {…}}, and opencode the program with its
+// arguments.
 func (r reader) command(m member, s *config.Server) {
 	switch rawjson.Kind(m.value) {
 	case '[':

@@ -7,8 +7,8 @@
 //	schema := inputschema.Compile(raw)      // once for a definition
 //	finding := schema.Check(arguments)
 //
-// JSON Schema of drafts 2020-12 and 7 is known; anything else, and a schema that costs too much, is one that no arguments
-// satisfy. References stay inside the schema: nothing is fetched.
+// JSON Schema of drafts 2020-12 and 7 is known; anything else, and a schema that costs too much, is one that no
+// arguments satisfy. References stay inside the schema: nothing is fetched.
 package inputschema
 
 import (
@@ -44,9 +44,9 @@ type Finding struct {
 	// Undeclared are names of members that the schema does not name, sorted: content that the agent chose.
 	Undeclared []string
 
-	// Beside are the undeclared members that may change the meaning of declared ones, by their paths, sorted: members of
-	// the arguments themselves, and members of objects of which the schema names some. In an object of which it names
-	// none, members are data.
+	// Beside are the undeclared members that may change the meaning of declared ones, by their paths, sorted: members
+	// of the arguments themselves, and members of objects of which the schema names some. In an object of which it
+	// names none, members are data.
 	Beside []string
 }
 

@@ -153,7 +153,8 @@ func follow(root any, ref string) (any, bool) {
 	return at, true
 }
 
-// bears reports whether a check of the value is cheap enough: schemas that apply to a value branch once more at each level.
+// bears reports whether a check of the value is cheap enough: schemas that apply to a value branch once more at each
+// level.
 func (c cost) bears(value any) bool {
 	total := 1
 	for range depthOf(value, 0) {

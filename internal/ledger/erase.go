@@ -40,8 +40,8 @@ type Chosen struct {
 	selects   func(*audit.Row) bool // whether an entry belongs to it
 }
 
-// Left returns an error that is [audit.ErrDamaged] and names the changed entries, of which nothing tells whether they belong
-// to the selection. They stay: they prove the change. It is nil if there are none.
+// Left returns an error that is [audit.ErrDamaged] and names the changed entries, of which nothing tells whether they
+// belong to the selection. They stay: they prove the change. It is nil if there are none.
 func (c *Chosen) Left() error {
 	if len(c.damaged) == 0 {
 		return nil
@@ -52,9 +52,9 @@ func (c *Chosen) Left() error {
 // Empty reports whether there is nothing to erase.
 func (c *Chosen) Empty() bool { return len(c.Events)+len(c.Contents)+len(c.Sessions) == 0 }
 
-// Select returns the entries and sessions that the selection selects now. It reads the log, all of it for a session or a
-// principal, and checks each entry and session that it uses. A changed entry is left out, see [Chosen.Left]; a changed session
-// is [store.ErrState], and nothing is selected.
+// Select returns the entries and sessions that the selection selects now. It reads the log, all of it for a session or
+// a principal, and checks each entry and session that it uses. A changed entry is left out, see [Chosen.Left]; a
+// changed session is [store.ErrState], and nothing is selected.
 func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 	c := &Chosen{principal: s.Principal}
 	family, err := l.family(ctx, s, c)
@@ -137,7 +137,8 @@ func (l *Ledger) family(ctx context.Context, s Selection, c *Chosen) (map[string
 	return family, nil
 }
 
-// sessions returns the sessions of a principal, or all for "": those with a row, and those that should have one by the log.
+// sessions returns the sessions of a principal, or all for "": those with a row, and those that should have one by the
+// log.
 func sessions(ctx context.Context, db *sqlstore.DB, principal string) (all []store.Session, err error) {
 	there := map[string]bool{}
 	for kept, err := range db.List(ctx, principal) {
@@ -165,8 +166,8 @@ func sessions(ctx context.Context, db *sqlstore.DB, principal string) (all []sto
 	return all, nil
 }
 
-// selects reports whether an entry of the log belongs to the sessions and the principal that are selected. A session that
-// descends from one of them joins them.
+// selects reports whether an entry of the log belongs to the sessions and the principal that are selected. A session
+// that descends from one of them joins them.
 func (s *Selection) selects(row *audit.Row, family map[string]bool) bool {
 	if s.Session == "" && s.Principal == "" {
 		return true
@@ -192,10 +193,10 @@ func (c *Chosen) Figures(contentOnly bool) string {
 // eraseAtOnce is how many entries one transaction erases: nobody waits long for it.
 const eraseAtOnce = 500
 
-// Erase erases the chosen entries, with contentOnly only their captured content. The event of the erasure has the figures in its
-// message. It names the entries and is in their transaction: of many entries, there are several. Captured content goes after
-// its event: a crash leaves some of it, and the same selection finds that again. If the role of the database may not erase
-// events, the error is [sqlstore.ErrDenied] and nothing is changed.
+// Erase erases the chosen entries, with contentOnly only their captured content. The event of the erasure has the
+// figures in its message. It names the entries and is in their transaction: of many entries, there are several.
+// Captured content goes after its event: a crash leaves some of it, and the same selection finds that again. If the
+// role of the database may not erase events, the error is [sqlstore.ErrDenied] and nothing is changed.
 func (l *Ledger) Erase(ctx context.Context, c *Chosen, contentOnly bool, e *record.Event) error {
 	if c.Empty() {
 		return nil
@@ -246,7 +247,8 @@ func (l *Ledger) eraseEvents(ctx context.Context, c *Chosen, e *record.Event) er
 	return nil
 }
 
-// forget removes the chosen sessions and their approval requests, and adds the entries about their removal to the events.
+// forget removes the chosen sessions and their approval requests, and adds the entries about their removal to the
+// events.
 func (l *Ledger) forget(ctx context.Context, c *Chosen) error {
 	head, err := l.opts.DB.Log().Head(ctx)
 	if err != nil {

@@ -4,13 +4,14 @@
 //	gateway.Options{State: l.State()}
 //	defer l.Close()
 //
-// A [Ledger] is a [record.Deferrer], and [Ledger.State] a [guard.State]: Record returns when the event is on disk; events given
-// to Later are there within 50 ms and before Close returns; a label and its event are one transaction. An entry of the log is
-// the event as JSON. Its chain is the agent session, its subject the server and the name called, its outcome the event's effect.
+// A [Ledger] is a [record.Deferrer], and [Ledger.State] a [guard.State]: Record returns when the event is on disk;
+// events given to Later are there within 50 ms and before Close returns; a label and its event are one transaction. An
+// entry of the log is the event as JSON. Its chain is the agent session, its subject the server and the name called,
+// its outcome the event's effect.
 //
-// A ledger has one goroutine of its own. It signs a checkpoint a second after an event, unless one was signed since, and a last one
-// when it is closed. While the log cannot be signed, since it does not extend its anchor or the signer refuses, nothing is
-// recorded: each call that needs its event fails. It tries again each second.
+// A ledger has one goroutine of its own. It signs a checkpoint a second after an event, unless one was signed since,
+// and a last one when it is closed. While the log cannot be signed, since it does not extend its anchor or the signer
+// refuses, nothing is recorded: each call that needs its event fails. It tries again each second.
 package ledger
 
 import (
@@ -60,8 +61,8 @@ type Ledger struct {
 	ended   chan struct{}
 }
 
-// New returns a ledger. The error is [audit.ErrKey] if the log is signed with another key, and [audit.ErrDamaged] if it does not
-// extend its anchor.
+// New returns a ledger. The error is [audit.ErrKey] if the log is signed with another key, and [audit.ErrDamaged] if it
+// does not extend its anchor.
 func New(ctx context.Context, opts Options) (*Ledger, error) {
 	log, err := audit.Open(ctx, opts.DB.Log(), opts.Anchor)
 	if err != nil {

@@ -33,8 +33,8 @@ type Overdue struct {
 	kept     error // why events stay that are overdue; nil: none do
 }
 
-// Overdue returns the sessions, events and content older than the retention allows at a time. Events and content are kept up to
-// a day longer, so that the log tells of one erasure a day at most.
+// Overdue returns the sessions, events and content older than the retention allows at a time. Events and content are
+// kept up to a day longer, so that the log tells of one erasure a day at most.
 func (l *Ledger) Overdue(ctx context.Context, r Retention, now time.Time) (Overdue, error) {
 	o, err := l.overdue(ctx, r, now)
 	if err == nil && r.Sessions > 0 {
@@ -78,8 +78,8 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 	return o, nil
 }
 
-// overdueEvents finds the events of before a time. They stay where the role of the database may not erase them; their captured
-// content goes then.
+// overdueEvents finds the events of before a time. They stay where the role of the database may not erase them; their
+// captured content goes then.
 func overdueEvents(ctx context.Context, l *Ledger, o *Overdue, until time.Time) (err error) {
 	denied := l.opts.DB.MayErase(ctx)
 	if denied == nil {
@@ -98,8 +98,8 @@ func overdueEvents(ctx context.Context, l *Ledger, o *Overdue, until time.Time) 
 	return nil
 }
 
-// beyond returns the time before which events are too many for a file of that size; zero if none are. It takes all entries for equally
-// long, and their leaves for nothing: a remaining excess is found the next time.
+// beyond returns the time before which events are too many for a file of that size; zero if none are. It takes all
+// entries for equally long, and their leaves for nothing: a remaining excess is found the next time.
 func beyond(ctx context.Context, l *Ledger, most int64, now time.Time) (until time.Time, err error) {
 	if most <= 0 {
 		return until, nil
@@ -166,9 +166,10 @@ func overdueSessions(ctx context.Context, l *Ledger, since time.Time) (int, erro
 	return len(parents) - len(live), nil
 }
 
-// Prune removes everything that the retention keeps no longer, and expired approval requests and labels of resources. The log
-// tells of the erased events and content. If the role of the database may not erase events, all else is removed, and the error
-// is [sqlstore.ErrDenied]. If some events were changed, all others are removed, and the error, [audit.ErrDamaged], names them.
+// Prune removes everything that the retention keeps no longer, and expired approval requests and labels of resources.
+// The log tells of the erased events and content. If the role of the database may not erase events, all else is
+// removed, and the error is [sqlstore.ErrDenied]. If some events were changed, all others are removed, and the error,
+// [audit.ErrDamaged], names them.
 func (l *Ledger) Prune(ctx context.Context, r Retention, now time.Time) (Overdue, store.Expired, error) {
 	believed, err := l.opts.DB.Believed(ctx, now)
 	if err != nil {

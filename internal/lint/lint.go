@@ -1,11 +1,12 @@
-// Package lint examines the descriptions that servers give of their tools, and reports missing, wrong, contradictory and dangerous ones.
+// Package lint examines the descriptions that servers give of their tools, and reports missing, wrong, contradictory
+// and dangerous ones.
 //
 //	found := lint.Check([]lint.Server{{Name: "mail", Trust: contract.Known, Tools: tools}})
 //	found.Sort()
 //	err := report.Write(os.Stdout, report.Text, found)
 //
-// It reads definitions and calls nothing. It finds nothing outside of them: a tool that lies well passes. Messages quote
-// text of servers, so they are hostile to any program that prints them; package report makes them harmless.
+// It reads definitions and calls nothing. It finds nothing outside of them: a tool that lies well passes. Messages
+// quote text of servers, so they are hostile to any program that prints them; package report makes them harmless.
 package lint
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// passages adds every text in an entry of a list: names, titles, descriptions, those of its schema, defaults, texts of icons.
+// passages adds every text in an entry of a list: names, titles, descriptions, those of its schema, defaults, texts of
+// icons.
 func (l *linter) passages(s *Server, subject string, value json.RawMessage, depth int) {
 	if depth > maxDepth {
 		return
@@ -33,8 +34,9 @@ func (l *linter) passages(s *Server, subject string, value json.RawMessage, dept
 	}
 }
 
-// Phrases by which a text turns from the description of a thing to orders to its reader, beside those of package detect. A description is about
-// the tool; an instruction names an occasion that is not the tool's own, or the tools of others.
+// Phrases by which a text turns from the description of a thing to orders to its reader, beside those of package
+// detect. A description is about the tool; an instruction names an occasion that is not the tool's own, or the tools of
+// others.
 var (
 	occasion = regexp.MustCompile(`(?i)\b(?:before|after|prior\s+to|whenever|each\s+time|every\s+time|as\s+soon\s+as)\b[^.;]{0,80}?` +
 		`\b(?:anything|everything|something|any\s+other|every\s+other|all\s+other|other\s+tools?|you|answering|responding|replying|continuing|proceeding|starting)\b` +
@@ -62,7 +64,8 @@ func (l *linter) addresses() {
 	}
 }
 
-// namesOther returns the first tool of another server that a text names; "" if it names none. Names that are ordinary words are not looked for.
+// namesOther returns the first tool of another server that a text names; "" if it names none. Names that are ordinary
+// words are not looked for.
 func (l *linter) namesOther(p passage) string {
 	words := strings.FieldsFunc(p.text, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for _, t := range l.tools {

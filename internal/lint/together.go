@@ -36,8 +36,9 @@ func (l *linter) names() {
 	}
 }
 
-// skeleton returns the form of a name that people see at a glance: without case, separators and accents, with letters of other
-// scripts and digits that look like Latin ones as these (after UTS #39, Confusable Detection, for the usual ones).
+// skeleton returns the form of a name that people see at a glance: without case, separators and accents, with letters
+// of other scripts and digits that look like Latin ones as these (after UTS #39, Confusable Detection, for the usual
+// ones).
 func skeleton(name string) string {
 	lookalikes := map[rune]rune{
 		'а': 'a', 'е': 'e', 'о': 'o', 'р': 'p', 'с': 'c', 'у': 'y', 'х': 'x', 'і': 'i', 'ѕ': 's', 'ԁ': 'd', 'ո': 'n', 'ս': 'u',
@@ -56,8 +57,8 @@ func skeleton(name string) string {
 	return b.String()
 }
 
-// trifecta looks for the three parts that make an agent leak: untrusted content, private data, and a way out. It says so once,
-// with the tools that bring each.
+// trifecta looks for the three parts that make an agent leak: untrusted content, private data, and a way out. It says
+// so once, with the tools that bring each.
 func (l *linter) trifecta() {
 	var in, private, out []string
 	for _, t := range l.tools {

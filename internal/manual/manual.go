@@ -2,10 +2,10 @@
 //
 // Run executes one page as one shell session, in a directory of its own. Two kinds of fenced blocks are examples:
 //
-//   - A block "console" is a transcript. A line that begins with "$ " is a command, and the lines up to the next command
-//     are its output, standard error included. A line "…" matches any number of lines, and "…" inside a line any text.
-//     A command without shown output may print anything. A command has to succeed, unless it ends with a comment such as
-//     "# exit status 1".
+//   - A block "console" is a transcript. A line that begins with "$ " is a command, and the lines up to the next
+//     command are its output, standard error included. A line "…" matches any number of lines, and "…" inside a line
+//     any text. A command without shown output may print anything. A command has to succeed, unless it ends with a
+//     comment such as "# exit status 1".
 //   - A block with a title, such as `yaml title="weir.yaml"`, is a file, written when the session comes to it. Static
 //     site generators show the title above the block.
 //

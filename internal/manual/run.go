@@ -67,8 +67,8 @@ func withFreePorts(page string) (string, error) {
 	return address.ReplaceAllStringFunc(page, func(shown string) string { return free[shown] }), nil
 }
 
-// compose returns the script that writes the files of the blocks and runs their commands, and prints a mark with the exit
-// status after each command.
+// compose returns the script that writes the files of the blocks and runs their commands, and prints a mark with the
+// exit status after each command.
 func compose(blocks []Block, mark string) (string, []command, error) {
 	var b strings.Builder
 	b.WriteString("exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n")
@@ -94,8 +94,8 @@ func compose(blocks []Block, mark string) (string, []command, error) {
 	return b.String(), all, nil
 }
 
-// execute runs the script and returns its output. The output goes to a file, so that a process which a page starts in the
-// background holds nothing up.
+// execute runs the script and returns its output. The output goes to a file, so that a process which a page starts in
+// the background holds nothing up.
 func execute(ctx context.Context, script, dir string, env []string) (string, error) {
 	out, err := os.CreateTemp("", "manual-")
 	if err != nil {

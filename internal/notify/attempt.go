@@ -28,12 +28,12 @@ const DefaultTimeout = 10 * time.Second
 //
 //	{"type":"approval.asked","timestamp":"2026-11-21T10:00:00Z","data":{"question":"K7Q2…","text":"…",…}}
 //
-// Any status of 2xx means that it was taken. If Answers is set, the response to a question may hold the answer, see [readReply].
-// Status 202 then means that somebody is being asked: the same request comes again, after what Retry-After says or five
-// seconds, until the question is answered or expires.
+// Any status of 2xx means that it was taken. If Answers is set, the response to a question may hold the answer, see
+// [readReply]. Status 202 then means that somebody is being asked: the same request comes again, after what Retry-After
+// says or five seconds, until the question is answered or expires.
 //
-// Network errors, 408, 429 and 5xx are tried again, six times in all, with growing pauses. Redirects are not followed; they and
-// every other status are final. No proxy is used.
+// Network errors, 408, 429 and 5xx are tried again, six times in all, with growing pauses. Redirects are not followed;
+// they and every other status are final. No proxy is used.
 type Webhook struct {
 	URL     string
 	Secret  Secret

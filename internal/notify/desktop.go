@@ -14,9 +14,9 @@ import (
 	"github.com/weir-mcp/weir/internal/bounded"
 )
 
-// A Desktop shows notifications to the user at this machine, where there is a program for that: notify-send on a Linux session
-// bus, osascript on macOS. They are few words of Weir's own, with names in which only letters, digits and a few signs are left; a
-// program gets them as arguments, and no shell is involved.
+// A Desktop shows notifications to the user at this machine, where there is a program for that: notify-send on a Linux
+// session bus, osascript on macOS. They are few words of Weir's own, with names in which only letters, digits and a few
+// signs are left; a program gets them as arguments, and no shell is involved.
 type Desktop struct {
 	System  string   // runtime.GOOS
 	Environ []string // of the program, "NAME=value"; also says whether there is a session bus

@@ -1,15 +1,16 @@
-// Package notify tells people who look at neither host nor console: of questions that wait for an answer, and of content that
-// a server says is malicious.
+// Package notify tells people who look at neither host nor console: of questions that wait for an answer, and of
+// content that a server says is malicious.
 //
 //	n := notify.New(notify.Options{Webhook: &notify.Webhook{URL: url, Secret: secret, Answers: true}, Logger: log})
 //	gateway.Options{Asked: func(b *approve.Book, p *approve.Pending) { n.Asked(b, p) }}
 //	ledger.Options{Also: n} // a Notifier reads the events of a record
 //	defer n.Close()
 //
-// There are two channels: a [Webhook], which may also bring back the answer to a question, and the [Desktop] of the user. No call
-// waits for either, and neither decides: a notification that fails is logged and counted ([Notifier.Counts]), and the question stays
-// open for everybody else. What a person reads is a prompt of package approve, or text of the same kind: nothing of it can hide,
-// reorder or imitate text. It is plain text, which whoever shows it must not render as markup.
+// There are two channels: a [Webhook], which may also bring back the answer to a question, and the [Desktop] of the
+// user. No call waits for either, and neither decides: a notification that fails is logged and counted
+// ([Notifier.Counts]), and the question stays open for everybody else. What a person reads is a prompt of package
+// approve, or text of the same kind: nothing of it can hide, reorder or imitate text. It is plain text, which whoever
+// shows it must not render as markup.
 //
 // At most 256 notifications wait at one time; one more is dropped.
 package notify
@@ -35,8 +36,8 @@ type Options struct {
 	Now     func() time.Time // the clock of signatures; nil: time.Now
 }
 
-// A Notifier sends notifications, each in a goroutine of its own. Make one with [New] and end it with Close. It is safe for
-// concurrent use.
+// A Notifier sends notifications, each in a goroutine of its own. Make one with [New] and end it with Close. It is safe
+// for concurrent use.
 type Notifier struct {
 	opts    Options
 	hook    *hook // nil: none

@@ -20,8 +20,8 @@ var decisions = map[string]approve.Answer{"accept": approve.Accepted, "deny": ap
 // maxBy bounds the name of who answers, in bytes.
 const maxBy = 200
 
-// readReply reads the answer to a question out of a response: a JSON object with exactly these members, signed with the secret
-// under the id "answer_" and the id of the question.
+// readReply reads the answer to a question out of a response: a JSON object with exactly these members, signed with the
+// secret under the id "answer_" and the id of the question.
 //
 //	Webhook-Id: answer_K7Q2…
 //	Webhook-Timestamp: 1763719212
@@ -29,8 +29,9 @@ const maxBy = 200
 //
 //	{"question":"K7Q2…","decision":"accept","by":"ann@example.com"}
 //
-// The decision is "accept", "deny" or "pending", which means as much as status 202 and needs no by. The question is bound to its
-// call, so this is too. A reply that deviates from this by a byte of the signature, a member or a word is no answer.
+// The decision is "accept", "deny" or "pending", which means as much as status 202 and needs no by. The question is
+// bound to its call, so this is too. A reply that deviates from this by a byte of the signature, a member or a word is
+// no answer.
 func (h *hook) readReply(question string, r *response) (said approve.Answer, by string, err error) {
 	if err := h.Secret.verify(r.header, answerPrefix+question, h.now(), r.body); err != nil {
 		return "", "", err
@@ -56,8 +57,8 @@ func (h *hook) readReply(question string, r *response) (said approve.Answer, by 
 	return said, members["by"], nil
 }
 
-// heed takes the answer out of a response, if there is one. It reports whether a person is still being asked. An error means that
-// the question is open and another attempt may do better.
+// heed takes the answer out of a response, if there is one. It reports whether a person is still being asked. An error
+// means that the question is open and another attempt may do better.
 func (h *hook) heed(ctx context.Context, e *errand, r *response) (pending bool, err error) {
 	switch {
 	case r.status == http.StatusAccepted:

@@ -123,8 +123,8 @@ func findingBrief(e *record.Event) string {
 	return what + ". It came with " + harmless(e.Name) + " of server " + harmless(e.Server) + ". See weir audit show."
 }
 
-// harmless returns a name in letters, digits and a few signs that mean nothing to a desktop, a shell or markup; the rest of it
-// becomes question marks.
+// harmless returns a name in letters, digits and a few signs that mean nothing to a desktop, a shell or markup; the
+// rest of it becomes question marks.
 func harmless(s string) string {
 	b := []byte(s[:min(len(s), maxWord)])
 	for i, c := range b {

@@ -25,8 +25,9 @@ const maxRedirects = 5
 // errInside is the error for addresses that a server outside may not name.
 var errInside = errors.New("a server outside the own network may not name an address that is not public; if it belongs there, set auth.issuer")
 
-// newClient returns the client for everything but the server's own endpoint. It connects to public addresses only, whatever names lead to
-// them, unless the server is inside the own network by the form of its name, or the operator has said who issues its tokens.
+// newClient returns the client for everything but the server's own endpoint. It connects to public addresses only,
+// whatever names lead to them, unless the server is inside the own network by the form of its name, or the operator has
+// said who issues its tokens.
 func newClient(s Server) *http.Client {
 	dialer := &net.Dialer{Timeout: dialWait}
 	if s.Issuer == "" && !inside(s.URL) {
@@ -62,8 +63,8 @@ func stayThere(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// inside reports whether a URL's host is of the own machine or network by its form. DNS is not asked: the owner of a public name decides
-// what it answers, and when.
+// inside reports whether a URL's host is of the own machine or network by its form. DNS is not asked: the owner of a
+// public name decides what it answers, and when.
 func inside(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -21,7 +21,8 @@ type authority struct {
 	legacy   bool     // nothing but the server's address says that it is this one
 }
 
-// A challenge is the content of the WWW-Authenticate headers of a server about bearer tokens (RFC 6750, 3; RFC 9728, 5.1).
+// A challenge is the content of the WWW-Authenticate headers of a server about bearer tokens (RFC 6750, 3; RFC 9728,
+// 5.1).
 type challenge struct {
 	metadata string // URL of the protected resource's metadata; ""
 	err      string // "insufficient_scope"; ""
@@ -145,7 +146,8 @@ func chooseIssuer(s Server, named []string) (string, error) {
 	return "", fmt.Errorf("the server names the authorization server %.200q, and not the configured issuer", named[0])
 }
 
-// askedScopes returns the scopes to ask for: the operator's, or those that the server wants and that were granted before.
+// askedScopes returns the scopes to ask for: the operator's, or those that the server wants and that were granted
+// before.
 func (a *authority) askedScopes(s Server, before ...[]string) []string {
 	if s.Scopes != nil {
 		return s.Scopes

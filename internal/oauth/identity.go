@@ -25,14 +25,15 @@ type identity struct {
 	made   bool // registered for the occasion, so the secret is the grant's to keep
 }
 
-// isMetadataURL reports whether a client's id is the URL of its metadata document (draft-ietf-oauth-client-id-metadata-document).
+// isMetadataURL reports whether a client's id is the URL of its metadata document
+// (draft-ietf-oauth-client-id-metadata-document).
 func isMetadataURL(id string) bool {
 	u, err := url.Parse(id)
 	return err == nil && u.Scheme == "https" && u.Host != "" && u.Path != "" && u.Path != "/"
 }
 
-// identify returns the client to be: the document's if the authorization server reads such, else the configured one, else one
-// that is registered now.
+// identify returns the client to be: the document's if the authorization server reads such, else the configured one,
+// else one that is registered now.
 func identify(ctx context.Context, client *http.Client, s Server, a *authority, redirect string) (*identity, error) {
 	document := isMetadataURL(s.ClientID)
 	switch {
@@ -61,8 +62,8 @@ func identify(ctx context.Context, client *http.Client, s Server, a *authority, 
 	return made, nil
 }
 
-// preferred returns the method to register with; "" leaves it to the server, which says nothing of those it supports. A program
-// on a user's machine can keep no secret, so none is best.
+// preferred returns the method to register with; "" leaves it to the server, which says nothing of those it supports. A
+// program on a user's machine can keep no secret, so none is best.
 func preferred(supported []string) string {
 	for _, method := range []string{methodNone, methodPost, methodBasic} {
 		if slices.Contains(supported, method) {

@@ -36,8 +36,8 @@ type login struct {
 	before *Grant // nil: none
 }
 
-// Login has a person log in to the server and keeps the grant, in the place of any before. ctx bounds it all, the person
-// included.
+// Login has a person log in to the server and keeps the grant, in the place of any before. ctx bounds it all, the
+// person included.
 func Login(ctx context.Context, s Server, opts *LoginOptions) (*Grant, error) {
 	g, err := obtain(ctx, s, opts)
 	if err == nil {
@@ -167,8 +167,8 @@ func (g *Grant) take(token *tokenAnswer, asked []string) {
 	}
 }
 
-// Logout forgets the grant for the server, and tells who gave it. It reports whether there was one. That the authorization
-// server could not be told, or knows no way (RFC 7009), is no error: told reports it.
+// Logout forgets the grant for the server, and tells who gave it. It reports whether there was one. That the
+// authorization server could not be told, or knows no way (RFC 7009), is no error: told reports it.
 func Logout(ctx context.Context, s Server, v *Vault) (was, told bool, err error) {
 	unlock, err := v.Lock(ctx, s.URL)
 	if err != nil {

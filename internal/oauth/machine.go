@@ -13,8 +13,8 @@ import (
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// A Machine is the [upstream.Authorizer] of a server where Weir is let in for itself: the client credentials grant (RFC 6749,
-// 4.4; SEP-1046). Its tokens are in memory only.
+// A Machine is the [upstream.Authorizer] of a server where Weir is let in for itself: the client credentials grant (RFC
+// 6749, 4.4; SEP-1046). Its tokens are in memory only.
 type Machine struct {
 	server Server
 

@@ -1,20 +1,21 @@
-// Package oauth gets the access tokens that servers over HTTP ask for (MCP revision 2025-11-25, Authorization): once with a
-// person at a browser, or with a secret of the operator's alone.
+// Package oauth gets the access tokens that servers over HTTP ask for (MCP revision 2025-11-25, Authorization): once
+// with a person at a browser, or with a secret of the operator's alone.
 //
 //	vault := &oauth.Vault{Dir: dir}
 //	grant, err := oauth.Login(ctx, server, &oauth.LoginOptions{Vault: vault, Open: openBrowser}) // weir login
 //	spec.Auth = oauth.NewSource(server, vault)                                                     // weir run
 //	spec.Auth = oauth.NewMachine(server)                                                           // without a person
 //
-// The authorization server is found by the protected resource's metadata (RFC 9728) and its own (RFC 8414). The client is
-// the one that the operator configured, an https URL of a client's metadata document, or one that is registered for the
-// occasion (RFC 7591). The code is bound to this process by PKCE with S256 and by a state, the tokens to the server by
-// a resource indicator (RFC 8707), the answer to the authorization server by its iss (RFC 9207).
+// The authorization server is found by the protected resource's metadata (RFC 9728) and its own (RFC 8414). The client
+// is the one that the operator configured, an https URL of a client's metadata document, or one that is registered for
+// the occasion (RFC 7591). The code is bound to this process by PKCE with S256 and by a state, the tokens to the server
+// by a resource indicator (RFC 8707), the answer to the authorization server by its iss (RFC 9207).
 //
 // What is promised:
 //
-//   - A token goes to the origin of the server that it was obtained for, in the Authorization header, and a refresh token
-//     to the token endpoint that issued it. No redirect is followed to another origin, and none at all by a POST request.
+//   - A token goes to the origin of the server that it was obtained for, in the Authorization header, and a refresh
+//     token to the token endpoint that issued it. No redirect is followed to another origin, and none at all by a POST
+//     request.
 //   - A client's configured secret is shown to the configured issuer only.
 //   - A server on a public address cannot have requests made to addresses that are not.
 //   - Tokens and secrets are in no error and no log. Values that hold them do not print them.

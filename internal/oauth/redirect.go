@@ -37,8 +37,8 @@ func listenRedirect(ctx context.Context, port int) (*redirect, error) {
 // url is where the browser is to be sent back to.
 func (r *redirect) url() string { return "http://" + r.listener.Addr().String() + redirectPath }
 
-// receive has the browser opened and returns what it comes back with: the parameters of the first request that carries the
-// state. Nothing is listening any more when it returns.
+// receive has the browser opened and returns what it comes back with: the parameters of the first request that carries
+// the state. Nothing is listening any more when it returns.
 func (r *redirect) receive(ctx context.Context, state string, open func() error) (url.Values, error) {
 	r.state = state
 	server := &http.Server{
@@ -93,8 +93,8 @@ func (r *redirect) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(w, "weir has the answer. This page can be closed; the terminal says how it went.\n")
 }
 
-// code returns the code of an answer. Its iss must be that of the authorization server that was asked (RFC 9207, 2.4): one
-// that says that it sends it must, and one that does not say so must not, as the SDK has it too.
+// code returns the code of an answer. Its iss must be that of the authorization server that was asked (RFC 9207, 2.4):
+// one that says that it sends it must, and one that does not say so must not, as the SDK has it too.
 func code(answer url.Values, a *authority) (string, error) {
 	for name, values := range answer {
 		if len(values) != 1 {

@@ -10,8 +10,8 @@ import (
 // ringService is the name of Weir's entries in the keyring.
 const ringService = "weir"
 
-// SystemRing is the keyring of the operating system: the Keychain of macOS, the Credential Manager of Windows, the Secret
-// Service elsewhere.
+// SystemRing is the keyring of the operating system: the Keychain of macOS, the Credential Manager of Windows, the
+// Secret Service elsewhere.
 type SystemRing struct{}
 
 // Get returns the text that is kept under a key.
@@ -34,8 +34,8 @@ func (SystemRing) Delete(ctx context.Context, key string) error {
 	return err
 }
 
-// within does something that takes no context, such as waiting for the user to unlock the keyring. When ctx ends it goes on
-// alone, until the keyring gives up.
+// within does something that takes no context, such as waiting for the user to unlock the keyring. When ctx ends it
+// goes on alone, until the keyring gives up.
 func within(ctx context.Context, do func() (string, error)) (string, error) {
 	type result struct {
 		value string

@@ -178,8 +178,8 @@ func (s *Source) keep(ctx context.Context, g *Grant) error {
 	return nil
 }
 
-// tooLittle returns the remedy for a 403 for want of scopes (revision 2025-11-25, Step-Up Authorization Flow), and notes the
-// scopes for the next login; nil for a 403 of another kind.
+// tooLittle returns the remedy for a 403 for want of scopes (revision 2025-11-25, Step-Up Authorization Flow), and
+// notes the scopes for the next login; nil for a 403 of another kind.
 func (s *Source) tooLittle(ctx context.Context, c challenge) error {
 	if c.err != "insufficient_scope" || s.grant == nil {
 		return nil

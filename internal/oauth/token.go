@@ -136,7 +136,8 @@ func parseToken(data []byte, now time.Time) (*tokenAnswer, error) {
 	return a, nil
 }
 
-// isBearer reports whether s can stand in an Authorization header: the token68 of RFC 6750, and all other visible characters.
+// isBearer reports whether s can stand in an Authorization header: the token68 of RFC 6750, and all other visible
+// characters.
 func isBearer(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }

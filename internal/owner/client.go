@@ -18,8 +18,8 @@ type Client struct {
 	Dir   string
 	Build Build
 
-	// Start starts an owner in the background. It is called when none answers; the channel is closed when the one that it started has
-	// ended.
+	// Start starts an owner in the background. It is called when none answers; the channel is closed when the one that
+	// it started has ended.
 	Start func() (ended <-chan struct{}, err error)
 }
 
@@ -36,7 +36,8 @@ var errAway = errors.New("no weir serve answers")
 // errLost says that an owner ended before it answered.
 var errLost = errors.New("weir serve ended before it answered")
 
-// Ask returns the answer of the owner to a request. It starts an owner if there is none, and one of this build in place of an older one.
+// Ask returns the answer of the owner to a request. It starts an owner if there is none, and one of this build in place
+// of an older one.
 func (c *Client) Ask(ctx context.Context, r Request) ([]byte, error) {
 	var ended <-chan struct{} // of the owner that was started
 	lost, starts := 0, 0

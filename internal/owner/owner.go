@@ -1,29 +1,29 @@
-// Package owner is the local service that owns the memory of agent sessions for one state directory, and how clients reach it: a unix
-// socket in a directory that only its user may enter. There is one owner for each directory. Clients start it when they need it, and it
-// ends when nobody has asked it anything for a while.
+// Package owner is the local service that owns the memory of agent sessions for one state directory, and how clients
+// reach it: a unix socket in a directory that only its user may enter. There is one owner for each directory. Clients
+// start it when they need it, and it ends when nobody has asked it anything for a while.
 //
 //	err := owner.Serve(ctx, owner.Options{Dir: dir, Build: build, Idle: 30 * time.Minute, Answer: answer})
 //
 //	c := owner.Client{Dir: dir, Build: build, Start: start}
 //	answer, err := c.Ask(ctx, owner.Request{Head: head, Body: body})
 //
-// A connection carries one request. Each message is a frame: its length in four bytes, the highest first, and then its bytes. The owner
-// speaks first:
+// A connection carries one request. Each message is a frame: its length in four bytes, the highest first, and then its
+// bytes. The owner speaks first:
 //
 //	owner:  {"v":1,"pid":4711,"build":"2026-11-23T02:11:09.123456789Z"}
 //	client: {"op":"ask","head":…}     or     {"op":"retire"}
 //	client: the body, after ask
 //	owner:  the answer, after ask
 //
-// Version: v is 1. A client of a newer build, or of another version, has the owner retire: it answers the requests that it has and ends,
-// and the client starts another one. An owner of a newer build than the client serves it.
+// Version: v is 1. A client of a newer build, or of another version, has the owner retire: it answers the requests that
+// it has and ends, and the client starts another one. An owner of a newer build than the client serves it.
 //
 // Promises:
 //
 //   - One owner: whoever serves a directory holds its lock, which ends with the process.
 //   - Both sides make sure that the other one runs as the same user, where the system tells.
-//   - No answer is made up: whatever goes wrong, [Client.Ask] returns an error. It repeats a request whose answer was lost, so
-//     requests must bear to be made twice.
+//   - No answer is made up: whatever goes wrong, [Client.Ask] returns an error. It repeats a request whose answer was
+//     lost, so requests must bear to be made twice.
 package owner
 
 import (
@@ -115,8 +115,8 @@ type server struct {
 	work    sync.WaitGroup
 }
 
-// Serve answers requests in a directory until ctx ends, a client has the owner retire, or nobody asks for long. It then waits for the
-// requests that it has. The error is [ErrTaken] if there is another owner.
+// Serve answers requests in a directory until ctx ends, a client has the owner retire, or nobody asks for long. It then
+// waits for the requests that it has. The error is [ErrTaken] if there is another owner.
 func Serve(ctx context.Context, opts Options) (err error) {
 	if err := private(opts.Dir); err != nil {
 		return fmt.Errorf("serving sessions: %w", err)
@@ -169,7 +169,8 @@ func listen(dir string) (*net.UnixListener, error) {
 	return socket, nil
 }
 
-// address returns a name of a socket in a directory by which it can be reached until done is called. Systems limit the length of such names.
+// address returns a name of a socket in a directory by which it can be reached until done is called. Systems limit the
+// length of such names.
 func address(dir, name string) (short string, done func(), err error) {
 	path := filepath.Join(dir, name)
 	if len(path) <= longestPath {
@@ -256,7 +257,8 @@ func (s *server) isRetired() bool {
 	}
 }
 
-// watch retires an owner that nobody asks, one whose socket is no longer there, which nobody could ask, and one whose program was replaced.
+// watch retires an owner that nobody asks, one whose socket is no longer there, which nobody could ask, and one whose
+// program was replaced.
 func (s *server) watch(path string, done chan<- struct{}) {
 	defer close(done)
 	own, err := os.Lstat(path)

@@ -22,8 +22,8 @@ func ThisBuild() (exe string, b Build, err error) {
 	return exe, info.ModTime().UTC(), nil
 }
 
-// Start runs a program as the owner of a directory, apart from the terminal and the process that needs it. The channel is closed when it has
-// ended.
+// Start runs a program as the owner of a directory, apart from the terminal and the process that needs it. The channel
+// is closed when it has ended.
 func Start(dir, exe string, args, environ []string) (<-chan struct{}, error) {
 	if err := private(dir); err != nil {
 		return nil, err

@@ -15,7 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// A Mode is the treatment of a tool, a prompt or instructions that were never seen before. The zero Mode pins them as they are.
+// A Mode is the treatment of a tool, a prompt or instructions that were never seen before. The zero Mode pins them as
+// they are.
 type Mode uint8
 
 const (
@@ -136,8 +137,8 @@ type Checked struct {
 	Pinned []string              // for the first time, or anew
 }
 
-// Check compares an offer with its pins, and pins new definitions if the mode says so. An error means that nothing of the
-// server may be shown.
+// Check compares an offer with its pins, and pins new definitions if the mode says so. An error means that nothing of
+// the server may be shown.
 func (f *File) Check(ctx context.Context, o Offer) (Checked, error) {
 	lock, err := f.Lock()
 	if err != nil {
@@ -163,7 +164,8 @@ func (f *File) Check(ctx context.Context, o Offer) (Checked, error) {
 	return c, err
 }
 
-// status returns who vouches for definitions of the offer that were never seen: for a whole offer, whoever trusts the server.
+// status returns who vouches for definitions of the offer that were never seen: for a whole offer, whoever trusts the
+// server.
 func (o Offer) status(lock Lock, mode Mode) Status {
 	before, listed := lock[o.Server][o.Kind]
 	switch {
@@ -204,7 +206,8 @@ func (o Offer) compare(lock Lock, mode Mode, status Status) (c Checked, added ma
 }
 
 // CheckHandshake is Check for a server's handshake: the instructions to the model, and everything else. It returns the
-// instructions that were accepted, and why the others are held: "" if they are not. That a server gives none is pinned too.
+// instructions that were accepted, and why the others are held: "" if they are not. That a server gives none is pinned
+// too.
 func (f *File) CheckHandshake(ctx context.Context, server, instructions string, self Definition) (accepted, why string, pinned bool, err error) {
 	c, err := f.Check(ctx, Offer{server, Handshake, map[string]Definition{Preamble: Instructions(instructions), Self: self}})
 	if err != nil {
@@ -245,7 +248,8 @@ func (f *File) Accept(ctx context.Context, all []Held) error {
 	})
 }
 
-// Review pins the whole offer, as reviewed by a person, and forgets definitions of these kinds that are not offered any more.
+// Review pins the whole offer, as reviewed by a person, and forgets definitions of these kinds that are not offered any
+// more.
 func (f *File) Review(ctx context.Context, offers []Offer) error {
 	lock, err := f.Lock()
 	if err != nil {

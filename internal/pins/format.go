@@ -143,7 +143,8 @@ type firstTool struct {
 // partial are the members that version 1 pinned, beside those of _meta that are the protocol's own.
 var partial = []string{"title", "description", "annotations", "inputSchema", "outputSchema"}
 
-// parseFirst reads a lock of version 1. Its pins count as first seen, and are completed when the server is next seen unchanged.
+// parseFirst reads a lock of version 1. Its pins count as first seen, and are completed when the server is next seen
+// unchanged.
 func parseFirst(src []byte) (Lock, error) {
 	var f firstLock
 	if err := strictly(src, &f); err != nil {
@@ -187,7 +188,8 @@ func (t firstTool) definition() Definition {
 	return d.canonical()
 }
 
-// accepted marks the pins of a file of version 1 as reviewed, under the mode in which only a person could have pinned them.
+// accepted marks the pins of a file of version 1 as reviewed, under the mode in which only a person could have pinned
+// them.
 func (l Lock) accepted() {
 	for _, kinds := range l {
 		for _, pins := range kinds {

@@ -6,8 +6,8 @@
 // are held until a person reviews the difference; lists of resources may change, and their new entries are pinned as
 // not reviewed.
 //
-// A pin says who vouches for its definition (see [Status]). Pins live in one file, weir.lock, which is made to be read and
-// reviewed: JSON, sorted, indented, one line of a description a line.
+// A pin says who vouches for its definition (see [Status]). Pins live in one file, weir.lock, which is made to be read
+// and reviewed: JSON, sorted, indented, one line of a description a line.
 //
 //	{
 //	  "version": 2,
@@ -27,8 +27,8 @@
 //	  }
 //	}
 //
-// Every member of a definition is pinned. Icons, and members of _meta that are not the protocol's own, may change from list to
-// list without a tool being held; hosts are then shown those that were pinned.
+// Every member of a definition is pinned. Icons, and members of _meta that are not the protocol's own, may change from
+// list to list without a tool being held; hosts are then shown those that were pinned.
 //
 //	file, err := pins.Open("weir.lock", pins.Options{})
 //	checked, err := file.Check(ctx, pins.Offer{Server: "mail", Kind: pins.Tools, Entries: entries})
@@ -90,14 +90,15 @@ func (k Kind) holds(name string) bool {
 	return false
 }
 
-// A Definition is a server's description of one thing: the members of its entry in a list but for the name, in canonical JSON.
+// A Definition is a server's description of one thing: the members of its entry in a list but for the name, in
+// canonical JSON.
 type Definition map[string]json.RawMessage
 
 // protocol begins the names of _meta members that belong to the protocol's own extensions.
 const protocol = "io.modelcontextprotocol/"
 
-// Define returns the name and the definition of an entry of a list, which must be free of duplicate members. The name is "" if
-// the entry has none.
+// Define returns the name and the definition of an entry of a list, which must be free of duplicate members. The name
+// is "" if the entry has none.
 func (k Kind) Define(entry json.RawMessage) (name string, d Definition) {
 	d = Definition{}
 	for member, raw := range rawjson.Members(entry) {
@@ -130,7 +131,8 @@ func isNumber(raw json.RawMessage) bool {
 	return c == '-' || c >= '0' && c <= '9'
 }
 
-// Entries returns the definitions of a list by their names. Of two with one name the first counts, as it does for hosts.
+// Entries returns the definitions of a list by their names. Of two with one name the first counts, as it does for
+// hosts.
 func (k Kind) Entries(list []json.RawMessage) map[string]Definition {
 	all := map[string]Definition{}
 	for _, entry := range list {
@@ -170,7 +172,8 @@ func (d Definition) Entry(kind Kind, name string) json.RawMessage {
 	return raw
 }
 
-// A Difference is how one member of a definition changed. Before and After are the server's own text, not escaped; "" is none.
+// A Difference is how one member of a definition changed. Before and After are the server's own text, not escaped; ""
+// is none.
 type Difference struct {
 	Member string `json:"member"` // as "description" or "annotations"
 	Before string `json:"before,omitempty"`
@@ -218,7 +221,8 @@ func text(raw string) string {
 	return raw
 }
 
-// decides reports whether a member, as Differences names it, may matter for the effects of a tool or for orders to a model.
+// decides reports whether a member, as Differences names it, may matter for the effects of a tool or for orders to a
+// model.
 func decides(member string) bool {
 	meta, isMeta := strings.CutPrefix(member, "_meta.")
 	return member != "icons" && (!isMeta || strings.HasPrefix(meta, protocol))

@@ -2,17 +2,17 @@ package plain
 
 import "unicode"
 
-// lookalikes are the letters of other scripts that are drawn like ASCII letters or digits, of Unicode TR39's confusables those that
-// common fonts do not tell apart.
+// lookalikes are the letters of other scripts that are drawn like ASCII letters or digits, of Unicode TR39's
+// confusables those that common fonts do not tell apart.
 const lookalikes = "аАбВГеЕзЗіІїјЈкКмМНоОпрРсСтТуУхХѕЅһҺԁԛԜԝӏӀҮүґѵѴ" + // Cyrillic
 	"αΑβΒγεΕζΖηΗιΙκΚΜνΝοΟρΡτΤυΥχΧωϲϹϳͿ" + // Greek
 	"աՕօհոսցզքյԼՍԱ" + // Armenian
 	"ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎵᎷᎻᏀᏂᏃᏆᏔᏕᏙᏚᏞᏟᏢᏦᏧ" + // Cherokee
 	"ɑɡɩıȷʏʟɪʀᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢꞌ" // Latin, as phonetics has it
 
-// imitates tells of each rune whether it could pass for another, where it stands: letters that fold to ASCII but are no ASCII
-// (mathematical and fullwidth ones), anywhere; letters of other scripts in a word with ASCII letters; and letters that
-// look like ASCII in a text like an address. It returns nil if none could.
+// imitates tells of each rune whether it could pass for another, where it stands: letters that fold to ASCII but are no
+// ASCII (mathematical and fullwidth ones), anywhere; letters of other scripts in a word with ASCII letters; and letters
+// that look like ASCII in a text like an address. It returns nil if none could.
 func imitates(text []rune) []bool {
 	var out []bool
 	mark := func(i int) {

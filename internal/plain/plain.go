@@ -1,5 +1,5 @@
-// Package plain shows text of other people and programs, so that it can neither hide anything nor pass for another text: every
-// character that does not print as itself becomes visible, and a long text is cut in the middle.
+// Package plain shows text of other people and programs, so that it can neither hide anything nor pass for another
+// text: every character that does not print as itself becomes visible, and a long text is cut in the middle.
 package plain
 
 import (
@@ -33,8 +33,8 @@ func Text(s string, limit int) string {
 	return b.String()
 }
 
-// Cut returns s in about limit characters, or all of it if limit is 0: a longer text is cut in the middle, with how much is missing.
-// Nothing else of it changes: it is not fit to be shown.
+// Cut returns s in about limit characters, or all of it if limit is 0: a longer text is cut in the middle, with how
+// much is missing. Nothing else of it changes: it is not fit to be shown.
 func Cut(s string, limit int) string {
 	n := utf8.RuneCountInString(s)
 	if limit <= 0 || n <= limit {

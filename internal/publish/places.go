@@ -18,8 +18,8 @@ type file struct {
 	extends func(ctx context.Context, checkpoint []byte) error
 }
 
-// File returns the place of a file with the newest checkpoint. The function tells whether the log extends the checkpoint that is
-// there; while it does not, that stays.
+// File returns the place of a file with the newest checkpoint. The function tells whether the log extends the
+// checkpoint that is there; while it does not, that stays.
 func File(path string, extends func(ctx context.Context, checkpoint []byte) error) Place {
 	return file{path, extends}
 }

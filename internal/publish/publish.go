@@ -1,13 +1,13 @@
-// Package publish brings signed checkpoints of a log to where whoever holds the log and its key cannot change them: to files,
-// to URLs, and to witnesses (c2sp.org/tlog-witness), which sign that they have seen no other log of that name.
+// Package publish brings signed checkpoints of a log to where whoever holds the log and its key cannot change them: to
+// files, to URLs, and to witnesses (c2sp.org/tlog-witness), which sign that they have seen no other log of that name.
 //
 //	witness, err := publish.NewWitness("https://witness.example", "witness.example+…+…", log)
 //	p := publish.Start(publish.Options{Log: log, Places: []publish.Place{publish.File(path, extends)}, Witnesses: …})
 //	defer p.Close()
 //
-// What it promises: no call ever waits for it. A place that fails is tried again, with the newest checkpoint then. A checkpoint that
-// the log does not extend is never overwritten, and a witness that knows another log is never satisfied: both are errors that are
-// logged at each attempt, because that is the purpose of publication.
+// What it promises: no call ever waits for it. A place that fails is tried again, with the newest checkpoint then. A
+// checkpoint that the log does not extend is never overwritten, and a witness that knows another log is never
+// satisfied: both are errors that are logged at each attempt, because that is the purpose of publication.
 //
 // A publisher has one goroutine of its own.
 package publish
@@ -26,10 +26,12 @@ import (
 
 // A Log is the published log. It is an audit.Log.
 type Log interface {
-	// Checkpoint returns a signed note over the log as it is, in the format c2sp.org/tlog-checkpoint; nil if it is empty.
+	// Checkpoint returns a signed note over the log as it is, in the format c2sp.org/tlog-checkpoint; nil if it is
+	// empty.
 	Checkpoint(ctx context.Context) ([]byte, error)
 
-	// Consistency proves that the tree over the first old entries, at least one, is a beginning of that over the first size.
+	// Consistency proves that the tree over the first old entries, at least one, is a beginning of that over the first
+	// size.
 	Consistency(ctx context.Context, old, size int64) ([]tlog.Hash, error)
 }
 

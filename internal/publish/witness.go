@@ -34,8 +34,8 @@ type Witness struct {
 	size   int64 // of the checkpoint that it signed last, as far as is known; 0 asks it
 }
 
-// NewWitness returns the witness with a submission prefix and a public key, as c2sp.org/signed-note has that of an Ed25519
-// cosignature: NAME+HASH+KEY, with the algorithm 4.
+// NewWitness returns the witness with a submission prefix and a public key, as c2sp.org/signed-note has that of an
+// Ed25519 cosignature: NAME+HASH+KEY, with the algorithm 4.
 func NewWitness(prefix, key string, log Log) (*Witness, error) {
 	c, err := parseCosigner(key)
 	if err != nil {
@@ -47,8 +47,8 @@ func NewWitness(prefix, key string, log Log) (*Witness, error) {
 // String names the witness.
 func (w *Witness) String() string { return hostOf(w.prefix) }
 
-// Cosign returns the witness's signature lines for the checkpoint. The error is ErrConflict if the witness knows a log that
-// this one does not extend.
+// Cosign returns the witness's signature lines for the checkpoint. The error is ErrConflict if the witness knows a log
+// that this one does not extend.
 func (w *Witness) Cosign(ctx context.Context, checkpoint []byte) ([]byte, error) {
 	size, err := sizeOf(checkpoint)
 	if err != nil {
@@ -82,8 +82,8 @@ func (w *Witness) Cosign(ctx context.Context, checkpoint []byte) ([]byte, error)
 	return nil, errors.New("others have it sign at the same time")
 }
 
-// behind returns why a checkpoint is over fewer entries than the witness has signed: another replica was faster, or the log is
-// shorter than it was.
+// behind returns why a checkpoint is over fewer entries than the witness has signed: another replica was faster, or the
+// log is shorter than it was.
 func (w *Witness) behind(ctx context.Context) error {
 	newest, err := w.log.Checkpoint(ctx)
 	if err != nil {
@@ -174,7 +174,8 @@ func (c cosigner) Name() string { return c.name }
 // KeyHash implements [note.Verifier].
 func (c cosigner) KeyHash() uint32 { return c.hash }
 
-// Verify implements [note.Verifier]. A signature is the time in seconds since 1970, 8 bytes, big endian, and an Ed25519 signature.
+// Verify implements [note.Verifier]. A signature is the time in seconds since 1970, 8 bytes, big endian, and an Ed25519
+// signature.
 func (c cosigner) Verify(text, sig []byte) bool {
 	if len(sig) != 8+ed25519.SignatureSize {
 		return false

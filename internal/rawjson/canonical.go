@@ -11,8 +11,8 @@ import (
 // maxPlain is the size in bytes of the largest document that is looked at for being plain: most calls are smaller.
 const maxPlain = 4 << 10
 
-// appendPlain appends the canonical form of a document in which all strings stand for themselves: printable ASCII without
-// escapes. It reports whether the document is one.
+// appendPlain appends the canonical form of a document in which all strings stand for themselves: printable ASCII
+// without escapes. It reports whether the document is one.
 func appendPlain(dst, data []byte) ([]byte, bool) {
 	if len(data) > maxPlain || !isPlain(data) {
 		return dst, false

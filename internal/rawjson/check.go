@@ -112,8 +112,8 @@ type Member struct {
 	Name, Value []byte
 	At          int // where Value begins in the document
 
-	// Inside are the members of Value, if that is an object with few, and the whole document is so large that they should not be
-	// looked for again; else nil.
+	// Inside are the members of Value, if that is an object with few, and the whole document is so large that they
+	// should not be looked for again; else nil.
 	Inside []Member
 }
 
@@ -122,9 +122,9 @@ const (
 	fewInside     = 64
 )
 
-// CheckMembers is [Check] and then, unless it refuses the document, what [Members] yields, in one pass over the document. It
-// also reports whether the document may be odd: if it is false, no object at any depth has two names that fold to the same,
-// and none has one that misspells one of the known names.
+// CheckMembers is [Check] and then, unless it refuses the document, what [Members] yields, in one pass over the
+// document. It also reports whether the document may be odd: if it is false, no object at any depth has two names that
+// fold to the same, and none has one that misspells one of the known names.
 func CheckMembers(data []byte, known *Names) (_ []Member, odd bool, _ error) {
 	var room [16]span
 	c := checker{data: data, names: room[:0], outer: make([]Member, 0, 5), known: known}

@@ -19,8 +19,8 @@ func Set(data, value []byte, path ...string) ([]byte, error) {
 	return Edit(data, func([]byte) ([]byte, error) { return value, nil }, path...)
 }
 
-// Edit is [Set] for a value that follows from the one before, in one scan: edit gets the value at the path, nil if there
-// is none, and returns the new one. If that is nil, or edit returns an error, Edit returns data itself.
+// Edit is [Set] for a value that follows from the one before, in one scan: edit gets the value at the path, nil if
+// there is none, and returns the new one. If that is nil, or edit returns an error, Edit returns data itself.
 func Edit(data []byte, edit func(old []byte) ([]byte, error), path ...string) ([]byte, error) {
 	at := span{start: skipSpace(data, 0)}
 	var old, lead []byte // lead is the text before a value that is added
@@ -78,8 +78,9 @@ func addition(dst []byte, path []string, value []byte) []byte {
 	return dst
 }
 
-// Add appends a member to an object that is known to have none of that name. Unlike [Set] it does not scan the document. It
-// writes into data if that has room behind its end, as append does; anything that is no object is an error.
+// Add appends a member to an object that is known to have none of that name. Unlike [Set] it does not scan the
+// document. It writes into data if that has room behind its end, as append does; anything that is no object is an
+// error.
 func Add(data, value []byte, name string) ([]byte, error) {
 	end := bytes.TrimRight(data, space)
 	if Kind(data) != '{' || end[len(end)-1] != '}' {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fold returns the form that two names have in common if a decoder that ignores case may take the one for the other: that of
-// Go's encoding/json, which folds by Unicode and so takes U+017F for s and U+212A for K, those of .NET and Java, which map
-// to upper and lower case and back and so take U+0131 and U+0130 for i, and all that fold less.
+// Fold returns the form that two names have in common if a decoder that ignores case may take the one for the other:
+// that of Go's encoding/json, which folds by Unicode and so takes U+017F for s and U+212A for K, those of .NET and
+// Java, which map to upper and lower case and back and so take U+0131 and U+0130 for i, and all that fold less.
 func Fold(name string) string {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf {
@@ -85,8 +85,8 @@ func (n *Names) suspects(name []byte) bool {
 	return false
 }
 
-// Folded reports whether an object has two names that fold to the same, or one that misspells a known name; known may be nil.
-// It does not look inside of the members' values.
+// Folded reports whether an object has two names that fold to the same, or one that misspells a known name; known may
+// be nil. It does not look inside of the members' values.
 func Folded(object []byte, known *Names) bool {
 	seen := map[string]bool{}
 	for name := range Members(object) {

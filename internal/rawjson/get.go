@@ -49,8 +49,8 @@ func Pick(data []byte, names ...string) []byte {
 	return append(picked, '}')
 }
 
-// Select calls yield for those members of an object that have one of the names, in their order, until it returns false. It
-// takes one scan, for any number of names. For anything but an object it does nothing.
+// Select calls yield for those members of an object that have one of the names, in their order, until it returns false.
+// It takes one scan, for any number of names. For anything but an object it does nothing.
 func Select(data []byte, names []string, yield func(name string, value []byte) bool) {
 	members(data, skipSpace(data, 0), func(m member) bool {
 		name, ok := oneOf(m.name.of(data), names)

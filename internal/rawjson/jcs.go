@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JCS returns the canonical text of RFC 8785, the JSON Canonicalization Scheme: as [Canonical] does, with each number as
-// ECMAScript writes it, by its value as a float64. It returns nil for a document that Check would refuse for its syntax,
-// and for one with a number beyond the range of a float64.
+// JCS returns the canonical text of RFC 8785, the JSON Canonicalization Scheme: as [Canonical] does, with each number
+// as ECMAScript writes it, by its value as a float64. It returns nil for a document that Check would refuse for its
+// syntax, and for one with a number beyond the range of a float64.
 func JCS(data []byte) []byte {
 	v := jsontext.Value(bytes.Clone(data))
 	if v.Canonicalize() != nil || !finite(data) {

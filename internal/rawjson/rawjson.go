@@ -2,9 +2,9 @@
 //
 // A gateway must decide on the same reading of a message that the next parser will have, and must hand on every byte
 // that it does not mean to change. So documents stay raw. [Check] looks at the whole of a document once, when it comes
-// in, and refuses documents that parsers read differently: duplicate member names, bad UTF-8 (a lone surrogate escape included),
-// text after the value, and nesting deeper than [MaxDepth]. After that [Get], [Members] and [Elements] find values
-// without copying them, and [Set], [Edit] and [Delete] splice:
+// in, and refuses documents that parsers read differently: duplicate member names, bad UTF-8 (a lone surrogate escape
+// included), text after the value, and nesting deeper than [MaxDepth]. After that [Get], [Members] and [Elements] find
+// values without copying them, and [Set], [Edit] and [Delete] splice:
 //
 //	err := rawjson.Check(data)
 //	hint, ok := rawjson.Get(data, "_meta", "annotations", "openWorldHint")

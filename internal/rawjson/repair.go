@@ -1,8 +1,9 @@
 package rawjson
 
-// Repair returns the document with the escape of U+FFFD in place of every escape of half a surrogate pair, and whether there was
-// one. JavaScript cuts texts between the halves, and JSON.stringify then writes such an escape; the TypeScript and Python
-// decoders read it, and RFC 8259 (8.2) leaves open as what. It takes one pass. The document keeps its length.
+// Repair returns the document with the escape of U+FFFD in place of every escape of half a surrogate pair, and whether
+// there was one. JavaScript cuts texts between the halves, and JSON.stringify then writes such an escape; the
+// TypeScript and Python decoders read it, and RFC 8259 (8.2) leaves open as what. It takes one pass. The document keeps
+// its length.
 func Repair(data []byte) (repaired []byte, changed bool) {
 	c := checker{data: data}
 	for i := 0; i < len(data); {

@@ -160,8 +160,8 @@ func enter(data []byte, i int, opening byte) int {
 	return skipSpace(data, i+1)
 }
 
-// next returns the index of the token that follows the value that ends at i: the thing behind a comma, or the closing bracket;
-// -1 if neither is there.
+// next returns the index of the token that follows the value that ends at i: the thing behind a comma, or the closing
+// bracket; -1 if neither is there.
 func next(data []byte, i int, closing byte) int {
 	i = skipSpace(data, i)
 	switch {

@@ -177,8 +177,8 @@ func (c *checker) enter(name span, escaped bool, first int, many *map[string]str
 	return ok && c.add(*many, text)
 }
 
-// add adds a name to a map of names by their folded form, and reports whether it is new. Further names of the same form are
-// there behind a byte that no name has.
+// add adds a name to a map of names by their folded form, and reports whether it is new. Further names of the same form
+// are there behind a byte that no name has.
 func (c *checker) add(names map[string]string, name string) bool {
 	fold := Fold(name)
 	first, taken := names[fold]
@@ -326,8 +326,8 @@ func equal(w uint64, b byte) uint64 {
 	return (w - low) &^ w & high
 }
 
-// special marks, by their highest bits, the bytes of w that do not stand for themselves in a string: what is not ASCII, quote,
-// backslash and control characters. Above the first, others may be marked as well, by a borrow.
+// special marks, by their highest bits, the bytes of w that do not stand for themselves in a string: what is not ASCII,
+// quote, backslash and control characters. Above the first, others may be marked as well, by a borrow.
 func special(w uint64) uint64 {
 	return equal(w, '"') | equal(w, '\\') | w&high | (w-low*' ')&^w&high
 }

@@ -4,9 +4,9 @@
 //	for row, err := range log.Rows(ctx, audit.Query{}) { … fold.Add(&row) }
 //	report, err := replay.Verify(ctx, log)
 //
-// A store writes an event for each row of its state that changes, in the same transaction (see [record.State]). So a row is as the last
-// event of it says, and the state is a cache of the log: [Fold.Rows] is all of it. The package does no I/O of its own, and its
-// types are for one goroutine.
+// A store writes an event for each row of its state that changes, in the same transaction (see [record.State]). So a
+// row is as the last event of it says, and the state is a cache of the log: [Fold.Rows] is all of it. The package does
+// no I/O of its own, and its types are for one goroutine.
 package replay
 
 import (

@@ -82,8 +82,8 @@ type Difference struct {
 	Row record.Kept // as the log proves it; as it is there, if the log does not know it
 }
 
-// Differences returns all rows that are not as the log proves, and how many rows there are. Those that expire may be missing once
-// they have, by the time now, in microseconds since 1970.
+// Differences returns all rows that are not as the log proves, and how many rows there are. Those that expire may be
+// missing once they have, by the time now, in microseconds since 1970.
 func (f *Fold) Differences(ctx context.Context, kept Kept, now int64) (different []Difference, rows int, err error) {
 	there := map[id]bool{}
 	for row, err := range kept.State(ctx) {

@@ -3,8 +3,8 @@
 //	err := report.Write(os.Stdout, report.SARIF, report.Findings{Tool: "lint", Rules: rules, All: found})
 //
 // A finding's message may quote text of a server. The text form makes everything visible that does not print as itself,
-// so that no escape sequence reaches a terminal; JSON and SARIF hold it as JSON strings. SARIF is version 2.1.0 (OASIS), as
-// code scanning of forges reads it.
+// so that no escape sequence reaches a terminal; JSON and SARIF hold it as JSON strings. SARIF is version 2.1.0
+// (OASIS), as code scanning of forges reads it.
 package report
 
 import (
@@ -123,7 +123,8 @@ func encode(w io.Writer, v any) error {
 // maxText is how many characters of one text are written: a longer one is cut in the middle.
 const maxText = 4000
 
-// writeText writes one line a finding, "severity: server/subject: message (rule)", one for each detail, and one for its hint.
+// writeText writes one line a finding, "severity: server/subject: message (rule)", one for each detail, and one for its
+// hint.
 func writeText(w io.Writer, f Findings) error {
 	var b strings.Builder
 	for _, one := range f.All {

@@ -52,8 +52,8 @@ func (g *glance) bad(e *Error, prefix []byte) *BadMessage {
 
 type relatedKey struct{}
 
-// WithRelated marks messages that are written with this context as belonging to the request with that id, which the peer made.
-// Transports with a stream for each request (HTTP) put it there; others need not care.
+// WithRelated marks messages that are written with this context as belonging to the request with that id, which the
+// peer made. Transports with a stream for each request (HTTP) put it there; others need not care.
 func WithRelated(ctx context.Context, id json.RawMessage) context.Context {
 	return context.WithValue(ctx, relatedKey{}, id)
 }

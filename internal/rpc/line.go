@@ -47,7 +47,8 @@ func (l *lineReader) ready() bool {
 	return bytes.IndexByte(buffered, '\n') >= 0
 }
 
-// next returns the next line that is not blank, or the timeout of a reader with deadlines: then it goes on where it was.
+// next returns the next line that is not blank, or the timeout of a reader with deadlines: then it goes on where it
+// was.
 func (l *lineReader) next() line {
 	for l.err == nil {
 		part, err := l.in.ReadSlice('\n')
@@ -109,8 +110,8 @@ const spare = 4 << 10
 // longLine is the length from which on a line is expected to become as long as the last that was.
 const longLine = 1 << 20
 
-// grow makes room for n more bytes, but not much beyond the limit. It doubles, so that a long line is copied about once. A
-// line that has become long gets the room that the last long one needed: they tend to come in series.
+// grow makes room for n more bytes, but not much beyond the limit. It doubles, so that a long line is copied about
+// once. A line that has become long gets the room that the last long one needed: they tend to come in series.
 func (l *lineReader) grow(data []byte, n int) []byte {
 	if cap(data)-len(data) >= n {
 		return data

@@ -1,7 +1,8 @@
 // Package rpc reads and writes raw JSON-RPC 2.0 messages, and frames them by newlines.
 //
-// A [Message] is an envelope around raw JSON: ids, params, results and errors keep the bytes that they came with. The envelope
-// itself is written anew: members of it that JSON-RPC does not know have no place in a Message, so none is handed on.
+// A [Message] is an envelope around raw JSON: ids, params, results and errors keep the bytes that they came with. The
+// envelope itself is written anew: members of it that JSON-RPC does not know have no place in a Message, so none is
+// handed on.
 //
 //	m, err := rpc.Parse(line)          // strict; the error is an *Error that can be sent back
 //	line = m.Append(nil)               // one line, without the newline
@@ -9,10 +10,11 @@
 // A [Conn] carries messages one by one. [NewStream] makes one of a reader and a writer with newline framing, which is
 // MCP's stdio transport (revision 2026-07-28, Transports, stdio): one message a line, UTF-8, no newline inside.
 //
-// Parse refuses messages that two parsers may read differently: bad UTF-8, duplicate member names, text after the value (all by
-// [rawjson.Check]), names that differ in nothing but case where MCP names members, envelopes that are two kinds of message at
-// once, and requests without an id. Batches, which revision 2025-06-18 removed, are refused too. The escape of half a
-// surrogate pair, which JavaScript leaves where it cuts a text, is read as U+FFFD, and replaced by that. What cannot be read is not fatal to a connection: [Conn.Read] gives a [BadMessage] and goes on.
+// Parse refuses messages that two parsers may read differently: bad UTF-8, duplicate member names, text after the value
+// (all by [rawjson.Check]), names that differ in nothing but case where MCP names members, envelopes that are two kinds
+// of message at once, and requests without an id. Batches, which revision 2025-06-18 removed, are refused too. The
+// escape of half a surrogate pair, which JavaScript leaves where it cuts a text, is read as U+FFFD, and replaced by
+// that. What cannot be read is not fatal to a connection: [Conn.Read] gives a [BadMessage] and goes on.
 //
 // A Message may be shared between goroutines as long as nobody changes it. A [Stream] is safe for concurrent use.
 package rpc
@@ -87,12 +89,13 @@ func (m *Message) Failure() *Error {
 }
 
 // Parse reads one message and keeps slices of data, which must not change afterwards. The error is an [*Error]: -32700
-// for documents that [rawjson.Check] refuses, -32600 for a bad envelope. If it is a request's fault and the request's id could
-// be read, the error carries that id. A params member that is null counts as absent, since some hosts write it.
+// for documents that [rawjson.Check] refuses, -32600 for a bad envelope. If it is a request's fault and the request's
+// id could be read, the error carries that id. A params member that is null counts as absent, since some hosts write
+// it.
 func Parse(data []byte) (*Message, error) { return parseNaming(data, false) }
 
-// ParseOwned is Parse for data that nobody else has, up to its capacity: the memory behind a large Result belongs to whoever
-// owns the message, so there is room to append a little.
+// ParseOwned is Parse for data that nobody else has, up to its capacity: the memory behind a large Result belongs to
+// whoever owns the message, so there is room to append a little.
 func ParseOwned(data []byte) (*Message, error) { return parseNaming(data, true) }
 
 func parseNaming(data []byte, owned bool) (*Message, error) {
@@ -106,8 +109,9 @@ func parseNaming(data []byte, owned bool) (*Message, error) {
 	return nil, e
 }
 
-// NamelessError returns the error object of a response whose id is null, nil for anything else. Parse refuses those: JSON-RPC
-// has them for requests whose id could not be read (5.1), so only who knows which request that was can take them.
+// NamelessError returns the error object of a response whose id is null, nil for anything else. Parse refuses those:
+// JSON-RPC has them for requests whose id could not be read (5.1), so only who knows which request that was can take
+// them.
 func NamelessError(data []byte) json.RawMessage {
 	if rawjson.Check(data) != nil || rawjson.Kind(data) != '{' {
 		return nil
@@ -121,8 +125,8 @@ func NamelessError(data []byte) json.RawMessage {
 	return e
 }
 
-// parse is Parse without the id in the error. If the message owns data, up to its capacity, a large result owns what is behind
-// it: the end of the envelope, which is read by then, and the room that follows.
+// parse is Parse without the id in the error. If the message owns data, up to its capacity, a large result owns what is
+// behind it: the end of the envelope, which is read by then, and the room that follows.
 func parse(data []byte, owned bool) (*Message, *Error) {
 	members, odd, err := rawjson.CheckMembers(data, known)
 	repaired := false
@@ -201,7 +205,8 @@ func is(value []byte, text string) bool {
 	return ok && s == text
 }
 
-// notifications begins the methods of all notifications of MCP. Any other message without an id is a request that lost it.
+// notifications begins the methods of all notifications of MCP. Any other message without an id is a request that lost
+// it.
 const notifications = "notifications/"
 
 // check reports an envelope that is no message, or two at once.
@@ -264,8 +269,8 @@ func (m *Message) appendHead(dst []byte) (_ []byte, body json.RawMessage) {
 	return append(dst, `,"error":{"code":-32603,"message":"no result"}`...), nil
 }
 
-// Parts returns the output of Append, in up to three pieces: a body of half a MiB or more, unless it has line breaks, stays
-// where it is. The pieces must not change.
+// Parts returns the output of Append, in up to three pieces: a body of half a MiB or more, unless it has line breaks,
+// stays where it is. The pieces must not change.
 func (m *Message) Parts() [][]byte {
 	var buf []byte
 	if size := m.size(); size < apart {

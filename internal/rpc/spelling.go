@@ -7,12 +7,12 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// A decoder that ignores case, as Go's encoding/json does, reads {"name":"look","Name":"act"} as act, and {"Name":"act"} too.
-// Weir and such a server would not read the same call. So wherever MCP names the members of an object, no member may differ
-// in nothing but case from another one, or from one of MCP.
+// A decoder that ignores case, as Go's encoding/json does, reads {"name":"look","Name":"act"} as act, and
+// {"Name":"act"} too. Weir and such a server would not read the same call. So wherever MCP names the members of an
+// object, no member may differ in nothing but case from another one, or from one of MCP.
 //
-// Objects whose members the agent, a tool's schema or a person's form names are not looked at here: arguments, structured
-// content, the content of a form, and the data of log messages and errors.
+// Objects whose members the agent, a tool's schema or a person's form names are not looked at here: arguments,
+// structured content, the content of a form, and the data of log messages and errors.
 
 // A place is an object of MCP, or an array of such.
 type place struct {
@@ -68,8 +68,8 @@ func (m *Message) spelling() *Error {
 	return nil
 }
 
-// forms returns a result without a person's input in a form, whose members the form names: in the answer to an elicitation,
-// content is an object and stands beside the action, and in no result of a server is it an object.
+// forms returns a result without a person's input in a form, whose members the form names: in the answer to an
+// elicitation, content is an object and stands beside the action, and in no result of a server is it an object.
 func forms(result json.RawMessage) json.RawMessage {
 	_, answered := rawjson.Get(result, "action")
 	content, _ := rawjson.Get(result, "content")

@@ -38,12 +38,13 @@ var _ Conn = (*Stream)(nil)
 // NewStream returns a connection over r and w, which it owns. Lines may end in CRLF; blank ones are skipped; the last
 // may lack its end. A line beyond the limit is skipped without being held in memory and gives a [BadMessage].
 //
-// If r has deadlines, as pipes and sockets of package os and net have, or if no context given to Read ever ends, Read reads
-// r itself, which saves a change of goroutines for each message. Else it has a goroutine read ahead, which ends when r gives
-// an error, or after Close as soon as a pending r.Read returns. Close makes a pending Read return; one whose context never ends and
-// whose r has no deadlines, only if closing r makes r.Read return.
+// If r has deadlines, as pipes and sockets of package os and net have, or if no context given to Read ever ends, Read
+// reads r itself, which saves a change of goroutines for each message. Else it has a goroutine read ahead, which ends
+// when r gives an error, or after Close as soon as a pending r.Read returns. Close makes a pending Read return; one
+// whose context never ends and whose r has no deadlines, only if closing r makes r.Read return.
 //
-// If w has deadlines and is a [syscall.Conn], bytes that can be written without waiting are written by the caller itself.
+// If w has deadlines and is a [syscall.Conn], bytes that can be written without waiting are written by the caller
+// itself.
 func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
 	limit := DefaultMaxMessage
 	if opts != nil && opts.MaxMessage > 0 {
@@ -57,9 +58,9 @@ func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
 	return s
 }
 
-// Read returns the next message, as [Conn] has it. The memory behind a large Result, up to its capacity, belongs to whoever
-// owns the message: there is room to append a little. A message that it returns when ctx ends is not lost but left for the next Read.
-// After Close it returns io.EOF.
+// Read returns the next message, as [Conn] has it. The memory behind a large Result, up to its capacity, belongs to
+// whoever owns the message: there is room to append a little. A message that it returns when ctx ends is not lost but
+// left for the next Read. After Close it returns io.EOF.
 func (s *Stream) Read(ctx context.Context) (*Message, error) {
 	l, err := s.next(ctx)
 	switch {

@@ -1,4 +1,5 @@
-// Package rulefile reads rules for secrets in the TOML form that several secret scanners share, and searches text by them.
+// Package rulefile reads rules for secrets in the TOML form that several secret scanners share, and searches text by
+// them.
 package rulefile
 
 import (
@@ -188,7 +189,8 @@ func allowsOf(one *rawAllow, more []*rawAllow) (all []*allow, err error) {
 	return all, nil
 }
 
-// Scan returns the values that the rules find in a text, as it stands, that came from a path. The salt is that of their digests.
+// Scan returns the values that the rules find in a text, as it stands, that came from a path. The salt is that of their
+// digests.
 func (rules Rules) Scan(text []byte, path string, salt []byte) (found []detect.Finding) {
 	folded := strings.ToLower(string(text))
 	for _, r := range rules {
@@ -218,7 +220,8 @@ func (r *Rule) mentioned(folded string) bool {
 	return len(r.keywords) == 0 || anyStands(r.keywords, folded)
 }
 
-// secret returns where the secret of a match is: in the group that the rule names, or in the first that has text, or all of it.
+// secret returns where the secret of a match is: in the group that the rule names, or in the first that has text, or
+// all of it.
 func (r *Rule) secret(at []int) (start, end int) {
 	if r.group > 0 {
 		return max(at[2*r.group], 0), max(at[2*r.group+1], 0)

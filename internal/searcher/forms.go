@@ -124,7 +124,8 @@ func moderationFindings(o *Options, answer, text []byte) ([]detect.Finding, erro
 	return nil, nil
 }
 
-// instructions returns the finding that a text as a whole speaks to the model. A classifier alone makes nothing malicious.
+// instructions returns the finding that a text as a whole speaks to the model. A classifier alone makes nothing
+// malicious.
 func instructions(o *Options, s score, text []byte) []detect.Finding {
 	return []detect.Finding{{
 		Kind: detect.Kind(o.Name), Class: detect.Injection, Confidence: detect.Medium, Size: len(text),

@@ -1,8 +1,8 @@
-// Package searcher searches text with the help of programs that are reached over HTTP: Presidio for names and addresses of persons, and
-// classifiers of text for instructions to the model.
+// Package searcher searches text with the help of programs that are reached over HTTP: Presidio for names and addresses
+// of persons, and classifiers of text for instructions to the model.
 //
-// Such a program is sent the text, and may be slow, wrong or down. Each search has a deadline; after a few failures in a row the program is
-// left alone for a while; and a search that failed says so in its report, and has found nothing.
+// Such a program is sent the text, and may be slow, wrong or down. Each search has a deadline; after a few failures in
+// a row the program is left alone for a while; and a search that failed says so in its report, and has found nothing.
 package searcher
 
 import (

@@ -65,7 +65,8 @@ func (k *Keychain) auth(s config.Server) upstream.Authorizer {
 	return h.auth
 }
 
-// WantsLogin reports whether a person can log in to a server: it has a URL to which tokens can go, and no other credentials.
+// WantsLogin reports whether a person can log in to a server: it has a URL to which tokens can go, and no other
+// credentials.
 func WantsLogin(s config.Server) bool {
 	u, err := url.Parse(s.URL)
 	if err != nil || s.URL == "" || s.Auth.Flow == config.NoFlow || s.Auth.Flow == config.ClientCredentials {
@@ -95,7 +96,8 @@ func loginCommand(path string) func(config.Server) string {
 	return func(s config.Server) string { return "weir login --config " + Quoted(path) + " " + s.Name }
 }
 
-// loginByURL returns the command that logs in to a server that no configuration has. Its URL may hold a key in its query.
+// loginByURL returns the command that logs in to a server that no configuration has. Its URL may hold a key in its
+// query.
 func loginByURL(s config.Server) string {
 	if strings.Contains(s.URL, "?") {
 		return "weir login URL, with its URL"

@@ -45,8 +45,8 @@ func GroundOf(env *home.Env, s *Setup, log *slog.Logger) *files.Ground {
 	return files.New(opts)
 }
 
-// CheckSecured requires that only the user can change the files that Weir decides by: configuration, policy, overlays, pins and state, as far as
-// they are there.
+// CheckSecured requires that only the user can change the files that Weir decides by: configuration, policy, overlays,
+// pins and state, as far as they are there.
 func CheckSecured(env *home.Env, s *Setup) error {
 	paths := slices.Concat(s.Files, s.Config.Overlays)
 	if !s.Config.Pins.Off && s.Config.Pins.File != "" {

@@ -86,7 +86,8 @@ func joinProblems(err, override error) error {
 	return append(problems, rules...)
 }
 
-// LoadPolicy returns the profile of that name, or the policy at path. Its problems are policy.Errors; an unreadable file is bad usage too.
+// LoadPolicy returns the profile of that name, or the policy at path. Its problems are policy.Errors; an unreadable
+// file is bad usage too.
 func LoadPolicy(path string) (*policy.Policy, error) {
 	if p, ok := policy.Profile(path); ok {
 		return p, nil
@@ -109,8 +110,8 @@ func Find() (string, error) {
 		"name one with --config, or put one server behind weir with weir wrap")
 }
 
-// checkTrusted refuses a configuration that was found in a clone that the user has not confirmed: it may be untrusted content,
-// and it would name the policy and the programs to start.
+// checkTrusted refuses a configuration that was found in a clone that the user has not confirmed: it may be untrusted
+// content, and it would name the policy and the programs to start.
 func checkTrusted(env *home.Env, name string) error {
 	abs, err := filepath.Abs(name)
 	if err != nil {

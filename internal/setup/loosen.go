@@ -10,8 +10,9 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// Loosened lists the ways in which a running weir might decide more mildly by another setup. A change that cannot be compared,
-// such as one of an overlay, is listed. An empty list means that the setup is at least as strict as the one before.
+// Loosened lists the ways in which a running weir might decide more mildly by another setup. A change that cannot be
+// compared, such as one of an overlay, is listed. An empty list means that the setup is at least as strict as the one
+// before.
 func Loosened(before, after *Setup) (ways []string) {
 	a, b := before.Config, after.Config
 	if b.Mode > a.Mode {
@@ -33,8 +34,8 @@ func Loosened(before, after *Setup) (ways []string) {
 	return ways
 }
 
-// rest returns a configuration without the settings that are compared one by one, those that take effect at the next start only,
-// and those that permit nothing.
+// rest returns a configuration without the settings that are compared one by one, those that take effect at the next
+// start only, and those that permit nothing.
 func rest(c *config.Config) config.Config {
 	r := *c
 	r.Servers, r.Policy, r.Overlays, r.NoCatalogue, r.Mode, r.Folders, r.Startup, r.Warnings = nil, "", nil, false, 0, nil, 0, nil
@@ -67,8 +68,8 @@ func opened(before, after []config.Server) (ways []string) {
 	return ways
 }
 
-// milder says which rules of a policy another lacks, or has in a form that may be milder. A new rule can only be stricter unless its
-// effect is milder than the default of the policy.
+// milder says which rules of a policy another lacks, or has in a form that may be milder. A new rule can only be
+// stricter unless its effect is milder than the default of the policy.
 func milder(before, after *policy.Policy) (ways []string) {
 	if before.Digest() == after.Digest() {
 		return nil

@@ -36,7 +36,8 @@ func LoadOverlay(path string) (*overlay.Set, error) {
 	return overlay.Load(home.Shorten(path), src)
 }
 
-// Servers returns the enabled servers as the gateway takes them, with the overlays of the operator and of the catalogue.
+// Servers returns the enabled servers as the gateway takes them, with the overlays of the operator and of the
+// catalogue.
 func (s *Setup) Servers(keys *Keychain) ([]gateway.Server, error) {
 	servers := keys.Upstreams(s.Config)
 	for i := range servers {

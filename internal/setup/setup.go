@@ -1,5 +1,5 @@
-// Package setup reads a configuration with everything that it names: the policy, the overlays and the servers with their
-// logins. Two setups can be compared, so that a running process knows whether a change of the files loosens it.
+// Package setup reads a configuration with everything that it names: the policy, the overlays and the servers with
+// their logins. Two setups can be compared, so that a running process knows whether a change of the files loosens it.
 //
 //	s, err := setup.Load(env, "weir.yaml", "")
 //

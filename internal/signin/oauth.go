@@ -172,7 +172,8 @@ func isAccessToken(token string) bool {
 	return kind == "at+jwt" || kind == "jwt" || kind == ""
 }
 
-// bound checks a token that is bound to a client certificate (RFC 8705, 3.1). Other bindings are not known, and refused.
+// bound checks a token that is bound to a client certificate (RFC 8705, 3.1). Other bindings are not known, and
+// refused.
 func (c *claims) bound(r *http.Request) error {
 	for kind, value := range c.Confirm {
 		var want string

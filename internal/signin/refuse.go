@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// MetadataPath is where the metadata of the protected resource is (RFC 9728, 3); that of an endpoint /mcp is at MetadataPath + "/mcp".
+// MetadataPath is where the metadata of the protected resource is (RFC 9728, 3); that of an endpoint /mcp is at
+// MetadataPath + "/mcp".
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
 // refuse answers a request without good credentials.
@@ -67,7 +68,8 @@ func (d *Door) metadataURL() (string, bool) {
 	return scheme + "://" + host + MetadataPath + path, true
 }
 
-// Metadata returns the handler of the metadata of the protected resource (RFC 9728, 2); nil without an authorization server.
+// Metadata returns the handler of the metadata of the protected resource (RFC 9728, 2); nil without an authorization
+// server.
 func (d *Door) Metadata() http.Handler {
 	if d.issuer == nil {
 		return nil

@@ -3,12 +3,12 @@
 //	door, err := signin.New(signin.Options{Tokens: tokens, OAuth: &signin.OAuth{Issuer: "https://id.example", Audience: url}})
 //	mux.Handle("/mcp", door.Require(signin.Agent, endpoint))
 //
-// A request carries a bearer token (RFC 6750, 2.1) or comes over a connection with a client certificate. A bearer token is
-// one that the operator has named, or an access token of an OAuth 2.1 authorization server: a JWT (RFC 9068) that one of
-// the server's keys has signed, for this audience. A token that is there has to be good: no certificate makes up for a bad
-// one. Names of principals begin with the kind of credentials, so that nobody at an authorization server can take the name
-// of a token. Whatever cannot be checked is refused: 401 without good credentials, 403 without the role, 503 while the keys
-// of the authorization server cannot be read.
+// A request carries a bearer token (RFC 6750, 2.1) or comes over a connection with a client certificate. A bearer token
+// is one that the operator has named, or an access token of an OAuth 2.1 authorization server: a JWT (RFC 9068) that
+// one of the server's keys has signed, for this audience. A token that is there has to be good: no certificate makes up
+// for a bad one. Names of principals begin with the kind of credentials, so that nobody at an authorization server can
+// take the name of a token. Whatever cannot be checked is refused: 401 without good credentials, 403 without the role,
+// 503 while the keys of the authorization server cannot be read.
 package signin
 
 import (
@@ -60,8 +60,8 @@ type Token struct {
 	Expires time.Time // zero: never
 }
 
-// A Certificate is the name of a client certificate: a URI, DNS name or mail address of its subject alternative names, or
-// if there are none its common name.
+// A Certificate is the name of a client certificate: a URI, DNS name or mail address of its subject alternative names,
+// or if there are none its common name.
 type Certificate struct {
 	Name  string
 	Roles []Role
@@ -107,9 +107,9 @@ var (
 	errUnknownCA = errors.New("the client certificate has no principal")
 )
 
-// Require returns a handler that passes on requests of principals with a role, and on whose behalf they are made. It takes
-// the token off the request, so that nothing behind can hand it on. A preflight request of a browser carries neither
-// credentials nor data, and passes.
+// Require returns a handler that passes on requests of principals with a role, and on whose behalf they are made. It
+// takes the token off the request, so that nothing behind can hand it on. A preflight request of a browser carries
+// neither credentials nor data, and passes.
 func (d *Door) Require(role Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {

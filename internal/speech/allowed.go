@@ -31,8 +31,8 @@ var (
 	allowing = regexp.MustCompile(`(?i)\bnot\s+(?:to|be|allowed|permitted|supposed|meant|okay|ok|acceptable|want|wish|any|anything|anyone|anybody)\b`)
 )
 
-// negators are words that forbid, except or take back, in some languages. Words that Latin alphabets share with harmless ones of others are
-// left out.
+// negators are words that forbid, except or take back, in some languages. Words that Latin alphabets share with
+// harmless ones of others are left out.
 var negators = set(`never not don't dont doesn't didn't mustn't mustnt shouldn't shouldnt can't cant cannot won't wouldn't needn't isn't aren't ain't nor neither no none nobody nothing without
  avoid refrain except excluding exclude unless forbid forbidden prohibited prohibit stop skip ignore beware rather instead other
  nicht nie niemals kein keine keinen keinem keiner ohne außer vermeide unterlasse statt verboten
@@ -45,7 +45,8 @@ var negators = set(`never not don't dont doesn't didn't mustn't mustnt shouldn't
 // signs are the signs that forbid in scripts without spaces between words.
 var signs = []string{"不", "别", "別", "勿", "禁", "没", "沒", "除了", "ない", "ません", "しないで", "するな", "마세요", "마라", "말고", "말아", "금지", "않", "อย่า", "ไม่", "ห้าม"}
 
-// allowed returns the clauses of a text that forbid nothing. A prohibition covers its sentence, and the list that it introduces.
+// allowed returns the clauses of a text that forbid nothing. A prohibition covers its sentence, and the list that it
+// introduces.
 func allowed(text string) (clauses []string) {
 	listed := false // in the list that a prohibition introduces
 	for _, s := range sentences(text) {

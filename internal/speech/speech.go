@@ -5,7 +5,8 @@
 // [Message.Wishes] are the clauses of it that neither forbid nor quote; only they name destinations ([Names]) and
 // actions ([Asks]). [Message.Pasted] is text of others.
 //
-// Languages have no grammar that a table could hold. Where in doubt a clause counts as a prohibition and a text as pasted, so that a person is asked.
+// Languages have no grammar that a table could hold. Where in doubt a clause counts as a prohibition and a text as
+// pasted, so that a person is asked.
 package speech
 
 import (
@@ -52,7 +53,8 @@ var (
 	isFrom = regexp.MustCompile(`(?i)@|\b(?:to|an|subject|betreff|date|datum|objet|asunto|à|para)\**\s*:`)
 )
 
-// lines cuts a message into runs of lines that are pasted, by the signs that programs put before them, and runs that are not.
+// lines cuts a message into runs of lines that are pasted, by the signs that programs put before them, and runs that
+// are not.
 func lines(text string) (parts []part) {
 	add := func(line string, pasted bool) {
 		if n := len(parts); n > 0 && parts[n-1].pasted == pasted {

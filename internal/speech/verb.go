@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// families are verbs of tools' names with the everyday words for the same deed, first in English, then as others say them: the first line
-// of each are verbs as tools have them, the rest are forms as people use them.
+// families are verbs of tools' names with the everyday words for the same deed, first in English, then as others say
+// them: the first line of each are verbs as tools have them, the rest are forms as people use them.
 var families = []struct{ verbs, said string }{
 	{"delete remove erase drop destroy purge wipe clear trash discard truncate prune unlink rm del uninstall",
 		"deletion removal lösche löschen lösch löscht entferne entfernen entfernt supprime supprimer supprimez efface effacer borra borrar elimina eliminar eliminare cancella cancellare " +
@@ -97,7 +97,8 @@ func Asks(texts []string, tool, server string) bool {
 		}
 		said = append(said, unparted(text)...)
 	}
-	// A name has one verb, and words after it that are often verbs too (cancel_order, delete_post). Where it destroys, that has to be asked for.
+	// A name has one verb, and words after it that are often verbs too (cancel_order, delete_post). Where it destroys,
+	// that has to be asked for.
 	worst := slices.IndexFunc(wanted, func(f []int) bool { return f[0] < 2 })
 	return slices.ContainsFunc(wanted[max(worst, 0)], func(f int) bool { return slices.Contains(said, f) })
 }

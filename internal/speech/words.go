@@ -70,8 +70,9 @@ var calls = set("called named titled is the a an of namens mit dem namen nommé 
 // owners are words between a thing that has a name and the name of whose it is.
 var owners = set("of von de di van")
 
-// Names reports whether one of the texts names the value: it stands there as a whole, and not as a mere word. A plain word in
-// lower case, or at the beginning of a sentence, is a name where a sign (#general, "general") or a word for its kind (the general channel) says so.
+// Names reports whether one of the texts names the value: it stands there as a whole, and not as a mere word. A plain
+// word in lower case, or at the beginning of a sentence, is a name where a sign (#general, "general") or a word for its
+// kind (the general channel) says so.
 func Names(texts []string, value string) bool {
 	value = strings.TrimSpace(value)
 	if !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {

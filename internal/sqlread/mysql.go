@@ -8,10 +8,11 @@ import (
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser's values
 )
 
-// mySQL parses the text as MySQL does in its usual mode, walks over the tree, and checks the names before brackets a second time
-// among the tokens, where quotes of any kind may be those of a name, as in the mode ANSI_QUOTES.
+// mySQL parses the text as MySQL does in its usual mode, walks over the tree, and checks the names before brackets a
+// second time among the tokens, where quotes of any kind may be those of a name, as in the mode ANSI_QUOTES.
 func mySQL(text string) bool {
-	// A backslash is a character or not, by the mode NO_BACKSLASH_ESCAPES; two hyphens begin a comment only before a blank.
+	// A backslash is a character or not, by the mode NO_BACKSLASH_ESCAPES; two hyphens begin a comment only before a
+	// blank.
 	if strings.Contains(text, `\`) || !mySafeHyphens(text) {
 		return false
 	}
@@ -110,8 +111,8 @@ var (
 		char varchar decimal dec numeric float double real signed unsigned integer int date datetime time timestamp year nchar against match table
 		true false unknown is sounds collate second minute hour day week month quarter year microsecond`)
 
-	// myFunctions compute. Not on the list are load_file, sleep, benchmark, get_lock and its like, waits for replicas, sequences, last_insert_id
-	// with its argument, functions of keys and files, and all that nobody listed.
+	// myFunctions compute. Not on the list are load_file, sleep, benchmark, get_lock and its like, waits for replicas,
+	// sequences, last_insert_id with its argument, functions of keys and files, and all that nobody listed.
 	myFunctions = setOf(myAggregates, myTexts, myMath, myDates, myOthers)
 )
 

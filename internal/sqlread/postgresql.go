@@ -9,14 +9,14 @@ import (
 	"github.com/wasilibs/go-pgquery/parser"
 )
 
-// A node is a node or a value in the tree of a PostgreSQL statement, as libpg_query writes it in JSON: a member whose name begins with
-// a capital is a node by its kind, any other a field.
+// A node is a node or a value in the tree of a PostgreSQL statement, as libpg_query writes it in JSON: a member whose
+// name begins with a capital is a node by its kind, any other a field.
 type node = map[string]any
 
 // postgreSQL parses the text as PostgreSQL does and walks over the whole tree.
 func (r *Reader) postgreSQL(text string) bool {
-	// A backslash before a quote is another text without standard_conforming_strings. The first word is checked here so that the
-	// parser is not even started for a text that cannot be a query.
+	// A backslash before a quote is another text without standard_conforming_strings. The first word is checked here so
+	// that the parser is not even started for a text that cannot be a query.
 	if strings.Contains(text, `\'`) || !pgVerbs[firstWord(text)] {
 		return false
 	}
@@ -38,11 +38,13 @@ func (r *Reader) postgreSQL(text string) bool {
 	return w.statement(result.Stmts[0].Stmt)
 }
 
-// patience is how long the parser may take. It needs seconds to start on a busy machine, and less than a millisecond afterwards.
+// patience is how long the parser may take. It needs seconds to start on a busy machine, and less than a millisecond
+// afterwards.
 const patience = time.Minute
 
-// parse returns the tree in JSON. The parser is a program of its own in a memory of its own; if it fails other than by an error,
-// or does not answer, that memory is not to be trusted again. It knows no context, so that its answer is waited for aside.
+// parse returns the tree in JSON. The parser is a program of its own in a memory of its own; if it fails other than by
+// an error, or does not answer, that memory is not to be trusted again. It knows no context, so that its answer is
+// waited for aside.
 func (r *Reader) parse(text string) (tree string, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,9 +99,10 @@ func firstWord(text string) string {
 
 // A pgWalk knows the names in a tree of which the tree around them cannot tell.
 type pgWalk struct {
-	// PostgreSQL calls f(x) for x.f if x has no column f. Of a table or a subquery it calls only functions of rows; of a
-	// function in FROM with a single value, any function of that value. These are the columns that each function in FROM gives, by
-	// its alias, which may be that of several in different queries; "*" has those that are called as the function is.
+	// PostgreSQL calls f(x) for x.f if x has no column f. Of a table or a subquery it calls only functions of rows; of
+	// a function in FROM with a single value, any function of that value. These are the columns that each function in
+	// FROM gives, by its alias, which may be that of several in different queries; "*" has those that are called as the
+	// function is.
 	functions map[string][]map[string]bool
 }
 
@@ -233,8 +236,8 @@ func (w *pgWalk) column(fields []string) bool {
 	return true
 }
 
-// typeName checks a type. Of those that users make only enumerations are cast to in queries; a name says not which it is, and casts are
-// functions, so only built-in types are on the list.
+// typeName checks a type. Of those that users make only enumerations are cast to in queries; a name says not which it
+// is, and casts are functions, so only built-in types are on the list.
 func (w *pgWalk) typeName(t node) bool {
 	return t["pct_type"] == nil && t["setof"] == nil && builtIn(t["names"], pgTypes)
 }

@@ -4,8 +4,9 @@ package sqlread
 var (
 	pgVerbs = setOf("SELECT WITH VALUES TABLE EXPLAIN SHOW")
 
-	// pgNodes are the kinds of nodes of queries: none writes, locks, runs or changes a setting. Not on the list are IntoClause,
-	// LockingClause, the statements that a common table expression may hold beside a query, functions of XML and calls by name.
+	// pgNodes are the kinds of nodes of queries: none writes, locks, runs or changes a setting. Not on the list are
+	// IntoClause, LockingClause, the statements that a common table expression may hold beside a query, functions of
+	// XML and calls by name.
 	pgNodes = setOf(`SelectStmt ExplainStmt VariableShowStmt DefElem ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const A_Expr
 		BoolExpr NullTest BooleanTest SubLink CaseExpr CaseWhen CoalesceExpr MinMaxExpr SQLValueFunction TypeCast TypeName CollateClause A_ArrayExpr
 		A_Indirection A_Indices RowExpr FuncCall NamedArgExpr List RangeVar RangeSubselect RangeFunction RangeTableSample JoinExpr Alias SortBy
@@ -41,9 +42,9 @@ var (
 		tstzmultirange datemultirange regclass regproc regprocedure regtype regrole regnamespace regconfig regoper regoperator regdictionary
 		regcollation pg_lsn xid xid8 cid tid record citext hstore ltree lquery ltxtquery vector halfvec sparsevec geometry geography box2d box3d`)
 
-	// pgFunctions only compute, or return metadata of the database. Not on the list are functions that write, lock, wait,
-	// signal, read files, open connections, set something, take SQL in a text, or draw from sequences, and all unknown
-	// ones.
+	// pgFunctions only compute, or return metadata of the database. Not on the list are functions that write, lock,
+	// wait, signal, read files, open connections, set something, take SQL in a text, or draw from sequences, and all
+	// unknown ones.
 	pgFunctions = setOf(pgAggregates, pgText, pgNumbers, pgTimes, pgArrays, pgDocuments, pgRanges, pgCatalog, pgExtensions)
 )
 

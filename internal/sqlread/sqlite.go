@@ -9,10 +9,10 @@ import (
 	"modernc.org/sqlite"
 )
 
-// sqLite reads a statement in two ways that have to agree. SQLite itself parses it as the query of a view, which it does without
-// knowing any table: so it is one query (SELECT, VALUES, WITH before one), and none of SQLite's queries writes but by a function.
-// And each name before a bracket, in any of the four kinds of quotes, is one of a function on the list, or of a table expression, or
-// a word of the grammar.
+// sqLite reads a statement in two ways that have to agree. SQLite itself parses it as the query of a view, which it
+// does without knowing any table: so it is one query (SELECT, VALUES, WITH before one), and none of SQLite's queries
+// writes but by a function. And each name before a bracket, in any of the four kinds of quotes, is one of a function on
+// the list, or of a table expression, or a word of the grammar.
 func sqLite(text string) bool {
 	tokens, ok := liteTokens(text)
 	if !ok || len(tokens) == 0 {
@@ -100,8 +100,8 @@ func liteTables(tokens []liteToken) bool {
 	return true
 }
 
-// calls reports whether each name before a bracket is a word of the grammar or a function on the list, without a schema, or a
-// common table expression.
+// calls reports whether each name before a bracket is a word of the grammar or a function on the list, without a
+// schema, or a common table expression.
 func calls(tokens []liteToken, words, functions map[string]bool) bool {
 	for i, t := range tokens {
 		if !t.named() || i+1 == len(tokens) || tokens[i+1].text != "(" {
@@ -117,8 +117,8 @@ func calls(tokens []liteToken, words, functions map[string]bool) bool {
 	return true
 }
 
-// tableExpression reports whether the name at i is that of a common table expression with names of columns: name (…) AS [NOT]
-// [MATERIALIZED] (. No other name can stand there.
+// tableExpression reports whether the name at i is that of a common table expression with names of columns: name (…) AS
+// [NOT] [MATERIALIZED] (. No other name can stand there.
 func tableExpression(tokens []liteToken, i int) bool {
 	depth, j := 0, i+1
 	for ; j < len(tokens); j++ {
@@ -173,8 +173,8 @@ func (t liteToken) name() string {
 	return strings.ToLower(s)
 }
 
-// liteTokens splits a text as SQLite's tokenizer does (sqlite.org/src/file/src/tokenize.c), and drops blanks and comments. It is not
-// ok where a token does not end.
+// liteTokens splits a text as SQLite's tokenizer does (sqlite.org/src/file/src/tokenize.c), and drops blanks and
+// comments. It is not ok where a token does not end.
 func liteTokens(text string) (tokens []liteToken, ok bool) {
 	for i := 0; i < len(text); {
 		rest := text[i:]

@@ -6,9 +6,9 @@
 // could read in another way than the grammar here. It does not check the cost of a query, nor the effects of views,
 // operators and types of a database's own users.
 //
-// The grammars are PostgreSQL's own parser (libpg_query as WebAssembly), TiDB's parser of MySQL, and SQLite itself. The first
-// is compiled at the first statement that needs it, which takes seconds of a processor; after that a statement takes about
-// a tenth of a millisecond in each.
+// The grammars are PostgreSQL's own parser (libpg_query as WebAssembly), TiDB's parser of MySQL, and SQLite itself. The
+// first is compiled at the first statement that needs it, which takes seconds of a processor; after that a statement
+// takes about a tenth of a millisecond in each.
 package sqlread
 
 import (
@@ -19,8 +19,8 @@ import (
 // Dialects returns the names of the dialects.
 func Dialects() []string { return []string{"postgresql", "mysql", "sqlite"} }
 
-// A Reader reads statements. The zero Reader is ready. It is safe for concurrent use; one statement of PostgreSQL is parsed at a time,
-// so that there is one instance of that parser.
+// A Reader reads statements. The zero Reader is ready. It is safe for concurrent use; one statement of PostgreSQL is
+// parsed at a time, so that there is one instance of that parser.
 type Reader struct {
 	mu     sync.Mutex
 	broken bool // PostgreSQL's parser failed inside: its memory may say anything

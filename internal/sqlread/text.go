@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// sameForAll reports whether the text is short and flat, and is one statement to a client too that splits it at semicolons, knows the
-// comments of other versions, or stops at characters that the server takes.
+// sameForAll reports whether the text is short and flat, and is one statement to a client too that splits it at
+// semicolons, knows the comments of other versions, or stops at characters that the server takes.
 func sameForAll(text string) bool {
 	if len(text) > maxStatement || !utf8.ValidString(text) || strings.ContainsFunc(text, unseen) {
 		return false
@@ -50,7 +50,8 @@ func unseen(r rune) bool {
 var deepening = setOf("not union intersect except join case is isnull notnull collate at between in like ilike similar glob regexp rlike match mod div xor " +
 	"and or binary interval overlaps any some all exists with escape straight_join")
 
-// endsHere reports whether a statement cannot begin in the rest after a semicolon: nothing follows, or the end of a quoted text.
+// endsHere reports whether a statement cannot begin in the rest after a semicolon: nothing follows, or the end of a
+// quoted text.
 func endsHere(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t\r\n;")
 	return rest == "" || rest[0] == '\''
@@ -88,8 +89,8 @@ func setOf(texts ...string) map[string]bool {
 	return set
 }
 
-// Limits on one statement. They keep parsers, which recurse, far from the depths at which they fail: libpg_query does so in about 100
-// subqueries inside each other or 600 operators in a row.
+// Limits on one statement. They keep parsers, which recurse, far from the depths at which they fail: libpg_query does
+// so in about 100 subqueries inside each other or 600 operators in a row.
 const (
 	maxStatement = 16 << 10 // bytes
 	maxBrackets  = 25       // inside each other

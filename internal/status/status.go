@@ -10,9 +10,9 @@
 //	{"v":1,"pid":4711,"version":"…","command":"weir run","started":"…","config":"weir.yaml","serves":"http://127.0.0.1:8080/mcp",
 //	 "policy":"built-in","digest":"…","mode":"enforce","hosts":1,"calls":12,"inFlight":1,"questions":0,"servers":[…]}
 //
-// Version: v is 1. Members may be added under the same version. Commands, variables, headers and URLs of servers are left
-// out. Errors may name a program or a URL, and may quote a server's text: a program that prints them must treat them as
-// hostile.
+// Version: v is 1. Members may be added under the same version. Commands, variables, headers and URLs of servers are
+// left out. Errors may name a program or a URL, and may quote a server's text: a program that prints them must treat
+// them as hostile.
 package status
 
 import (
@@ -85,8 +85,9 @@ type Session struct {
 	New    string    `json:"new"` // the command that begins another
 }
 
-// A Store is how the store of a process does: "ok"; "moved", its file is not as it was opened; "stalled", it does not answer in time;
-// "damaged", its log does not extend its anchor; or "failing". As long as it is not "ok", calls are refused.
+// A Store is how the store of a process does: "ok"; "moved", its file is not as it was opened; "stalled", it does not
+// answer in time; "damaged", its log does not extend its anchor; or "failing". As long as it is not "ok", calls are
+// refused.
 type Store struct {
 	State   string    `json:"state"`
 	Since   time.Time `json:"since"`

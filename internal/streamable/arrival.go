@@ -26,8 +26,8 @@ func limitBody(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// LimitBody returns a handler that gives the bodies of requests time to arrive, for handlers in front of a [Handler] that may refuse
-// them.
+// LimitBody returns a handler that gives the bodies of requests time to arrive, for handlers in front of a [Handler]
+// that may refuse them.
 func LimitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limitBody(w, r)
@@ -35,7 +35,8 @@ func LimitBody(next http.Handler) http.Handler {
 	})
 }
 
-// readBody reads the body of r into memory that counts in the budget until the lease is released, which the caller must do.
+// readBody reads the body of r into memory that counts in the budget until the lease is released, which the caller must
+// do.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64, pool *budget.Pool) ([]byte, *budget.Lease, *refusal) {
 	tooLarge := &refusal{
 		status: http.StatusRequestEntityTooLarge,
@@ -92,8 +93,8 @@ func take(a *arrival, c *client, from io.Reader, announced int64) (data []byte, 
 	}
 }
 
-// room takes n bytes of the budget for an arrival. If there are none, those give way that began to arrive the longest ago, so that bodies
-// which never end keep nobody out; the arrival itself, if that is the one.
+// room takes n bytes of the budget for an arrival. If there are none, those give way that began to arrive the longest
+// ago, so that bodies which never end keep nobody out; the arrival itself, if that is the one.
 func room(a *arrival, c *client, n int64) bool {
 	for !a.lease.Grow(n) {
 		if c == nil || a.shed.Load() {

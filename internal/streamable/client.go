@@ -14,8 +14,8 @@ import (
 // refusalWrite is how long a connection that is turned away may take to accept the reason.
 const refusalWrite = time.Second
 
-// A client is one network connection. While the handler owes it nothing - it has sent no request, or only a part of one - it may have to
-// give way to others.
+// A client is one network connection. While the handler owes it nothing - it has sent no request, or only a part of
+// one - it may have to give way to others.
 type client struct {
 	net.Conn
 	of    *clients
@@ -103,7 +103,8 @@ func (c *client) Close() error {
 	return c.err
 }
 
-// owes says that the client has something to send: a, or a request. It is called on nil for a connection of another listener.
+// owes says that the client has something to send: a, or a request. It is called on nil for a connection of another
+// listener.
 func (c *client) owes(a *arrival) {
 	if c != nil {
 		c.of.mu.Lock()
@@ -140,14 +141,16 @@ func withClient(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// An arrival is the body of a request that comes in. Its memory is at most twice the bytes that have come, for any announced length.
+// An arrival is the body of a request that comes in. Its memory is at most twice the bytes that have come, for any
+// announced length.
 type arrival struct {
 	lease *budget.Lease // of its memory
 	rc    *http.ResponseController
 	shed  atomic.Bool // it had to give way
 }
 
-// shed takes the memory back of the body that the client is sending, and ends it. It reports whether there was something.
+// shed takes the memory back of the body that the client is sending, and ends it. It reports whether there was
+// something.
 func (c *client) shed() bool {
 	c.of.mu.Lock()
 	a := c.arrival

@@ -13,16 +13,16 @@
 //
 // # Revisions 2025-03-26 to 2025-11-25
 //
-// A connection is a session. An initialize request without Mcp-Session-Id opens one; its answer carries the id,
-// 130 random bits, which every later request must name (400 without, 404 if there is no such session, or none
-// of this principal). GET opens the standing stream, for messages that belong to no request; a second GET takes
-// its place. DELETE ends the session, and so do an initialize that was answered with an error, and Serve by returning. After
-// [Options.IdleTimeout] without a request or stream, or when the budget has no room for others, it sleeps: the call of Serve ends, and the next request
-// of the client, within a day, begins another one with the same SessionID and the same initialize. What goes to a request that the client
-// waits for goes onto that request's response; a request or notification that Serve writes with
-// [rpc.WithRelated] goes there too, or, once that response is over, to the standing stream like all others. A
-// client that hangs up does not cancel its request (that takes notifications/cancelled); the answer is then
-// dropped, since streams are not resumable here.
+// A connection is a session. An initialize request without Mcp-Session-Id opens one; its answer carries the id, 130
+// random bits, which every later request must name (400 without, 404 if there is no such session, or none of this
+// principal). GET opens the standing stream, for messages that belong to no request; a second GET takes its place.
+// DELETE ends the session, and so do an initialize that was answered with an error, and Serve by returning. After
+// [Options.IdleTimeout] without a request or stream, or when the budget has no room for others, it sleeps: the call of
+// Serve ends, and the next request of the client, within a day, begins another one with the same SessionID and the same
+// initialize. What goes to a request that the client waits for goes onto that request's response; a request or
+// notification that Serve writes with [rpc.WithRelated] goes there too, or, once that response is over, to the standing
+// stream like all others. A client that hangs up does not cancel its request (that takes notifications/cancelled); the
+// answer is then dropped, since streams are not resumable here.
 //
 // # Revision 2026-07-28 and later
 //

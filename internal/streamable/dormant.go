@@ -19,8 +19,8 @@ const (
 // wakingID is the id of the initialize that opens a session again. No client hears of it.
 var wakingID = json.RawMessage(`"weir-wakes"`)
 
-// A sleeper is all that is left of a session that was idle: enough to open it again under its id. So a conversation that pauses costs
-// next to nothing, and its label, which belongs to the id, is not lost.
+// A sleeper is all that is left of a session that was idle: enough to open it again under its id. So a conversation
+// that pauses costs next to nothing, and its label, which belongs to the id, is not lost.
 type sleeper struct {
 	id, principal string
 	opening       *rpc.Message

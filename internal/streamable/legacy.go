@@ -95,8 +95,8 @@ func (h *Handler) session(r *http.Request) (*session, *refusal) {
 	return s, nil
 }
 
-// find finds the session that r names. If it slept it was opened again, under its id and with the same initialize, whose answer will be in the
-// outbox. The caller must pause it.
+// find finds the session that r names. If it slept it was opened again, under its id and with the same initialize,
+// whose answer will be in the outbox. The caller must pause it.
 func (h *Handler) find(r *http.Request) (*session, *outbox, *refusal) {
 	id, by := r.Header.Get(sessionHeader), bearer(r.Context())
 	h.waking.Lock()

@@ -81,8 +81,8 @@ type authenticated struct {
 }
 
 // WithPrincipal returns a context that says on whose behalf a request is made, for authentication in front of a
-// [Handler], and whether that principal may only use servers, and not answer approval requests. A session belongs to the
-// principal that opened it.
+// [Handler], and whether that principal may only use servers, and not answer approval requests. A session belongs to
+// the principal that opened it.
 func WithPrincipal(ctx context.Context, principal string, agentOnly bool) context.Context {
 	return context.WithValue(ctx, principalKey{}, authenticated{principal, agentOnly})
 }
@@ -92,8 +92,8 @@ func authenticatedBy(ctx context.Context) authenticated {
 	return a
 }
 
-// bearer returns whose session a request can use: those of a principal that may only use servers are sessions of their own, so
-// that credentials with fewer rights do not answer in a session of others.
+// bearer returns whose session a request can use: those of a principal that may only use servers are sessions of their
+// own, so that credentials with fewer rights do not answer in a session of others.
 func bearer(ctx context.Context) string {
 	a := authenticatedBy(ctx)
 	if a.agentOnly {

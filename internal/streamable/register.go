@@ -38,8 +38,8 @@ func (r *register) shut() (map[string]*session, map[*exchange]struct{}) {
 	return sessions, posts
 }
 
-// enter admits an HTTP request, which brings a new request of the client or something else, and for which r.running.Done must
-// then be called.
+// enter admits an HTTP request, which brings a new request of the client or something else, and for which
+// r.running.Done must then be called.
 func (r *register) enter(asks bool) *refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,8 +107,8 @@ func (r *register) forget(s *session, sleeps bool) {
 	}
 }
 
-// roomForSession takes room for a session of a principal; nil if there is none. At the limit that one gives way which has been quiet for the
-// longest time, of the principal that has the most.
+// roomForSession takes room for a session of a principal; nil if there is none. At the limit that one gives way which
+// has been quiet for the longest time, of the principal that has the most.
 func (r *register) roomForSession(principal string) *budget.Lease {
 	pool := r.limits.Sessions
 	for {
@@ -134,9 +134,9 @@ func (r *register) yieldOne(to string) bool {
 	return false
 }
 
-// inOrder returns the sessions that could give way to one of a principal, the first of them first: those of the principal that has the most,
-// then its own; those without a stream before the others; those that have been quiet for longer before others. So a principal with
-// few loses none to one with many.
+// inOrder returns the sessions that could give way to one of a principal, the first of them first: those of the
+// principal that has the most, then its own; those without a stream before the others; those that have been quiet for
+// longer before others. So a principal with few loses none to one with many.
 func (r *register) inOrder(to string) (all []*session) {
 	r.mu.Lock()
 	counts := map[string]int{}
@@ -184,9 +184,9 @@ func order(first bool) int {
 // drainLook is how often Drain looks whether all is answered.
 const drainLook = 10 * time.Millisecond
 
-// Drain has the handler take no further requests, answers that clients owe and cancellations excepted, and waits until every
-// request in flight is answered or ctx ends. Requests of subscriptions/listen have no answer to wait for. Close still has
-// to be called.
+// Drain has the handler take no further requests, answers that clients owe and cancellations excepted, and waits until
+// every request in flight is answered or ctx ends. Requests of subscriptions/listen have no answer to wait for. Close
+// still has to be called.
 func (r *register) Drain(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true

@@ -106,9 +106,9 @@ func (s *session) expire() { s.endIf(true, func() bool { return s.active == 0 })
 // yield puts the session to sleep if it is quiet, whether or not its client listens. It reports whether it did.
 func (s *session) yield() bool { return s.endIf(true, func() bool { return s.active == s.streams }) }
 
-// endIf ends the session if it has not ended and condition, which is called with the lock held, allows. A session that is dormant
-// then goes on with its client's next request. Requests that wait are answered with an error; a 404 is what tells a client to open another
-// session.
+// endIf ends the session if it has not ended and condition, which is called with the lock held, allows. A session that
+// is dormant then goes on with its client's next request. Requests that wait are answered with an error; a 404 is what
+// tells a client to open another session.
 func (s *session) endIf(dormant bool, condition func() bool) bool {
 	s.mu.Lock()
 	if s.ended || !condition() {
@@ -160,7 +160,8 @@ func (s *session) pause() {
 	}
 }
 
-// quiet tells since when the session has no request under way; false if it has one. Whether its client listens counts in idle.
+// quiet tells since when the session has no request under way; false if it has one. Whether its client listens counts
+// in idle.
 func (s *session) quiet() (since time.Time, idle, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,8 +33,9 @@ func New(opts Options) *Handler {
 	return h
 }
 
-// NewServer returns a server for h with the limits on time and size that suit long-lived streams: a slow header
-// costs a client its connection, a slow answer does not. If h is a [Handler], Shutdown closes it. Serve it on [Handler.Listener].
+// NewServer returns a server for h with the limits on time and size that suit long-lived streams: a slow header costs a
+// client its connection, a slow answer does not. If h is a [Handler], Shutdown closes it. Serve it on
+// [Handler.Listener].
 func NewServer(h http.Handler) *http.Server {
 	srv := &http.Server{
 		Handler:           h,
@@ -71,8 +72,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.isOwed()
 	defer c.owes(nil)
 	if len(r.TransferEncoding) > 0 {
-		// The request may have had a Content-Length too, which net/http takes away unseen. Whoever in between believed that must not have
-		// its rest taken for another request (RFC 9112, 6.1).
+		// The request may have had a Content-Length too, which net/http takes away unseen. Whoever in between believed
+		// that must not have its rest taken for another request (RFC 9112, 6.1).
 		w.Header().Set("Connection", "close")
 	}
 	if f := h.guard(w, r); f != nil {
@@ -153,14 +154,14 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *answer {
 	}
 }
 
-// Listener returns l with connections that count in the budget. At the limit, the connection that has sent no whole request for the longest time
-// gives way; if there is none, a new one is turned away with 503.
+// Listener returns l with connections that count in the budget. At the limit, the connection that has sent no whole
+// request for the longest time gives way; if there is none, a new one is turned away with 503.
 func (h *Handler) Listener(l net.Listener) net.Listener {
 	return &clients{Listener: l, pool: h.opts.Budget.Connections, all: map[*client]bool{}}
 }
 
-// Yield puts the session to sleep that has been quiet for the longest time, and reports whether there was one. What it takes at servers is
-// given back soon.
+// Yield puts the session to sleep that has been quiet for the longest time, and reports whether there was one. What it
+// takes at servers is given back soon.
 func (h *Handler) Yield() bool {
 	if !h.yieldOne("") {
 		return false

@@ -4,8 +4,8 @@
 //		fmt.Println(l.Server, len(l.Tools), l.Err)
 //	}
 //
-// Servers are started or reached, asked for their lists, and left again; Ask returns when nothing of them is left. A few are
-// asked at a time. Their answers are raw JSON, free of duplicate members, and hostile in all other respects.
+// Servers are started or reached, asked for their lists, and left again; Ask returns when nothing of them is left. A
+// few are asked at a time. Their answers are raw JSON, free of duplicate members, and hostile in all other respects.
 package survey
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// Restore returns the facts of a recorded decision, and the decision of its policy. There is an error if the event is no decision of
-// a policy, or if its facts were not written down.
+// Restore returns the facts of a recorded decision, and the decision of its policy. There is an error if the event is
+// no decision of a policy, or if its facts were not written down.
 func Restore(e *record.Event) (*policy.ParsedFacts, policy.Effect, error) {
 	switch {
 	case e.Kind != record.Decision:

@@ -19,11 +19,11 @@
 //	    rule: ask-before-acting-on-untrusted   # that decides; not checked if not stated
 //	    matched: []                            # all rules that match, in any order; not checked if not stated
 //
-// Facts that are not given have the defaults of [policy.ParseFacts]. Besides, call.from is all of call.destination.from and
-// call.content.from, and a call with a call.destination.from goes somewhere, unless the case says otherwise.
+// Facts that are not given have the defaults of [policy.ParseFacts]. Besides, call.from is all of call.destination.from
+// and call.content.from, and a call with a call.destination.from goes somewhere, unless the case says otherwise.
 //
-// [Replay] puts recorded decisions before a policy and tells which of them would change, and where the record does not say
-// enough to tell. The package does no I/O.
+// [Replay] puts recorded decisions before a policy and tells which of them would change, and where the record does not
+// say enough to tell. The package does no I/O.
 package trial
 
 import (

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// An Authorizer gets the access tokens of a server that wants some (revision 2025-11-25, Authorization). A connection adds
-// the token to every request, none of which leaves the origin of the endpoint, and keeps none itself. Methods may be
-// called concurrently, by several connections.
+// An Authorizer gets the access tokens of a server that wants some (revision 2025-11-25, Authorization). A connection
+// adds the token to every request, none of which leaves the origin of the endpoint, and keeps none itself. Methods may
+// be called concurrently, by several connections.
 type Authorizer interface {
 	// Token returns the token to send; "" sends none. It may wait for one to be renewed. An error that wraps ErrLogin
 	// says that only a person can get one.

@@ -22,8 +22,8 @@ type tooLong struct{ limit int }
 func (e *tooLong) Error() string { return fmt.Sprintf("message is longer than %d bytes", e.limit) }
 
 // A memory makes room for a body. It has garbage collected before long messages double the memory in use: by itself the
-// collector waits until as much is garbage as is live, and a long message is garbage as soon as it was handed on. The zero memory
-// is ready to use.
+// collector waits until as much is garbage as is live, and a long message is garbage as soon as it was handed on. The
+// zero memory is ready to use.
 type memory struct{ made atomic.Int64 } // bytes for long messages since garbage was collected
 
 // body reads a response to its end and closes it. The memory that it returns, up to its capacity, is nobody else's. The
@@ -66,8 +66,8 @@ func (m *memory) room(data []byte, n, expected, limit int) []byte {
 	return grown
 }
 
-// tidy has garbage collected if much was made since the last time. Its cost grows with the live memory, and so does the amount that counts as
-// much.
+// tidy has garbage collected if much was made since the last time. Its cost grows with the live memory, and so does the
+// amount that counts as much.
 func (m *memory) tidy(size int64) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
@@ -79,9 +79,9 @@ func (m *memory) tidy(size int64) {
 	}
 }
 
-// roomFor returns the size of room for need bytes that is to take the place of some, where expected will come in all if that is
-// not 0: all get room at once if they are few, or when many have come. Else it doubles, so that data is copied about once. There
-// is room for one byte more than the limit.
+// roomFor returns the size of room for need bytes that is to take the place of some, where expected will come in all if
+// that is not 0: all get room at once if they are few, or when many have come. Else it doubles, so that data is copied
+// about once. There is room for one byte more than the limit.
 func roomFor(need, some, expected, limit int) int {
 	size := 2 * some
 	switch {

@@ -48,8 +48,8 @@ func (c *calls) told(id int64) {
 	delete(c.untold, id)
 }
 
-// open returns the calls that wait for an answer or of whose end the server was not told yet, but for the handshake, which
-// may not be cancelled.
+// open returns the calls that wait for an answer or of whose end the server was not told yet, but for the handshake,
+// which may not be cancelled.
 func (c *calls) open() (ids []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -70,14 +70,14 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// Call sends a request and returns the answer, whose Result or Error is the server's own bytes: an error that the server
-// answers is no error of Call. Params are an object that passed [rawjson.Check], or nil; the members of their _meta that
-// depend on the revision are added or removed: protocolVersion is always the connection's own, clientInfo and
-// clientCapabilities stay if they are there.
+// Call sends a request and returns the answer, whose Result or Error is the server's own bytes: an error that the
+// server answers is no error of Call. Params are an object that passed [rawjson.Check], or nil; the members of their
+// _meta that depend on the revision are added or removed: protocolVersion is always the connection's own, clientInfo
+// and clientCapabilities stay if they are there.
 //
-// When ctx ends, Call returns its error at once and the server is told so: with notifications/cancelled, or over HTTP from
-// 2026-07-28 on by hanging up. If the answer
-// is not a message, Call returns an [*rpc.Error] in its error; if the connection is lost, one that wraps [ErrClosed].
+// When ctx ends, Call returns its error at once and the server is told so: with notifications/cancelled, or over HTTP
+// from 2026-07-28 on by hanging up. If the answer is not a message, Call returns an [*rpc.Error] in its error; if the
+// connection is lost, one that wraps [ErrClosed].
 func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) (*rpc.Message, error) {
 	params, err := c.era.dress(params)
 	if err != nil {
@@ -155,8 +155,8 @@ func cancelled(id int64, reason error) json.RawMessage {
 	return fmt.Appendf(nil, `{"requestId":%d,"reason":%q}`, id, reason.Error())
 }
 
-// hangsUp reports whether the end of a request's HTTP exchange is all that its server is told when it is given up (revision
-// 2026-07-28, Cancellation).
+// hangsUp reports whether the end of a request's HTTP exchange is all that its server is told when it is given up
+// (revision 2026-07-28, Cancellation).
 func (c *Conn) hangsUp() bool {
 	_, ok := c.transport.(*streamable)
 	return ok && c.era.modern()
@@ -213,9 +213,9 @@ func (c *Conn) notify(ctx context.Context, method string, params json.RawMessage
 }
 
 // Close ends the connection, waits until all that belongs to it has ended, and returns an error if something would not.
-// Calls that wait for an answer get ErrClosed, and the server is told that they are cancelled. A child process is asked to exit by the end of its input, then by
-// SIGTERM, then killed, with Options.Grace between; so Close may take a little more than three times that. Close waits
-// for the methods of the Handler.
+// Calls that wait for an answer get ErrClosed, and the server is told that they are cancelled. A child process is asked
+// to exit by the end of its input, then by SIGTERM, then killed, with Options.Grace between; so Close may take a little
+// more than three times that. Close waits for the methods of the Handler.
 func (c *Conn) Close() error {
 	c.takeLeave()
 	c.end(ErrClosed)

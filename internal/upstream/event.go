@@ -112,9 +112,9 @@ func (r *eventReader) field(e *event, name, value []byte) {
 	}
 }
 
-// line returns the next line without its end, LF or CRLF. It is valid until the next call, or if it is owned, nobody else's up
-// to its capacity. A line that the end of the stream cuts off is none. The standard's third end, a lone CR, is not known;
-// nobody writes it.
+// line returns the next line without its end, LF or CRLF. It is valid until the next call, or if it is owned, nobody
+// else's up to its capacity. A line that the end of the stream cuts off is none. The standard's third end, a lone CR,
+// is not known; nobody writes it.
 func (r *eventReader) line(most int) (_ []byte, owned bool, err error) {
 	var long []byte
 	for {

@@ -14,8 +14,8 @@ import (
 const (
 	deleteWait = 2 * time.Second // for the request that ends a session
 
-	// lingerWait and lingerMost bound the part of a response that is read after the answer. To end it by force costs the TCP
-	// connection; not to end it would let a server hold it for ever.
+	// lingerWait and lingerMost bound the part of a response that is read after the answer. To end it by force costs
+	// the TCP connection; not to end it would let a server hold it for ever.
 	lingerWait = time.Second
 	lingerMost = 64 << 10
 )
@@ -40,8 +40,8 @@ func (x *exchange) end() {
 	x.cancel()
 }
 
-// take reads the response of the POST request. It returns true if the exchange goes on, and ends by itself; else the answer
-// was handed on, or the error says why there is none.
+// take reads the response of the POST request. It returns true if the exchange goes on, and ends by itself; else the
+// answer was handed on, or the error says why there is none.
 func (x *exchange) take(resp *http.Response) (going bool, err error) {
 	if err := x.s.check(resp, x.m); err != nil {
 		_ = resp.Body.Close()
@@ -77,8 +77,8 @@ func (x *exchange) goOn(resp *http.Response, read func(*http.Response)) (going b
 	return true, nil
 }
 
-// refused reads a response whose status is an error. To messages of a session, 404 says that it is gone, unless the body
-// answers the very request.
+// refused reads a response whose status is an error. To messages of a session, 404 says that it is gone, unless the
+// body answers the very request.
 func (x *exchange) refused(resp *http.Response) error {
 	gone := resp.StatusCode == http.StatusNotFound && resp.Request.Header.Get(headerSession) != ""
 	answer, err := refusal(resp, x.m, !gone)

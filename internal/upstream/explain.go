@@ -12,8 +12,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// Explain returns the error of a connection as hosts may be shown it: by its kind. Whatever the server chose of its text
-// stays in the cause, which is for logs and events.
+// Explain returns the error of a connection as hosts may be shown it: by its kind. Whatever the server chose of its
+// text stays in the cause, which is for logs and events.
 func Explain(err error) error {
 	if err == nil || hosterror.Is(err) {
 		return err

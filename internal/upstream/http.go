@@ -12,8 +12,8 @@ import (
 )
 
 // A streamable carries messages over the streamable HTTP transport. Each message is a POST of its own, which belongs to
-// the goroutine that writes it: that one reads an answer in JSON, too. A stream of events has a goroutine of its own. So a server
-// that answers one request slowly, or floods it, holds up no other.
+// the goroutine that writes it: that one reads an answer in JSON, too. A stream of events has a goroutine of its own.
+// So a server that answers one request slowly, or floods it, holds up no other.
 type streamable struct {
 	origin *origin
 	opts   Options
@@ -57,8 +57,8 @@ func (s *streamable) run() error {
 	return context.Cause(s.life)
 }
 
-// Write posts a message. For a request it returns when the answer was handed on, or when a stream of events has begun; then ctx
-// stays bound to the stream until the answer comes.
+// Write posts a message. For a request it returns when the answer was handed on, or when a stream of events has begun;
+// then ctx stays bound to the stream until the answer comes.
 func (s *streamable) Write(ctx context.Context, m *rpc.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (s *streamable) reason(ctx context.Context, err error) error {
 	return posted(ctx, s.life, err)
 }
 
-// posted tells the outcome of a message whose request ended with err, to a caller that waits until ctx ends, over a connection that
-// lives until life does.
+// posted tells the outcome of a message whose request ended with err, to a caller that waits until ctx ends, over a
+// connection that lives until life does.
 func posted(ctx, life context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -129,8 +129,8 @@ func (s *streamable) Close() error {
 	return s.err
 }
 
-// leave ends the session, if there is one. A server need not let clients do that (revision 2025-11-25, Session Management), so
-// only silence is an error.
+// leave ends the session, if there is one. A server need not let clients do that (revision 2025-11-25, Session
+// Management), so only silence is an error.
 func (s *streamable) leave() error {
 	if s.session.Load() == nil || errors.Is(context.Cause(s.life), errSessionGone) {
 		return nil

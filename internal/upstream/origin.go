@@ -131,8 +131,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%q: %q", e.status, e.text)
 }
 
-// refusal reads a response whose status refuses the message that was posted: the answer to m that it holds, or else an error
-// that tells what it says. If nameless, an error that names no request is taken for the answer.
+// refusal reads a response whose status refuses the message that was posted: the answer to m that it holds, or else an
+// error that tells what it says. If nameless, an error that names no request is taken for the answer.
 func refusal(resp *http.Response, m *rpc.Message, nameless bool) (*rpc.Message, error) {
 	data, err := new(memory).body(resp, mostRefusal)
 	if err != nil {

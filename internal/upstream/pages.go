@@ -12,8 +12,8 @@ import (
 // MaxPages is how many pages of a list are read; a server that has more is in error.
 const MaxPages = 1000
 
-// List returns the raw results of a list method, page by page: none if the server's welcome lacks the capability that the
-// method belongs to.
+// List returns the raw results of a list method, page by page: none if the server's welcome lacks the capability that
+// the method belongs to.
 func (c *Conn) List(ctx context.Context, method, capability string) ([]json.RawMessage, error) {
 	if _, ok := rawjson.Get(c.welcome, "capabilities", capability); !ok {
 		return nil, nil

@@ -77,8 +77,8 @@ func startProcess(spec Spec, opts Options, to receiver) (*process, error) {
 // wait reaps the child, kills the rest of its group, waits for the shell there, and then ends its output.
 func (p *process) wait(stdout io.Closer, shellEnds func()) {
 	_ = p.cmd.Wait()
-	// The group's id may be given to others only when the group is empty, and ids go round: this cannot hit a foreign group
-	// unless all others are used up in between.
+	// The group's id may be given to others only when the group is empty, and ids go round: this cannot hit a foreign
+	// group unless all others are used up in between.
 	killGroup(p.cmd.Process)
 	shellEnds()
 	close(p.exited)
@@ -122,8 +122,8 @@ func (p *process) Write(ctx context.Context, m *rpc.Message) error {
 	return err
 }
 
-// Close has the child exit (revision 2025-11-25, Lifecycle, Shutdown): its input ends, then its group gets SIGTERM, then
-// SIGKILL. Meanwhile its output must be read, or it may wait for that.
+// Close has the child exit (revision 2025-11-25, Lifecycle, Shutdown): its input ends, then its group gets SIGTERM,
+// then SIGKILL. Meanwhile its output must be read, or it may wait for that.
 func (p *process) Close() error {
 	p.closing.Do(func() {
 		_ = p.stdin.Close()

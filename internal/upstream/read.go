@@ -10,8 +10,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// read has the transport hand on what the server sends until it ends. That end is what ends this, so that a server that is
-// being closed can still empty its output.
+// read has the transport hand on what the server sends until it ends. That end is what ends this, so that a server that
+// is being closed can still empty its output.
 func (c *Conn) read() {
 	err := c.transport.run()
 	if err == io.EOF {

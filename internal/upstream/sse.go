@@ -10,8 +10,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// An sse carries messages over the HTTP+SSE transport (revision 2024-11-05, Transports): the server's messages come as one
-// stream of events, the first of which names the URL to post messages to.
+// An sse carries messages over the HTTP+SSE transport (revision 2024-11-05, Transports): the server's messages come as
+// one stream of events, the first of which names the URL to post messages to.
 type sse struct {
 	origin *origin
 	to     receiver

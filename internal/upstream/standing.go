@@ -13,9 +13,9 @@ const (
 	reopenMost  = 30 * time.Second
 )
 
-// A standing is the stream of the messages that a server sends outside the responses to POST requests, in the streamable HTTP
-// transport before 2026-07-28. It is optional: a server that has none is left in peace. One that breaks off is opened
-// again, from the last event on if the server numbers them, until the connection ends.
+// A standing is the stream of the messages that a server sends outside the responses to POST requests, in the
+// streamable HTTP transport before 2026-07-28. It is optional: a server that has none is left in peace. One that breaks
+// off is opened again, from the last event on if the server numbers them, until the connection ends.
 type standing struct {
 	s    *streamable
 	last string // id of the last event

@@ -38,9 +38,9 @@ func (s *streamable) listen(ctx context.Context, last string) (*http.Response, e
 	return nil, fmt.Errorf("%w: %w", errNoStream, newStatusError(resp, ""))
 }
 
-// stream reads the stream of events that a request got, and passes its messages on until the answer. One that breaks off
-// before is resumed if the server numbers its events, as often as there are new ones (revision 2025-11-25, Resumability and
-// Redelivery; 2026-07-28 has none).
+// stream reads the stream of events that a request got, and passes its messages on until the answer. One that breaks
+// off before is resumed if the server numbers its events, as often as there are new ones (revision 2025-11-25,
+// Resumability and Redelivery; 2026-07-28 has none).
 func (x *exchange) stream(resp *http.Response) {
 	err := x.read(resp)
 	for futile := 0; err != nil && x.resumable(err) && futile < mostFutile; {
@@ -99,7 +99,8 @@ func (x *exchange) resume(futile int) error {
 	return x.read(resp)
 }
 
-// read hands on the events of a response until the answer. The error says why there is none, io.EOF if the response ended.
+// read hands on the events of a response until the answer. The error says why there is none, io.EOF if the response
+// ended.
 func (x *exchange) read(resp *http.Response) error {
 	defer resp.Body.Close()
 	events := x.s.streams.reader(resp.Body)

@@ -23,8 +23,8 @@ type transport interface {
 	settle(protocol string)
 }
 
-// A receiver takes a server's messages. A transport with several streams calls it from several goroutines, but never from
-// the one that called Write, save for the answer to that message.
+// A receiver takes a server's messages. A transport with several streams calls it from several goroutines, but never
+// from the one that called Write, save for the answer to that message.
 type receiver interface {
 	// dispatch takes a message.
 	dispatch(m *rpc.Message)

@@ -53,10 +53,10 @@ type Hello struct {
 	Capabilities json.RawMessage // likewise; nil is {}
 }
 
-// A Handler receives the messages that a server sends by itself. Notification and Defect are called in the order of arrival, from the
-// goroutine that reads, so slow work there delays the answers to calls. Over HTTP each stream, and so each call, has an
-// order and a goroutine of its own. All methods may be called before Dial returns, and concurrently. None may call
-// [Conn.Close], which waits for them.
+// A Handler receives the messages that a server sends by itself. Notification and Defect are called in the order of
+// arrival, from the goroutine that reads, so slow work there delays the answers to calls. Over HTTP each stream, and so
+// each call, has an order and a goroutine of its own. All methods may be called before Dial returns, and concurrently.
+// None may call [Conn.Close], which waits for them.
 type Handler interface {
 	// Notification receives a notification, except those about cancelled requests.
 	Notification(m *rpc.Message)

@@ -5,8 +5,8 @@
 //	for range w.Changed() { … }
 //
 // The directories of the files are watched, not the files: editors replace a file by another of its name, and a mounted
-// configuration changes by a symbolic link on the way to it. A signal means that a file may have changed, some time after
-// the last of a burst of changes; to know the changes, read the files. There are no signals for other files in
+// configuration changes by a symbolic link on the way to it. A signal means that a file may have changed, some time
+// after the last of a burst of changes; to know the changes, read the files. There are no signals for other files in
 // the same directories.
 package watch
 
@@ -79,8 +79,8 @@ func (w *Watcher) Set(paths ...string) error {
 	return nil
 }
 
-// Changed returns a channel that receives after changes. Several that nobody has taken notice of are one. It is closed by
-// Close.
+// Changed returns a channel that receives after changes. Several that nobody has taken notice of are one. It is closed
+// by Close.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
 // Close ends the watching, and waits for it.

@@ -75,8 +75,9 @@ func (d *admin) EndNoted(ctx context.Context, key string, entries ...audit.Entry
 	return keys, nil
 }
 
-// Expire implements [store.Custodian], in transactions of some hundred rows. A session or a label of a resource goes if the log proves that it
-// is as old as its row says, and the log tells of that; one that is damaged stays. The chain of a question proves when it expires.
+// Expire implements [store.Custodian], in transactions of some hundred rows. A session or a label of a resource goes if
+// the log proves that it is as old as its row says, and the log tells of that; one that is damaged stays. The chain of
+// a question proves when it expires.
 func (d *admin) Expire(ctx context.Context, seen time.Time) (out store.Expired, err error) {
 	sessions := func(ctx context.Context, u *unit, after string) (string, int64, error) {
 		return (&expiry{u}).sessions(ctx, micros(seen), after)
@@ -123,8 +124,8 @@ func (d *admin) expire(ctx context.Context,
 	}
 }
 
-// Holds reports whether an entry of the state, which the caller has checked, is needed as a proof: a row is there that its chain is named
-// after, or should be there by the last entry of the chain. So is each of a chain that is damaged.
+// Holds reports whether an entry of the state, which the caller has checked, is needed as a proof: a row is there that
+// its chain is named after, or should be there by the last entry of the chain. So is each of a chain that is damaged.
 func (d *admin) Holds(ctx context.Context, r *audit.Row) (holds bool, err error) {
 	k, err := record.ParseState(r.Body)
 	text, ok := holders[k.Table]
@@ -169,7 +170,8 @@ var holders = map[string]string{
 const (
 	removeSession = `delete from session where key = $1`
 
-	// overdueSessions are those without children that were not heard of since a time, as their rows have it; their parents' turn comes next.
+	// overdueSessions are those without children that were not heard of since a time, as their rows have it; their
+	// parents' turn comes next.
 	overdueSessions = `select ` + sessionColumns + ` from session s where s.seen < $1 and s.key > $2
 	and not exists (select 1 from session c where c.parent = s.key and c.parent <> '') order by s.key limit 200`
 	overdueTaints   = `select ` + taintColumns + ` from taint where expires > 0 and expires <= $1 and resource > $2 order by resource limit 200`
@@ -201,8 +203,8 @@ func (u *expiry) sessions(ctx context.Context, seen int64, after string) (last s
 	return last, n, u.fail(u.writeState(ctx))
 }
 
-// unheard reports whether a session is as the log proves, and was not heard of there since a time. The columns of an entry are believed
-// only with the digest of its leaf.
+// unheard reports whether a session is as the log proves, and was not heard of there since a time. The columns of an
+// entry are believed only with the digest of its leaf.
 func (u *expiry) unheard(ctx context.Context, k *record.Kept, seen int64) (bool, error) {
 	if sound, err := u.intact(ctx, k); err != nil || !sound {
 		return false, err
@@ -220,7 +222,8 @@ func (u *expiry) unheard(ctx context.Context, k *record.Kept, seen int64) (bool,
 	return true, nil
 }
 
-// quiet reports whether a chain has no entry since a time. That its last entry is the one that is found, the head tells.
+// quiet reports whether a chain has no entry since a time. That its last entry is the one that is found, the head
+// tells.
 func (u *expiry) quiet(ctx context.Context, chain string, seen int64) (bool, error) {
 	link, err := u.ending(ctx, chain, nil)
 	if err != nil {
@@ -267,7 +270,8 @@ func (u *expiry) taints(ctx context.Context, after string) (last string, n int64
 	return u.remove(ctx, removeTaint, found, 0, u.intact)
 }
 
-// remove removes those of the rows that pass a check, and returns the last key and how many they were. The log tells of a time with them.
+// remove removes those of the rows that pass a check, and returns the last key and how many they were. The log tells of
+// a time with them.
 func (u *expiry) remove(ctx context.Context, text string, rows []record.Kept, expires int64,
 	check func(context.Context, *record.Kept) (bool, error)) (last string, n int64, err error) {
 	for i := range rows {

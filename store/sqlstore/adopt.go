@@ -37,10 +37,10 @@ where kind <> 'decision' and kind in ('label', 'taint', 'declassify', 'forget') 
 // repair brings the database into agreement with its log.
 type repair struct{ *writer }
 
-// Adopt has the log tell of state that an older version wrote, in one transaction, if it tells of none. The label of a session or a
-// resource is at least the join of its events: a row that was lowered before is raised again. Of approval requests only the
-// ends of sessions are taken over: nothing proves that a person has accepted, so each call is asked about again. A log with changed
-// entries is [audit.ErrDamaged].
+// Adopt has the log tell of state that an older version wrote, in one transaction, if it tells of none. The label of a
+// session or a resource is at least the join of its events: a row that was lowered before is raised again. Of approval
+// requests only the ends of sessions are taken over: nothing proves that a person has accepted, so each call is asked
+// about again. A log with changed entries is [audit.ErrDamaged].
 func (d *repair) Adopt(ctx context.Context) error {
 	if err := d.adopt(ctx); err != nil {
 		return fmt.Errorf("taking over the state of an older version: %w", err)
@@ -90,8 +90,8 @@ type adoption struct {
 	told told
 }
 
-// genuine reports whether all entries are there and as their leaves say, and none proves the state already: the rows of a query may not be
-// all, where columns, indices or pages were changed.
+// genuine reports whether all entries are there and as their leaves say, and none proves the state already: the rows of
+// a query may not be all, where columns, indices or pages were changed.
 func (u *adoption) genuine(ctx context.Context) error {
 	next := int64(0)
 	err := u.read(ctx, readAllRows, func(rows *sql.Rows) error {
@@ -114,8 +114,8 @@ func (u *adoption) genuine(ctx context.Context) error {
 	return err
 }
 
-// marker returns the entry that tells of the adoption, with how many approval requests were dropped, and names the entries that were erased
-// before the log grew under an anchor. Since then each erasure has an event of its own.
+// marker returns the entry that tells of the adoption, with how many approval requests were dropped, and names the
+// entries that were erased before the log grew under an anchor. Since then each erasure has an event of its own.
 func (u *adoption) marker(ctx context.Context, dropped int64) (audit.Entry, error) {
 	var erased []int64
 	var err error

@@ -11,10 +11,11 @@ import (
 	"github.com/weir-mcp/weir/audit"
 )
 
-// Bodies of entries are kept packed: a byte 1, the CRC-32 (IEEE) of the rest in big-endian order, and the body as raw DEFLATE (RFC 1951)
-// over a dictionary of texts that events consist of. A body that begins with a control character up to 1 has a byte 0 before it. Any
-// other body is itself, as all are that are no shorter packed, and those of earlier versions of the schema. The leaf of an entry
-// has the digest of the body as it was, so a body that does not unpack is found by its leaf.
+// Bodies of entries are kept packed: a byte 1, the CRC-32 (IEEE) of the rest in big-endian order, and the body as raw
+// DEFLATE (RFC 1951) over a dictionary of texts that events consist of. A body that begins with a control character up
+// to 1 has a byte 0 before it. Any other body is itself, as all are that are no shorter packed, and those of earlier
+// versions of the schema. The leaf of an entry has the digest of the body as it was, so a body that does not unpack is
+// found by its leaf.
 const (
 	plainBody  = 0
 	packedBody = 1

@@ -26,8 +26,9 @@ func (d *repair) commitToEnds(ctx context.Context) error {
 	return err
 }
 
-// RebuildEnds writes the ends of the chains, and the nodes by which the head commits to them, as the log has them, and returns how many
-// there were not. Each entry is checked. If the head commits to other ends, or the log is damaged, the error is [audit.ErrDamaged].
+// RebuildEnds writes the ends of the chains, and the nodes by which the head commits to them, as the log has them, and
+// returns how many there were not. Each entry is checked. If the head commits to other ends, or the log is damaged, the
+// error is [audit.ErrDamaged].
 func (d *repair) RebuildEnds(ctx context.Context) (changed int, err error) {
 	w := &chainWalk{chains: map[audit.ID]*walked{}}
 	if err := w.read(ctx, &d.scans, math.MaxInt64); err != nil {

@@ -23,15 +23,16 @@ const (
 	Damaged State = "damaged" // its log does not extend its anchor, so nothing can be written; reading may still work
 )
 
-// A Health is how an open database does, and since when. The error is nil if it does well; it may name hosts, users and files.
+// A Health is how an open database does, and since when. The error is nil if it does well; it may name hosts, users and
+// files.
 type Health struct {
 	State State
 	Since time.Time
 	Err   error
 }
 
-// ErrStalled is the kind of error of a database that has not answered within [Options].Timeout, and of operations that are refused at
-// once since then: once a second one of them asks whether it answers again.
+// ErrStalled is the kind of error of a database that has not answered within [Options].Timeout, and of operations that
+// are refused at once since then: once a second one of them asks whether it answers again.
 var ErrStalled = hosterror.New("the store does not answer: see weir status").Because(store.ErrUnavailable)
 
 // ErrFailing is the kind of all other errors of a database, but not of errors of a request.
@@ -60,8 +61,8 @@ func (h *health) get() Health {
 	return h.last
 }
 
-// admit returns an error that is ErrStalled if the database has stalled and it is not yet time to ask again. Who is admitted then is
-// a probe.
+// admit returns an error that is ErrStalled if the database has stalled and it is not yet time to ask again. Who is
+// admitted then is a probe.
 func (h *health) admit() (probe bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,7 +125,8 @@ func (h *health) follow(err error, wrote bool) error {
 	return err
 }
 
-// Refused is how many rows of the state were refused since the database was opened, because the log does not prove them.
+// Refused is how many rows of the state were refused since the database was opened, because the log does not prove
+// them.
 type Refused struct {
 	Rows int       // a row that was restored since is counted too
 	Last time.Time // the time of the last refusal

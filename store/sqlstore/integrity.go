@@ -87,7 +87,8 @@ func examineSchema(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	return err
 }
 
-// examineTypes finds values that are not of the type of their column, which SQLite takes: they are equal to none that a query looks for.
+// examineTypes finds values that are not of the type of their column, which SQLite takes: they are equal to none that a
+// query looks for.
 func examineTypes(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	in.Checked = append(in.Checked, "SQLite: each value is of the type of its column")
 	want, err := shaped(ctx)
@@ -117,8 +118,8 @@ func examineTypes(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	return nil
 }
 
-// listAttached lists objects that change or hide rows of tables and are not of the schema. The names of the tables go in first,
-// then those of the indices.
+// listAttached lists objects that change or hide rows of tables and are not of the schema. The names of the tables go
+// in first, then those of the indices.
 const listAttached = `with own as (select oid, relname, relkind from pg_class
 	where relnamespace = current_schema()::regnamespace and relname in (%[1]s))
 select 'trigger', tgname || ' on ' || relname, '' from pg_trigger join own on own.oid = tgrelid where not tgisinternal
@@ -131,7 +132,8 @@ union all select 'index', i.relname || ' on ' || own.relname, '' from pg_index j
 union all select 'column', attname || ' of ' || relname, '' from pg_attribute join own on own.oid = attrelid where attnum > 0 and not attisdropped
 	and (atttypid not in ('bigint'::regtype, 'bytea'::regtype, 'text'::regtype) or attgenerated <> '')`
 
-// examinePostgres finds objects that are attached to the tables and not made by the migrations. Other tables may be beside them.
+// examinePostgres finds objects that are attached to the tables and not made by the migrations. Other tables may be
+// beside them.
 func examinePostgres(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	in.Checked = append(in.Checked, "PostgreSQL: the tables have no triggers, rules, policies, heirs,"+
 		" indices or types beyond the schema of this version")
@@ -154,15 +156,16 @@ func examinePostgres(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	return err
 }
 
-// An Integrity is the result of a database's check of its own files: of pages, indices and constraints, which the log's hashes do
-// not cover.
+// An Integrity is the result of a database's check of its own files: of pages, indices and constraints, which the log's
+// hashes do not cover.
 type Integrity struct {
 	Checked   []string `json:"checked"`             // in words
 	Unchecked []string `json:"unchecked,omitempty"` // in words, with the reason
 	Findings  []string `json:"findings,omitempty"`  // may quote the database
 }
 
-// examineSQLite finds pages that are damaged, used twice or never, rows out of order, and rows and indices that do not agree.
+// examineSQLite finds pages that are damaged, used twice or never, rows out of order, and rows and indices that do not
+// agree.
 func examineSQLite(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	in.Checked = append(in.Checked, "SQLite: pragma integrity_check, of all tables and indices")
 	in.Unchecked = append(in.Unchecked, "free pages, which hold nothing")
@@ -183,7 +186,8 @@ const (
 	when extname = 'amcheck' then has_function_privilege(quote_ident(n.nspname) || '.bt_index_check(regclass, boolean)', 'execute') end), '')`
 )
 
-// examineRows has the server read each row of each table of the store. Others may be beside them, which this role may not read.
+// examineRows has the server read each row of each table of the store. Others may be beside them, which this role may
+// not read.
 func examineRows(ctx context.Context, c *sql.Conn, in *Integrity) error {
 	in.Checked = append(in.Checked, "PostgreSQL: each row of each table can be read")
 	tables, err := column(ctx, c, fmt.Sprintf(listTables, tableNames()))

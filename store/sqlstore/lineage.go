@@ -120,7 +120,8 @@ func (u *unit) writeSessions(ctx context.Context, changed []*store.Row) error {
 	return u.insert(ctx, writeSessions, 8, values)
 }
 
-// keepSessions has the log tell of the sessions that changed, but for those of which only the calls did, if entries tell of these.
+// keepSessions has the log tell of the sessions that changed, but for those of which only the calls did, if entries
+// tell of these.
 func (u *unit) keepSessions(changed []*store.Row, told map[string]bool) {
 	for _, r := range changed {
 		k := keptSession(&r.Session)
@@ -147,8 +148,8 @@ func (u *unit) recount(ctx context.Context, key string) error {
 	return err
 }
 
-// tell has the last entry of each chain of a session tell how many calls the session has made, or an event of its row if the entry cannot.
-// It returns the sessions of which the number is told.
+// tell has the last entry of each chain of a session tell how many calls the session has made, or an event of its row
+// if the entry cannot. It returns the sessions of which the number is told.
 func (u *unit) tell(ctx context.Context, entries []audit.Entry) (told map[string]bool, err error) {
 	last, told := map[string]int{}, map[string]bool{}
 	var chains []string

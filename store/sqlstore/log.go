@@ -156,8 +156,8 @@ func (u *erasure) erase(ctx context.Context, seqs []int64) (int64, error) {
 	return erased, u.fail(err)
 }
 
-// carry has the log tell again of the rows of a chain that is going to be closed: of its questions, since several principals may have
-// one binding, or of the calls of its session.
+// carry has the log tell again of the rows of a chain that is going to be closed: of its questions, since several
+// principals may have one binding, or of the calls of its session.
 func (u *erasure) carry(ctx context.Context, chain string) error {
 	if sessional(chain) {
 		n, err := u.calls(ctx, chain)
@@ -183,8 +183,8 @@ func (u *erasure) carry(ctx context.Context, chain string) error {
 
 const questionChain = record.StateChain + record.QuestionTable + "/"
 
-// eraseRows writes the leaves in the place of entries, and removes their asides. Rows are removed and written anew: SQLite does
-// not free the rest of a page whose rows become shorter.
+// eraseRows writes the leaves in the place of entries, and removes their asides. Rows are removed and written anew:
+// SQLite does not free the rest of a page whose rows become shorter.
 func (u *erasure) eraseRows(ctx context.Context, seqs []int64, left []any) (int64, error) {
 	erased, err := changeIn(ctx, u.unit, removeRows, seqs)
 	if err == nil {

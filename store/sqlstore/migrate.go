@@ -49,7 +49,8 @@ func steps() ([]string, error) {
 	return texts, nil
 }
 
-// migrate brings the schema up to date, in a write transaction if there is anything to do. To read, it has to be up to date.
+// migrate brings the schema up to date, in a write transaction if there is anything to do. To read, it has to be up to
+// date.
 func migrate(ctx context.Context, p *pool) error {
 	todo, err := steps()
 	if err != nil {
@@ -162,9 +163,9 @@ type grant struct {
 	column string // may be updated too; "": none
 }
 
-// grants are of all tables. Rows of the log are appended only: entries, and the nodes of their tree. A checkpoint is replaced by another
-// of the same size when the key is rotated; its signature proves it. The seal of the log's head proves the ends of its chains, and
-// the log the rows of the other tables.
+// grants are of all tables. Rows of the log are appended only: entries, and the nodes of their tree. A checkpoint is
+// replaced by another of the same size when the key is rotated; its signature proves it. The seal of the log's head
+// proves the ends of its chains, and the log the rows of the other tables.
 var grants = []grant{
 	{table: "schema", may: "select"},
 	{table: "state", may: "select, update"},
@@ -194,7 +195,8 @@ func tableNames() string {
 // ErrDenied is the kind of error of a statement that the role of the database may not run.
 var ErrDenied = errors.New("the role of the database may not do that")
 
-// denied returns the error of a statement with its kind. A role that may use no schema of its path is told that there is none.
+// denied returns the error of a statement with its kind. A role that may use no schema of its path is told that there
+// is none.
 func denied(err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &e) && (e.Code == "42501" || e.Code == "3F000") {

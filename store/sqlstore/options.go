@@ -22,17 +22,18 @@ type Options struct {
 	Untouched   bool             // nothing is written when it is opened, but the schema
 	Readers     int              // connections that read at one time; default 8
 
-	// Damaged is called once for each row of the state that is not as the log proves, beside the event of it. It must not use
-	// the database. Nil: nobody is.
+	// Damaged is called once for each row of the state that is not as the log proves, beside the event of it. It must
+	// not use the database. Nil: nobody is.
 	Damaged func(error)
 
-	// Unsynced commits without waiting for the disk. It is dangerous: a process that ends, however it does, loses nothing, but
-	// if the machine does, or the database server, the newest transactions may be gone, though they were acknowledged.
+	// Unsynced commits without waiting for the disk. It is dangerous: a process that ends, however it does, loses
+	// nothing, but if the machine does, or the database server, the newest transactions may be gone, though they were
+	// acknowledged.
 	Unsynced bool
 
-	// Timeout is how long an operation may take: default 5 s. With its time in the queue of the writers it takes less than twice that.
-	// Queries that read the log may take a minute, and those that add up all of it as long as they need, as migrations may. Taking over the
-	// state of an older version and rebuilding it may take ten minutes.
+	// Timeout is how long an operation may take: default 5 s. With its time in the queue of the writers it takes less
+	// than twice that. Queries that read the log may take a minute, and those that add up all of it as long as they
+	// need, as migrations may. Taking over the state of an older version and rebuilding it may take ten minutes.
 	Timeout time.Duration
 
 	Told     func(Health) // of each change of [DB.Health], in the course of an operation; it must not use the database; nil: nobody

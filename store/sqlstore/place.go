@@ -12,8 +12,8 @@ import (
 	"github.com/weir-mcp/weir/store"
 )
 
-// ErrMoved is the kind of error of an SQLite database whose file was moved, removed, replaced or closed while it was open. It is over
-// when the same file is back as it was.
+// ErrMoved is the kind of error of an SQLite database whose file was moved, removed, replaced or closed while it was
+// open. It is over when the same file is back as it was.
 var ErrMoved = hosterror.New("the store's file is not as it was opened: see weir status").Because(store.ErrUnavailable)
 
 // ErrExposed is the kind of error of a file that others than its owner may read or write.
@@ -81,9 +81,9 @@ func (p *place) hold() error {
 	return nil
 }
 
-// check returns an error that is ErrMoved unless the files at the paths are those that are open, and may be written by their owner
-// alone. A nil place is always right. A connection that is open goes on in a file that is gone, and one that is
-// opened anew makes the files beside it anew: both lose committed transactions.
+// check returns an error that is ErrMoved unless the files at the paths are those that are open, and may be written by
+// their owner alone. A nil place is always right. A connection that is open goes on in a file that is gone, and one
+// that is opened anew makes the files beside it anew: both lose committed transactions.
 func (p *place) check() error {
 	if p == nil {
 		return nil

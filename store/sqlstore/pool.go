@@ -95,7 +95,8 @@ func (p *pool) close() error {
 	return all
 }
 
-// abandon closes all connections to a server that has stalled. Closing them one by one would tell the server of each, and wait for it.
+// abandon closes all connections to a server that has stalled. Closing them one by one would tell the server of each,
+// and wait for it.
 func (p *pool) abandon() {
 	if p.hangUp != nil && p.health.get().State == Stalled {
 		p.hangUp()
@@ -107,8 +108,8 @@ func (p *pool) clock() time.Time { return p.opts.Now().UTC().Truncate(time.Micro
 // longRead is how long one query may take that reads a part of the log: as a rule a page of it.
 const longRead = time.Minute
 
-// bounded returns a context for an operation on a database server that ends in time. A file needs none: it does not wait for anything
-// but its locks, and those have a limit of their own.
+// bounded returns a context for an operation on a database server that ends in time. A file needs none: it does not
+// wait for anything but its locks, and those have a limit of their own.
 func (p *pool) bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if p.place != nil {
 		return ctx, func() {}
@@ -116,8 +117,8 @@ func (p *pool) bounded(ctx context.Context, limit time.Duration) (context.Contex
 	return context.WithTimeout(ctx, limit)
 }
 
-// stalled returns the error of an operation that took longer than it may, if it is that and not its caller who gave up. Connecting has a
-// limit of its own, which may end first.
+// stalled returns the error of an operation that took longer than it may, if it is that and not its caller who gave up.
+// Connecting has a limit of its own, which may end first.
 func stalled(caller, bound context.Context, err error) error {
 	if err == nil || caller.Err() != nil || !errors.Is(bound.Err(), context.DeadlineExceeded) && !pgconn.Timeout(err) {
 		return err
@@ -125,8 +126,9 @@ func stalled(caller, bound context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrStalled, err)
 }
 
-// reading returns the wrapper of queries outside of transactions: with a limit to each, on the file that was opened, and anew if a
-// connection of the pool was dead. A query changes nothing, so one that returned no row may be asked again.
+// reading returns the wrapper of queries outside of transactions: with a limit to each, on the file that was opened,
+// and anew if a connection of the pool was dead. A query changes nothing, so one that returned no row may be asked
+// again.
 func (p *pool) reading(limit time.Duration) func(context.Context, func(context.Context) (bool, error)) error {
 	return func(caller context.Context, query func(context.Context) (began bool, err error)) error {
 		if _, err := p.health.admit(); err != nil {
@@ -151,7 +153,8 @@ func (p *pool) reading(limit time.Duration) func(context.Context, func(context.C
 	}
 }
 
-// inSnapshot calls read with statements in a transaction that reads, and ends it. Only read may last longer than an operation may.
+// inSnapshot calls read with statements in a transaction that reads, and ends it. Only read may last longer than an
+// operation may.
 func (p *pool) inSnapshot(ctx context.Context, read func(*statements) error) error {
 	c, err := p.beginReading(ctx)
 	if err != nil {
@@ -211,8 +214,8 @@ func (p *pool) untilNoConflict(do func() error) error {
 	}
 }
 
-// connections is how many connections the pool has at most: readers, the writer, one that looks for commits of others, one that
-// listens or holds the file.
+// connections is how many connections the pool has at most: readers, the writer, one that looks for commits of others,
+// one that listens or holds the file.
 func (p *pool) connections() int { return p.opts.Readers + 3 }
 
 // maxAttempts is how often a transaction is tried that conflicts with others.

@@ -35,9 +35,9 @@ func openPostgres(_ context.Context, p *pool, target string) error {
 	return nil
 }
 
-// settingsOf returns the statement that a connection begins with: the timeouts of the server that the URL does not set. They are no
-// parameters of the connection, which poolers do not take. A server that has lost a client ends its transaction, so that others
-// do not wait for its lock.
+// settingsOf returns the statement that a connection begins with: the timeouts of the server that the URL does not set.
+// They are no parameters of the connection, which poolers do not take. A server that has lost a client ends its
+// transaction, so that others do not wait for its lock.
 func settingsOf(config *pgx.ConnConfig, opts Options) string {
 	text := "select set_config('application_name', current_setting('application_name'), false)"
 	set := func(name, value string) {
@@ -57,7 +57,8 @@ func settingsOf(config *pgx.ConnConfig, opts Options) string {
 }
 
 // configPostgres returns how to connect to a server. The timeouts of libpq that pgx does not have are taken out of the
-// URL's parameters; without it, connecting has the time of an operation, and a server that is gone is noticed in that time.
+// URL's parameters; without it, connecting has the time of an operation, and a server that is gone is noticed in that
+// time.
 func configPostgres(target string, limit time.Duration) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(target)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Privileges are the differences between the privileges of a role of PostgreSQL on a store and the ones that Weir needs.
+// Privileges are the differences between the privileges of a role of PostgreSQL on a store and the ones that Weir
+// needs.
 type Privileges struct {
 	Role    string   `json:"role"`
 	Schema  string   `json:"schema"`
@@ -21,7 +22,8 @@ type Privileges struct {
 // OK reports whether the role has the privileges that Weir needs and no more.
 func (p *Privileges) OK() bool { return len(p.TooWide)+len(p.Missing) == 0 }
 
-// Inspect returns the privileges of the setup's role on the store in the database at a target, with any role connecting.
+// Inspect returns the privileges of the setup's role on the store in the database at a target, with any role
+// connecting.
 func (s Setup) Inspect(ctx context.Context, target string) (p Privileges, err error) {
 	p = Privileges{Role: s.Role, Schema: s.Schema}
 	err = administer(ctx, target, func(db *pool) error {

@@ -36,8 +36,8 @@ func (p *proof) end() *audit.Link {
 // maxProofs is how many chains are remembered.
 const maxProofs = 20_000
 
-// proofs remember chains that were read, so that a row is compared without reading its chain again. Whether one still ends so tells the
-// head: to forget one costs time alone.
+// proofs remember chains that were read, so that a row is compared without reading its chain again. Whether one still
+// ends so tells the head: to forget one costs time alone.
 type proofs struct {
 	mu     sync.Mutex
 	chains map[string]*proof
@@ -93,7 +93,8 @@ func (p *proof) with(k *record.Kept, seq int64, link audit.Link) *proof {
 	return grown
 }
 
-// A doubt is the reason why a row may not be as the log proves: as it was read, perhaps in no one state of the database, or as it is.
+// A doubt is the reason why a row may not be as the log proves: as it was read, perhaps in no one state of the
+// database, or as it is.
 type doubt struct {
 	row    record.Kept
 	proved int64 // the number of the entry that proves it, or -1
@@ -108,9 +109,9 @@ func doubtful(row *record.Kept, proved int64, reason string) error {
 	return &doubt{*row, proved, reason}
 }
 
-// prove returns the proof of a chain, of which an earlier one may be known; nil if the log has no such chain. The links of all that it
-// reads are checked, from the end that the head commits to. Damage is an error that wraps [audit.ErrDamaged]. Unless the whole chain is
-// wanted, it reads the last entry alone of one that it does not know.
+// prove returns the proof of a chain, of which an earlier one may be known; nil if the log has no such chain. The links
+// of all that it reads are checked, from the end that the head commits to. Damage is an error that wraps
+// [audit.ErrDamaged]. Unless the whole chain is wanted, it reads the last entry alone of one that it does not know.
 func (s *snapshot) prove(ctx context.Context, chain string, known *proof, whole bool) (*proof, error) {
 	if known != nil && known.seq >= s.head.Size {
 		known = nil // it was proved at a later head
@@ -189,15 +190,16 @@ func (p *proof) copy() *proof {
 	return &c
 }
 
-// The log proves how many calls a session has made. The last entry that a transaction appends to the chain of a session tells the
-// number as it is then, and so does each event of the session's row; where a call is counted and the chain gets no entry, the row gets an event.
-// So the later one of the last entries of both chains tells it, and to read it takes no walk. The column of the row is for lists.
+// The log proves how many calls a session has made. The last entry that a transaction appends to the chain of a session
+// tells the number as it is then, and so does each event of the session's row; where a call is counted and the chain
+// gets no entry, the row gets an event. So the later one of the last entries of both chains tells it, and to read it
+// takes no walk. The column of the row is for lists.
 
 // manyCalls is the number of a session of which the log cannot prove it any more: more than any rule allows.
 const manyCalls = math.MaxInt32
 
-// counted returns how many calls a session has made, as the log proves at the head; nil if no entry tells, as an older version wrote all of
-// them. Damage is an error that wraps [audit.ErrDamaged].
+// counted returns how many calls a session has made, as the log proves at the head; nil if no entry tells, as an older
+// version wrote all of them. Damage is an error that wraps [audit.ErrDamaged].
 func (s *snapshot) counted(ctx context.Context, p *proofs, key string) (*int64, error) {
 	name := keptSession(&store.Session{Key: key})
 	rows, err := s.prove(ctx, name.Chain(), p.get(name.Chain()), false)

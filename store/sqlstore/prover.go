@@ -44,8 +44,8 @@ func (p *prover) snapshot(s *statements, r headRow) *snapshot {
 	return &snapshot{statements: s, headRow: r, ends: audit.NewEnds(r.root, &p.endCache)}
 }
 
-// since returns a check of heads that are read from now on, by these statements: see [audit.Anchor.Since]. A head that passes is
-// not undone later.
+// since returns a check of heads that are read from now on, by these statements: see [audit.Anchor.Since]. A head that
+// passes is not undone later.
 func (p *prover) since() (func(context.Context, *statements, audit.Head) error, error) {
 	anchor := p.anchor.Load()
 	if anchor == nil {
@@ -67,7 +67,8 @@ func (p *prover) since() (func(context.Context, *statements, audit.Head) error, 
 	}, nil
 }
 
-// lasting returns the log as statements read it. It is none without syncing: a log may be shorter again after the machine failed.
+// lasting returns the log as statements read it. It is none without syncing: a log may be shorter again after the
+// machine failed.
 func (p *prover) lasting(s *statements) audit.Storage {
 	if p.opts.Unsynced {
 		return nil
@@ -75,8 +76,8 @@ func (p *prover) lasting(s *statements) audit.Storage {
 	return &logReader{s}
 }
 
-// proven calls read with a snapshot. The rows that read finds do not fit together if others write meanwhile: then it is called again, in a
-// transaction that reads.
+// proven calls read with a snapshot. The rows that read finds do not fit together if others write meanwhile: then it is
+// called again, in a transaction that reads.
 func (p *prover) proven(ctx context.Context, read func(*snapshot) error) error {
 	check, err := p.since()
 	if err != nil {
@@ -118,8 +119,8 @@ func (p *prover) still(ctx context.Context, read func(*snapshot) error) error {
 	}))
 }
 
-// checkSealed reports whether a head commits to the ends of the chains under its seal, as each has to once the log has an anchor and is open: one
-// without a seal could name any ends. The error is [audit.ErrDamaged].
+// checkSealed reports whether a head commits to the ends of the chains under its seal, as each has to once the log has
+// an anchor and is open: one without a seal could name any ends. The error is [audit.ErrDamaged].
 func (p *prover) checkSealed(h audit.Head) error {
 	if p.sealed.Load() && h.Size > 0 && (len(h.Seal) == 0 || h.Ends == (tlog.Hash{})) {
 		return fmt.Errorf("%w: its head of %d entries has no seal over the ends of its chains", audit.ErrDamaged, h.Size)
@@ -226,9 +227,9 @@ func (p *prover) damage(k *record.Kept, proved int64, reason string) error {
 	return err
 }
 
-// A clock that is wrong by months must not have labels expire, nor have retention remove them. The log tells whether a time is believed: if
-// it has an entry of more than a day before, and none of those is newer than a month before, then the clock was set ahead, or no weir
-// ran for that long. After a day at that time, it is believed.
+// A clock that is wrong by months must not have labels expire, nor have retention remove them. The log tells whether a
+// time is believed: if it has an entry of more than a day before, and none of those is newer than a month before, then
+// the clock was set ahead, or no weir ran for that long. After a day at that time, it is believed.
 const (
 	believedAfter = 24 * time.Hour
 	longestPause  = 30 * 24 * time.Hour

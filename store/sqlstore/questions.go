@@ -177,7 +177,8 @@ func pageOf(proved map[string]store.Question, q store.QuestionQuery, at placeOfQ
 	return page, place(page[len(page)-1])
 }
 
-// questionsAt returns questions after a place, which are as the log proves. Of those with the binding of the query, if it has one, none is missing.
+// questionsAt returns questions after a place, which are as the log proves. Of those with the binding of the query, if
+// it has one, none is missing.
 func (d *approvals) questionsAt(ctx context.Context, s *snapshot, q store.QuestionQuery, at placeOfQuestion) (
 	page []store.Question, end placeOfQuestion, err error) {
 	proved := map[string]store.Question{}
@@ -261,7 +262,8 @@ const (
 )
 
 // ForgetQuestions removes the questions of the principal, if it is not "", and of the sessions, with any answer, and
-// returns how many there were. All of them have to be as the log proves: else the error is [ErrState], and none is removed.
+// returns how many there were. All of them have to be as the log proves: else the error is [ErrState], and none is
+// removed.
 func (d *approvals) ForgetQuestions(ctx context.Context, principal string, sessions []string) (removed int64, err error) {
 	err = d.do(ctx, &op{alone: true, run: func(ctx context.Context, u *unit) (err error) {
 		removed = 0

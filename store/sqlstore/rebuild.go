@@ -38,9 +38,10 @@ where key <> '' and height < (select max(c.height) + 1 from session c where c.pa
 // keyColumns are the columns that name the rows of the tables of the state.
 var keyColumns = map[string]string{record.SessionTable: "key", record.TaintTable: "resource", record.QuestionTable: "id"}
 
-// Rebuild writes the rows with these names as the log proves them, and removes those that it does not, with the entry that tells of it, in
-// one transaction. The caller has verified the log. No event has the text of a question: a question whose text is lost is removed,
-// which the log tells of too. A session that is missing, and of which no entry tells the calls, gets at least as many as it had.
+// Rebuild writes the rows with these names as the log proves them, and removes those that it does not, with the entry
+// that tells of it, in one transaction. The caller has verified the log. No event has the text of a question: a
+// question whose text is lost is removed, which the log tells of too. A session that is missing, and of which no entry
+// tells the calls, gets at least as many as it had.
 func (d *repair) Rebuild(ctx context.Context, names []record.Kept, note func(Rebuilt) (audit.Entry, error)) (done Rebuilt, err error) {
 	o := &op{alone: true, long: true}
 	o.run = func(ctx context.Context, u *unit) (err error) {

@@ -30,8 +30,9 @@ func (d *sessions) Open(ctx context.Context, ref store.Ref, lim store.Limits) (s
 	return d.OpenNoted(ctx, ref, lim, nil)
 }
 
-// OpenNoted opens like Open, and appends the entry that note makes for each label that rises to the log in the same transaction.
-// An error of note means that nothing was opened. It may be called more than once, and must not use the database. Nil notes nothing.
+// OpenNoted opens like Open, and appends the entry that note makes for each label that rises to the log in the same
+// transaction. An error of note means that nothing was opened. It may be called more than once, and must not use the
+// database. Nil notes nothing.
 func (d *sessions) OpenNoted(ctx context.Context, ref store.Ref, lim store.Limits, note func(store.Rise) (audit.Entry, error)) (
 	s store.Session, rises []store.Rise, err error) {
 	if err := cmp.Or(ctx.Err(), ref.Check()); err != nil {
@@ -92,7 +93,8 @@ func (d *sessions) Count(ctx context.Context, key string) (n int64, err error) {
 	return n, nil
 }
 
-// Tally counts one call of the session, like Count, but within [Options].Linger. A session that is not there is not counted.
+// Tally counts one call of the session, like Count, but within [Options].Linger. A session that is not there is not
+// counted.
 func (d *sessions) Tally(ctx context.Context, key string) error {
 	return d.later(ctx, &op{sessions: []string{key}, run: func(_ context.Context, u *unit) error {
 		_, err := u.draft.Count(key)
@@ -216,9 +218,10 @@ func noted(rises []store.Rise, note func(store.Rise) (audit.Entry, error)) ([]au
 // maxRecent is how many sessions are remembered.
 const maxRecent = 10_000
 
-// recent remembers sessions that were read, for as long as nobody has committed anything to the database since: no writer of
-// this process, nor another process. SQLite tells that of a connection that does not write itself (pragma data_version),
-// for less than it takes to read a session and its label. So it returns the same session as a query would.
+// recent remembers sessions that were read, for as long as nobody has committed anything to the database since: no
+// writer of this process, nor another process. SQLite tells that of a connection that does not write itself (pragma
+// data_version), for less than it takes to read a session and its label. So it returns the same session as a query
+// would.
 type recent struct {
 	pool *pool
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// settle finds out whether a transaction was committed whose connection was lost over it: its appended rows tell, once no
-// transaction holds the lock any more. If it was not, it returns an error that is worth another attempt.
+// settle finds out whether a transaction was committed whose connection was lost over it: its appended rows tell, once
+// no transaction holds the lock any more. If it was not, it returns an error that is worth another attempt.
 func (w *writer) settle(ctx context.Context, u *unit, err error) error {
 	w.disconnect()
 	if u.batch == nil {
@@ -30,7 +30,8 @@ func (w *writer) settle(ctx context.Context, u *unit, err error) error {
 	return fmt.Errorf("%w: %w", errUncertain, err)
 }
 
-// landed reports whether the transaction is in the log: the head of that is the transaction's, or a later one with its first row.
+// landed reports whether the transaction is in the log: the head of that is the transaction's, or a later one with its
+// first row.
 func (w *writer) landed(ctx context.Context, u *unit) (landed bool, err error) {
 	if err := w.connect(ctx); err != nil {
 		return false, err

@@ -11,16 +11,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Setup is how a PostgreSQL database keeps a store for a role of Weir that can append entries to the log, and can neither change nor
-// remove them. The tables belong to another role, the owner, which runs the setup, migrates the schema and erases entries.
+// A Setup is how a PostgreSQL database keeps a store for a role of Weir that can append entries to the log, and can
+// neither change nor remove them. The tables belong to another role, the owner, which runs the setup, migrates the
+// schema and erases entries.
 type Setup struct {
 	Role   string // of Weir
 	Schema string // of the tables
 	owner  string // that connects
 }
 
-// SetupOf returns the setup of the database at a postgres:// URL for a role, "" for the one that connects, in the first schema of the
-// URL's search_path, or else in public.
+// SetupOf returns the setup of the database at a postgres:// URL for a role, "" for the one that connects, in the first
+// schema of the URL's search_path, or else in public.
 func SetupOf(target, role string) (s Setup, err error) {
 	if !isURL(target) {
 		return s, errors.New("a file has no roles: the store has to be a postgres:// URL")
@@ -39,9 +40,9 @@ func SetupOf(target, role string) (s Setup, err error) {
 	return s, nil
 }
 
-// Script returns the statements that make the role and the tables where they are missing, bring the schema up to date, make the role that
-// runs them the owner, and grant Weir's role the privileges it needs and no more. They may be run again. They belong in one
-// transaction.
+// Script returns the statements that make the role and the tables where they are missing, bring the schema up to date,
+// make the role that runs them the owner, and grant Weir's role the privileges it needs and no more. They may be run
+// again. They belong in one transaction.
 func (s Setup) Script() ([]string, error) {
 	if s.Role == s.owner {
 		return nil, fmt.Errorf("%w: %s", ErrSameRole, s.Role)
@@ -119,5 +120,6 @@ func administer(ctx context.Context, target string, do func(*pool) error) (err e
 	return do(p)
 }
 
-// ErrSameRole is the kind of error of a setup that Weir's own role would run: it would own the tables, and an owner can change them.
+// ErrSameRole is the kind of error of a setup that Weir's own role would run: it would own the tables, and an owner can
+// change them.
 var ErrSameRole = errors.New("the role that connects and Weir's role have to be two")

@@ -12,8 +12,8 @@ import (
 	"github.com/weir-mcp/weir/audit"
 )
 
-// A snapshot is the database at a head of its log, which was checked. Other rows may be older or newer: they count if the
-// head commits to it.
+// A snapshot is the database at a head of its log, which was checked. Other rows may be older or newer: they count if
+// the head commits to it.
 type snapshot struct {
 	*statements
 	headRow
@@ -48,8 +48,8 @@ func (s *snapshot) load(ctx context.Context, chains ...string) error {
 	})
 }
 
-// ending returns the end of a chain to which the head commits; nil if there is no such chain. The row of the chain and the last entry of the
-// log under its name only say which it may be. One may be known.
+// ending returns the end of a chain to which the head commits; nil if there is no such chain. The row of the chain and
+// the last entry of the log under its name only say which it may be. One may be known.
 func (s *snapshot) ending(ctx context.Context, chain string, known *audit.Link) (*audit.Link, error) {
 	if err := s.load(ctx, chain); err != nil {
 		return nil, err

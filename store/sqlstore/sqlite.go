@@ -45,8 +45,9 @@ func connectTo(p *pool, query url.Values) error {
 	return nil
 }
 
-// openReading opens a file that is only read, by whoever may: as it is, if the files beside it are there or can be made. Else there is
-// no lock to read it under: where nobody can write, it is read without one, and elsewhere a copy is read.
+// openReading opens a file that is only read, by whoever may: as it is, if the files beside it are there or can be
+// made. Else there is no lock to read it under: where nobody can write, it is read without one, and elsewhere a copy is
+// read.
 func openReading(ctx context.Context, p *pool) error {
 	p.place.ro = true
 	query := url.Values{"mode": {"ro"}, "_pragma": {"query_only(on)", "busy_timeout(4000)", "cache_size(-8192)"}}

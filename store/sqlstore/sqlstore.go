@@ -6,28 +6,30 @@
 //	sessions := session.New(session.Options{Store: db})
 //	log, err := audit.Open(ctx, db.Log(), anchor)
 //
-// A [DB] is a [store.Backend]; [DB.Log] is an [audit.Store] in the same database, and [DB.JoinNoted] writes a label and the
-// entry that tells of it in one transaction. Both databases are asked in the same SQL; only types, transactions and
+// A [DB] is a [store.Backend]; [DB.Log] is an [audit.Store] in the same database, and [DB.JoinNoted] writes a label and
+// the entry that tells of it in one transaction. Both databases are asked in the same SQL; only types, transactions and
 // the way to connect differ.
 //
 // Promises beyond those of package store:
 //
-//   - An acknowledged write is on disk: SQLite in WAL mode with synchronous=FULL, PostgreSQL as its synchronous_commit says. With
-//     [Options].Unsynced it is soon.
-//   - Write transactions have one order. SQLite takes its write lock first, PostgreSQL locks the one row of the table state; a
-//     transaction reads the rows that the one before it wrote. A conflict that the database reports is tried again.
+//   - An acknowledged write is on disk: SQLite in WAL mode with synchronous=FULL, PostgreSQL as its synchronous_commit
+//     says. With [Options].Unsynced it is soon.
+//   - Write transactions have one order. SQLite takes its write lock first, PostgreSQL locks the one row of the table
+//     state; a transaction reads the rows that the one before it wrote. A conflict that the database reports is tried
+//     again.
 //   - Each write transaction checks the seal of the log's head, once the log has an anchor, and seals the new one.
 //   - Concurrent writers share transactions: who comes while one runs is in the next. An error of one is its own.
-//   - Writes of [DB.Defer] and [DB.Tally] are part of the next transaction, within [Options].Linger and before Close returns.
-//     While it cannot be written, both return why.
+//   - Writes of [DB.Defer] and [DB.Tally] are part of the next transaction, within [Options].Linger and before Close
+//     returns. While it cannot be written, both return why.
 //   - [DB.Answered] tells of the answers of this process, and with PostgreSQL of those of all.
-//   - The schema only moves forward, in a transaction. A database that a newer Weir has touched, or whose history is another, is
-//     refused ([ErrSchema]).
-//   - Each operation ends in time: with [ErrStalled] if the database does not answer. [DB.Health] tells, and [Options].Told of each change.
+//   - The schema only moves forward, in a transaction. A database that a newer Weir has touched, or whose history is
+//     another, is refused ([ErrSchema]).
+//   - Each operation ends in time: with [ErrStalled] if the database does not answer. [DB.Health] tells, and
+//     [Options].Told of each change.
 //   - Nothing is decided by, and nothing committed to, a file that is not where it was opened any more ([ErrMoved]).
 //
-// A file is made readable by its owner only, and so is its directory, when it is opened for the first time. A file that is not the
-// user's alone is refused, but for reading ([Options].ReadOnly).
+// A file is made readable by its owner only, and so is its directory, when it is opened for the first time. A file that
+// is not the user's alone is refused, but for reading ([Options].ReadOnly).
 package sqlstore
 
 import (
@@ -76,7 +78,8 @@ func Open(ctx context.Context, target string, opts *Options) (*DB, error) {
 	return d, nil
 }
 
-// begin holds the log to its anchor, has it tell of the state that an older version wrote, and starts the clock of labels.
+// begin holds the log to its anchor, has it tell of the state that an older version wrote, and starts the clock of
+// labels.
 func (d *DB) begin(ctx context.Context) (err error) {
 	if !d.opts.ReadOnly && !d.opts.Untouched {
 		if err := d.tie(ctx); err != nil {

@@ -55,8 +55,8 @@ func (s *statements) get(ctx context.Context, text string) (*sql.Stmt, error) {
 // numbered is a placeholder with a number.
 var numbered = regexp.MustCompile(`\$\d+`)
 
-// bare returns a text with placeholders without numbers, if they come in order: SQLite keeps a number as a name, and goes through the names
-// of all before to bind one.
+// bare returns a text with placeholders without numbers, if they come in order: SQLite keeps a number as a name, and
+// goes through the names of all before to bind one.
 func bare(text string) string {
 	n := 0
 	inOrder := true

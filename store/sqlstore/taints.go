@@ -99,8 +99,8 @@ func (d *taints) Tainted(ctx context.Context, resource string, lim store.Limits)
 	return l, nil
 }
 
-// taintsAround returns the taints that have not expired of a resource, of those that contain it and of those that it contains. They are as
-// the log proves, and none is missing.
+// taintsAround returns the taints that have not expired of a resource, of those that contain it and of those that it
+// contains. They are as the log proves, and none is missing.
 func (d *taints) taintsAround(ctx context.Context, resource string) (found []store.Taint, err error) {
 	err = d.proven(ctx, func(s *snapshot) error {
 		found, err = d.taintsAt(ctx, s, resource)

@@ -231,7 +231,8 @@ func (u *unit) settled(ctx context.Context, name *record.Kept, rows []record.Kep
 	return u.prover.told(u.prover.settled(ctx, &u.snapshot, c))
 }
 
-// anchored tells the anchor how far the log has come. With an error, the commit is not acknowledged: nothing holds the log to it.
+// anchored tells the anchor how far the log has come. With an error, the commit is not acknowledged: nothing holds the
+// log to it.
 func (u *unit) anchored(ctx context.Context) error {
 	log := u.prover.lasting(&u.prover.reads)
 	if u.batch == nil || u.anchor == nil || log == nil {
@@ -309,8 +310,8 @@ func own(entries []audit.Entry) error {
 	return nil
 }
 
-// resolve finds out whether the transaction before this one, which has the lock, was committed, if that is not known: because its answer
-// was lost, or the anchor could not note it. Its ops are not done again then.
+// resolve finds out whether the transaction before this one, which has the lock, was committed, if that is not known:
+// because its answer was lost, or the anchor could not note it. Its ops are not done again then.
 func (u *unit) resolve(ctx context.Context) error {
 	if u.doubt == nil {
 		return nil

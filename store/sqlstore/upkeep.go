@@ -82,8 +82,8 @@ func (d *upkeep) Backup(ctx context.Context, path string) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// Scrub overwrites removed content in the files of an SQLite database, as far as possible: pages that another connection reads
-// stay. PostgreSQL overwrites removed content when it vacuums.
+// Scrub overwrites removed content in the files of an SQLite database, as far as possible: pages that another
+// connection reads stay. PostgreSQL overwrites removed content when it vacuums.
 func (d *upkeep) Scrub(ctx context.Context) error {
 	if d.dialect.scrub == "" {
 		return nil
@@ -91,8 +91,8 @@ func (d *upkeep) Scrub(ctx context.Context) error {
 	return d.reads.query(ctx, d.dialect.scrub, func(*sql.Rows) error { return nil })
 }
 
-// Integrity has the database check itself, as far as it can and this user may. It reads all of it. A database that is too damaged for
-// that is a finding, not an error.
+// Integrity has the database check itself, as far as it can and this user may. It reads all of it. A database that is
+// too damaged for that is a finding, not an error.
 func (d *upkeep) Integrity(ctx context.Context) (in Integrity, err error) {
 	c, err := d.beginReading(ctx)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/weir-mcp/weir/store"
 )
 
-// A writer does ops in the order in which they come, those that wait at one time in one transaction. It has a goroutine as long as
-// there is something to do: whoever waits goes when it has waited long enough, also where the system does not come back from a write.
+// A writer does ops in the order in which they come, those that wait at one time in one transaction. It has a goroutine
+// as long as there is something to do: whoever waits goes when it has waited long enough, also where the system does
+// not come back from a write.
 type writer struct {
 	*prover
 	turn chan struct{} // held by who commits
@@ -209,8 +210,8 @@ func (w *writer) close() error {
 	return err
 }
 
-// next takes the ops of the next transaction: the deferred ones first. While those cannot be written, what has to be alone does
-// not wait for them.
+// next takes the ops of the next transaction: the deferred ones first. While those cannot be written, what has to be
+// alone does not wait for them.
 func (w *writer) next() (ops []*op, deferred int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,7 +236,8 @@ func (w *writer) next() (ops []*op, deferred int) {
 	return ops, deferred
 }
 
-// commitNext does the next transaction. It is called by who has the turn. If the database has stalled, only a probe is tried.
+// commitNext does the next transaction. It is called by who has the turn. If the database has stalled, only a probe is
+// tried.
 func (w *writer) commitNext(ctx context.Context, probe bool) {
 	ops, deferred := w.next()
 	if len(ops) == 0 {
@@ -274,8 +276,8 @@ func (w *writer) fail(ops []*op, deferred int, err error) {
 	}
 }
 
-// apart does each op in a transaction of its own, since one of them may be to blame. Those that nobody waits for stay together:
-// they may be many. The error is that of the last, unless one succeeded.
+// apart does each op in a transaction of its own, since one of them may be to blame. Those that nobody waits for stay
+// together: they may be many. The error is that of the last, unless one succeeded.
 func (w *writer) apart(ctx context.Context, ops []*op, deferred int) (all error) {
 	succeeded := false
 	do := func(ops []*op) error {
@@ -313,8 +315,8 @@ func (w *writer) keep(ops []*op, err error) {
 	}
 }
 
-// commit does the ops in one transaction, and tries again where that may help. An op's own error is in the op; with an error of
-// the transaction, none of them had an effect, unless it is errUncertain.
+// commit does the ops in one transaction, and tries again where that may help. An op's own error is in the op; with an
+// error of the transaction, none of them had an effect, unless it is errUncertain.
 func (w *writer) commit(ctx context.Context, ops []*op) error {
 	for attempt := 0; ; attempt++ {
 		err := w.try(ctx, ops)

@@ -91,7 +91,8 @@ func (f *beside) redeem(binding string) bool {
 	return ok
 }
 
-// answered returns the channel by which the back end tells of the next answer, or if it does not tell, one that tells already.
+// answered returns the channel by which the back end tells of the next answer, or if it does not tell, one that tells
+// already.
 func answered(b store.Backend) <-chan struct{} {
 	if a, ok := b.(store.Announcer); ok {
 		return a.Answered()

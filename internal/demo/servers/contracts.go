@@ -8,7 +8,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// proposal holds the three tools of the mail server that SEP-1913 has examples for (Action Metadata Examples), word for word.
+// proposal holds the three tools of the mail server that SEP-1913 has examples for (Action Metadata Examples), word for
+// word.
 //
 //go:embed sep-1913
 var proposal embed.FS
@@ -64,8 +65,9 @@ func ownContracts() map[string]contract.Contract {
 	}
 }
 
-// reads is the contract of a tool that only looks, at data that came from the given sources and is not sensitive. Its world is
-// closed though outsiders may have written the data there (SEP-1913, Why Separate openWorldHint for Data vs. Tools?).
+// reads is the contract of a tool that only looks, at data that came from the given sources and is not sensitive. Its
+// world is closed though outsiders may have written the data there (SEP-1913, Why Separate openWorldHint for Data vs.
+// Tools?).
 func reads(from ...label.Source) contract.Contract {
 	return contract.Contract{
 		ReadOnly: contract.Yes, Destructive: contract.No, Idempotent: contract.Yes, OpenWorld: contract.No,

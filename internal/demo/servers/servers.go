@@ -10,8 +10,8 @@
 //	          addresses are known to be malicious
 //	database  query, execute   over one CSV file a table, in the small language described at [parse]
 //
-// The contracts of the tools stand in one table, [Contracts]. The SDK's typed annotations have no room for them, so they
-// are spliced into the answers to tools/list on the wire. Every result states its label in _meta.annotations.
+// The contracts of the tools stand in one table, [Contracts]. The SDK's typed annotations have no room for them, so
+// they are spliced into the answers to tools/list on the wire. Every result states its label in _meta.annotations.
 package servers
 
 import (

@@ -1,5 +1,6 @@
-// Package agentsession finds the agent session, the conversation of an agent, to which a request of a host belongs. The session
-// decides which label counts, so no request can reach another principal's session or choose a value of another origin.
+// Package agentsession finds the agent session, the conversation of an agent, to which a request of a host belongs. The
+// session decides which label counts, so no request can reach another principal's session or choose a value of another
+// origin.
 package agentsession
 
 import (
@@ -33,9 +34,10 @@ var baggageKeys = []string{"gen_ai.conversation.id", "session.id"}
 // LocalPrincipal owns the agents that use a gateway without authentication: the user who runs it.
 const LocalPrincipal = "local"
 
-// identifiers are the members of _meta by which hosts name their conversations in each request, by how the names of these hosts begin, the
-// member that counts first first. Codex sends sessionId for a conversation with all agents in it, and threadId for each of these. It does so
-// with calls of tools only: answers to its other requests count in all of its conversations, see [host.beside].
+// identifiers are the members of _meta by which hosts name their conversations in each request, by how the names of
+// these hosts begin, the member that counts first first. Codex sends sessionId for a conversation with all agents in
+// it, and threadId for each of these. It does so with calls of tools only: answers to its other requests count in all
+// of its conversations, see [host.beside].
 var identifiers = []struct {
 	client, kind string
 	members      []string
@@ -43,8 +45,9 @@ var identifiers = []struct {
 	{"codex", "codex", []string{"sessionId", "threadId"}},
 }
 
-// variables are those of the environment in which hosts name the conversation for which they start Weir. Programs inherit them from a
-// host that runs them, so each counts for the host alone that sets it: a conversation of another one has the same key inside and outside.
+// variables are those of the environment in which hosts name the conversation for which they start Weir. Programs
+// inherit them from a host that runs them, so each counts for the host alone that sets it: a conversation of another
+// one has the same key inside and outside.
 var variables = []struct{ client, kind, name string }{
 	{"claude-code", "claude-code", "CLAUDE_CODE_SESSION_ID"},
 	{"copilot-cli", "copilot-cli", "COPILOT_AGENT_SESSION_ID"},
@@ -64,14 +67,15 @@ type Local struct {
 	Book   *conversation.Book          // nil: every conversation stays in its first generation
 }
 
-// FolderSession returns the key of the conversation, of the user who runs Weir, that goes on in a folder whatever host it is of.
+// FolderSession returns the key of the conversation, of the user who runs Weir, that goes on in a folder whatever host
+// it is of.
 func FolderSession(folder string) string { return sessionKey(LocalPrincipal, "folder", folder) }
 
 // HostSession returns the key of a conversation, of the user who runs Weir, to which a host of a kind gives an id.
 func HostSession(kind, id string) string { return sessionKey(LocalPrincipal, kind, id) }
 
-// NewSession returns the command with which a person begins another agent session in a conversation. Requests of its host that name none
-// count in it too, so that takes another.
+// NewSession returns the command with which a person begins another agent session in a conversation. Requests of its
+// host that name none count in it too, so that takes another.
 func NewSession(n conversation.Note) string {
 	if n.Key == FolderSession(n.Folder) {
 		return "weir session new"
@@ -101,14 +105,16 @@ type Host struct {
 	Header     http.Header // of the HTTP request; nil for stdio
 }
 
-// sessionRef derives the agent session of a request of a client with a name. A connection is not a conversation, and a process is none, so
-// the first of these counts: _meta["dev.weir/agent-session"]; the conversation or session id in baggage (_meta.baggage, then the
-// HTTP header); the HTTP header Weir-Agent-Session; the identifiers of the host; the environment of the process, on stdio;
-// Mcp-Session-Id, if the operator says so; else the folder on stdio, and the principal over HTTP. Coarser is safe: it only joins more.
+// sessionRef derives the agent session of a request of a client with a name. A connection is not a conversation, and a
+// process is none, so the first of these counts: _meta["dev.weir/agent-session"]; the conversation or session id in
+// baggage (_meta.baggage, then the HTTP header); the HTTP header Weir-Agent-Session; the identifiers of the host; the
+// environment of the process, on stdio; Mcp-Session-Id, if the operator says so; else the folder on stdio, and the
+// principal over HTTP. Coarser is safe: it only joins more.
 //
-// Every key begins with the principal and with where the value is from, so nobody reaches another's session, and no value another origin's. A session
-// that its host names may name the session it descends from. Nothing that a model writes is looked at. A name that is there and cannot be
-// one is an error: the request would belong to another session, which may know less.
+// Every key begins with the principal and with where the value is from, so nobody reaches another's session, and no
+// value another origin's. A session that its host names may name the session it descends from. Nothing that a model
+// writes is looked at. A name that is there and cannot be one is an error: the request would belong to another session,
+// which may know less.
 func (h *Host) sessionRef(params json.RawMessage, client string) (session.Ref, error) {
 	ref := session.Ref{Principal: h.Principal}
 	meta, _ := rawjson.Get(params, "_meta")
@@ -223,9 +229,10 @@ func (h *Host) usual(client string) string {
 	return h.key("folder", h.Local.Folder)
 }
 
-// beside returns the key of the session whose label counts in that of a request too; "" for none. Hosts name a conversation in some requests and not
-// in others (Codex in tools/call alone), so text that came in answer to the others may be in any conversation. Over HTTP a client that names
-// its sessions itself is believed to do so throughout: others of the same principal do not count in them.
+// beside returns the key of the session whose label counts in that of a request too; "" for none. Hosts name a
+// conversation in some requests and not in others (Codex in tools/call alone), so text that came in answer to the
+// others may be in any conversation. Over HTTP a client that names its sessions itself is believed to do so throughout:
+// others of the same principal do not count in them.
 func (h *Host) beside(key, client string) (string, error) {
 	base, own := h.usual(client), conversation.KeyOf(key)
 	if own == base || h.Local == nil && !h.identified(own) {
@@ -274,8 +281,8 @@ func (h *Host) generation(key, client string) (string, error) {
 
 func (h *Host) key(kind, value string) string { return sessionKey(h.Principal, kind, value) }
 
-// sessionKey returns the key of a session: no two principals, kinds or values have the same. A value that is long, could not be shown, or could be
-// taken for something else that stands in keys is replaced by its digest.
+// sessionKey returns the key of a session: no two principals, kinds or values have the same. A value that is long,
+// could not be shown, or could be taken for something else that stands in keys is replaced by its digest.
 func sessionKey(principal, kind, value string) string {
 	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError || r == '#' }
 	if len(value) > maxKeyValue || strings.HasPrefix(value, digested) || strings.ContainsFunc(value, odd) {
@@ -285,7 +292,8 @@ func sessionKey(principal, kind, value string) string {
 	return url.PathEscape(principal) + "/" + kind + ":" + value
 }
 
-// inBaggage returns the id of the conversation in a W3C baggage string, or "". One that is not encoded as it should be is taken as it stands.
+// inBaggage returns the id of the conversation in a W3C baggage string, or "". One that is not encoded as it should be
+// is taken as it stands.
 func inBaggage(baggage string) string {
 	for _, key := range baggageKeys {
 		for member := range strings.SplitSeq(baggage, ",") {

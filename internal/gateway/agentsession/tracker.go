@@ -17,8 +17,8 @@ import (
 // maxName bounds the name of a client, in bytes.
 const maxName = 128
 
-// A Tracker finds the agent sessions of the requests of one host connection, and remembers which these were: a request of a
-// server outside of any call belongs to one of them.
+// A Tracker finds the agent sessions of the requests of one host connection, and remembers which these were: a request
+// of a server outside of any call belongs to one of them.
 type Tracker struct {
 	Host
 	log    *slog.Logger
@@ -51,8 +51,8 @@ func (t *Tracker) Handshake() *protocol.Client {
 	return t.client
 }
 
-// ClientName returns how the client of the connection calls itself: in the handshake, or in its first request that the servers are asked about.
-// It stays, so that no later request belongs to another session.
+// ClientName returns how the client of the connection calls itself: in the handshake, or in its first request that the
+// servers are asked about. It stays, so that no later request belongs to another session.
 func (t *Tracker) ClientName(params json.RawMessage) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -68,13 +68,13 @@ func restore(q store.Question) (*Pending, error) {
 // Count returns how many approval requests of this process are open.
 func (b *Book) Count() int { return b.local.count() }
 
-// Close forgets an approval request for whose answer nothing waits any longer in this process, with the answer of the server
-// that it holds.
+// Close forgets an approval request for whose answer nothing waits any longer in this process, with the answer of the
+// server that it holds.
 func (b *Book) Close(p *Pending) { b.local.remove(p) }
 
-// Answer closes a question. Only Accepted and Granted let the call happen, and only if that could be recorded. The errors
-// are ErrNoQuestion if it is not open, which an earlier answer may be the reason of; ErrPrincipal; ErrNoGrant and ErrUnseen, which
-// leave it open; and those of the store and the record.
+// Answer closes a question. Only Accepted and Granted let the call happen, and only if that could be recorded. The
+// errors are ErrNoQuestion if it is not open, which an earlier answer may be the reason of; ErrPrincipal; ErrNoGrant
+// and ErrUnseen, which leave it open; and those of the store and the record.
 func (b *Book) Answer(ctx context.Context, r Reply) error {
 	b.answering.Lock()
 	defer b.answering.Unlock()

@@ -18,10 +18,10 @@ const (
 	maxServerLine = 60   // lines of it
 )
 
-// Attribute returns the params of a server's own elicitation (2025-11-25, Elicitation) with a message that names the server
-// first. A host attributes the elicitation to Weir, which passes it on, so the name has to be in the text. Every line of
-// the server is quoted, and each character that could hide or imitate text is made visible; a text that speaks as Weir's
-// approval requests do is flagged.
+// Attribute returns the params of a server's own elicitation (2025-11-25, Elicitation) with a message that names the
+// server first. A host attributes the elicitation to Weir, which passes it on, so the name has to be in the text. Every
+// line of the server is quoted, and each character that could hide or imitate text is made visible; a text that speaks
+// as Weir's approval requests do is flagged.
 func Attribute(server string, params json.RawMessage) (json.RawMessage, error) {
 	raw, _ := rawjson.Get(params, "message")
 	message, _ := rawjson.String(raw)

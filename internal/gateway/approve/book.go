@@ -4,14 +4,14 @@
 //	p, err := book.Open(ctx, question, nil)
 //	err = book.Answer(ctx, approve.Reply{ID: p.ID, Principal: "local", Answer: approve.Accepted, Via: "console"})
 //
-// A [Book] keeps questions in a [store.Approvals], which processes may share: one process asks, and another may receive the
-// answer. A question is answered once, by the principal of its call, before it expires; of several channels the first answer
-// counts. An acceptance is bound to exactly the call of the question ([guard.Question], Binding), allows that call once, and
-// expires like the question. No answer, a late answer and a second answer all mean no. Every question and every answer is
-// recorded before it counts.
+// A [Book] keeps questions in a [store.Approvals], which processes may share: one process asks, and another may receive
+// the answer. A question is answered once, by the principal of its call, before it expires; of several channels the
+// first answer counts. An acceptance is bound to exactly the call of the question ([guard.Question], Binding), allows
+// that call once, and expires like the question. No answer, a late answer and a second answer all mean no. Every
+// question and every answer is recorded before it counts.
 //
-// A call that waits for an answer ends with its process, and does not happen. Its question stays until it expires, and an
-// acceptance of it allows the same call once, if the agent repeats it and its binding is the same.
+// A call that waits for an answer ends with its process, and does not happen. Its question stays until it expires, and
+// an acceptance of it allows the same call once, if the agent repeats it and its binding is the same.
 package approve
 
 import (
@@ -79,8 +79,8 @@ func NewBook(opts Options) *Book {
 // SetTimeout has questions that are put from now on stay open for so long.
 func (b *Book) SetTimeout(d time.Duration) { b.timeout.Store(int64(d)) }
 
-// Open enters a question, with the server's answer that it is about, if there is one. While the same is open already, it
-// returns that.
+// Open enters a question, with the server's answer that it is about, if there is one. While the same is open already,
+// it returns that.
 func (b *Book) Open(ctx context.Context, q *guard.Question, held *Held) (*Pending, error) {
 	p, fresh, err := b.enter(ctx, q, held)
 	if fresh && b.opts.Asked != nil {
@@ -161,8 +161,8 @@ func (b *Book) write(ctx context.Context, p *Pending, effect string, r Reply) er
 	return nil
 }
 
-// GoesOn lets the call that an onward binding of the guard stands for go on once within a time: its server has answered it
-// with a question.
+// GoesOn lets the call that an onward binding of the guard stands for go on once within a time: its server has answered
+// it with a question.
 func (b *Book) GoesOn(binding string, life time.Duration) {
 	b.onward.add(binding, time.Now().Add(life))
 }
@@ -188,8 +188,9 @@ func (b *Book) Redeem(ctx context.Context, binding string) (bool, error) {
 	return b.stands(ctx, grantPrefix+binding)
 }
 
-// HeldSession says why nothing may happen in an agent session: a person has ended it, or it is not the one that counts in its conversation,
-// which is the one that a person has begun last, or else the first. The note of that is a file, so the store has to know it too.
+// HeldSession says why nothing may happen in an agent session: a person has ended it, or it is not the one that counts
+// in its conversation, which is the one that a person has begun last, or else the first. The note of that is a file, so
+// the store has to know it too.
 func HeldSession(ctx context.Context, b *Book, ref session.Ref, first bool) (why string, err error) {
 	ended, err := b.HasEnded(ctx, ref)
 	if err != nil || ended {

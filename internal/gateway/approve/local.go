@@ -7,9 +7,9 @@ import (
 	"github.com/weir-mcp/weir/internal/bounded"
 )
 
-// Bounds of the approval requests that wait in one process, of the answers of servers that wait with them, and of the new
-// requests of one agent session in a minute. Requests beyond a bound are refused, and so are their calls. A call with an
-// open request gets that one, and no new one.
+// Bounds of the approval requests that wait in one process, of the answers of servers that wait with them, and of the
+// new requests of one agent session in a minute. Requests beyond a bound are refused, and so are their calls. A call
+// with an open request gets that one, and no new one.
 const (
 	maxOpen = 1000
 	maxHeld = 256 << 20 // bytes
@@ -28,7 +28,8 @@ func newOpenSet() openSet {
 	return openSet{byID: map[string]*Pending{}, rates: map[string]*bounded.Window{}}
 }
 
-// expire removes the requests and rates that are too old. The map is small (maxOpen), so a walk is cheap beside the caller's work.
+// expire removes the requests and rates that are too old. The map is small (maxOpen), so a walk is cheap beside the
+// caller's work.
 func (o *openSet) expire(now time.Time) {
 	for _, p := range o.byID {
 		if !now.Before(p.Expires) {
@@ -104,8 +105,8 @@ func (o *openSet) remove(p *Pending) {
 // maxContinuations bounds the calls that go on without another request. Beyond it, the oldest need a new request.
 const maxContinuations = 4096
 
-// continuations hold the bindings of calls that wait for their next round, each for a time and for one use. The zero value is
-// ready to use.
+// continuations hold the bindings of calls that wait for their next round, each for a time and for one use. The zero
+// value is ready to use.
 type continuations struct {
 	mu    sync.Mutex
 	until *bounded.Map[string, time.Time] // by binding; nil before the first

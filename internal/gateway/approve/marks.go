@@ -32,8 +32,8 @@ const (
 	beginLife = 100 * 365 * 24 * time.Hour
 )
 
-// marks keep the decisions of users that last longer than one call, beside the approval requests: grants for a session, and
-// the ends and the beginnings of agent sessions.
+// marks keep the decisions of users that last longer than one call, beside the approval requests: grants for a session,
+// and the ends and the beginnings of agent sessions.
 type marks struct {
 	store    store.Approvals
 	record   record.Recorder
@@ -144,8 +144,8 @@ func (m *marks) HasBegun(ctx context.Context, ref session.Ref) (bool, error) {
 	return m.stands(ctx, bindingOf(beginPrefix, ref.Key, ref.Principal))
 }
 
-// IsPast reports whether a user has begun another agent session in place of this one. The decision of another process counts
-// here within half a second.
+// IsPast reports whether a user has begun another agent session in place of this one. The decision of another process
+// counts here within half a second.
 func (m *marks) IsPast(ctx context.Context, ref session.Ref) (bool, error) {
 	binding := bindingOf(pastPrefix, ref.Key, ref.Principal)
 	return m.lately(binding, func() (bool, error) { return m.stands(ctx, binding) })
@@ -181,8 +181,8 @@ type Ending struct {
 	Via     string      // the channel, as in a Reply
 }
 
-// End ends an agent session and its descendants: nothing more happens in them until the mark expires after 30 days. All ends
-// of sessions pass here: the event is of kind [record.End], and it is recorded first.
+// End ends an agent session and its descendants: nothing more happens in them until the mark expires after 30 days. All
+// ends of sessions pass here: the event is of kind [record.End], and it is recorded first.
 func (m *marks) End(ctx context.Context, end Ending) error {
 	switch {
 	case end.Session.Key == "" || end.Session.Principal == "":
@@ -202,9 +202,9 @@ func (m *marks) End(ctx context.Context, end Ending) error {
 	return m.stop(ctx, end.Session.Key, end.Session.Principal)
 }
 
-// HasEnded reports whether a user has ended the agent session, or one that it descends from: then it counts as ended from now
-// on, also if it names another parent later. The decision of another process counts here within half a second. The session's
-// own row, which the log proves, names its parent: hidden rows of other sessions do not change that.
+// HasEnded reports whether a user has ended the agent session, or one that it descends from: then it counts as ended
+// from now on, also if it names another parent later. The decision of another process counts here within half a second.
+// The session's own row, which the log proves, names its parent: hidden rows of other sessions do not change that.
 func (m *marks) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
 	return m.lately(endBinding(ref.Key, ref.Principal)+" "+ref.Parent, func() (bool, error) {
 		key, parent := ref.Key, ref.Parent
@@ -225,7 +225,8 @@ func (m *marks) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
 	})
 }
 
-// parentOf returns the parent of a session: the one that is kept, of which no session is its own ancestor, or else the one that a call names.
+// parentOf returns the parent of a session: the one that is kept, of which no session is its own ancestor, or else the
+// one that a call names.
 func parentOf(ctx context.Context, sessions Sessions, key, named string) (string, error) {
 	if sessions == nil {
 		return named, nil

@@ -52,8 +52,8 @@ type Pending struct {
 	closed bool // whether it was answered in this process; the book's lock guards it
 }
 
-// A Held is an answer of a server that waits for a person. The admission accepts it; if it is allowed as a whole, and the
-// person is asked about a question in it, it has its outcome.
+// A Held is an answer of a server that waits for a person. The admission accepts it; if it is allowed as a whole, and
+// the person is asked about a question in it, it has its outcome.
 type Held struct {
 	Admission *guard.Admission
 	Answer    guard.Answer
@@ -110,7 +110,8 @@ type Reply struct {
 	Why       string // for Ended: the reason that the record keeps; "" for the question's own
 }
 
-// confirmed reports whether an answer may be a yes: the prompt shows everything, or the code comes from the end of the listing.
+// confirmed reports whether an answer may be a yes: the prompt shows everything, or the code comes from the end of the
+// listing.
 func (p *Pending) confirmed(code string) bool {
 	return p.Prompt.Unseen == "" || p.Code != "" && strings.EqualFold(strings.TrimSpace(code), p.Code)
 }

@@ -24,9 +24,9 @@ const (
 	maxHint      = 1000 // it may hold a command
 )
 
-// A Prompt is a question in words, in the order in which a user should read it. Text of a server or the agent is quoted, cut in
-// the middle with its length, and every character that could hide, reorder or imitate text is made visible
-// (package plain); nothing of it comes first. Every channel shows this and nothing else, as plain text.
+// A Prompt is a question in words, in the order in which a user should read it. Text of a server or the agent is
+// quoted, cut in the middle with its length, and every character that could hide, reorder or imitate text is made
+// visible (package plain); nothing of it comes first. Every channel shows this and nothing else, as plain text.
 type Prompt struct {
 	Lead      string     `json:"lead"`              // the effects of the call, and where its arguments would go
 	To        []string   `json:"to,omitempty"`      // the destinations, those first that the user has not named

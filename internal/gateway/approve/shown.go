@@ -15,8 +15,8 @@ import (
 	"github.com/weir-mcp/weir/provenance"
 )
 
-// Bounds of the text that a prompt shows uncut, and that a listing shows, in characters. A call with more than a listing can
-// hold cannot be approved.
+// Bounds of the text that a prompt shows uncut, and that a listing shows, in characters. A call with more than a
+// listing can hold cannot be approved.
 const (
 	maxFull    = 6000
 	maxListing = 256 << 10
@@ -49,7 +49,8 @@ func order(named bool) int {
 	return 0
 }
 
-// isNamed reports whether every value of an argument is the user's own words. An argument without a traced value is not.
+// isNamed reports whether every value of an argument is the user's own words. An argument without a traced value is
+// not.
 func isNamed(values []trace.Value, name string) bool {
 	found := false
 	for _, v := range values {
@@ -64,8 +65,8 @@ func isNamed(values []trace.Value, name string) bool {
 	return found
 }
 
-// arguments shows the arguments: each of them cut, and uncut at the end of the prompt those that are long and that the user
-// has not written. The rest is unseen.
+// arguments shows the arguments: each of them cut, and uncut at the end of the prompt those that are long and that the
+// user has not written. The rest is unseen.
 func (p *Prompt) arguments(q *guard.Question) {
 	p.Listed = true
 	left, missing := maxFull, 0
@@ -128,8 +129,8 @@ func (p *Prompt) unseen(part string) {
 	p.Unseen = part
 }
 
-// A Listing is everything that a prompt does not show, with the code that a yes needs. The zero Listing is that of a prompt
-// that shows everything.
+// A Listing is everything that a prompt does not show, with the code that a yes needs. The zero Listing is that of a
+// prompt that shows everything.
 type Listing struct {
 	Arguments []Argument `json:"arguments,omitempty"`
 	Code      string     `json:"code,omitempty"` // at its end; "" with an unseen part means that no yes counts

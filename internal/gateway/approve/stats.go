@@ -8,8 +8,8 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// Stats count approval requests and their answers: a user with too many requests stops reading them. Add them up from the events
-// of a record, in their order.
+// Stats count approval requests and their answers: a user with too many requests stops reading them. Add them up from
+// the events of a record, in their order.
 type Stats struct {
 	Asked      int            `json:"asked"`
 	Answers    map[Answer]int `json:"answers"`
@@ -24,7 +24,8 @@ type Stats struct {
 	spent float64 // seconds of all answers
 }
 
-// Bounds of the memory of Stats: the answers whose times are kept, of which the latest count, and the questions without an answer.
+// Bounds of the memory of Stats: the answers whose times are kept, of which the latest count, and the questions without
+// an answer.
 const (
 	maxTook  = 10_000
 	maxAsked = 10_000

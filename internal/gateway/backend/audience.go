@@ -23,8 +23,8 @@ var announcements = []struct{ member, capability, method string }{
 	{"resourcesListChanged", "resources", "notifications/resources/list_changed"},
 }
 
-// A Listener is a host's request subscriptions/listen. What it agreed to is written on the stream of that request, under
-// its id, whatever the server's own revision and subscription.
+// A Listener is a host's request subscriptions/listen. What it agreed to is written on the stream of that request,
+// under its id, whatever the server's own revision and subscription.
 type Listener struct {
 	host    Host
 	id      json.RawMessage
@@ -34,8 +34,8 @@ type Listener struct {
 	mu sync.Mutex // held until the acknowledgement is written, which comes first
 }
 
-// NewListener returns the listener of a host's request with an id, for the list changes of the wanted filter that servers
-// with these capabilities announce, and the filter with these.
+// NewListener returns the listener of a host's request with an id, for the list changes of the wanted filter that
+// servers with these capabilities announce, and the filter with these.
 func NewListener(h Host, id, wanted, capabilities json.RawMessage) (l *Listener, agreed json.RawMessage) {
 	l, agreed = &Listener{host: h, id: id, methods: map[string]bool{}}, json.RawMessage(`{}`)
 	for _, a := range announcements {
@@ -78,11 +78,12 @@ func (l *Listener) send(m *rpc.Message) {
 	}
 }
 
-// HTTP sessions of the older revisions may share their connections to servers, if the operator says that no server keeps anything of a session
-// (the gateway's option Share), and if nothing else of one could reach another: they are of one principal, and of clients of the same name,
-// revision and capabilities, which take no requests of servers. A server's announcements go to those that they concern: a change of a list to
-// all, one of a resource to the sessions that subscribed to it, progress to the request that it belongs to, and a log message to the only
-// request in flight that is logged as much. Any other notification of a server goes to none.
+// HTTP sessions of the older revisions may share their connections to servers, if the operator says that no server
+// keeps anything of a session (the gateway's option Share), and if nothing else of one could reach another: they are of
+// one principal, and of clients of the same name, revision and capabilities, which take no requests of servers. A
+// server's announcements go to those that they concern: a change of a list to all, one of a resource to the sessions
+// that subscribed to it, progress to the request that it belongs to, and a log message to the only request in flight
+// that is logged as much. Any other notification of a server goes to none.
 
 // A member is one HTTP session of a joint set of connections. The audience's mu guards it.
 type member struct {
@@ -218,7 +219,8 @@ func (a *Audience) watches(h Host, uri string) bool {
 	return one != nil && one.watched[uri] != nil
 }
 
-// subscribed notes the subscription of a member, which end ends. It is ended at once if there is another or the member has left.
+// subscribed notes the subscription of a member, which end ends. It is ended at once if there is another or the member
+// has left.
 func (a *Audience) subscribed(h Host, uri string, end func()) {
 	a.mu.Lock()
 	one := a.members[h]

@@ -21,8 +21,8 @@ type backoff struct {
 	until time.Time     // when the next one may be made
 }
 
-// failed begins a pause. Up to a quarter of it is left out at random, so that many gateways do not come back to a server
-// that was down all at once.
+// failed begins a pause. Up to a quarter of it is left out at random, so that many gateways do not come back to a
+// server that was down all at once.
 func (b *backoff) failed(now time.Time, err error) {
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
 	b.err = err

@@ -39,9 +39,9 @@ func newConn(g *group, s Server, after <-chan struct{}) *Conn {
 	return c
 }
 
-// Call sends a request to the server and waits for the answer, for as long as the server's timeout allows. The time that
-// the host takes to answer the server's questions does not count. A server that does not keep up gets no more requests, so
-// that its calls do not take the place of other servers'.
+// Call sends a request to the server and waits for the answer, for as long as the server's timeout allows. The time
+// that the host takes to answer the server's questions does not count. A server that does not keep up gets no more
+// requests, so that its calls do not take the place of other servers'.
 func (c *Conn) Call(ctx context.Context, r *Request, method string, params json.RawMessage) (*rpc.Message, error) {
 	conn, err := c.Connection(ctx)
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 // errLate says that a server has not answered its handshake yet.
 var errLate = hosterror.New("it has not answered its handshake yet")
 
-// A dialAttempt is an attempt to reach a server. It belongs to the dialer, so it goes on when the request that began it has ended.
+// A dialAttempt is an attempt to reach a server. It belongs to the dialer, so it goes on when the request that began it
+// has ended.
 type dialAttempt struct {
 	since time.Time
 	done  chan struct{}  // closed when the rest is there
@@ -189,8 +190,8 @@ func (d *dialer) reach() (*upstream.Conn, error) {
 // yieldWait is how long the processes of an HTTP session that gave way may take to end before another one has to.
 const yieldWait = 3 * time.Second
 
-// roomForProcess takes room for the server's process; the lease of a server that has none is empty. At the limit the HTTP session gives way that was
-// quiet for the longest time; if all are busy, there is no room.
+// roomForProcess takes room for the server's process; the lease of a server that has none is empty. At the limit the
+// HTTP session gives way that was quiet for the longest time; if all are busy, there is no room.
 func (d *dialer) roomForProcess(ctx context.Context) (*budget.Lease, error) {
 	pool := d.Budget.Processes
 	n := int64(min(len(d.server.Spec.Command), 1))
@@ -262,10 +263,12 @@ func (d *dialer) isSlow() bool {
 	return d.pause.err != nil || d.attempt != nil && time.Since(d.attempt.since) > d.patience()
 }
 
-// errUnserved says that a dialer is closed: its host has left, the gateway ends, or the server is not configured any more.
+// errUnserved says that a dialer is closed: its host has left, the gateway ends, or the server is not configured any
+// more.
 var errUnserved = hosterror.New("it is not served any more")
 
-// stop lets no further attempt begin, and waits for the one that is being made. It reports whether it is the first to do so.
+// stop lets no further attempt begin, and waits for the one that is being made. It reports whether it is the first to
+// do so.
 func (d *dialer) stop() (first bool) {
 	d.end()
 	d.mu.Lock()

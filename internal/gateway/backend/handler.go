@@ -8,8 +8,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// A handler passes on the messages that a server sends on its own: notifications, and requests to the host. It implements
-// [upstream.Handler].
+// A handler passes on the messages that a server sends on its own: notifications, and requests to the host. It
+// implements [upstream.Handler].
 type handler struct{ *Conn }
 
 // Notification passes a server's notification on: progress and log messages to the request that they belong to, changes
@@ -39,8 +39,9 @@ func (c handler) Notification(m *rpc.Message) {
 	}
 }
 
-// Request passes a server's request to the host, on the stream of the request that it most likely belongs to, and returns
-// the host's answer under the server's id. A question to a host that takes no requests waits until the host comes back.
+// Request passes a server's request to the host, on the stream of the request that it most likely belongs to, and
+// returns the host's answer under the server's id. A question to a host that takes no requests waits until the host
+// comes back.
 func (c handler) Request(ctx context.Context, m *rpc.Message) *rpc.Message {
 	host := c.direct()
 	if host == nil {

@@ -1,9 +1,9 @@
 // Package backend holds a gateway's connections to its servers.
 //
-// A [Registry] knows the servers as they are configured. A [Set] is the connections that one host connection, or several hosts that
-// may share, have to all of them; a [Conn] is the connection to one server, dialled when it is needed and again after the server has
-// died. Messages that servers send on their own go to the [Audience] of the set. The package decides nothing: hosts implement [Host],
-// and ask the guard before they pass on a server's question.
+// A [Registry] knows the servers as they are configured. A [Set] is the connections that one host connection, or
+// several hosts that may share, have to all of them; a [Conn] is the connection to one server, dialled when it is
+// needed and again after the server has died. Messages that servers send on their own go to the [Audience] of the set.
+// The package decides nothing: hosts implement [Host], and ask the guard before they pass on a server's question.
 package backend
 
 import (

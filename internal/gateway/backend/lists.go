@@ -112,8 +112,9 @@ func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, err
 	return l, nil
 }
 
-// fetch asks every connected server that has the capability for all pages of its list. It fails if none can be reached. Of
-// several servers, one that is not there or does not answer keeps the entries that it had last: its calls can say the reason.
+// fetch asks every connected server that has the capability for all pages of its list. It fails if none can be reached.
+// Of several servers, one that is not there or does not answer keeps the entries that it had last: its calls can say
+// the reason.
 func (s *lists) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Source, error) {
 	if err := s.servers.Connect(ctx); err != nil {
 		return nil, err

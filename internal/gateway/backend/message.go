@@ -25,8 +25,9 @@ type verbosity struct {
 	level string
 }
 
-// mayTell reports whether a notification of the server may go to the host, after its label has entered the sessions that may read it: the agent
-// session of the call that it belongs to, or else every session of the connection. It may tell of any call that is in flight.
+// mayTell reports whether a notification of the server may go to the host, after its label has entered the sessions
+// that may read it: the agent session of the call that it belongs to, or else every session of the connection. It may
+// tell of any call that is in flight.
 func (c *Conn) mayTell(r *Request, m *rpc.Message) bool {
 	if c.wordless(m) {
 		return true
@@ -49,8 +50,8 @@ func (c *Conn) mayTell(r *Request, m *rpc.Message) bool {
 	return true
 }
 
-// wordless reports whether a notification has no text: progress in numbers, or that something has changed which the host knows by
-// name. Any member that is not listed here may hold text.
+// wordless reports whether a notification has no text: progress in numbers, or that something has changed which the
+// host knows by name. Any member that is not listed here may hold text.
 func (c *Conn) wordless(m *rpc.Message) bool {
 	if m.Method != "notifications/progress" && m.Method != updated && changed[m.Method] == nil {
 		return false

@@ -12,9 +12,9 @@ import (
 // ErrNotBack says that a host which takes no requests has not come back in time.
 var ErrNotBack = hosterror.New("the host did not come back with an answer in time")
 
-// asked finds the request that a server's question belongs to, and stops its clock until done is called. A call that waits
-// for its host already is not asked again as long as there is another. If several are left it is any of the same agent
-// session; between two sessions nothing is guessed.
+// asked finds the request that a server's question belongs to, and stops its clock until done is called. A call that
+// waits for its host already is not asked again as long as there is another. If several are left it is any of the same
+// agent session; between two sessions nothing is guessed.
 func (c *Conn) asked(method string) (r *Request, done func(), err error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()

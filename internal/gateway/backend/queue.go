@@ -14,7 +14,8 @@ const (
 	noticeTime = 10 * time.Second // for one of them
 )
 
-// A queue holds the notifications of a host that wait for one server to take them, in order. The zero queue is ready to use.
+// A queue holds the notifications of a host that wait for one server to take them, in order. The zero queue is ready to
+// use.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*rpc.Message

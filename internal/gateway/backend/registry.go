@@ -75,8 +75,8 @@ func (r *Registry) enter(hello upstream.Hello, owner Host) *Set {
 	return set
 }
 
-// Shared returns the connections that the requests of a principal share. Servers of the older revisions are told once which
-// requests their client takes, so clients that differ in that share none.
+// Shared returns the connections that the requests of a principal share. Servers of the older revisions are told once
+// which requests their client takes, so clients that differ in that share none.
 func (r *Registry) Shared(principal string, hello upstream.Hello) (*Set, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +95,8 @@ func (r *Registry) Shared(principal string, hello upstream.Hello) (*Set, error) 
 
 var errClosed = hosterror.New("the gateway is closed")
 
-// heardBy returns the label of the text that the clients of a principal that share connections were sent: an agent of any may know it. The lock
-// must be held.
+// heardBy returns the label of the text that the clients of a principal that share connections were sent: an agent of
+// any may know it. The lock must be held.
 func (r *Registry) heardBy(principal string) *told {
 	if r.heard[principal] == nil {
 		r.heard[principal] = &told{}
@@ -140,8 +140,8 @@ func (r *Registry) Leave(h Host, set *Set) error {
 	return nil
 }
 
-// Change gives every set connections by a new configuration. It returns when the connections that are in none any more have ended, and
-// tells hosts that every list may be another.
+// Change gives every set connections by a new configuration. It returns when the connections that are in none any more
+// have ended, and tells hosts that every list may be another.
 func (r *Registry) Change(servers []Server) {
 	r.mu.Lock()
 	r.servers = slices.Clone(servers)
@@ -190,8 +190,9 @@ func (r *Registry) Sets() []*Set {
 	return slices.Collect(maps.Keys(r.sets))
 }
 
-// Tools returns the tools that hosts were shown last, with their contracts, in the order of the servers. Nothing is asked of a
-// server: as long as no connected host has looked at the tools there are none. Of the lists of several hosts, one counts.
+// Tools returns the tools that hosts were shown last, with their contracts, in the order of the servers. Nothing is
+// asked of a server: as long as no connected host has looked at the tools there are none. Of the lists of several
+// hosts, one counts.
 func (r *Registry) Tools() []catalog.Entry {
 	sets := r.Sets()
 	var all []catalog.Entry

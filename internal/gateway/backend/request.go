@@ -15,9 +15,9 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// A Request is one request of a host on its way to a server and back. Messages that the server sends meanwhile are matched with
-// it: progress by a token of the gateway's own; questions and log messages by being the only or the newest that fits, since
-// nothing in them says which request they belong to.
+// A Request is one request of a host on its way to a server and back. Messages that the server sends meanwhile are
+// matched with it: progress by a token of the gateway's own; questions and log messages by being the only or the newest
+// that fits, since nothing in them says which request they belong to.
 type Request struct {
 	Call  *guard.Call     // nil if no agent's data is on board
 	takes json.RawMessage // the host's capabilities
@@ -120,8 +120,8 @@ func (r *Request) progress(m *rpc.Message) {
 	}
 }
 
-// maxRequests bounds the requests over one connection to a server that wait for it. It is less than a host may have in Request
-// (maxInFlight), so that a server which does not answer leaves room for others.
+// maxRequests bounds the requests over one connection to a server that wait for it. It is less than a host may have in
+// Request (maxInFlight), so that a server which does not answer leaves room for others.
 const maxRequests = 4096
 
 // requests are the requests that wait for one server. The zero value is ready to use.
@@ -134,9 +134,9 @@ type requests struct {
 	looks time.Time   // when it does; zero if it does not run
 }
 
-// depart enters a request, cancelled when its server has let patience pass without an answer, and returns its params with a
-// progress token of ours in place of the host's: hosts choose theirs freely, and several may share a connection. It
-// returns false if there are too many.
+// depart enters a request, cancelled when its server has let patience pass without an answer, and returns its params
+// with a progress token of ours in place of the host's: hosts choose theirs freely, and several may share a connection.
+// It returns false if there are too many.
 func (t *requests) depart(r *Request, params json.RawMessage, patience time.Duration, cancel context.CancelCauseFunc) (_ json.RawMessage, ok bool) {
 	r.table, r.patience, r.cancel, r.due = t, patience, cancel, time.Now().Add(patience)
 	t.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// renew makes the subscriptions anew over a new connection. Changes since the last one ended are unknown, so every resource
-// that is watched counts as updated.
+// renew makes the subscriptions anew over a new connection. Changes since the last one ended are unknown, so every
+// resource that is watched counts as updated.
 func (s *subscriptions) renew(conn *upstream.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,8 +40,8 @@ func (s *subscriptions) announceAgain(conn *upstream.Conn, uri string, w *subscr
 	s.announce(rpc.NewNotification(updated, json.RawMessage(`{"uri":`+string(rawjson.Quote(uri))+`}`)))
 }
 
-// keep sees to it that the server is reached again when its connection ends, as long as its resources are watched. The lock must
-// be held.
+// keep sees to it that the server is reached again when its connection ends, as long as its resources are watched. The
+// lock must be held.
 func (s *subscriptions) keep() {
 	if !s.kept {
 		s.kept = s.Run(s.keepWatched) == nil
@@ -83,7 +83,8 @@ func (s *subscriptions) wanted() bool {
 	return s.kept
 }
 
-// Passed notes the answer of a server of an older revision to its host of an older revision that subscribed or unsubscribed.
+// Passed notes the answer of a server of an older revision to its host of an older revision that subscribed or
+// unsubscribed.
 func (s *subscriptions) Passed(method, uri string, answer *rpc.Message) {
 	if answer.Error != nil {
 		return

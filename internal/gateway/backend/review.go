@@ -22,8 +22,8 @@ type Pins interface {
 	// Check returns the part of an offer that hosts may be shown, and pins it.
 	Check(ctx context.Context, o pins.Offer) (pins.Checked, error)
 
-	// CheckHandshake returns the instructions of a server that were accepted, why those that it gives are held, "" if they are not, and
-	// whether they are pinned from now on.
+	// CheckHandshake returns the instructions of a server that were accepted, why those that it gives are held, "" if
+	// they are not, and whether they are pinned from now on.
 	CheckHandshake(ctx context.Context, server, instructions string, self pins.Definition) (accepted, why string, pinned bool, err error)
 
 	// Unreviewed returns how many definitions that hosts may have been shown nobody has reviewed, by server.
@@ -57,7 +57,8 @@ type reviews struct {
 	held map[string]map[pins.Kind]map[string]pins.Held // by server; see Held
 }
 
-// instructions returns the accepted instructions of a server, which the model may read. They get there before any call that could be decided.
+// instructions returns the accepted instructions of a server, which the model may read. They get there before any call
+// that could be decided.
 func (v *reviews) instructions(ctx context.Context, server string, said json.RawMessage) (string, error) {
 	raw, _ := rawjson.Get(said, "instructions")
 	text, _ := rawjson.String(raw)
@@ -88,8 +89,8 @@ func (v *reviews) pinned(ctx context.Context, server, name string) error {
 	return nil
 }
 
-// pin holds the entries of a server's list whose definitions nobody has accepted. An error means that nothing of the list may
-// be shown.
+// pin holds the entries of a server's list whose definitions nobody has accepted. An error means that nothing of the
+// list may be shown.
 func (v *reviews) pin(ctx context.Context, kind catalog.Kind, s *catalog.Source) error {
 	if v.Pins == nil {
 		return nil

@@ -35,8 +35,8 @@ func newSet(e *environment, hello upstream.Hello, owner Host) *Set {
 	return set
 }
 
-// adopt gives the set a connection for each server, in their order: its own where the server is reached as before. It returns
-// the connections that are left over, for the caller to close.
+// adopt gives the set a connection for each server, in their order: its own where the server is reached as before. It
+// returns the connections that are left over, for the caller to close.
 func (set *Set) adopt(servers []Server) (ended []*Conn) {
 	before := set.All()
 	after := make([]*Conn, 0, len(servers))
@@ -66,7 +66,8 @@ func (set *Set) adopt(servers []Server) (ended []*Conn) {
 	return ended
 }
 
-// All returns the connections as they are now, in the order of the configuration. Callers that use them twice keep the slice.
+// All returns the connections as they are now, in the order of the configuration. Callers that use them twice keep the
+// slice.
 func (set *Set) All() []*Conn {
 	if now := set.current.Load(); now != nil {
 		return *now
@@ -74,8 +75,8 @@ func (set *Set) All() []*Conn {
 	return nil
 }
 
-// Find returns the connection to the named server. A list may still name a server that is gone: then it is a connection that
-// is closed.
+// Find returns the connection to the named server. A list may still name a server that is gone: then it is a connection
+// that is closed.
 func (set *Set) Find(server string) *Conn {
 	for _, l := range set.All() {
 		if l.Name() == server {
@@ -91,8 +92,8 @@ func (set *Set) Find(server string) *Conn {
 // generation returns a pointer that changes with the configuration.
 func (set *Set) generation() *[]*Conn { return set.current.Load() }
 
-// Connect dials every server that is not connected, and waits for them: for those that hosts have waited for before not at
-// all, and for the others as long as the startup, if only one is connected then. It fails if none can be reached.
+// Connect dials every server that is not connected, and waits for them: for those that hosts have waited for before not
+// at all, and for the others as long as the startup, if only one is connected then. It fails if none can be reached.
 func (set *Set) Connect(ctx context.Context) error {
 	type outcome struct {
 		err  error
@@ -140,8 +141,8 @@ func (set *Set) Connect(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// announceArrival tells hosts that a server has come which they were told nothing of. Servers that come together are announced
-// together.
+// announceArrival tells hosts that a server has come which they were told nothing of. Servers that come together are
+// announced together.
 func (set *Set) announceArrival() {
 	if !set.announcing.CompareAndSwap(false, true) {
 		return
@@ -174,8 +175,9 @@ func (set *Set) AwaitLists(ctx context.Context) {
 	}
 }
 
-// Shown returns the label of everything that the hosts of the set may have been shown outside of results. It does not depend on
-// which host listed which server: definitions are pinned before any host sees them, and the pins outlive connections and processes.
+// Shown returns the label of everything that the hosts of the set may have been shown outside of results. It does not
+// depend on which host listed which server: definitions are pinned before any host sees them, and the pins outlive
+// connections and processes.
 func (set *Set) Shown() label.Label {
 	var counts map[string]pins.Counts
 	var err error
@@ -214,7 +216,8 @@ func (set *Set) OnlyWith(capability string) *Conn {
 	return only
 }
 
-// Subscribe has a server announce changes of a resource to a host of an older revision. To subscribe twice is to subscribe once.
+// Subscribe has a server announce changes of a resource to a host of an older revision. To subscribe twice is to
+// subscribe once.
 func (set *Set) Subscribe(ctx context.Context, h Host, c *Conn, uri string) error {
 	if !set.HasMember(h) {
 		if c.watched(uri) {

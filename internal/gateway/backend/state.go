@@ -23,7 +23,8 @@ const (
 // states orders the states by how far they are.
 var states = []State{Idle, Ended, Failed, NeedsLogin, Connecting, Connected}
 
-// A connState is the last known state of a connection: an immutable snapshot, because the lock is held while it is dialled.
+// A connState is the last known state of a connection: an immutable snapshot, because the lock is held while it is
+// dialled.
 type connState struct {
 	state   State
 	conn    *upstream.Conn // if connected
@@ -32,7 +33,8 @@ type connState struct {
 	retry   time.Time // if failed
 }
 
-// The serverStats count the requests to one server, and keep that it needs a login when the host that found out has left.
+// The serverStats count the requests to one server, and keep that it needs a login when the host that found out has
+// left.
 type serverStats struct {
 	calls, inFlight atomic.Int64
 	login           atomic.Pointer[connState] // nil: not needed, as far as is known

@@ -59,7 +59,8 @@ func (s *ServerStatus) add(seen *connState) {
 	})
 }
 
-// Status returns the number of sets of connections, and how the gateway stands with each server. It waits for no server.
+// Status returns the number of sets of connections, and how the gateway stands with each server. It waits for no
+// server.
 func (r *Registry) Status() (sets int, servers []ServerStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -206,7 +206,8 @@ func (s *subscriptions) watched(uri string) bool {
 	return s.by[uri] != nil
 }
 
-// acknowledgement returns the channel that is closed when the server has answered the request for list changes; nil if there is none.
+// acknowledgement returns the channel that is closed when the server has answered the request for list changes; nil if
+// there is none.
 func (s *subscriptions) acknowledgement() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,8 @@ type Throttle struct {
 	n     int
 }
 
-// Next reports whether one more may be written down, and whether it is the last of its window: then the reader should be
-// told that more may follow unwritten.
+// Next reports whether one more may be written down, and whether it is the last of its window: then the reader should
+// be told that more may follow unwritten.
 func (t *Throttle) Next(now time.Time) (ok, last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

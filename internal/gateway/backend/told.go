@@ -6,8 +6,8 @@ import (
 	"github.com/weir-mcp/weir/label"
 )
 
-// A told is the label of the text that hosts were sent outside of results and definitions. Where nothing says which agent session
-// reads it, it enters each of them with its next call. The zero told is ready to use.
+// A told is the label of the text that hosts were sent outside of results and definitions. Where nothing says which
+// agent session reads it, it enters each of them with its next call. The zero told is ready to use.
 type told struct{ by atomic.Pointer[label.Label] }
 
 func (t *told) label() label.Label {

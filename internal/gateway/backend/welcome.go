@@ -23,8 +23,8 @@ const ownLogging = `{"logging":{}}`
 // Welcome merges the handshakes of the connected servers: a capability is there if one server has it, and a
 // member of it is true if it is true of one.
 //
-// Log messages are offered always: Weir has some of its own. Of several servers one that is not there yet may offer every kind of
-// list, and hosts ask only for lists that they were told of.
+// Log messages are offered always: Weir has some of its own. Of several servers one that is not there yet may offer
+// every kind of list, and hosts ask only for lists that they were told of.
 func (set *Set) Welcome(ctx context.Context) (Welcome, error) {
 	w := Welcome{Capabilities: json.RawMessage(`{}`)}
 	var instructions []string
@@ -71,7 +71,8 @@ func (set *Set) Welcome(ctx context.Context) (Welcome, error) {
 	return w, nil
 }
 
-// accepting returns a server's welcome with the instructions that were accepted, and these: as they are, if they are the server's.
+// accepting returns a server's welcome with the instructions that were accepted, and these: as they are, if they are
+// the server's.
 func accepting(said json.RawMessage, accepted string) (welcome, instructions json.RawMessage) {
 	raw, _ := rawjson.Get(said, "instructions")
 	switch text, ok := rawjson.String(raw); {
@@ -83,7 +84,8 @@ func accepting(said json.RawMessage, accepted string) (welcome, instructions jso
 	return said, rawjson.Quote(accepted)
 }
 
-// mergeCapabilities adds the members of b to a, object by object; of two values that are no objects, true wins, else a's.
+// mergeCapabilities adds the members of b to a, object by object; of two values that are no objects, true wins, else
+// a's.
 func mergeCapabilities(a, b json.RawMessage) json.RawMessage {
 	for name, value := range rawjson.Members(b) {
 		have, ok := rawjson.Get(a, name)
@@ -100,8 +102,8 @@ func mergeCapabilities(a, b json.RawMessage) json.RawMessage {
 	return a
 }
 
-// announcing adds to the capabilities of several servers that hosts are told when a list changes: if no server does so, Reload
-// does. The capabilities of a single server stay as they are.
+// announcing adds to the capabilities of several servers that hosts are told when a list changes: if no server does so,
+// Reload does. The capabilities of a single server stay as they are.
 func announcing(capabilities json.RawMessage) json.RawMessage {
 	for _, a := range announcements {
 		if _, ok := rawjson.Get(capabilities, a.capability); !ok {

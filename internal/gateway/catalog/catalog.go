@@ -1,12 +1,12 @@
 // Package catalog merges the lists of several MCP servers (tools, resources, resource templates, prompts) into the one
 // list that a host sees.
 //
-// A [List] is an immutable snapshot: build one with [Build] from the raw list results of the servers, share it freely, and
-// build another when a server's list changes. Entries stay raw JSON, so that members nobody here knows survive; tools
-// carry their effective contract, spliced in (SEP-1913, Extended Tool Annotations).
+// A [List] is an immutable snapshot: build one with [Build] from the raw list results of the servers, share it freely,
+// and build another when a server's list changes. Entries stay raw JSON, so that members nobody here knows survive;
+// tools carry their effective contract, spliced in (SEP-1913, Extended Tool Annotations).
 //
-// Names stay as they are unless two servers offer the same one. Then each of them is shown as server__name, in every list
-// that the same servers make, in any order of their answers. Resources are found by their URI, which cannot be
+// Names stay as they are unless two servers offer the same one. Then each of them is shown as server__name, in every
+// list that the same servers make, in any order of their answers. Resources are found by their URI, which cannot be
 // renamed: of two servers that offer the same URI the first in the configuration has it, and the other is a defect.
 package catalog
 
@@ -159,7 +159,8 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 	return defects
 }
 
-// said returns the operator's overlay of an entry; nil for a template, whose URIs have overlays of their own when they are read.
+// said returns the operator's overlay of an entry; nil for a template, whose URIs have overlays of their own when they
+// are read.
 func said(o *overlay.Overlay, kind Kind, name string) *overlay.Tool {
 	switch kind.Method {
 	case Tools.Method:
@@ -183,8 +184,8 @@ func poisoned(raw json.RawMessage) (defects []annotation.Defect) {
 	return defects
 }
 
-// contract reads the contract that the entry declares, and shows the effective one. A declaration that is worse than the
-// operator's overlay changes nothing, and is a defect.
+// contract reads the contract that the entry declares, and shows the effective one. A declaration that is worse than
+// the operator's overlay changes nothing, and is a defect.
 func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotation.Defect) {
 	switch kind.Method {
 	case Tools.Method:
@@ -212,7 +213,8 @@ func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotatio
 	return defects
 }
 
-// Resolution is the id of the extension for tool resolution, and the member of a tool's _meta that marks it as resolvable.
+// Resolution is the id of the extension for tool resolution, and the member of a tool's _meta that marks it as
+// resolvable.
 const Resolution = "io.modelcontextprotocol/tool-resolution"
 
 // Marks reports how a tool is marked as one that can be resolved: as the extension has it, and as SEP-1862.
@@ -232,8 +234,8 @@ func (e Entry) At(uri string, o *overlay.Overlay) Entry {
 	return e
 }
 
-// nameApart prefixes the names by which more than one server would be shown, until none is left: a server cannot take the
-// name that another's tool was given.
+// nameApart prefixes the names by which more than one server would be shown, until none is left: a server cannot take
+// the name that another's tool was given.
 func (l *List) nameApart() {
 	if !l.kind.rename {
 		return
@@ -355,8 +357,8 @@ func (l *List) Find(shown string) (Entry, bool) {
 	return l.entries[i], true
 }
 
-// Match returns the template whose literal beginning is the longest that uri begins with. A URI belongs to the server that
-// announced its family; nothing is guessed beyond that.
+// Match returns the template whose literal beginning is the longest that uri begins with. A URI belongs to the server
+// that announced its family; nothing is guessed beyond that.
 func (l *List) Match(uri string) (Entry, bool) {
 	best, found := Entry{}, false
 	length := 0

@@ -69,8 +69,8 @@ func wordless(name string, raw json.RawMessage) bool {
 // nameless returns the metadata of a result without who the server is, which is pinned apart from its version.
 func nameless(meta json.RawMessage) json.RawMessage { return rawjson.Delete(meta, serverInfo) }
 
-// Self returns a server's description of itself in its handshake, but for its instructions: names, titles, icons, and the words
-// in its capabilities. It is the same in both eras of the protocol, and in the next version of the server.
+// Self returns a server's description of itself in its handshake, but for its instructions: names, titles, icons, and
+// the words in its capabilities. It is the same in both eras of the protocol, and in the next version of the server.
 func Self(said json.RawMessage) pins.Definition {
 	out := pins.Definition{}
 	set := func(name string, raw json.RawMessage) {
@@ -111,12 +111,13 @@ func plainVersion(info json.RawMessage) json.RawMessage {
 	return info
 }
 
-// flags are the members of capabilities that say nothing but that something is there (2025-11-25 and 2026-07-28, ServerCapabilities).
+// flags are the members of capabilities that say nothing but that something is there (2025-11-25 and 2026-07-28,
+// ServerCapabilities).
 var flags = regexp.MustCompile(`^(?:tools|prompts|resources|logging|completions|tasks|extensions|experimental|listChanged|subscribe|resolve|` +
 	`list|cancel|requests|call|io\.modelcontextprotocol/[a-z-]{1,30})$`)
 
-// wordsIn returns the capabilities that could say something, and the kinds of lists that there are: a server that offers a new kind
-// is another one than was first seen.
+// wordsIn returns the capabilities that could say something, and the kinds of lists that there are: a server that
+// offers a new kind is another one than was first seen.
 func wordsIn(capabilities json.RawMessage) json.RawMessage {
 	out := beyondFlags(capabilities)
 	for _, list := range []string{"tools", "prompts", "resources"} {

@@ -155,8 +155,8 @@ func (f *Conn) respond(ctx context.Context, p *request) {
 	}
 }
 
-// Write sends a message to the host, on the stream of the request that ctx belongs to. It waits for a host that does not
-// read, but not beyond the end of the connection. A host that is gone has nothing to be told.
+// Write sends a message to the host, on the stream of the request that ctx belongs to. It waits for a host that does
+// not read, but not beyond the end of the connection. A host that is gone has nothing to be told.
 func (f *Conn) Write(ctx context.Context, m *rpc.Message) {
 	ctx = rpc.WithRelated(f.life, rpc.Related(ctx))
 	if err := f.conn.Write(ctx, m); err != nil && !errors.Is(err, io.EOF) {

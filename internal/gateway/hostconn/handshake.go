@@ -15,8 +15,8 @@ import (
 // An answerer answers the requests of a host connection.
 type answerer struct{ conn *Conn }
 
-// initialize answers the handshake of the older revisions. The host's description of itself goes to the servers as it is,
-// and that of a single server comes back as it is.
+// initialize answers the handshake of the older revisions. The host's description of itself goes to the servers as it
+// is, and that of a single server comes back as it is.
 func (a answerer) initialize(ctx context.Context, m *rpc.Message) *rpc.Message {
 	f := a.conn
 	if f.host.Agents.Handshake() != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// A notification has no answer, so nobody can be asked about one, and a host learns of no refusal. So those that MCP has for
-// hosts pass by this table, with those of their members that are no text (2025-11-25, Lifecycle, Cancellation, Progress and Roots). Any other
-// one is decided like a call of which nothing is known.
+// A notification has no answer, so nobody can be asked about one, and a host learns of no refusal. So those that MCP
+// has for hosts pass by this table, with those of their members that are no text (2025-11-25, Lifecycle, Cancellation,
+// Progress and Roots). Any other one is decided like a call of which nothing is known.
 
 // notified takes a notification of the host.
 func (f *Conn) notified(work context.Context, m *rpc.Message) {
@@ -83,8 +83,8 @@ func (f *Conn) reportsTo(l *backend.Conn, params []byte) (done func()) {
 	}
 }
 
-// progressed hands the figures of a report to the server whose request they are of. If several servers chose the same token,
-// nobody can tell.
+// progressed hands the figures of a report to the server whose request they are of. If several servers chose the same
+// token, nobody can tell.
 func (f *Conn) progressed(m *rpc.Message) {
 	token, _ := rawjson.Get(m.Params, "progressToken")
 	f.mu.Lock()
@@ -104,7 +104,8 @@ func (f *Conn) progressed(m *rpc.Message) {
 	}
 }
 
-// decided sends a notification that nobody here knows to the only server, if the guard lets it. The decision is an event.
+// decided sends a notification that nobody here knows to the only server, if the guard lets it. The decision is an
+// event.
 func (f *Conn) decided(work context.Context, m *rpc.Message) {
 	set := f.own()
 	var all []*backend.Conn
@@ -135,7 +136,8 @@ func (f *Conn) decided(work context.Context, m *rpc.Message) {
 	})
 }
 
-// spoiled records that the host sent something that is no message, or none that can go anywhere, as long as it does not flood.
+// spoiled records that the host sent something that is no message, or none that can go anywhere, as long as it does not
+// flood.
 func (f *Conn) spoiled(ctx context.Context, reason string) {
 	ok, last := f.faults.Next(time.Now())
 	if !ok {

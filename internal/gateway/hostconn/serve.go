@@ -1,6 +1,6 @@
-// Package hostconn serves host connections: stdio, one session of streamable HTTP in the older revisions, or one request of
-// 2026-07-28. [Serve] reads the messages of a host, answers its handshake, lists and subscriptions itself, and gives the other
-// requests to package exchange. It returns when the last answer is out.
+// Package hostconn serves host connections: stdio, one session of streamable HTTP in the older revisions, or one
+// request of 2026-07-28. [Serve] reads the messages of a host, answers its handshake, lists and subscriptions itself,
+// and gives the other requests to package exchange. It returns when the last answer is out.
 package hostconn
 
 import (
@@ -21,8 +21,8 @@ type Options struct {
 	Share  bool                  // whether HTTP sessions of one principal may share connections to servers
 }
 
-// Serve runs one host connection: it reads until the host leaves or ctx ends, answers requests concurrently, and returns
-// when the last answer is out.
+// Serve runs one host connection: it reads until the host leaves or ctx ends, answers requests concurrently, and
+// returns when the last answer is out.
 func Serve(ctx context.Context, conn rpc.Conn, g *exchange.Engine, o Options) error {
 	f := &Conn{
 		share: o.Share, conn: conn, shared: o.Shared, workers: newWorkers(),

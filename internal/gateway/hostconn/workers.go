@@ -5,8 +5,8 @@ import "sync"
 // maxIdle is how many goroutines of a crew wait for work that may never come.
 const maxIdle = 32
 
-// A workers runs functions in goroutines of its own and uses these again: the stack of a fresh one has to grow for every
-// request anew. The zero crew is not ready; make one with newCrew.
+// A workers runs functions in goroutines of its own and uses these again: the stack of a fresh one has to grow for
+// every request anew. The zero crew is not ready; make one with newCrew.
 type workers struct {
 	work chan func()
 	idle chan struct{} // holds a token for each goroutine that waits

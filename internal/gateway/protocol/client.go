@@ -10,7 +10,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// A Client is the client that makes a request, by its own words: in the _meta of the request in 2026-07-28, in the handshake before.
+// A Client is the client that makes a request, by its own words: in the _meta of the request in 2026-07-28, in the
+// handshake before.
 type Client struct {
 	Version      string
 	Info         json.RawMessage // the client's implementation, raw; nil if it did not say
@@ -46,7 +47,8 @@ func (c *Client) Introduction() json.RawMessage {
 	return short
 }
 
-// Abilities returns the capabilities of the client that servers are told of: of too many, those that MCP names, without more on them.
+// Abilities returns the capabilities of the client that servers are told of: of too many, those that MCP names, without
+// more on them.
 func (c *Client) Abilities() json.RawMessage {
 	if len(c.Capabilities) <= maxAbilities {
 		return c.Capabilities
@@ -60,8 +62,8 @@ func (c *Client) Abilities() json.RawMessage {
 	return known
 }
 
-// CanElicit reports whether the client can show a form to a person. An elicitation capability without members means form
-// mode (2025-11-25, Elicitation, Capabilities).
+// CanElicit reports whether the client can show a form to a person. An elicitation capability without members means
+// form mode (2025-11-25, Elicitation, Capabilities).
 func (c *Client) CanElicit() bool {
 	e, ok := rawjson.Get(c.Capabilities, "elicitation")
 	if !ok || rawjson.Kind(e) != '{' {
@@ -97,8 +99,8 @@ func ReadClient(params json.RawMessage) (*Client, *rpc.Error) {
 	return c, nil
 }
 
-// FitResult fits a result to the revision that the host speaks: in 2026-07-28 every result has a type, and lists, resources
-// and the discovery say how long they may be cached (2026-07-28, Caching).
+// FitResult fits a result to the revision that the host speaks: in 2026-07-28 every result has a type, and lists,
+// resources and the discovery say how long they may be cached (2026-07-28, Caching).
 func FitResult(result json.RawMessage, c *Client, cacheable bool) json.RawMessage {
 	if !c.Modern() || rawjson.Kind(result) != '{' {
 		return result
@@ -142,8 +144,9 @@ func (c *Client) Resolves() bool {
 	return ok
 }
 
-// Offering adds tool resolution to the capabilities that are told to a host: as the extension to one that has negotiated it, and
-// then also as SEP-1862 has it. Others are told the capabilities of the servers as they are; they may ask all the same.
+// Offering adds tool resolution to the capabilities that are told to a host: as the extension to one that has
+// negotiated it, and then also as SEP-1862 has it. Others are told the capabilities of the servers as they are; they
+// may ask all the same.
 func (c *Client) Offering(capabilities json.RawMessage) json.RawMessage {
 	if _, tools := rawjson.Get(capabilities, "tools"); !tools || !c.Resolves() {
 		return capabilities
@@ -158,9 +161,9 @@ func (c *Client) Offering(capabilities json.RawMessage) json.RawMessage {
 	return out
 }
 
-// Undeclared returns the error for a request of 2026-07-28 to resolve a tool that its server has marked as the extension has it, and
-// not as SEP-1862: only a host of the extension would ask, and it has to declare that with each request (tool-resolution,
-// Negotiation). It is nil where there is nothing to object to.
+// Undeclared returns the error for a request of 2026-07-28 to resolve a tool that its server has marked as the
+// extension has it, and not as SEP-1862: only a host of the extension would ask, and it has to declare that with each
+// request (tool-resolution, Negotiation). It is nil where there is nothing to object to.
 func (c *Client) Undeclared(tool json.RawMessage) *rpc.Error {
 	extension, core := catalog.Marks(tool)
 	if !c.Modern() || c.Resolves() || !extension || core {

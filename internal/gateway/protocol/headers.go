@@ -15,8 +15,8 @@ import (
 )
 
 // A tool's schema may ask for arguments to be repeated in HTTP headers, for intermediaries that route by them
-// (2026-07-28, Streamable HTTP, Custom Headers; SEP-2243). Weir is such a hop: the headers of a host must fit the body that
-// is decided on, and the server gets headers made from that body, never the host's.
+// (2026-07-28, Streamable HTTP, Custom Headers; SEP-2243). Weir is such a hop: the headers of a host must fit the body
+// that is decided on, and the server gets headers made from that body, never the host's.
 
 const paramHeaderPrefix = "Mcp-Param-"
 

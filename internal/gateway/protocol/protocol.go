@@ -1,5 +1,6 @@
-// Package protocol holds the parts of MCP that hosts and servers of different revisions need of each other: revisions, the
-// members of _meta and of results, how a client introduces itself, and the headers that repeat arguments. It decides nothing.
+// Package protocol holds the parts of MCP that hosts and servers of different revisions need of each other: revisions,
+// the members of _meta and of results, how a client introduces itself, and the headers that repeat arguments. It
+// decides nothing.
 package protocol
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// The newest revision with requests that stand alone, and the newest with a handshake. From Modern on every request names in
-// its _meta the revision and the capabilities of its client.
+// The newest revision with requests that stand alone, and the newest with a handshake. From Modern on every request
+// names in its _meta the revision and the capabilities of its client.
 const (
 	Modern       = "2026-07-28"
 	NewestLegacy = "2025-11-25"

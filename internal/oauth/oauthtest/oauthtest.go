@@ -5,9 +5,9 @@
 //	s.URL = web.URL
 //
 // The MCP endpoint is at /mcp. Its one tool, whoami, says which login it was called by. Whoever comes to the
-// authorization endpoint is logged in at once, so a client that follows redirects is a user with a browser. It checks what a
-// strict server would: PKCE, the redirect URI, the resource, that a code and a refresh token are used once. A refresh token
-// that comes a second time ends the whole grant, as RFC 9700 (4.14.2) asks for.
+// authorization endpoint is logged in at once, so a client that follows redirects is a user with a browser. It checks
+// what a strict server would: PKCE, the redirect URI, the resource, that a code and a refresh token are used once. A
+// refresh token that comes a second time ends the whole grant, as RFC 9700 (4.14.2) asks for.
 package oauthtest
 
 import (
@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// A Server is an authorization server and the server that it protects. The zero Server is ready once URL is set. Its options
-// must not change while it serves.
+// A Server is an authorization server and the server that it protects. The zero Server is ready once URL is set. Its
+// options must not change while it serves.
 type Server struct {
 	URL       string        // of itself, without a path
 	Life      time.Duration // of an access token; 0 is an hour, less than 0 says nothing of its end

@@ -20,8 +20,8 @@ import (
 // Harmless is a text that nothing has to be done about.
 const Harmless = "plain"
 
-// Texts returns hostile texts: markup, scripts, styles, addresses of scripts, templates, characters that hide and reorder, what
-// terminals and spreadsheets obey, lines that pass for Weir's own, and a megabyte.
+// Texts returns hostile texts: markup, scripts, styles, addresses of scripts, templates, characters that hide and
+// reorder, what terminals and spreadsheets obey, lines that pass for Weir's own, and a megabyte.
 func Texts() []string {
 	return []string{
 		`<script>window.pwned=1</script>`, `"><img src=x onerror="window.pwned=1">`, `'"/><svg onload=window.pwned=1>`, `javascript:window.pwned=1`,
@@ -35,8 +35,9 @@ func Texts() []string {
 	}
 }
 
-// Fill sets the value that v points to: every string to the text, every number to 1, every bool to true and every time to a fixed one. Slices,
-// maps and pointers get one element each. Fields that nobody may set stay as they are. It panics at a kind that it does not know.
+// Fill sets the value that v points to: every string to the text, every number to 1, every bool to true and every time
+// to a fixed one. Slices, maps and pointers get one element each. Fields that nobody may set stay as they are. It
+// panics at a kind that it does not know.
 func Fill(v any, text string) { fill(reflect.ValueOf(v).Elem(), text) }
 
 func fill(v reflect.Value, text string) {
