@@ -2,6 +2,7 @@ package detect
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -228,6 +229,9 @@ var outsideUser = func() (s set) {
 	return s
 }()
 
+// replaced is a value that Redacted has replaced.
+var replaced = regexp.MustCompile(`^\[redacted:[a-z0-9-]+\]$`)
+
 // findPassword finds the password in the URL whose "://" stands from start to end.
 func findPassword(v *view, start, end int, database bool) (m match, ok bool) {
 	colon, at := 0, end
@@ -236,7 +240,7 @@ func findPassword(v *view, start, end int, database bool) (m match, ok bool) {
 			colon = at
 		}
 	}
-	if colon == 0 || at-colon < 4 || at == len(v.text) || v.text[at] != '@' {
+	if colon == 0 || at-colon < 4 || at == len(v.text) || v.text[at] != '@' || replaced.Match(v.text[colon+1:at]) {
 		return m, false
 	}
 	from := start
