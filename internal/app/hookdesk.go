@@ -42,11 +42,13 @@ type Hooks struct {
 	mu    sync.Mutex
 	desks []*hookDesk // the one used last in front
 
+	entries entryBook
+
 	asked, busy atomic.Int64 // events since the start, and those that are decided on
 }
 
 // NewHooks returns one that remembers nothing yet.
-func NewHooks(log *slog.Logger) *Hooks { return &Hooks{log: log} }
+func NewHooks(log *slog.Logger) *Hooks { return &Hooks{log: log, entries: newEntryBook()} }
 
 // A hookDesk decides on events by one configuration, one after the other.
 type hookDesk struct {
@@ -212,10 +214,13 @@ func (d *hookDesk) decide(ctx context.Context, h *Hooks, told Hook) (a hook.Answ
 	}
 	c := d.setup.Config
 	by := &hook.Decider{
-		Entries: told.Entries, Key: agentsession.HostSession, Principal: agentsession.LocalPrincipal, Now: time.Now,
+		Key: agentsession.HostSession, Principal: agentsession.LocalPrincipal, Now: time.Now,
 		Conversations: told.Env.Conversations(), Begun: told.Env.Begun(), NoHost: c.Approval.NoHost,
 	}
-	if !told.Event.Decides(told.Entries) {
+	if told.Event.Name == hook.SessionStart || !told.Event.Decides(told.Entries) {
+		by.Entries = h.entries.sure(&told, h.log)
+	}
+	if !told.Event.Decides(by.Entries) {
 		return by.Decide(ctx, told.Event)
 	}
 	if err := d.open(context.WithoutCancel(ctx), told.Env, h.log); err != nil {

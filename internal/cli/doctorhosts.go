@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hostfile"
+	"github.com/weir-mcp/weir/internal/hosts"
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/setup"
@@ -19,7 +20,7 @@ import (
 func (d *doctor) hooks(projects []string) {
 	type place struct{ path, project string }
 	var places []place
-	m := machine(d.Env)
+	m := hosts.Here(d.Env.Getenv)
 	dir := filepath.Join(m.Home, ".claude")
 	if own, _ := d.Getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(own) {
 		dir = own

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -122,16 +121,7 @@ func installer(env *home.Env) (*install.Installer, error) {
 	if dir, _ := env.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		vars["XDG_RUNTIME_DIR"] = dir
 	}
-	return install.New(install.Options{Machine: machine(env), State: state, Exe: exe, Env: vars}), nil
-}
-
-func machine(env *home.Env) hosts.Machine {
-	m := hosts.Machine{OS: runtime.GOOS, Lookup: env.Getenv}
-	m.Home, _ = env.Getenv("HOME")
-	if home, ok := env.Getenv("USERPROFILE"); ok && (m.OS == "windows" || m.Home == "") {
-		m.Home = home
-	}
-	return m
+	return install.New(install.Options{Machine: hosts.Here(env.Getenv), State: state, Exe: exe, Env: vars}), nil
 }
 
 // stableExecutable returns the path of this program: that by which it is found on the PATH, which outlives updates, if

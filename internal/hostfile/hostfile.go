@@ -53,25 +53,37 @@ func Texts(f hosts.Format, src []byte, path []string) (texts []string, err error
 	return texts, nil
 }
 
-// Lists returns the lists that a path with * stands for in a file.
-func Lists(f hosts.Format, src []byte, pattern []string) ([][]string, error) {
-	star := slices.Index(pattern, "*")
-	if star < 0 {
-		return [][]string{pattern}, nil
-	}
+// A List is a list of servers in a file.
+type List struct {
+	Path    []string // the members that lead to it
+	Entries []Entry
+}
+
+// Lists returns the lists that a path with * stands for in a file; for one without *, this one, which may be empty.
+func Lists(f hosts.Format, src []byte, pattern []string) ([]List, error) {
 	root, err := decode(f, src)
 	if err != nil {
 		return nil, err
 	}
-	var lists [][]string
-	around, _ := at(root, pattern[:star]).(map[string]any)
-	for name := range around {
-		list := slices.Concat(pattern[:star], []string{name}, pattern[star+1:])
-		if at(root, list) != nil {
-			lists = append(lists, list)
+	paths := [][]string{pattern}
+	if star := slices.Index(pattern, "*"); star >= 0 {
+		paths = nil
+		around, _ := at(root, pattern[:star]).(map[string]any)
+		for _, name := range slices.Sorted(keys(around)) {
+			list := slices.Concat(pattern[:star], []string{name}, pattern[star+1:])
+			if at(root, list) != nil {
+				paths = append(paths, list)
+			}
 		}
 	}
-	slices.SortFunc(lists, slices.Compare[[]string])
+	var lists []List
+	for _, p := range paths {
+		entries, err := entriesOf(root, p)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, List{p, entries})
+	}
 	return lists, nil
 }
 

@@ -9,6 +9,7 @@ package hosts
 
 import (
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -42,6 +43,7 @@ type Host struct {
 	Files  []File
 	Entry  Entry
 	Hooks  *Hooks // nil: it has none that Weir knows
+	Agents []File // folders of sub-agents, whose files may have servers below the last member of List; only of hosts with hooks
 	Manual string // how to put Weir in by hand, for a host whose files cannot be changed; else ""
 }
 
@@ -58,6 +60,7 @@ type File struct {
 	MacOS   string
 	Windows string
 	Env     string // the variable that names another directory for the file, if it is set
+	Refers  string // a member by which the file may lead to other files with servers
 }
 
 // An Entry is the spelling of a server that is a command.
@@ -85,6 +88,16 @@ type Machine struct {
 	OS     string // as in GOOS
 	Home   string
 	Lookup func(name string) (string, bool) // the environment; nil: no variable is set
+}
+
+// Here returns this machine, with the variables that lookup finds.
+func Here(lookup func(name string) (string, bool)) Machine {
+	m := Machine{OS: runtime.GOOS, Lookup: lookup}
+	m.Home = m.env("HOME")
+	if home, ok := lookup("USERPROFILE"); ok && (m.OS == "windows" || m.Home == "") {
+		m.Home = home
+	}
+	return m
 }
 
 func (m Machine) env(name string) string {

@@ -20,7 +20,10 @@ var Table = []Host{
 		{Scope: Managed, Format: JSON, List: mcpServers, Path: "/etc/claude-code/managed-mcp.json",
 			MacOS:   "/Library/Application Support/ClaudeCode/managed-mcp.json",
 			Windows: "C:/Program Files/ClaudeCode/managed-mcp.json"},
-	}, Hooks: claudeHooks},
+	}, Hooks: claudeHooks, Agents: []File{
+		{Scope: User, List: mcpServers, Path: "~/.claude/agents", Env: "CLAUDE_CONFIG_DIR"},
+		{Scope: Project, List: mcpServers, Path: ".claude/agents"},
+	}},
 	{ID: "claude-desktop", Name: "Claude Desktop", Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "{config}/Claude/claude_desktop_config.json"},
 	}},
@@ -39,9 +42,12 @@ var Table = []Host{
 	{ID: "qwen", Name: "Qwen Code", Files: geminiFiles("~/.qwen", ".qwen")[:2]},
 	{ID: "codex", Name: "Codex CLI", Entry: codexEntry, Files: []File{
 		{Scope: User, Format: TOML, List: codexList, Path: "~/.codex/config.toml", Env: "CODEX_HOME"},
-		{Scope: Project, Format: TOML, List: codexList, Path: ".codex/config.toml"},
+		{Scope: Project, Format: TOML, List: codexList, Path: ".codex/config.toml", Refers: "config_file"},
 		{Scope: Managed, Format: TOML, List: codexList, Path: "/etc/codex/config.toml"},
-	}, Hooks: codexHooks},
+	}, Hooks: codexHooks, Agents: []File{
+		{Scope: User, List: codexList, Path: "~/.codex/agents", Env: "CODEX_HOME"},
+		{Scope: Project, List: codexList, Path: ".codex/agents"},
+	}},
 	{ID: "opencode", Name: "opencode", Entry: opencodeEntry, Files: []File{
 		{Scope: User, Format: JSONC, List: mcp, Path: "{xdg}/opencode/opencode.json"},
 		{Scope: User, Format: JSONC, List: mcp, Path: "{xdg}/opencode/opencode.jsonc"},

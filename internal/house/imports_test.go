@@ -156,7 +156,7 @@ var table = []row{
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
-		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish internal/quarantine " +
+		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish internal/quarantine " +
 		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},

@@ -40,7 +40,7 @@ func (l *lister) sort(e hostfile.Entry) {
 		l.part.Left = append(l.part.Left, Left{e.Name, "the host has it disabled by name", true})
 		return
 	}
-	if slices.Equal(s.Args, []string{"run", "--config", l.part.Config}) && l.own == nil {
+	if l.owns(s) && l.own == nil {
 		l.own = &e
 		l.part.Behind = append(l.part.Behind, e.Name)
 		l.part.Installed, l.part.Vars = true, s.Env
@@ -51,8 +51,7 @@ func (l *lister) sort(e hostfile.Entry) {
 		}
 		return
 	}
-	base := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
-	if base == "weir" && len(s.Args) > 0 && slices.Contains([]string{"run", "wrap"}, s.Args[0]) {
+	if runsWeir(s) {
 		switch {
 		case l.part.Scope == hosts.Project:
 			l.leave(e.Name, "it runs a weir that weir install did not set up, as whoever wrote the project wants it")
@@ -72,6 +71,17 @@ func (l *lister) sort(e hostfile.Entry) {
 
 func (l *lister) leave(name, why string) {
 	l.part.Left = append(l.part.Left, Left{Name: name, Why: why})
+}
+
+// owns reports whether an entry is the one that weir install made for this list.
+func (l *lister) owns(s config.Server) bool {
+	return slices.Equal(s.Args, []string{"run", "--config", l.part.Config})
+}
+
+// runsWeir reports whether an entry runs a program called weir as a gateway.
+func runsWeir(s config.Server) bool {
+	base := strings.TrimSuffix(filepath.Base(s.Command), ".exe")
+	return base == "weir" && len(s.Args) > 0 && slices.Contains([]string{"run", "wrap"}, s.Args[0])
 }
 
 // sameProgram reports whether a command is a program.

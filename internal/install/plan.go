@@ -157,21 +157,26 @@ func (i *Installer) planFile(s spec) (*File, error) {
 	return f, nil
 }
 
-// planList adds the change of one list to those of the file.
-func (i *Installer) planList(f *File, s spec, list []string) error {
-	entries, err := hostfile.Entries(f.Format, f.after, list)
-	if err != nil || len(entries) == 0 {
-		return err
-	}
+// lister returns one for a list.
+func (i *Installer) lister(s spec, list []string) *lister {
 	l := &lister{Installer: i, spec: s, part: Part{Host: s.host.ID, Scope: s.file.Scope, Project: s.project, List: list}, vars: map[string]string{}}
 	if star := slices.Index(s.file.List, "*"); star >= 0 {
 		l.part.Project = list[star]
 	}
 	l.part.Config = filepath.Join(i.configDir(s, list), "weir.yaml")
+	return l
+}
+
+// planList adds the change of one list to those of the file.
+func (i *Installer) planList(f *File, s spec, of hostfile.List) (err error) {
+	if len(of.Entries) == 0 {
+		return nil
+	}
+	list, l := of.Path, i.lister(s, of.Path)
 	if l.off, err = disabled(f.Format, f.after, s.file, list); err != nil {
 		return err
 	}
-	for _, e := range entries {
+	for _, e := range of.Entries {
 		l.sort(e)
 	}
 	if err := l.finish(); err != nil {
