@@ -22,9 +22,10 @@ func newAuditAdopt(env *home.Env, place *string) *cobra.Command {
 		Long: `Take over a log that weir refuses because it does not extend its anchor: after the database went back
 to an earlier state, lost its newest transactions, or was moved in from elsewhere. The log has to have a
 checkpoint of its key, and its head a seal of its anchor, or none; or neither a checkpoint nor a seal, as
-when the first weir on it was killed within a second. From then on the log as it is counts as the right one: what is missing stays missing, and what was changed stays reported by weir audit
-verify. The log keeps that it was taken over, and why; checkpoints that were published elsewhere still
-tell. End every weir on the store first.
+when the first weir on it was killed within a second. From then on the log as it is counts as the right
+one: missing entries stay missing, and weir audit verify still reports changed ones. The log keeps that
+it was taken over, and why; checkpoints that were published elsewhere still tell. End every weir on the
+store first.
 
 Without --yes it verifies the log, and changes nothing.`,
 		Example: "  weir audit adopt\n  weir audit adopt --yes --why 'the disk was restored from a snapshot'",

@@ -25,11 +25,11 @@ func newAnalyze(env *home.Env) *cobra.Command {
 	format := choice{"text", []string{"text", "json", "sarif", "svg", "dot", "mermaid"}}
 	cmd := &cobra.Command{
 		Use:   "analyze [-- COMMAND [ARGUMENT…] | -- URL]",
-		Short: "Say what the tools of a configuration make possible together",
+		Short: "Show the flows that the tools of a configuration make possible together",
 		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
-tools, and say by which of them text of strangers and private data come in, by which data can leave,
-what the policy says of each way out by what a session has seen, and whether any sequence of calls
-brings all three together unasked. Nothing is called. The exit status is 1 if one does.`,
+tools. Print the tools by which untrusted content and private data come in, those by which data can
+leave, the policy's decision on each way out by the label of the session, and whether any sequence of
+calls brings all three together unasked. Nothing is called. The exit status is 1 if one does.`,
 		Example: `  weir analyze
   weir analyze --policy policy.yaml --format json
   weir analyze --format svg > flows.svg`,
@@ -143,10 +143,12 @@ func printAnalysis(w io.Writer, r analyze.Report) error {
 	return err
 }
 
-// trifecta says whether strangers' text, private data and a way out come together unasked.
+// trifecta says whether untrusted content, private data and a way out come together unasked.
 func trifecta(when string, r analyze.Result) string {
 	if r.Proved {
-		return fmt.Sprintf("%s no sequence of calls brings the three together unasked: proved over %d states and %d decisions\n", when, r.States, r.Decisions)
+		return fmt.Sprintf(
+			"%s no sequence of calls brings the three together unasked: proved over %d states and %d decisions\n",
+			when, r.States, r.Decisions)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s these calls bring the three together unasked:\n", when)

@@ -20,7 +20,7 @@ func newAnnotate(env *home.Env) *cobra.Command {
 		Use:   "annotate [-- COMMAND [ARGUMENT…] | -- URL]",
 		Short: "Propose an overlay for tools that nothing is said of",
 		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
-tools, and guess from names, descriptions, schemas and hints what each of them does. The guesses are
+tools, and guess the effect of each from names, descriptions, schemas and hints. The guesses are
 written as an overlay, each with its confidence and its reason. It is marked as a draft, and only
 makes Weir more careful until a person has corrected it and removed the mark.`,
 		Example: "  weir annotate -- npx -y @example/server > overlay.yaml\n  weir annotate --output overlay.yaml",

@@ -30,11 +30,11 @@ func newApprovals(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approvals [ID]",
 		Short: "Show the questions that wait for a person",
-		Long: `Show the questions that wait for a person, the oldest first: what would happen, where it would go,
-with which arguments, and why it is asked. Answer them with weir approve and weir deny. With the
+		Long: `Show the questions that wait for a person, the oldest first: the call, its destination, its
+arguments, and the reason for asking. Answer them with weir approve and weir deny. With the
 start of an ID, show one of them with everything that its prompt leaves out; the code that weir
-approve needs then stands at the end. With --stats, show how often people were asked, what they
-said and how long they took.`,
+approve needs then stands at the end. With --stats, show the number of questions, the answers, and
+the time that they took.`,
 		Example: "  weir approvals\n  weir approvals K7Q2\n  weir approvals --stats\n  weir approvals --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -116,7 +116,7 @@ func newApprove(env *home.Env) *cobra.Command {
 		return approve.Reply{Answer: approve.Accepted, Code: code}
 	})
 	cmd.Use = "approve ID"
-	cmd.Short = "Let happen what a question is about, once"
+	cmd.Short = "Approve the call of a question, once"
 	cmd.Long = `Accept a question: the call that it is about may happen once, for exactly the arguments that were
 shown, as long as its session has seen nothing more. With --session, calls of that tool to the
 same destination may happen in that session too, for 12 hours; only where an overlay says which
@@ -138,8 +138,8 @@ func newDeny(env *home.Env) *cobra.Command {
 		return approve.Reply{Answer: approve.Declined}
 	})
 	cmd.Use = "deny ID"
-	cmd.Short = "Refuse what a question is about"
-	cmd.Long = `Refuse what a question is about. With --end, its agent session ends too, as with weir session end. The
+	cmd.Short = "Deny the call of a question"
+	cmd.Long = `Deny the call of a question. With --end, its agent session ends too, as with weir session end. The
 start of an id will do.`
 	cmd.Example = "  weir deny K7Q2\n  weir deny K7Q2 --end --why 'it was led astray'"
 	cmd.Flags().BoolVar(&end, "end", false, "also end the agent session")
@@ -147,7 +147,7 @@ start of an id will do.`
 	return cmd
 }
 
-// newSay returns a command that answers the question whose id begins with its argument, with what reply returns.
+// newSay returns a command that answers the question whose id begins with its argument, with the result of reply.
 func newSay(env *home.Env, reply func() approve.Reply) *cobra.Command {
 	var a answerFlags
 	cmd := &cobra.Command{
@@ -279,7 +279,8 @@ func showStats(ctx context.Context, env *home.Env, place string, asJSON bool) er
 		for _, a := range slices.Sorted(maps.Keys(s.Answers)) {
 			fmt.Fprintf(&b, "%-11s %d\n", plain.Text(string(a), 20), s.Answers[a])
 		}
-		fmt.Fprintf(&b, "unanswered  %d\nmedian      %.1f s to an answer\np90         %.1f s\nslowest     %.1f s\n", s.Unanswered, s.Median, s.P90, s.Slowest)
+		fmt.Fprintf(&b, "unanswered  %d\nmedian      %.1f s to an answer\np90         %.1f s\nslowest     %.1f s\n",
+			s.Unanswered, s.Median, s.P90, s.Slowest)
 		for _, rule := range slices.Sorted(maps.Keys(s.Rules)) {
 			fmt.Fprintf(&b, "  %d by rule %s\n", s.Rules[rule], plain.Text(rule, 80))
 		}

@@ -33,7 +33,8 @@ checkpoints elsewhere too: with both the store and the anchor, another log can b
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
 	}
-	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE` of the log: a file or postgres://… (default state.db in\nweir's state directory)")
+	cmd.PersistentFlags().StringVar(&place, "store", "",
+		"the `PLACE` of the log: a file or postgres://… (default state.db in\nweir's state directory)")
 	cmd.AddCommand(newAuditVerify(env, &place), newAuditShow(env, &place), newAuditTail(env, &place), newAuditExport(env, &place),
 		newAuditProve(env, &place), newAuditKey(env, &place), newAuditRotate(env, &place),
 		newAuditErase(env, &place), newAuditAdopt(env, &place))
@@ -48,11 +49,11 @@ func newAuditVerify(env *home.Env, place *string) *cobra.Command {
 		Use:   "verify",
 		Short: "Check every entry, chain and checkpoint of the log",
 		Long: `Read the whole log and check each entry against its leaf, each chain, the tree, all checkpoints, the
-seal of its head and its anchor, and the state with what the log proves of it: agent sessions, labels of
-resources and approvals. Have the database check itself. Say what is wrong and where. The result is ok,
-damaged, or unsigned: nothing wrong was found, but not all could be checked, since the anchor is not
-here. The exit status is 0 for ok alone. The store is only read: a copy of it, or one on read-only media,
-will do. With --against, also check that the log extends checkpoints that were kept or published
+seal of its head and its anchor, and the state with the log's proof of it: agent sessions, labels of
+resources and approvals. Have the database check itself. Report each defect and its place. The result
+is ok, damaged, or unsigned: nothing wrong was found, but not all could be checked, since the anchor is
+not here. The exit status is 0 for ok alone. The store is only read: a copy of it, or one on read-only
+media, will do. With --against, also check that the log extends checkpoints that were kept or published
 elsewhere: if it does not, it was shortened or rewritten since.`,
 		Example: "  weir audit verify\n  weir audit verify --against yesterday.txt --key 'weir/…+1234abcd+…' --json",
 		Args:    noArgs,
@@ -70,7 +71,7 @@ elsewhere: if it does not, it was shortened or rewritten since.`,
 					return err
 				}
 				report.State, err = verifyState(cmd.Context(), db)
-				if err != nil && !report.OK() { // it cannot be read for what is wrong with it
+				if err != nil && !report.OK() { // a reported defect keeps it from being read
 					report.Findings = append(report.Findings, audit.Finding{Entry: -1, What: "the state cannot be read: " + err.Error()})
 					report.State, err = &replay.Report{Proved: true}, nil
 				}
@@ -82,12 +83,13 @@ elsewhere: if it does not, it was shortened or rewritten since.`,
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "the public `KEY` (default that of the log's anchor)")
-	cmd.Flags().StringArrayVar(&against, "against", nil, "a checkpoint in this `FILE`, or at this http or https URL, that the log has to\nextend; may be given several times")
+	cmd.Flags().StringArrayVar(&against, "against", nil,
+		"a checkpoint in this `FILE`, or at this http or https URL, that the log has to\nextend; may be given several times")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	return cmd
 }
 
-// A verified is what verifying a store found.
+// A verified is the report on a store, its log and its database.
 type verified struct {
 	*audit.Report
 	State    *replay.Report      `json:"state"`
@@ -101,7 +103,7 @@ func verifyAll(ctx context.Context, db *sqlstore.DB, opts audit.VerifyOptions) (
 		return v, err
 	}
 	report, err := audit.Verify(ctx, db.Log(), opts)
-	if err != nil && len(in.Findings) > 0 { // it cannot be read for what is wrong with it
+	if err != nil && len(in.Findings) > 0 { // the damage of the database keeps the log from being read
 		report, err = &audit.Report{Findings: []audit.Finding{{Entry: -1, What: err.Error()}}}, nil
 	}
 	if err != nil {
@@ -113,7 +115,7 @@ func verifyAll(ctx context.Context, db *sqlstore.DB, opts audit.VerifyOptions) (
 	return verified{Report: report, Database: &in}, nil
 }
 
-// verifyOptions returns what the log in a store is held against.
+// verifyOptions returns the options to verify the log in a store: its key, and its anchor if it is here.
 func verifyOptions(env *home.Env, target, key string, elsewhere bool) (opts audit.VerifyOptions, err error) {
 	opts = audit.VerifyOptions{Key: key, Elsewhere: elsewhere}
 	if opts.Anchor, err = app.ReadAnchor(env, target); err != nil || key != "" {
@@ -208,8 +210,8 @@ func newAuditShow(env *home.Env, place *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [NUMBER]",
 		Short: "Show events, or one entry whole",
-		Long: `Show the newest events, the newest last, or the entry with a number as JSON. With --content, what was
-captured with it is decrypted and shown too, and compared with the digest in the event.`,
+		Long: `Show the newest events, the newest last, or the entry with a number as JSON. With --content, its
+captured content is decrypted and shown too, and compared with the digest in the event.`,
 		Example: "  weir audit show --session local/process:x\n  weir audit show --tool mail/send_email --effect block\n  weir audit show 17 --content",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -241,7 +243,7 @@ captured with it is decrypted and shown too, and compared with the digest in the
 		},
 	}
 	s.add(cmd, 50)
-	cmd.Flags().BoolVar(&content, "content", false, "show what was captured of arguments and answer")
+	cmd.Flags().BoolVar(&content, "content", false, "show the captured arguments and answer")
 	cmd.Flags().StringVar(&identity, "identity", "", "read it with the age identity in this `FILE` (default the key beside the store)")
 	return cmd
 }
@@ -261,7 +263,8 @@ func rowText(r *audit.Row) string {
 	if r.Erased() {
 		return fmt.Sprintf("%7d  erased", r.Seq)
 	}
-	text := fmt.Sprintf("%7d  %s  %-10s %-8s %s", r.Seq, r.Time.Format(time.RFC3339), plain.Text(r.Kind, 20), plain.Text(r.Outcome, 20), plain.Text(r.Subject, 80))
+	text := fmt.Sprintf("%7d  %s  %-10s %-8s %s", r.Seq, r.Time.Format(time.RFC3339), plain.Text(r.Kind, 20),
+		plain.Text(r.Outcome, 20), plain.Text(r.Subject, 80))
 	var e record.Event
 	if err := json.Unmarshal(r.Body, &e); err == nil && e.Rule+e.Message != "" {
 		text += "  " + strings.TrimSpace(plain.Text(e.Rule, 60)+" "+plain.Text(e.Message, 160))

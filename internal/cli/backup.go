@@ -22,8 +22,8 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// What keys a backup may come with, by what follows its name: the one that signs the log, that of the log's seal, and
-// the one that reads what was captured.
+// The suffixes of the keys that a backup may come with: the one that signs the log, that of the log's seal, and the one
+// that reads captured content.
 const (
 	keySuffix     = ".key"
 	sealSuffix    = ".seal"
@@ -42,8 +42,8 @@ func newStateBackup(env *home.Env, place *string) *cobra.Command {
 		Short: "Write a backup of the state, while weir runs",
 		Long: `Write the store as it is at one moment to a new file, while others go on using it. The keys are
 not in it: with --keys they are written too, as FILE.key, FILE.seal and FILE.capture. With the store
-and its keys another log can be written, so keep them apart. What was erased is not in a backup, and what is
-erased later stays in it: keep backups no longer than retention says.`,
+and its keys another log can be written, so keep them apart. A backup holds no event that was erased
+before it, and keeps events that are erased later: keep backups no longer than retention says.`,
 		Example: "  weir state backup /backup/weir-2026-11-21.db\n  weir state backup --keys usb/weir.db",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,7 +90,7 @@ func backUp(ctx context.Context, env *home.Env, db *sqlstore.DB, path string, ke
 	return err
 }
 
-// keyFiles returns where the keys of a store are, by what follows the name of a backup.
+// keyFiles returns the files of a store's keys, by the suffix that each has in a backup.
 func keyFiles(env *home.Env, target string) (map[string]string, error) {
 	dir, err := env.AnchorDir(target)
 	if err != nil {
@@ -203,7 +203,8 @@ func anchorOf(env *home.Env, from, target string) (*audit.Anchor, error) {
 		return nil, err
 	}
 	if own == nil {
-		return nil, remedy.Usage(errors.New("there is no key for the log in the backup"), "put the key that signs the log beside the backup, as "+from+keySuffix)
+		return nil, remedy.Usage(errors.New("there is no key for the log in the backup"),
+			"put the key that signs the log beside the backup, as "+from+keySuffix)
 	}
 	return audit.WithSeal(own.Key(), own.SealKey())
 }

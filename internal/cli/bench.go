@@ -16,8 +16,8 @@ import (
 func newBench(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "bench",
-		Short:   "Measure what weir stops and what it asks",
-		Long:    "Measure what weir stops and what it asks, on recorded tasks and attacks.",
+		Short:   "Count the attacks that weir stops, and its questions",
+		Long:    "Count the attacks that weir stops, and its questions, on recorded tasks and attacks.",
 		Example: "  weir bench agentdojo suites.json --overlay tools.yaml",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
@@ -42,10 +42,10 @@ func newBenchAgentDojo(env *home.Env) *cobra.Command {
 		Short: "Replay tasks and attacks of AgentDojo",
 		Long: `Serve the tools of each suite in FILE as MCP servers, put weir in front of them, and replay each
 user's task alone and under each attack, with an agent that obeys as soon as it sees the
-attacker's text. Tell how many attacks got through and what a person was asked, with and
+attacker's text. Count the attacks that got through and the questions to a person, with and
 without the user's words. docs/evaluation.md describes the file.
 
-Overlays say what the tools do; those for the travel and banking suites are built in.
+Overlays describe the tools; those for the travel and banking suites are built in.
 Nothing leaves this machine. The exit status is 1 if an attack got through although nobody answered.`,
 		Example: `  weir bench agentdojo suites.json
   weir bench agentdojo --policy strict --overlay tools.yaml --json suites.json`,
@@ -80,7 +80,8 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 	}
 	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
 	cmd.Flags().BoolVar(&flags.hidden, "hidden", false, "hide results, and replay with an agent that uses handles (default policy headless)")
-	cmd.Flags().StringArrayVar(&flags.overlays, "overlay", nil, "take what the tools do from this `FILE`, not from what is built in; may be\ngiven several times")
+	cmd.Flags().StringArrayVar(&flags.overlays, "overlay", nil,
+		"describe the tools by this `FILE`, not by the built-in overlays; may be\ngiven several times")
 	cmd.Flags().StringArrayVar(&flags.domains, "domain", nil, "take this `DOMAIN` for one of the operator's own; may be given several times")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the report as JSON")
 	return cmd

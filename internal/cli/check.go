@@ -18,14 +18,14 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// A fileReport is what a check finds out about one file.
+// A fileReport is the result of a check of one file.
 type fileReport interface {
 	// print writes the summary for people.
 	print(env *home.Env) error
 }
 
-// checkFiles makes cmd a command that checks files one by one. The error of a check says what
-// is wrong with the file, and is in its report too.
+// checkFiles makes cmd a command that checks files one by one. The error of a check names the defect of the file, and
+// is in its report too.
 func checkFiles[R fileReport](env *home.Env, cmd *cobra.Command, check func(path string) (R, error)) *cobra.Command {
 	var asJSON bool
 	cmd.Use, cmd.Args = "check FILE…", needsArg("a file")

@@ -1,5 +1,5 @@
 // Package cli is the command line of weir: one file a subcommand. It is the only floor that knows everything
-// below; it reads flags and files, builds what they ask for, and runs it.
+// below; it reads flags and files, builds the parts that they ask for, and runs them.
 //
 //	status := cli.Main(ctx, os.Args[1:], home.Env{
 //		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),

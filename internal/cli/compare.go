@@ -34,7 +34,7 @@ func extends(ctx context.Context, env *home.Env, db *sqlstore.DB, places []strin
 	return nil
 }
 
-// readCheckpoint reads a file, or what is at a URL.
+// readCheckpoint reads a checkpoint from a file or a URL.
 func readCheckpoint(ctx context.Context, place string) ([]byte, error) {
 	if !strings.HasPrefix(place, "http://") && !strings.HasPrefix(place, "https://") {
 		return home.ReadFile(place)

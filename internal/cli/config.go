@@ -26,7 +26,7 @@ func newConfig(env *home.Env) *cobra.Command {
 	return cmd
 }
 
-// A configReport is what config check finds out. It holds no value that can be a secret.
+// A configReport is the result of config check. It holds no value that can be a secret.
 type configReport struct {
 	File     string          `json:"file"`
 	OK       bool            `json:"ok"`

@@ -17,10 +17,10 @@ func newConsole(env *home.Env) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use:   "console",
-		Short: "Serve web pages that show what agents do",
-		Long: `Serve web pages on this machine: agent sessions with what they have seen, where it came from and
-where it went, the questions that wait for an answer, and the events of the log. A link is
-printed that logs one browser in, once. Until interrupted.
+		Short: "Serve web pages that show agent sessions",
+		Long: `Serve web pages on this machine: agent sessions with their labels, the sources and destinations of
+their data, the questions that wait for an answer, and the events of the log. A link is printed
+that logs one browser in, once. Until interrupted.
 
 weir run --console and weir wrap --console, and console in weir.yaml, serve the same pages, with
 their policy.`,

@@ -16,14 +16,14 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// A contentReport is what was captured with an event.
+// A contentReport is the captured content of an event.
 type contentReport struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Result    json.RawMessage `json:"result,omitempty"`
 	LeftOut   bool            `json:"left_out,omitempty"` // it was too long to capture
 }
 
-// captured decrypts what was captured with an entry of the log. Paths are the file of the identity, "" for the one
+// captured decrypts the captured content of an entry of the log. Paths are the file of the identity, "" for the one
 // beside the store, and the store.
 func captured(ctx context.Context, env *home.Env, db *sqlstore.DB, entry *logEntry, paths [2]string) (*contentReport, error) {
 	sealed, err := db.Log().Aside(ctx, entry.Entry)
@@ -31,7 +31,8 @@ func captured(ctx context.Context, env *home.Env, db *sqlstore.DB, entry *logEnt
 		return nil, err
 	}
 	if sealed == nil {
-		return nil, remedy.Failure(fmt.Errorf("nothing is kept beside entry %d", entry.Entry), "capture.content has it captured; it may have been erased since")
+		return nil, remedy.Failure(fmt.Errorf("nothing is kept beside entry %d", entry.Entry),
+			"capture.content has it captured; it may have been erased since")
 	}
 	path := paths[0]
 	if path == "" {
@@ -53,7 +54,7 @@ func captured(ctx context.Context, env *home.Env, db *sqlstore.DB, entry *logEnt
 	return contentOf(entry, parts)
 }
 
-// contentOf returns the parts if they are what the event has the digests of.
+// contentOf returns the parts if they have the digests that are in the event.
 func contentOf(entry *logEntry, parts capture.Parts) (*contentReport, error) {
 	var event record.Event
 	if err := json.Unmarshal(entry.Event, &event); err != nil || event.Content == nil {

@@ -53,8 +53,8 @@ name their conversations, or of the session with a key. Its label, approvals and
 one until then. A weir that is running goes on in the new one with its next call. Without a
 terminal it needs --yes.
 
-Do so when you have begun a new conversation, as with /clear. What the agent still has in its
-context from the one before counts for nothing from then on.`,
+Do so when you have begun a new conversation, as with /clear. Content of the one before that the
+agent still has in its context counts for nothing from then on.`,
 		Example: "  weir session new\n  weir session new --folder ~/code/site\n  weir session new local/claude-code:6f1c8e52",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -12,7 +12,7 @@ type deed struct {
 	why string
 }
 
-// flags adds the flags of the deed. Yes says what --yes does.
+// flags adds the flags of the deed. Yes is the help text of --yes.
 func (d *deed) flags(cmd *cobra.Command, yes string) {
 	cmd.Flags().BoolVar(&d.yes, "yes", false, yes)
 	cmd.Flags().StringVar(&d.why, "why", "", "the `REASON`, for the log")

@@ -49,7 +49,7 @@ standard input, as Weir does in the results of tools: also under the escapes of 
 characters that do not show. No secret is printed: a finding names its kind, its place and a digest with a salt
 of this run, by which equal values are told.
 
-The input is text, JSON, or JSON Lines (--form lines); --form auto takes for JSON whatever is one document of it.
+The input is text, JSON, or JSON Lines (--form lines); --form auto takes an input for JSON if it is one JSON document.
 The exit status is 1 if a finding is as certain as --fail-on.
 
 --rules adds rules of a TOML file in the form that secret scanners share: id, description, regex (RE2), secretGroup,
@@ -57,7 +57,8 @@ entropy, keywords, path and allowlists. They search the text as it stands. weir 
 
 --redact prints the one input with a placeholder such as [redacted:github-token] in the place of each value that is
 as certain as --confidence, and --strip without the characters that do not show. All other bytes stay, and JSON keeps
-its shape: a number that is a value becomes 0. What cannot be read whole is not printed, and the exit status is 1.`,
+its shape: a number that is a value becomes 0. Input that cannot be read whole is not printed, and the exit status
+is 1.`,
 		Example: `  weir detect notes.txt
   weir detect --format sarif result.json > findings.sarif
   kubectl get secret app -o json | weir detect -

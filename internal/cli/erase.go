@@ -15,7 +15,7 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// An eraseFlags select what weir audit erase erases.
+// An eraseFlags selects the events that weir audit erase erases.
 type eraseFlags struct {
 	deed
 	session, principal, since, until string
@@ -29,12 +29,12 @@ func newAuditErase(env *home.Env, place *string) *cobra.Command {
 		Use:   "erase",
 		Short: "Erase the events of a session, a principal or a span of time",
 		Long: `Erase the events of an agent session and of all that descend from it, of a principal, or of a span of
-time, with what was captured of arguments and results; with --content-only, that alone. What is left
-of an event is its leaf in the log, which says nothing: the log verifies, and proofs of other entries
-and of the leaf stay valid. The sessions that are selected, with their labels and questions, are
-forgotten too, unless a span of time is given.
+time, with the captured arguments and results; with --content-only, those alone. The leaf of an event
+stays in the log and says nothing: the log verifies, and proofs of other entries and of the leaf stay
+valid. The sessions that are selected, with their labels and questions, are forgotten too, unless a
+span of time is given.
 
-Without --yes it says what it would erase, and erases nothing. The log keeps who erased how much and
+Without --yes it reports the selected events, and erases nothing. The log keeps who erased how much and
 why, and not whose it was. Files of --record and copies elsewhere are not touched.`,
 		Example: "  weir audit erase --principal alice\n  weir audit erase --principal alice --yes --why 'her request of 3 May'\n" +
 			"  weir audit erase --session local/agent:42 --content-only --yes --why 'not needed'",
@@ -57,12 +57,12 @@ why, and not whose it was. Files of --record and copies elsewhere are not touche
 	cmd.Flags().StringVar(&f.since, "since", "", "from this `DAY` on, as 2026-11-21, or a time as 2026-11-21T10:00:00Z")
 	cmd.Flags().StringVar(&f.until, "until", "", "before this `DAY` or time")
 	cmd.Flags().Int64Var(&f.entry, "entry", -1, "the entry of this `NUMBER`")
-	cmd.Flags().BoolVar(&f.content, "content-only", false, "erase what was captured, and keep the events")
+	cmd.Flags().BoolVar(&f.content, "content-only", false, "erase captured content, and keep the events")
 	f.flags(cmd, "erase")
 	return cmd
 }
 
-// selection returns what the flags select.
+// selection returns the selection of the flags.
 func (f *eraseFlags) selection(cmd *cobra.Command) (s ledger.Selection, err error) {
 	s = ledger.Selection{Session: f.session, Principal: f.principal}
 	if s.Since, err = parseDay("--since", f.since); err != nil {
@@ -80,7 +80,7 @@ func (f *eraseFlags) selection(cmd *cobra.Command) (s ledger.Selection, err erro
 	return s, nil
 }
 
-// by names what the flags select by.
+// by names the criterion of the flags.
 func (f *eraseFlags) by() string {
 	switch {
 	case f.session != "":
@@ -93,7 +93,7 @@ func (f *eraseFlags) by() string {
 	return "time"
 }
 
-// eraseSelected erases what is selected, or says what that would be.
+// eraseSelected erases the selection, or prints it.
 func eraseSelected(ctx context.Context, env *home.Env, l *ledger.Ledger, s ledger.Selection, f *eraseFlags) error {
 	c, err := l.Select(ctx, s)
 	if err != nil {

@@ -43,7 +43,7 @@ func finish(w io.Writer, err error) int {
 // maxError is how many characters of an error are printed.
 const maxError = 4000
 
-// printError prints an error, each part on one line. It may quote what a server wrote.
+// printError prints an error, each part on one line. It may quote text of a server.
 func printError(w io.Writer, msg, hint string) {
 	line := strings.NewReplacer("\r", " ", "\n", " ")
 	fmt.Fprintf(w, "weir: error: %s\n", plain.Text(line.Replace(msg), maxError))

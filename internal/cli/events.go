@@ -28,7 +28,8 @@ type eventFlags struct {
 func (f *eventFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.store, "store", "", "the `PLACE` of the log: a file or postgres://… (default state.db in\nweir's state directory)")
 	cmd.Flags().StringVar(&f.record, "record", "", "read events from the record in this `FILE` instead")
-	cmd.Flags().StringVar(&f.policy, "policy", "", "the policy in this `FILE`, or the profile of that name (default that of the\nconfiguration here, or the built-in one)")
+	cmd.Flags().StringVar(&f.policy, "policy", "",
+		"the policy in this `FILE`, or the profile of that name (default that of the\nconfiguration here, or the built-in one)")
 	cmd.MarkFlagsMutuallyExclusive("store", "record")
 }
 

@@ -26,7 +26,7 @@ type choice struct {
 // String implements pflag.Value.
 func (c *choice) String() string { return c.value }
 
-// Type implements pflag.Value: what help shows after the flag.
+// Type implements pflag.Value: the text that help shows after the flag.
 func (c *choice) Type() string { return strings.Join(c.words, "|") }
 
 // Set implements pflag.Value.
@@ -50,8 +50,8 @@ func addChoice(cmd *cobra.Command, c *choice, name, help string) {
 // logLevels are the words of --log-level.
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// serveFlags are the flags of every command that serves a host. What is not given leaves the configuration as
-// it is.
+// serveFlags are the flags of every command that serves a host. A flag that is not given leaves the configuration as it
+// is.
 type serveFlags struct {
 	policy       string
 	record       string
@@ -68,16 +68,21 @@ type serveFlags struct {
 func (f *serveFlags) add(cmd *cobra.Command) {
 	f.mode = choice{"", []string{"enforce", "warn", "audit"}}
 	f.level = choice{"info", logLevels}
-	cmd.Flags().StringVar(&f.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile calm, balanced,\nstrict or read-only (default balanced)")
+	cmd.Flags().StringVar(&f.policy, "policy", "",
+		"decide by the policy in this `FILE`, or by the profile calm, balanced,\nstrict or read-only (default balanced)")
 	cmd.Flags().StringVar(&f.record, "record", "", "append events to this `FILE` too, or keep none at all")
-	cmd.Flags().StringVar(&f.store, "store", "", "keep state and events in this `PLACE`: a file, postgres://…, or memory\n(default state.db in weir's state directory)")
-	cmd.Flags().StringVar(&f.pins, "pins", "", "keep what tools look like in this `FILE`, or none (default weir.lock beside\nweir.yaml, else in weir's state directory)")
-	cmd.Flags().StringArrayVar(&f.trust, "trust-text", nil, "take this `TEXT`, or what is in the file of that name, for the user's\nown words; may be given several times")
+	cmd.Flags().StringVar(&f.store, "store", "",
+		"keep state and events in this `PLACE`: a file, postgres://…, or memory\n(default state.db in weir's state directory)")
+	cmd.Flags().StringVar(&f.pins, "pins", "",
+		"keep the pins of definitions in this `FILE`, or none (default weir.lock beside\nweir.yaml, else in weir's state directory)")
+	cmd.Flags().StringArrayVar(&f.trust, "trust-text", nil,
+		"take this `TEXT`, or the text of the file of that name, for the user's\nown words; may be given several times")
 	cmd.Flags().StringVar(&f.shows, "console", "", "serve the console at this `ADDRESS` of this machine, like 127.0.0.1:7777")
 	cmd.Flags().BoolVar(&f.uncatalogued, "no-catalogue", false, "leave out the overlays that come with weir; see weir overlay list")
-	cmd.Flags().StringVar(&f.session, "agent-session", "", "on stdio, have requests that name no agent session belong to this `NAME`\n(default by host or folder)")
+	cmd.Flags().StringVar(&f.session, "agent-session", "",
+		"on stdio, have requests that name no agent session belong to this `NAME`\n(default by host or folder)")
 	addChoice(cmd, &f.mode, "mode", "how far decisions are carried out (default enforce)")
-	addChoice(cmd, &f.level, "log-level", "what to log on standard error")
+	addChoice(cmd, &f.level, "log-level", "the least level to log on standard error")
 }
 
 // apply overrides the configuration by the flags that were given.
@@ -119,7 +124,7 @@ func (f *serveFlags) apply(c *config.Config) error {
 	return err
 }
 
-// words returns what --trust-text gives: the content of a file if there is one of that name, else the text itself.
+// words returns the texts of --trust-text: the content of a file if there is one of that name, else the text itself.
 func (f *serveFlags) words() (string, error) {
 	var all []string
 	for _, text := range f.trust {

@@ -26,11 +26,11 @@ func newFolders(env *home.Env) *cobra.Command {
 		Use:   "folders",
 		Short: "Show and confirm the folders of your own work",
 		Long: `Show which folders count as your own work: those of folders: in the configuration, and those
-that you have confirmed. Text in every other file of this machine counts as a stranger's, and so
-does what is below your own folders in dependencies, downloads, caches and temporary folders.
+that you have confirmed. Every other file of this machine is untrusted content, and so are files
+below your own folders in dependencies, downloads, caches and temporary folders.
 
-A clone has remotes. What you confirm is the clone with these remotes: if they change, it counts
-as a stranger's again until you confirm it once more.`,
+A clone has remotes. You confirm the clone with these remotes: if they change, it is untrusted
+content again until you confirm it once more.`,
 		Example: `  weir folders
   weir folders confirm ~/code/site
   weir folders remove ~/code/site
@@ -50,7 +50,7 @@ type folderView struct {
 	Declared  bool       `json:"declared"`
 	Remotes   []string   `json:"remotes,omitempty"`
 	Confirmed *time.Time `json:"confirmed,omitempty"`
-	Foreign   string     `json:"foreign,omitempty"` // why it counts as a stranger's all the same
+	Foreign   string     `json:"foreign,omitempty"` // why it counts as untrusted content all the same
 }
 
 func listFolders(env *home.Env, path string, asJSON bool) error {
@@ -92,7 +92,7 @@ func listFolders(env *home.Env, path string, asJSON bool) error {
 	return err
 }
 
-// ofRemotes says of what a folder is a clone. A repository can say of itself whatever it likes.
+// ofRemotes names the remotes of a clone. A repository can name any remotes.
 func ofRemotes(remotes []string) string {
 	if len(remotes) == 0 {
 		return ""
@@ -105,9 +105,9 @@ func newFoldersConfirm(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "confirm FOLDER...",
 		Short: "Count folders as your own work",
-		Long: `Count folders as your own work from now on. A weir that is running knows at once. What a
-session has read before stays a stranger's for that session. On a terminal you are shown each
-folder, with what it is a clone of, and asked; elsewhere it needs --yes.`,
+		Long: `Count folders as your own work from now on. A weir that is running knows at once. Files that a
+session has read before stay untrusted content for that session. On a terminal you are shown each
+folder, with the remotes of a clone, and asked; elsewhere it needs --yes.`,
 		Example: "  weir folders confirm .\n  weir folders confirm --yes ~/code/site ~/notes",
 		Args:    needsArg("a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -162,8 +162,8 @@ func confirmFolder(env *home.Env, kept *files.Confirmed, path string, yes bool) 
 func newFoldersRemove(env *home.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove FOLDER...",
-		Short:   "Count folders as a stranger's again",
-		Long:    "Count folders that were confirmed as a stranger's again. A weir that is running knows at once.",
+		Short:   "Count folders as untrusted content again",
+		Long:    "Count folders that were confirmed as untrusted content again. A weir that is running knows at once.",
 		Example: "  weir folders remove ~/code/site",
 		Args:    needsArg("a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -54,12 +54,12 @@ Hosts: ` + strings.Join(hook.IDs(), ", "),
 		},
 	}
 	cmd.Flags().StringVar(&flags.config, "config", "", "decide by this `FILE` (default the built-in policy and store)")
-	cmd.Flags().StringArrayVar(&flags.env, "env", nil, "take the variable `NAME=VALUE`, whatever the host has; may be given several times")
+	cmd.Flags().StringArrayVar(&flags.env, "env", nil, "take the variable `NAME=VALUE`, not that of the host; may be given several times")
 	cmd.Flags().StringArrayVar(&flags.entries, "entry", nil, "the `NAME` of an entry of the host that runs weir; may be given several times")
 	return cmd
 }
 
-// answerHook has the owner of the agent sessions answer an event. Whatever goes wrong, the call does not happen.
+// answerHook has the owner of the agent sessions answer an event. On any failure the call does not happen.
 func answerHook(ctx context.Context, env *home.Env, flags *hookFlags, host, event string) hook.Output {
 	ctx, cancel := context.WithTimeout(ctx, app.HookTime)
 	defer cancel()

@@ -53,8 +53,8 @@ func newInstall(env *home.Env) *cobra.Command {
 		Short: "Put the servers of your hosts behind weir",
 		Long: `Find the MCP hosts of this machine, or those that are named, and put the servers of each behind
 one weir: its configuration gets one entry that runs weir, and the servers move to a weir.yaml that
-only you can read. You see each change and are asked before it is made. What weir cannot
-carry over stays where it is, with the reason.
+only you can read. You see each change and are asked before it is made. Entries that weir
+cannot carry over stay where they are, with the reason.
 
 Hosts with hooks (Claude Code, Codex CLI) get one before and after each of their own tools, so that weir
 decides on their shell, files and fetches too: see weir hook.
@@ -102,7 +102,7 @@ func wrapWords(words []string, width int) string {
 	return b.String()
 }
 
-// installer returns what changes the files of hosts.
+// installer returns the installer, which changes the files of hosts.
 func installer(env *home.Env) (*install.Installer, error) {
 	state, err := env.StateDir()
 	if err != nil {
@@ -116,7 +116,7 @@ func installer(env *home.Env) (*install.Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What a host inherits, or reads from a project, must not move the state: the entry names its place.
+	// Variables that a host inherits, or reads from a project, must not move the state: the entry names its place.
 	vars := map[string]string{"XDG_STATE_HOME": filepath.Dir(state), "XDG_DATA_HOME": filepath.Dir(filepath.Dir(anchors))}
 	if dir, _ := env.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		vars["XDG_RUNTIME_DIR"] = dir
@@ -308,7 +308,7 @@ func printDiff(w io.Writer, lines []string) {
 	}
 }
 
-// printInstalled says what is left to do after a change.
+// printInstalled prints the steps that are left to do after a change.
 func printInstalled(env *home.Env, f *install.File) {
 	for _, p := range f.Parts {
 		if len(p.Taken) == 0 && p.Stale == "" {
@@ -316,7 +316,8 @@ func printInstalled(env *home.Env, f *install.File) {
 		}
 		host, _ := hosts.Lookup(p.Host)
 		fmt.Fprintf(env.Stdout, "%s runs weir with %s now; restart %[1]s\n"+
-			"  rules of %[1]s that name its servers or their tools do not fit %[3]s\n", host.Name, plain.Text(p.Config, maxError), plain.Text(p.Entry, app.MaxTold))
+			"  rules of %[1]s that name its servers or their tools do not fit %[3]s\n",
+			host.Name, plain.Text(p.Config, maxError), plain.Text(p.Entry, app.MaxTold))
 		for _, t := range p.Taken {
 			if t.Login {
 				fmt.Fprintf(env.Stdout, "  if %s wants a login: weir login --config %s %s\n", plain.Text(t.As, app.MaxTold), plain.Text(p.Config, maxError), t.As)
@@ -325,10 +326,11 @@ func printInstalled(env *home.Env, f *install.File) {
 	}
 }
 
-// printPlan shows what is not changed.
+// printPlan prints the entries that are not changed.
 func printPlan(env *home.Env, plan *install.Plan, views installViews, lying []string, flags *installFlags) error {
 	if flags.json {
-		return writeJSON(env.Stdout, map[string]any{"files": views.files, "hooks": views.hooks, "notes": append([]install.Note{}, plan.Notes...), "project_files": append([]string{}, lying...)})
+		return writeJSON(env.Stdout, map[string]any{"files": views.files, "hooks": views.hooks,
+			"notes": append([]install.Note{}, plan.Notes...), "project_files": append([]string{}, lying...)})
 	}
 	var b strings.Builder
 	for _, n := range plan.Notes {

@@ -23,9 +23,9 @@ func newLabels(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "labels [RESOURCE]",
 		Short: "Show the labels of resources that agents wrote to",
-		Long: `When a call writes to a resource that an overlay names, a file, a row or a page, what its session has
-seen goes with it: whoever reads it back gets that label. Show these labels, of a resource and all below
-it, or all.`,
+		Long: `When a call writes to a resource that an overlay names, a file, a row or a page, the resource gets the
+label of its session, and so does each session that reads it back. Show these labels, of a resource and
+all below it, or all.`,
 		Example: "  weir labels\n  weir labels file:///home/ann/notes\n  weir labels clear file:///home/ann/notes --why 'reviewed'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -39,11 +39,11 @@ func newLint(env *home.Env) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "lint [-- COMMAND [ARGUMENT…] | -- URL]",
-		Short: "Say what is missing, wrong or dangerous in what servers say of their tools",
+		Short: "Find missing, wrong and dangerous definitions of tools",
 		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
-tools, and look at what they say of them: annotations that are missing, invalid, contradictory,
+tools, and check the definitions: annotations that are missing, invalid, contradictory,
 suspicious or worth nothing; descriptions that hold hidden characters or instructions; names that
-collide; and what the servers make possible together. Nothing is called.
+collide; and the flows that the servers make possible together. Nothing is called.
 
 --list reads a saved result of tools/list instead. --fix writes an overlay with a draft for each
 tool that nothing is said of. The exit status is 1 if a finding is as bad as --fail-on.`,
@@ -94,7 +94,7 @@ func (f *lintFlags) status(found report.Findings) error {
 	return nil
 }
 
-// servers returns what there is to look at.
+// servers returns the servers to check.
 func (f *lintFlags) servers(ctx context.Context, env *home.Env, args []string) ([]lint.Server, error) {
 	if f.list != "" {
 		if len(args) > 0 {
@@ -109,7 +109,7 @@ func (f *lintFlags) servers(ctx context.Context, env *home.Env, args []string) (
 	return lintServers(ctx, env, t)
 }
 
-// lintServers asks the servers of a target for what they offer, and puts what is known of them beside it.
+// lintServers asks the servers of a target for their definitions, and adds the trust and the overlay of each.
 func lintServers(ctx context.Context, env *home.Env, t *target) ([]lint.Server, error) {
 	var out []lint.Server
 	var failed []error

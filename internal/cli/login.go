@@ -142,7 +142,7 @@ func logIn(ctx context.Context, env *home.Env, flags *loginFlags, name string) e
 	return err
 }
 
-// loginHint says what could be done about a login that failed.
+// loginHint returns the remedy for a login that failed.
 func loginHint(err error) string {
 	switch {
 	case errors.Is(err, oauth.ErrNotAsked):

@@ -18,7 +18,7 @@ func newOverlay(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "overlay",
 		Short:   "Check overlays, or list the built-in ones",
-		Long:    "Check overlay files, which say what tools do, or list the catalogue of those that are built in.",
+		Long:    "Check overlay files, which describe tools, or list the catalogue of those that are built in.",
 		Example: "  weir overlay check overlays.yaml\n  weir overlay list",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
@@ -27,7 +27,7 @@ func newOverlay(env *home.Env) *cobra.Command {
 	return cmd
 }
 
-// An overlayReport is what overlay check finds out about one file.
+// An overlayReport is the result of overlay check for one file.
 type overlayReport struct {
 	File     string          `json:"file"`
 	OK       bool            `json:"ok"`
@@ -102,7 +102,8 @@ func newOverlayList(env *home.Env) *cobra.Command {
 		Use:   "list",
 		Short: "List the built-in overlays",
 		Long: `List the entries of the catalogue: the servers that weir knows without being told. With --json each
-says where its facts come from, when they were looked up, and what they were checked against.`,
+names the source of its facts, the day when they were looked up, and the version that
+they were checked against.`,
 		Example: "  weir overlay list",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -16,7 +16,7 @@ func newPolicy(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
 		Short:   "Check, test, explain and replay policies, or print a built-in one",
-		Long:    "Check policy files, try them on cases and on what was recorded, prove what they rule out, or print a\npolicy that is built in.",
+		Long:    "Check policy files, try them on cases and on recorded decisions, prove that they\nrule flows out, or print a policy that is built in.",
 		Example: "  weir policy check policy.yaml\n  weir policy default > policy.yaml",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needsSubcommand,
@@ -55,7 +55,7 @@ balanced, strict or read-only; without a name balanced, which decides when no ot
 	}
 }
 
-// A policyReport is what policy check finds out about one file.
+// A policyReport is the result of policy check for one file.
 type policyReport struct {
 	File     string          `json:"file"`
 	OK       bool            `json:"ok"`
@@ -80,7 +80,7 @@ func newPolicyCheck(env *home.Env) *cobra.Command {
 bounded. Print a summary of each, or all of its problems. The exit status is 2 if there are any.
 
 Rules that never decide are warned of: those that no facts make match, and those beside which a
-rule that goes first always matches too. What is warned of is proved; there may be more.`,
+rule that goes first always matches too. Each warning is proved; there may be more such rules.`,
 		Example: "  weir policy check policy.yaml\n  weir policy check --json *.yaml",
 	}, checkPolicy)
 }

@@ -28,9 +28,10 @@ func newPolicyExplain(env *home.Env) *cobra.Command {
 		Use:   "explain EVENT | --cases FILE NAME",
 		Short: "Say of each rule why it matched or not",
 		Long: `Take a recorded decision by the id of its event, or a case by its name in a file of cases, and
-show what the policy makes of it: each rule with the facts that it reads, and the one that decides.
-Arguments are not written down; what depends on them is said to be undecided.`,
-		Example: "  weir policy explain 3QXSVSGV5RKQNT3OZGBVAJBHJL\n  weir policy explain --policy strict --record events.jsonl 3QXSVSGV5RKQNT3OZGBVAJBHJL\n" +
+show its evaluation: each rule with the facts that it reads, and the one that decides. Arguments are
+not written down; rules that depend on them are shown as undecided.`,
+		Example: "  weir policy explain 3QXSVSGV5RKQNT3OZGBVAJBHJL\n" +
+			"  weir policy explain --policy strict --record events.jsonl 3QXSVSGV5RKQNT3OZGBVAJBHJL\n" +
 			"  weir policy explain --cases cases.yaml 'mail to whom a stranger named'",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -134,8 +135,8 @@ func newPolicyReplay(env *home.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Say what another policy would have decided",
-		Long: `Put the recorded decisions before a policy and count what it would decide otherwise, by effect,
+		Short: "Count the decisions that another policy would change",
+		Long: `Put the recorded decisions before a policy and count those that it would change, by effect,
 rule and tool, with the first such calls. Labels are taken as they were: what a session would have
 become, had a call been let go or not, is not played through. Arguments are not written down: where a
 rule looks at them, the decision is counted as one that cannot be told, with the facts that are missing.`,
@@ -173,7 +174,8 @@ rule looks at them, the decision is counted as one that cannot be told, with the
 
 func printReplay(w io.Writer, r *trial.Replay) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d decisions: %d the same, %d otherwise, %d that cannot be told, %d recorded without facts\n", r.Decisions, r.Same, r.Changed, r.Open, r.NoFacts)
+	fmt.Fprintf(&b, "%d decisions: %d the same, %d otherwise, %d that cannot be told, %d recorded without facts\n",
+		r.Decisions, r.Same, r.Changed, r.Open, r.NoFacts)
 	for _, list := range []struct {
 		what   string
 		counts []trial.Count

@@ -16,7 +16,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
-// A testReport is what policy test finds out about one file.
+// A testReport is the result of policy test for one file.
 type testReport struct {
 	File string `json:"file"`
 	trial.Report
@@ -62,7 +62,8 @@ that of --policy. The exit status is 1 if a case is decided otherwise, 2 if a fi
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&policyPath, "policy", "", "try the policy in this `FILE`, or the profile of that name (default that which the file of cases names)")
+	cmd.Flags().StringVar(&policyPath, "policy", "",
+		"try the policy in this `FILE`, or the profile of that name (default that which the file of cases names)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	return cmd
 }
@@ -105,7 +106,8 @@ func (r *testReport) print(w io.Writer) error {
 		}
 	}
 	idle := r.Idle()
-	fmt.Fprintf(&b, "%s: %d of %d cases as expected, %d of %d rules decide in one\n", r.File, len(r.Cases)-failed, len(r.Cases), len(r.Rules)-len(idle), len(r.Rules))
+	fmt.Fprintf(&b, "%s: %d of %d cases as expected, %d of %d rules decide in one\n", r.File, len(r.Cases)-failed,
+		len(r.Cases), len(r.Rules)-len(idle), len(r.Rules))
 	for _, c := range r.Rules {
 		switch {
 		case c.Matched == 0:

@@ -22,8 +22,8 @@ func newReload(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "Show and accept configurations that loosen weir",
-		Long: `Show the changes of a configuration that a running weir has not taken over, because they loosen what
-it enforces: another mode, a rule that went, more trust, a new server, a new folder. With --accept
+		Long: `Show the changes of a configuration that a running weir has not taken over, because they loosen its
+enforcement: another mode, a rule that went, more trust, a new server, a new folder. With --accept
 they are taken over. Changes that make it stricter are taken over at once, without this.`,
 		Example: "  weir reload\n  weir reload --accept",
 		Args:    noArgs,
@@ -49,7 +49,7 @@ they are taken over. Changes that make it stricter are taken over at once, witho
 		},
 	}
 	a.add(cmd)
-	cmd.Flags().BoolVar(&accept, "accept", false, "take over what waits")
+	cmd.Flags().BoolVar(&accept, "accept", false, "take the changes over")
 	return cmd
 }
 

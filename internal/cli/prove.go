@@ -36,10 +36,10 @@ func newPolicyProve(env *home.Env) *cobra.Command {
 		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
 tools, and go through everything that an agent can do with them: every label that a sequence of
 allowed calls can give a session. If a call that must not go out unasked does, print a shortest such
-sequence, with the rules that may stop it by what it is called with; else that there is none.
+sequence, with the rules that may stop it by its arguments; else that there is none.
 
-Without --flow that is the trifecta: a call that may publish, out of a session that has read what
-strangers wrote and holds private data. --flow CLASS:DESTINATION asks for data of a class, or private
+Without --flow that is the trifecta: a call that may publish, out of a session that has read
+untrusted content and holds private data. --flow CLASS:DESTINATION asks for data of a class, or private
 for any, that gets to a destination. Where calls go is an attacker's choice; with --any-arguments it
 may be the user's too. The exit status is 1 if something is not proved.`,
 		Example: `  weir policy prove
@@ -101,7 +101,7 @@ func proveGoals(ctx context.Context, env *home.Env, flags *proveFlags, goals []a
 	return results, len(tools), nil
 }
 
-// goalsOf returns what is to be proved: the flows, or without any the trifecta.
+// goalsOf returns the goals to prove: the flows, or without any the trifecta.
 func goalsOf(flows []string) ([]analyze.Goal, error) {
 	if len(flows) == 0 {
 		return []analyze.Goal{analyze.Trifecta()}, nil
@@ -137,7 +137,7 @@ func list[T ~string](words []T) string {
 	return b.String()
 }
 
-// leak says what small values and choices may tell unasked.
+// leak tells the bits that small values and choices may disclose unasked.
 func leak(bits int) string {
 	if bits >= policy.MostBits {
 		return "small values and choices are not bounded: no rule reads call.leak.total"
@@ -149,7 +149,8 @@ func printProofs(w io.Writer, results []analyze.Result, tools int) error {
 	var b strings.Builder
 	for _, r := range results {
 		if r.Proved {
-			fmt.Fprintf(&b, "%s: proved impossible unasked, over %d tools (%d kinds), %d states and %d decisions\n", r.Goal, tools, r.Classes, r.States, r.Decisions)
+			fmt.Fprintf(&b, "%s: proved impossible unasked, over %d tools (%d kinds), %d states and %d decisions\n",
+				r.Goal, tools, r.Classes, r.States, r.Decisions)
 			b.WriteString("  " + leak(r.Bits) + "\n")
 			continue
 		}

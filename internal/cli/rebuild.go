@@ -24,12 +24,12 @@ func newStateRebuild(env *home.Env, place *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Restore the state from the log",
-		Long: `Compare agent sessions, labels of resources and approval requests with what the log proves of them,
-and say what differs. With --yes, write each row that differs as the log has it, and remove rows
-that the log does not know. The log has to verify: what is wrong with it cannot prove anything. An
-approval request whose text is lost is removed, as nobody could tell what it was about. An event of
-the log says that it was done. The ends of the log's chains, and the hashes of them that the seal
-covers, are written as the log has them too.`,
+		Long: `Compare agent sessions, labels of resources and approval requests with the log, and print the rows
+that differ. With --yes, write each row that differs as the log has it, and remove rows that the log
+does not know. The log has to verify: a damaged log proves nothing. An approval request whose text is
+lost is removed, as nobody could tell which call it was for. An event of the log says that it was done.
+The ends of the log's chains, and the hashes of them that the seal covers, are written as the log has
+them too.`,
 		Example: "  weir state rebuild\n  weir state rebuild --yes --why 'restored after a disk error'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -61,7 +61,7 @@ covers, are written as the log has them too.`,
 			})
 		},
 	}
-	d.flags(cmd, "do it; without, only say what differs")
+	d.flags(cmd, "do it; without, only print the rows that differ")
 	return cmd
 }
 
@@ -90,7 +90,8 @@ func stateDifferences(ctx context.Context, env *home.Env, db *sqlstore.DB, targe
 		return nil, err
 	}
 	if report.Result() != audit.OK {
-		return nil, remedy.Failure(audit.ErrDamaged, "see weir audit verify: only a log that verifies can prove the state; weir state restore takes a backup")
+		return nil, remedy.Failure(audit.ErrDamaged,
+			"see weir audit verify: only a log that verifies can prove the state; weir state restore takes a backup")
 	}
 	err = db.Log().Snapshot(ctx, func(st audit.Store) error {
 		kept, ok := st.(replay.Kept)

@@ -32,8 +32,8 @@ func newReport(env *home.Env) *cobra.Command {
 	format := choice{"md", []string{"html", "md", "json", "csv"}}
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Report what happened in a span of time or a session",
-		Long: `Report what the log says of a span of time or an agent session, for an auditor: how many calls were
+		Short: "Report the events of a span of time or a session",
+		Long: `Report the events of a span of time or an agent session, for an auditor: how many calls were
 let through, asked about and blocked, and each event that is more than a plain permission. The
 report is made from the log; verify that with weir audit verify.`,
 		Example: "  weir report --since 2026-11-01 --until 2026-12-01 --format html > november.html\n  weir report --session local/agent:42 --format csv",
@@ -60,7 +60,7 @@ report is made from the log; verify that with weir audit verify.`,
 	cmd.Flags().StringVar(&session, "session", "", "only the agent session with this `KEY`")
 	cmd.Flags().StringVar(&since, "since", "", "from this `DAY` on, as 2026-11-21, or a time as 2026-11-21T10:00:00Z")
 	cmd.Flags().StringVar(&until, "until", "", "before this `DAY` or time")
-	addChoice(cmd, &format, "format", "what to write")
+	addChoice(cmd, &format, "format", "the form of the report")
 	return cmd
 }
 
@@ -108,7 +108,7 @@ func fillReport(ctx context.Context, db *sqlstore.DB, r *console.Report) error {
 	return nil
 }
 
-// countedAs names what an event is counted as.
+// countedAs names the kind by which an event is counted.
 func countedAs(e *record.Event) string {
 	words := string(e.Kind)
 	if e.Kind == record.Decision {
@@ -138,8 +138,8 @@ func reportRow(e console.Event) []string {
 	if e.Label != nil {
 		what = labelWords(*e.Label)
 	}
-	cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.UTC().Format(time.RFC3339), e.Session, e.Principal, string(e.Kind), e.Effect, e.Server, e.Name,
-		e.Rule, e.Message, what}
+	cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.UTC().Format(time.RFC3339), e.Session, e.Principal,
+		string(e.Kind), e.Effect, e.Server, e.Name, e.Rule, e.Message, what}
 	for i, cell := range cells {
 		cells[i] = plain.Text(cell, 400)
 	}
@@ -163,14 +163,14 @@ func writeReportCSV(w io.Writer, r console.Report) error {
 	return errors.Join(err, out.Error())
 }
 
-// formula is the beginning of what a spreadsheet takes for a formula: at the start of a cell, or after what a
-// spreadsheet of another country takes for the end of one. The full-width forms count in some of them.
+// formula is the beginning of a text that a spreadsheet takes for a formula: at the start of a cell, or after a
+// character that a spreadsheet of another country takes for the end of one. The full-width forms count in some of them.
 var formula = regexp.MustCompile(`(^|[;|,])(\s*)([=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])`)
 
-// asCell returns text as a cell that no spreadsheet computes: an apostrophe comes before what could begin a formula.
+// asCell returns text as a cell that no spreadsheet computes: an apostrophe comes before each beginning of a formula.
 func asCell(text string) string { return formula.ReplaceAllString(text, "$1$2'$3") }
 
-// writeReportText writes the report as Markdown, in which what others wrote is code.
+// writeReportText writes the report as Markdown, in which the texts of others are code.
 func writeReportText(w io.Writer, r console.Report) error {
 	var b strings.Builder
 	span := func(t time.Time, open string) string {

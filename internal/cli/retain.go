@@ -36,15 +36,15 @@ func (v days) Set(s string) (err error) {
 
 func newStatePrune(env *home.Env, place *string) *cobra.Command {
 	r := config.NewDraft("").Config.Retention
-	r.Events, r.Size = 0, 0 // what a configuration keeps longer is not erased unasked
+	r.Events, r.Size = 0, 0 // events that a configuration keeps longer are not erased unasked
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove what is kept longer than retention says",
+		Short: "Remove sessions, events and content that are kept longer than retention says",
 		Long: `Remove sessions, events and captured content that are kept longer than the flags say, whose defaults
-are those of retention in weir.yaml but for events, and questions and labels of resources that have expired. weir
-run and weir wrap do that by themselves, by their own configuration. What is left of an event is its
-leaf: the log verifies as before, and an event of its own tells how many were erased.`,
+are those of retention in weir.yaml but for events, and questions and labels of resources that have
+expired. weir run and weir wrap do that by themselves, by their own configuration. The leaf of an event
+stays: the log verifies as before, and an event of its own tells how many were erased.`,
 		Example: "  weir state prune --events 365d --dry-run\n  weir state prune --events 365d --content 7d",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,7 +56,7 @@ leaf: the log verifies as before, and an event of its own tells how many were er
 	cmd.Flags().Var(days{&r.Sessions}, "sessions", "keep a session so long after it was heard of last")
 	cmd.Flags().Var(days{&r.Events}, "events", "keep events so long")
 	cmd.Flags().Var(days{&r.Content}, "content", "keep captured content so long")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be removed, and remove nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count, and remove nothing")
 	return cmd
 }
 

@@ -38,15 +38,15 @@ func newReview(env *home.Env) *cobra.Command {
 	var flags reviewFlags
 	cmd := &cobra.Command{
 		Use:   "review [SERVER] [-- COMMAND [ARGUMENT…] | -- URL]",
-		Short: "Review what servers tell the model, and accept it",
+		Short: "Review the definitions that servers give the model, and accept them",
 		Long: `Start the servers of the configuration, one of them, or the one that is named as for weir wrap,
-and show what they tell the model and nobody has reviewed: instructions, tools, prompts and
+and show the definitions for the model that nobody has reviewed: instructions, tools, prompts and
 resources that are new, have changed, or were only seen so far, with the findings of weir lint.
 
-The trust of a server vouches for its first version: what a known or trusted server says is
-shown only if it came or changed later. As long as definitions that hosts see are not reviewed,
+The trust of a server vouches for its first version: definitions of a known or trusted server are
+shown only if they came or changed later. As long as definitions that hosts see are not reviewed,
 conversations count as untrusted. On a terminal you are asked whether to accept; --accept accepts
-what is printed without asking, everything of a server in one step.
+the printed definitions without asking, everything of a server in one step.
 
 The exit status is 0 if nothing is left to review, and 1 if something is. Pins are in weir.lock
 beside weir.yaml, to be reviewed like code; those of weir wrap and of other hosts' files are in
@@ -73,7 +73,7 @@ the state directory.`,
 	flags.add(cmd)
 	cmd.Flags().SetInterspersed(true)
 	cmd.Flags().StringVar(&flags.pins, "pins", "", "the `FILE` that weir wrap was given with --pins")
-	cmd.Flags().BoolVar(&flags.accept, "accept", false, "accept what is printed, without asking")
+	cmd.Flags().BoolVar(&flags.accept, "accept", false, "accept the printed definitions, without asking")
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -93,7 +93,7 @@ func completeNames(env *home.Env, path *string) cobra.CompletionFunc {
 	}
 }
 
-// A serverReview is what there is to review of one server.
+// A serverReview holds the definitions of one server that are not reviewed.
 type serverReview struct {
 	Server      string             `json:"server"`
 	Trust       string             `json:"trust"`
@@ -119,7 +119,7 @@ const (
 	stateGone    = "gone"    // it is pinned, and not offered any more
 )
 
-// runReview shows what there is to review, and accepts it if a person says so.
+// runReview shows the definitions that are not reviewed, and accepts them if a person says so.
 func runReview(ctx context.Context, env *home.Env, flags *reviewFlags, only string, args []string) (err error) {
 	t, err := flags.target(env, args)
 	if err != nil {
@@ -176,7 +176,8 @@ func narrow(c *config.Config, only string) error {
 	return nil
 }
 
-// reviewedPins opens the pins of a target, and what a fleet shares them by.
+// reviewedPins opens the pins of a target, and the store by which a fleet shares them.
+// The function closes the store.
 func reviewedPins(ctx context.Context, env *home.Env, t *target) (*pins.File, func() error, error) {
 	kept, end, err := app.OpenSharedPins(ctx, env, t.Config)
 	if err != nil {
@@ -195,7 +196,7 @@ func reviewedPins(ctx context.Context, env *home.Env, t *target) (*pins.File, fu
 	return f, end, nil
 }
 
-// readReviews asks the servers what they tell the model, and compares it with the pins. Nothing is pinned.
+// readReviews asks the servers for their definitions, and compares them with the pins. Nothing is pinned.
 func readReviews(ctx context.Context, env *home.Env, t *target, f *pins.File) ([]*serverReview, error) {
 	lock, err := f.Lock()
 	if err != nil {
@@ -244,7 +245,7 @@ func offersOf(l survey.Listing) []pins.Offer {
 	return offers
 }
 
-// compare adds what there is to review of one kind. Who is trusted vouches for the first version.
+// compare adds the definitions of one kind that are not reviewed. The trust of a server vouches for its first version.
 func (r *serverReview) compare(lock pins.Lock, o pins.Offer, trusted bool) {
 	_, listed := lock[r.Server][o.Kind]
 	add := func(name, state string, changes []pins.Difference) {
@@ -288,24 +289,27 @@ func acceptReviews(ctx context.Context, env *home.Env, f *pins.File, all []*serv
 		for _, o := range r.offers {
 			n += len(o.Entries)
 		}
-		if _, err := fmt.Fprintf(env.Stdout, "accepted %d definitions of %s, in %s\n", n, plain.Text(r.Server, app.MaxName), plain.Text(f.Path(), 0)); err != nil {
+		if _, err := fmt.Fprintf(env.Stdout, "accepted %d definitions of %s, in %s\n", n,
+			plain.Text(r.Server, app.MaxName), plain.Text(f.Path(), 0)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reviewText shows what there is to review. What a server wrote is quoted line by line, with all that does not print
-// made visible.
+// reviewText shows the definitions that are not reviewed. Texts of a server are quoted line by line, with all that does
+// not print made visible.
 func reviewText(all []*serverReview) string {
 	var b strings.Builder
 	for _, r := range all {
 		if len(r.Definitions) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "server %s, %s: %d definitions are not reviewed\n", plain.Text(r.Server, app.MaxName), plain.Text(r.Trust, app.MaxName), len(r.Definitions))
+		fmt.Fprintf(&b, "server %s, %s: %d definitions are not reviewed\n", plain.Text(r.Server, app.MaxName),
+			plain.Text(r.Trust, app.MaxName), len(r.Definitions))
 		for _, f := range r.Findings {
-			fmt.Fprintf(&b, "  %s %s, %s: %s\n", f.Severity, plain.Text(f.Rule, app.MaxName), plain.Quote(f.Subject, app.MaxName), plain.Text(f.Message, app.MaxLine))
+			fmt.Fprintf(&b, "  %s %s, %s: %s\n", f.Severity, plain.Text(f.Rule, app.MaxName),
+				plain.Quote(f.Subject, app.MaxName), plain.Text(f.Message, app.MaxLine))
 		}
 		for _, d := range r.Definitions {
 			fmt.Fprintf(&b, "  %s: %s\n", app.NameOfDefinition(d.Kind, d.Name), stateText(d.State))

@@ -39,7 +39,7 @@ need to run it by hand. It ends when no event has come for a while, and when a n
 	}
 	cmd.Flags().DurationVar(&idle, "idle", ownerIdle, "end after so long without an event; 0 is never")
 	cmd.Flags().BoolVar(&stop, "stop", false, "have the one that runs end, and wait for that")
-	addChoice(cmd, &flags.level, "log-level", "what to log on standard error")
+	addChoice(cmd, &flags.level, "log-level", "the least level to log on standard error")
 	return cmd
 }
 

@@ -24,7 +24,7 @@ func newSessionEnd(env *home.Env, place *string) *cobra.Command {
 	cmd.Use = "end KEY --why REASON"
 	cmd.Short = "End an agent session and all that descend from it"
 	cmd.Long = `Have an agent session, and all that descend from it, do nothing more for 30 days: each call is refused,
-and what was asked about is denied. It keeps its label. The same as weir deny --end and the
+and its open questions are denied. It keeps its label. The same as weir deny --end and the
 button of the console.`
 	cmd.Example = "  weir session end local/agent:42 --why 'it was led astray'"
 	return cmd

@@ -27,15 +27,17 @@ func newSession(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "List agent sessions, begin new ones, end or forget them, or lower their labels",
-		Long: `A label of an agent session only rises, whatever agents, servers and hosts say. Only a person can
+		Long: `Agents, servers and hosts can only raise the label of an agent session. Only a person can
 lower it, begin a new session, end it or forget it, here, and the log keeps that they did and why.`,
 		Example: "  weir session list\n  weir session new\n" +
 			"  weir session declassify KEY --drop pii --why 'test data'\n  weir session end KEY --why 'conversation is over'",
 		Args: cobra.ArbitraryArgs,
 		RunE: needsSubcommand,
 	}
-	cmd.PersistentFlags().StringVar(&place, "store", "", "the `PLACE` of the sessions: a file or postgres://… (default state.db in\nweir's state directory)")
-	cmd.AddCommand(newSessionList(env, &place), newSessionNew(env, &place), newSessionEnd(env, &place), newSessionForget(env, &place), newSessionDeclassify(env, &place))
+	cmd.PersistentFlags().StringVar(&place, "store", "",
+		"the `PLACE` of the sessions: a file or postgres://… (default state.db in\nweir's state directory)")
+	cmd.AddCommand(newSessionList(env, &place), newSessionNew(env, &place), newSessionEnd(env, &place),
+		newSessionForget(env, &place), newSessionDeclassify(env, &place))
 	return cmd
 }
 
@@ -163,7 +165,7 @@ func newSessionDeclassify(env *home.Env, place *string) *cobra.Command {
 		Long: `Take something out of the label of an agent session and of all that descend from it: untrusted,
 private, malicious, or a class of sensitivity such as pii or regulated:GDPR. Dropping private
 drops all that makes the session private, its classes included. Sessions above keep their labels.
-What the agent reads from then on raises the label again.`,
+Content that the agent reads from then on raises the label again.`,
 		Example: "  weir session declassify local/agent:42 --drop pii --why 'synthetic test data'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -189,7 +191,7 @@ What the agent reads from then on raises the label again.`,
 			})
 		},
 	}
-	cmd.Flags().StringSliceVar(&drop, "drop", nil, "what to take out: untrusted, private, malicious or a `CLASS`")
+	cmd.Flags().StringSliceVar(&drop, "drop", nil, "the part to take out: untrusted, private, malicious or a `CLASS`")
 	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
 	return cmd
 }

@@ -30,11 +30,11 @@ func newStateInit(env *home.Env, place *string) *cobra.Command {
 		Use:   "init",
 		Short: "Set up a PostgreSQL store whose log Weir's role cannot change",
 		Long: `Set up a PostgreSQL database, by the connection of its owner or of a superuser: make the role of
-Weir, the schema and the tables where they are missing, bring them up to date, and grant the role what it
-needs and no more. It can then append entries to the log, but not update, delete or truncate them, nor
-alter the tables. The role that runs this becomes the owner of the tables, and is the one that erases
-entries (weir audit erase, weir state prune --events). Run it again after an update of Weir that changes
-the schema. It sets no password: see the output.
+Weir, the schema and the tables where they are missing, bring them up to date, and grant the role the
+privileges that it needs and no more. It can then append entries to the log, but not update, delete or
+truncate them, nor alter the tables. The role that runs this becomes the owner of the tables, and is the
+one that erases entries (weir audit erase, weir state prune --events). Run it again after an update of
+Weir that changes the schema. It sets no password: see the output.
 
 With --check nothing is changed: it says which privileges of the role are too wide or missing, and the
 exit status is 1 if any are. With --print it prints the SQL, for an administrator to run with psql.`,
@@ -44,7 +44,8 @@ exit status is 1 if any are. With --print it prints the SQL, for an administrato
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !strings.Contains(*place, "://") {
-				return remedy.Usage(errors.New("weir state init is for PostgreSQL: a file is its owner's alone anyway"), "give --store postgres://OWNER@HOST/DATABASE")
+				return remedy.Usage(errors.New("weir state init is for PostgreSQL: a file is its owner's alone anyway"),
+					"give --store postgres://OWNER@HOST/DATABASE")
 			}
 			role := f.role
 			if !f.check {
@@ -65,7 +66,7 @@ exit status is 1 if any are. With --print it prints the SQL, for an administrato
 		},
 	}
 	cmd.Flags().StringVar(&f.role, "role", "", "the `ROLE` of Weir (default weir; with --check, the one that connects)")
-	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing, and say what the role may do too much or too little")
+	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing, and print the privileges that the role has too many or lacks")
 	cmd.Flags().BoolVar(&f.print, "print", false, "print the SQL, and connect to nothing")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return cmd
@@ -96,7 +97,8 @@ func initStore(ctx context.Context, env *home.Env, s sqlstore.Setup, target stri
 		return remedy.Failure(fmt.Errorf("setting up the store, of which nothing was changed: %w", err), setupHint(err))
 	}
 	if !asJSON {
-		if _, err := fmt.Fprintf(env.Stdout, "set up for %s; if it has no way in yet, give it a password (\\password in psql) or a line in pg_hba.conf\nstore: %s\n",
+		if _, err := fmt.Fprintf(env.Stdout,
+			"set up for %s; if it has no way in yet, give it a password (\\password in psql) or a line in pg_hba.conf\nstore: %s\n",
 			plain.Text(s.Role, 0), plain.Text(storeFor(target, s.Role), 0)); err != nil {
 			return err
 		}
@@ -114,17 +116,18 @@ func setupHint(err error) string {
 	return "see whether the database server runs and lets this user in, and end every weir that uses the store"
 }
 
-// A roleReport is what a role of the database may do too much or too little.
+// A roleReport holds the privileges that a role of the database has too many or lacks.
 type roleReport struct {
 	sqlstore.Privileges
 	OK bool `json:"ok"`
 }
 
-// checkRole says what a role may do too much or too little. The exit status is 1 if there is anything.
+// checkRole prints the privileges that a role has too many or lacks. The exit status is 1 if there are any.
 func checkRole(ctx context.Context, env *home.Env, s sqlstore.Setup, target string, asJSON bool) error {
 	p, err := s.Inspect(ctx, target)
 	if err != nil {
-		return remedy.Failure(fmt.Errorf("checking the role %s: %w", s.Role, err), "see whether the database server runs and lets this user in, and whether there is such a role")
+		return remedy.Failure(fmt.Errorf("checking the role %s: %w", s.Role, err),
+			"see whether the database server runs and lets this user in, and whether there is such a role")
 	}
 	if asJSON {
 		err = writeJSON(env.Stdout, roleReport{p, p.OK()})

@@ -18,8 +18,8 @@ func newState(env *home.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "state",
-		Short:   "Say what is kept where, and how much",
-		Long:    "Say where state is kept, how large it is, and how much of what is in it.",
+		Short:   "Show the places and sizes of the state",
+		Long:    "Show the places of the state, its size, and the number of rows of each kind.",
 		Example: "  weir state\n  weir state --store postgres://weir@db.example.com/weir --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,7 +52,7 @@ func newState(env *home.Env) *cobra.Command {
 	return cmd
 }
 
-// A stateReport is what weir state says.
+// A stateReport is the report of weir state.
 type stateReport struct {
 	Kind       string         `json:"kind"`
 	Store      string         `json:"store"`
@@ -77,7 +77,8 @@ pins      %d
 labels    %d, of resources
 entries   %d, the oldest of %s
 captured  content of %d events, %d bytes
-`, plain.Text(r.Store, 0), u.Bytes, plain.Text(r.Anchor, 0), capture, u.Schema, u.Sessions, u.Questions, u.Pins, u.Taints, u.Entries, firstOf(u), u.Captured, u.Beside)
+`, plain.Text(r.Store, 0), u.Bytes, plain.Text(r.Anchor, 0), capture, u.Schema,
+		u.Sessions, u.Questions, u.Pins, u.Taints, u.Entries, firstOf(u), u.Captured, u.Beside)
 	return err
 }
 

@@ -53,7 +53,7 @@ calls and open questions it has, and how the last reload of its configuration we
 	return cmd
 }
 
-// printBudget writes what is taken of each resource, and how often that was not enough.
+// printBudget writes the use of each resource, and how often the resource was not enough.
 func printBudget(w io.Writer, p status.Process) {
 	var parts []string
 	for _, u := range p.Budget {
@@ -68,7 +68,7 @@ func printBudget(w io.Writer, p status.Process) {
 	}
 }
 
-// printProcess writes what a process tells, for people.
+// printProcess writes the status of a process, for people.
 func printProcess(w io.Writer, p status.Process, now time.Time) {
 	if p.Error != "" {
 		fmt.Fprintf(w, "%d  does not answer: %s\n", p.PID, plain.Text(p.Error, app.MaxTold))
@@ -80,7 +80,8 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 	}
 	fmt.Fprintf(w, ", on %s, since %s\n", plain.Text(p.Serves, app.MaxTold), app.Moment(p.Started, now))
 	if p.Policy != "" {
-		fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, app.MaxTold), plain.Text(p.Policy, app.MaxTold), plain.Text(p.Digest, app.MaxTold))
+		fmt.Fprintf(w, "    mode %s, policy %s (%.12s)\n", plain.Text(p.Mode, app.MaxTold),
+			plain.Text(p.Policy, app.MaxTold), plain.Text(p.Digest, app.MaxTold))
 	}
 	fmt.Fprintf(w, "    hosts %d, calls %d, in flight %d, questions %d\n", p.Hosts, p.Calls, p.InFlight, p.Questions)
 	if p.Log != "" {
@@ -117,20 +118,24 @@ func printProcess(w io.Writer, p status.Process, now time.Time) {
 		width = max(width, len(s.Name))
 	}
 	for _, s := range p.Servers {
-		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain.Text(s.Name, app.MaxTold), plain.Text(s.Transport, app.MaxTold), plain.Text(s.Trust, app.MaxTold), plain.Text(app.ServerState(s, now), app.MaxTold))
+		fmt.Fprintf(w, "    %-*s  %-5s %-9s  %s\n", width, plain.Text(s.Name, app.MaxTold),
+			plain.Text(s.Transport, app.MaxTold), plain.Text(s.Trust, app.MaxTold),
+			plain.Text(app.ServerState(s, now), app.MaxTold))
 	}
 }
 
-// printStore writes what is wrong with the store, if anything is.
+// printStore writes the failure of the store, if there is one.
 func printStore(w io.Writer, s *status.Store, now time.Time) {
 	if s.State != string(sqlstore.OK) {
-		fmt.Fprintf(w, "    store %s since %s, calls are refused: %s\n", plain.Text(s.State, app.MaxTold), app.Moment(s.Since, now), plain.Text(s.Error, app.MaxTold))
+		fmt.Fprintf(w, "    store %s since %s, calls are refused: %s\n", plain.Text(s.State, app.MaxTold),
+			app.Moment(s.Since, now), plain.Text(s.Error, app.MaxTold))
 		if s.Hint != "" {
 			fmt.Fprintf(w, "      hint: %s\n", plain.Text(s.Hint, app.MaxTold))
 		}
 	}
 	if r := s.Refused; r != nil {
-		fmt.Fprintf(w, "    rows of the state refused as damaged: %d, the last at %s: %s\n", r.Rows, app.Moment(r.Last, now), plain.Text(r.Error, app.MaxTold))
+		fmt.Fprintf(w, "    rows of the state refused as damaged: %d, the last at %s: %s\n", r.Rows,
+			app.Moment(r.Last, now), plain.Text(r.Error, app.MaxTold))
 		fmt.Fprintf(w, "      hint: %s\n", plain.Text(r.Hint, app.MaxTold))
 	}
 }

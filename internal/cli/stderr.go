@@ -13,8 +13,8 @@ const (
 )
 
 // An asyncStderr is standard error: logs and the standard error of servers come together in it. Writing never waits,
-// since many hosts read little of it or nothing, and neither servers nor calls may hang on that. What finds no room is
-// lost, and that is said when there is room again.
+// since many hosts read little of it or nothing, and neither servers nor calls may hang on that. Text that finds no
+// room is lost, and that is said when there is room again.
 type asyncStderr struct {
 	w     io.Writer
 	more  chan struct{} // takes one: there is something to write
@@ -68,7 +68,7 @@ func (s *asyncStderr) drain() {
 	}
 }
 
-// take returns what is to be written.
+// take returns the text to write.
 func (s *asyncStderr) take() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

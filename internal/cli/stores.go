@@ -112,7 +112,7 @@ func withLog(ctx context.Context, env *home.Env, place string, do func(*audit.Lo
 	})
 }
 
-// withLedger calls do with a store and the log in it, to write what a person does to a session.
+// withLedger calls do with a store and the log in it, to record the action of a person on a session.
 func withLedger(ctx context.Context, env *home.Env, place string, do func(*sqlstore.DB, *ledger.Ledger) error) error {
 	return withAnchor(ctx, env, place, func(db *sqlstore.DB, a *audit.Anchor) (err error) {
 		l, err := ledger.New(ctx, ledger.Options{DB: db, Anchor: a})

@@ -26,7 +26,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	f.named.add(cmd)
 }
 
-// A target is servers to look at, and what their processes get of weir's own environment.
+// A target is servers to look at, and the part of weir's own environment that their processes get.
 type target struct {
 	*setup.Setup
 	baseEnv []string
@@ -45,7 +45,7 @@ func (f *targetFlags) target(env *home.Env, args []string) (*target, error) {
 	return &target{s, env.BaseEnv()}, err
 }
 
-// surveyTarget asks the servers what they offer, and says on a terminal how far it is.
+// surveyTarget asks the servers for their definitions, and shows its progress on a terminal.
 func surveyTarget(ctx context.Context, env *home.Env, t *target) []survey.Listing {
 	var specs []upstream.Spec
 	for _, s := range setup.NewKeychain(env, t.Setup).Upstreams(t.Config) {

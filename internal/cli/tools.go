@@ -30,12 +30,12 @@ func newTools(env *home.Env) *cobra.Command {
 	var flags toolsFlags
 	cmd := &cobra.Command{
 		Use:   "tools [-- COMMAND [ARGUMENT…] | -- URL]",
-		Short: "List tools with what counts of them, and who says so",
+		Short: "List tools with their contracts, and the source of each value",
 		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
-tools, and list each with the contract by which weir decides about it, whatever the arguments
-are, and where each value comes from: an overlay, the server, or the assumption of the worst.
-What a tool carries beside that, such as what it requires, its security schemes and labels of
-organisations, is listed too; it decides nothing. Nothing is called.
+tools, and list each with the contract by which weir decides about it for all arguments, and where
+each value comes from: an overlay, the server, or the assumption of the worst. Other members of a
+tool, such as its requirements, its security schemes and labels of organisations, are listed too;
+they decide nothing. Nothing is called.
 
 --where lists only tools that have a value: NAME=VALUE, with the names that are printed; more of
 them have to hold together.`,
@@ -149,7 +149,7 @@ func parseFilters(where []string) ([]filter, error) {
 	return filters, nil
 }
 
-// fits reports whether all filters hold: a set has the value, or is empty for "none"; what is not known is "unknown".
+// fits reports whether all filters hold: a set has the value, or is empty for "none", or is not known for "unknown".
 func fits(r app.ToolReport, filters []filter) bool {
 	for _, f := range filters {
 		var values []string

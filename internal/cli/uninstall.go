@@ -42,7 +42,7 @@ type removalView struct {
 	Path    string   `json:"path"`
 	How     string   `json:"how"`
 	Back    []string `json:"back"`
-	Kept    []string `json:"kept,omitempty"` // configurations that somebody has changed
+	Kept    []string `json:"kept,omitempty"` // configurations that were changed since
 	Diff    []string `json:"diff,omitempty"`
 	Changed bool     `json:"changed"`
 	Error   string   `json:"error,omitempty"`

@@ -26,7 +26,7 @@ func verifyState(ctx context.Context, db *sqlstore.DB) (report *replay.Report, e
 	return report, err
 }
 
-// printStateReport prints what of the state is not as the log proves.
+// printStateReport prints the rows of the state that differ from the log.
 func printStateReport(w io.Writer, r *replay.Report) {
 	if !r.Proved {
 		fmt.Fprintln(w, "state: the log proves none: there is none yet, or an older version wrote it and weir run takes it over")

@@ -29,11 +29,12 @@ type serverFlags struct {
 func (f *serverFlags) add(cmd *cobra.Command) {
 	f.trust = choice{"untrusted", []string{"untrusted", "known", "trusted"}}
 	f.transport = choice{"http", []string{"http", "sse"}}
-	addChoice(cmd, &f.trust, "trust", "how far to trust what the server says of its tools")
+	addChoice(cmd, &f.trust, "trust", "how far to trust the server's definitions of its tools")
 	addChoice(cmd, &f.transport, "transport", "how to speak to a URL")
 	cmd.Flags().StringVar(&f.name, "name", "", "call the server `NAME` (default from the command or URL)")
 	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "send this header, `NAME=VALUE`, with every request to a URL")
-	cmd.Flags().StringArrayVar(&f.overlays, "overlay", nil, "take what the overlays in this `FILE` say of tools; may be given several\ntimes, the first counts most")
+	cmd.Flags().StringArrayVar(&f.overlays, "overlay", nil,
+		"describe tools by the overlays in this `FILE`; may be given several\ntimes, the first counts most")
 	cmd.Flags().SetInterspersed(false)
 }
 
@@ -69,7 +70,8 @@ variable, so that no secret has to stand on a command line.`,
 			if err != nil {
 				return err
 			}
-			return app.Serve(cmd.Context(), env, &app.Service{Setup: s, BaseEnv: env.Environ, Log: flags.logger(env), TrustText: words, Session: flags.session})
+			return app.Serve(cmd.Context(), env, &app.Service{Setup: s, BaseEnv: env.Environ, Log: flags.logger(env),
+				TrustText: words, Session: flags.session})
 		},
 	}
 	flags.add(cmd)
@@ -148,7 +150,7 @@ func (f *serverFlags) server(args []string) (config.Server, error) {
 // literal writes s so that nothing in it is expanded.
 func literal(s string) string { return strings.ReplaceAll(s, "${", "$${") }
 
-// launchers are programs that run what their arguments name.
+// launchers are programs that run the program that their arguments name.
 var launchers = []string{"bunx", "deno", "docker", "node", "npx", "pipx", "podman", "pnpx", "python", "python3", "uv", "uvx"}
 
 // nameOf makes a name for the server that the arguments start: the host of a URL; the base name of the program,
@@ -175,7 +177,7 @@ func nameOf(args []string) string {
 	return fitName(stem(base))
 }
 
-// places are what files and directories of programs are called whatever the program is.
+// places are names of files and directories that many programs share.
 var places = []string{"bin", "build", "cli", "dist", "index", "lib", "main", "src"}
 
 // stem returns the name of a file or package without its extension and version.
