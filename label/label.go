@@ -20,6 +20,8 @@
 // Everything here is an immutable value, safe for concurrent use. The package imports the standard library only.
 package label
 
+import "slices"
+
 // A Class is a sensitivity class: SEP-1913's DataClass without "none", which is the empty set.
 type Class string
 
@@ -128,10 +130,33 @@ func (a Label) Taint() Label {
 }
 
 // Typed returns the label of a number, a truth value, a date or a choice that is read from the data: it is as private as
-// the data, but too little to hold text of its author.
+// the data, but too little to hold text of its author. Nor does the label hold any: it has no attribution and no findings, of
+// classes and sources those that this package names, and data with a limited circle of readers has none.
 func (a Label) Typed() Label {
-	a.Untrusted, a.Sources = false, a.Sources.Without(SetOf(UntrustedPublic))
-	return a
+	typed := Label{Private: a.Private, Malicious: a.Malicious}
+	for _, s := range Sources() {
+		if s != UntrustedPublic && a.Sources.Has(s) {
+			typed.Sources = typed.Sources.Union(SetOf(s))
+		}
+	}
+	for c := range a.Sensitivity.All() {
+		typed.Sensitivity = typed.Sensitivity.Union(SetOf(c.plain()))
+	}
+	if a.Readers.limited {
+		typed.Readers = OnlyReaders()
+	}
+	return typed.Normal()
+}
+
+// plain returns the class without text that others chose.
+func (c Class) plain() Class {
+	if _, scoped := c.Scope(); scoped {
+		return Regulated
+	}
+	if !slices.Contains(Classes(), c) {
+		return Unspecified
+	}
+	return c
 }
 
 // Without returns the part of a beyond b: joining it into b gives the join of a and b.

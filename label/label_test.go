@@ -183,3 +183,18 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+// A number that is told of data is as private as the data, and its label holds no text of others.
+func TestTypedHoldsNoText(t *testing.T) {
+	l := label.Label{
+		Untrusted: true, Malicious: true, Findings: label.SetOf("do it"), Readers: label.OnlyReaders("do it"), Attribution: label.SetOf("do it"),
+		Sensitivity: label.SetOf(label.PII, label.RegulatedBy("do it"), "do it"), Sources: label.SetOf(label.UntrustedPublic, label.Internal, "do it"),
+	}.Normal()
+	want := label.Label{
+		Private: true, Malicious: true, Readers: label.OnlyReaders(),
+		Sensitivity: label.SetOf(label.PII, label.Regulated, label.Unspecified), Sources: label.SetOf(label.Internal),
+	}
+	if got := l.Typed(); !got.Equal(want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
