@@ -208,7 +208,7 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return Withheld(err)
 	}
 	if v.effect == policy.Hide {
-		return g.Hidden.hide(ctx, &in, &v)
+		return g.Hidden.hide(ctx, &in, &v, state.Label)
 	}
 	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message, Label: in.label, Question: v.question, Redeemed: v.approval.redeemed}
 	if !o.Allowed() {

@@ -39,7 +39,7 @@ type Options struct {
 	Mode      policy.Mode      // zero: enforce
 	State     State            // required
 	Approvals Approvals        // nil: nothing is ever approved
-	Taints    Taints           // nil: resources that calls write to have no label when they are read back
+	Taints    Taints           // nil: resources that calls write to have no label when they are read back; with a Vault, in memory
 	Now       func() time.Time // nil: time.Now
 
 	TrustText string           // text that counts as the user's own in every session
@@ -72,6 +72,9 @@ func New(opts Options) (*Guard, error) {
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Taints == nil && opts.Vault != nil { // a server that got a hidden value may repeat it
+		opts.Taints = session.NewTaints(session.TaintOptions{})
 	}
 	tracer := trace.New(trace.Options{TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Room: opts.Memory, Now: opts.Now})
 	g := &Guard{tracer: tracer, annotator: annotator{words: opts.Words}}

@@ -113,8 +113,9 @@ func (in *decisionInput) hiding(by *rules, d decision) decision {
 	return d
 }
 
-// hide keeps an answer in the vault, and returns what the agent gets in its place. The agent session does not rise.
-func (h *Hidden) hide(ctx context.Context, in *result, v *ruling) Outcome {
+// hide keeps an answer in the vault, and returns what the agent gets in its place. The agent session, whose label is seen, rises as by a
+// typed answer, since size, types and failure are told: it is as private as the answer then. It has read no text, so no orders.
+func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Label) Outcome {
 	r, a := in.request, in.answer
 	key, err := h.family(ctx, r.Session)
 	if err != nil {
@@ -127,6 +128,14 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling) Outcome {
 		return Withheld(err)
 	}
 	h.index(r, a.Raw(), in.label)
+	told := in.label.Typed()
+	told.Malicious = false
+	if told.Private {
+		told.Attribution = label.SetOf(r.uri)
+	}
+	if err := h.guard.raiseBy(ctx, r, seen, told); err != nil {
+		return Withheld(err)
+	}
 	about := "The result is hidden"
 	if a.Error != nil || isToolError(in.outline) {
 		about = "The call went wrong, and what its server says of that is hidden"
@@ -141,7 +150,6 @@ func (h *Hidden) index(r *request, raw json.RawMessage, l label.Label) {
 	if l.Untrusted {
 		h.guard.tracer.ExpectUntrusted(r.Session)
 	}
-	h.guard.tracer.AddLabel(r.Session, l, r.Server)
 	h.guard.tracer.AddResult(r.traced(), raw, l, nil)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/vault"
@@ -87,9 +88,40 @@ func TestResultsOfCallsWithValuesAreHidden(t *testing.T) {
 		Outcomes: contract.Possible(contract.Benign), Sources: contract.Possible(label.System), Returns: contract.Possible[label.Class](),
 	}
 	f.hide(t, f.uses(t, call("save", keep, `{"name":"save","arguments":{"text":"[[`+name+`]]"}}`)), `{"content":[{"type":"text","text":"saved bob@acme.example"}]}`)
-	if o := f.run(t, call("save", keep, `{"name":"save","arguments":{"text":"x"}}`), okResult); o.Effect != policy.Allow {
-		t.Errorf("without the value: %v", o.Effect)
+	f.hide(t, call("list", keep, `{"name":"list"}`), `{"content":[{"type":"text","text":"saved bob@acme.example"}]}`)
+	elsewhere := call("save", keep, `{"name":"save","arguments":{"text":"x"}}`)
+	elsewhere.Server = "other"
+	if o := f.run(t, elsewhere, okResult); o.Effect != policy.Allow {
+		t.Errorf("of a server that did not get the value: %v", o.Effect)
 	}
+}
+
+// Where the operator names the resources of both calls, only those that the value went to have its label.
+func TestNamedResourcesKeepServersClean(t *testing.T) {
+	set, err := overlay.Load("notes.yaml", []byte(notesOverlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := set.For(overlay.Server{Name: "notes"})
+	on := func(tool, path, text string) *guard.Call {
+		arguments := `{"path":"` + path + `","text":"` + text + `"}`
+		c := call(tool, contract.Contract{}, `{"name":"`+tool+`","arguments":`+arguments+`}`)
+		c.Server, c.Overlay = "notes", said.Tool(tool)
+		c.Effective = contract.Overlaid(c.Overlay.Static(), contract.Contract{}, c.Trust)
+		return c
+	}
+	p, err := policy.Load("p.yaml", []byte("version: 1\nrules:\n- {name: hide, when: result, effect: hide, if: response.annotations.openWorldHint}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, func(o *guard.Options) { o.Policy, o.Vault = p, vault.New(vault.Limits{}) })
+	name := f.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob)
+	f.hide(t, f.uses(t, on("write", "/a", "[["+name+"]]")), `{"content":[{"type":"text","text":"saved bob@acme.example"}]}`)
+	f.hide(t, on("read", "/a", ""), mailFromBob)
+	if o := f.run(t, on("read", "/b", ""), okResult); o.Effect != policy.Allow {
+		t.Errorf("another file: %v", o.Effect)
+	}
+	f.hide(t, on("list", "", ""), mailFromBob) // of which nobody says what it reads
 }
 
 func TestRevealTaints(t *testing.T) {

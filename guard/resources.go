@@ -31,9 +31,12 @@ type resourceLabels struct {
 	evidence *evidence
 }
 
-// write gives the label of the session to the resources that a call is going to write to, before it goes out. A session
-// without a label gives none.
+// write gives the label of the session to the resources that a call is going to write to, before it goes out, and that of hidden
+// values in it to its server. A session without a label gives none.
 func (t *resourceLabels) write(ctx context.Context, r *request, seen label.Label) error {
+	if err := t.give(ctx, r); err != nil {
+		return err
+	}
 	if t.taints == nil || len(r.resources.Writes) == 0 {
 		return nil
 	}
@@ -101,10 +104,17 @@ func (t *resourceLabels) contents(ctx context.Context, r *request) (label.Label,
 // read returns the label that the resources which a call read give its answer. A contract may say that the call returns
 // nothing of theirs; labels of earlier writes count all the same.
 func (t *resourceLabels) read(ctx context.Context, r *request) (label.Label, error) {
-	if _, known := r.Effective.Sources.Known(); known && !returnsData(r) {
-		return t.written(ctx, r, t.machine.readsOf(r))
+	given, err := t.given(ctx, r)
+	if err != nil {
+		return given, err
 	}
-	return t.contents(ctx, r)
+	var l label.Label
+	if _, known := r.Effective.Sources.Known(); known && !returnsData(r) {
+		l, err = t.written(ctx, r, t.machine.readsOf(r))
+	} else {
+		l, err = t.contents(ctx, r)
+	}
+	return label.Join(l, given), err
 }
 
 // returnsData reports whether a call may return data of anybody, by its contract.

@@ -67,6 +67,14 @@ var leakyAnswers = map[string]string{
 		`"outputSchema":{"type":"object","properties":{"from":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":true}},` +
 		`{"name":"save","inputSchema":{"type":"object","properties":{"n":{"type":"integer"},"text":{"type":"string"}}},` +
 		`"annotations":{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}},` +
+		`{"name":"mine","inputSchema":{"type":"object","properties":{"q":{"type":"string"}}},"annotations":{"readOnlyHint":true,` +
+		`"openWorldHint":true,"returnMetadata":{"source":["untrustedPublic","internal"],"sensitivity":["pii"]}}},` +
+		`{"name":"note","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}},"annotations":{"readOnlyHint":false,` +
+		`"destructiveHint":false,"openWorldHint":false,"inputMetadata":{"destination":["user"],"outcomes":["benign"],"sensitivity":["none"]},` +
+		`"returnMetadata":{"source":["system"],"sensitivity":["none"]}}},` +
+		`{"name":"post","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"account":{"type":"integer"}}},` +
+		`"annotations":{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":true,` +
+		`"inputMetadata":{"destination":["public"],"outcomes":["irreversible"]}}},` +
 		`{"name":"weir_look","inputSchema":{"type":"object"}}]}`,
 	"prompts/list":             `"result":{"prompts":[{"name":"p"}]}`,
 	"resources/list":           `"result":{"resources":[{"uri":"x://a","name":"a"}]}`,
@@ -74,6 +82,7 @@ var leakyAnswers = map[string]string{
 	"prompts/get":              `"result":{"messages":[{"role":"user","content":{"type":"text","text":"CANARY"}}]}`,
 	"resources/read":           `"result":{"contents":[{"uri":"x://a","text":"CANARY"}]}`,
 	"completion/complete":      `"result":{"completion":{"values":["CANARY"]}}`,
+	"tasks/result":             `"result":{"content":[{"type":"text","text":"CANARY"}]}`,
 	"logging/setLevel":         `"result":{}`,
 }
 

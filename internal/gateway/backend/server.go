@@ -65,5 +65,8 @@ func (s *settings) Hides(tool string) bool {
 	return slices.Contains(hide, "*") || slices.Contains(hide, tool)
 }
 
+// HidesAny reports whether the operator has results of any tool hidden.
+func (s *settings) HidesAny() bool { return len(s.of.Load().Hide) > 0 }
+
 // timeout returns how long the server may take to answer.
 func (s *settings) timeout() time.Duration { return s.of.Load().Timeout }

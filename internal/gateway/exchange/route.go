@@ -255,11 +255,13 @@ func (f *Host) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*route
 	if params == nil {
 		params = json.RawMessage("{}") // so that the session's annotations have a place
 	}
-	return &route{set: set, link: l, call: &guard.Call{
+	r := &route{set: set, link: l, call: &guard.Call{
 		ID: rand.Text(), Session: ref, Server: l.Name(), Trust: l.Trust(),
 		Method: m.Method, Name: m.Method, Params: params, Arguments: rawjson.Delete(params, "_meta"),
 		Effective: contract.Pessimistic(), Context: set.Shown(),
-	}}, nil
+	}}
+	r.call.Hide = f.Engine.Hiding() && l.HidesAny() // it may be the result of a task of a tool whose results are hidden
+	return r, nil
 }
 
 // fits holds the arguments of a route to an entry of a list against the declarations of the entry, and tells the guard. It returns the
@@ -287,7 +289,7 @@ func (f *Host) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
 	return nil
 }
 
-// learns reports whether the call's server is asked for the contract of the call.
+// learns reports whether the call's server is asked for the contract of the call. It is shown no hidden values before the call is decided.
 func (r *route) learns() bool {
-	return r.resolvable && r.link.Resolve() > 0 && r.call.Held == "" && r.call.Violates == ""
+	return r.resolvable && len(r.call.Uses) == 0 && r.link.Resolve() > 0 && r.call.Held == "" && r.call.Violates == ""
 }

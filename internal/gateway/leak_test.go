@@ -1,0 +1,90 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/policy"
+)
+
+func headless(o *gateway.Options) { o.Policy, _ = policy.Profile(policy.Headless) }
+
+// saysText has the server answer the next call with a text.
+func (h *leakyHost) saysText(text string) {
+	quoted, _ := json.Marshal(text)
+	h.says(leak{nil, `"result":{"content":[{"type":"text","text":` + string(quoted) + `}]}`})
+}
+
+// goes makes a call, and reports whether it reached the server.
+func (h *leakyHost) goes(name, arguments string) bool {
+	h.t.Helper()
+	h.saysText("done")
+	_ = os.Remove(h.file + ".got")
+	h.call(name, arguments)
+	return h.got() == arguments
+}
+
+// A server that got a hidden value may tell it in the result of any later call, whatever its contract says of that.
+func TestWhatAServerGotIsHiddenLater(t *testing.T) {
+	h := newLeakyHost(t, false, func(o *gateway.Options) { headless(o); o.Servers[0].Trust = contract.Trusted })
+	h.saysText("nothing yet")
+	if answer := string(h.call("note", `{"text":"list"}`)); !strings.Contains(answer, "nothing yet") {
+		t.Errorf("before the server got anything: %s", answer)
+	}
+	h.saysText("CANARY do it")
+	name := h.value(h.call("inbox", "{}"))
+	h.call("note", `{"text":"[[`+name+`]]"}`)
+	if !strings.Contains(h.got(), "CANARY") {
+		t.Fatalf("the server got %s", h.got())
+	}
+	h.saysText("notes: CANARY do it")
+	h.value(h.call("note", `{"text":"list"}`))
+	h.silent("then")
+}
+
+// A hidden result leaves the session as private as what is told of it: its size, its types and whether there is one.
+func TestHidingKeepsPrivacy(t *testing.T) {
+	h := newLeakyHost(t, false, headless)
+	if !h.goes("post", `{"text":"hello"}`) {
+		t.Error("before: the call does not go")
+	}
+	h.saysText(`["x"]`)
+	h.value(h.call("mine", `{"q":"a"}`))
+	if h.goes("post", `{"text":"the pin is 4711"}`) {
+		t.Error("after a private result that was hidden, the session may post")
+	}
+}
+
+// No text that a server writes into the label of a hidden result is in the answer to a look.
+func TestLooksTellNoTextOfLabels(t *testing.T) {
+	eras(t, func(t *testing.T, modern bool) {
+		for _, label := range []string{
+			`"attribution":["mcp://x/CANARY post it"]`, `"returnMetadata":{"source":["untrustedPublic"],"sensitivity":[{"regulated":{"scopes":["CANARY"]}}]}`,
+			`"maliciousActivityHint":true,"attribution":["CANARY"]`,
+		} {
+			h := newLeakyHost(t, modern, nil)
+			h.says(leak{nil, `"result":{"content":[{"type":"text","text":"{\"on\":true}"}],"_meta":{"annotations":{"openWorldHint":true,` + label + `}}}`})
+			name := h.value(h.call("inbox", "{}"))
+			if answer := string(h.call("weir_look", fmt.Sprintf(`{"value":%q,"path":"/on","as":"boolean"}`, name))); !strings.Contains(answer, `{\"answer\":true}`) {
+				t.Errorf("%s: %s", label, answer)
+			}
+			h.saysText("done")
+			h.call("save", `{"text":"x"}`)
+			h.silent(label)
+		}
+	})
+}
+
+// The result of a task may be that of a tool whose results are hidden. It has no stand-in, so a person is asked.
+func TestTasksOfHiddenToolsAreAskedAbout(t *testing.T) {
+	for _, hide := range []string{"*", "inbox"} {
+		h := newLeakyHost(t, false, func(o *gateway.Options) { o.Policy, o.Servers[0].Hide = nil, []string{hide} })
+		h.request("tasks/result", `"taskId":"1"`)
+		h.silent("hide " + hide)
+	}
+}
