@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,7 +55,7 @@ type Outcome struct {
 	Effect   policy.Effect // the zero value is Block: the agent may not see the answer
 	Rule     string
 	Message  string
-	Answer   Answer      // to hand on, a result of a call with its _meta.annotations; empty unless Allowed
+	Answer   Answer      // to hand on, a result of a call with its _meta.annotations; empty unless Allowed, and from [Guard.Observe]
 	Label    label.Label // the label of the answer; of a hidden one zero
 	Question *Question   // set if Effect is Ask
 	Redeemed string      // as in a Verdict
@@ -202,6 +203,11 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return Withheld(err)
 	}
 	facts := g.resultFacts(&in, state)
+	if in.seen { // whatever policy says of it
+		if _, err := g.pass(ctx, &in, state.Label); err != nil {
+			return Withheld(err)
+		}
+	}
 	takes := func() bool { return g.Hidden.takes(&in) }
 	v, err := g.settle(ctx, decisionInput{r, facts, in.found, a.Raw(), in.claim.Evidence, in.search.event, takes, in.seen})
 	if err != nil {
@@ -211,21 +217,28 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return g.Hidden.hide(ctx, &in, &v, state.Label)
 	}
 	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message, Label: in.label, Question: v.question, Redeemed: v.approval.redeemed}
-	if !o.Allowed() {
+	if !o.Allowed() || in.seen {
 		return o
 	}
-	if err := g.raiseBy(ctx, r, state.Label, in.label); err != nil {
-		return Withheld(err)
-	}
-	if in.search.alert != "" {
-		if err := g.evidence.alarm(ctx, r, state.Label, r.spoken()+" "+in.search.alert); err != nil {
-			return Withheld(err)
-		}
-	}
-	if o.Answer, err = g.shown(in); err != nil {
+	if o.Answer, err = g.pass(ctx, &in, state.Label); err != nil {
 		return Withheld(err)
 	}
 	return o
+}
+
+// pass notes that the agent gets an answer, and returns the answer for it: the session, with the given label, is raised, gets the alert of
+// the answer, and traces it.
+func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer, error) {
+	r := in.request
+	err := g.raiseBy(ctx, r, seen, in.label)
+	if err == nil && in.search.alert != "" {
+		err = g.evidence.alarm(ctx, r, seen, r.spoken()+" "+in.search.alert)
+	}
+	if err != nil && !in.seen {
+		return Answer{}, err
+	}
+	shown, unlabelled := g.shown(in)
+	return shown, cmp.Or(err, unlabelled)
 }
 
 // resultFacts gathers the facts of policy about a labelled answer. The arguments of a question are traced now, those of
@@ -265,7 +278,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 }
 
 // shown returns the answer as the agent, or for a question the host, gets it.
-func (g *Guard) shown(in result) (Answer, error) {
+func (g *Guard) shown(in *result) (Answer, error) {
 	r, a := in.request, in.answer
 	var directory []overlay.Named
 	if a.Error == nil && !r.asked {

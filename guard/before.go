@@ -129,22 +129,12 @@ func (g *Guard) Presume(ctx context.Context, c *Call) error {
 }
 
 // Observe labels an answer that reaches the agent without an admission, since another process or the host itself let the call happen,
-// and decides whether the agent should see it. The agent session rises by its label in any case: to withhold it may be too late.
+// and decides whether the agent should see it. The agent session is raised by its label, has its alert and traces it in any case, before
+// the decision: to withhold it may be too late.
 func (g *Guard) Observe(ctx context.Context, c *Call, answer Answer) Outcome {
 	r := g.parse(c)
 	r.canonical = newCanonical(c.Params)
-	o := g.result(ctx, result{request: r, answer: answer, seen: true})
-	if o.Allowed() || o.Err != nil {
-		return o
-	}
-	state, err := g.evidence.open(ctx, &r.Call)
-	if err == nil {
-		err = g.raiseBy(ctx, r, state.Label, o.Label)
-	}
-	if err != nil {
-		return Withheld(err)
-	}
-	return o
+	return g.result(ctx, result{request: r, answer: answer, seen: true})
 }
 
 // Resolved notes the server's contract for this very call, which its tools/resolve gave for the arguments. A contract

@@ -4,10 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/trace"
+	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
 )
 
@@ -52,6 +57,65 @@ func TestObserve(t *testing.T) {
 		if l := f.label(t); !l.Covers(o.Label) || malicious && !l.Malicious {
 			t.Errorf("%v, and the answer has %v", l, o.Label)
 		}
+	}
+}
+
+// TestObserveWhateverPolicySays has a policy that is stricter on results never be weaker on the calls after them: the agent has an
+// observed answer, so its label, its alert and its trace count under every effect, in every mode and for errors of the record.
+func TestObserveWhateverPolicySays(t *testing.T) {
+	const secret = "passport HGK137803"
+	for _, effect := range []string{"allow", "warn", "hide", "ask", "block"} {
+		for _, mode := range []policy.Mode{policy.Enforce, policy.WarnOnly, policy.Audit} {
+			name := effect + " " + mode.String()
+			p, err := policy.Load("p", []byte(`{version: 1, default: allow, rules: [
+				{name: result, when: result, if: '"malicious" in response.findings', effect: `+effect+`, message: m},
+				{name: call, when: call, if: 'session.malicious', effect: ask, message: m},
+				{name: reveal, when: call, if: 'tool.name == "mail"', effect: ask, message: m}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFixture(t, func(o *guard.Options) {
+				o.Policy, o.Mode, o.Contents.Detection.Detector = p, mode, detect.New()
+			})
+			c := stated(t, "profile", `{}`, "")
+			c.Host = true
+			answer := guard.Answer{Result: json.RawMessage(textResult(order + " " + secret)), Own: true}
+			if o := f.g.Observe(t.Context(), c, answer); o.Err != nil {
+				t.Fatalf("%s: %+v", name, o)
+			}
+			alerts := 0
+			for finding := range f.label(t).Findings.All() {
+				if strings.HasPrefix(finding, "urn:weir:alert:") {
+					alerts++
+				}
+			}
+			if l := f.label(t); alerts != 1 || !l.Private {
+				t.Errorf("%s: %d alerts, and the session is %+v", name, alerts, l)
+			}
+			f.g.Swap(p, policy.Enforce)
+			if v := f.g.Before(t.Context(), noteCall()); v.Effect != policy.Ask {
+				t.Errorf("%s: the next call is %v", name, v.Effect)
+			}
+			v := f.g.Before(t.Context(), stated(t, "mail", `{"to":"x","body":"`+secret+`"}`, ""))
+			if i := slices.IndexFunc(v.Question.Values, func(v trace.Value) bool { return v.Path == "body" }); i < 0 ||
+				v.Question.Values[i].From&provenance.Private == 0 {
+				t.Errorf("%s: the values are %+v", name, v.Question.Values)
+			}
+		}
+	}
+}
+
+// TestObserveWithoutRecord raises the session also where the decision cannot be recorded.
+func TestObserveWithoutRecord(t *testing.T) {
+	f := newFixture(t, searching(guard.Detection{Detector: detect.New()}))
+	f.events.failFrom = 3 // the decision comes after the label and the alert
+	o := f.g.Observe(t.Context(), lookUpCall(), guard.Answer{Result: json.RawMessage(answerOf(order)), Own: true})
+	if o.Err == nil || o.Allowed() {
+		t.Fatalf("%+v", o)
+	}
+	f.events.failFrom = 0
+	if v := f.g.Before(t.Context(), noteCall()); v.Effect != policy.Ask {
+		t.Errorf("the next call is %v", v.Effect)
 	}
 }
 
