@@ -44,7 +44,7 @@ type Options struct {
 
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; subdomains count
-	Me        []string         // the user's own mail addresses, telephone numbers and accounts
+	Me        []string         // the user's own mail addresses
 	Memory    trace.Room       // for the traces of sessions; nil: 32 MiB of the guard's own
 	Words     annotation.Words // the dialects that are read of calls and results, and written to them
 	Contents  Contents         // the parts of arguments and answers that events keep

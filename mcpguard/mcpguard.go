@@ -52,7 +52,7 @@ type Options struct {
 
 	TrustText string   // text that counts as the user's own in every session
 	Domains   []string // the operator's own domains, in lower case; subdomains count
-	Me        []string // the user's own mail addresses, telephone numbers and accounts
+	Me        []string // the user's own mail addresses
 
 	Words annotation.Words // the dialects that are read and written, and the meaning of the organisation's labels; zero: all are read
 

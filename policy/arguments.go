@@ -50,8 +50,10 @@ var argumentFacts = []fact{
 		"all of them, and each address of a list, are in the operator's own `domains`; one that programs " +
 			"could take to different places is not"}, func(f *Facts) *bool { return &f.Call.Own }).traced(no),
 	flag(about{"call.destination.self", Chosen,
-		"all of them, and each address of a list, are the user's own addresses or accounts, as `me` in the " +
-			"configuration lists them"}, func(f *Facts) *bool { return &f.Call.Self }).traced(no),
+		"each of them is a recipient (`to`, `cc`, `bcc`, `recipient`) and one of the user's own mail addresses, as `me` in " +
+			"the configuration lists them, and nothing else, the server is known or trusted, and the other " +
+			"values hold no markup"},
+		func(f *Facts) *bool { return &f.Call.Self }).traced(no),
 	flag(about{"call.destination.first", Open,
 		"the session has not sent anything to one of them before, but for requests that only read"},
 		func(f *Facts) *bool { return &f.Call.First }).traced(yes),
@@ -65,7 +67,7 @@ var argumentFacts = []fact{
 	flag(about{"call.content.links", Open,
 		"they hold a link, an address, an account or a telephone number, also as it is printed or spelled, or " +
 			"a line that a mail program takes for a header, that neither the user nor a trusted source wrote and " +
-			"that is not in `domains` or `me`, or on this machine or a private network"},
+			"that is not in `domains` or `me`"},
 		func(f *Facts) *bool { return &f.Call.Links }).traced(yes),
 	flag(about{"call.content.orders", Open,
 		"one goes, with a link as above, into an agent's memory (`memory:` in `call.writes`), or into a " +

@@ -98,7 +98,7 @@ type CallFacts struct {
 	Hosts           label.Set[string] // the hosts and mail domains among them
 	DestinationFrom label.Set[string] // kinds of the destinations, novel among them if one is not whole
 	Own             bool              // every destination is in one of the operator's own domains
-	Self            bool              // every destination is an address or account of the user's own
+	Self            bool              // plain text to the user's own mail addresses alone
 	First           bool              // a destination that the session has not sent anything to before
 	Strange         bool              // a destination is at a site that only a stranger can have named
 

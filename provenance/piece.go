@@ -1,6 +1,9 @@
 package provenance
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // A value is the text that is traced.
 type value struct {
@@ -48,7 +51,7 @@ func (v *value) verbatim(i int, text []byte, at int) (best piece) {
 			best = piece{start: i, end: k + 1, from: from, to: p, at: begin}
 		}
 	}
-	if all := len(v.norm); int(v.end[all-1]) <= p && p > best.to && skipWhite(v.text, p) == len(v.text) && closes(text, q) && !cutsWord(text, q) {
+	if all := len(v.norm); int(v.end[all-1]) <= p && p > best.to && skipWhite(v.text, p) == len(v.text) && ended(text, begin, q) {
 		best = piece{start: i, end: all, from: from, to: p, at: begin} // with the marks that end it, as the slash of a URL
 	}
 	return best
@@ -152,7 +155,7 @@ func closes(text []byte, i int) bool {
 	if i >= len(text) {
 		return true
 	}
-	after := i+1 < len(text) && alnum(text[i+1])
+	after := i+1 < len(text) && (alnum(text[i+1]) || strings.IndexByte("*([{$%_/", text[i+1]) >= 0)
 	switch c := text[i]; c {
 	case '/', '@', '_', '%', '=', '&', '\\', '+', '~':
 		return false
@@ -161,4 +164,19 @@ func closes(text []byte, i int) bool {
 	default:
 		return !alnum(c)
 	}
+}
+
+// pairs are the signs that end what the sign before them began.
+var pairs = map[byte]byte{'"': '"', '\'': '\'', '`': '`', '(': ')', '[': ']', '{': '}', '<': '>'}
+
+// ended reports whether a name that begins at begin and ends in marks ends at i, and no pattern such as logs/*.gz goes on: with the text, before
+// white space, at the end of a sentence, or at the quote or bracket that was opened right before the name.
+func ended(text []byte, begin, i int) bool {
+	if i < len(text) && begin > 0 && pairs[text[begin-1]] == text[i] {
+		return true
+	}
+	for i < len(text) && strings.IndexByte(`.,;:!)'">`, text[i]) >= 0 {
+		i++
+	}
+	return i >= len(text) || white(text[i]) || text[i] == between
 }

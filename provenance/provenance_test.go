@@ -116,6 +116,32 @@ func TestTrace(t *testing.T) {
 }
 
 // TestEncodedData traces plain values to data that has them encoded.
+// TestPatterns holds that the beginning of a pattern is not its name.
+func TestPatterns(t *testing.T) {
+	for text, value := range map[string]string{
+		"delete s3://logs/*.gz": "s3://logs/", "delete /srv/data/*.tmp": "/srv/data/", "drop tmp_*": "tmp_", "the branch release/*": "release/",
+		"see docs/[draft].md": "docs/", "see docs/$USER": "docs/", "see docs/!keep": "docs/", "the branch feature/?": "feature/",
+		"log in as user@(host)": "user@", "write to list+*": "list+", "remove /etc/;x": "/etc/", "post to https://hooks.example/{team}": "https://hooks.example/",
+		"the branch feature-*": "feature-", "the channel team-(old)": "team-",
+	} {
+		x := provenance.New(provenance.Options{})
+		x.AddUser(text)
+		if got := x.Trace(value); got.Whole && got.From&provenance.User != 0 {
+			t.Errorf("%q: %q is the user's", text, value)
+		}
+	}
+	for _, text := range []string{
+		"delete s3://logs/", "delete s3://logs/ now", "delete s3://logs/.", "delete s3://logs/, then", "(s3://logs/)", "delete `s3://logs/`!",
+		"delete \"s3://logs/\", please", "delete\ns3://logs/\n",
+	} {
+		x := provenance.New(provenance.Options{})
+		x.AddUser(text)
+		if got := x.Trace("s3://logs/"); !got.Whole || got.From != provenance.User {
+			t.Errorf("%q: %s, %v", text, got.From, got.Whole)
+		}
+	}
+}
+
 func TestEncodedData(t *testing.T) {
 	const secret = "transfer to account XK77-1034"
 	for name, data := range map[string]string{

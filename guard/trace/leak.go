@@ -12,6 +12,9 @@ import (
 // receivers returns those who learn of the call. Where nobody states the destinations, it is the server, and every
 // place that the arguments may lead to.
 func (t *callTracer) receivers(c *Call, roles policy.Roles) []receiver {
+	if t.facts.Call.Self {
+		return nil // nobody else learns of it
+	}
 	server := t.server(c)
 	var all []receiver
 	if !server.vouched || !roles.Known || len(roles.Destinations) == 0 {
@@ -44,9 +47,6 @@ func (t *callTracer) server(c *Call) receiver {
 // places returns the receivers at a destination: the places that the user's wishes name, sites among them, those in the
 // operator's own domains, or anybody.
 func (t *callTracer) places(c *Call, a policy.Argument) (all []receiver) {
-	if c.Vouched && t.stated && address.AllPersonal(a.Text, t.me) {
-		return nil // nobody else learns of it
-	}
 	v, read := t.place(a), address.Read(a.Text)
 	named := v.Whole && v.From.Only(provenance.User)
 	if !read.Sure {

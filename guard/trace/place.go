@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"html"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,11 +17,12 @@ type callTracer struct {
 	session *sessionTrace
 	facts   *policy.Facts
 	stated  bool // the operator says which arguments are destinations and contents
+	vouched bool // the operator trusts or knows the server
 	missed  bool // private data entered the session that the index does not know
 	known   map[string]Value
 
 	domains []string // the operator's own
-	me      []string // the user's own addresses and accounts
+	me      []string // the user's own mail addresses
 }
 
 // value traces one argument.
@@ -63,7 +66,7 @@ func echoes(got provenance.Trace) bool {
 func (t *callTracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.stated && address.AllPersonal(v.Text, t.me):
+	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.toMe(a):
 		v.From, v.Whole = provenance.User, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel
@@ -146,7 +149,10 @@ func (t *callTracer) leads(v *Value) bool {
 		return true
 	}
 	for _, p := range address.Find(v.Text) {
-		if p.Name != "" && t.session.named[p.Name] || t.mine(p) || p.Host != "" && address.Within(p.Host, t.domains) {
+		if p.IsContinued(v.Text) {
+			return true
+		}
+		if t.session.named[p.Name] && p.Certain() || p.Single() && (t.mine(p.Name) || address.Within(p.Host, t.domains)) {
 			continue
 		}
 		got := t.session.index.Trace(p.Text)
@@ -158,16 +164,38 @@ func (t *callTracer) leads(v *Value) bool {
 	return false
 }
 
-// mine reports whether a place is the user's own address or account, or on this machine or the private networks.
-func (t *callTracer) mine(p address.Place) bool {
-	switch p.Kind {
-	case address.Web:
-		return address.Home(p.Host)
-	case address.Mail, address.Account: // an address in numbers looks like an account
-		return p.Name != "" && slices.Contains(t.me, p.Name) || strings.Count(p.Text, ".") == 3 && address.Home(p.Text)
-	}
-	return false
+// mine reports whether a text is one mail address of the user and nothing else.
+func (t *callTracer) mine(text string) bool {
+	name := address.BareMail(text)
+	return name != "" && slices.Contains(t.me, name)
 }
+
+// recipient matches paths to recipients of messages: an address elsewhere may name a calendar, a folder or a file, which others read.
+var recipient = regexp.MustCompile(`(?i)(?:^|\.)(?:(?:to|cc|bcc)(?:[_-]?(?:recipients?|addresse?s?|emails?))?|recipients?(?:[_-]?emails?)?)` +
+	`(?:\[\d+\])*(?:\.(?:email|(?:e?mail_?)?address)(?:\[\d+\])*)*$`)
+
+// toMe reports whether an argument is a recipient, and the user, of a known or trusted server.
+func (t *callTracer) toMe(a policy.Argument) bool {
+	return t.stated && t.vouched && recipient.MatchString(a.Path) && t.mine(a.Text)
+}
+
+// toSelf reports whether the call tells the user alone: a known or trusted server sends plain text to the user's addresses
+// and no others. A message with markup can tell others when it is opened.
+func (t *callTracer) toSelf(found *Finding, roles policy.Roles) bool {
+	if roles.Cut || len(roles.Destinations) == 0 {
+		return false
+	}
+	isDestination := setOf(roles.Destinations)
+	for _, v := range found.Values {
+		if !isDestination[v.Argument] && marked.MatchString(html.UnescapeString(v.Text)) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool { return !t.toMe(a) })
+}
+
+// marked finds the signs of HTML, CSS, Markdown and escapes.
+var marked = regexp.MustCompile(`(?i)[<\\]|!\[|\]\s*[(:\[]|url\s*\(|@import`)
 
 // makesLink reports whether the value holds the address of a site, not in the operator's own domains, that stands
 // nowhere in the results of the session or in the user's words: the agent made it up, and fetching it tells the site
@@ -177,7 +205,7 @@ func (t *callTracer) makesLink(v *Value) bool {
 		return true
 	}
 	for _, p := range address.Find(v.Text) {
-		if p.Kind != address.Web || address.Within(p.Host, t.domains) {
+		if p.Kind != address.Web || p.Single() && !p.IsContinued(v.Text) && address.Within(p.Host, t.domains) {
 			continue
 		}
 		if got := t.session.index.Trace(p.Text); !got.Whole || min(got.Bits, got.Known) > mostLink {

@@ -112,13 +112,26 @@ func (s *sessionTrace) addNamed(text string) {
 		if len(s.named) >= maxDestinations {
 			return
 		}
-		if p.Name != "" {
+		if p.Name != "" && !isTemplate(text, p.Text) {
 			s.named[p.Name] = true
 		}
 		if p.Kind == address.Web && p.Host != "" {
 			s.sites[bare(p.Host)], s.wished[bare(p.Host)] = true, true
 		}
 	}
+}
+
+// isTemplate reports whether an address in a text is the beginning of a pattern, as https://hooks.example/{team}.
+func isTemplate(text, place string) bool {
+	if place == "" || !strings.ContainsAny(place[len(place)-1:], "/=-_@?&#%+") {
+		return false
+	}
+	for _, after := range strings.Split(text, place)[1:] {
+		if after != "" && strings.ContainsAny(after[:1], "{[(<*$") {
+			return true
+		}
+	}
+	return false
 }
 
 // describe fills in the facts of the session.

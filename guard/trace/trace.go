@@ -26,7 +26,7 @@ import (
 type Options struct {
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; subdomains count
-	Me        []string         // the user's own addresses and accounts
+	Me        []string         // the user's own mail addresses
 	Room      Room             // nil: 32 MiB of the tracer's own
 	Now       func() time.Time // nil: time.Now
 }
@@ -34,7 +34,7 @@ type Options struct {
 // A Tracer traces the calls of agent sessions. Make one with [New]. It is safe for concurrent use.
 type Tracer struct {
 	domains  []string
-	me       []string // names of address.Personal
+	me       []string // names of address.BareMail
 	sessions sessionTraces
 }
 
@@ -48,7 +48,7 @@ func New(opts Options) *Tracer {
 	}
 	t := &Tracer{domains: opts.Domains, sessions: sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now}}
 	for _, own := range opts.Me {
-		t.me = append(t.me, address.Personal(own)...)
+		t.me = append(t.me, address.BareMail(own))
 	}
 	return t
 }
@@ -115,7 +115,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 		all, cut = append(all, beyond...), cut || more
 	}
 	found := &Finding{UserWords: s.words, Cut: cut}
-	ct := callTracer{session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, domains: t.domains, me: t.me}
+	ct := callTracer{session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched, domains: t.domains, me: t.me}
 	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
 		!s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
 	for _, a := range all {
@@ -128,14 +128,13 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 	roles.Cut = roles.Cut || cut
 	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: speech.Asks(s.wishes, c.Name, c.Server)}
 	ct.parts(found, roles)
+	f.Call.Self = ct.toSelf(found, roles)
 	ct.measure(c, found, roles)
 	if others && c.Keeps {
 		found.over = []receiver{{key: "secrets " + c.Server, base: ct.server(c).base}}
 	}
 	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.Tells()
 	destinations(s, &f.Call, roles, t.domains)
-	f.Call.Self = c.Vouched && roles.Known && !roles.Cut && len(roles.Destinations) > 0 &&
-		!slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool { return !address.AllPersonal(a.Text, t.me) })
 	if f.PlainRead() && roles.Known {
 		found.Listed = s.pages.beside(found.target().Text)
 	}

@@ -46,7 +46,7 @@ func oneMail(s string) (Place, bool) {
 		if quoted := strings.Trim(name, " "); len(quoted) > 1 && quoted[0] == '"' && quoted[len(quoted)-1] == '"' {
 			name = strings.ReplaceAll(quoted[1:len(quoted)-1], ",", " ")
 		}
-		if !found || strings.ContainsAny(name, "<>@,;:\"()[]\\") || strings.Contains(name, "=?") {
+		if !found || strings.ContainsAny(fold(name), "<>@,;:\"()[]\\") || strings.Contains(name, "=?") {
 			return Place{}, false
 		}
 		s = address

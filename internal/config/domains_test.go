@@ -30,11 +30,11 @@ func TestDomains(t *testing.T) {
 // TestMe reads the user's own addresses.
 func TestMe(t *testing.T) {
 	const servers = "servers: {a: {command: x}}\n"
-	c, err := config.Load("weir.yaml", []byte("version: 1\nme: [ann@example.com, '+49 30 5551234', DE02120300000000202051]\n"+servers), config.Options{})
-	if err != nil || len(c.Own.Me) != 3 {
+	c, err := config.Load("weir.yaml", []byte("version: 1\nme: [ann@example.com, ann@EXAMPLE.org]\n"+servers), config.Options{})
+	if err != nil || len(c.Own.Me) != 2 {
 		t.Errorf("%v, %v", c, err)
 	}
-	for _, bad := range []string{"example.com", "@example.com", "Ann <ann@example.com>", "ann@example.com, eve@example.com", "https://example.com", "ann", ""} {
+	for _, bad := range []string{"example.com", "@example.com", "Ann <ann@example.com>", "ann@example.com, eve@example.com", "https://example.com", "ann", "+49 30 5551234", "DE02120300000000202051", "ann＠example.com", ""} {
 		_, err := config.Load("weir.yaml", []byte("version: 1\nme: ['"+bad+"']\n"+servers), config.Options{})
 		if err == nil {
 			t.Errorf("%q passes", bad)

@@ -170,12 +170,12 @@ func readDomains(r reader, m member) {
 	}
 }
 
-// readMe reads the user's own addresses.
+// readMe reads the user's own mail addresses.
 func readMe(r reader, m member) {
 	r.texts(&r.d.Config.Own.Me)(m)
 	for _, own := range r.d.Config.Own.Me {
-		if len(address.Personal(own)) == 0 {
-			r.d.Fault(m.at, "write one mail address, telephone number with +, or account number for each entry", "me: bad address %.80q", own)
+		if address.BareMail(own) == "" {
+			r.d.Fault(m.at, "write one mail address like ann@example.com, without a name, for each entry", "me: bad address %.80q", own)
 		}
 	}
 }

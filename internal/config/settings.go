@@ -216,7 +216,7 @@ type Results struct {
 // Own is the operator's and the user's own places.
 type Own struct {
 	Domains []string // of the operator, in lower case
-	Me      []string // mail addresses, telephone numbers and accounts of the user
+	Me      []string // mail addresses of the user
 }
 
 // An Approval is how people are asked.

@@ -24,7 +24,7 @@ const injectMark = "{{inject}}"
 type Day struct {
 	Name    string               `json:"name"`
 	Domains []string             `json:"domains"`
-	Me      []string             `json:"me"` // the user's own addresses and accounts
+	Me      []string             `json:"me"` // the user's own mail addresses
 	Servers map[string]DayServer `json:"servers"`
 	Steps   []DayStep            `json:"steps"`
 	Attacks []DayAttack          `json:"attacks"`

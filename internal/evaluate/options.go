@@ -11,5 +11,5 @@ type Options struct {
 	Overlays *overlay.Set   // nil: Overlays()
 	Domains  []string       // the operator's own domains
 	Hidden   bool           // results are hidden, servers answer in JSON where they can, and the agent uses handles; a nil Policy is headless
-	Me       []string       // the user's own addresses and accounts
+	Me       []string       // the user's own mail addresses
 }

@@ -53,7 +53,7 @@ import (
 // A Server is one upstream server as the operator configured it.
 type Server = backend.Server
 
-// Own is the operator's own domains, in lower case, and the user's own mail addresses, telephone numbers and accounts.
+// Own is the operator's own domains, in lower case, and the user's own mail addresses.
 type Own struct{ Domains, Me []string }
 
 // Options configures a Gateway.
