@@ -1,7 +1,6 @@
 package house
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -24,6 +23,7 @@ const (
 	englishLimits = "testdata/english.tsv"
 	newPronouns   = 6.0 // per 1,000 words, of a package or page that has no row yet
 	maxColumns    = 150 // of a line of Go that is no test
+	commentWidth  = 120 // columns of a comment, a tab as four
 )
 
 // pronoun finds the word that stands in the place of a noun: "what is sent" for "the message".
@@ -38,7 +38,7 @@ var wordOfText = regexp.MustCompile(`\pL[\pL'’]*`)
 
 // An english holds the figures of the texts of one package or page.
 type english struct {
-	words, pronouns, banned, long int
+	words, pronouns, banned, long, wide int
 }
 
 // add counts a text.
@@ -48,10 +48,22 @@ func (e *english) add(text string) {
 	e.banned += len(banned.FindAllStringIndex(text, -1))
 }
 
-// A ratchet holds the limits of one package or page: two densities in 1,000 words and a number of lines.
+// measure counts a line of Go. Examples in comments, which are indented, have no width.
+func (e *english) measure(line string) {
+	if utf8.RuneCountInString(line) > maxColumns {
+		e.long++
+	}
+	if strings.HasPrefix(strings.TrimLeft(line, "\t"), "// ") &&
+		utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) > commentWidth {
+		e.wide++
+	}
+}
+
+// A ratchet holds the limits of one package or page: two densities in 1,000 words, the number of lines that are long, and
+// that of comments that are wide.
 type ratchet struct {
 	pronouns, banned float64
-	long             int
+	long, wide       int
 }
 
 // density returns a number of occurrences in 1,000 words, rounded up to a tenth.
@@ -73,6 +85,9 @@ func (e english) exceeds(r ratchet) (reasons []string) {
 	}
 	if e.long > r.long {
 		reasons = append(reasons, fmt.Sprintf("%d lines have more than %d columns, at most %d", e.long, maxColumns, r.long))
+	}
+	if e.wide > r.wide {
+		reasons = append(reasons, fmt.Sprintf("%d lines of comments have more than %d columns, at most %d", e.wide, commentWidth, r.wide))
 	}
 	return reasons
 }
@@ -113,10 +128,8 @@ func englishFigures(t *testing.T) map[string]english {
 				return // tables of cases
 			}
 			e := all[path.Dir(name)]
-			for line := range bytes.Lines(data) {
-				if utf8.RuneCount(bytes.TrimRight(line, "\n")) > maxColumns {
-					e.long++
-				}
+			for line := range strings.Lines(string(data)) {
+				e.measure(strings.TrimRight(line, "\n"))
 			}
 			all[path.Dir(name)] = e
 		}
@@ -151,7 +164,7 @@ func messages(f *goFile) (texts []string) {
 	return texts
 }
 
-// readRatchets reads the limits: path, two densities and a number of lines, separated by tabs.
+// readRatchets reads the limits: path, two densities and two numbers of lines, separated by tabs.
 func readRatchets(t *testing.T) map[string]ratchet {
 	t.Helper()
 	data, err := os.ReadFile(englishLimits)
@@ -165,7 +178,7 @@ func readRatchets(t *testing.T) map[string]ratchet {
 		}
 		var name string
 		var r ratchet
-		if _, err := fmt.Sscanf(line, "%s\t%g\t%g\t%d", &name, &r.pronouns, &r.banned, &r.long); err != nil {
+		if _, err := fmt.Sscanf(line, "%s\t%g\t%g\t%d\t%d", &name, &r.pronouns, &r.banned, &r.long, &r.wide); err != nil {
 			t.Fatalf("%s:%d: %v", englishLimits, i+1, err)
 		}
 		limits[name] = r
@@ -179,11 +192,11 @@ func writeRatchets(t *testing.T, figures map[string]english, limits map[string]r
 	var b strings.Builder
 	for _, name := range sortedKeys(figures) {
 		e := figures[name]
-		r := ratchet{e.density(e.pronouns), e.density(e.banned), e.long}
+		r := ratchet{e.density(e.pronouns), e.density(e.banned), e.long, e.wide}
 		if old, ok := limits[name]; ok {
-			r = ratchet{min(r.pronouns, old.pronouns), min(r.banned, old.banned), min(r.long, old.long)}
+			r = ratchet{min(r.pronouns, old.pronouns), min(r.banned, old.banned), min(r.long, old.long), min(r.wide, old.wide)}
 		}
-		fmt.Fprintf(&b, "%s\t%.1f\t%.1f\t%d\n", name, r.pronouns, r.banned, r.long)
+		fmt.Fprintf(&b, "%s\t%.1f\t%.1f\t%d\t%d\n", name, r.pronouns, r.banned, r.long, r.wide)
 	}
 	if err := os.WriteFile(englishLimits, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
@@ -216,5 +229,31 @@ func TestEnglishBites(t *testing.T) {
 		if got := e.exceeds(ratchet{}); len(got) != c.want {
 			t.Errorf("%q, want %d: …%s", got, c.want, c.text[len(long):])
 		}
+	}
+}
+
+// TestEnglishMeasures holds the width of code and of comments.
+func TestEnglishMeasures(t *testing.T) {
+	for _, c := range []struct {
+		line       string
+		long, wide int
+	}{
+		{"// " + strings.Repeat("x", 117), 0, 0},
+		{"// " + strings.Repeat("x", 118), 0, 1},
+		{"\t// " + strings.Repeat("ä", 113), 0, 0},
+		{"\t// " + strings.Repeat("ä", 114), 0, 1},
+		{"//\t" + strings.Repeat("x", 130), 0, 0},
+		{"x() // " + strings.Repeat("x", 130), 0, 0},
+		{"x(" + strings.Repeat("x", 148), 0, 0},
+		{"x(" + strings.Repeat("x", 149), 1, 0},
+		{"// " + strings.Repeat("x", 148), 1, 1},
+	} {
+		var e english
+		if e.measure(c.line); e.long != c.long || e.wide != c.wide {
+			t.Errorf("%d and %d, want %d and %d: %s", e.long, e.wide, c.long, c.wide, c.line)
+		}
+	}
+	if got := (english{wide: 1}).exceeds(ratchet{}); len(got) != 1 {
+		t.Errorf("a comment that is too wide: %q", got)
 	}
 }
