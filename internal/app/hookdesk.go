@@ -43,6 +43,7 @@ type Hooks struct {
 	desks []*hookDesk // the one used last in front
 
 	entries entryBook
+	ending  sync.WaitGroup // desks that lost their place
 
 	asked, busy atomic.Int64 // events since the start, and those that are decided on
 }
@@ -54,6 +55,7 @@ func NewHooks(log *slog.Logger) *Hooks { return &Hooks{log: log, entries: newEnt
 type hookDesk struct {
 	key   string
 	turn  chan struct{} // holds one value while an event is decided on
+	gone  bool          // another takes its place; only with the turn
 	setup *setup.Setup
 	read  []stamp // the files of the setup, as they were read
 	known map[*hook.Host]*overlay.Overlay
@@ -72,12 +74,18 @@ func (h *Hooks) Decide(ctx context.Context, told Hook) (hook.Answer, error) {
 		return hook.Answer{}, err
 	}
 	d := h.desk(key)
-	select {
-	case d.turn <- struct{}{}:
-		defer func() { <-d.turn }()
-	case <-ctx.Done():
-		return hook.Answer{}, fmt.Errorf("waiting for the decision on another event: %w", ctx.Err())
+	for at := true; at; {
+		select {
+		case d.turn <- struct{}{}:
+		case <-ctx.Done():
+			return hook.Answer{}, fmt.Errorf("waiting for the decision on another event: %w", ctx.Err())
+		}
+		if at = d.gone; at { // it was ended before this event had its turn
+			<-d.turn
+			d = h.desk(key)
+		}
 	}
+	defer func() { <-d.turn }()
 	a, err := d.decide(ctx, h, told)
 	if err != nil && d.broken() { // another store may be in its place by now
 		if err := d.close(); err != nil {
@@ -100,7 +108,8 @@ func (h *Hooks) desk(key string) *hookDesk {
 	}
 	h.desks = slices.Insert(h.desks, 0, d)
 	if len(h.desks) > maxDesks {
-		go h.end(h.desks[maxDesks])
+		last := h.desks[maxDesks]
+		h.ending.Go(func() { h.end(last) })
 		h.desks = h.desks[:maxDesks]
 	}
 	return d
@@ -110,6 +119,7 @@ func (h *Hooks) desk(key string) *hookDesk {
 func (h *Hooks) end(d *hookDesk) {
 	d.turn <- struct{}{}
 	defer func() { <-d.turn }()
+	d.gone = true
 	if err := d.close(); err != nil {
 		h.log.Warn("closing the state", "error", err)
 	}
@@ -123,10 +133,11 @@ func (h *Hooks) Close() {
 		h.end(d)
 	}
 	h.desks = nil
+	h.ending.Wait()
 }
 
 // reference finds the variables that a configuration may refer to.
-var reference = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+var reference = regexp.MustCompile(`\$\{?(?:env:)?([A-Za-z_][A-Za-z0-9_]*)`)
 
 // hookKey returns a text that is the same for events that are decided on by the same configuration, in the same places.
 func hookKey(told *Hook) (string, error) {

@@ -87,3 +87,24 @@ func TestEntriesOfProjects(t *testing.T) {
 		t.Errorf("a server that was there at the start: %v", got)
 	}
 }
+
+// TestKeysOfDesks has each variable that a configuration refers to part the configurations.
+func TestKeysOfDesks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.yaml")
+	for _, text := range []string{"store: ${ST}", "store: ${env:ST}", "store: ${env:ST:-x}", "store: ${ST:-x}"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, value := range []string{"a", "b"} {
+			key, err := hookKey(&Hook{Env: &home.Env{Environ: []string{"ST=" + value}}, Config: path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys = append(keys, key)
+		}
+		if keys[0] == keys[1] {
+			t.Errorf("%s: one configuration for both values", text)
+		}
+	}
+}

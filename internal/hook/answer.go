@@ -75,11 +75,11 @@ func (a Answer) For(e *Event) Output {
 	return Output{Stdout: string(text) + "\n"}
 }
 
-// Bounds of what is shown, in characters.
+// Bounds of texts that are shown, in characters.
 const (
 	maxText   = 2000
 	maxReason = 400
-	maxSeen   = 4 // sources of what the session has read
+	maxSeen   = 4 // sources that the session has read
 )
 
 // shown shows the message of a rule.

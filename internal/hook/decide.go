@@ -16,6 +16,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
@@ -127,6 +128,9 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 		Overlay: d.Overlay.Tool(e.Tool), Violates: e.strange(),
 	}
 	c.Effective = c.Overlay.Effective(c.Declared, c.Trust)
+	if e.Unread != "" {
+		c.Context = unknown()
+	}
 	if note.Generation == "" {
 		_, seen, err := d.Begun.Find(d.key(e))
 		if err != nil {
@@ -189,9 +193,23 @@ func (d *Decider) after(ctx context.Context, e *Event, c *guard.Call) (Answer, e
 	o := d.Guard.Observe(ctx, c, guard.Answer{Result: result, Own: true})
 	switch {
 	case o.Err != nil:
-		return Answer{}, o.Err
+		return Answer{}, errors.Join(o.Err, d.presumeWorst(ctx, c))
+	case o.Allowed() && e.Unread != "":
+		return Answer{Effect: Pass, Notice: "weir could not read all of a result (" + plain.Text(e.Unread, maxReason) +
+			"), so the conversation counts as one that holds private data and untrusted content"}, nil
 	case o.Allowed():
 		return Answer{Effect: Pass}, nil
 	}
 	return Answer{Effect: Deny, Text: "withheld by weir: " + shown(o.Message, o.Rule)}, nil
+}
+
+// lateTime is how long to raise a session takes at most whose event could not be decided on.
+const lateTime = 5 * time.Second
+
+// presumeWorst raises the agent session as if the result of a call held anything, since the agent has it, and the search of it has failed.
+func (d *Decider) presumeWorst(ctx context.Context, c *guard.Call) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTime)
+	defer cancel()
+	c.Context = unknown()
+	return d.Guard.Observe(ctx, c, guard.Answer{Result: json.RawMessage(`{"content":[]}`), Own: true}).Err
 }

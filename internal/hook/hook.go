@@ -85,6 +85,7 @@ type Event struct {
 	Input      json.RawMessage // its arguments, an object
 	Response   json.RawMessage // its result; nil before the call
 	Call       string          // the id of the call
+	Unread     string          // why not all of the result could be read; "" if it could
 }
 
 // maxName bounds ids and names, in bytes.
@@ -99,13 +100,17 @@ func Parse(host, name string, input []byte) (*Event, error) {
 	if !slices.Contains(h.Events, name) {
 		return nil, fmt.Errorf("%s has no event %.64q that is known", host, name)
 	}
-	if err := rawjson.Check(input); err != nil {
+	e := &Event{Host: h, Name: name}
+	err := rawjson.Check(input)
+	if err != nil && (name == PostToolUse || name == PostFailure) {
+		input, e.Unread, err = salvage(input)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading the event: %w", err)
 	}
 	if rawjson.Kind(input) != '{' {
 		return nil, errors.New("reading the event: it is no object")
 	}
-	e := &Event{Host: h, Name: name}
 	r := reader{object: input}
 	if told := r.text("hook_event_name", maxName); r.err == nil && told != name {
 		return nil, fmt.Errorf("reading the event: it says to be %.64q", told)

@@ -95,11 +95,18 @@ func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
 	return f, err
 }
 
-// hookArguments returns the arguments of weir hook that every event has: its places, the configuration of the user's servers if there is
-// one, and the entries that run Weir: those that weir install wrote, and those that the user wrote for every project.
+// hookArguments returns the arguments of weir hook that every event has: its places and the home directory, the configuration of the user's
+// servers if there is one, and the entries that run Weir: those that weir install wrote, and those that the user wrote for every project.
 func hookArguments(i *Installer, h hosts.Host) (args []string, err error) {
-	for _, name := range slices.Sorted(maps.Keys(i.opts.Env)) {
-		args = append(args, "--env", name+"="+i.opts.Env[name])
+	vars := maps.Clone(i.opts.Env)
+	if vars == nil {
+		vars = map[string]string{}
+	}
+	if i.opts.Machine.Home != "" {
+		vars["HOME"] = i.opts.Machine.Home // a project may set it, and folders of the user's own work begin with ~
+	}
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		args = append(args, "--env", name+"="+vars[name])
 	}
 	plan, err := i.Plan(Selection{Hosts: []string{h.ID}})
 	if err != nil {

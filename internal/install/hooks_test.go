@@ -178,7 +178,7 @@ func TestHooksRefuse(t *testing.T) {
 // TestHookCommandLineOnWindows writes command lines that cmd.exe and PowerShell read alike, and none where they would not.
 func TestHookCommandLineOnWindows(t *testing.T) {
 	for exe, want := range map[string]string{
-		`C:\weir\weir.exe`:          `C:\weir\weir.exe hook codex PreToolUse --env A=D:\state`,
+		`C:\weir\weir.exe`:          `C:\weir\weir.exe hook codex PreToolUse --env A=D:\state --env HOME=C:\nobody`,
 		`C:\Program Files\weir.exe`: "",
 		`C:\%TEMP%\weir.exe`:        "",
 		`C:\a&b\weir.exe`:           "",
@@ -228,7 +228,7 @@ func TestHookCommandLine(t *testing.T) {
 	if err := json.Unmarshal(all[0].Value, &group); err != nil {
 		t.Fatal(err)
 	}
-	want := `'` + strings.ReplaceAll(odd, `'`, `'\''`) + `' hook codex PreToolUse --env 'XDG_STATE_HOME=/s t/$x'`
+	want := `'` + strings.ReplaceAll(odd, `'`, `'\''`) + `' hook codex PreToolUse --env HOME=` + w.home + ` --env 'XDG_STATE_HOME=/s t/$x'`
 	if got := group.Hooks[0].Command; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
