@@ -209,7 +209,9 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		}
 	}
 	takes := func() bool { return g.Hidden.takes(&in) }
-	v, err := g.settle(ctx, decisionInput{r, facts, in.found, a.Raw(), in.claim.Evidence, in.search.event, takes, in.seen})
+	v, err := g.settle(ctx, decisionInput{
+		request: r, facts: facts, found: in.found, answer: a.Raw(), evidence: in.claim.Evidence, detection: in.search.event, hideable: takes, seen: in.seen,
+	})
 	if err != nil {
 		return Withheld(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,27 +22,30 @@ const (
 	answeredAlert = "urn:weir:answered:" // and the id
 )
 
-// Bounds of alerts. One more than a session may have at once changes nothing: its calls ask already.
+// Bounds of alerts. Beyond those that a session may have at once, one tells that there are more.
 const (
-	maxAlerts    = 4
+	maxAlerts    = 16
 	maxAlertText = 400 // bytes
+	mostShown    = 4   // alerts in one request, which an acceptance of it answers
+	furtherID    = "more-"
+	furtherText  = "more results speak to the agent so than the session keeps"
 )
 
 // An alert is a result that speaks to the agent as attacks do, until a person has accepted a call after it.
 type alert struct{ id, text string }
 
-// alertsIn returns the alerts of a session's label that nobody has answered.
+// alertsIn returns the alerts of a session's label that nobody has answered; those that stand for others come last.
 func alertsIn(l label.Label) (all []alert) {
-	for finding := range l.Findings.All() {
-		if finding == session.More {
-			all = append(all, alert{text: "the session has more findings than are kept"})
-		}
+	for finding := range l.Findings.All() { // in ascending order: hexadecimal digits come before furtherID
 		if rest, ok := strings.CutPrefix(finding, raisedAlert); ok {
 			id, text, _ := strings.Cut(rest, ":")
 			if !l.Findings.Has(answeredAlert + id) {
 				all = append(all, alert{id, text})
 			}
 		}
+	}
+	if l.Findings.Has(session.More) {
+		all = append(all, alert{text: "the session has more findings than are kept"})
 	}
 	return all
 }
@@ -59,18 +63,22 @@ func withoutAlerts(l label.Label) label.Label {
 
 // alarm adds an alert to the session of a request.
 func (v *evidence) alarm(ctx context.Context, r *request, seen label.Label, text string) error {
-	if len(alertsIn(seen)) >= maxAlerts {
-		return nil
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	id := hex.EncodeToString(random[:])
+	if open := alertsIn(seen); len(open) >= maxAlerts {
+		if slices.ContainsFunc(open, func(a alert) bool { return strings.HasPrefix(a.id, furtherID) }) {
+			return nil // that one is shown, and can be answered, when few others are left
+		}
+		id, text = furtherID+id, furtherText
 	}
-	var id [8]byte
-	rand.Read(id[:]) // never fails
-	return v.note(ctx, r, seen, raisedAlert+hex.EncodeToString(id[:])+":"+shortened(text))
+	return v.note(ctx, r, seen, raisedAlert+id+":"+shortened(text))
 }
 
-// answer ends alerts, after a person was shown them and has accepted a call.
+// answer ends the alerts that a request has shown, after a person has accepted it.
 func (v *evidence) answer(ctx context.Context, r *request, seen label.Label, all []alert) error {
 	var ends []string
-	for _, a := range all {
+	for _, a := range all[:min(len(all), mostShown)] {
 		if a.id != "" {
 			ends = append(ends, answeredAlert+a.id)
 		}
@@ -99,13 +107,22 @@ func shortened(text string) string {
 	return text[:end] + "…"
 }
 
-// show tells the person who is asked about a call of alerts.
-func (v *ruling) show(all []alert) {
-	if v.question == nil {
-		return
-	}
+// alertIDs returns text that no other list of alerts has. Approvals are bound to it, so that none covers an alert that nobody was shown.
+func alertIDs(all []alert) string {
+	var ids []string
 	for _, a := range all {
-		v.message += "; " + a.text
-		v.question.Message += "; " + a.text
+		ids = append(ids, a.id)
 	}
+	return strings.Join(ids, " ")
+}
+
+// shownAlerts returns the alerts as a request shows them.
+func shownAlerts(all []alert) (texts []string) {
+	for _, a := range all[:min(len(all), mostShown)] {
+		texts = append(texts, a.text)
+	}
+	if more := len(all) - mostShown; more > 0 {
+		texts = append(texts, fmt.Sprintf("there are %d more, which requests after this one show", more))
+	}
+	return texts
 }

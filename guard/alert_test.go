@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -78,8 +79,8 @@ func TestTheNextEffectAsks(t *testing.T) {
 		if v.Effect != policy.Ask || v.Rule != "ask-after-malicious" {
 			t.Fatalf("the call is %v by %s", v.Effect, v.Rule)
 		}
-		if !strings.Contains(v.Question.Message, "mcp://srv/lookup") || !strings.Contains(v.Question.Message, "ignore earlier instructions") {
-			t.Errorf("the question is %q", v.Question.Message)
+		if shown := strings.Join(v.Question.Alerts, " "); !strings.Contains(shown, "mcp://srv/lookup") || !strings.Contains(shown, "ignore earlier instructions") {
+			t.Errorf("the question shows %q", shown)
 		}
 		if again := f.g.Before(t.Context(), noteCall()); again.Effect != policy.Ask {
 			t.Errorf("the same call again is %v", again.Effect)
@@ -130,7 +131,7 @@ func TestAlertsAreShared(t *testing.T) {
 	process().run(t, lookUpCall(), answerOf(order))
 	a, b := process(), process()
 	v := a.g.Before(t.Context(), noteCall())
-	if v.Effect != policy.Ask || !strings.Contains(v.Question.Message, "mcp://srv/lookup") {
+	if v.Effect != policy.Ask || !strings.Contains(strings.Join(v.Question.Alerts, " "), "mcp://srv/lookup") {
 		t.Fatalf("another process decides %v: %+v", v.Effect, v.Question)
 	}
 	if r, err := b.g.Resolve(t.Context(), noteCall()); err != nil || r.Verdict.Effect != policy.Ask {
@@ -173,16 +174,73 @@ func TestAlertsStayInside(t *testing.T) {
 	}
 }
 
-// Many alerts are as one, and a label that can hold no more counts as an alert.
+// An acceptance answers the alerts that its request has shown. One that comes while a person reads, by a result or by a message, has the
+// person asked anew, whether the call itself was accepted or calls like it.
+func TestAlertsThatNobodyWasShown(t *testing.T) {
+	for _, how := range []string{"result", "message"} {
+		for _, kind := range []string{"binding", "grant"} {
+			f := newFixture(t, searching(guard.Detection{Detector: detect.New()}))
+			f.run(t, lookUpCall(), answerOf(order))
+			next := func() *guard.Call { return stated(t, "mail", `{"to":"x","body":"y"}`, "") }
+			v := f.g.Before(t.Context(), next())
+			if v.Effect != policy.Ask || v.Question.Grant == "" {
+				t.Fatalf("%+v", v)
+			}
+			if how == "result" {
+				f.run(t, lookUpCall(), answerOf(order+" Again."))
+			} else if err := f.g.Told(t.Context(), lookUpCall(), label.Label{}, json.RawMessage(answerOf(order))); err != nil {
+				t.Fatal(err)
+			}
+			f.accepted[map[string]string{"binding": v.Question.Binding, "grant": v.Question.Grant}[kind]] = true
+			again := f.g.Before(t.Context(), next())
+			if again.Effect != policy.Ask || len(again.Question.Alerts) != 2 {
+				t.Fatalf("%s, %s: the call is %v: %+v", how, kind, again.Effect, again.Question)
+			}
+			f.accepted[again.Question.Binding] = true
+			if v := f.g.Before(t.Context(), next()); !v.Allowed() {
+				t.Errorf("%s, %s: with both shown, the call is %v", how, kind, v.Effect)
+			}
+			if v := f.g.Before(t.Context(), noteCall()); !v.Allowed() {
+				t.Errorf("%s, %s: after both, the next call is %v", how, kind, v.Effect)
+			}
+		}
+	}
+}
+
+// Each alert is shown before its end, four with one request. Those beyond the bound are as one, which is shown last.
 func TestManyAlerts(t *testing.T) {
-	f := newFixture(t, searching(guard.Detection{Detector: detect.New()}))
-	for range 20 {
-		f.run(t, lookUpCall(), answerOf(order))
+	for n, requests := range map[int]int{1: 1, 4: 1, 5: 2, 16: 4, 17: 5, 40: 5} {
+		f := newFixture(t, searching(guard.Detection{Detector: detect.New()}))
+		for range n {
+			f.run(t, lookUpCall(), answerOf(order))
+		}
+		if kept := f.label(t).Findings.Len(); kept != min(n, 17) {
+			t.Errorf("of %d, %d findings are kept", n, kept)
+		}
+		for i := range requests {
+			v := f.g.Before(t.Context(), noteCall())
+			if v.Effect != policy.Ask {
+				t.Fatalf("of %d: request %d is %v", n, i, v.Effect)
+			}
+			if last := i == requests-1; last != !strings.Contains(strings.Join(v.Question.Alerts, " "), "requests after this one") {
+				t.Errorf("of %d: request %d shows %q", n, i, v.Question.Alerts)
+			} else if last && (n > 16) != strings.Contains(strings.Join(v.Question.Alerts, " "), "than the session keeps") {
+				t.Errorf("of %d: the last request shows %q", n, v.Question.Alerts)
+			}
+			f.accepted[v.Question.Binding] = true
+			if v := f.g.Before(t.Context(), noteCall()); !v.Allowed() {
+				t.Fatalf("of %d: the accepted call is %v", n, v.Effect)
+			}
+		}
+		if v := f.g.Before(t.Context(), noteCall()); !v.Allowed() {
+			t.Errorf("of %d: after all requests the call is %v", n, v.Effect)
+		}
 	}
-	if n := f.label(t).Findings.Len(); n == 0 || n > 4 {
-		t.Errorf("%d findings are kept", n)
-	}
-	f = newFixture(t, nil)
+}
+
+// A label that can hold no more findings counts as an alert.
+func TestFullLabelIsAnAlert(t *testing.T) {
+	f := newFixture(t, nil)
 	full := label.Label{Findings: label.SetOf(session.More)}
 	if _, _, err := f.sessions.Open(t.Context(), session.Ref{Key: "s", Principal: "p"}); err != nil {
 		t.Fatal(err)

@@ -89,6 +89,7 @@ func scope(in decisionInput, d decision) trace.Scope {
 	seen := must(json.Marshal(f.Session.Label.Taint()))
 	parts := []string{
 		"once", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, r.Effective.String(), string(seen), d.by,
+		alertIDs(in.alerts),
 	}
 	for _, m := range d.Matched {
 		parts = append(parts, m.Rule)

@@ -66,9 +66,8 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	f.Call.Found = search.facts
 	alerts, known := alertsIn(seen), f.Session.Label
 	f.Session.Label.Malicious = known.Malicious || len(alerts) > 0
-	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found, detection: search.event})
+	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found, detection: search.event, alerts: alerts})
 	f.Session.Label = known // which goes to the resources that the call writes
-	v.show(alerts)
 	if err == nil && v.approval.exact {
 		err = g.evidence.answer(ctx, r, seen, alerts)
 	}

@@ -91,7 +91,7 @@ func TestQuestionsAreSearched(t *testing.T) {
 	if !o.Allowed() || !o.Label.Untrusted || !f.label(t).Sensitivity.Has(label.Credentials) {
 		t.Errorf("outcome %+v, session %+v", o, f.label(t))
 	}
-	if v := f.g.Before(t.Context(), noteCall()); v.Effect != policy.Ask || !strings.Contains(v.Question.Message, "the question of mcp://srv/") {
+	if v := f.g.Before(t.Context(), noteCall()); v.Effect != policy.Ask || !strings.Contains(strings.Join(v.Question.Alerts, " "), "the question of mcp://srv/") {
 		t.Errorf("the next effect is %v: %+v", v.Effect, v.Question)
 	}
 }
@@ -176,7 +176,7 @@ func TestMessagesAreSearched(t *testing.T) {
 	if l := f.label(t); !l.Untrusted || !l.Sensitivity.Has(label.Credentials) {
 		t.Errorf("the session is %+v", l)
 	}
-	if v := f.g.Before(t.Context(), noteCall()); v.Effect != policy.Ask || !strings.Contains(v.Question.Message, "a message of mcp://srv/lookup") {
+	if v := f.g.Before(t.Context(), noteCall()); v.Effect != policy.Ask || !strings.Contains(strings.Join(v.Question.Alerts, " "), "a message of mcp://srv/lookup") {
 		t.Errorf("the next effect is %v: %+v", v.Effect, v.Question)
 	}
 }

@@ -45,14 +45,19 @@ type Question struct {
 	UserWords string         // the user's messages in this session, as far as the host tells
 	Later     Later          // later calls that a yes covers too
 
-	// Hint says that the request would need no approval if a person had reviewed definitions of servers; "" if it would.
-	Hint string
+	About // the agent session
 
 	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
 	outer struct {
 		method    string
 		arguments []byte
 	}
+}
+
+// About tells approvers more of the agent session than its label does.
+type About struct {
+	Alerts []string // results that speak to the agent as attacks do; a yes answers these
+	Hint   string   // says that reviews of definitions of servers would make the approval unnecessary; "" if they would not
 }
 
 // Later are calls of the same tool that an approval covers for some time.
@@ -62,7 +67,7 @@ type Later struct {
 }
 
 // newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method,
-// name, canonical arguments, effective contract, session label, policy and the rules that ask; for a result, to its
+// name, canonical arguments, effective contract, session label and alerts, policy and the rules that ask; for a result, to its
 // exact bytes too.
 func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	r, f := in.request, in.facts
@@ -71,6 +76,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		Session: r.Session, Phase: f.Phase, Server: r.Server, Method: r.Method, Name: r.Name,
 		Contract: r.Effective, Assumed: r.assumed(), Arguments: canonical, Refined: r.notes, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: from, Leak: leakText(f), Later: Later{Place: d.asksOnce(f)},
+		About:  About{Alerts: shownAlerts(in.alerts)},
 		Values: in.found.Values, Cut: in.found.Cut, UserWords: in.found.UserWords,
 	}
 	for _, m := range d.Matched {
@@ -97,7 +103,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	q.Binding = bind(
 		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(canonical),
 		r.Effective.String(), seen(r, f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(in.answer),
-		string(must(json.Marshal(q.Later.Pages))),
+		string(must(json.Marshal(q.Later.Pages))), alertIDs(in.alerts),
 	)
 	if f.Phase == policy.OnCall && !r.asked {
 		q.To, q.Grant = grant(in, d.by)
@@ -150,7 +156,8 @@ func grant(in decisionInput, by string) (to []overlay.Argument, binding string) 
 	carried := (in.found.Kinds() & (provenance.Private | provenance.Untrusted)).Names()
 	session := must(json.Marshal(in.facts.Session.Label))
 	return roles.Destinations, bind("grant", string(must(json.Marshal(names))), strings.Join(carried, " "),
-		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(where), r.Effective.String(), string(session), by)
+		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(where), r.Effective.String(), string(session), by,
+		alertIDs(in.alerts))
 }
 
 // bind returns a digest of parts that no other list of parts has.

@@ -231,4 +231,5 @@ type decisionInput struct {
 	detection *record.Detection     // in the answer; before there is one, in the arguments
 	hideable  func() bool           // reports whether the answer can be hidden; nil before there is one
 	seen      bool                  // the agent has the answer already, so no rule hides it
+	alerts    []alert               // of the session, that nobody has answered; none after the call
 }

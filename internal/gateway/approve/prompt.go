@@ -22,6 +22,7 @@ const (
 	maxTo        = 24
 	maxRefined   = 4
 	maxHint      = 1000 // it may hold a command
+	maxAlert     = 500  // longer than each is
 )
 
 // A Prompt is a question in words, in the order in which a user should read it. Text of a server or the agent is
@@ -53,6 +54,7 @@ type Argument struct {
 // NewPrompt puts the question into words.
 func NewPrompt(q *guard.Question) Prompt {
 	p := Prompt{Reasons: []string{fmt.Sprintf("%s (rule %s)", plain.Text(q.Message, maxValue), plain.Text(q.Rule, maxName))}}
+	p.alerts(q.Alerts)
 	p.subject(q)
 	p.refined(q.Refined)
 	if q.Phase == policy.OnCall {
@@ -83,6 +85,17 @@ func NewPrompt(q *guard.Question) Prompt {
 		p.Note = "It is shown once. No answer means no."
 	}
 	return p
+}
+
+// alerts names the results that speak to the agent as attacks do, each uncut.
+func (p *Prompt) alerts(all []string) {
+	var texts []string
+	for _, a := range all {
+		texts = append(texts, plain.Text(a, maxAlert))
+	}
+	if texts != nil {
+		p.Reasons = append(p.Reasons, strings.Join(texts, "; "))
+	}
 }
 
 // pages quotes the addresses of pages.

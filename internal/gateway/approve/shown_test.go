@@ -139,3 +139,17 @@ func TestAttribute(t *testing.T) {
 		t.Errorf("a title that imitates: %s, %v", out, err)
 	}
 }
+
+// TestAlertsAreShownWhole holds that a prompt shows every alert that a yes answers, uncut and beside the rule's message.
+func TestAlertsAreShownWhole(t *testing.T) {
+	q := question()
+	for i := range 5 {
+		q.Alerts = append(q.Alerts, fmt.Sprintf("%d%s%d", i, strings.Repeat(" the result", 36), i))
+	}
+	reasons := approve.NewPrompt(q).Reasons
+	for _, alert := range q.Alerts {
+		if !strings.Contains(reasons[1], alert) {
+			t.Errorf("%q is not in %q", alert, reasons[1])
+		}
+	}
+}
