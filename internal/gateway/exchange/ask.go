@@ -130,6 +130,10 @@ func (x *request) hold(ctx context.Context, p *approve.Pending, unsent bool) app
 	if x.f.Engine.HostAnswers.Hold <= 0 || !unsent || x.progressToken() == nil {
 		return ""
 	}
+	if !x.f.Engine.holding.begin(p) {
+		return ""
+	}
+	defer x.f.Engine.holding.end(p)
 	until := time.Now().Add(x.f.Engine.HostAnswers.Hold)
 	if p.Expires.Before(until) {
 		until = p.Expires

@@ -30,6 +30,7 @@ type Engine struct {
 	Options
 	sealer    *sealer
 	suspended *suspended
+	holding   holding
 	schemas   schemas
 	hiding    atomic.Bool
 	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration
