@@ -61,11 +61,24 @@ func withoutAlerts(l label.Label) label.Label {
 	return l
 }
 
+// raisesAlert returns the label of an answer that speaks to the agent as attacks do, for the agent session that gets to know it.
+func raisesAlert(r *request, alert string) label.Label {
+	if alert == "" {
+		return label.Label{}
+	}
+	return label.Label{Findings: label.SetOf(raisedAlert + alertID() + ":" + shortened(r.spoken()+" "+alert))}
+}
+
+// alertID returns the id of a new alert.
+func alertID() string {
+	var id [8]byte
+	rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
 // alarm adds an alert to the session of a request.
 func (v *evidence) alarm(ctx context.Context, r *request, seen label.Label, text string) error {
-	var random [8]byte
-	rand.Read(random[:]) // never fails
-	id := hex.EncodeToString(random[:])
+	id := alertID()
 	if open := alertsIn(seen); len(open) >= maxAlerts {
 		if slices.ContainsFunc(open, func(a alert) bool { return strings.HasPrefix(a.id, furtherID) }) {
 			return nil // that one is shown, and can be answered, when few others are left

@@ -28,7 +28,11 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if err != nil {
 		return Denied(err)
 	}
-	seen.Label = label.Join(seen.Label, r.actor())
+	steered, err := g.Hidden.steered(ctx, r)
+	if err != nil {
+		return Denied(err)
+	}
+	seen.Label = label.Join(seen.Label, label.Join(r.actor(), steered))
 	facts := r.facts(policy.OnCall, seen)
 	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, g.rules.Load()); err != nil {
 		return Denied(err)
@@ -202,7 +206,11 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	}
 	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
 	told := label.Join(claimed, r.Context)
-	state.Label = label.Join(label.Join(state.Label, told), r.actor())
+	steered, err := g.Hidden.steered(ctx, r)
+	if err != nil {
+		return Verdict{}, err
+	}
+	state.Label = label.Join(label.Join(state.Label, told), label.Join(r.actor(), steered))
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
 	facts.Session.Label.Malicious = state.Label.Malicious || len(alertsIn(state.Label)) > 0

@@ -73,6 +73,7 @@ type Hiding struct {
 	Output json.RawMessage // the JSON Schema of the tool's results, as the server wrote it, or nil: a hidden result shows the keys in it
 	Hide   bool            // the operator says that results of the tool are hidden
 	Looks  int             // bits that the call tells of hidden values: see [Hidden.Look]
+	Tells  int             // of these, the bits that a refusal tells too, since Looks depends on the value
 
 	spent string // why the call may tell no more of hidden values; "" if it may
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -39,19 +40,19 @@ type Hidden struct {
 	guard *Guard
 }
 
-// family returns the key of the space of a session's values: that of the session above all others.
-func (h *Hidden) family(ctx context.Context, ref session.Ref) (string, error) {
+// family returns the space of a session's values: that of the session above all others.
+func (h *Hidden) family(ctx context.Context, ref session.Ref) (vault.Space, error) {
 	state, err := h.state.Sessions().Peek(ctx, ref)
 	for range maxGenerations {
 		if err != nil {
-			return "", fmt.Errorf("reading the agent session: %w", err)
+			return vault.Space{}, fmt.Errorf("reading the agent session: %w", err)
 		}
 		if state.Parent == "" {
-			return state.Key, nil
+			return vault.Space{Owner: ref.Principal, Key: state.Key}, nil
 		}
 		state, err = h.state.Sessions().Peek(ctx, session.Ref{Key: state.Parent, Principal: ref.Principal})
 	}
-	return "", errors.New("reading the agent session: it has too many above it")
+	return vault.Space{}, errors.New("reading the agent session: it has too many above it")
 }
 
 // looked returns the bits that typed looks have told, with those of the request, for a policy that goes by them.
@@ -64,6 +65,42 @@ func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error)
 		return 0, err
 	}
 	return h.vault.Looked(key, 0), nil
+}
+
+// steered returns the label of a call that goes to a number which a look told of untrusted text: an author of that text chose it. Where
+// the operator does not say which arguments are destinations, any may be one.
+func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
+	if h.vault == nil || r.Server == Own || r.Arguments == nil && r.Undeclared.Params == nil {
+		return label.Label{}, nil
+	}
+	key, err := h.family(ctx, r.Session)
+	if err != nil {
+		return label.Label{}, err
+	}
+	texts := []string{string(r.Undeclared.Params)}
+	if !r.roles.Known || r.roles.Cut || r.anything() != "" {
+		texts = append(texts, string(r.Arguments))
+	}
+	for _, to := range r.roles.Destinations {
+		texts = append(texts, to.Text)
+	}
+	if slices.ContainsFunc(texts, func(text string) bool { return h.vault.Names(key, text) }) {
+		return untrusted(), nil
+	}
+	return label.Label{}, nil
+}
+
+// Told notes the answer to a look, before the agent is told it: see [Hidden.steered].
+func (h *Hidden) Told(ctx context.Context, ref session.Ref, v vault.Value, as vault.Type, answer json.RawMessage) error {
+	if !v.Label.Untrusted || as != vault.Integer && as != vault.Number {
+		return nil
+	}
+	key, err := h.family(ctx, ref)
+	if err != nil {
+		return err
+	}
+	h.vault.Told(key, answer)
+	return nil
 }
 
 // takes reports whether an answer can be hidden: a host has to take a handle in its place, and nothing may be asked in it.
@@ -86,7 +123,7 @@ func (r *request) used() (all []Origin) {
 	for i := range r.Uses {
 		v := &r.Uses[i]
 		from := Call{Server: v.Server, Name: v.Tool}
-		all = join(all, Origin{URI: from.URI(), Label: v.Label.Taint()})
+		all = join(all, Origin{URI: from.URI(), Label: withoutAlerts(v.Label).Taint()})
 	}
 	return all
 }
@@ -122,7 +159,8 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 		return Withheld(err)
 	}
 	value, err := h.vault.Put(key, vault.Value{
-		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error, Label: in.label,
+		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
+		Label: label.Join(in.label, raisesAlert(r, in.search.alert)),
 	})
 	if err != nil {
 		return Withheld(err)
@@ -184,7 +222,11 @@ func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.Raw
 	if err != nil {
 		return nil, nil, err
 	}
-	return h.vault.Expand(key, arguments)
+	expanded, used, err := h.vault.Expand(key, arguments)
+	if errors.Is(err, vault.ErrNotThere) { // which tells of a value whether it has a part
+		h.vault.Looked(key, 1)
+	}
+	return expanded, used, err
 }
 
 // Value returns a hidden value of an agent session.
@@ -215,7 +257,7 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 func (h *Hidden) Reveal(ctx context.Context, asking, source *Call, v vault.Value) Outcome {
 	r := h.guard.parse(source)
 	r.canonical, r.revealing = newCanonical(asking.Params), asking
-	in := result{request: r, answer: Answer{Result: v.Result, Error: v.Error}, kept: v.Label}
+	in := result{request: r, answer: Answer{Result: v.Result, Error: v.Error}, kept: withoutAlerts(v.Label)}
 	if v.Part != nil || v.Method != asking.Method {
 		in.answer = Answer{Result: must(json.Marshal(map[string]any{"content": []map[string]any{{"type": "text", "text": v.Text()}}}))}
 	}
@@ -232,7 +274,7 @@ func Looking() contract.Contract {
 }
 
 // Look decides, as Before does, on a call of Weir's own that tells typed answers of hidden values, of [Call.Looks] bits at most. The bits
-// count if the call may go.
+// count if the call may go, and [Call.Tells] of them in any case.
 func (h *Hidden) Look(ctx context.Context, c *Call) Verdict {
 	if h.vault == nil || c.Server != Own || c.Looks < 1 {
 		return Denied(errors.New("only a look at hidden values of so many bits is decided here"))
@@ -243,12 +285,12 @@ func (h *Hidden) Look(ctx context.Context, c *Call) Verdict {
 	}
 	told := h.vault.Looked(key, c.Looks)
 	if by := h.guard.rules.Load(); told > MaxLooked && !by.looks && by.mode == policy.Enforce {
-		c.spent = fmt.Sprintf("typed looks may tell %d bits of hidden values in an agent session, and these would be %d; "+
-			"weir_reveal shows a value", MaxLooked, told)
+		c.spent = fmt.Sprintf("typed looks may tell %d bits of hidden values in an agent session, and these would be more; "+
+			"weir_reveal shows a value", MaxLooked)
 	}
 	v := h.guard.Before(ctx, c)
 	if !v.Allowed() {
-		h.vault.Looked(key, -c.Looks)
+		h.vault.Looked(key, c.Tells-c.Looks)
 	}
 	return v
 }

@@ -19,15 +19,34 @@ var handle = regexp.MustCompile(`\[\[(w[0-9]{5})(?:#(/.*?)?)?\]\]`)
 // MaxExpanded is how long arguments may get by their handles, in bytes.
 const MaxExpanded = 16 << 20
 
-var errExpanded = errors.New("the values of the handles make the arguments too long")
+// Limits of the work for one document.
+const (
+	maxHandles  = 256
+	maxSearched = 256 << 20 // bytes of values through which pointers select
+)
 
-// Expand replaces the handles in the strings of a JSON document by what they stand for in a space, and returns the values that it took. A
+var errExpanded = errors.New("the handles make the arguments too long, or are too many")
+
+// errHandle ends a search for handles.
+var errHandle = errors.New("there is a handle")
+
+// HasHandles reports whether the strings of a JSON document hold handles, of values that are kept or not.
+func HasHandles(doc json.RawMessage) bool {
+	e := expander{get: func(string) (Value, error) { return Value{}, errHandle }}
+	_, err := e.value(doc)
+	return err != nil
+}
+
+// Expand replaces the handles in the strings of a JSON document by the parts of values of a space, and returns the values that it took. A
 // document without handles stays as it is. Names of members are left alone.
-func (v *Vault) Expand(key string, doc json.RawMessage) (json.RawMessage, []Value, error) {
+func (v *Vault) Expand(key Space, doc json.RawMessage) (json.RawMessage, []Value, error) {
 	if !strings.Contains(string(doc), "[[w") && !strings.Contains(string(doc), `\u`) {
 		return doc, nil, nil
 	}
-	e := expander{get: func(name string) (Value, error) { return v.Get(key, name) }, left: MaxExpanded}
+	e := expander{
+		get:  func(name string) (Value, error) { return v.Get(key, name) },
+		left: MaxExpanded, search: maxSearched, docs: map[string]json.RawMessage{},
+	}
 	out, err := e.value(doc)
 	if err != nil {
 		return nil, nil, err
@@ -43,6 +62,9 @@ type expander struct {
 	get  func(name string) (Value, error)
 	used []Value
 	left int // bytes that may still be added
+
+	docs   map[string]json.RawMessage // documents of values by name
+	search int                        // bytes that may still be searched
 }
 
 // value returns a JSON value with its handles expanded.
@@ -111,6 +133,9 @@ func (e *expander) text(raw json.RawMessage) (json.RawMessage, error) {
 // part returns the JSON value for which a handle stands, and whether that is the text of a whole value.
 func (e *expander) part(s string, at []int) (part json.RawMessage, isText bool, err error) {
 	name, pointer := s[at[2]:at[3]], ""
+	if len(e.used) >= maxHandles {
+		return nil, false, errExpanded
+	}
 	v, err := e.get(name)
 	if err != nil {
 		return nil, false, err
@@ -119,7 +144,15 @@ func (e *expander) part(s string, at []int) (part json.RawMessage, isText bool, 
 		part = rawjson.Quote(v.Text())
 	} else {
 		pointer = s[at[4]:at[5]]
-		if part, err = Select(v.Document(), pointer); err != nil {
+		doc, read := e.docs[name]
+		if !read {
+			doc = v.Document()
+			e.docs[name] = doc
+		}
+		if e.search -= len(doc) * (1 + strings.Count(pointer, "/")); e.search < 0 {
+			return nil, false, errExpanded
+		}
+		if part, err = Select(doc, pointer); err != nil {
 			return nil, false, fmt.Errorf("handle %.80q: %w", s[at[0]:at[1]], err)
 		}
 	}

@@ -67,6 +67,8 @@ func (l *Look) Check() error {
 		return errors.New("only as: one_of has options")
 	case (l.Min != nil || l.Max != nil) && l.As != Integer && l.As != Number:
 		return errors.New("only as: integer and as: number have min and max")
+	case l.As == Integer && l.Min != nil && l.Max != nil && !(exact(*l.Min) && exact(*l.Max)):
+		return errors.New("min and max of an integer are whole numbers below 2^53")
 	case (l.Min == nil) != (l.Max == nil) || l.Min != nil && !(*l.Min <= *l.Max):
 		return errors.New("min and max come together, and min is not above max")
 	case len(l.Question) > maxQuestion:
@@ -74,6 +76,9 @@ func (l *Look) Check() error {
 	}
 	return nil
 }
+
+// exact reports whether a number is a whole one that is no other's rounding.
+func exact(f float64) bool { return f == math.Trunc(f) && math.Abs(f) < 1<<53 }
 
 // Derives reports whether the answer is another value, which the agent does not see.
 func (l *Look) Derives() bool { return l.As == Email || l.As == URL || l.As == Text }
@@ -89,8 +94,8 @@ func (l *Look) Bits() int {
 		return bits.Len(uint(len(l.Options) + 1)) // with none of them, and no answer
 	case l.Derives():
 		return 1
-	case l.As == Integer && l.Min != nil && *l.Max-*l.Min < 1<<52:
-		return bits.Len64(uint64(math.Floor(*l.Max)-math.Ceil(*l.Min)) + 2)
+	case l.As == Integer && l.Min != nil:
+		return bits.Len64(uint64(int64(*l.Max)-int64(*l.Min)) + 1) // with no answer
 	}
 	return wholeBits
 }
@@ -124,7 +129,7 @@ func (l *Look) Accept(answer json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(text), nil
 		}
 	case Integer:
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && l.within(float64(n)) {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n != math.MinInt64 && (l.Min == nil || int64(*l.Min) <= n && n <= int64(*l.Max)) {
 			return strconv.AppendInt(nil, n, 10), nil
 		}
 	case Number:

@@ -1,9 +1,9 @@
 // Package vault keeps the results that an agent was not shown, so that the agent can use them without reading them.
 //
 //	v := vault.New(vault.Limits{})
-//	kept, err := v.Put("c-1", vault.Value{Server: "mail", Result: result, Label: l})
+//	kept, err := v.Put(vault.Space{Key: "c-1"}, vault.Value{Server: "mail", Result: result, Label: l})
 //	fmt.Println(kept.Handle())                                   // [[w48213]]
-//	arguments, used, err := v.Expand("c-1", arguments)      // handles are replaced by what they stand for
+//	arguments, used, err := v.Expand(vault.Space{Key: "c-1"}, arguments) // handles are replaced by parts of values
 //
 // A value belongs to a space: an agent session with those above and below it. Its name is random, so that neither an earlier conversation
 // nor text of a stranger names a value by chance. A value never changes, and goes with its space.
@@ -15,6 +15,7 @@
 // A [Look] reads a number, a truth value, a date or one of several choices from a value. The vault counts the bits that looks have told.
 //
 // The package does no I/O, and is safe for concurrent use. It is bounded: values that were kept first go first, and all go with the process.
+// The number of bits that looks have told is remembered longer than the values; of spaces beyond the bound, looks count as having told everything.
 package vault
 
 import (
@@ -23,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync"
 )
 
@@ -38,6 +40,7 @@ type Limits struct {
 	Space  int64 // bytes of the values of a space; 32 MiB
 	Values int   // values of a space; 1024
 	Spaces int   // 1024
+	Counts int   // of spaces of one owner, of which looks have told something; 16384
 	Total  int64 // bytes; 128 MiB
 }
 
@@ -56,6 +59,9 @@ func (l Limits) orDefaults() Limits {
 	if l.Spaces <= 0 {
 		l.Spaces = 1024
 	}
+	if l.Counts <= 0 {
+		l.Counts = 1 << 14
+	}
 	return l
 }
 
@@ -64,25 +70,30 @@ type Vault struct {
 	limits Limits
 
 	mu     sync.Mutex
-	spaces map[string]*space
-	order  []string // keys of spaces, the one that was used last at the end
+	spaces map[Space]*space
+	order  []Space // the one that was used last at the end
 	total  int64
+
+	accounts map[Space]*account // which outlive the spaces
+	owned    map[string]int     // how many of them an owner has
 }
+
+// A Space names the values of an agent session, and of those above and below it.
+type Space struct{ Owner, Key string }
 
 // A space is the values of an agent session.
 type space struct {
 	values []Value
 	size   int64
-	bits   int
 }
 
 // New returns a vault.
 func New(limits Limits) *Vault {
-	return &Vault{limits: limits.orDefaults(), spaces: map[string]*space{}}
+	return &Vault{limits: limits.orDefaults(), spaces: map[Space]*space{}, accounts: map[Space]*account{}, owned: map[string]int{}}
 }
 
 // Put keeps a value in a space, and returns it with its name.
-func (v *Vault) Put(key string, value Value) (Value, error) {
+func (v *Vault) Put(key Space, value Value) (Value, error) {
 	if value.size() > v.limits.Value {
 		return Value{}, ErrTooLarge
 	}
@@ -106,10 +117,15 @@ func (v *Vault) Put(key string, value Value) (Value, error) {
 }
 
 // Get returns a value of a space. The error is ErrUnknown if there is none of that name.
-func (v *Vault) Get(key, name string) (Value, error) {
+func (v *Vault) Get(key Space, name string) (Value, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, value := range v.open(key).values {
+	s := v.spaces[key]
+	if s == nil {
+		return Value{}, fmt.Errorf("value %.20q: %w", name, ErrUnknown)
+	}
+	v.touch(key)
+	for _, value := range s.values {
 		if value.Name == name {
 			return value, nil
 		}
@@ -117,18 +133,8 @@ func (v *Vault) Get(key, name string) (Value, error) {
 	return Value{}, fmt.Errorf("value %.20q: %w", name, ErrUnknown)
 }
 
-// Looked adds to the bits that looks have told of the values of a space, and returns the sum. A negative number takes bits back of a look
-// that did not happen.
-func (v *Vault) Looked(key string, bits int) int {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	s := v.open(key)
-	s.bits += bits
-	return s.bits
-}
-
 // open returns a space, a new one if there is none.
-func (v *Vault) open(key string) *space {
+func (v *Vault) open(key Space) *space {
 	if s := v.spaces[key]; s != nil {
 		v.touch(key)
 		return s
@@ -136,12 +142,11 @@ func (v *Vault) open(key string) *space {
 	s := &space{}
 	v.spaces[key] = s
 	v.order = append(v.order, key)
-	v.makeRoom()
 	return s
 }
 
 // touch notes that a space is used.
-func (v *Vault) touch(key string) {
+func (v *Vault) touch(key Space) {
 	for i, k := range v.order {
 		if k == key {
 			v.order = append(append(v.order[:i:i], v.order[i+1:]...), key)
@@ -150,13 +155,29 @@ func (v *Vault) touch(key string) {
 	}
 }
 
-// makeRoom forgets the spaces that were used least lately, but for the last one.
+// makeRoom forgets spaces, but for the last one: of the owner who has most, the one that was used least lately. So no owner's values go for
+// those of an owner who has more.
 func (v *Vault) makeRoom() {
 	for len(v.order) > 1 && (len(v.order) > v.limits.Spaces || v.total > v.limits.Total) {
-		oldest := v.order[0]
+		has, first := map[string]int64{}, map[string]int{}
+		for i, key := range v.order[:len(v.order)-1] {
+			if _, ok := first[key.Owner]; !ok {
+				first[key.Owner] = i
+			}
+			if has[key.Owner]++; v.total > v.limits.Total {
+				has[key.Owner] += v.spaces[key].size
+			}
+		}
+		most := v.order[0].Owner
+		for owner, n := range has {
+			if n > has[most] {
+				most = owner
+			}
+		}
+		oldest := v.order[first[most]]
 		v.total -= v.spaces[oldest].size
 		delete(v.spaces, oldest)
-		v.order = v.order[1:]
+		v.order = slices.Delete(v.order, first[most], first[most]+1)
 	}
 }
 

@@ -18,9 +18,11 @@ func text(s string) json.RawMessage {
 	return raw
 }
 
+func at(key string) vault.Space { return vault.Space{Key: key} }
+
 func put(t testing.TB, v *vault.Vault, space string, result json.RawMessage) vault.Value {
 	t.Helper()
-	kept, err := v.Put(space, vault.Value{Server: "s", Method: "tools/call", Tool: "t", Result: result, Label: label.Label{Untrusted: true}})
+	kept, err := v.Put(at(space), vault.Value{Server: "s", Method: "tools/call", Tool: "t", Result: result, Label: label.Label{Untrusted: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ func TestExpand(t *testing.T) {
 		{`{"a":"[[w00000]]"}`, ``, "no such value"},
 		{`{"a":"[[w1]] [[x]] [w]"}`, `{"a":"[[w1]] [[x]] [w]"}`, ""},
 	} {
-		got, used, err := v.Expand("a", json.RawMessage(name(c.arguments)))
+		got, used, err := v.Expand(at("a"), json.RawMessage(name(c.arguments)))
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: %v, want %s", c.arguments, err, c.err)
@@ -66,7 +68,7 @@ func TestExpand(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := v.Expand("b", json.RawMessage(name(`{"a":"[[DOC]]"}`))); !errors.Is(err, vault.ErrUnknown) {
+	if _, _, err := v.Expand(at("b"), json.RawMessage(name(`{"a":"[[DOC]]"}`))); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("a value of another space: %v", err)
 	}
 }
@@ -79,7 +81,7 @@ func TestExpandGivesTheText(t *testing.T) {
 		around := rapid.StringMatching(`[a-z"\\é ]{1,8}`).Draw(rt, "around")
 		kept := put(t, v, "r", text(said))
 		in, _ := json.Marshal(map[string]any{"x": around + kept.Handle() + around, "y": around})
-		out, used, err := v.Expand("r", in)
+		out, used, err := v.Expand(at("r"), in)
 		var got map[string]string
 		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used) != 1 {
 			rt.Fatalf("%s: %s (%v)", in, out, err)
@@ -172,22 +174,22 @@ func TestShapeShowsOnlyDeclaredKeys(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	v := vault.New(vault.Limits{Value: 2000, Space: 4000, Values: 3, Spaces: 2})
-	if _, err := v.Put("a", vault.Value{Result: text(strings.Repeat("x", 3000))}); !errors.Is(err, vault.ErrTooLarge) {
+	if _, err := v.Put(at("a"), vault.Value{Result: text(strings.Repeat("x", 3000))}); !errors.Is(err, vault.ErrTooLarge) {
 		t.Error(err)
 	}
 	var names []string
 	for range 4 {
 		names = append(names, put(t, v, "a", text("x")).Name)
 	}
-	if _, err := v.Get("a", names[0]); !errors.Is(err, vault.ErrUnknown) {
+	if _, err := v.Get(at("a"), names[0]); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("of 4 values with room for 3, the first: %v", err)
 	}
-	if _, err := v.Get("a", names[3]); err != nil {
+	if _, err := v.Get(at("a"), names[3]); err != nil {
 		t.Error(err)
 	}
 	put(t, v, "b", text("x"))
 	put(t, v, "c", text("x"))
-	if _, err := v.Get("a", names[3]); !errors.Is(err, vault.ErrUnknown) {
+	if _, err := v.Get(at("a"), names[3]); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("of 3 spaces with room for 2, the first: %v", err)
 	}
 }
@@ -195,8 +197,105 @@ func TestLimits(t *testing.T) {
 func TestLookedCounts(t *testing.T) {
 	v := vault.New(vault.Limits{})
 	for i, c := range []struct{ add, want int }{{5, 5}, {0, 5}, {60, 65}, {-60, 5}} {
-		if got := v.Looked("a", c.add); got != c.want {
+		if got := v.Looked(at("a"), c.add); got != c.want {
 			t.Errorf("%d: %d, want %d", i, got, c.want)
+		}
+	}
+}
+
+// Whoever keeps most values makes room for others, and no eviction gives back bits that looks have told.
+func TestOthersEvictNothing(t *testing.T) {
+	v := vault.New(vault.Limits{Spaces: 8, Counts: 4})
+	mine := vault.Space{Owner: "me", Key: "a"}
+	kept, err := v.Put(mine, vault.Value{Result: text("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Looked(mine, 64)
+	for i := range 50 {
+		other := vault.Space{Owner: "other", Key: fmt.Sprint(i)}
+		if _, err := v.Put(other, vault.Value{Result: text("x")}); err != nil {
+			t.Fatal(err)
+		}
+		v.Looked(other, 0)
+	}
+	if _, err := v.Get(mine, kept.Name); err != nil {
+		t.Error(err)
+	}
+	for i := range 50 {
+		if _, err := v.Put(vault.Space{Owner: "me", Key: fmt.Sprint(i)}, vault.Value{Result: text("x")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := v.Get(mine, kept.Name); !errors.Is(err, vault.ErrUnknown) {
+		t.Errorf("of one's own 51 spaces with room for 8, the first: %v", err)
+	}
+	if got := v.Looked(mine, 0); got != 64 {
+		t.Errorf("after the values are gone, %d bits were told", got)
+	}
+	for i := range 3 {
+		v.Looked(vault.Space{Owner: "me", Key: fmt.Sprint(i)}, 1)
+	}
+	if got := v.Looked(vault.Space{Owner: "me", Key: "new"}, 1); got <= 64 {
+		t.Errorf("beyond the accounts of an owner, %d bits were told", got)
+	}
+	if got := v.Looked(vault.Space{Owner: "third", Key: "new"}, -5); got != 0 {
+		t.Errorf("bits are taken back that never counted: %d", got)
+	}
+}
+
+// A number that was told is known again, however a text writes it.
+func TestNumbersAreKnownAgain(t *testing.T) {
+	v := vault.New(vault.Limits{})
+	v.Told(at("a"), json.RawMessage("9.98877665544e+11"))
+	v.Told(at("a"), json.RawMessage("42"))
+	for said, want := range map[string]bool{
+		"998877665544": true, "+99 8877-665544": true, "DE00 9988 7766 5544": true, "https://x.example/c/998877665544/post": true,
+		"42": true, "pull/42": true,
+		"9988776655": false, "142": false, "4 2": false, "carol": false, "": false,
+	} {
+		if got := v.Names(at("a"), said); got != want {
+			t.Errorf("%q: %v", said, got)
+		}
+	}
+	if v.Names(at("b"), "42") {
+		t.Error("a number of another space")
+	}
+	for i := range 300 {
+		v.Told(at("c"), json.RawMessage(fmt.Sprint(1000+i)))
+	}
+	if !v.Names(at("c"), "7") || v.Names(at("c"), "x") {
+		t.Error("with more numbers than are kept, any may have been told")
+	}
+}
+
+// Limits of integers are compared as integers, and a call has no more handles than can be expanded soon.
+func TestBoundsOfLooksAndHandles(t *testing.T) {
+	var look vault.Look
+	for said, ok := range map[string]bool{
+		`{"as":"integer","min":4611686018427387904,"max":4611686018427387904}`: false, `{"as":"integer","min":0.5,"max":2}`: false,
+		`{"as":"integer","min":-9007199254740991,"max":9007199254740991}`: true, `{"as":"number","min":0.5,"max":2}`: true,
+	} {
+		look = vault.Look{}
+		if err := json.Unmarshal([]byte(said), &look); err != nil || (look.Check() == nil) != ok {
+			t.Errorf("%s: %v %v", said, look.Check(), err)
+		}
+	}
+	one := 9007199254740991.0
+	look = vault.Look{As: vault.Integer, Min: &one, Max: &one}
+	if got, err := look.Answer(json.RawMessage("9007199254740992")); err == nil || look.Bits() != 1 {
+		t.Errorf("%s in %d bits", got, look.Bits())
+	}
+	v := vault.New(vault.Limits{})
+	kept := put(t, v, "a", text(`{"b":1}`))
+	for n, ok := range map[int]bool{256: true, 257: false} {
+		if _, _, err := v.Expand(at("a"), json.RawMessage(`"`+strings.Repeat("[["+kept.Name+"#/b]]", n)+`"`)); (err == nil) != ok {
+			t.Errorf("%d handles: %v", n, err)
+		}
+	}
+	for said, want := range map[string]bool{`{"a":["x [[w12345#/b]]"]}`: true, `{"a":"\u005b[w12345]]"}`: true, `{"[[w12345]]":"[[x]]"}`: false} {
+		if vault.HasHandles(json.RawMessage(said)) != want {
+			t.Error(said)
 		}
 	}
 }

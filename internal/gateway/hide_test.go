@@ -305,7 +305,7 @@ func TestHiddenValuesAreUsedByHandle(t *testing.T) {
 				t.Errorf("%s: %s, want %s", c[0], answer, c[1])
 			}
 		}
-		if answer := h.call("save", `{"text":"[[w00000]]"}`); !strings.Contains(string(answer), "no such value") {
+		if answer := h.call("save", `{"text":"[[w00000]]"}`); !strings.Contains(string(answer), "stands for no value") {
 			t.Errorf("%s", answer)
 		}
 		list := string(h.request("tools/list", ""))

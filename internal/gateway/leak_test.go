@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -87,4 +88,62 @@ func TestTasksOfHiddenToolsAreAskedAbout(t *testing.T) {
 		h.request("tasks/result", `"taskId":"1"`)
 		h.silent("hide " + hide)
 	}
+}
+
+// A number that a look tells of untrusted text may be where its author wants a call to go.
+func TestNumbersOfUntrustedTextAreNoDestinations(t *testing.T) {
+	h := newLeakyHost(t, false, headless)
+	if !h.goes("post", `{"account":112233445566}`) {
+		t.Error("before: the call does not go")
+	}
+	h.saysText(`{"who":"998877665544","pull":4217}`)
+	name := h.value(h.call("inbox", "{}"))
+	if !h.goes("post", `{"account":998877665544}`) {
+		t.Error("the agent was told no number, and the call does not go")
+	}
+	for _, look := range []string{`"path":"/who","as":"integer","min":0,"max":999999999999`, `"path":"/pull","as":"integer","min":0,"max":10000`} {
+		h.call("weir_look", fmt.Sprintf(`{"value":%q,%s}`, name, look))
+	}
+	for _, to := range []string{`{"account":998877665544}`, `{"text":"+99 8877 665544"}`, `{"account":4217}`} {
+		if h.goes("post", to) {
+			t.Errorf("%s goes", to)
+		}
+	}
+	if !h.goes("post", `{"account":112233445566}`) {
+		t.Error("a call to another account does not go")
+	}
+}
+
+// Handles are expanded for tools that are there alone, and no error tells of the value; nor does tools/resolve.
+func TestErrorsTellNothingOfValues(t *testing.T) {
+	eras(t, func(t *testing.T, modern bool) {
+		h := newLeakyHost(t, modern, headless)
+		h.saysText(`{"pin":{"4711":1},"list":[1,2,3,4,5,6,7,8,9],"on":true}`)
+		name := h.value(h.call("inbox", "{}"))
+		same := func(about string, answers ...json.RawMessage) {
+			t.Helper()
+			for i, answer := range answers {
+				answers[i] = rawjson.Delete(answer, "id")
+				if string(answers[i]) != string(answers[0]) {
+					t.Errorf("%s: %s, and %s", about, answers[0], answers[i])
+				}
+			}
+		}
+		same("a tool that is not there", h.call("nosuch", `{"a":"[[`+name+`#/pin/4711]]"}`), h.call("nosuch", `{"a":"[[`+name+`#/pin/4712]]"}`))
+		same("no part", h.call("save", `{"text":"[[`+name+`#/pin/4712]]"}`), h.call("save", `{"text":"[[w00000]]"}`),
+			h.call("save", `{"text":"`+strings.Repeat("[["+name+"#/on]]", 300)+`"}`))
+		resolve := func(arguments string) json.RawMessage {
+			return h.request("tools/resolve", `"name":"save","arguments":`+arguments)
+		}
+		same("a handle in tools/resolve", resolve(`{"n":"[[`+name+`#/on]]"}`), resolve(`{"n":"[[`+name+`#/pin]]"}`), resolve(`{"n":"[[w00000]]"}`))
+		h.call("weir_look", fmt.Sprintf(`{"value":%q,"as":"boolean","path":"/on"}`, name))
+		if answer := string(h.request("tools/resolve", `"name":"post","arguments":{"text":"4711"}`)); strings.Contains(answer, "dev.weir/verdict") {
+			t.Errorf("tools/resolve tells a verdict: %s", answer)
+		}
+		each := func(path string) string {
+			return fmt.Sprintf(`{"value":%q,"path":%q,"look":{"as":"number"}}`, name, path)
+		}
+		same("beyond the bits", h.call("weir_each", each("/list")), h.call("weir_each", each("/list")))
+		same("no array", h.call("weir_each", each("/on")), h.call("weir_each", each("/none")))
+	})
 }

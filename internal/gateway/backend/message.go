@@ -50,6 +50,9 @@ func (c *Conn) mayTell(r *Request, m *rpc.Message) bool {
 	return true
 }
 
+// maxNumber is how many characters a number of progress has at most. One that is longer may hold text.
+const maxNumber = 20
+
 // wordless reports whether a notification has no text: progress in numbers, or that something has changed which the
 // host knows by name. Any member that is not listed here may hold text.
 func (c *Conn) wordless(m *rpc.Message) bool {
@@ -60,7 +63,7 @@ func (c *Conn) wordless(m *rpc.Message) bool {
 		switch {
 		case m.Method == "notifications/progress" && name == "progressToken": // is replaced by the host's
 		case m.Method == "notifications/progress" && (name == "progress" || name == "total"):
-			if _, err := strconv.ParseFloat(string(value), 64); err != nil {
+			if _, err := strconv.ParseFloat(string(value), 64); err != nil || len(value) > maxNumber {
 				return false
 			}
 		case m.Method == updated && name == "uri":

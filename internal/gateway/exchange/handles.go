@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
-	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -34,14 +34,17 @@ func withoutLink(result json.RawMessage) json.RawMessage {
 }
 
 // expand returns a request with the handles in its arguments replaced by the hidden values that they stand for, and these values. Nothing
-// else reads arguments before.
-func expand(ctx context.Context, f *Host, m *rpc.Message) (*rpc.Message, []vault.Value, *rpc.Error) {
-	if !f.Engine.Hiding() || m.Method != "tools/call" && m.Method != guard.MethodResolve {
+// else reads arguments before. Only those of a tool that is there are read, and one text tells of all errors.
+func expand(ctx context.Context, f *Host, m *rpc.Message, set *backend.Set) (*rpc.Message, []vault.Value, *rpc.Error) {
+	if !f.Engine.Hiding() || m.Method != "tools/call" {
 		return m, nil, nil
 	}
 	arguments, ok := rawjson.Get(m.Params, "arguments")
-	if !ok || !strings.Contains(string(arguments), "[") && !strings.Contains(string(arguments), `\u`) {
+	if !ok || !vault.HasHandles(arguments) {
 		return m, nil, nil
+	}
+	if _, rerr := f.byName(ctx, m, set, catalog.Tools); rerr != nil {
+		return m, nil, rerr
 	}
 	ref, rerr := f.Agents.Of(m.Params)
 	if rerr != nil {
@@ -49,7 +52,9 @@ func expand(ctx context.Context, f *Host, m *rpc.Message) (*rpc.Message, []vault
 	}
 	expanded, used, err := f.Engine.Guard.Hidden.Expand(ctx, ref, arguments)
 	if err != nil {
-		return m, nil, rpc.Errorf(rpc.InvalidParams, "params.arguments: %s", valueError(err))
+		f.Engine.Log.Warn("expanding handles", "error", err)
+		return m, nil, rpc.Errorf(rpc.InvalidParams,
+			"params.arguments: a handle stands for no value, or no part of one, that is kept, or there are too many")
 	}
 	if len(used) == 0 {
 		return m, nil, nil
@@ -65,10 +70,13 @@ func expand(ctx context.Context, f *Host, m *rpc.Message) (*rpc.Message, []vault
 
 // valueError returns the part of an error about hidden values that a host is shown. These errors quote no value.
 func valueError(err error) string {
-	for _, known := range []error{vault.ErrUnknown, vault.ErrNotThere, vault.ErrNoAnswer, vault.ErrTooLarge} {
+	for _, known := range []error{vault.ErrNotThere, vault.ErrNoAnswer, vault.ErrTooLarge} {
 		if errors.Is(err, known) {
-			return known.Error()
+			return vault.ErrNoAnswer.Error()
 		}
+	}
+	if errors.Is(err, vault.ErrUnknown) {
+		return vault.ErrUnknown.Error()
 	}
 	return hosterror.Text(err)
 }

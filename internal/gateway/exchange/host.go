@@ -13,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // Exchange takes a request that carries data to its server and the answer back, as far as the guard lets it.
@@ -26,7 +27,7 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 			return own(ctx, m)
 		}
 	}
-	m, uses, rerr := expand(ctx, f, m)
+	m, uses, rerr := expand(ctx, f, m, set)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
@@ -70,17 +71,15 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 }
 
 // Resolve answers tools/resolve: the contract of a call, and in _meta the decision on it, if that is no plain
-// allow. The answer has the form of the extension where the host has negotiated it, else that of SEP-1862.
+// allow and no results may be hidden. The answer has the form of the extension where the host has negotiated it, else that of SEP-1862.
 func (f *Host) Resolve(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
-	m, uses, rerr := expand(ctx, f, m)
-	if rerr != nil {
-		return rpc.ReplyError(m.ID, rerr)
+	if arguments, _ := rawjson.Get(m.Params, "arguments"); f.Engine.Hiding() && vault.HasHandles(arguments) {
+		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.InvalidParams, "a call with handles of hidden values is not resolved: make the call"))
 	}
 	r, rerr := f.byName(ctx, m, set, catalog.Tools)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
-	r.call.Uses = uses
 	if rerr := who.Undeclared(r.tool); rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
@@ -100,7 +99,7 @@ func (f *Host) Resolve(ctx context.Context, m *rpc.Message, who *protocol.Client
 	}
 	shown, _ := rawjson.Get(m.Params, "name")
 	result, err := f.Engine.resolved(r.tool, shown, resolution.Contract, who.Resolves())
-	if err == nil && !resolution.Verdict.Plain() {
+	if err == nil && !resolution.Verdict.Plain() && !f.Engine.Hiding() { // it may depend on hidden text, and is not counted here
 		result, err = guard.WithVerdict(result, resolution.Verdict.Refusal())
 	}
 	if err != nil {

@@ -244,7 +244,7 @@ func (f ownHost) look(ctx context.Context, m *rpc.Message) *rpc.Message {
 	if err := look.Check(); err != nil {
 		return failed(x.exchange, err.Error())
 	}
-	admission, refusal := x.permitLook(ctx, look.Bits(), look.Derives())
+	admission, refusal := x.permitLook(ctx, look.Bits(), 0, look.Derives())
 	if refusal != nil {
 		return refusal
 	}
@@ -259,6 +259,9 @@ func (f ownHost) look(ctx context.Context, m *rpc.Message) *rpc.Message {
 		}
 		text := fmt.Sprintf("The part is value %s: write %s in the arguments of a tool.", made.Name, made.Handle())
 		return x.answered(ctx, admission, map[string]any{"value": made.Name, "how": text}, nil)
+	}
+	if err := f.Engine.Guard.Hidden.Told(ctx, x.route.call.Session, x.value, look.As, answer); err != nil {
+		return f.InternalError(m, err)
 	}
 	return x.answered(ctx, admission, map[string]any{"answer": answer}, nil)
 }
@@ -281,21 +284,21 @@ func (f ownHost) each(ctx context.Context, m *rpc.Message) *rpc.Message {
 		return failed(x.exchange, "weir_each tells numbers, booleans, dates and choices; for parts write handles with pointers")
 	}
 	var elements []json.RawMessage
-	array, err := vault.Select(x.value.Document(), arguments.Path)
+	array, err := vault.Select(x.value.Document(), arguments.Path) // of an array that is empty or too long, or of none, one answer tells
 	if err == nil && rawjson.Kind(array) == '[' {
 		for element := range rawjson.Elements(array) {
 			elements = append(elements, element)
 		}
 	}
 	if len(elements) > maxEach {
-		return failed(x.exchange, fmt.Sprintf("the array has more than %d elements", maxEach))
+		elements = nil
 	}
-	const length = 8 // bits of the number of elements
-	admission, refusal := x.permitLook(ctx, length+look.Bits()*len(elements), false)
+	const length = 9 // bits of the number of elements, that there are none or too many included
+	admission, refusal := x.permitLook(ctx, length+look.Bits()*len(elements), length, false)
 	if refusal != nil {
 		return refusal
 	}
-	if err != nil || rawjson.Kind(array) != '[' {
+	if len(elements) == 0 {
 		return x.answered(ctx, admission, nil, vault.ErrNotThere)
 	}
 	answers := []json.RawMessage{}
@@ -303,16 +306,19 @@ func (f ownHost) each(ctx context.Context, m *rpc.Message) *rpc.Message {
 		answer, err := x.answer(ctx, element, &look)
 		if err != nil {
 			answer = json.RawMessage("null")
+		} else if err := f.Engine.Guard.Hidden.Told(ctx, x.route.call.Session, x.value, look.As, answer); err != nil {
+			return f.InternalError(m, err)
 		}
 		answers = append(answers, answer)
 	}
 	return x.answered(ctx, admission, map[string]any{"answers": answers}, nil)
 }
 
-// permitLook asks the guard, and if need be a person, whether the agent may be told so many bits of the value.
-func (x *ownCall) permitLook(ctx context.Context, bits int, derives bool) (*guard.Admission, *rpc.Message) {
+// permitLook asks the guard, and if need be a person, whether the agent may be told so many bits of the value. So many of them a refusal
+// tells too.
+func (x *ownCall) permitLook(ctx context.Context, bits, tells int, derives bool) (*guard.Admission, *rpc.Message) {
 	call := x.route.call
-	call.Looks = bits
+	call.Looks, call.Tells = bits, tells
 	if !derives {
 		typed := x.value
 		typed.Label = typed.Label.Typed()
