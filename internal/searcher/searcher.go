@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -122,16 +123,31 @@ func (s *Searcher) begin() bool {
 	return true
 }
 
+// errDown says that no connection was made or kept, or that the program failed by its own word.
+var errDown = errors.New("the program is down")
+
+// end counts the failures of the program. Texts, which servers choose, may be refused or take too long: that counts
+// for nothing.
 func (s *Searcher) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
+	switch {
+	case errors.Is(err, errDown):
+		if s.failures++; s.failures >= mostFailures {
+			s.until = s.now().Add(pause)
+		}
+	case !errors.Is(err, context.DeadlineExceeded): // it has answered
 		s.failures = 0
-		return
 	}
-	if s.failures++; s.failures >= mostFailures {
-		s.until = s.now().Add(pause)
+}
+
+// broken returns the error of a connection.
+func broken(ctx context.Context, err error) error {
+	var dial *net.OpError
+	if ctx.Err() != nil && !(errors.As(err, &dial) && dial.Op == "dial") {
+		return context.DeadlineExceeded
 	}
+	return fmt.Errorf("%w: %w", errDown, err)
 }
 
 func (s *Searcher) search(text []byte) ([]detect.Finding, error) {
@@ -151,18 +167,21 @@ func (s *Searcher) search(text []byte) ([]detect.Finding, error) {
 	}
 	answer, err := s.client.Do(r)
 	if err != nil {
-		return nil, err
+		return nil, broken(ctx, err)
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode >= http.StatusInternalServerError {
+		return nil, fmt.Errorf("%w: status %d", errDown, answer.StatusCode)
+	}
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("status %d", answer.StatusCode)
 	}
 	told, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
-	if err == nil && len(told) > maxAnswer {
-		err = errors.New("the answer is too long")
-	}
 	if err != nil {
-		return nil, err
+		return nil, broken(ctx, err)
+	}
+	if len(told) > maxAnswer {
+		return nil, errors.New("the answer is too long")
 	}
 	return s.form.findings(&s.opts, told, text)
 }

@@ -89,19 +89,21 @@ func TestForms(t *testing.T) {
 func TestBreaker(t *testing.T) {
 	var asked atomic.Int32
 	var up atomic.Bool
-	p := program(t, func(map[string]any) string {
+	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if asked.Add(1); up.Load() {
-			return "[]"
+			_, _ = io.WriteString(w, "[]")
+			return
 		}
-		return "broken"
-	})
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(p.Close)
 	now := time.Unix(1e9, 0)
 	s := New(Options{Name: "x", Kind: Presidio, URL: p.URL, Token: "key", Timeout: time.Minute})
 	s.now = func() time.Time { return now }
 	scan := func() string { return s.Scan([]byte("text"), detect.Plain, nil).Failed }
 	for range 10 {
 		if scan() == "" {
-			t.Fatal("a broken answer is none")
+			t.Fatal("a failure is none")
 		}
 	}
 	if asked.Load() != mostFailures {
@@ -116,6 +118,39 @@ func TestBreaker(t *testing.T) {
 	if failed := scan() + scan(); failed != "" || asked.Load() != mostFailures+3 {
 		t.Errorf("once it is up: %q, asked %d times", failed, asked.Load())
 	}
+}
+
+// Texts that a program refuses, or reads for too long, keep no other text from being searched.
+func TestNoTextStopsTheSearch(t *testing.T) {
+	stop := make(chan struct{})
+	for name, handler := range map[string]http.HandlerFunc{
+		"refused":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) },
+		"too large": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) },
+		"no answer": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "broken") },
+		"late":      func(http.ResponseWriter, *http.Request) { <-stop },
+	} {
+		var asked atomic.Int32
+		p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			asked.Add(1)
+			handler(w, r)
+		}))
+		t.Cleanup(p.Close)
+		timeout := time.Minute
+		if name == "late" {
+			timeout = 50 * time.Millisecond
+		}
+		s := New(Options{Name: "x", Kind: Presidio, URL: p.URL, Timeout: timeout})
+		for range 2 * mostFailures {
+			if r := s.Scan([]byte("text"), detect.Plain, nil); r.Failed != "x failed" {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+		if n := asked.Load(); name != "late" && n != 2*mostFailures {
+			t.Errorf("%s: asked %d times", name, n)
+		}
+	}
+	close(stop)
 }
 
 // A program that does not answer, redirects or refuses has found nothing, and a long text is sent in part.
