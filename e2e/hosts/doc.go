@@ -3,7 +3,7 @@
 //
 // The tests need Node.js 20 or later, tmux and the packages, so they run only on demand:
 //
-//	npm ci --ignore-scripts --prefix e2e/hosts/npm
+//	npm install --no-save --ignore-scripts --prefix e2e/hosts/npm
 //	go test ./e2e/hosts -e2e
 //
 // Each host has a home folder of its own, no account, and its telemetry and updates switched off. The run fails when a

@@ -52,7 +52,7 @@ func runEnabled(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	if _, err := os.Stat(world.modules); err != nil {
-		return 1, errors.New("the npm packages are missing: run npm ci --ignore-scripts --prefix e2e/hosts/npm")
+		return 1, errors.New("the npm packages are missing: run npm install --no-save --ignore-scripts --prefix e2e/hosts/npm")
 	}
 	scratch, err := os.MkdirTemp("", "weir-hosts-")
 	if err != nil {
