@@ -56,7 +56,7 @@ func (a *appender) append(ctx context.Context, entries []audit.Entry) error {
 		if r.Aside != nil {
 			asides = append(asides, r.Seq, micros(r.Time), r.Aside)
 		}
-		rows = append(rows, r.Seq, r.Leaf, r.Salt, micros(r.Time), r.Chain, r.Kind, r.Subject, r.Outcome, a.bodies.pack(r.Body))
+		rows = append(rows, r.Seq, r.Leaf, r.Salt, micros(r.Time), r.Chain, r.Kind, r.Subject, r.Outcome, a.bodies.pack(r.Body, r.Chain))
 	}
 	if err := a.insert(ctx, writeRows, 9, rows); err != nil {
 		return err

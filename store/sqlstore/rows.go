@@ -75,7 +75,7 @@ func scanQuestion(rows *sql.Rows) (q store.Question, err error) {
 func scanRow(rows *sql.Rows) (r audit.Row, err error) {
 	var us int64
 	err = rows.Scan(&r.Seq, &r.Leaf, &r.Salt, &us, &r.Chain, &r.Kind, &r.Subject, &r.Outcome, &r.Body)
-	r.Time, r.Body = fromMicros(us), unpack(r.Body)
+	r.Time, r.Body = fromMicros(us), unpack(r.Body, r.Chain)
 	if len(r.Salt) == 0 {
 		r.Salt = nil
 	}

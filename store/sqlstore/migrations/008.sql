@@ -1,0 +1,1 @@
+-- The tables stay as they are: bodies of entries may be packed in the second form, which body.go describes.
