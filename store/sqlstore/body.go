@@ -20,13 +20,13 @@ import (
 //
 //  1. Then follows the body as raw DEFLATE (RFC 1951) over a dictionary of texts that events consist of. Nothing
 //     writes this form any more.
-//  2. The body is first tokenized: in place of a text in quotation marks that a dictionary cannot shorten, or that the
-//     entry has beside its body, stands a token, a control character. Then follow the DEFLATE stream of the tokenized body over
-//     the second dictionary, and the bytes of the tokens, in their order.
+//  2. The body is first tokenized: in place of a text in quotation marks that a dictionary cannot shorten, or that
+//     the entry has beside its body, stands a token, a control character. Then follow the DEFLATE stream of the
+//     tokenized body over the second dictionary, and the bytes of the tokens, in their order.
 //
-// A body that begins with a control character up to 2 and is not packed has a byte 0 before it. Any other body is itself,
-// as all are that are no shorter packed. The leaf of an entry has the digest of the body as it was, so a body that does
-// not unpack is found by its leaf.
+// A body that begins with a control character up to 2 and is not packed has a byte 0 before it. Any other body is
+// itself, as all are that are no shorter packed. The leaf of an entry has the digest of the body as it was, so a body
+// that does not unpack is found by its leaf.
 const (
 	plainBody     = 0
 	packedBody    = 1
@@ -112,8 +112,8 @@ func (p *packer) tokenize(body []byte, chain string) bool {
 
 const digestPrefix = "sha256:"
 
-// text appends the token for what the rest of a body begins with up to a quotation mark, if there is one for it, and
-// returns the length of that.
+// text appends the token for the text with which the rest of a body begins, up to a quotation mark, if there is one
+// for it, and returns its length.
 func (p *packer) text(rest []byte, chain string) int {
 	text := rest[:max(0, bytes.IndexByte(rest, '"'))]
 	if chain != "" && string(text) == chain {
