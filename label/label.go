@@ -20,7 +20,11 @@
 // Everything here is an immutable value, safe for concurrent use. The package imports the standard library only.
 package label
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Class is a sensitivity class: SEP-1913's DataClass without "none", which is the empty set.
 type Class string
@@ -174,4 +178,36 @@ func (a Label) Without(b Label) Label {
 		d.Readers = a.Readers
 	}
 	return d
+}
+
+// String returns the label as one line, for logs and tests: equal labels give equal text, and different ones different
+// text. Everything that a server may have chosen is quoted.
+func (a Label) String() string {
+	var parts []string
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"untrusted", a.Untrusted}, {"private", a.Private}, {"malicious", a.Malicious}} {
+		if flag.on {
+			parts = append(parts, flag.name)
+		}
+	}
+	parts = appendSet(parts, "findings", a.Findings)
+	parts = appendSet(parts, "sensitivity", a.Sensitivity)
+	parts = appendSet(parts, "source", a.Sources)
+	if names, limited := a.Readers.Limited(); limited {
+		parts = append(parts, fmt.Sprintf("readers=%q", names.items))
+	}
+	parts = appendSet(parts, "attribution", a.Attribution)
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, " ")
+}
+
+func appendSet[T ~string](parts []string, name string, s Set[T]) []string {
+	if s.IsZero() {
+		return parts
+	}
+	return append(parts, fmt.Sprintf("%s=%q", name, s.items))
 }

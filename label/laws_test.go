@@ -114,3 +114,15 @@ func TestWithoutIsTheDifference(t *testing.T) {
 		same(t, "Taint removes the attribution only", taint, a)
 	})
 }
+
+// The text of labels tells them apart, however their members are written.
+func TestStringIsInjective(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := draw(t, "a"), draw(t, "b")
+		hostile := rapid.SliceOfN(rapid.SampledFrom([]string{`a`, `a" "b`, `b`, "a, b", "untrusted", "\n"}), 0, 3)
+		a.Attribution, b.Attribution = label.SetOf(hostile.Draw(t, "x")...), label.SetOf(hostile.Draw(t, "y")...)
+		if (a.String() == b.String()) != a.Equal(b) {
+			t.Fatalf("%v\n%v\nequal: %v", a, b, a.Equal(b))
+		}
+	})
+}
