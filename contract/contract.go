@@ -186,6 +186,49 @@ func (c Contract) Label() label.Label {
 	}.Normal()
 }
 
+// From returns the contract with the sources that results may have. Without any, they are unknown.
+func (c Contract) From(sources ...label.Source) Contract {
+	c.Sources = stated(sources)
+	return c
+}
+
+// To returns the contract with the destinations that arguments may have. A tool with a public one reaches an open
+// world, with others only a closed one. Without any, both are unknown.
+func (c Contract) To(destinations ...Destination) Contract {
+	c.Destinations = stated(destinations)
+	c.OpenWorld = Unknown
+	if c.Destinations.known {
+		c.OpenWorld = HintOf(c.Destinations.Has(Public))
+	}
+	return c
+}
+
+// Causing returns the contract with its possible outcomes. Without any, they are unknown.
+func (c Contract) Causing(outcomes ...Outcome) Contract {
+	c.Outcomes = stated(outcomes)
+	return c
+}
+
+// Accepting returns the contract with the classes of data that arguments may hold. Without any, they hold none.
+func (c Contract) Accepting(classes ...label.Class) Contract {
+	c.Accepts = Possible(classes...)
+	return c
+}
+
+// Returning returns the contract with the classes of data that results may hold. Without any, they hold none.
+func (c Contract) Returning(classes ...label.Class) Contract {
+	c.Returns = Possible(classes...)
+	return c
+}
+
+// stated returns the set of the values, unknown if there are none: no vocabulary has a word for an empty set of them.
+func stated[T ~string](values []T) Values[T] {
+	if len(values) == 0 {
+		return Values[T]{}
+	}
+	return Possible(values...)
+}
+
 // hint returns the hint of a row. It stands apart from the table so that a contract on the stack stays there.
 func (c *Contract) hint(row int) *Hint {
 	switch row {
