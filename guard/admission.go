@@ -41,6 +41,9 @@ func (v Verdict) Plain() bool { return v.Effect == policy.Allow }
 // Refusal returns the text about a verdict that is no plain allow.
 func (v Verdict) Refusal() Refusal { return Refusal{v.Effect, policy.OnCall, v.Rule, v.Message} }
 
+// String returns the verdict in words, as "ask (rule ask-before-…): message".
+func (v Verdict) String() string { return v.Refusal().String() }
+
 // request returns the approval request that the call waits for; nil if there is none.
 func (v Verdict) request() *Question { return v.Question }
 
@@ -69,6 +72,9 @@ func (o Outcome) Allowed() bool {
 
 // Refusal returns the text about an outcome that is no plain allow.
 func (o Outcome) Refusal() Refusal { return Refusal{o.Effect, policy.OnResult, o.Rule, o.Message} }
+
+// String is [Verdict.String] for an answer.
+func (o Outcome) String() string { return o.Refusal().String() }
 
 // request is [Verdict.request] for an answer.
 func (o Outcome) request() *Question { return o.Question }

@@ -25,6 +25,18 @@ type Refusal struct {
 	Message string        `json:"message"`
 }
 
+// String returns the refusal in words.
+func (r Refusal) String() string {
+	text := r.Effect.String()
+	if r.Rule != "" {
+		text += " (rule " + r.Rule + ")"
+	}
+	if r.Message != "" {
+		text += ": " + r.Message
+	}
+	return text
+}
+
 // Answer returns the answer to the refused request. A model can read and act on the result of a tool call, so there
 // the reason is a result with isError; for any other method it is an error.
 func (r Refusal) Answer(method string) Answer {
