@@ -3,11 +3,13 @@ package mcptool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -18,11 +20,16 @@ import (
 // A Call is one call of an annotated tool. Its methods may be used concurrently.
 type Call struct {
 	Request *mcp.CallToolRequest
-	Seen    label.Label // the client's statement about the data that its agent has seen; it only ever raises
+	// Seen is the client's statement about the data that its agent has seen; it only ever raises. Requests can state
+	// that untrusted content is among it, its readers and its attribution, and nothing else.
+	Seen label.Label
+
+	dialogue *dialogue
 
 	mu       sync.Mutex
 	labelled bool // the handler has labelled its result
 	returned label.Label
+	found    label.Label // beside the data
 }
 
 // Returns says that data with this label is part of the result. Labels are joined: saying more never takes anything
@@ -31,6 +38,14 @@ func (c *Call) Returns(l label.Label) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.labelled, c.returned = true, label.Join(c.returned, l.Normal())
+}
+
+// Malicious says that the result holds malicious content, and names the finding. It labels no data: the rest of the
+// label is as without it.
+func (c *Call) Malicious(finding string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found = label.Join(c.found, label.Label{Malicious: true, Findings: label.SetOf(finding)})
 }
 
 // Text returns a result of one block of text with this label.
@@ -45,15 +60,39 @@ func (c *Call) Block(block mcp.Content, l label.Label) mcp.Content {
 	return block
 }
 
+// Ask asks the user for a yes, by elicitation or, from 2026-07-28 on, by an input-required result. Nil is a yes. A
+// handler returns any error; it then has no effects before its last question, and asks the same questions in the same
+// order when the client sends the call again with an answer. An answer counts for this call and these arguments only,
+// once, within Options.Patience. The question is shown to the user as it is: it begins with the effect of the call, and
+// quotes text of others after that.
+func (c *Call) Ask(ctx context.Context, question string) error {
+	_, err := c.dialogue.ask(ctx, question, confirmation)
+	return err
+}
+
+// AskFor is [Call.Ask] for the fields of a struct, which the user fills in: texts, numbers and truth values.
+func AskFor[T any](ctx context.Context, c *Call, question string) (T, error) {
+	var typed T
+	f, err := formOf[T]()
+	if err != nil {
+		return typed, err
+	}
+	content, err := c.dialogue.ask(ctx, question, f)
+	if err != nil {
+		return typed, err
+	}
+	return typed, f.read(content, &typed)
+}
+
 // label returns the label of the result: of all that the handler said, or if it said nothing, of all that its contract
 // calls possible.
 func (c *Call) label(declared contract.Contract) label.Label {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.labelled {
-		return declared.Label()
+		return label.Join(declared.Label(), c.found)
 	}
-	return c.returned
+	return label.Join(c.returned, c.found)
 }
 
 // newCall reads the label of the data that, by the client, its agent has seen. Arguments that two parsers could read
@@ -80,31 +119,39 @@ func newCall(req *mcp.CallToolRequest) (*Call, error) {
 
 // A tool is a handler with its declaration.
 type tool[In, Out any] struct {
-	of *Tools
-	d  Declaration[In]
-	h  Handler[In, Out]
+	d Declaration[In]
+	h Handler[In, Out]
 }
 
-// run admits a call and has it handled. Its result is annotated further up, so that errors are too.
+// run admits a call and has it handled. Its result is annotated further up, so that errors are too. A question that is
+// on its way to the user is the result, also if the handler returned another.
 func (t tool[In, Out]) run(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 	var none Out
 	c := callOf(ctx)
 	c.Request = req
-	if t.d.Admit == nil {
-		return t.h(ctx, c, in)
+	result, out, err := t.admitted(ctx, c, in)
+	if question := c.dialogue.question(); question != nil {
+		return question, none, nil
 	}
-	switch decision := t.d.Admit(c.Seen, in); decision.verdict {
+	return result, out, err
+}
+
+func (t tool[In, Out]) admitted(ctx context.Context, c *Call, in In) (_ *mcp.CallToolResult, none Out, err error) {
+	decision := Allow()
+	if t.d.Admit != nil {
+		decision = t.d.Admit(c.Seen, in)
+	}
+	switch decision.verdict {
 	case allow:
-		return t.h(ctx, c, in)
 	case ask:
-		question, err := t.of.asks.ask(req, decision.text)
-		if question != nil || err != nil {
-			return question, none, err
-		}
-		return t.h(ctx, c, in)
+		err = c.Ask(ctx, decision.text)
 	default:
-		return nil, none, refused(decision.text)
+		err = refused(decision.text)
 	}
+	if err != nil {
+		return nil, none, err
+	}
+	return t.h(ctx, c, in)
 }
 
 type callKey struct{}
@@ -122,14 +169,38 @@ func (t *Tools) call(ctx context.Context, next mcp.MethodHandler, req *mcp.CallT
 	if err != nil {
 		return nil, err
 	}
+	c.dialogue = t.asks.dialogue(req)
 	result, err := next(context.WithValue(ctx, callKey{}, c), methodCall, req)
 	if r, ok := result.(*mcp.CallToolResult); ok && err == nil && r.InputRequests == nil {
 		err = c.annotate(r, d.contract)
 	}
 	if err != nil {
-		return nil, err
+		return nil, c.keepFindings(err)
 	}
 	return result, nil
+}
+
+// keepFindings returns the error of a call with the findings of the handler, which has no result to carry them.
+func (c *Call) keepFindings(err error) error {
+	c.mu.Lock()
+	found := c.found
+	c.mu.Unlock()
+	var wire *jsonrpc.Error
+	if found.IsZero() || errors.As(err, &wire) && wire.Data != nil {
+		return err
+	}
+	meta, failed := metaOf(found)
+	if failed != nil {
+		return failed
+	}
+	kept := broken("%v", err)
+	if wire != nil {
+		kept.Code, kept.Message = wire.Code, wire.Message
+	}
+	if kept.Data, failed = json.Marshal(map[string]any{"_meta": meta}); failed != nil {
+		return failed
+	}
+	return kept
 }
 
 // annotate writes the label of all data that the call returned into its result. It checks the label itself against the

@@ -16,18 +16,29 @@ func FuzzState(f *testing.F) {
 	f.Add("AAAA", "delete", `{"a":1}`, "Delete it?")
 	f.Fuzz(func(t *testing.T, state, tool, arguments, text string) {
 		req := &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: tool, Arguments: []byte(arguments), RequestState: state}}
-		if a.fits(req, text) {
+		if _, _, ok := a.open(req); ok {
 			t.Errorf("the state %q fits", state)
 		}
-		req.Params.RequestState = a.seal(req, text)
-		if !a.fits(req, text) {
-			t.Error("its own state does not fit")
+		so := progress{Answers: []answer{{Question: "q", Accepted: true}}, Pending: confirmation.digest(text)}
+		var err error
+		req.Params.RequestState, err = a.seal(req, so)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if a.fits(req, text+".") {
+		head, got, ok := a.open(req)
+		if !ok || got.Pending != so.Pending || len(got.Answers) != 1 || !got.Answers[0].Accepted {
+			t.Errorf("its own state is read as %+v", got)
+		}
+		if confirmation.digest(text+".") == so.Pending {
 			t.Error("the state fits another question")
 		}
-		if !a.use(req.Params.RequestState) || a.use(req.Params.RequestState) {
+		if !a.use(head) || a.use(head) {
 			t.Error("a state is not good for exactly one use")
+		}
+		cut := *req.Params
+		cut.RequestState = cut.RequestState[:len(cut.RequestState)-1]
+		if _, _, ok := a.open(&mcp.CallToolRequest{Params: &cut}); ok {
+			t.Error("a shorter state fits")
 		}
 	})
 }

@@ -38,16 +38,22 @@ type resolvedTool struct {
 	Annotations json.RawMessage `json:"annotations"`
 }
 
+// Resolve returns the contract of a call of the named tool with these arguments, as tools/resolve answers. Arguments
+// that are outside of the tool's input schema, and a contract outside of its declaration, are errors.
+func (t *Tools) Resolve(name string, arguments json.RawMessage) (contract.Contract, error) {
+	d, ok := t.declared(name)
+	if !ok || d.resolve == nil {
+		return contract.Contract{}, invalid("no resolvable tool has the name %.100q", name)
+	}
+	return d.resolve(arguments)
+}
+
 // resolve answers tools/resolve.
 func (t *Tools) resolve(_ context.Context, ss *mcp.ServerSession, p *resolveParams) (*resolved, error) {
 	if p == nil {
 		return nil, invalid("params are missing")
 	}
-	d, ok := t.declared(p.Name)
-	if !ok || d.resolve == nil {
-		return nil, invalid("no resolvable tool has the name %.100q", p.Name)
-	}
-	c, err := d.resolve(p.Arguments)
+	c, err := t.Resolve(p.Name, p.Arguments)
 	if err != nil {
 		return nil, err
 	}

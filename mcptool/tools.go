@@ -63,4 +63,7 @@ type Declaration[In any] struct {
 // write annotations into the result by hand.
 type Handler[In, Out any] func(ctx context.Context, c *Call, in In) (*mcp.CallToolResult, Out, error)
 
+// A RawHandler is a [Handler] of arguments in JSON.
+type RawHandler func(ctx context.Context, c *Call, arguments json.RawMessage) (*mcp.CallToolResult, error)
+
 func refused(reason string) error { return errors.New("refused: " + reason) }
