@@ -165,6 +165,9 @@ var table = []row{
 	{"internal/bench", "internal/cli internal/home internal/rawjson internal/rpc", "", "",
 		"a program that measures: it plays client, relay and server, and runs the product whole"},
 
+	{"examples", "", "", world, "programs of authors; what runs them is its tests"},
+	{"examples/server", "contract label mcptool", sdk, world, "a server as an author writes it"},
+
 	{"cmd/weir", "internal/cli internal/home", "", "net/http os/exec", "hands the process to cli and its exit status back"},
 	{"e2e/attacks", "", "", "", "attacks on the built program: it knows the program and the wire, nothing inside"},
 	{"e2e/hosts", "", "", "", "MCP hosts with a scripted model: it knows the program and the hosts, nothing inside"},
@@ -175,7 +178,7 @@ var table = []row{
 var barredBelow = map[string]struct{ but, why string }{
 	"unsafe":        {"", "nothing here is worth it"},
 	"plugin":        {"", "nothing here is worth it"},
-	"log":           {"", "log/slog, and only where a logger was handed in"},
+	"log":           {"examples/server", "log/slog, and only where a logger was handed in"},
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
