@@ -19,13 +19,8 @@ var handle = regexp.MustCompile(`\[\[(w[0-9]{5})(?:#(/.*?)?)?\]\]`)
 // MaxExpanded is how long arguments may get by their handles, in bytes.
 const MaxExpanded = 16 << 20
 
-// Limits of the work for one document.
-const (
-	maxHandles  = 256
-	maxSearched = 256 << 20 // bytes of values through which pointers select
-)
-
-var errExpanded = errors.New("the handles make the arguments too long, or are too many")
+// maxHandles bounds the handles in one document.
+const maxHandles = 256
 
 // errHandle ends a search for handles.
 var errHandle = errors.New("there is a handle")
@@ -45,7 +40,7 @@ func (v *Vault) Expand(key Space, doc json.RawMessage) (json.RawMessage, []Value
 	}
 	e := expander{
 		get:  func(name string) (Value, error) { return v.Get(key, name) },
-		left: MaxExpanded, search: maxSearched, docs: map[string]json.RawMessage{},
+		left: MaxExpanded, selector: selector{search: maxSearched}, docs: map[string]json.RawMessage{},
 	}
 	out, err := e.value(doc)
 	if err != nil {
@@ -63,8 +58,8 @@ type expander struct {
 	used []Value
 	left int // bytes that may still be added
 
-	docs   map[string]json.RawMessage // documents of values by name
-	search int                        // bytes that may still be searched
+	docs     map[string]json.RawMessage // documents of values by name
+	selector selector                   // in these
 }
 
 // value returns a JSON value with its handles expanded.
@@ -149,10 +144,7 @@ func (e *expander) part(s string, at []int) (part json.RawMessage, isText bool, 
 			doc = v.Document()
 			e.docs[name] = doc
 		}
-		if e.search -= len(doc) * (1 + strings.Count(pointer, "/")); e.search < 0 {
-			return nil, false, errExpanded
-		}
-		if part, err = Select(doc, pointer); err != nil {
+		if part, err = e.selector.part(doc, pointer); err != nil {
 			return nil, false, fmt.Errorf("handle %.80q: %w", s[at[0]:at[1]], err)
 		}
 	}

@@ -2,9 +2,6 @@ package vault
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -92,44 +89,4 @@ func textOf(raw json.RawMessage) string {
 		return s
 	}
 	return string(raw)
-}
-
-// ErrNotThere says that a pointer selects nothing. It quotes nothing of the value.
-var ErrNotThere = errors.New("the pointer selects nothing in it")
-
-// Select returns the part of a document to which a JSON pointer points (RFC 6901).
-func Select(doc json.RawMessage, pointer string) (json.RawMessage, error) {
-	if pointer == "" {
-		return doc, nil
-	}
-	if !strings.HasPrefix(pointer, "/") {
-		return nil, fmt.Errorf("%.80q is no JSON pointer: it has to begin with /", pointer)
-	}
-	for _, name := range strings.Split(pointer[1:], "/") {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		next, ok := member(doc, name)
-		if !ok {
-			return nil, ErrNotThere
-		}
-		doc = next
-	}
-	return doc, nil
-}
-
-func member(doc json.RawMessage, name string) (json.RawMessage, bool) {
-	if rawjson.Kind(doc) != '[' {
-		value, ok := rawjson.Get(doc, name)
-		return value, ok
-	}
-	n, err := strconv.Atoi(name)
-	if err != nil || n < 0 || strconv.Itoa(n) != name {
-		return nil, false
-	}
-	for element := range rawjson.Elements(doc) {
-		if n == 0 {
-			return element, true
-		}
-		n--
-	}
-	return nil, false
 }

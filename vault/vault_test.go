@@ -34,8 +34,10 @@ func TestExpand(t *testing.T) {
 	doc := put(t, v, "a", text(`{"from":"bob","n":7,"list":[{"x~/y":"z"}],"say":"[[w00000]] \"q\""}`))
 	plain := put(t, v, "a", text("two\nlines"))
 	both := put(t, v, "a", json.RawMessage(`{"content":[{"type":"text","text":"x"}],"structuredContent":{"k":[1,2]},"_meta":{"m":1}}`))
+	wrapped := put(t, v, "a", json.RawMessage(`{"content":[],"structuredContent":{"content":"{\"n\":7,\"in\":\"[{\\\"k\\\":1}]\"}\n"}}`))
+	twice := put(t, v, "a", json.RawMessage(`{"content":[],"structuredContent":{"a":"{\"n\":7}","b":"{\"n\":7,\"n\":8}"}}`))
 	name := func(s string) string {
-		return strings.NewReplacer("DOC", doc.Name, "PLAIN", plain.Name, "BOTH", both.Name).Replace(s)
+		return strings.NewReplacer("DOC", doc.Name, "PLAIN", plain.Name, "BOTH", both.Name, "WRAPPED", wrapped.Name, "TWICE", twice.Name).Replace(s)
 	}
 	for _, c := range []struct{ arguments, want, err string }{
 		{`{"a":"[[DOC#/from]]"}`, `{"a":"bob"}`, ""},
@@ -48,6 +50,12 @@ func TestExpand(t *testing.T) {
 		{`{"a":"[[PLAIN#/x]]"}`, ``, "the pointer selects nothing"},
 		{`{"a":"[[BOTH]]","b":"[[BOTH#/k/1]]"}`, `{"a":"x","b":2}`, ""},
 		{`{"a":"[[BOTH#/k/01]]"}`, ``, "the pointer selects nothing"},
+		{`{"a":"[[WRAPPED#/n]]","b":"[[WRAPPED#/content/n]]"}`, `{"a":7,"b":7}`, ""}, // text that holds JSON
+		{`{"a":"[[WRAPPED#/in/0/k]]"}`, `{"a":1}`, ""},
+		{`{"a":"[[WRAPPED#/m]]"}`, ``, "the pointer selects nothing"},
+		{`{"a":"[[TWICE#/a/n]]"}`, `{"a":7}`, ""},
+		{`{"a":"[[TWICE#/n]]"}`, ``, "the pointer selects nothing"},
+		{`{"a":"[[TWICE#/b/n]]"}`, ``, "the pointer selects nothing"}, // two readers may take another n
 		{`{"a":"\u005b[DOC#/from]]"}`, `{"a":"bob"}`, ""},
 		{`{"a":"[[w00000]]"}`, ``, "no such value"},
 		{`{"a":"[[w1]] [[x]] [w]"}`, `{"a":"[[w1]] [[x]] [w]"}`, ""},
@@ -297,5 +305,31 @@ func TestBoundsOfLooksAndHandles(t *testing.T) {
 		if vault.HasHandles(json.RawMessage(said)) != want {
 			t.Error(said)
 		}
+	}
+}
+
+// Texts in texts are read a few levels deep, and each reading counts against the search of one set of arguments.
+func TestTextsInTextsAreBounded(t *testing.T) {
+	nested := `{"n":7}`
+	for range 4 {
+		quoted, _ := json.Marshal(nested)
+		nested = `{"x":` + string(quoted) + `}`
+	}
+	v := vault.New(vault.Limits{})
+	deep := put(t, v, "a", text(nested))
+	if got, err := vault.Select(deep.Document(), "/n"); err != nil || string(got) != "7" {
+		t.Errorf("%s: %v", got, err)
+	}
+	quoted, _ := json.Marshal(nested)
+	if got, err := vault.Select(json.RawMessage(`{"x":`+string(quoted)+`}`), "/n"); !errors.Is(err, vault.ErrNotThere) {
+		t.Errorf("one level more: %s, %v", got, err)
+	}
+	long := put(t, v, "a", json.RawMessage(`{"content":[],"structuredContent":{"c":"{\"n\":7,\"pad\":\"`+strings.Repeat("a", 3<<20)+`\"}"}}`))
+	one := `"[[` + long.Name + `#/n]]"`
+	if _, _, err := v.Expand(at("a"), json.RawMessage(`[`+one+`]`)); err != nil {
+		t.Errorf("one handle: %v", err)
+	}
+	if _, _, err := v.Expand(at("a"), json.RawMessage(`[`+strings.Repeat(one+",", 43)+one+`]`)); err == nil {
+		t.Error("44 handles into the text of 3 MiB, each searched twice, are within 256 MiB")
 	}
 }
