@@ -138,10 +138,18 @@ func (g *Guard) parse(c *Call) *request {
 	return r
 }
 
-// raise raises the session of a call. Credentials in the label count as those of the call's server. No label from outside tells of alerts.
+// raise raises the session of a call. Credentials in the label count as those of the call's server; in a call of Weir's own, as those of
+// the servers of the hidden values in it. No label from outside tells of alerts.
 func (g *Guard) raise(ctx context.Context, r *request, seen, l label.Label) (label.Label, error) {
 	l = withoutAlerts(l)
-	g.tracer.AddLabel(r.Session, l, r.Server)
+	if r.Server != Own || len(r.Uses) == 0 {
+		g.tracer.AddLabel(r.Session, l, r.Server)
+	}
+	for i := range r.Uses {
+		if r.Server == Own {
+			g.tracer.AddLabel(r.Session, l, r.Uses[i].Server)
+		}
+	}
 	return g.evidence.raise(ctx, &r.Call, seen, l)
 }
 

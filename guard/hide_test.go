@@ -270,3 +270,44 @@ func TestRefusedLooksCount(t *testing.T) {
 		t.Errorf("after 7 refusals of 9 bits: %v", v.Effect)
 	}
 }
+
+// A look tells of its value's server, so a write back there is no secret of another server. One to another server is.
+func TestLooksTellOfTheServerOfTheirValue(t *testing.T) {
+	f := hiding(t)
+	balanced, _ := policy.Profile(policy.Balanced)
+	secret := contract.Contract{
+		ReadOnly: contract.Yes, OpenWorld: contract.No, Sources: contract.Possible(label.Internal), Returns: contract.Possible(label.Credentials),
+	}
+	read := call("read", secret, `{"name":"read"}`)
+	read.Hide = true
+	name := f.hide(t, read, `{"content":[{"type":"text","text":"{\"n\":7,\"of\":\"northwind traders of acme\"}"}]}`)
+	v, err := f.g.Hidden.Value(t.Context(), read.Session, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Label = v.Label.Typed()
+	look := call("weir_look", guard.Looking(), `{"name":"weir_look","arguments":{"value":"`+name+`","path":"/n","as":"integer"}}`)
+	look.Server, look.Looks, look.Uses = guard.Own, 8, []vault.Value{v}
+	verdict := f.g.Hidden.Look(t.Context(), look)
+	if !verdict.Allowed() {
+		t.Fatalf("%v by %s", verdict.Effect, verdict.Rule)
+	}
+	if o := verdict.Admission.After(t.Context(), guard.Answer{Result: json.RawMessage(`{"content":[{"type":"text","text":"7"}]}`)}); !o.Allowed() {
+		t.Fatalf("%v by %s", o.Effect, o.Rule)
+	}
+	if !f.label(t).Sensitivity.Has(label.Credentials) {
+		t.Fatalf("the session is %+v", f.label(t))
+	}
+	f.g.Swap(balanced, policy.Enforce)
+	write := contract.Contract{
+		ReadOnly: contract.No, Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.User),
+		Outcomes: contract.Possible(contract.Benign), Sources: contract.Possible(label.System), Returns: contract.Possible[label.Class](),
+	}
+	for server, want := range map[string]policy.Effect{"srv": policy.Allow, "other": policy.Ask} {
+		c := call("write", write, `{"name":"write","arguments":{"text":"northwind traders of acme"}}`)
+		c.Server = server
+		if v := f.g.Before(t.Context(), c); v.Effect != want {
+			t.Errorf("to %s: %v by %s: %s", server, v.Effect, v.Rule, v.Message)
+		}
+	}
+}
