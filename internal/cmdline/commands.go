@@ -11,6 +11,19 @@ const (
 	unnamed              // contents of files that it does not name
 )
 
+// A Doing is the most that a line does.
+type Doing string
+
+// The doings, each worse than those before it.
+const (
+	Reading  Doing = "read"   // nothing changes
+	Writing  Doing = "write"  // it creates or overwrites the files of Writes, and records files in git's index
+	Changing Doing = "change" // it removes or moves files
+	Building Doing = "build"  // it runs code of its folder: a build, tests, hooks of git
+)
+
+var doings = []Doing{Reading, Writing, Changing, Building}
+
 // A command is one that only reads, with the options with which it does.
 type command struct {
 	known    bool
@@ -29,7 +42,25 @@ type command struct {
 	patch    map[string]bool    // unnamed, but nothing without one of these options
 	brief    map[string]bool    // and nothing with one of these, if none of patch is there; nil: nothing without any
 	verbs    map[string]command // the commands of a command
+
+	// For [Understand] alone:
+	does    Doing             // "" is Reading
+	operand func(string) bool // which operands it may have; nil: any
+	words   bool              // no operand is a file
+	writes  written           // which operands are files that it writes
+	history bool              // of git: it shows commits, and operands may name them
+	others  bool              // of git: it shows texts that may not be of that history
+	hooks   bool              // of git: it may run hooks
 }
+
+// written says which operands of a command are files that it writes.
+type written uint8
+
+const (
+	none  written = iota
+	every         // all of them
+	last          // the last; it reads the others
+)
 
 func words(text string) map[string]bool {
 	set := map[string]bool{}
@@ -69,7 +100,7 @@ var commands = map[string]command{
 	"tail":      {known: true, letters: "qvzr", valued: words("-n -c --lines --bytes"), count: true, operands: -1, least: 1, shows: named},
 	"nl":        {known: true, valued: words("-b -w -s -v"), operands: -1, least: 1, shows: named},
 	"sed":       {known: true, letters: "nEs", operands: -1, least: 2, script: true, shows: named},
-	"diff":      {known: true, letters: "abBcdeiNqstuwy", valued: words("-U -C -W"), long: words("--brief --unified --side-by-side --color=never"), operands: 2, least: 2, shows: named},
+	"diff":      {known: true, history: true, letters: "abBcdeiNqstuwy", valued: words("-U -C -W"), long: words("--brief --unified --side-by-side --color=never"), operands: 2, least: 2, shows: named},
 	"cmp":       {known: true, letters: "bls", valued: words("-n -i"), operands: 2, least: 2, shows: named},
 	"comm":      {known: true, letters: "123i", operands: 2, least: 2, shows: named},
 	"cut":       {known: true, letters: "sz", valued: words("-d -f -c -b"), operands: -1, least: 1, shows: named},
@@ -88,18 +119,18 @@ var commands = map[string]command{
 	// files.
 	"git": {known: true, verbs: map[string]command{
 		"status":    {known: true, letters: "sbu", long: words("--short --branch --porcelain --long --show-stash --ignored"), operands: -1},
-		"log":       {known: true, letters: "pqsz", long: gitLog, valued: gitLogValued, count: true, operands: -1, shows: unnamed, patch: gitPatch},
-		"show":      {known: true, letters: "pqsz", long: gitLog, valued: gitLogValued, operands: -1, shows: unnamed},
-		"diff":      {known: true, letters: "pswbz", long: gitLog, valued: words("-U --unified --diff-filter"), operands: -1, shows: unnamed, patch: gitPatch, brief: gitBrief},
-		"shortlog":  {known: true, letters: "sne", operands: -1},
-		"branch":    {known: true, letters: "arv", long: words("--all --remotes --list --show-current -vv")},
-		"tag":       {known: true, letters: "l", long: words("--list")},
+		"log":       {known: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, count: true, operands: -1, shows: unnamed, patch: gitPatch},
+		"show":      {known: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, operands: -1, shows: unnamed},
+		"diff":      {known: true, history: true, letters: "pswbz", long: gitLog, valued: words("-U --unified --diff-filter"), operands: -1, shows: unnamed, patch: gitPatch, brief: gitBrief},
+		"shortlog":  {known: true, history: true, letters: "sne", operands: -1},
+		"branch":    {known: true, history: true, letters: "arv", long: words("--all --remotes --list --show-current -vv")},
+		"tag":       {known: true, others: true, letters: "l", long: words("--list")},
 		"remote":    {known: true, letters: "v", shows: unnamed, patch: words("-v")}, // addresses, and passwords in them
 		"rev-parse": {known: true, long: words("--show-toplevel --abbrev-ref --short --is-inside-work-tree --git-dir"), operands: -1},
 		"ls-files":  {known: true, letters: "comsdt", long: words("--others --cached --modified --exclude-standard"), operands: -1},
-		"ls-tree":   {known: true, letters: "rdtl", long: words("--name-only"), operands: -1},
-		"blame":     {known: true, letters: "wel", valued: words("-L"), operands: -1, shows: unnamed},
-		"describe":  {known: true, long: words("--tags --always --dirty --all --long"), operands: -1},
+		"ls-tree":   {known: true, history: true, letters: "rdtl", long: words("--name-only"), operands: -1},
+		"blame":     {known: true, history: true, letters: "wel", valued: words("-L"), operands: -1, shows: unnamed},
+		"describe":  {known: true, history: true, long: words("--tags --always --dirty --all --long"), operands: -1},
 	}},
 }
 

@@ -2,6 +2,7 @@ package files
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,11 +70,14 @@ func (c *check) command(text string, surely bool) string {
 	return ""
 }
 
+// toNowhere matches redirections that change no file.
+var toNowhere = regexp.MustCompile(`[12]?>&[12]($|[\s;|&)])|[&12]?>>? ?/dev/null($|[\s;|&)])`)
+
 // names looks at each word of a text.
 func (c *check) names(text string, surely bool) string {
 	changes := surely && slices.ContainsFunc(speech.NameWords(text), func(w string) bool {
 		return slices.Contains(removers, w) || slices.Contains(movers, w) || slices.Contains(writers, w)
-	}) || surely && strings.Contains(text, ">")
+	}) || surely && strings.Contains(toNowhere.ReplaceAllString(text, ""), ">")
 	for _, signs := range []string{" \t\r\n;|&<>()\"'`{},", " \t\r\n;|&<>()\"'`{},=:[]@"} {
 		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(signs, r) }) {
 			if len(word) > maxPath {

@@ -51,6 +51,19 @@ func (g *Ground) Runs(t guard.Touch) string {
 	return ""
 }
 
+// Starts returns a program that git may start by the settings and hooks of the repository that a file is in, beside
+// those of a plain clone; "" if there is none.
+func (g *Ground) Starts(server, path string) string {
+	for _, name := range g.Locate(server, path).Names {
+		for _, at := range parents(name) {
+			if why := unusual(at); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
 // gitWord finds git as a word of a command.
 var gitWord = regexp.MustCompile(`(?i)(^|[^a-z0-9_-])git(\.exe)?($|[^a-z0-9_])`)
 
