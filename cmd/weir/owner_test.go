@@ -54,6 +54,9 @@ func newHooked(t *testing.T) *hooked {
 	return h
 }
 
+// work is the folder of all conversations.
+func (h *hooked) work() string { return filepath.Join(h.home, "work") }
+
 func (h *hooked) dir() string { return filepath.Join(h.home, ".local", "state", "weir", "owner") }
 
 // run runs weir, and returns its exit status and all that it prints.
@@ -70,7 +73,7 @@ func (h *hooked) run(in string, args ...string) (status int, out string) {
 
 // event tells of an event.
 func (h *hooked) event(host, name, session string, members map[string]any) (status int, out string) {
-	all := map[string]any{"session_id": session, "cwd": h.home, "hook_event_name": name}
+	all := map[string]any{"session_id": session, "cwd": h.work(), "hook_event_name": name}
 	for k, v := range members {
 		all[k] = v
 	}

@@ -240,8 +240,9 @@ func (d *hookDesk) decide(ctx context.Context, h *Hooks, told Hook) (a hook.Answ
 	if by.Overlay, err = d.overlay(told.Event.Host); err != nil {
 		return a, err
 	}
-	d.files.Set(hostGround(told.Env, d.setup, told.Event))
-	by.Guard, by.Questions = d.guard, d.book
+	ground := hostGround(told.Env, d.setup, told.Event)
+	d.files.Set(ground)
+	by.Files, by.Guard, by.Questions = ground, d.guard, d.book
 	return by.Decide(ctx, told.Event)
 }
 

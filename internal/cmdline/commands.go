@@ -100,7 +100,7 @@ var commands = map[string]command{
 	"tail":      {known: true, letters: "qvzr", valued: words("-n -c --lines --bytes"), count: true, operands: -1, least: 1, shows: named},
 	"nl":        {known: true, valued: words("-b -w -s -v"), operands: -1, least: 1, shows: named},
 	"sed":       {known: true, letters: "nEs", operands: -1, least: 2, script: true, shows: named},
-	"diff":      {known: true, history: true, letters: "abBcdeiNqstuwy", valued: words("-U -C -W"), long: words("--brief --unified --side-by-side --color=never"), operands: 2, least: 2, shows: named},
+	"diff":      {known: true, letters: "abBcdeiNqstuwy", valued: words("-U -C -W"), long: words("--brief --unified --side-by-side --color=never"), operands: 2, least: 2, shows: named},
 	"cmp":       {known: true, letters: "bls", valued: words("-n -i"), operands: 2, least: 2, shows: named},
 	"comm":      {known: true, letters: "123i", operands: 2, least: 2, shows: named},
 	"cut":       {known: true, letters: "sz", valued: words("-d -f -c -b"), operands: -1, least: 1, shows: named},
@@ -118,8 +118,9 @@ var commands = map[string]command{
 	// those before the verb, are not on the list. Of the folder's configuration nothing is known here: see package
 	// files.
 	"git": {known: true, verbs: map[string]command{
-		"status":    {known: true, letters: "sbu", long: words("--short --branch --porcelain --long --show-stash --ignored"), operands: -1},
-		"log":       {known: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, count: true, operands: -1, shows: unnamed, patch: gitPatch},
+		"status": {known: true, letters: "sbu", long: words("--short --branch --porcelain --long --show-stash --ignored"), operands: -1},
+		"log": {known: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, count: true,
+			operands: -1, shows: unnamed, patch: gitPatch},
 		"show":      {known: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, operands: -1, shows: unnamed},
 		"diff":      {known: true, history: true, letters: "pswbz", long: gitLog, valued: words("-U --unified --diff-filter"), operands: -1, shows: unnamed, patch: gitPatch, brief: gitBrief},
 		"shortlog":  {known: true, history: true, letters: "sne", operands: -1},

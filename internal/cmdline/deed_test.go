@@ -25,6 +25,7 @@ func TestUnderstand(t *testing.T) {
 		"git log 5":                     {Does: "read", Within: []string{"."}, Others: true},
 		"git log --all":                 {Does: "read", Within: []string{"."}, Others: true},
 		"git log -p origin/main":        {Does: "read", Within: []string{"."}, Shows: []string{"."}, Others: true, Names: "patch"},
+		"diff /dev/null .env":           {Does: "read", Within: []string{".", "/dev/null", ".env"}, Shows: []string{"/dev/null", ".env"}},
 		"git diff -- src":               {Does: "read", Within: []string{"."}, Shows: []string{"."}, Names: "patch"},
 		"git diff | head":               {Does: "read", Within: []string{".", "."}, Shows: []string{"."}},
 		"git branch -a":                 {Does: "read", Within: []string{"."}, Others: true},

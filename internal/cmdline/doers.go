@@ -29,7 +29,8 @@ func usual(operand string) bool {
 
 // targets are words in the names of targets of builds.
 var targets = words(`all build compile test tests unit integration coverage cover check checks lint vet type types typecheck format fmt
-	prettier clean 	assemble verify generate gen classes testClasses debug js css ts web api app core server client docs doc fast short race quick fix`)
+	prettier clean assemble verify generate gen classes testClasses debug js css ts web api app core server client
+	docs doc fast short race quick fix`)
 
 // goal is usual for names of which a colon would make a plugin of anybody's.
 func goal(operand string) bool { return usual(operand) && !strings.Contains(operand, ":") }

@@ -27,6 +27,7 @@ import (
 // A Decider decides on events. It is not safe for concurrent use.
 type Decider struct {
 	Guard         *guard.Guard
+	Files         Ground             // nil: of no command is known what it does
 	Overlay       *overlay.Overlay   // of the tools of the host
 	Questions     *approve.Book      // for hosts that put no question to their users
 	Conversations *conversation.Book // which agent session counts in a conversation
@@ -114,7 +115,7 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := e.arguments()
+	args, err := e.completed(d.Files)
 	if err != nil {
 		return nil, fmt.Errorf("reading the arguments: %w", err)
 	}
@@ -128,6 +129,9 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 		Overlay: d.Overlay.Tool(e.Tool), Violates: e.strange(),
 	}
 	c.Effective = c.Overlay.Effective(c.Declared, c.Trust)
+	if e.Name == PostToolUse || e.Name == PostFailure {
+		c.Context = e.mayTell(args)
+	}
 	if e.Unread != "" {
 		c.Context = unknown()
 	}

@@ -73,7 +73,7 @@ func (m *machine) process() *hook.Decider {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return &hook.Decider{Guard: g, Overlay: known.For(overlay.Server{Name: hook.Server}), Questions: book, Entries: []string{"weir"},
+	return &hook.Decider{Guard: g, Files: ground, Overlay: known.For(overlay.Server{Name: hook.Server}), Questions: book, Entries: []string{"weir"},
 		Conversations: conversation.Open(filepath.Join(m.state, "conversations")), Begun: conversation.Open(filepath.Join(m.state, "begun")),
 		Key: key, Principal: "local", Now: time.Now, NoHost: m.noHost}
 }
@@ -285,7 +285,7 @@ func TestApprovedElsewhere(t *testing.T) {
 func TestNothingCrossesToTheHost(t *testing.T) {
 	m := newMachine(t, "claude-code")
 	m.start("s", "startup")
-	m.before("s", "Bash", input{"command": "git diff"})
+	m.before("s", "Bash", input{"command": "cat .env"})
 	if l := m.label("s"); !l.Sensitivity.Has(label.Credentials) {
 		t.Fatalf("the session is %+v", l)
 	}

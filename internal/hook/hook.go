@@ -51,6 +51,10 @@ type Host struct {
 
 	asks     bool // it puts a question to its user for a hook
 	replaces bool // it shows the agent another result for a hook
+	roams    bool // it does not tell in which folder a command of its shell runs
+
+	shell  string // the tool that runs a command of the Bourne shell; "" on systems where it is another shell
+	search string // the tool that searches the contents of files
 
 	overlay []byte
 	tools   map[string][]string // the arguments that are known of each tool that the overlay names

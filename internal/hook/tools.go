@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ var codex []byte
 // table has every host. Arguments that are not listed may change the meaning of the others: such a call may do anything.
 var table = []*Host{
 	{ID: "claude-code", Kind: "claude-code", Events: []string{SessionStart, PreToolUse, PostToolUse, PostFailure},
-		asks: true, replaces: true, overlay: claudeCode, tools: map[string][]string{
+		asks: true, replaces: true, shell: "Bash", search: "Grep", overlay: claudeCode, tools: map[string][]string{
 			"Agent":             {"description", "prompt", "subagent_type", "model", "run_in_background"},
 			"AskUserQuestion":   {"questions", "answers", "metadata"},
 			"Bash":              {"command", "timeout", "description", "run_in_background"},
@@ -53,16 +54,25 @@ var table = []*Host{
 			"WebSearch":         {"query", "allowed_domains", "blocked_domains"},
 			"Write":             {"file_path", "content"},
 		}},
-	{ID: "codex", Kind: "codex", Events: []string{SessionStart, PreToolUse, PostToolUse}, overlay: codex, tools: map[string][]string{
-		"Bash":               {"command"},
-		"apply_patch":        {"command"},
-		"create_goal":        {"objective", "token_budget"},
-		"get_goal":           {},
-		"request_user_input": {"questions"},
-		"update_goal":        {"status"},
-		"update_plan":        {"explanation", "plan"},
-		"view_image":         {"path", "detail"},
-	}},
+	{ID: "codex", Kind: "codex", Events: []string{SessionStart, PreToolUse, PostToolUse}, roams: true, shell: bourne("Bash"),
+		overlay: codex, tools: map[string][]string{
+			"Bash":               {"command"},
+			"apply_patch":        {"command"},
+			"create_goal":        {"objective", "token_budget"},
+			"get_goal":           {},
+			"request_user_input": {"questions"},
+			"update_goal":        {"status"},
+			"update_plan":        {"explanation", "plan"},
+			"view_image":         {"path", "detail"},
+		}},
+}
+
+// bourne is the name of a shell that is another one on Windows.
+func bourne(name string) string {
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return name
 }
 
 var grepArguments = []string{"pattern", "path", "glob", "output_mode", "type", "head_limit", "offset", "multiline", "context",

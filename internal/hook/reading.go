@@ -1,0 +1,215 @@
+package hook
+
+import (
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/cmdline"
+	"github.com/weir-mcp/weir/internal/expression"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+)
+
+// Ground knows the files of this machine.
+type Ground interface {
+	// Foreign says why a file may hold untrusted content; "" if it is the user's own work.
+	Foreign(server, path string) string
+
+	// Locate returns where a path leads.
+	Locate(server, path string) guard.Place
+
+	// Starts returns a program that git may start by the repository that a file is in, beside a plain clone; "" if
+	// there is none.
+	Starts(server, path string) string
+}
+
+// The members that a call of a shell or a search gets beside its arguments, for the overlay and for rules: the deed
+// of the command (cmdline.Deed), with absolute paths. A call that has one of them already is one that nothing is
+// known of: see strange.
+const (
+	memberDoes   = "does"   // the doing; missing if it is not known
+	memberWithin = "within" // files and folders that it looks at
+	memberShows  = "shows"  // files whose contents the result may hold
+	memberWrites = "writes" // files that it writes
+	memberOthers = "others" // the result may hold text of commits outside of the history of the work tree
+	memberNames  = "names"  // the result names each file of which it holds contents, so it tells whether it may hold credentials
+)
+
+// completed returns the arguments of a call with the members that its folder gives it.
+func (e *Event) completed(known Ground) (json.RawMessage, error) {
+	args, err := e.arguments()
+	if err != nil || known == nil || e.strange() != "" {
+		return args, err
+	}
+	switch e.Tool {
+	case e.Host.shell:
+		return e.understood(known, args)
+	case e.Host.search:
+		return e.searched(args)
+	}
+	return args, nil
+}
+
+// understood adds the deed of a command. A command that does more than read has to stay in folders of the user's
+// own work.
+func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage, error) {
+	raw, _ := rawjson.Get(args, "command")
+	line, _ := rawjson.String(raw)
+	deed, ok := cmdline.Understand(line)
+	if !ok || e.Folder == "" {
+		return args, nil
+	}
+	deed.Within, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Writes)
+	if !e.Host.roams { // else the words of the line are all that is known
+		deed.Shows = e.located(known, deed.Shows)
+	}
+	if deed.Does != cmdline.Reading {
+		for _, p := range slices.Concat(deed.Within, deed.Writes) {
+			if known.Foreign(Server, p) != "" {
+				return args, nil
+			}
+			if deed.Hooks && known.Starts(Server, p) != "" {
+				deed.Does = cmdline.Building
+			}
+		}
+	}
+	members := map[string]any{
+		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: append([]string{}, deed.Shows...),
+		memberWrites: deed.Writes, memberOthers: deed.Others,
+	}
+	if deed.Names != "" {
+		members[memberNames] = deed.Names
+	}
+	return withMembers(args, members)
+}
+
+// maxMatches is how many files a pattern may stand for that are looked at one by one.
+const maxMatches = 64
+
+// located returns the files that paths lead to from the folder of the event, each once. Where the host does not
+// tell in which folder a command runs, it could be any.
+func (e *Event) located(known Ground, paths []string) []string {
+	all := []string{}
+	for _, p := range paths {
+		if !strings.HasPrefix(p, "/") {
+			p = e.Folder + "/" + p
+			if e.Host.roams {
+				p = "/"
+			}
+		}
+		if strings.ContainsAny(p, "*?") {
+			some, err := filepath.Glob(p)
+			if err != nil || len(some) > maxMatches {
+				some = []string{"/"}
+			}
+			if some = slices.DeleteFunc(some, func(s string) bool { return strings.ContainsAny(s, "*?") }); len(some) > 0 {
+				all = append(all, e.located(known, some)...)
+				continue
+			}
+		}
+		names := known.Locate(Server, p).Names
+		if len(names) == 0 {
+			names = []string{"/"}
+		}
+		if path.Clean(p) == strings.TrimSuffix(p, "/.") {
+			names = append(names, path.Clean(p)) // a link may tell more by its name
+		}
+		all = append(all, names...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// searched adds to a search of a folder that its result names each file, if it is to show lines.
+func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
+	var told struct {
+		Path string
+		Mode string `json:"output_mode"`
+		Glob string
+	}
+	if json.Unmarshal(args, &told) != nil || told.Mode != "content" ||
+		told.Glob != "" && !expression.PathNoSecrets(strings.ReplaceAll(told.Glob, "*", "x")) {
+		return args, nil
+	}
+	if !strings.HasPrefix(told.Path, "/") {
+		told.Path = e.Folder + "/" + told.Path
+	}
+	if info, err := os.Stat(told.Path); err != nil || !info.IsDir() {
+		return args, nil
+	}
+	return withMembers(args, map[string]any{memberNames: cmdline.Lines})
+}
+
+func withMembers(args json.RawMessage, members map[string]any) (json.RawMessage, error) {
+	for name, v := range members {
+		text, err := json.Marshal(v)
+		if err == nil {
+			args, err = rawjson.Set(args, text, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+var (
+	fileLine   = regexp.MustCompile(`^(.+?)[:-][0-9]+[:-]`)
+	fileHeader = regexp.MustCompile(`^diff --git a/(.+) b/(.+)$`)
+)
+
+// mayTell returns the label of a result of which its call was decided on as one that names each file: that of
+// credentials if it names one that may hold some, or if it cannot be read.
+func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
+	raw, named := rawjson.Get(args, memberNames)
+	if !named {
+		return l
+	}
+	name, _ := rawjson.String(raw)
+	form := cmdline.Form(name)
+	var told struct{ Content, Stdout *string }
+	if json.Unmarshal(e.Response, &told) == nil {
+		text := told.Stdout
+		if e.Tool == e.Host.search {
+			text = told.Content
+		}
+		if text != nil && harmless(*text, form) {
+			return l
+		}
+	}
+	return label.Label{Private: true, Sensitivity: label.SetOf(label.Credentials, label.Unspecified)}.Normal()
+}
+
+// harmless reports whether an output of a form names files that hold no credentials, and no others.
+func harmless(text string, form cmdline.Form) bool {
+	switch form {
+	case cmdline.Lines:
+		return everyLine(text, func(line string) bool { return line == "--" || names(fileLine, line) })
+	case cmdline.Patch:
+		return text == "" || strings.Contains("\n"+text, "\ndiff --git ") && everyLine(text, func(line string) bool {
+			return !strings.HasPrefix(line, "diff ") || names(fileHeader, line)
+		})
+	}
+	return false
+}
+
+func everyLine(text string, ok func(string) bool) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" && !ok(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// names reports whether a line names files, and none of them may hold credentials.
+func names(form *regexp.Regexp, line string) bool {
+	m := form.FindStringSubmatch(line)
+	return m != nil && !slices.ContainsFunc(m[1:], func(name string) bool { return !expression.PathNoSecrets(name) })
+}
