@@ -70,6 +70,8 @@ type Finding struct {
 	Layers []Layer // from the text inwards; none if the value stands there as it is
 	Path   string  // of the member, as a JSON Pointer, if the text is JSON
 	Digest string  // of values: "sha256:" and the hexadecimal SHA-256 of the salt and the value
+
+	whole bool // the value is all of an encoded member
 }
 
 // A Level says how far text speaks to the model that reads it.

@@ -14,6 +14,7 @@ type scan struct {
 	counts  map[Class]int // of findings
 	cut     bool
 	reading reading
+	each    func(*view)
 	levels  [maxDepth + 1]level
 }
 
@@ -93,7 +94,7 @@ func (w *scan) add(v *view, f Finding, m match) {
 
 // room makes room for a finding of a class, if there is none, by leaving out one that is less certain.
 func (w *scan) room(c Class, at Confidence) bool {
-	if w.counts[c] < maxFindings {
+	if w.counts[c] < maxFindings || w.s.only && w.counts[c] < maxCopies {
 		return true
 	}
 	w.cut = true

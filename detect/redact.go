@@ -3,6 +3,7 @@ package detect
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -11,8 +12,9 @@ import (
 // mostRounds is how often a text is read for findings that a report had no room for.
 const mostRounds = 64
 
-// Redact returns the text with the values of all findings that hide accepts replaced by placeholders, as [Redacted]
-// does. It reports false, and returns nothing, if a part of the text was not read or it holds too many findings.
+// Redact returns the text with the values of all findings that hide accepts, and all copies of them, replaced by
+// placeholders, as [Redacted] does. It reports false, and returns nothing, if a part of the text was not read or it
+// holds too many findings.
 func (s *Scanner) Redact(text []byte, form Form, hide func(Finding) bool) (out []byte, ok bool) {
 	for range mostRounds {
 		report := s.Scan(text, form, nil)
@@ -20,16 +22,25 @@ func (s *Scanner) Redact(text []byte, form Form, hide func(Finding) bool) (out [
 		if len(found) == 0 {
 			return text, !report.Cut
 		}
-		text = Redacted(text, form, found)
+		more, read := Copies(text, form, found)
+		if !read {
+			return nil, false
+		}
+		text = Redacted(text, form, append(found, more...))
 	}
 	return nil, false
 }
 
 // Redacted returns the text with the value of each finding replaced by a placeholder with its kind,
-// "[redacted:github-token]". All other bytes stay. JSON stays JSON of the same shape: only strings change, and a number
-// that is a part of a value becomes 0. The findings are those of a scan of this text in this form.
+// "[redacted:github-token]". All other bytes stay. JSON stays JSON of the same shape: only strings change, and a
+// number that is a part of a value becomes 0. The findings are those of a scan of this text in this form.
 func Redacted(text []byte, form Form, found []Finding) []byte {
 	r := &redactor{text: text, spans: slices.Clone(found)}
+	if form == JSON {
+		for i := range r.spans {
+			r.spans[i].widen(text)
+		}
+	}
 	slices.SortStableFunc(r.spans, func(a, b Finding) int { return cmp.Compare(a.ValueOffset, b.ValueOffset) })
 	eachUnit(text, form, r.unit)
 	return append(r.out, text[r.copied:]...)
@@ -49,7 +60,12 @@ func (r *redactor) unit(u unit) {
 	for len(r.spans) > 0 && r.spans[0].valueEnd() <= u.start {
 		r.spans, r.open = r.spans[1:], false
 	}
-	i := slices.IndexFunc(r.spans, func(f Finding) bool { return f.ValueOffset < u.end && u.start < f.valueEnd() })
+	i := -1
+	for j := 0; j < len(r.spans) && r.spans[j].ValueOffset < u.end && i < 0; j++ {
+		if u.start < r.spans[j].valueEnd() {
+			i = j
+		}
+	}
 	if i < 0 || u.kind == structure {
 		r.open = r.open && i >= 0 && u.kind != structure
 		return
@@ -60,9 +76,28 @@ func (r *redactor) unit(u unit) {
 	case u.kind == numeral:
 		r.out = append(r.out, '0')
 	case !r.open:
-		r.out = append(append(append(r.out, "[redacted:"...), r.spans[i].Kind...), ']')
+		r.out = append(r.out, r.spans[i].placeholder()...)
 	}
 	r.open = u.kind == character
+}
+
+// widen widens the value of a finding in the encoded data of a member to all of it, which cannot be decoded in parts.
+func (f *Finding) widen(text []byte) {
+	if !f.binary() {
+		return
+	}
+	if from, to, ok := wholeString(text, f.ValueOffset, f.valueEnd()); ok {
+		f.ValueOffset, f.ValueSize, f.Offset, f.Size, f.whole = from, to-from, from, to-from, true
+	}
+}
+
+// placeholder returns the text in the place of a value, encoded as the whole member that it is of, if it is.
+func (f Finding) placeholder() string {
+	text := "[redacted:" + string(f.Kind) + "]"
+	if f.whole {
+		return base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	return text
 }
 
 func (f Finding) valueEnd() int { return f.ValueOffset + f.ValueSize }

@@ -27,6 +27,7 @@ type Scanner struct {
 	anchors *automaton
 	further []Search
 	unseen  bool      // characters that do not show are looked for one by one
+	only    bool      // nothing is looked for but anchors
 	pool    sync.Pool // of *scan: memory that a scan needs
 }
 
@@ -76,6 +77,12 @@ func NewWith(more Options) *Scanner {
 	if more.definitions {
 		s.rules = append(s.rules, phraseRules()...)
 	}
+	s.compile()
+	return s
+}
+
+// compile makes the scanner ready to look for its rules and lexemes.
+func (s *Scanner) compile() {
 	b := &shaper{index: map[set]int{}}
 	b.add(valueSet())
 	var anchors []string
@@ -104,7 +111,6 @@ func NewWith(more Options) *Scanner {
 		return t.rule < 0 && s.lexemes[t.lexeme].whole()
 	})
 	s.pool.New = func() any { return s.newScan() }
-	return s
 }
 
 // addShapes adds the shapes of a rule, and the anchors of those that no name tells.
@@ -137,9 +143,14 @@ func (s *Scanner) newScan() *scan {
 // Scan looks at a text. The salt goes before each value in its digest: without a secret salt, short values can be
 // guessed from their digests.
 func (s *Scanner) Scan(text []byte, form Form, salt []byte) Report {
+	return s.scan(text, form, salt, nil)
+}
+
+// scan is Scan that reads out each form of the text, unless each is nil.
+func (s *Scanner) scan(text []byte, form Form, salt []byte, each func(*view)) Report {
 	w := s.pool.Get().(*scan)
 	defer s.pool.Put(w)
-	w.salt, w.work, w.cut, w.found = salt, leastWork+mostWork*len(text)*(1+len(s.further)), false, nil
+	w.salt, w.work, w.cut, w.found, w.each = salt, leastWork+mostWork*len(text)*(1+len(s.further)), false, nil, each
 	clear(w.counts)
 	v := view{text: text}
 	if form == JSON && bytes.IndexByte(text, '\\') >= 0 {
@@ -175,8 +186,13 @@ func (w *scan) look(v view) {
 			w.add(&v, f, match{start: p.start, end: p.end, secret: p.start, last: p.end})
 		}
 	}
-	numbers(w, &v)
+	if !w.s.only {
+		numbers(w, &v)
+	}
 	searches(w, &v)
+	if w.each != nil {
+		w.each(&v)
+	}
 	if w.s.unseen {
 		unseen(w, &v)
 	}
