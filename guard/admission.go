@@ -188,6 +188,8 @@ type result struct {
 	kept    label.Label     // of an answer that was hidden, as it was then
 	seen    bool            // the agent has the answer already, so it cannot be hidden
 	outline json.RawMessage // all that the guard reads of a result, which may be large: one scan serves all readers
+	shown   Answer          // as hosts get it
+	unshown string          // why no host may get it; "" if one may
 }
 
 // result labels an answer or a question of a server, decides on it, and raises the session by its label if it may be
@@ -208,6 +210,7 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	if err := g.read(ctx, &in); err != nil {
 		return Withheld(err)
 	}
+	g.show(&in)
 	facts := g.resultFacts(&in, state)
 	if in.seen { // whatever policy says of it
 		if _, err := g.pass(ctx, &in, state.Label); err != nil {
@@ -217,6 +220,7 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	takes := func() bool { return g.Hidden.takes(&in) }
 	v, err := g.settle(ctx, decisionInput{
 		request: r, facts: facts, found: in.found, answer: a.Raw(), evidence: in.claim.Evidence, detection: in.search.event, hideable: takes, seen: in.seen,
+		unshown: in.unshown,
 	})
 	if err != nil {
 		return Withheld(err)
@@ -238,6 +242,9 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 // the answer, and traces it.
 func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer, error) {
 	r := in.request
+	if in.unshown != "" { // by a mode that was changed meanwhile
+		return Answer{}, errUnclean
+	}
 	err := g.raiseBy(ctx, r, seen, in.label)
 	if err == nil && in.search.alert != "" {
 		err = g.evidence.alarm(ctx, r, seen, r.spoken()+" "+in.search.alert)
@@ -245,7 +252,7 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer,
 	if err != nil && !in.seen {
 		return Answer{}, err
 	}
-	shown, unlabelled := g.shown(in)
+	shown, unlabelled := g.labelled(in)
 	return shown, cmp.Or(err, unlabelled)
 }
 
@@ -285,20 +292,24 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	return g.evidence.defects(ctx, &r.Call, defects)
 }
 
-// shown returns the answer as the agent, or for a question the host, gets it.
-func (g *Guard) shown(in *result) (Answer, error) {
-	r, a := in.request, in.answer
+// labelled returns the answer with its label as the agent, or for a question the host, gets it.
+func (g *Guard) labelled(in *result) (Answer, error) {
+	r, a := in.request, in.shown
 	var directory []overlay.Named
 	if a.Error == nil && !r.asked {
-		directory = r.Overlay.Directory(a.Result)
+		directory = r.Overlay.Directory(in.answer.Result)
 	}
-	g.tracer.AddResult(r.traced(), a.Raw(), in.label, directory)
+	g.tracer.AddResult(r.traced(), in.answer.Raw(), in.label, directory)
 	switch {
 	case a.Error != nil:
 		return a, nil
 	case r.asked: // hosts know no label there
 		return Answer{Result: stripOwnMeta(a.Result)}, nil
 	}
-	labelled, err := g.annotator.result(r.uri, a, in.outline, in.label)
+	outline := in.outline
+	if !bytes.Equal(a.Result, in.answer.Result) {
+		outline = annotation.Outline(a.Result)
+	}
+	labelled, err := g.annotator.result(r.uri, a, outline, in.label)
 	return Answer{Result: labelled}, err
 }

@@ -39,7 +39,7 @@ func (v *ruling) allowed() bool { return v.effect == policy.Allow || v.effect ==
 func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) {
 	r, f := in.request, in.facts
 	by := g.rules.Load()
-	d := in.hiding(by, by.decide(f, r.reading.forms))
+	d := in.withholding(in.hiding(by, by.decide(f, r.reading.forms)))
 	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message}
 	e := g.event(in, d)
 	hint := g.unreviewed(by, in, d)

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -25,6 +26,10 @@ type Detection struct {
 	Strict   bool     // findings of medium confidence raise labels too, and data about one person do
 
 	Effects map[string]FindingEffect // by class or by rule of a finding; the rule counts first
+
+	// Conforms reports whether the structured content of a result, which was changed, satisfies the output schema of
+	// its tool. Nil: it does not.
+	Conforms func(schema, content json.RawMessage) bool
 }
 
 // A FindingEffect is the effect of a finding.
@@ -32,9 +37,12 @@ type FindingEffect uint8
 
 // The effects of findings.
 const (
-	Raise  FindingEffect = iota // it is recorded, raises labels and is a fact of policy
-	Note                        // it is recorded
-	Ignore                      // it has none
+	Raise     FindingEffect = iota // it is recorded, raises labels and is a fact of policy
+	Spotlight                      // the same, and hosts get its passage between marks
+	Strip                          // the same, and hosts get the text without hidden characters
+	Redact                         // the same, and hosts get a placeholder for its value and for each copy
+	Note                           // it is recorded
+	Ignore                         // it has none
 )
 
 // effect returns the effect of a finding.
@@ -50,9 +58,16 @@ func (d *Detection) effect(f detect.Finding) FindingEffect {
 	return Raise
 }
 
-// with returns the findings whose effect is the given one or a stronger one.
+// with returns the findings whose effect is the given one or one before it.
 func (d *Detection) with(found []detect.Finding, least FindingEffect) []detect.Finding {
 	return slices.DeleteFunc(slices.Clone(found), func(f detect.Finding) bool { return d.effect(f) > least })
+}
+
+// only returns the findings of medium and high confidence with this effect.
+func (d *Detection) only(found []detect.Finding, effect FindingEffect) []detect.Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f detect.Finding) bool {
+		return d.effect(f) != effect || f.Confidence == detect.Low
+	})
 }
 
 // persons is how many persons an answer has to name by addresses or numbers before it counts as data about persons.
@@ -66,6 +81,7 @@ type detected struct {
 	facts policy.Findings
 	label label.Label // of the findings that are certain
 	event *record.Detection
+	by    searched
 	alert string // how the text speaks to the agent as attacks do; "" if it does not
 }
 
@@ -74,25 +90,38 @@ func (d *Detection) search(text []byte, key salt) detected {
 	if d.Detector == nil || len(text) == 0 {
 		return detected{}
 	}
-	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], key)
-	if failed == "" {
-		failed = report.Failed
-	}
-	switch {
-	case failed == "" && len(text) > maxScanned:
-		failed = fmt.Sprintf("it has more than %d bytes", maxScanned)
-	case failed == "" && report.Cut:
-		failed = "it takes too long to search, or has too many findings"
-	}
-	out := detected{event: &record.Detection{Findings: findings(d.with(report.Findings, Note)), Incomplete: failed}}
+	by := d.scan(text, key)
+	report, failed := by.report, by.failed
+	out := detected{by: by, event: &record.Detection{Findings: findings(d.with(report.Findings, Note)), Incomplete: failed}}
 	if failed == "" && len(out.event.Findings) == 0 {
 		out.event = nil
 	}
-	counting := d.with(report.Findings, Raise)
+	counting := d.with(report.Findings, Redact)
 	out.raise(counting, d.Strict)
 	out.facts = factsOf(counting)
 	out.facts.Incomplete = failed != "" && !d.Notes
 	return out
+}
+
+// A searched is the report of a search, and why a part of the text was not searched; "" if all of it was.
+type searched struct {
+	report detect.Report
+	failed string
+}
+
+// scan searches a text.
+func (d *Detection) scan(text []byte, key salt) searched {
+	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], key)
+	switch {
+	case failed != "":
+	case report.Failed != "":
+		failed = report.Failed
+	case len(text) > maxScanned:
+		failed = fmt.Sprintf("it has more than %d bytes", maxScanned)
+	case report.Cut:
+		failed = "it takes too long to search, or has too many findings"
+	}
+	return searched{report, failed}
 }
 
 // raise finds the label of findings, and the alert.

@@ -13,6 +13,7 @@ const (
 type Detection struct {
 	Findings   []Finding `json:"findings,omitempty"`   // the most certain ones, MaxFindings at most
 	Incomplete string    `json:"incomplete,omitempty"` // why a part of the text was not searched; empty if all of it was
+	Changed    bool      `json:"changed,omitempty"`    // whether hosts get the answer with findings redacted, stripped or marked
 }
 
 // A Finding is a sensitive value, or text that speaks to the agent, by its place. The path is made of names that the
