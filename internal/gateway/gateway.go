@@ -174,7 +174,7 @@ func New(opts Options) (*Gateway, error) {
 	gw := &Gateway{opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
 	gw.servers = backend.New(opts.Servers, &backend.Options{
 		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
-		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Yield: func() bool { return gw.http.Yield() },
+		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Clean: g.Clean, Yield: func() bool { return gw.http.Yield() },
 		Hushed: func() bool { return gw.engine.Hiding() },
 	})
 	gw.engine, err = exchange.New(exchange.Options{

@@ -34,6 +34,9 @@ type Options struct {
 	// Told raises the agent session of a call by the label of text that its agent may read.
 	Told func(ctx context.Context, call *guard.Call, l label.Label, text json.RawMessage) error
 
+	// Clean returns text of a server that is no answer to a call as hosts get it, or an error if they may not.
+	Clean func(text json.RawMessage) (json.RawMessage, error)
+
 	// Hushed reports whether text that servers send outside of results is kept from hosts; nil: never.
 	Hushed func() bool
 

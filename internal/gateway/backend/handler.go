@@ -22,7 +22,7 @@ func (c handler) Notification(m *rpc.Message) {
 	switch {
 	case m.Method == "notifications/progress":
 		if r := c.requests.withToken(m.Params); r != nil && c.mayTell(r, m) {
-			r.progress(m)
+			c.show(m, r.progress)
 		}
 	case m.Method == "notifications/message":
 		c.logged(m)
@@ -30,11 +30,11 @@ func (c handler) Notification(m *rpc.Message) {
 		c.acknowledged(m.Params)
 	case m.Method == updated || changed[m.Method] != nil:
 		if c.mayTell(nil, m) {
-			c.announce(m)
+			c.show(m, c.announce)
 		}
 	case c.owner != nil:
 		if c.mayTell(nil, m) {
-			c.owner.Write(context.Background(), m)
+			c.show(m, func(m *rpc.Message) { c.owner.Write(context.Background(), m) })
 		}
 	}
 }

@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -103,6 +104,9 @@ func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, err
 		if err := s.env.Defect(ctx, d.Server, kind.Method, d.Name, d.Defect); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.Show(s.env.Clean); err != nil {
+		return nil, fmt.Errorf("%s: %w", kind.Method, err)
 	}
 	s.mu.Lock()
 	if s.servers.generation() == servers { // or it is a list of servers that were configured before

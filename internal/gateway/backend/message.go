@@ -50,6 +50,23 @@ func (c *Conn) mayTell(r *Request, m *rpc.Message) bool {
 	return true
 }
 
+// show passes a notification on that the host may get, without the values that are redacted. A resource keeps the
+// name by which the host has subscribed to it.
+func (c *Conn) show(m *rpc.Message, pass func(*rpc.Message)) {
+	if m.Params == nil || m.Method == updated && c.wordless(m) {
+		pass(m)
+		return
+	}
+	params, err := c.Clean(m.Params)
+	if err != nil {
+		c.Log.Error("a message of a server is not passed on", "server", c.Name(), "method", m.Method, "error", err)
+		return
+	}
+	shown := *m
+	shown.Params = params
+	pass(&shown)
+}
+
 // maxNumber is how many characters a number of progress has at most. One that is longer may hold text.
 const maxNumber = 20
 
@@ -114,8 +131,9 @@ func (c *Conn) RaiseLevel(ctx context.Context, conn *upstream.Conn, level string
 	c.logs.of, c.logs.level = conn, level
 }
 
-// logged passes a log message on. A host of an older revision gets all of them, on the stream of the request that they
-// most likely belong to. A request of 2026-07-28 gets them if it asked for that level and is the only one that did.
+// logged passes a log message on. A host of an older revision gets all of them, on the stream of the request that
+// they most likely belong to. A request of 2026-07-28 gets them if it asked for that level and is the only one that
+// did.
 func (c *Conn) logged(m *rpc.Message) {
 	if host := c.direct(); host != nil {
 		ctx := context.Background()
@@ -124,7 +142,7 @@ func (c *Conn) logged(m *rpc.Message) {
 			ctx = r.Related(ctx)
 		}
 		if c.mayTell(nil, m) && c.mayTell(r, m) { // any session of the host may read it, and the newest call's most likely does
-			host.Write(ctx, m)
+			c.show(m, func(m *rpc.Message) { host.Write(ctx, m) })
 		}
 		return
 	}
@@ -136,7 +154,7 @@ func (c *Conn) logged(m *rpc.Message) {
 		return least >= 0 && least <= severity
 	})
 	if len(found) == 1 && c.mayTell(found[0], m) {
-		found[0].write(m)
+		c.show(m, found[0].write)
 	}
 }
 

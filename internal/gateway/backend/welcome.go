@@ -68,7 +68,17 @@ func (set *Set) Welcome(ctx context.Context) (Welcome, error) {
 	if w.Info == nil {
 		w.Info, _ = json.Marshal(map[string]string{"name": "weir", "version": set.Version})
 	}
-	return w, nil
+	return w, w.clean(set.Clean)
+}
+
+// clean changes the texts as hosts get them.
+func (w *Welcome) clean(as func(json.RawMessage) (json.RawMessage, error)) (err error) {
+	for _, text := range []*json.RawMessage{&w.Single, &w.Capabilities, &w.Info, &w.Instructions} {
+		if *text, err = as(*text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // accepting returns a server's welcome with the instructions that were accepted, and these: as they are, if they are

@@ -1,9 +1,9 @@
-// Package catalog merges the lists of several MCP servers (tools, resources, resource templates, prompts) into the one
-// list that a host sees.
+// Package catalog merges the lists of several MCP servers (tools, resources, resource templates, prompts) into the
+// one list that a host sees.
 //
-// A [List] is an immutable snapshot: build one with [Build] from the raw list results of the servers, share it freely,
-// and build another when a server's list changes. Entries stay raw JSON, so that members nobody here knows survive;
-// tools carry their effective contract, spliced in (SEP-1913, Extended Tool Annotations).
+// A [List] is an immutable snapshot: build one with [Build] from the raw list results of the servers, share it
+// freely, and build another when a server's list changes. Entries stay raw JSON, so that members nobody here knows
+// survive; tools carry their effective contract, spliced in (SEP-1913, Extended Tool Annotations).
 //
 // Names stay as they are unless two servers offer the same one. Then each of them is shown as server__name, in every
 // list that the same servers make, in any order of their answers. Resources are found by their URI, which cannot be
@@ -159,8 +159,8 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 	return defects
 }
 
-// said returns the operator's overlay of an entry; nil for a template, whose URIs have overlays of their own when they
-// are read.
+// said returns the operator's overlay of an entry; nil for a template, whose URIs have overlays of their own when
+// they are read.
 func said(o *overlay.Overlay, kind Kind, name string) *overlay.Tool {
 	switch kind.Method {
 	case Tools.Method:
@@ -344,6 +344,16 @@ func (l *List) All() iter.Seq[Entry] { return slices.Values(l.entries) }
 
 // Result returns the raw result of the list method, in one page.
 func (l *List) Result() json.RawMessage { return l.result }
+
+// Show changes the result as a function does, before any host gets it. Entries keep the names by which servers know
+// them.
+func (l *List) Show(as func(json.RawMessage) (json.RawMessage, error)) error {
+	shown, err := as(l.result)
+	if err == nil {
+		l.result = shown
+	}
+	return err
+}
 
 // Find returns the entry that the host knows by this name or URI.
 func (l *List) Find(shown string) (Entry, bool) {
