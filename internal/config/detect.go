@@ -41,7 +41,7 @@ func readEffects(r reader, m member) {
 	effects := map[string]string{}
 	for _, e := range members {
 		var word string
-		r.oneOf(&word, "off", "note", "raise")(e)
+		r.oneOf(&word, "off", "note", "raise", "spotlight", "strip", "redact")(e)
 		effects[e.key] = word
 	}
 	r.d.Config.Detect.Effects = effects

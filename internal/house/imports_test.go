@@ -153,7 +153,7 @@ var table = []row{
 		"replays recorded attacks against a whole gateway"},
 	{"internal/home", "internal/conversation internal/files internal/oauth internal/remedy", "", "net net/http os/exec",
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
-	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/oauth internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
+	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/inputschema internal/oauth internal/rawjson internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "annotation audit contract guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish internal/quarantine " +

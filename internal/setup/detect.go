@@ -1,9 +1,13 @@
 package setup
 
 import (
+	"encoding/json"
+
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/inputschema"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/searcher"
 )
 
@@ -30,15 +34,23 @@ func Detection(s *Setup) guard.Detection {
 	}
 	d := guard.Detection{
 		Detector: detect.NewWith(more), Notes: c.Mode == config.DetectNotes, Strict: c.Mode == config.DetectStrict,
-		Effects: map[string]guard.FindingEffect{},
+		Effects: map[string]guard.FindingEffect{}, Conforms: conforms,
 	}
 	if len(c.External) > 0 {
 		d.Detector = together(d.Detector, c.External)
 	}
 	for name, word := range c.Effects {
-		d.Effects[name] = map[string]guard.FindingEffect{"off": guard.Ignore, "note": guard.Note, "raise": guard.Raise}[word]
+		d.Effects[name] = map[string]guard.FindingEffect{
+			"off": guard.Ignore, "note": guard.Note, "raise": guard.Raise,
+			"redact": guard.Redact, "strip": guard.Strip, "spotlight": guard.Spotlight,
+		}[word]
 	}
 	return d
+}
+
+// conforms reports whether structured content satisfies an output schema.
+func conforms(schema, content json.RawMessage) bool {
+	return rawjson.Kind(content) == '{' && inputschema.Compile(schema).Check(content).Violates == ""
 }
 
 // together returns a detector with others in other programs.
