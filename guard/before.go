@@ -32,7 +32,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if err != nil {
 		return Denied(err)
 	}
-	seen.Label = label.Join(seen.Label, label.Join(r.actor(), steered))
+	seen.Label = label.Join(seen.Label, g.readers.Limit(seen.Label, label.Join(r.actor(), steered), nil))
 	facts := r.facts(policy.OnCall, seen)
 	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, g.rules.Load()); err != nil {
 		return Denied(err)
@@ -210,7 +210,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	state.Label = label.Join(label.Join(state.Label, told), label.Join(r.actor(), steered))
+	state.Label = label.Join(state.Label, g.readers.Limit(state.Label, label.Join(told, label.Join(r.actor(), steered)), nil))
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
 	facts.Session.Label.Malicious = state.Label.Malicious || len(alertsIn(state.Label)) > 0

@@ -19,6 +19,7 @@ type Call struct {
 	Session session.Ref // the agent session
 	Server  string      // the server's name in the configuration
 	Trust   contract.Trust
+	Readers []string        // groups of [Options.Readers] who may read all that the server returns; none: the user alone
 	Method  string          // JSON-RPC method, such as "tools/call"
 	Name    string          // tool or prompt name on its server, or resource URI
 	Params  json.RawMessage // the request's params as the host sent them; a JSON object without duplicate names, or nil

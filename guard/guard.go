@@ -42,13 +42,14 @@ type Options struct {
 	Taints    Taints           // nil: resources that calls write to have no label when they are read back; with a Vault, in memory
 	Now       func() time.Time // nil: time.Now
 
-	TrustText string           // text that counts as the user's own in every session
-	Domains   []string         // the operator's own domains, in lower case; subdomains count
-	Me        []string         // the user's own mail addresses
-	Memory    trace.Room       // for the traces of sessions; nil: 32 MiB of the guard's own
-	Words     annotation.Words // the dialects that are read of calls and results, and written to them
-	Contents  Contents         // the parts of arguments and answers that events keep
-	Files     Files            // of this machine; nil: the text of a path is all that is known
+	TrustText string              // text that counts as the user's own in every session
+	Domains   []string            // the operator's own domains, in lower case; subdomains count
+	Me        []string            // the user's own mail addresses
+	Readers   map[string][]string // groups of readers, see trace.NewReadership; none: nothing is known of readers
+	Memory    trace.Room          // for the traces of sessions; nil: 32 MiB of the guard's own
+	Words     annotation.Words    // the dialects that are read of calls and results, and written to them
+	Contents  Contents            // the parts of arguments and answers that events keep
+	Files     Files               // of this machine; nil: the text of a path is all that is known
 
 	Vault *vault.Vault // keeps hidden results; nil: a person is asked about results that rules hide
 
@@ -61,6 +62,7 @@ type Guard struct {
 
 	decider
 	tracer    *trace.Tracer
+	readers   trace.Readership
 	resources resourceLabels
 	annotator annotator
 }
@@ -76,8 +78,11 @@ func New(opts Options) (*Guard, error) {
 	if opts.Taints == nil && opts.Vault != nil { // a server that got a hidden value may repeat it
 		opts.Taints = session.NewTaints(session.TaintOptions{})
 	}
-	tracer := trace.New(trace.Options{TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Room: opts.Memory, Now: opts.Now})
-	g := &Guard{tracer: tracer, annotator: annotator{words: opts.Words}}
+	readers := trace.NewReadership(opts.Readers)
+	tracer := trace.New(trace.Options{
+		TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Readers: readers, Room: opts.Memory, Now: opts.Now,
+	})
+	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}}
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
 	g.Hidden = &Hidden{opts.Vault, opts.State, g}
@@ -138,10 +143,15 @@ func (g *Guard) parse(c *Call) *request {
 	return r
 }
 
-// raise raises the session of a call. Credentials in the label count as those of the call's server; in a call of Weir's own, as those of
-// the servers of the hidden values in it. No label from outside tells of alerts.
+// raise raises the session of a call. Credentials in the label count as those of the call's server; in a call of Weir's
+// own, as those of the servers of the hidden values in it. No label from outside tells of alerts. Readers are those of the
+// server's data, unless others had a part in it: a person, or hidden values of anywhere.
 func (g *Guard) raise(ctx context.Context, r *request, seen, l label.Label) (label.Label, error) {
-	l = withoutAlerts(l)
+	stated := r.Readers
+	if r.asked || len(r.Uses) > 0 {
+		stated = nil
+	}
+	l = g.readers.Limit(seen, withoutAlerts(l), stated)
 	if r.Server != Own || len(r.Uses) == 0 {
 		g.tracer.AddLabel(r.Session, l, r.Server)
 	}
@@ -196,7 +206,7 @@ func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 	}
 	told := label.Join(claimed, r.Context)
 	g.tracer.AddLabel(r.Session, told, "")
-	state.Label, err = g.raise(ctx, r, state.Label, told)
+	state.Label, err = g.raise(ctx, r, state.Label, g.readers.Limit(state.Label, told, nil))
 	g.origins.addContext(r.Session, r.Context)
 	return state, err
 }

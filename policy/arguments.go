@@ -54,6 +54,11 @@ var argumentFacts = []fact{
 			"the configuration lists them, and nothing else, the server is known or trusted, and the other " +
 			"values hold no markup"},
 		func(f *Facts) *bool { return &f.Call.Self }).traced(no),
+	flag(about{"call.destination.readable", Chosen,
+		"the session holds private data, each of them is a recipient or a place in `session.readers` or one of the user's own " +
+			"mail addresses, the server is known or trusted, an overlay states every value's part and that the call " +
+			"reads no resource, and the other values hold no markup"},
+		func(f *Facts) *bool { return &f.Call.Readable }).traced(no),
 	flag(about{"call.destination.first", Open,
 		"the session has not sent anything to one of them before, but for requests that only read"},
 		func(f *Facts) *bool { return &f.Call.First }).traced(yes),

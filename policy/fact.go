@@ -197,6 +197,20 @@ func stated(f about, of func(*Facts) ([]string, bool), give func(*ParsedFacts, [
 		}}
 }
 
+// readers is the circle that a label leaves. A label without a limit has none: of private data nothing is known then.
+func readers(f about) fact {
+	out := set(f, nil, func(f *Facts) *label.Set[string] {
+		who, _ := f.Session.Label.Readers.Limited()
+		return &who
+	})
+	out.set = func(g *ParsedFacts, v any) error {
+		who, _ := v.([]string)
+		g.Session.Label.Readers = label.OnlyReaders(who...)
+		return ofType[[]string](v, "a list of texts")
+	}
+	return out.unrecorded()
+}
+
 // unrecorded leaves the fact out of the record: an event of package record has it elsewhere.
 func (f fact) unrecorded() fact {
 	f.encode = nil

@@ -99,6 +99,7 @@ type CallFacts struct {
 	DestinationFrom label.Set[string] // kinds of the destinations, novel among them if one is not whole
 	Own             bool              // every destination is in one of the operator's own domains
 	Self            bool              // plain text to the user's own mail addresses alone
+	Readable        bool              // every recipient may read all private data of the session, and the call sends nothing else
 	First           bool              // a destination that the session has not sent anything to before
 	Strange         bool              // a destination is at a site that only a stranger can have named
 

@@ -64,6 +64,7 @@ func links(c *policy.CallFacts)  { c.Links = true }
 func named(c *policy.CallFacts)  { c.Named = true }
 func own(c *policy.CallFacts)    { c.Own = true }
 func self(c *policy.CallFacts)   { c.Self = true }
+func shown(c *policy.CallFacts)  { c.Readable = true }
 func hosted(c *policy.CallFacts) { c.Hosts = from("somewhere.example") }
 func afar(c *policy.CallFacts)   { c.Strange = true }
 
@@ -97,6 +98,8 @@ var tracedCases = []tracedCase{
 	{"mail to whom the user named, of a stranger's words", untrusted, poster, to(user, from("untrusted", "novel")), policy.Allow, nil},
 	{"mail to whom a stranger named", untrusted, poster, to(from("untrusted"), user), policy.Ask, rules(actAsk)},
 	{"both, private words to the user", both, poster, with(to(user, from("private", "novel")), self), policy.Allow, nil},
+	{"both, private words to readers", both, poster, with(to(user, from("private", "novel")), shown), policy.Allow, nil},
+	{"both, private words to readers, with a link", both, poster, with(to(user, from("private", "novel")), shown, links), policy.Ask, rules(linksAsk)},
 	{"both, private words to the user, with a link", both, poster, with(to(user, from("private", "novel")), self, links), policy.Ask, rules(linksAsk)},
 	{"mail to whom a trusted source named", untrusted, poster, to(from("trusted"), user), policy.Ask, rules(actAsk)},
 	{"mail to one whom the user named and to another", untrusted, poster, to(from("novel", "user"), user), policy.Ask, rules(actAsk)},

@@ -134,6 +134,9 @@ var sessionFacts = []fact{
 		func(f *Facts) *label.Set[label.Source] { return &f.Session.Label.Sources }).unrecorded(),
 	set(about{"session.attribution", Open, "URIs of its origins"}, nil,
 		func(f *Facts) *label.Set[string] { return &f.Session.Label.Attribution }).unrecorded(),
+	readers(about{"session.readers", Open,
+		"groups of [readers](configuration.md#readers) who may read all private data in it; empty if nobody but the user may, " +
+			"or nothing is known"}),
 	text(about{"session.id", Open, "the key of the session"}, nil, func(f *Facts) *string { return &f.Session.ID }).unrecorded(),
 	text(about{"session.parent", Open, "the key of the session that began this one; empty if none did"}, nil,
 		func(f *Facts) *string { return &f.Session.Parent }),

@@ -12,8 +12,8 @@ import (
 // receivers returns those who learn of the call. Where nobody states the destinations, it is the server, and every
 // place that the arguments may lead to.
 func (t *callTracer) receivers(c *Call, roles policy.Roles) []receiver {
-	if t.facts.Call.Self {
-		return nil // nobody else learns of it
+	if t.facts.Call.Self || t.facts.Call.Readable {
+		return nil // nobody learns of it who may not read the session's data
 	}
 	server := t.server(c)
 	var all []receiver

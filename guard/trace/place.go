@@ -23,6 +23,8 @@ type callTracer struct {
 
 	domains []string // the operator's own
 	me      []string // the user's own mail addresses
+
+	readership Readership
 }
 
 // value traces one argument.
@@ -182,6 +184,11 @@ func (t *callTracer) toMe(a policy.Argument) bool {
 // toSelf reports whether the call tells the user alone: a known or trusted server sends plain text to the user's addresses
 // and no others. A message with markup can tell others when it is opened.
 func (t *callTracer) toSelf(found *Finding, roles policy.Roles) bool {
+	return plainTo(found, roles, t.toMe)
+}
+
+// plainTo reports whether a call sends text without markup, to recipients who are all fit.
+func plainTo(found *Finding, roles policy.Roles, fit func(policy.Argument) bool) bool {
 	if roles.Cut || len(roles.Destinations) == 0 {
 		return false
 	}
@@ -191,7 +198,7 @@ func (t *callTracer) toSelf(found *Finding, roles policy.Roles) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool { return !t.toMe(a) })
+	return !slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool { return !fit(a) })
 }
 
 // marked finds the signs of HTML, CSS, Markdown and escapes.

@@ -134,6 +134,12 @@ func isTemplate(text, place string) bool {
 	return false
 }
 
+// whole reports whether all data of the session entered it here: no other process made a call of it or brought data, in
+// the session or in one below, and none was there before.
+func (s *sessionTrace) whole(f *policy.SessionFacts) bool {
+	return s.told.foreign(f.Calls) == 0 && s.arrivals.origins.Contains(f.Label.Attribution)
+}
+
 // describe fills in the facts of the session.
 func (s *sessionTrace) describe(f *policy.SessionFacts, now time.Time) {
 	f.Sent = s.sent
@@ -193,7 +199,7 @@ const (
 func (s *sessionTrace) memory() int64 {
 	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) +
 		len(s.arrivals.awaited) + len(s.told.spent) + len(s.told.paid) +
-		len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
+		s.arrivals.origins.Len() + len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
 	for _, list := range s.pages {
 		entries += len(list) * (1 + longestPage/entrySize)
 	}
@@ -219,6 +225,9 @@ func (s *sessionTrace) textSize() (n int) {
 		for key := range amounts {
 			n += len(key)
 		}
+	}
+	for uri := range s.arrivals.origins.All() {
+		n += len(uri)
 	}
 	for scope, g := range s.grants {
 		n += len(scope)

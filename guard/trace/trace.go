@@ -27,6 +27,7 @@ type Options struct {
 	TrustText string           // text that counts as the user's own in every session
 	Domains   []string         // the operator's own domains, in lower case; subdomains count
 	Me        []string         // the user's own mail addresses
+	Readers   Readership       // who may read the private data of servers
 	Room      Room             // nil: 32 MiB of the tracer's own
 	Now       func() time.Time // nil: time.Now
 }
@@ -35,6 +36,7 @@ type Options struct {
 type Tracer struct {
 	domains  []string
 	me       []string // names of address.BareMail
+	readers  Readership
 	sessions sessionTraces
 }
 
@@ -46,7 +48,7 @@ func New(opts Options) *Tracer {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	t := &Tracer{domains: opts.Domains, sessions: sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now}}
+	t := &Tracer{domains: opts.Domains, readers: opts.Readers, sessions: sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now}}
 	for _, own := range opts.Me {
 		t.me = append(t.me, address.BareMail(own))
 	}
@@ -115,7 +117,10 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 		all, cut = append(all, beyond...), cut || more
 	}
 	found := &Finding{UserWords: s.words, Cut: cut}
-	ct := callTracer{session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched, domains: t.domains, me: t.me}
+	ct := callTracer{
+		session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched,
+		domains: t.domains, me: t.me, readership: t.readers,
+	}
 	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
 		!s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
 	for _, a := range all {
@@ -128,7 +133,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 	roles.Cut = roles.Cut || cut
 	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: speech.Asks(s.wishes, c.Name, c.Server)}
 	ct.parts(found, roles)
-	f.Call.Self = ct.toSelf(found, roles)
+	f.Call.Self, f.Call.Readable = ct.toSelf(found, roles), s.whole(&f.Session) && ct.toReaders(found, roles)
 	ct.measure(c, found, roles)
 	if others && c.Keeps {
 		found.over = []receiver{{key: "secrets " + c.Server, base: ct.server(c).base}}
@@ -244,9 +249,7 @@ func (t *Tracer) AddLabel(ref session.Ref, l label.Label, server string) {
 	s.mu.Lock()
 	s.arrivals.add(l, server, server != "")
 	s.mu.Unlock()
-	if l.Private || l.Sensitivity.Has(label.Credentials) {
-		t.sessions.above(ref, func(s *sessionTrace) { s.arrivals.add(l, server, false) })
-	}
+	t.sessions.above(ref, func(s *sessionTrace) { s.arrivals.add(l, server, false) })
 }
 
 // holdsOtherSecrets reports whether the session may hold credentials of another server than the call's. Those of the

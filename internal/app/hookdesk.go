@@ -282,7 +282,7 @@ func (d *hookDesk) open(ctx context.Context, env *home.Env, log *slog.Logger) (e
 	})
 	d.guard, err = guard.New(guard.Options{
 		Policy: d.setup.Policy, Mode: c.Mode, State: kept.state, Approvals: book, Words: words,
-		Domains: c.Own.Domains, Me: c.Own.Me, Files: &d.files,
+		Domains: c.Own.Domains, Me: c.Own.Me, Readers: c.Own.Readers, Files: &d.files,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(c.Retention)}),
 		Contents: guard.Contents{Fields: c.Capture.Fields, All: c.Capture.Content, Detection: setup.Detection(d.setup)},
 	})

@@ -277,6 +277,7 @@ func fixed(before, after *config.Config) (out []config.Problem) {
 	late("annotations", !reflect.DeepEqual(before.Words, after.Words))
 	late("domains", !reflect.DeepEqual(before.Own.Domains, after.Own.Domains))
 	late("me", !slices.Equal(before.Own.Me, after.Own.Me))
+	late("readers", !reflect.DeepEqual(before.Own.Readers, after.Own.Readers))
 	late("detect", !reflect.DeepEqual(before.Detect, after.Detect))
 	late("pins", before.Pins != after.Pins)
 	asking, asks := before.Approval, after.Approval

@@ -45,3 +45,20 @@ func TestMe(t *testing.T) {
 		t.Errorf("shared by principals: %v", err)
 	}
 }
+
+// TestReaders holds that groups of readers and those of servers are taken over; the mistakes are in testdata/problems.
+func TestReaders(t *testing.T) {
+	c, err := config.Load("weir.yaml", []byte("version: 1\nreaders: {staff: ['@Example.com', 'crm:C 1:2', ann@example.org]}\n"+
+		"servers: {crm: {command: crm, readers: [staff]}, mail: {command: mail}}"), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Own.Readers["staff"]; len(got) != 3 || got[1] != "crm:C 1:2" {
+		t.Errorf("staff is %q", got)
+	}
+	for _, s := range c.Servers {
+		if want := map[string]int{"crm": 1, "mail": 0}[s.Name]; len(s.Readers) != want {
+			t.Errorf("%s has the readers %q", s.Name, s.Readers)
+		}
+	}
+}

@@ -28,6 +28,7 @@ func readFile(r reader, root ast.Node) {
 		"catalogue":   func(m member) { on := true; r.boolean(&on)(m); c.NoCatalogue = !on },
 		"domains":     r.by(readDomains),
 		"me":          r.by(readMe),
+		"readers":     r.by(readReaders),
 		"folders":     r.texts(&c.Folders),
 		"mode":        r.by(readMode),
 		"record":      r.text(&c.Record),
@@ -99,6 +100,7 @@ func readServer(r reader, m member) {
 		"catalogue": readEntry(r, &s.Catalogue),
 		"resolve":   r.patience(&s.Resolve),
 		"results":   readResults(r, &s.Hide),
+		"readers":   r.texts(&s.Readers),
 		"disabled":  r.boolean(&s.Disabled),
 	})
 }

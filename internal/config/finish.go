@@ -23,6 +23,7 @@ func (d *Draft) Finish(opts Options) (*Config, error) {
 	for i := range c.Servers {
 		checkServer(d, &c.Servers[i], opts, dir)
 	}
+	checkReaders(d)
 	checkListener(d, opts, dir)
 	checkNotify(d, opts)
 	checkQuarantine(d, opts)

@@ -217,6 +217,8 @@ type Results struct {
 type Own struct {
 	Domains []string // of the operator, in lower case
 	Me      []string // mail addresses of the user
+
+	Readers map[string][]string // groups of readers: mail addresses, @ and a mail domain, or SERVER:DESTINATION
 }
 
 // An Approval is how people are asked.
@@ -242,6 +244,7 @@ type Server struct {
 	Timeout   time.Duration // of one call; 0 is the gateway's default
 	Catalogue string        // the entry of the catalogue that applies; "" is those that match, NoCatalogue none
 	Resolve   time.Duration // for it to resolve the contract of a call; 0 is the gateway's default, negative: it is not asked
+	Readers   []string      // groups who may read everything that it returns
 	Hide      []string      // tools of which results are hidden; AllResults is all
 	Disabled  bool
 }

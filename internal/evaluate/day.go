@@ -24,7 +24,8 @@ const injectMark = "{{inject}}"
 type Day struct {
 	Name    string               `json:"name"`
 	Domains []string             `json:"domains"`
-	Me      []string             `json:"me"` // the user's own mail addresses
+	Me      []string             `json:"me"`      // the user's own mail addresses
+	Readers map[string][]string  `json:"readers"` // groups of readers, as in the configuration
 	Servers map[string]DayServer `json:"servers"`
 	Steps   []DayStep            `json:"steps"`
 	Attacks []DayAttack          `json:"attacks"`
@@ -34,6 +35,7 @@ type Day struct {
 type DayServer struct {
 	Catalogue string            `json:"catalogue"`
 	Trust     string            `json:"trust"`
+	Readers   []string          `json:"readers"` // groups who may read all that it returns
 	Tools     []json.RawMessage `json:"tools"`
 }
 
@@ -88,6 +90,7 @@ type DayReport struct {
 // no others.
 func RunDay(ctx context.Context, d *Day, words bool, opts Options) (r *DayReport, err error) {
 	opts.Domains, opts.Me = append(opts.Domains, d.Domains...), append(opts.Me, d.Me...)
+	opts.Readers = d.Readers
 	w, err := newDayWorld(ctx, d, opts)
 	if err != nil {
 		return nil, err
@@ -142,7 +145,7 @@ func newDayWorld(ctx context.Context, d *Day, opts Options) (*world, error) {
 				return nil, fmt.Errorf("server %s: %w", name, err)
 			}
 		}
-		about[name] = described{trust, o}
+		about[name] = described{trust, o, server.Readers}
 		for _, raw := range server.Tools {
 			var tool struct{ Name string }
 			if err := json.Unmarshal(raw, &tool); err != nil {

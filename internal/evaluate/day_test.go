@@ -20,7 +20,7 @@ var days = []struct {
 	{"operations-day.json", 58, [2]int{17, 11}, [2]int{10, 4}},
 	{"research-day.json", 56, [2]int{22, 17}, [2]int{15, 10}}, // this and the next are held out: only their totals are looked at
 	{"analysis-day.json", 50, [2]int{18, 14}, [2]int{13, 9}},
-	{"support-day.json", 34, [2]int{14, 13}, [2]int{8, 8}},
+	{"support-day.json", 34, [2]int{14, 9}, [2]int{8, 4}},
 }
 
 func loadDay(t *testing.T, file string) *evaluate.Day {

@@ -41,6 +41,7 @@ type world struct {
 type described struct {
 	trust   contract.Trust
 	overlay *overlay.Overlay
+	readers []string
 }
 
 // newWorld starts a world with the servers of a suite.
@@ -54,11 +55,12 @@ func newWorld(ctx context.Context, s *Suite, opts Options, about func(server str
 		}
 		servers = append(servers, gateway.Server{
 			Name: name, Spec: upstream.Spec{Name: name, URL: url}, Trust: about(name).trust, Overlay: about(name).overlay,
+			Readers: about(name).readers,
 		})
 	}
 	g, err := gateway.New(gateway.Options{
 		Servers: servers, Policy: opts.Policy, State: guard.NewState(nil, record.Discard()),
-		Own: gateway.Own{Domains: opts.Domains, Me: opts.Me}, Version: "evaluation",
+		Own: gateway.Own{Domains: opts.Domains, Me: opts.Me, Readers: opts.Readers}, Version: "evaluation",
 		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}},
 	})
 	if err != nil {

@@ -53,8 +53,11 @@ import (
 // A Server is one upstream server as the operator configured it.
 type Server = backend.Server
 
-// Own is the operator's own domains, in lower case, and the user's own mail addresses.
-type Own struct{ Domains, Me []string }
+// Own is the operator's own domains, in lower case, the user's own mail addresses, and the groups of readers.
+type Own struct {
+	Domains, Me []string
+	Readers     map[string][]string
+}
 
 // Options configures a Gateway.
 type Options struct {
@@ -165,7 +168,7 @@ func New(opts Options) (*Gateway, error) {
 	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
-		TrustText: opts.TrustText, Domains: opts.Own.Domains, Me: opts.Own.Me, Taints: opts.Taints, Contents: opts.Contents,
+		TrustText: opts.TrustText, Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
 		Files: opts.Files, Review: opts.reviewing(), Memory: traces, Vault: opts.Vault,
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 			spec.Env = append(spec.Env, name+"="+s.Env[name])
 		}
 		out = append(out, gateway.Server{
-			Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve, Hide: s.Hide,
+			Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve, Hide: s.Hide, Readers: s.Readers,
 		})
 	}
 	return out

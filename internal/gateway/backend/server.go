@@ -27,6 +27,7 @@ type Server struct {
 	Overlay *overlay.Overlay // of its tools, resources and prompts, by the operator; nil: none
 	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
 	Hide    []string         // tools of which results are hidden; "*" is all
+	Readers []string         // groups of readers of everything that it returns
 }
 
 // Same reports whether two servers are reached and treated in the same way.
@@ -64,6 +65,9 @@ func (s *settings) Hides(tool string) bool {
 	hide := s.of.Load().Hide
 	return slices.Contains(hide, "*") || slices.Contains(hide, tool)
 }
+
+// Readers returns the groups who may read everything that the server returns.
+func (s *settings) Readers() []string { return s.of.Load().Readers }
 
 // HidesAny reports whether the operator has results of any tool hidden.
 func (s *settings) HidesAny() bool { return len(s.of.Load().Hide) > 0 }

@@ -189,6 +189,7 @@ func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.R
 	if r.call.Undeclared.Params = beyond(m); r.call.Undeclared.Params != nil {
 		r.call.Violates = unknownMembers
 	}
+	r.call.Readers = r.link.Readers()
 	r.call.Hide = f.Engine.Hiding() && r.link.Hides(e.Name)
 	if m.Method == "tools/call" || m.Method == guard.MethodResolve {
 		r.tool, r.resolvable = e.Raw, e.Resolvable
