@@ -58,3 +58,18 @@ func Placed(text []byte, form Form, salt []byte, found []Finding) []Finding {
 	}
 	return found
 }
+
+// Unescaped returns a JSON text without the escapes of its strings, and a function that returns the span of the text
+// from which a span of the result comes. Programs that search the result read it as an agent does.
+func Unescaped(text []byte) (plain []byte, at func(start, end int) (from, to int)) {
+	var marks []mark
+	for from := 0; from < len(text); {
+		buf, inner, next := flatten(nil, nil, text, from, jsonEscapes)
+		for _, m := range inner {
+			marks = append(marks, mark{m.at + len(plain), m.from})
+		}
+		plain, from = append(plain, buf...), next
+	}
+	v := view{text: plain, marks: marks, rate: rate{1, 1}, from: &view{text: text}}
+	return plain, func(start, end int) (from, to int) { return v.root(start), v.rootEnd(end) }
+}

@@ -1,8 +1,9 @@
-// Package searcher searches text with the help of programs that are reached over HTTP: Presidio for names and addresses
-// of persons, and classifiers of text for instructions to the model.
+// Package searcher searches text with the help of programs that are reached over HTTP: Presidio for names and
+// addresses of persons, and classifiers of text for instructions to the model.
 //
-// Such a program is sent the text, and may be slow, wrong or down. Each search has a deadline; after a few failures in
-// a row the program is left alone for a while; and a search that failed says so in its report, and has found nothing.
+// Such a program is sent the text, and may be slow, wrong or down. Each search has a deadline; after a few failures
+// in a row the program is left alone for a while; and a search that failed says so in its report, and has found
+// nothing.
 package searcher
 
 import (
@@ -27,6 +28,8 @@ const (
 	maxText        = 128 << 10 // bytes that are sent
 	maxAnswer      = 1 << 20   // bytes that are read
 	mostFailures   = 3         // in a row, before the program is left alone
+	mostLate       = 3         // in a row, before searches wait less
+	lateShare      = 10        // of the deadline, that they wait then
 	pause          = 30 * time.Second
 )
 
@@ -65,6 +68,8 @@ type Searcher struct {
 	mu       sync.Mutex
 	failures int       // in a row
 	until    time.Time // when the program is asked again
+	late     int       // searches without an answer in time, in a row
+	patient  time.Time // when a search waits for the whole deadline again
 }
 
 // A form is how a kind is asked and how it answers.
@@ -91,18 +96,26 @@ func New(o Options) *Searcher {
 	return &Searcher{opts: o, form: f, client: &http.Client{CheckRedirect: refuse}, now: time.Now}
 }
 
-// Scan searches a text as it stands. Of a long text the beginning is searched.
+// Scan searches a text, of JSON without the escapes of its strings. Of a long text the beginning is searched.
 func (s *Searcher) Scan(text []byte, form detect.Form, salt []byte) (report detect.Report) {
 	if !s.begin() {
 		return detect.Report{Failed: s.opts.Name + " is down"}
 	}
-	part := beginning(text)
+	plain, at := text, func(start, end int) (int, int) { return start, end }
+	if form == detect.JSON {
+		plain, at = detect.Unescaped(text)
+	}
+	part := beginning(plain)
 	found, err := s.search(part)
 	s.end(err)
 	if err != nil {
 		return detect.Report{Failed: s.opts.Name + " failed"}
 	}
-	if len(part) < len(text) {
+	for i, f := range found {
+		start, end := at(f.Offset, f.Offset+f.Size)
+		found[i].Offset, found[i].Size = start, end-start
+	}
+	if len(part) < len(plain) {
 		report.Failed = fmt.Sprintf("%s was sent the first %d bytes", s.opts.Name, len(part))
 	}
 	report.Findings = detect.Placed(text, form, salt, found)
@@ -136,9 +149,27 @@ func (s *Searcher) end(err error) {
 		if s.failures++; s.failures >= mostFailures {
 			s.until = s.now().Add(pause)
 		}
-	case !errors.Is(err, context.DeadlineExceeded): // it has answered
-		s.failures = 0
+	case errors.Is(err, context.DeadlineExceeded):
+		s.late++
+	default: // it has answered
+		s.failures, s.late = 0, 0
 	}
+}
+
+// deadline returns how long a search waits. After a few late answers in a row searches wait for a part of the
+// deadline, and one in a while for all of it, so that a program that hangs delays few calls. A text that takes long
+// keeps no other text from being searched.
+func (s *Searcher) deadline() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late < mostLate {
+		return s.opts.Timeout
+	}
+	if now := s.now(); !now.Before(s.patient) {
+		s.patient = now.Add(pause)
+		return s.opts.Timeout
+	}
+	return s.opts.Timeout / lateShare
 }
 
 // broken returns the error of a connection.
@@ -151,7 +182,7 @@ func broken(ctx context.Context, err error) error {
 }
 
 func (s *Searcher) search(text []byte) ([]detect.Finding, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.deadline())
 	defer cancel()
 	body, err := json.Marshal(s.form.request(&s.opts, string(text)))
 	if err != nil {

@@ -1,6 +1,7 @@
 package searcher
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -180,6 +181,55 @@ func TestFailures(t *testing.T) {
 	r := New(Options{Name: "x", Kind: Presidio, URL: p.URL, Token: "key", Timeout: time.Minute}).Scan([]byte(strings.Repeat("é", maxText)), detect.Plain, nil)
 	if r.Failed == "" || sent.Load() != maxText {
 		t.Errorf("%d bytes are sent: %+v", sent.Load(), r)
+	}
+}
+
+// After late answers in a row searches wait for a part of the deadline, but for one in a while, until an answer
+// comes in time.
+func TestDeadline(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	s := New(Options{Name: "x", Kind: Presidio, Timeout: time.Second})
+	s.now = func() time.Time { return now }
+	want := func(name string, d time.Duration) {
+		t.Helper()
+		if got := s.deadline(); got != d {
+			t.Errorf("%s: %v, want %v", name, got, d)
+		}
+	}
+	for range mostLate {
+		want("before", time.Second)
+		s.end(context.DeadlineExceeded)
+	}
+	want("once more", time.Second)
+	s.end(context.DeadlineExceeded)
+	want("then", time.Second/lateShare)
+	now = now.Add(pause)
+	want("after a while", time.Second)
+	want("and then", time.Second/lateShare)
+	s.end(nil)
+	want("after an answer", time.Second)
+}
+
+// A program reads strings without escapes, and its findings stand where the escapes are.
+func TestEscapesAreUndone(t *testing.T) {
+	const escaped = "J\\u00f6rg M\\u00fcller"
+	text := []byte(strings.Repeat(`["line\n\u0041"]`, 7500) + `{"name":"` + escaped + `"}`)
+	p := program(t, func(request map[string]any) string {
+		read, _ := request["text"].(string)
+		before, _, ok := strings.Cut(read, "Jörg Müller")
+		if !ok || strings.Contains(read, "u0041") {
+			return "no"
+		}
+		start := len([]rune(before))
+		out, _ := json.Marshal([]any{map[string]any{"entity_type": "PERSON", "start": start, "end": start + 11, "score": 0.9}})
+		return string(out)
+	})
+	r := New(Options{Name: "x", Kind: Presidio, URL: p.URL, Token: "key", Timeout: time.Minute}).Scan(text, detect.JSON, nil)
+	if len(r.Findings) != 1 || r.Failed != "" {
+		t.Fatalf("report %+v", r)
+	}
+	if f := r.Findings[0]; string(text[f.Offset:f.Offset+f.Size]) != escaped {
+		t.Errorf("found %q", text[f.Offset:f.Offset+f.Size])
 	}
 }
 
