@@ -97,6 +97,7 @@ type Admission struct {
 	request *request
 	facts   policy.CallFacts
 	found   *trace.Finding
+	planned *plannedCall // the step of a plan that the call is of; nil if it is of none
 
 	state atomic.Int32 // of the admission
 	asked []byte       // the answer that a person is asked about; nil if there is none
@@ -125,6 +126,7 @@ func (a *Admission) After(ctx context.Context, answer Answer) Outcome {
 	}
 	o := a.guard.result(ctx, result{request: a.reread(), call: a.facts, found: a.found, answer: answer})
 	if o.Question == nil {
+		a.guard.Plans.note(a.planned, answer, &o)
 		a.state.Store(closed)
 		return o
 	}

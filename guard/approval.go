@@ -20,6 +20,7 @@ type Approvals interface {
 type approver struct {
 	approvals Approvals // nil: nothing is ever approved
 	tracer    *trace.Tracer
+	plans     *Plans
 }
 
 // An approval is the acceptance of a request.
@@ -27,6 +28,8 @@ type approval struct {
 	given    bool
 	redeemed string // the binding that was used up; "" if none was
 	exact    bool   // it is of exactly this call, by a person who was asked about it
+
+	planned *plannedCall // the step of an approved plan that the call is of; nil if there is none
 }
 
 // find returns the approval of a call that policy asks about: of exactly that, or of a request that covers it.
@@ -36,14 +39,29 @@ func (a *approver) find(ctx context.Context, in decisionInput, d decision, q *Qu
 		return approval{given: true}, nil
 	}
 	redeemed, err := a.redeem(ctx, in.request, q, d.by)
-	if err != nil || redeemed == "" {
+	if err != nil {
 		return approval{}, err
+	}
+	if redeemed == "" {
+		return a.byPlan(ctx, in, d)
 	}
 	exact := redeemed == q.Binding
 	if q.Later.Place && exact { // a further round that goes on unasked is nobody's approval
 		a.tracer.Grant(session, scope(in, d), in.found)
 	}
-	return approval{true, redeemed, exact}, nil
+	return approval{given: true, redeemed: redeemed, exact: exact}, nil
+}
+
+// byPlan returns the approval of a plan with a step that covers the call.
+func (a *approver) byPlan(ctx context.Context, in decisionInput, d decision) (approval, error) {
+	if in.facts.Phase != policy.OnCall {
+		return approval{}, nil
+	}
+	c, err := a.plans.cover(ctx, in.request, in.alerts, d.by)
+	if err != nil || c == nil {
+		return approval{}, err
+	}
+	return approval{given: true, redeemed: c.binding, planned: c}, nil
 }
 
 // redeem uses up an acceptance of exactly this request, of calls like it, or of a call that went out before and that

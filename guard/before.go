@@ -55,7 +55,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		return Denied(err)
 	}
 	if !r.asked {
-		verdict.Admission = &Admission{guard: g, request: r, facts: facts.Call, found: found}
+		verdict.Admission = &Admission{guard: g, request: r, facts: facts.Call, found: found, planned: v.approval.planned}
 		verdict.Admission.state.Store(open)
 	}
 	return verdict
@@ -72,6 +72,10 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	f.Session.Label.Malicious = known.Malicious || len(alerts) > 0
 	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found, detection: search.event, alerts: alerts})
 	f.Session.Label = known // which goes to the resources that the call writes
+	// A step that needs no approval is taken too.
+	if err == nil && v.allowed() && v.approval.planned == nil && g.Plans.follows(r.Session) {
+		v.approval.planned, err = g.Plans.cover(ctx, r, alerts, g.rules.Load().policy.Digest())
+	}
 	if err == nil && v.approval.exact {
 		err = g.evidence.answer(ctx, r, seen, alerts)
 	}

@@ -70,11 +70,12 @@ type Call struct {
 
 // Hiding is the part of a call that concerns hidden values. The zero Hiding has none.
 type Hiding struct {
-	Uses   []vault.Value   // hidden values in the arguments, where handles stood for them: see [Hidden.Expand]
-	Output json.RawMessage // the JSON Schema of the tool's results, as the server wrote it, or nil: a hidden result shows the keys in it
-	Hide   bool            // the operator says that results of the tool are hidden
-	Looks  int             // bits that the call tells of hidden values: see [Hidden.Look]
-	Tells  int             // of these, the bits that a refusal tells too, since Looks depends on the value
+	Uses    []vault.Value   // hidden values in the arguments, where handles stood for them: see [Hidden.Expand]
+	Output  json.RawMessage // the JSON Schema of the tool's results, as the server wrote it, or nil: a hidden result shows the keys in it
+	Hide    bool            // the operator says that results of the tool are hidden
+	Written json.RawMessage // the arguments as the agent wrote them, with handles; nil if there are none
+	Looks   int             // bits that the call tells of hidden values: see [Hidden.Look]
+	Tells   int             // of these, the bits that a refusal tells too, since Looks depends on the value
 
 	spent string // why the call may tell no more of hidden values; "" if it may
 }

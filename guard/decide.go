@@ -57,6 +57,9 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 		if v.approval.given {
 			v.effect, v.question = policy.Allow, nil
 		}
+		if v.approval.planned != nil {
+			e.Binding = v.approval.redeemed
+		}
 	}
 	e.Effect = v.effect.String()
 	if v.effect != d.Effect {

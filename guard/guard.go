@@ -59,6 +59,7 @@ type Options struct {
 // A Guard decides. Make one with [New].
 type Guard struct {
 	Hidden *Hidden // values that agents were not shown
+	Plans  *Plans  // calls that people approved before
 
 	decider
 	tracer    *trace.Tracer
@@ -86,7 +87,8 @@ func New(opts Options) (*Guard, error) {
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
 	g.Hidden = &Hidden{opts.Vault, opts.State, g}
-	g.approver = approver{opts.Approvals, tracer}
+	g.Plans = &Plans{guard: g}
+	g.approver = approver{opts.Approvals, tracer, g.Plans}
 	g.machine = machine{opts.Files}
 	g.resources = resourceLabels{opts.Taints, g.machine, &g.evidence}
 	g.Swap(opts.Policy, opts.Mode)

@@ -247,6 +247,9 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 	if err != nil {
 		return vault.Value{}, err
 	}
+	if from.Of == "" {
+		from.Of = from.Name
+	}
 	from.Arguments, from.Result, from.Error, from.Part = nil, nil, nil, part
 	return h.vault.Put(key, from)
 }

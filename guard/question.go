@@ -46,7 +46,6 @@ type Question struct {
 	Later     Later          // later calls that a yes covers too
 
 	About // the agent session
-
 	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
 	outer struct {
 		method    string
@@ -60,10 +59,13 @@ type About struct {
 	Hint   string   // says that reviews of definitions of servers would make the approval unnecessary; "" if they would not
 }
 
-// Later are calls of the same tool that an approval covers for some time.
+// Later are calls of the same tool that an approval covers for some time, or the calls of a plan.
 type Later struct {
 	Place bool     // to the same destinations, with arguments from nothing worse
 	Pages []string // with Place, to these pages too, which the same result lists
+
+	Goal string        // of a plan, in the agent's words
+	Plan []PlannedStep // the calls of a plan that the request is about; nil if it is about one call
 }
 
 // newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method,

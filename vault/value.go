@@ -18,6 +18,7 @@ type Value struct {
 	Result    json.RawMessage `json:"result,omitempty"`    // one of Result and Error is set
 	Error     json.RawMessage `json:"error,omitempty"`
 	Part      json.RawMessage `json:"part,omitempty"` // of the answer that the value is; nil if it is all of it
+	Of        string          `json:"of,omitempty"`   // name of the value whose part it is; "" if it is an answer
 	Label     label.Label     `json:"label"`          // of the answer
 }
 
