@@ -68,7 +68,8 @@ var table = []row{
 	{"guard/trace", "label policy overlay provenance session internal/address internal/speech internal/rawjson", "", world,
 		"where the arguments of a call came from; it decides nothing"},
 	{"vault", "label internal/rawjson", "", world, "values that agents were not shown, and what is told of them; whoever keeps them is an interface"},
-	{"guard", "guard/trace label contract annotation policy overlay provenance record session detect vault internal/speech internal/rawjson internal/hosterror", "", world,
+	{"guard/plan", "vault internal/rawjson", "", world, "the plans of agents: it reads and compares, and decides nothing"},
+	{"guard", "guard/plan guard/trace label contract annotation policy overlay provenance record session detect vault internal/speech internal/rawjson internal/hosterror", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
 	{"mcpguard", "guard label contract annotation overlay policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
@@ -94,7 +95,7 @@ var table = []row{
 	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/gateway/catalog", "annotation contract overlay detect internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
-	{"internal/gateway/approve", "guard guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
+	{"internal/gateway/approve", "guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/conversation", "internal/bounded internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
 	{"internal/gateway/protocol", "internal/rawjson internal/rpc internal/upstream internal/gateway/catalog", "", "os os/exec",
@@ -104,7 +105,7 @@ var table = []row{
 	{"internal/gateway/backend", "annotation contract guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
-	{"internal/gateway/exchange", "annotation contract guard label policy record session store vault internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
+	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
 		"internal/upstream internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/gateway/protocol", "", "net os os/exec",
 		"one request through the guard, to its server and back; knows no host connection but by an interface"},
 	{"internal/gateway/hostconn", "annotation guard internal/hosterror internal/plain internal/rawjson internal/rpc internal/upstream internal/gateway/agentsession internal/gateway/backend " +

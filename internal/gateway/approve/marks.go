@@ -23,6 +23,7 @@ import (
 // Decisions that last longer than one call are kept beside the questions, under bindings of their own.
 const (
 	grantPrefix = "grant:"
+	planPrefix  = "plan:" // of the calls of a step of a plan
 	endPrefix   = store.EndPrefix
 	beginPrefix = "begin:" // of an agent session that a person has begun in place of another
 	pastPrefix  = "past:"  // of that other
@@ -49,7 +50,7 @@ func newMarks(s store.Approvals, r record.Recorder, sessions Sessions) *marks {
 }
 
 func isStanding(binding string) bool {
-	prefixes := []string{grantPrefix, endPrefix, beginPrefix, pastPrefix}
+	prefixes := []string{grantPrefix, planPrefix, endPrefix, beginPrefix, pastPrefix}
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(binding, prefix) })
 }
 

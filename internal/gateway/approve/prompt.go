@@ -55,6 +55,10 @@ type Argument struct {
 func NewPrompt(q *guard.Question) Prompt {
 	p := Prompt{Reasons: []string{fmt.Sprintf("%s (rule %s)", plain.Text(q.Message, maxValue), plain.Text(q.Rule, maxName))}}
 	p.alerts(q.Alerts)
+	if q.Later.Plan != nil {
+		p.plan(q)
+		return p
+	}
 	p.subject(q)
 	p.refined(q.Refined)
 	if q.Phase == policy.OnCall {

@@ -41,7 +41,9 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 		return rpc.ReplyError(m.ID, rerr)
 	}
 	if x.route, rerr = f.route(ctx, x.m, set); rerr == nil {
-		x.route.call.Uses = uses
+		if x.route.call.Uses = uses; len(uses) > 0 {
+			x.route.call.Written = plain
+		}
 		rerr = x.sameServer()
 	}
 	if rerr == nil {

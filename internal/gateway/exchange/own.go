@@ -60,6 +60,7 @@ var ownTools = []struct {
 		`"properties":{"value":{"type":"string","description":"name of the value, as w48213"}},"required":["value"]},` +
 		`"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true}}`,
 		func(f ownHost) ownTool { return f.reveal }},
+	{"weir_plan", planDefinition, func(f ownHost) ownTool { return f.plan }},
 }
 
 const lookMembers = `"path":{"type":"string","description":"JSON pointer; without it the whole value"},"as":{"type":"string","enum":["boolean",` +
@@ -118,9 +119,9 @@ func (a *valueArguments) named() string { return a.Value }
 func (a *lookArguments) named() string  { return a.Value }
 func (a *eachArguments) named() string  { return a.Value }
 
-// begin reads the arguments of a call of Weir's own and finds the value that they name. It returns the message to
-// answer the host with if that does not work.
-func (f ownHost) begin(ctx context.Context, m *rpc.Message, into namesValue) (*ownCall, *rpc.Message) {
+// open makes a call of Weir's own out of a message. It returns the message to answer the host with if that does not
+// work.
+func (f ownHost) open(ctx context.Context, m *rpc.Message) (*exchange, *rpc.Message) {
 	resumed, m, rerr := resume(ctx, f.Host, m)
 	if rerr != nil {
 		return nil, rpc.ReplyError(m.ID, rerr)
@@ -143,6 +144,17 @@ func (f ownHost) begin(ctx context.Context, m *rpc.Message, into namesValue) (*o
 	if resumed != nil && !resumed.said.Yes() {
 		return nil, x.declined(resumed)
 	}
+	return x, nil
+}
+
+// begin reads the arguments of a call of Weir's own and finds the value that they name. It returns the message to
+// answer the host with if that does not work.
+func (f ownHost) begin(ctx context.Context, m *rpc.Message, into namesValue) (*ownCall, *rpc.Message) {
+	x, refusal := f.open(ctx, m)
+	if refusal != nil {
+		return nil, refusal
+	}
+	arguments := x.route.call.Arguments
 	decoder := json.NewDecoder(bytes.NewReader(arguments))
 	decoder.DisallowUnknownFields()
 	if rawjson.Kind(arguments) != '{' || decoder.Decode(into) != nil {
@@ -150,12 +162,12 @@ func (f ownHost) begin(ctx context.Context, m *rpc.Message, into namesValue) (*o
 	}
 	named, path := strings.TrimSuffix(strings.TrimPrefix(into.named(), "[["), "]]"), ""
 	named, path, _ = strings.Cut(named, "#")
-	value, err := f.Engine.Guard.Hidden.Value(ctx, ref, named)
+	value, err := f.Engine.Guard.Hidden.Value(ctx, x.route.call.Session, named)
 	if errors.Is(err, vault.ErrUnknown) {
 		return nil, failed(x, valueError(err)+": it may have been dropped; call the tool again that gave it")
 	}
 	if err != nil {
-		return nil, f.InternalError(m, err)
+		return nil, f.InternalError(x.m, err)
 	}
 	return &ownCall{x, value, path}, nil
 }

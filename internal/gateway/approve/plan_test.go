@@ -1,0 +1,50 @@
+package approve_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/plan"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+// The approvals of a plan's steps survive a restart, each for as many calls as the step has. They are recorded, and no open requests.
+func TestPlansOutliveTheProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	open := func() (*approve.Book, *counter) {
+		db, err := sqlstore.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		lines := &counter{}
+		return approve.NewBook(approve.Options{Record: lines, Store: db}), lines
+	}
+	before, lines := open()
+	err := before.KeepPlan(t.Context(), session.Ref{Key: "s", Principal: "ann"}, []guard.PlannedStep{
+		{Step: &plan.Step{ID: "a", Repeat: 2}, Binding: "plan:sha256:a"}, {Step: &plan.Step{ID: "b"}, Open: "it steers"},
+	})
+	if err != nil || len(lines.events) != 1 || lines.events[0].Binding != "plan:sha256:a" {
+		t.Fatalf("%v: %d events", err, len(lines.events))
+	}
+	after, _ := open()
+	if open, err := after.List(t.Context(), "ann"); err != nil || len(open) != 0 {
+		t.Errorf("%d requests are open, %v", len(open), err)
+	}
+	for i, want := range []bool{true, true, false} {
+		if ok, err := after.Redeem(t.Context(), "plan:sha256:a"); ok != want || err != nil {
+			t.Errorf("call %d: %v, %v", i+1, ok, err)
+		}
+	}
+	broken := approve.NewBook(approve.Options{Record: &full{0}})
+	steps := []guard.PlannedStep{{Step: &plan.Step{ID: "a"}, Binding: "plan:sha256:a"}}
+	if err := broken.KeepPlan(t.Context(), session.Ref{Key: "s", Principal: "ann"}, steps); err == nil {
+		t.Error("a plan counts that was not recorded")
+	}
+	if ok, _ := broken.Redeem(t.Context(), "plan:sha256:a"); ok {
+		t.Error("an approval counts that was not recorded")
+	}
+}
