@@ -36,6 +36,9 @@ func Main(ctx context.Context, args []string, env home.Env) int {
 	return finish(env.Stderr, root.ExecuteContext(ctx))
 }
 
+// Commands returns the table of commands, for programs that write manuals. They are not to be run.
+func Commands() *cobra.Command { return newRoot(&home.Env{}) }
+
 func newRoot(env *home.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weir",
