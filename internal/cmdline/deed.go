@@ -107,9 +107,9 @@ func (w *walk) redirections(all []*syntax.Redirect) bool {
 		if r.Hdoc != nil || r.N != nil && r.N.Value != "1" && r.N.Value != "2" {
 			return false
 		}
-		to, ok := word(r.Word)
+		to, pattern, ok := word(r.Word)
 		switch {
-		case !ok || to == "":
+		case !ok || pattern || to == "":
 			return false
 		case r.Op == syntax.DplOut && (to == "1" || to == "2"):
 		case r.Op == syntax.RdrIn && r.N == nil:
@@ -152,10 +152,14 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 		return false
 	}
 	all := make([]string, len(call.Args))
+	patterns := map[string]bool{}
 	for i, arg := range call.Args {
-		var ok bool
-		if all[i], ok = word(arg); !ok {
+		text, pattern, ok := word(arg)
+		if !ok || pattern && (i == 0 || text[0] != '-' && strings.HasPrefix(all[i-1], "-")) {
 			return false
+		}
+		if all[i] = text; pattern {
+			patterns[text] = true
 		}
 	}
 	all = w.unwrapped(all)
@@ -169,7 +173,21 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	if piped && c.least > 0 && !c.needle && c.does == "" {
 		c.least-- // in place of a file it reads its input
 	}
-	return w.apply(c, rest)
+	return !c.counts(rest, patterns) && w.apply(c, rest)
+}
+
+// counts reports whether the meaning of an operand depends on its place among the others, and a pattern, which may
+// stand for several, is one of them or before them.
+func (c command) counts(all []string, patterns map[string]bool) bool {
+	operands, ok := c.accepts(all)
+	isOne := func(o string) bool { return patterns[o] }
+	switch {
+	case !ok || !slices.ContainsFunc(operands, isOne):
+		return false
+	case c.operands >= 0, c.does == Building, c.history:
+		return true
+	}
+	return (c.needle || c.script) && isOne(operands[0]) || c.writes == last && isOne(operands[len(operands)-1])
 }
 
 // change goes to another folder.
@@ -248,10 +266,7 @@ func (w *walk) apply(c command, all []string) bool {
 // note adds the files of a command.
 func (w *walk) note(r read) {
 	paths := r.operands
-	switch {
-	case r.command.history:
-		paths = nil
-	case r.command.script, r.command.needle && len(paths) > 0 && !r.hasPattern():
+	if r.command.script || r.command.needle && len(paths) > 0 && !r.hasPattern() {
 		paths = paths[1:]
 	}
 	files := make([]string, len(paths))
@@ -259,6 +274,9 @@ func (w *walk) note(r read) {
 		files[i] = w.below(strings.TrimSuffix(p, "..."))
 	}
 	w.deed.Within = append(w.deed.Within, files...)
+	if r.command.history {
+		files = nil // its folder stands for them
+	}
 	switch shows := r.shows(); {
 	case shows == named:
 		w.deed.Shows = append(w.deed.Shows, files...)
@@ -316,40 +334,50 @@ func (c command) outside(all []string) bool {
 // ofHead matches the commits of the history of the work tree.
 var ofHead = regexp.MustCompile(`^HEAD(~[0-9]*)*(\.\.\.?HEAD(~[0-9]*)*)?$`)
 
-// word returns a word that stands for itself in every shell.
-func word(of *syntax.Word) (string, bool) {
+// word returns a word that stands for itself in every shell, or for paths: then it is a pattern.
+func word(of *syntax.Word) (text string, pattern, ok bool) {
 	var all strings.Builder
 	for i, part := range of.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
 			if strings.ContainsAny(part.Value, "[]{}^!$`\\#") || i == 0 && strings.HasPrefix(part.Value, "=") || !plainTildes(part.Value) {
-				return "", false
+				return "", false, false
 			}
 			all.WriteString(part.Value)
-			if strings.ContainsAny(part.Value, "*?") && !staysOne(all.String()) {
-				return "", false
+			if strings.ContainsAny(part.Value, "*?") {
+				if pattern = true; !staysOne(all.String()) {
+					return "", false, false
+				}
 			}
 		case *syntax.SglQuoted:
 			if part.Dollar {
-				return "", false
+				return "", false, false
 			}
 			all.WriteString(part.Value)
 		case *syntax.DblQuoted:
-			if part.Dollar {
-				return "", false
+			plain, ok := plainText(part)
+			if !ok {
+				return "", false, false
 			}
-			for _, inner := range part.Parts {
-				lit, ok := inner.(*syntax.Lit)
-				if !ok || strings.ContainsAny(lit.Value, "$`\\!") {
-					return "", false
-				}
-				all.WriteString(lit.Value)
-			}
+			all.WriteString(plain)
 		default:
-			return "", false
+			return "", false, false
 		}
 	}
-	return all.String(), true
+	return all.String(), pattern, true
+}
+
+// plainText returns a text in double quotes in which nothing is expanded.
+func plainText(quoted *syntax.DblQuoted) (string, bool) {
+	var all strings.Builder
+	for _, inner := range quoted.Parts {
+		lit, ok := inner.(*syntax.Lit)
+		if !ok || strings.ContainsAny(lit.Value, "$`\\!") {
+			return "", false
+		}
+		all.WriteString(lit.Value)
+	}
+	return all.String(), !quoted.Dollar
 }
 
 // staysOne reports whether every name that a pattern stands for is a path, or a value of the same option.

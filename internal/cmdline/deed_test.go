@@ -21,12 +21,13 @@ func TestUnderstand(t *testing.T) {
 		"sort < .env":                   {Does: "read", Within: []string{".env", "."}, Shows: []string{".env"}},
 		"git status":                    {Does: "read", Within: []string{"."}},
 		"git log --oneline -5":          {Does: "read", Within: []string{"."}},
-		"git log --oneline -n 5 HEAD~3": {Does: "read", Within: []string{"."}},
-		"git log 5":                     {Does: "read", Within: []string{"."}, Others: true},
+		"git log --oneline -n 5 HEAD~3": {Does: "read", Within: []string{".", "HEAD~3"}},
+		"git diff -- /tmp/a b":          {Does: "read", Within: []string{".", "/tmp/a", "b"}, Shows: []string{"."}, Names: "patch"},
+		"git log 5":                     {Does: "read", Within: []string{".", "5"}, Others: true},
 		"git log --all":                 {Does: "read", Within: []string{"."}, Others: true},
-		"git log -p origin/main":        {Does: "read", Within: []string{"."}, Shows: []string{"."}, Others: true, Names: "patch"},
+		"git log -p origin/main":        {Does: "read", Within: []string{".", "origin/main"}, Shows: []string{"."}, Others: true, Names: "patch"},
 		"diff /dev/null .env":           {Does: "read", Within: []string{".", "/dev/null", ".env"}, Shows: []string{"/dev/null", ".env"}},
-		"git diff -- src":               {Does: "read", Within: []string{"."}, Shows: []string{"."}, Names: "patch"},
+		"git diff -- src":               {Does: "read", Within: []string{".", "src"}, Shows: []string{"."}, Names: "patch"},
 		"git diff | head":               {Does: "read", Within: []string{".", "."}, Shows: []string{"."}},
 		"git branch -a":                 {Does: "read", Within: []string{"."}, Others: true},
 		"grep -n 'a\\b' x.go":           {Does: "read", Within: []string{".", "x.go"}, Shows: []string{"x.go"}},
@@ -239,6 +240,17 @@ ls "$(sh)"
 ls *
 ls ?
 ls -l*
+uniq a*
+diff a* b
+cut -d a* -f 1 b
+grep a* b
+sed -n a* b
+cp a b*
+head -n 5* a
+cat < a*
+echo x > a*
+go test ./a*
+git log a*
 ls {a,b}
 ls [ab]
 ls ~
