@@ -35,8 +35,10 @@ type approval struct {
 // find returns the approval of a call that policy asks about: of exactly that, or of a request that covers it.
 func (a *approver) find(ctx context.Context, in decisionInput, d decision, q *Question) (approval, error) {
 	session := in.request.Session
-	if q.Later.Place && a.tracer.Covers(session, scope(in, d), in.found) {
-		return approval{given: true}, nil
+	if q.Later.Place {
+		if covered, err := a.tracer.Covers(ctx, session, scope(in, d), in.found); err != nil || covered {
+			return approval{given: covered}, err
+		}
 	}
 	redeemed, err := a.redeem(ctx, in.request, q, d.by)
 	if err != nil {
@@ -47,9 +49,9 @@ func (a *approver) find(ctx context.Context, in decisionInput, d decision, q *Qu
 	}
 	exact := redeemed == q.Binding
 	if q.Later.Place && exact { // a further round that goes on unasked is nobody's approval
-		a.tracer.Grant(session, scope(in, d), in.found)
+		err = a.tracer.Grant(ctx, session, scope(in, d), in.found)
 	}
-	return approval{given: true, redeemed: redeemed, exact: exact}, nil
+	return approval{given: true, redeemed: redeemed, exact: exact}, err
 }
 
 // byPlan returns the approval of a plan with a step that covers the call.
