@@ -111,6 +111,17 @@ func TestReaders(t *testing.T) {
 	}
 }
 
+// TestReadersUnvouched holds that nothing goes unasked by a server that nobody vouches for.
+func TestReadersUnvouched(t *testing.T) {
+	f := readersFixture(t)
+	f.run(t, to(t, "crm", "record", `{}`, "staff"), textResult("a customer"))
+	mail := to(t, "mail", "mail", message("ben@acme.example", secret))
+	mail.Trust = contract.Untrusted
+	if v := f.g.Before(t.Context(), mail); v.Effect != policy.Ask {
+		t.Errorf("%s by %s", v.Effect, v.Rule)
+	}
+}
+
 // TestReadersOfAll holds that the readers of a session are those of all private data in it, wherever it came from.
 func TestReadersOfAll(t *testing.T) {
 	mailTo := func(f *fixture, whom string) policy.Effect {
@@ -142,9 +153,14 @@ func TestReadersOfAll(t *testing.T) {
 			f.run(t, to(t, "crm", "record", `{}`, "staff"), `{"content":[{"type":"text","text":"x"}],"_meta":{"com.github.ifc/labels":{"$":{"integrity":"trusted","confidentiality":["zoe@board.example"]}}}}`)
 		}, policy.Ask, policy.Allow},
 		{"data of the host", func(f *fixture) {
-			c := to(t, "web", "news", `{}`)
+			c := to(t, "crm", "record", `{}`, "staff")
 			c.Params = json.RawMessage(`{"_meta":{"annotations":{"sensitivity":["pii"],"privateHint":true}},"arguments":{}}`)
 			f.run(t, c, textResult("news"))
+		}, policy.Ask, policy.Allow},
+		{"hidden values in the call", func(f *fixture) {
+			c := to(t, "crm", "record", `{}`, "staff")
+			c.Uses = []vault.Value{{Server: "files", Label: label.Label{Private: true}}}
+			f.run(t, c, textResult("a customer with salaries"))
 		}, policy.Ask, policy.Allow},
 		{"credentials", func(f *fixture) { f.run(t, to(t, "crm", "keys", `{}`, "staff"), textResult("key")) }, policy.Ask, policy.Ask},
 	} {
