@@ -5,8 +5,8 @@
 // fills in the facts of policy. It decides nothing.
 //
 // All of it is in a [Memory] and bounded: that of this process ([Here]), or of another one that several processes
-// share ([There]). A session that was evicted begins anew without any knowledge: every value is novel, every
-// destination is the first, and private data counts as having come from anywhere. So does one that a memory has lost.
+// share ([There]). A session that was evicted begins anew without any knowledge: every value is novel, every destination is the
+// first, and private data counts as having come from anywhere. So does one that a memory has lost.
 package trace
 
 import (
@@ -117,16 +117,16 @@ func (t *Tracer) ExpectUntrusted(ctx context.Context, ref session.Ref) error {
 	return err
 }
 
-// Await notes that the agent may see the answer to a call before it is noted here: until it is, any value may be
-// private data.
+// Await notes that the agent may see the answer to a call before it is noted here: until it is, any value may be private
+// data.
 func (t *Tracer) Await(ctx context.Context, ref session.Ref, id string) error {
 	_, err := t.do(ctx, &op{Do: doAwait, Ref: ref, Call: &Call{ID: id}})
 	return err
 }
 
-// AddResult notes an answer that the agent gets to see, with its label. The directory lists names of things in it.
-// Nothing that came from a tool of the host counts as a trusted source's: whoever can run commands on this machine can
-// tell of such answers.
+// AddResult notes an answer that the agent gets to see, with its label. The directory lists names of things in it. Nothing
+// that came from a tool of the host counts as a trusted source's: whoever can run commands on this machine can tell of
+// such answers.
 func (t *Tracer) AddResult(ctx context.Context, c *Call, answer []byte, l label.Label, directory []overlay.Named) error {
 	_, err := t.do(ctx, &op{Do: doAddResult, Ref: c.Session, Call: c.brief(), Result: answer, Label: l, Directory: directory})
 	return err
