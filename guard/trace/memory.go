@@ -146,10 +146,7 @@ func (h *Here) find(o *op) *Finding {
 		all, cut = append(all, beyond...), cut || more
 	}
 	found := &Finding{UserWords: s.words, Cut: cut}
-	ct := callTracer{
-		session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched,
-		domains: o.Domains, me: o.Me, readership: o.Readers,
-	}
+	ct := callTracer{session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched, domains: o.Domains, me: o.Me, readership: o.Readers}
 	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
 		!s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
 	for _, a := range all {

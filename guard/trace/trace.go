@@ -117,8 +117,7 @@ func (t *Tracer) ExpectUntrusted(ctx context.Context, ref session.Ref) error {
 	return err
 }
 
-// Await notes that the agent may see the answer to a call before it is noted here: until it is, any value may be private
-// data.
+// Await notes that the agent may see the answer to a call before it is noted here: until it is, any value may be private data.
 func (t *Tracer) Await(ctx context.Context, ref session.Ref, id string) error {
 	_, err := t.do(ctx, &op{Do: doAwait, Ref: ref, Call: &Call{ID: id}})
 	return err
