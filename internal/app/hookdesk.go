@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
@@ -43,7 +42,6 @@ type Hooks struct {
 	mu    sync.Mutex
 	desks []*hookDesk // the one used last in front
 
-	memory  *trace.Here // of agent sessions, which clients share
 	entries entryBook
 	ending  sync.WaitGroup // desks that lost their place
 
@@ -51,9 +49,7 @@ type Hooks struct {
 }
 
 // NewHooks returns one that remembers nothing yet.
-func NewHooks(log *slog.Logger) *Hooks {
-	return &Hooks{log: log, memory: trace.NewHere(nil, nil), entries: newEntryBook()}
-}
+func NewHooks(log *slog.Logger) *Hooks { return &Hooks{log: log, entries: newEntryBook()} }
 
 // A hookDesk decides on events by one configuration, one after the other.
 type hookDesk struct {
@@ -238,7 +234,7 @@ func (d *hookDesk) decide(ctx context.Context, h *Hooks, told Hook) (a hook.Answ
 	if !told.Event.Decides(by.Entries) {
 		return by.Decide(ctx, told.Event)
 	}
-	if err := d.open(context.WithoutCancel(ctx), told.Env, h); err != nil {
+	if err := d.open(context.WithoutCancel(ctx), told.Env, h.log); err != nil {
 		return a, err
 	}
 	if by.Overlay, err = d.overlay(told.Event.Host); err != nil {
@@ -263,7 +259,7 @@ func (d *hookDesk) overlay(h *hook.Host) (*overlay.Overlay, error) {
 }
 
 // open opens the state, unless it is open. The work of its background ends when it is closed, or with ctx.
-func (d *hookDesk) open(ctx context.Context, env *home.Env, h *Hooks) (err error) {
+func (d *hookDesk) open(ctx context.Context, env *home.Env, log *slog.Logger) (err error) {
 	if d.kept != nil {
 		return nil
 	}
@@ -275,8 +271,8 @@ func (d *hookDesk) open(ctx context.Context, env *home.Env, h *Hooks) (err error
 	if err != nil {
 		return err
 	}
-	people := newNotifier(env, c.Notify, h.log)
-	kept, err := openState(ctx, env, c, h.log, people)
+	people := newNotifier(env, c.Notify, log)
+	kept, err := openState(ctx, env, c, log, people)
 	if err != nil {
 		people.Close()
 		return err
@@ -287,7 +283,6 @@ func (d *hookDesk) open(ctx context.Context, env *home.Env, h *Hooks) (err error
 	d.guard, err = guard.New(guard.Options{
 		Policy: d.setup.Policy, Mode: c.Mode, State: kept.state, Approvals: book, Words: words,
 		Domains: c.Own.Domains, Me: c.Own.Me, Readers: c.Own.Readers, Files: &d.files,
-		Memory:   trace.In(kept.place, h.memory),
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(c.Retention)}),
 		Contents: guard.Contents{Fields: c.Capture.Fields, All: c.Capture.Content, Detection: setup.Detection(d.setup)},
 	})

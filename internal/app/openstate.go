@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -98,8 +96,6 @@ func (o *stateOpener) openDatabase(ctx context.Context) (err error) {
 	if o.target, err = o.StorePlace(o.config.Store); err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(o.target))
-	o.kept.place = hex.EncodeToString(sum[:])
 	signer, err := signerOf(o.config.Checkpoints.Signer)
 	if err != nil {
 		return err

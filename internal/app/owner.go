@@ -86,7 +86,6 @@ func ServeOwner(ctx context.Context, env *home.Env, idle time.Duration, log *slo
 	serve := owner.Options{Dir: client.Dir, Build: client.Build, Idle: idle, Answer: func(ctx context.Context, r owner.Request) ([]byte, error) {
 		return json.Marshal(hookAnswer{true, hooks.answer(ctx, r)})
 	}}
-	serve.Keep = hooks.memory.Answer
 	serve.Outdated = func() bool {
 		_, now, err := owner.ThisBuild()
 		return err != nil || !now.Equal(client.Build)

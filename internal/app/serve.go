@@ -40,9 +40,6 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 	if s.locked, err = OpenPins(env, s.Config, kept.backend); err != nil {
 		return err
 	}
-	if err := kept.shareMemory(env, s.Config); err != nil {
-		return err
-	}
 	keys := setup.NewKeychain(env, s.Setup)
 	s.ground.Set(setup.GroundOf(env, s.Setup, log))
 	g, err := newGateway(env, s, kept, people, keys)
@@ -104,7 +101,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
 		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine)},
 		Hosts: gateway.Hosts{
-			Memory: kept.memory, Local: local, HostAnswers: hostAnswers(s.Config),
+			Local: local, HostAnswers: hostAnswers(s.Config),
 		},
 		Version: home.Version(), BaseEnv: s.BaseEnv, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log,
 		Web: gateway.Web{

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
@@ -15,8 +14,6 @@ import (
 
 // A state holds the store and the records of a serving process.
 type state struct {
-	memory  trace.Memory // of agent sessions; nil: one of the gateway's own
-	place   string       // stands for the store; "" if nothing is stored
 	state   guard.State
 	backend store.Backend // of sessions, questions and all else that is no event
 	record  record.Recorder

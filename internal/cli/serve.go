@@ -20,12 +20,10 @@ func newServe(env *home.Env) *cobra.Command {
 	flags := serveFlags{level: choice{"warn", logLevels}}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Decide for weir hook, and keep the memory of all agent sessions",
-		Long: `Own the agent sessions of the state directory: weir hook has this process decide, and weir wrap has
-it remember where values came from, what the user wrote and which approvals cover later calls. It
-listens on a socket in the state directory that only its user may use. They start it when they need it,
-so there is no need to run it by hand. It ends when nobody has used it for a while, and when a newer
-weir asks for it.`,
+		Short: "Decide for weir hook, in one process for all agent sessions",
+		Long: `Own the agent sessions of the state directory: weir hook has this process decide, over a socket in
+the state directory that only its user may use. weir hook starts it when it needs it, so there is no
+need to run it by hand. It ends when no event has come for a while, and when a newer weir asks for it.`,
 		Example: "  weir serve --log-level debug\n  weir serve --stop",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,7 +37,7 @@ weir asks for it.`,
 			return err
 		},
 	}
-	cmd.Flags().DurationVar(&idle, "idle", ownerIdle, "end after so long without an event or a weir wrap; 0 is never")
+	cmd.Flags().DurationVar(&idle, "idle", ownerIdle, "end after so long without an event; 0 is never")
 	cmd.Flags().BoolVar(&stop, "stop", false, "have the one that runs end, and wait for that")
 	addChoice(cmd, &flags.level, "log-level", "the least level to log on standard error")
 	return cmd
