@@ -39,15 +39,10 @@ var errLost = errors.New("weir serve ended before it answered")
 // Ask returns the answer of the owner to a request. It starts an owner if there is none, and one of this build in place
 // of an older one.
 func (c *Client) Ask(ctx context.Context, r Request) ([]byte, error) {
-	return c.insist(ctx, func() ([]byte, error) { return c.try(ctx, r) })
-}
-
-// insist makes attempts at a request until there is an answer.
-func (c *Client) insist(ctx context.Context, try func() ([]byte, error)) ([]byte, error) {
 	var ended <-chan struct{} // of the owner that was started
 	lost, starts := 0, 0
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
-		answer, err := try()
+		answer, err := c.try(ctx, r)
 		switch {
 		case err == nil:
 			return answer, nil
@@ -124,39 +119,19 @@ func (c *Client) older(h hello) bool {
 
 // try makes one attempt at a request.
 func (c *Client) try(ctx context.Context, r Request) ([]byte, error) {
-	conn, err := c.order(ctx, order{Op: opAsk, Head: r.Head})
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	return exchange(conn, r.Body)
-}
-
-// order connects to an owner of this build, or a newer one, and tells it what comes.
-func (c *Client) order(ctx context.Context, o order) (*net.UnixConn, error) {
 	conn, from, err := c.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer conn.Close()
 	switch {
 	case from.V > Version:
-		err = fmt.Errorf("it speaks version %d of the protocol, this weir %d: use the newer weir", from.V, Version)
+		return nil, fmt.Errorf("it speaks version %d of the protocol, this weir %d: use the newer weir", from.V, Version)
 	case c.older(from):
 		_ = send(conn, order{Op: opRetire}) // if that fails, the next attempt tells
-		err = errAway
-	case send(conn, o) != nil:
-		err = errLost
+		return nil, errAway
 	}
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return conn, nil
-}
-
-// exchange sends the body of a request and returns the answer.
-func exchange(conn *net.UnixConn, body []byte) ([]byte, error) {
-	if write(conn, body) != nil {
+	if send(conn, order{Op: opAsk, Head: r.Head}) != nil || write(conn, r.Body) != nil {
 		return nil, errLost
 	}
 	answer, err := read(conn, maxFrame)

@@ -7,16 +7,13 @@
 //	c := owner.Client{Dir: dir, Build: build, Start: start}
 //	answer, err := c.Ask(ctx, owner.Request{Head: head, Body: body})
 //
-// A connection carries one request, or many to the memory that the owner keeps. Each message is a frame: its length in
-// four bytes, the highest first, and then its bytes. The owner speaks first:
+// A connection carries one request. Each message is a frame: its length in four bytes, the highest first, and then its
+// bytes. The owner speaks first:
 //
 //	owner:  {"v":1,"pid":4711,"build":"2026-11-23T02:11:09.123456789Z"}
-//	client: {"op":"ask","head":…}     or     {"op":"keep"}     or     {"op":"retire"}
-//	client: the body, after ask; after keep as often as it likes
-//	owner:  the answer to each body
-//
-// [Line] sends the requests of keep, for clients that have many of them. An owner with such a client does not end for
-// want of requests.
+//	client: {"op":"ask","head":…}     or     {"op":"retire"}
+//	client: the body, after ask
+//	owner:  the answer, after ask
 //
 // Version: v is 1. A client of a newer build, or of another version, has the owner retire: it answers the requests that
 // it has and ends, and the client starts another one. An owner of a newer build than the client serves it.
@@ -86,7 +83,6 @@ type order struct {
 // Operations of an order.
 const (
 	opAsk    = "ask"
-	opKeep   = "keep"
 	opRetire = "retire"
 )
 
@@ -102,9 +98,8 @@ type Options struct {
 	Build    Build         // of the program
 	Idle     time.Duration // ends without a request for so long; zero: never
 	Answer   func(context.Context, Request) ([]byte, error)
-	Keep     func(context.Context, []byte) ([]byte, error) // carries out an operation on its memory
-	Outdated func() bool                                   // the program is not what it was, so the owner ends; may be nil
-	Serves   func() (stop func())                          // is called once it owns the directory, and stop before it no longer does; may be nil
+	Outdated func() bool          // the program is not what it was, so the owner ends; may be nil
+	Serves   func() (stop func()) // is called once it owns the directory, and stop before it no longer does; may be nil
 }
 
 // A server is an owner that serves.
@@ -132,9 +127,6 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	path := filepath.Join(opts.Dir, socketName)
-	if err := rotate(opts.Dir); err != nil {
-		return fmt.Errorf("serving sessions: %w", err)
-	}
 	socket, err := listen(opts.Dir)
 	if err != nil {
 		return fmt.Errorf("serving sessions: %w", err)
@@ -314,8 +306,6 @@ func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 		s.retire()
 	case opAsk:
 		s.ask(ctx, conn, o.Head)
-	case opKeep:
-		s.keep(ctx, conn)
 	}
 }
 
@@ -335,34 +325,6 @@ func (s *server) ask(ctx context.Context, conn *net.UnixConn, head json.RawMessa
 		return
 	}
 	_ = write(conn, answer) // a client that hung up has denied the call
-}
-
-// keep answers requests to the memory until the client hangs up, one fails, or the owner retires.
-func (s *server) keep(ctx context.Context, conn *net.UnixConn) {
-	if s.Keep == nil || conn.SetDeadline(time.Time{}) != nil {
-		return
-	}
-	ended := make(chan struct{})
-	defer close(ended)
-	go func() {
-		select {
-		case <-ended:
-		case <-s.retired:
-			_ = conn.SetReadDeadline(time.Now()) // it takes no more requests, and answers the one that it has
-		}
-	}()
-	for {
-		body, err := read(conn, maxFrame)
-		if err != nil {
-			return
-		}
-		s.slots <- struct{}{}
-		answer, err := s.Keep(ctx, body)
-		<-s.slots
-		if err != nil || conn.SetWriteDeadline(time.Now().Add(bodyTime)) != nil || write(conn, answer) != nil {
-			return
-		}
-	}
 }
 
 // errFrame says that a peer sent what is no frame.
