@@ -213,14 +213,11 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return Withheld(err)
 	}
 	g.show(&in)
-	facts, err := g.resultFacts(ctx, &in, state)
+	facts := g.resultFacts(&in, state)
 	if in.seen { // whatever policy says of it
 		if _, err := g.pass(ctx, &in, state.Label); err != nil {
 			return Withheld(err)
 		}
-	}
-	if err != nil {
-		return Withheld(err)
 	}
 	takes := func() bool { return g.Hidden.takes(&in) }
 	v, err := g.settle(ctx, decisionInput{
@@ -257,24 +254,24 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer,
 	if err != nil && !in.seen {
 		return Answer{}, err
 	}
-	shown, unlabelled := g.labelled(ctx, in)
+	shown, unlabelled := g.labelled(in)
 	return shown, cmp.Or(err, unlabelled)
 }
 
 // resultFacts gathers the facts of policy about a labelled answer. The arguments of a question are traced now, those of
 // a call were when it was decided.
-func (g *Guard) resultFacts(ctx context.Context, in *result, state session.State) (f *policy.Facts, err error) {
+func (g *Guard) resultFacts(in *result, state session.State) *policy.Facts {
 	r := in.request
-	f = r.facts(policy.OnResult, state)
+	f := r.facts(policy.OnResult, state)
 	f.Response, f.ResponseError = &in.label, in.answer.Error != nil || isToolError(in.outline)
 	f.ResponseFound = in.search.facts
 	if in.found == nil {
-		in.found, err = g.tracer.Trace(ctx, r.traced(), f, false)
+		in.found = g.tracer.Trace(r.traced(), f, false)
 	} else {
 		f.Call = in.call
-		err = g.tracer.Describe(ctx, r.Session, &f.Session)
+		g.tracer.Describe(r.Session, &f.Session)
 	}
-	return f, err
+	return f
 }
 
 // read finds the label of an answer.
@@ -298,15 +295,13 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 }
 
 // labelled returns the answer with its label as the agent, or for a question the host, gets it.
-func (g *Guard) labelled(ctx context.Context, in *result) (Answer, error) {
+func (g *Guard) labelled(in *result) (Answer, error) {
 	r, a := in.request, in.shown
 	var directory []overlay.Named
 	if a.Error == nil && !r.asked {
 		directory = r.Overlay.Directory(in.answer.Result)
 	}
-	if err := g.tracer.AddResult(ctx, r.traced(), in.answer.Raw(), in.label, directory); err != nil {
-		return Answer{}, err
-	}
+	g.tracer.AddResult(r.traced(), in.answer.Raw(), in.label, directory)
 	switch {
 	case a.Error != nil:
 		return a, nil

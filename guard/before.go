@@ -65,10 +65,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 // same time do not share the rest of it, and stays there if it goes. The label of the session is seen.
 func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen label.Label) (*ruling, *trace.Finding, error) {
 	traced := r.traced()
-	found, err := g.tracer.Trace(ctx, traced, f, true)
-	if err != nil {
-		return nil, nil, err
-	}
+	found := g.tracer.Trace(traced, f, true)
 	search := g.contents.Detection.search(r.canonical.text, r.canonical.salt)
 	f.Call.Found = search.facts
 	alerts, known := alertsIn(seen), f.Session.Label
@@ -83,8 +80,7 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 		err = g.evidence.answer(ctx, r, seen, alerts)
 	}
 	if err != nil || !v.allowed() || v.approval.exact {
-		accepted := err == nil && v.approval.exact
-		err = errors.Join(err, g.tracer.Discharge(ctx, traced, f, found, accepted))
+		g.tracer.Discharge(traced, f, found, err == nil && v.approval.exact)
 	}
 	return &v, found, err
 }
@@ -96,10 +92,7 @@ func (g *Guard) depart(
 	if err := g.resources.write(ctx, r, f.Session.Label); err != nil {
 		return nil, err
 	}
-	first, err := g.tracer.AddCall(ctx, r.traced(), f, found)
-	if err != nil {
-		return nil, err
-	}
+	first := g.tracer.AddCall(r.traced(), f, found)
 	if r.asked { // results of the server may repeat the reply
 		return bareMeta(&r.Call, r.Params, seen.Label), g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
 	}
@@ -228,10 +221,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, by); err != nil {
 		return Verdict{}, err
 	}
-	found, err := g.tracer.Trace(ctx, r.traced(), facts, false)
-	if err != nil {
-		return Verdict{}, err
-	}
+	found := g.tracer.Trace(r.traced(), facts, false)
 	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params), salt{}).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()

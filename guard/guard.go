@@ -46,7 +46,7 @@ type Options struct {
 	Domains   []string            // the operator's own domains, in lower case; subdomains count
 	Me        []string            // the user's own mail addresses
 	Readers   map[string][]string // groups of readers, see trace.NewReadership; none: nothing is known of readers
-	Memory    trace.Memory        // of sessions; nil: one of the guard's own, of 32 MiB
+	Memory    trace.Room          // for the traces of sessions; nil: 32 MiB of the guard's own
 	Words     annotation.Words    // the dialects that are read of calls and results, and written to them
 	Contents  Contents            // the parts of arguments and answers that events keep
 	Files     Files               // of this machine; nil: the text of a path is all that is known
@@ -79,12 +79,9 @@ func New(opts Options) (*Guard, error) {
 	if opts.Taints == nil && opts.Vault != nil { // a server that got a hidden value may repeat it
 		opts.Taints = session.NewTaints(session.TaintOptions{})
 	}
-	if opts.Memory == nil {
-		opts.Memory = trace.NewHere(nil, opts.Now)
-	}
 	readers := trace.NewReadership(opts.Readers)
 	tracer := trace.New(trace.Options{
-		TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Readers: readers, Memory: opts.Memory,
+		TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Readers: readers, Room: opts.Memory, Now: opts.Now,
 	})
 	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}}
 	g.evidence = evidence{opts.State, opts.Now}
@@ -150,35 +147,31 @@ func (g *Guard) parse(c *Call) *request {
 
 // raise raises the session of a call. Credentials in the label count as those of the call's server; in a call of Weir's
 // own, as those of the servers of the hidden values in it. No label from outside tells of alerts. Readers are those of the
-// server's data, unless others had a part in it: a person, or hidden values of anywhere. The label rises even if the
-// tracer does not hear of it.
+// server's data, unless others had a part in it: a person, or hidden values of anywhere.
 func (g *Guard) raise(ctx context.Context, r *request, seen, l label.Label) (label.Label, error) {
 	stated := r.Readers
 	if r.asked || len(r.Uses) > 0 {
 		stated = nil
 	}
 	l = g.readers.Limit(seen, withoutAlerts(l), stated)
-	var unheard error
 	if r.Server != Own || len(r.Uses) == 0 {
-		unheard = g.tracer.AddLabel(ctx, r.Session, l, r.Server)
+		g.tracer.AddLabel(r.Session, l, r.Server)
 	}
 	for i := range r.Uses {
 		if r.Server == Own {
-			unheard = errors.Join(unheard, g.tracer.AddLabel(ctx, r.Session, l, r.Uses[i].Server))
+			g.tracer.AddLabel(r.Session, l, r.Uses[i].Server)
 		}
 	}
-	raised, err := g.evidence.raise(ctx, &r.Call, seen, l)
-	return raised, errors.Join(err, unheard)
+	return g.evidence.raise(ctx, &r.Call, seen, l)
 }
 
 // raiseBy raises the session of a call by the label of data that it brings, and remembers the source.
 func (g *Guard) raiseBy(ctx context.Context, r *request, seen, l label.Label) error {
-	var unheard error
 	if l.Untrusted {
-		unheard = g.tracer.ExpectUntrusted(ctx, r.Session)
+		g.tracer.ExpectUntrusted(r.Session)
 	}
-	if _, err := g.raise(ctx, r, seen, l); err != nil || unheard != nil {
-		return errors.Join(err, unheard)
+	if _, err := g.raise(ctx, r, seen, l); err != nil {
+		return err
 	}
 	g.origins.add(r.Session, Origin{URI: r.uri, Label: l.Taint()})
 	return nil
@@ -187,9 +180,8 @@ func (g *Guard) raiseBy(ctx context.Context, r *request, seen, l label.Label) er
 // raiseUnanswered raises the session of a call by every label that the contract and the resources of the call give its answer. That of a
 // tool of the host reaches the agent before [Guard.Observe] sees it, if it ever does.
 func (g *Guard) raiseUnanswered(ctx context.Context, r *request, seen label.Label) error {
-	var unheard error
 	if r.Host {
-		unheard = g.tracer.Await(ctx, r.Session, r.ID)
+		g.tracer.Await(r.Session, r.ID)
 	}
 	lasting, err := g.resources.read(ctx, r)
 	if err != nil {
@@ -197,7 +189,7 @@ func (g *Guard) raiseUnanswered(ctx context.Context, r *request, seen label.Labe
 	}
 	l := label.Join(label.Join(label.Join(r.Effective.Label(), ruled(r, nil)), lasting), r.actor()).Normal()
 	l.Attribution = l.Attribution.Union(label.SetOf(r.uri))
-	return errors.Join(g.raiseBy(ctx, r, seen, l), unheard)
+	return g.raiseBy(ctx, r, seen, l)
 }
 
 // enter opens the agent session, joins the label of the data that the agent has already seen by the word of the host,
@@ -215,9 +207,7 @@ func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 		return session.State{}, err
 	}
 	told := label.Join(claimed, r.Context)
-	if err := g.tracer.AddLabel(ctx, r.Session, told, ""); err != nil {
-		return state, err
-	}
+	g.tracer.AddLabel(r.Session, told, "")
 	state.Label, err = g.raise(ctx, r, state.Label, g.readers.Limit(state.Label, told, nil))
 	g.origins.addContext(r.Session, r.Context)
 	return state, err
@@ -230,10 +220,7 @@ func (g *Guard) addUserMessages(ctx context.Context, c *Call) error {
 		return nil
 	}
 	defect := annotation.Defect{Where: "_meta." + MetaUserMessage}
-	kept, err := g.tracer.AddUserMessages(ctx, c.Session, texts)
-	switch {
-	case err != nil:
-		return err
+	switch kept := g.tracer.AddUserMessages(c.Session, texts); {
 	case !valid:
 		defect.Reason = "neither a text nor a list of texts"
 	case !kept:

@@ -165,9 +165,7 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	if err != nil {
 		return Withheld(err)
 	}
-	if err := h.index(ctx, r, a.Raw(), in.label); err != nil {
-		return Withheld(err)
-	}
+	h.index(r, a.Raw(), in.label)
 	told := in.label.Typed()
 	told.Malicious = false
 	if told.Private {
@@ -186,13 +184,11 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 }
 
 // index has the tracer know hidden data, so that it knows it again where a call passes it on.
-func (h *Hidden) index(ctx context.Context, r *request, raw json.RawMessage, l label.Label) error {
+func (h *Hidden) index(r *request, raw json.RawMessage, l label.Label) {
 	if l.Untrusted {
-		if err := h.guard.tracer.ExpectUntrusted(ctx, r.Session); err != nil {
-			return err
-		}
+		h.guard.tracer.ExpectUntrusted(r.Session)
 	}
-	return h.guard.tracer.AddResult(ctx, r.traced(), raw, l, nil)
+	h.guard.tracer.AddResult(r.traced(), raw, l, nil)
 }
 
 // standIn returns the result that the agent gets in the place of a hidden one.

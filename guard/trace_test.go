@@ -10,7 +10,6 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
@@ -318,7 +317,7 @@ func TestOwnDomains(t *testing.T) {
 // TestForgottenIsNotTrusted holds that a guard which remembers nothing asks more, not less.
 func TestForgottenIsNotTrusted(t *testing.T) {
 	room, _ := budget.New(budget.Limits{Traces: 1}).Traces.Acquire(0)
-	f := newFixture(t, func(o *guard.Options) { o.Memory = trace.NewHere(room, nil) })
+	f := newFixture(t, func(o *guard.Options) { o.Memory = room })
 	f.run(t, stated(t, "page", `{}`, wish), textResult("x"))
 	other := stated(t, "list", `{}`, "")
 	other.Session.Key = "other"

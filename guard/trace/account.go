@@ -4,9 +4,9 @@ import "github.com/weir-mcp/weir/policy"
 
 // A receiver learns of a call.
 type receiver struct {
-	Key     string
-	Vouched bool // by the user or the operator
-	Base    int  // bits that being called tells, beside the arguments
+	key     string
+	vouched bool // by the user or the operator
+	base    int  // bits that being called tells, beside the arguments
 }
 
 // Bits that a call tells its receiver whatever its arguments are: that it comes now, and which of the things is called
@@ -32,9 +32,9 @@ const maxDestinations = 1024
 // ledgerKey returns the key of a receiver's amount: amounts told with private data in the session are kept apart.
 func ledgerKey(r receiver, private bool) string {
 	if private {
-		return "private " + r.Key
+		return "private " + r.key
 	}
-	return r.Key
+	return r.key
 }
 
 // An account holds the amounts that a session has told.
@@ -61,7 +61,7 @@ func (a *account) missed(calls int) int { return a.foreign(calls) + a.unseen }
 // most returns the largest amount that counts, of the receivers.
 func (a *account) most(all []receiver, f *policy.SessionFacts) (total int) {
 	for _, r := range all {
-		if !f.Label.Private && r.Vouched {
+		if !f.Label.Private && r.vouched {
 			continue // there is nothing that it could learn
 		}
 		key := ledgerKey(r, f.Label.Private)
@@ -81,9 +81,9 @@ func (a *account) add(all []receiver, private bool, bits, sign int) {
 	for _, r := range all {
 		key := ledgerKey(r, private)
 		if _, ok := a.spent[key]; !ok && len(a.spent) >= maxDestinations {
-			key = ledgerKey(receiver{Key: elsewhere}, private)
+			key = ledgerKey(receiver{key: elsewhere}, private)
 		}
-		a.spent[key] = max(0, a.spent[key]+sign*min(bits+r.Base, policy.MostBits))
+		a.spent[key] = max(0, a.spent[key]+sign*min(bits+r.base, policy.MostBits))
 	}
 }
 

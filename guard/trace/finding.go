@@ -42,17 +42,12 @@ type Finding struct {
 	UserWords string   // what the user wrote in the session
 	Listed    []string // of a request for a page, the other pages that the same result lists
 
-	Told told // for the tracer
-}
+	bits int        // that the choice of arguments can tell
+	to   []receiver // and to whom
+	over []receiver // the call's server, if it may learn of credentials of another one and keep them
 
-// A told is how much a call can tell.
-type told struct {
-	Bits int        // that the choice of arguments can tell
-	To   []receiver // and to whom
-	Over []receiver // the call's server, if it may learn of credentials of another one and keep them
-
-	Beside     int      // bits outside of values: how the arguments are written, and their empty members
-	Undeclared []string // names that no schema declares
+	beside     int      // bits outside of values: how the arguments are written, and their empty members
+	undeclared []string // names that no schema declares
 }
 
 // Kinds returns the origins of all values.
@@ -94,11 +89,11 @@ const (
 // bare reports whether a call holds next to nothing beside its values: in names that no schema declares, in how it is
 // written, in empty members.
 func (f *Finding) bare() bool {
-	return len(f.Told.Undeclared) == 0 && f.Told.Beside <= mostBeside && f.Told.Bits <= mostCopied
+	return len(f.undeclared) == 0 && f.beside <= mostBeside && f.bits <= mostCopied
 }
 
 // receivers returns those who learn of the call, and its server if that may learn of another one's credentials.
-func (f *Finding) receivers() []receiver { return slices.Concat(f.Told.To, f.Told.Over) }
+func (f *Finding) receivers() []receiver { return slices.Concat(f.to, f.over) }
 
 func setOf[T comparable](all []T) map[T]bool {
 	set := make(map[T]bool, len(all))

@@ -33,12 +33,12 @@ func (all grants) cover(scope string, found *Finding, now time.Time) bool {
 	if !ok || !now.Before(g.until) || found.Cut {
 		return false
 	}
-	for _, name := range found.Told.Undeclared {
+	for _, name := range found.undeclared {
 		if !g.names[name] {
 			return false
 		}
 	}
-	choice := found.Told.Beside + bits.Len(uint(g.pages))
+	choice := found.beside + bits.Len(uint(g.pages))
 	for _, v := range found.Values {
 		switch {
 		case g.shown[v.Argument]:
@@ -74,7 +74,7 @@ func (all grants) add(scope Scope, found *Finding, now time.Time) {
 			others[v.Argument] = true
 		}
 	}
-	names, until, left := setOf(found.Told.Undeclared), now.Add(grantTime), grantBits
+	names, until, left := setOf(found.undeclared), now.Add(grantTime), grantBits
 	all[scope.Place] = grant{own, names, until, &left, 0}
 	if len(found.Listed) == 0 {
 		return

@@ -17,7 +17,7 @@ func (t *callTracer) receivers(c *Call, roles policy.Roles) []receiver {
 	}
 	server := t.server(c)
 	var all []receiver
-	if !server.Vouched || !roles.Known || len(roles.Destinations) == 0 {
+	if !server.vouched || !roles.Known || len(roles.Destinations) == 0 {
 		all = append(all, server)
 	}
 	for _, a := range roles.Destinations {
@@ -29,8 +29,8 @@ func (t *callTracer) receivers(c *Call, roles policy.Roles) []receiver {
 	if roles.Cut {
 		all = append(all, receiver{elsewhere, false, policy.MostBits})
 	}
-	if !t.facts.Egress { // so nobody outside learns of it
-		all = slices.DeleteFunc(all, func(r receiver) bool { return r.Key == elsewhere })
+	if !t.facts.Egress() { // so nobody outside learns of it
+		all = slices.DeleteFunc(all, func(r receiver) bool { return r.key == elsewhere })
 	}
 	return all
 }
@@ -39,7 +39,7 @@ func (t *callTracer) receivers(c *Call, roles policy.Roles) []receiver {
 func (t *callTracer) server(c *Call) receiver {
 	r := receiver{"server " + c.Server, c.Vouched || !t.facts.Session.Label.Private, toolBits}
 	if !rawjson.HasMembers(c.Arguments) {
-		r.Base = choiceBits
+		r.base = choiceBits
 	}
 	return r
 }
@@ -89,14 +89,14 @@ func (t *callTracer) measure(c *Call, found *Finding, roles policy.Roles) {
 	if found.Cut || roles.Cut {
 		m.spent = policy.MostBits
 	}
-	found.Told.Bits, found.Told.To = min(m.spent, policy.MostBits), t.receivers(c, roles)
-	found.Told.Beside, found.Told.Undeclared = written+emptyBits(c.Arguments, map[string]bool{}), c.UndeclaredNames
+	found.bits, found.to = min(m.spent, policy.MostBits), t.receivers(c, roles)
+	found.beside, found.undeclared = written+emptyBits(c.Arguments, map[string]bool{}), c.UndeclaredNames
 	for name := range rawjson.Members(c.UndeclaredParams) {
-		found.Told.Undeclared = append(slices.Clip(found.Told.Undeclared), name)
+		found.undeclared = append(slices.Clip(found.undeclared), name)
 	}
-	for _, r := range found.Told.To {
-		if f.Session.Label.Private || !r.Vouched {
-			f.Call.Leak = max(f.Call.Leak, min(found.Told.Bits+r.Base, policy.MostBits))
+	for _, r := range found.to {
+		if f.Session.Label.Private || !r.vouched {
+			f.Call.Leak = max(f.Call.Leak, min(found.bits+r.base, policy.MostBits))
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // A callTracer traces the values of one call.
 type callTracer struct {
 	session *sessionTrace
-	facts   *facts
+	facts   *policy.Facts
 	stated  bool // the operator says which arguments are destinations and contents
 	vouched bool // the operator trusts or knows the server
 	missed  bool // private data entered the session that the index does not know
@@ -134,7 +134,7 @@ func (t *callTracer) strange(v *Value) bool {
 // called reports whether a value is the id of a thing of the call's server that the wishes name as people name places
 // to write to: #general.
 func (t *callTracer) called(id string) bool {
-	name := t.session.directory.name(t.facts.Server, id)
+	name := t.session.directory.name(t.facts.Server.Name, id)
 	return t.stated && name != "" && speech.Names(t.session.wishes, "#"+name)
 }
 

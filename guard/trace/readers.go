@@ -12,15 +12,15 @@ import (
 
 // A Readership tells who may read private data. The zero Readership knows no groups, and leaves labels as they are.
 type Readership struct {
-	Members map[string][]string // of each group, in one spelling
-	Within  map[string][]string // of each group, those whose members are all its own
+	members map[string][]string // of each group, in one spelling
+	within  map[string][]string // of each group, those whose members are all its own
 }
 
 // NewReadership returns the readership of groups, by the operator's names for them. A member is a mail address; @ and a
 // mail domain, for all addresses of exactly that domain; or SERVER:DESTINATION, a place as the tools of a server name
 // it, such as chat:C012. A member in any other form is nobody.
 func NewReadership(groups map[string][]string) Readership {
-	r := Readership{Members: map[string][]string{}, Within: map[string][]string{}}
+	r := Readership{members: map[string][]string{}, within: map[string][]string{}}
 	for name, members := range groups {
 		for _, m := range members {
 			if mail := address.BareMail(m); mail != "" {
@@ -28,13 +28,13 @@ func NewReadership(groups map[string][]string) Readership {
 			} else if domain, ok := strings.CutPrefix(m, "@"); ok {
 				m = "@" + strings.ToLower(domain)
 			}
-			r.Members[name] = append(r.Members[name], m)
+			r.members[name] = append(r.members[name], m)
 		}
 	}
-	for name := range r.Members {
-		for _, other := range slices.Sorted(maps.Keys(r.Members)) {
-			if !slices.ContainsFunc(r.Members[other], func(m string) bool { return !r.has(name, m) }) {
-				r.Within[name] = append(r.Within[name], other)
+	for name := range r.members {
+		for _, other := range slices.Sorted(maps.Keys(r.members)) {
+			if !slices.ContainsFunc(r.members[other], func(m string) bool { return !r.has(name, m) }) {
+				r.within[name] = append(r.within[name], other)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func NewReadership(groups map[string][]string) Readership {
 
 // has reports whether everybody whom a member stands for is in the group.
 func (r Readership) has(group, member string) bool {
-	return slices.ContainsFunc(r.Members[group], func(m string) bool {
+	return slices.ContainsFunc(r.members[group], func(m string) bool {
 		domain, ok := strings.CutPrefix(m, "@")
 		return m == member || ok && address.BareMail(member) != "" && strings.HasSuffix(member, "@"+domain)
 	})
@@ -53,7 +53,7 @@ func (r Readership) has(group, member string) bool {
 // the operator states of its source, and nobody else. Readers that the label has already, by the word of a server or of
 // an earlier session, can only be fewer. Private data in the session whose readers were never noted has none.
 func (r Readership) Limit(session, l label.Label, stated []string) label.Label {
-	if len(r.Members) == 0 {
+	if len(r.members) == 0 {
 		return l
 	}
 	l = l.Normal()
@@ -65,7 +65,7 @@ func (r Readership) Limit(session, l label.Label, stated []string) label.Label {
 	}
 	var groups []string
 	for _, name := range stated {
-		groups = append(groups, r.Within[name]...)
+		groups = append(groups, r.within[name]...)
 	}
 	l.Readers = l.Readers.Join(label.OnlyReaders(groups...))
 	return l.Normal()
@@ -77,7 +77,7 @@ func (t *callTracer) mayRead(a policy.Argument) bool {
 	if !noted || !t.stated || !t.vouched {
 		return false
 	}
-	member := t.facts.Server + ":" + a.Text
+	member := t.facts.Server.Name + ":" + a.Text
 	if recipient.MatchString(a.Path) {
 		member = address.BareMail(a.Text)
 	}

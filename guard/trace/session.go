@@ -65,16 +65,10 @@ func newSessionTrace(ref session.Ref) *sessionTrace {
 // given such text and passed it on elsewhere: before this trace began, in another process, in a session below or above
 // it.
 func (s *sessionTrace) distrust(f *policy.SessionFacts) {
-	if f.Label.Untrusted && (!s.traced || !s.untrusted || s.told.missed(f.Calls) > 0) {
+	if f.Label.Untrusted && (!s.traced || !s.untrusted || s.told.foreign(f.Calls) > 0) {
 		s.index.Doubt()
 	}
 	s.traced = true
-}
-
-// lose notes that the history of the session is not known.
-func (s *sessionTrace) lose() {
-	s.told.unseen = 1
-	s.arrivals.missed, s.arrivals.elsewhere = true, true
 }
 
 // pasted is the source of text that the user passed on.
@@ -143,7 +137,7 @@ func isTemplate(text, place string) bool {
 // whole reports whether all data of the session entered it here: no other process made a call of it or brought data, in
 // the session or in one below, and none was there before.
 func (s *sessionTrace) whole(f *policy.SessionFacts) bool {
-	return s.told.missed(f.Calls) == 0 && s.arrivals.origins.Contains(f.Label.Attribution)
+	return s.told.foreign(f.Calls) == 0 && s.arrivals.origins.Contains(f.Label.Attribution)
 }
 
 // describe fills in the facts of the session.
@@ -161,16 +155,16 @@ func (s *sessionTrace) describe(f *policy.SessionFacts, now time.Time) {
 }
 
 // addCall notes that a call goes out.
-func (s *sessionTrace) addCall(f *facts, now time.Time) {
+func (s *sessionTrace) addCall(f *policy.Facts, now time.Time) {
 	if len(s.calls) >= maxRecent {
 		s.calls = s.calls[1:]
 	}
 	s.calls = append(s.calls, now)
-	if !f.Egress {
+	if !f.Egress() {
 		return
 	}
 	s.sent++
-	if f.PlainRead { // a place that was looked at is not a place to send something to
+	if f.PlainRead() { // a place that was looked at is not a place to send something to
 		for d := range f.Call.Destinations.All() {
 			s.addSites(d)
 		}

@@ -13,7 +13,8 @@ const defaultRoom = 32 << 20
 
 // sessionTraces hold the traces of agent sessions. The session that was used the longest ago is evicted first.
 type sessionTraces struct {
-	now func() time.Time
+	trusted string // text that is trusted in every session
+	now     func() time.Time
 
 	mu    sync.Mutex
 	room  Room
@@ -37,6 +38,9 @@ func (m *sessionTraces) of(ref session.Ref) *sessionTrace {
 		m.all = map[string]*list.Element{}
 	}
 	s := newSessionTrace(ref)
+	if m.trusted != "" {
+		s.addUserMessage(m.trusted, m.now())
+	}
 	m.all[ref.Key] = m.order.PushFront(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()

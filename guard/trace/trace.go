@@ -4,47 +4,51 @@
 // calls went to and the bits that their receivers were told. [Tracer.Trace] traces each value of a call by that and
 // fills in the facts of policy. It decides nothing.
 //
-// All of it is in a [Memory] and bounded: that of this process ([Here]), or of another one that several processes
-// share ([There]). A session that was evicted begins anew without any knowledge: every value is novel, every destination is the
-// first, and private data counts as having come from anywhere. So does one that a memory has lost.
+// All of it is in memory and bounded. A session that was evicted begins anew without any knowledge: every value is
+// novel, every destination is the first, and private data counts as having come from anywhere.
 package trace
 
 import (
-	"context"
-	"fmt"
+	"encoding/json"
+	"slices"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/speech"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/provenance"
 	"github.com/weir-mcp/weir/session"
 )
 
 // Options configures a Tracer.
 type Options struct {
-	TrustText string     // text that counts as the user's own in every session
-	Domains   []string   // the operator's own domains, in lower case; subdomains count
-	Me        []string   // the user's own mail addresses
-	Readers   Readership // who may read the private data of servers
-	Memory    Memory     // of agent sessions; nil: one of the tracer's own, of 32 MiB
+	TrustText string           // text that counts as the user's own in every session
+	Domains   []string         // the operator's own domains, in lower case; subdomains count
+	Me        []string         // the user's own mail addresses
+	Readers   Readership       // who may read the private data of servers
+	Room      Room             // nil: 32 MiB of the tracer's own
+	Now       func() time.Time // nil: time.Now
 }
 
-// A Tracer traces the calls of agent sessions. Make one with [New]. It is safe for concurrent use. An error of its
-// methods says that the memory could not be asked: whatever depends on it must not happen.
+// A Tracer traces the calls of agent sessions. Make one with [New]. It is safe for concurrent use.
 type Tracer struct {
-	memory  Memory
-	trusted string
-	domains []string
-	me      []string // names of address.BareMail
-	readers Readership
+	domains  []string
+	me       []string // names of address.BareMail
+	readers  Readership
+	sessions sessionTraces
 }
 
 // New returns a tracer.
 func New(opts Options) *Tracer {
-	if opts.Memory == nil {
-		opts.Memory = NewHere(nil, nil)
+	if opts.Room == nil {
+		opts.Room = &ownRoom{left: defaultRoom}
 	}
-	t := &Tracer{memory: opts.Memory, trusted: opts.TrustText, domains: opts.Domains, readers: opts.Readers}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	t := &Tracer{domains: opts.Domains, readers: opts.Readers, sessions: sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now}}
 	for _, own := range opts.Me {
 		t.me = append(t.me, address.BareMail(own))
 	}
@@ -60,12 +64,12 @@ type Call struct {
 	Name    string // of the tool, the prompt or the resource
 	URI     string // of the tool, as a source
 
-	Params    []byte // of the request, as the host sent them
-	Arguments []byte // the agent's choice: a JSON object, or nil
-	Schema    []byte // of the arguments; nil if none is known
+	Params    json.RawMessage // of the request, as the host sent them
+	Arguments json.RawMessage // the agent's choice: a JSON object, or nil
+	Schema    json.RawMessage // of the arguments; nil if none is known
 
-	UndeclaredNames  []string // of members of the arguments that the schema does not name
-	UndeclaredParams []byte   // members of the params that MCP does not have for the method
+	UndeclaredNames  []string        // of members of the arguments that the schema does not name
+	UndeclaredParams json.RawMessage // members of the params that MCP does not have for the method
 
 	Host    bool // it is a tool of the host itself, to which nothing crosses that the agent knows
 	Keeps   bool // the server may keep the arguments
@@ -73,82 +77,244 @@ type Call struct {
 }
 
 // AddUserMessages notes messages that the user wrote. It reports whether there was room for all of them.
-func (t *Tracer) AddUserMessages(ctx context.Context, ref session.Ref, texts []string) (bool, error) {
-	a, err := t.do(ctx, &op{Do: doAddUserMessages, Ref: ref, Texts: texts})
-	return a.Yes, err
+func (t *Tracer) AddUserMessages(ref session.Ref, texts []string) bool {
+	kept, s := true, t.sessions.of(ref)
+	t.sessions.change(s, func() {
+		for _, text := range texts {
+			kept = s.addUserMessage(text, t.sessions.now()) && kept
+		}
+	})
+	return kept
 }
 
 // Describe fills in the facts of the session that do not depend on the call.
-func (t *Tracer) Describe(ctx context.Context, ref session.Ref, f *policy.SessionFacts) error {
-	a, err := t.do(ctx, &op{Do: doDescribe, Ref: ref, Facts: &facts{Session: *f}})
-	if err == nil {
-		*f = a.Facts.Session
-	}
-	return err
+func (t *Tracer) Describe(ref session.Ref, f *policy.SessionFacts) {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.describe(f, t.sessions.now())
 }
 
 // Trace traces the arguments of a call, and adds to the facts the origins, the destinations and the amount that it can
 // tell. If charge is set the amount is put on the accounts of its receivers: [Tracer.Discharge] takes it back.
-func (t *Tracer) Trace(ctx context.Context, c *Call, f *policy.Facts, charge bool) (*Finding, error) {
-	o := &op{Do: doTrace, Ref: c.Session, Call: c, Facts: factsOf(f), Domains: t.domains, Me: t.me, Readers: t.readers}
-	if charge {
-		o.Do = doCharge
+func (t *Tracer) Trace(c *Call, f *policy.Facts, charge bool) *Finding {
+	found := t.find(c, f)
+	t.charge(c, f, found, charge)
+	return found
+}
+
+// find traces the arguments of a call.
+func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
+	s := t.sessions.of(c.Session)
+	others := !c.Host && t.holdsOtherSecrets(c, s, &f.Session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.describe(&f.Session, t.sessions.now())
+	s.distrust(&f.Session)
+	all, cut := scalars(c.Arguments, c.UndeclaredNames)
+	if c.UndeclaredParams != nil {
+		beyond, more := scalars(c.UndeclaredParams, nil)
+		all, cut = append(all, beyond...), cut || more
 	}
-	a, err := t.do(ctx, o)
-	if err != nil {
-		return nil, err
+	found := &Finding{UserWords: s.words, Cut: cut}
+	ct := callTracer{
+		session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched,
+		domains: t.domains, me: t.me, readership: t.readers,
 	}
-	f.Session, f.Call = a.Facts.Session, a.Facts.Call
-	return a.Finding, nil
+	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
+		!s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
+	for _, a := range all {
+		found.Values = append(found.Values, ct.value(a))
+	}
+	roles := f.Roles
+	if !roles.Known {
+		roles = draft(all)
+	}
+	roles.Cut = roles.Cut || cut
+	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: speech.Asks(s.wishes, c.Name, c.Server)}
+	ct.parts(found, roles)
+	f.Call.Self, f.Call.Readable = ct.toSelf(found, roles), s.whole(&f.Session) && ct.toReaders(found, roles)
+	ct.measure(c, found, roles)
+	if others && c.Keeps {
+		found.over = []receiver{{key: "secrets " + c.Server, base: ct.server(c).base}}
+	}
+	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.Tells()
+	destinations(s, &f.Call, roles, t.domains)
+	if f.PlainRead() && roles.Known {
+		found.Listed = s.pages.beside(found.target().Text)
+	}
+	f.Call.Strange = roles.Cut || slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool {
+		place := ct.place(a)
+		return ct.strange(&place)
+	})
+	return found
+}
+
+// unsureHost stands among the hosts for a destination that programs could take to different places.
+const unsureHost = "?"
+
+// destinations fills in where the call goes, and whether those places are known.
+func destinations(s *sessionTrace, call *policy.CallFacts, roles policy.Roles, domains []string) {
+	var values, hosts []string
+	known, own := true, true
+	for _, d := range roles.Destinations {
+		values = append(values, clip(d.Text))
+		known = known && s.destinations[clip(d.Text)]
+		r := address.Read(d.Text)
+		own = own && r.Sure
+		if !r.Sure && len(r.Places) > 0 {
+			hosts = append(hosts, unsureHost)
+		}
+		for _, host := range r.Hosts() {
+			hosts = append(hosts, host)
+			own = own && address.Within(host, domains)
+		}
+	}
+	call.Destinations, call.Hosts = label.SetOf(values...), label.SetOf(hosts...)
+	call.Own = roles.Known && own && len(values) > 0 && !roles.Cut
+	call.First = len(values) > 0 && !known
 }
 
 // AddCall notes an allowed call. In a session with untrusted content, values that the agent makes up or passes on count
 // as untrusted from then on, so that they do not come back as a trusted server's own. It reports whether the call is
 // the first that the tracer knows of the session.
-func (t *Tracer) AddCall(ctx context.Context, c *Call, f *policy.Facts, found *Finding) (first bool, err error) {
-	a, err := t.do(ctx, &op{Do: doAddCall, Ref: c.Session, Call: c.brief(), Facts: factsOf(f), Finding: found})
-	return a.Yes, err
+func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) {
+	s := t.sessions.of(c.Session)
+	t.sessions.change(s, func() {
+		s.addCall(f, t.sessions.now())
+		if !c.Inquiry {
+			first = s.told.seen == 0
+			s.told.seen++
+		}
+		if !f.Session.Label.Untrusted {
+			return
+		}
+		if found.Cut { // values that were not looked at cannot be told again
+			s.index.Doubt()
+		}
+		source := provenance.Source{URI: c.URI + sentAlong, Kinds: provenance.Untrusted}
+		for _, v := range found.Values {
+			known := v.Whole && v.From&(provenance.Novel|provenance.User|provenance.Trusted) == 0
+			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !known && !isScalar(v.Text) {
+				s.index.Add(source, v.Text)
+			}
+		}
+	})
+	if f.Session.Label.Untrusted {
+		t.sessions.above(c.Session, func(s *sessionTrace) { s.index.Doubt() })
+	}
+	return first
 }
 
 // ExpectUntrusted notes that untrusted data is about to raise the session: a call that sees the label then knows its
 // source.
-func (t *Tracer) ExpectUntrusted(ctx context.Context, ref session.Ref) error {
-	_, err := t.do(ctx, &op{Do: doExpectUntrusted, Ref: ref})
-	return err
+func (t *Tracer) ExpectUntrusted(ref session.Ref) {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	s.untrusted = true
+	s.mu.Unlock()
 }
 
 // Await notes that the agent may see the answer to a call before it is noted here: until it is, any value may be private data.
-func (t *Tracer) Await(ctx context.Context, ref session.Ref, id string) error {
-	_, err := t.do(ctx, &op{Do: doAwait, Ref: ref, Call: &Call{ID: id}})
-	return err
+func (t *Tracer) Await(ref session.Ref, id string) {
+	s := t.sessions.of(ref)
+	t.sessions.change(s, func() { s.arrivals.await(id) })
 }
 
-// AddResult notes an answer that the agent gets to see, with its label. The directory lists names of things in it. Nothing
-// that came from a tool of the host counts as a trusted source's: whoever can run commands on this machine can tell of
-// such answers.
-func (t *Tracer) AddResult(ctx context.Context, c *Call, answer []byte, l label.Label, directory []overlay.Named) error {
-	_, err := t.do(ctx, &op{Do: doAddResult, Ref: c.Session, Call: c.brief(), Result: answer, Label: l, Directory: directory})
-	return err
+// AddResult notes an answer that the agent gets to see, with its label. The directory lists names of things in it. Nothing that came from
+// a tool of the host counts as a trusted source's: whoever can run commands on this machine can tell of such answers.
+func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, directory []overlay.Named) {
+	source := provenance.Source{URI: c.URI, Kinds: provenance.Trusted}
+	if l.Untrusted || l.Malicious || c.Host {
+		source.Kinds = provenance.Untrusted
+	}
+	if l.Private {
+		source.Kinds |= provenance.Private
+	}
+	s := t.sessions.of(c.Session)
+	t.sessions.change(s, func() {
+		delete(s.arrivals.awaited, c.ID)
+		s.directory.add(c.Server, directory)
+		if !l.Private {
+			s.pages.add(answer)
+		}
+		s.index.AddJSON(source, answer)
+	})
 }
 
 // AddLabel notes the data of a label that raises a session, and with it those above, which do not see the data itself.
 // The server is that of the result that brings it; "" if the source is not known.
-func (t *Tracer) AddLabel(ctx context.Context, ref session.Ref, l label.Label, server string) error {
-	if l.IsZero() {
-		return nil // which no trace tells from none
+func (t *Tracer) AddLabel(ref session.Ref, l label.Label, server string) {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	s.arrivals.add(l, server, server != "")
+	s.mu.Unlock()
+	t.sessions.above(ref, func(s *sessionTrace) { s.arrivals.add(l, server, false) })
+}
+
+// holdsOtherSecrets reports whether the session may hold credentials of another server than the call's. Those of the
+// sessions above it count, as their labels do.
+func (t *Tracer) holdsOtherSecrets(c *Call, s *sessionTrace, f *policy.SessionFacts) (others bool) {
+	held := f.Label.Sensitivity.Has(label.Credentials)
+	if held {
+		t.sessions.above(c.Session, func(above *sessionTrace) {
+			for server := range above.arrivals.servers {
+				others = others || server != c.Server
+			}
+		})
 	}
-	_, err := t.do(ctx, &op{Do: doAddLabel, Ref: ref, Label: l, Server: server})
-	return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrivals.begin(f.Label, s.traced)
+	return held && (others || !s.arrivals.only(c.Server) || s.told.foreign(f.Calls) > 0)
+}
+
+// charge puts the call on the accounts of its session and of those above, if the session has read untrusted content:
+// before that nobody has told the agent to tell anything. It fills in the amount that the receivers have been told with
+// the call.
+func (t *Tracer) charge(c *Call, f *policy.Facts, found *Finding, keep bool) {
+	private := f.Session.Label.Private
+	total, over := 0, 0
+	count := func(s *sessionTrace, calls int) {
+		facts := f.Session
+		facts.Calls = calls
+		now := f.Call.Leak
+		if keep && f.Session.Label.Untrusted {
+			s.told.add(found.receivers(), private, found.bits, 1)
+			now = 0
+		}
+		total = max(total, min(s.told.most(found.to, &facts)+now, policy.MostBits))
+		over = max(over, s.told.most(found.over, &facts))
+	}
+	s := t.sessions.of(c.Session)
+	t.sessions.begin(session.Ref{Key: c.Session.Parent, Principal: c.Session.Principal}, private && f.Session.Label.Untrusted)
+	s.mu.Lock()
+	count(s, f.Session.Calls)
+	s.mu.Unlock()
+	// Calls that nobody saw there were seen here, or not at all.
+	t.sessions.above(c.Session, func(s *sessionTrace) { count(s, s.told.seen) })
+	if f.Call.Total = min(total, policy.MostBits); !f.Session.Label.Untrusted {
+		f.Call.Total = f.Call.Leak
+	} else if over > crossingBits {
+		f.Call.Crosses = true
+	}
 }
 
 // Discharge takes a call off the accounts that did not go, and clears them if a person has accepted exactly this call.
-func (t *Tracer) Discharge(ctx context.Context, c *Call, f *policy.Facts, found *Finding, accepted bool) error {
-	o := &op{Do: doDischarge, Ref: c.Session, Call: c.brief(), Facts: factsOf(f), Finding: found}
-	if accepted {
-		o.Do = doAccept
+func (t *Tracer) Discharge(c *Call, f *policy.Facts, found *Finding, accepted bool) {
+	private := f.Session.Label.Private
+	settle := func(s *sessionTrace, calls int) {
+		if accepted {
+			s.told.clear(found.receivers(), private, calls)
+		} else if f.Session.Label.Untrusted {
+			s.told.add(found.receivers(), private, found.bits, -1)
+		}
 	}
-	_, err := t.do(ctx, o)
-	return err
+	s := t.sessions.of(c.Session)
+	s.mu.Lock()
+	settle(s, f.Session.Calls)
+	s.mu.Unlock()
+	t.sessions.above(c.Session, func(s *sessionTrace) { settle(s, s.told.seen) })
 }
 
 // A Scope names the circumstances that have to be the same for an approval to cover a call: Place with its destinations,
@@ -158,24 +324,19 @@ type Scope struct{ Place, Any string }
 // Covers reports whether an earlier approval covers the call: every value is one that its request showed. The user's
 // own words, but for the destination, and numbers of a few digits may differ, and calls may come again, until they have
 // carried grantBits.
-func (t *Tracer) Covers(ctx context.Context, ref session.Ref, scope Scope, found *Finding) (bool, error) {
-	a, err := t.do(ctx, &op{Do: doCovers, Ref: ref, Scope: scope, Finding: found})
-	return a.Yes, err
+func (t *Tracer) Covers(ref session.Ref, scope Scope, found *Finding) bool {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := t.sessions.now()
+	return s.grants.cover(scope.Place, found, now) || s.grants.cover(scope.Any, found, now)
 }
 
 // Grant keeps an approval of the call for later calls in the same scope, and for calls to the pages that its request
 // showed beside.
-func (t *Tracer) Grant(ctx context.Context, ref session.Ref, scope Scope, found *Finding) error {
-	_, err := t.do(ctx, &op{Do: doGrant, Ref: ref, Scope: scope, Finding: found})
-	return err
-}
-
-// do carries out an operation. Its answer is never nil.
-func (t *Tracer) do(ctx context.Context, o *op) (*answer, error) {
-	o.Trusted = t.trusted
-	a, err := t.memory.do(ctx, o)
-	if err != nil {
-		return &answer{}, fmt.Errorf("asking the memory of the agent session: %w", err)
-	}
-	return a, nil
+func (t *Tracer) Grant(ref session.Ref, scope Scope, found *Finding) {
+	s := t.sessions.of(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grants.add(scope, found, t.sessions.now())
 }

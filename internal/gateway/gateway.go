@@ -34,7 +34,6 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
@@ -101,7 +100,6 @@ type Quarantine = exchange.Quarantine
 
 // Hosts is who is at the hosts, and which of their answers to approval requests count.
 type Hosts struct {
-	Memory      trace.Memory       // of agent sessions; nil: one of the gateway's own
 	Local       agentsession.Local // whose conversation a host on stdio has, if it does not say
 	HostAnswers HostAnswers
 }
@@ -165,16 +163,13 @@ func New(opts Options) (*Gateway, error) {
 		opts.Vault = vault.New(vault.Limits{})
 	}
 	traces, _ := opts.Budget.Traces.Acquire(0)
-	if opts.Memory == nil {
-		opts.Memory = trace.NewHere(traces, nil)
-	}
 	book := approve.NewBook(approve.Options{
 		Timeout: opts.Approval, Record: opts.State, Store: opts.Approvals, Sessions: opts.State.Sessions(), Asked: opts.Asked,
 	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
 		TrustText: opts.TrustText, Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
-		Files: opts.Files, Review: opts.reviewing(), Memory: opts.Memory, Vault: opts.Vault,
+		Files: opts.Files, Review: opts.reviewing(), Memory: traces, Vault: opts.Vault,
 	})
 	if err != nil {
 		return nil, err

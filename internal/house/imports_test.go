@@ -111,7 +111,7 @@ var table = []row{
 	{"internal/gateway/hostconn", "annotation guard internal/hosterror internal/plain internal/rawjson internal/rpc internal/upstream internal/gateway/agentsession internal/gateway/backend " +
 		"internal/gateway/catalog internal/gateway/exchange internal/gateway/protocol", "", "net net/http os os/exec",
 		"one host connection: handshake, lists, subscriptions, requests in flight"},
-	{"internal/gateway", "guard guard/trace label contract annotation policy overlay record session store vault internal/budget internal/conversation internal/rawjson internal/rpc " +
+	{"internal/gateway", "guard label contract annotation policy overlay record session store vault internal/budget internal/conversation internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/agentsession internal/gateway/backend internal/gateway/exchange internal/gateway/hostconn internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",
@@ -156,7 +156,7 @@ var table = []row{
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/inputschema internal/oauth internal/rawjson internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
-	{"internal/app", "annotation audit contract guard guard/trace label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
+	{"internal/app", "annotation audit contract guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish internal/quarantine " +
 		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
