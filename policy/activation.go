@@ -40,6 +40,14 @@ func assumed(c *contract.Contract) bool {
 
 func (a *activation) session() *label.Label { return &a.facts.Session.Label }
 
+// call returns the facts of the arguments, traced if nobody has read them yet.
+func (a *activation) call() *CallFacts {
+	if trace := a.facts.Trace; trace != nil {
+		a.facts.Call, a.facts.Trace = trace(), nil
+	}
+	return &a.facts.Call
+}
+
 // plainRead reports whether the call changes nothing, by the contract that counts: the word of a server that nobody
 // vouches for makes no call a plain read.
 func (a *activation) plainRead() bool { return a.annotations.ReadOnly == contract.Yes }
@@ -108,9 +116,14 @@ func (a *activation) egress() bool {
 // gives the call arguments that may hold those of another server, or has told its server too much by many calls. A read
 // that keeps nothing of them takes nothing over.
 func (a *activation) crosses() bool {
-	may := !a.facts.Call.Traced || a.facts.Call.Crosses
 	keeps := !a.plainRead() || !ephemeral.Contains(a.annotations.Destinations.Set())
-	return may && keeps && a.byAgent() && a.session().Sensitivity.Has(label.Credentials) && (a.facts.Call.Traced || hasMembers(a.facts.Arguments))
+	if !keeps || !a.byAgent() || !a.session().Sensitivity.Has(label.Credentials) {
+		return false
+	}
+	if call := a.call(); call.Traced {
+		return call.Crosses
+	}
+	return hasMembers(a.facts.Arguments)
 }
 
 // legs returns which of the three things have come together in the session that an attacker needs.

@@ -32,7 +32,7 @@ var argumentFacts = []fact{
 		func(f *Facts) *bool { return &f.Call.Verbatim }).traced(no),
 	roles(about{"call.roles", Open,
 		"`stated` if an [overlay](overlays.md) says which arguments are destinations and contents, else " +
-			"`drafted`"}).traced(types.String("drafted")),
+			"`drafted`"}),
 	kinds(about{"call.from", Chosen, "kinds of all values but the small ones"},
 		func(f *Facts) *label.Set[string] { return &f.Call.From }),
 	kinds(about{"call.small.from", Chosen, "kinds of the small values"},
@@ -125,16 +125,20 @@ func kept(f about, of func(*Facts) *label.Set[string]) fact {
 	return out
 }
 
-// roles is whether the operator has stated the parts of the arguments.
+// roles is whether the operator has stated the parts of the arguments. To tell it of a call, nothing has to be traced.
 func roles(f about) fact {
 	word := func(stated bool) string { return map[bool]string{true: "stated", false: "drafted"}[stated] }
-	return fact{about: f, typ: cel.StringType, values: roleNames,
-		get: func(a *activation) ref.Val { return types.String(word(a.facts.Call.Stated)) },
+	out := fact{about: f, typ: cel.StringType, values: roleNames,
 		set: func(g *ParsedFacts, v any) error {
 			g.Call.Stated = v == "stated"
 			return ofType[string](v, "a text")
 		},
-		encode: func(e *encoder) { e.word(f.name, word(e.facts.Call.Stated), "") }}
+		encode: func(e *encoder) { e.word(f.name, word(e.facts.Call.Stated), "") }}.traced(nil)
+	out.get = func(a *activation) ref.Val {
+		call := &a.facts.Call
+		return types.String(word(a.facts.Trace != nil && a.facts.Roles.Known || call.Traced && call.Stated))
+	}
+	return out
 }
 
 // crosses follows from other facts and from the traced arguments, which is the part that is given and recorded.

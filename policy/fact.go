@@ -51,6 +51,7 @@ type fact struct {
 	most   int                    // elements of a set; 0: no fewer than any set has
 
 	result  bool // known only once there is a result
+	ofTrace bool // known only if the arguments were traced
 	perTool bool // the same in every call of a tool under one contract
 	assumed bool // the worst is assumed where nobody states it
 }
@@ -227,8 +228,9 @@ func (f fact) ofTool() fact {
 // nil. A value that is given to it makes the arguments traced.
 func (f fact) traced(worst ref.Val) fact {
 	get, set, encode := f.get, f.set, f.encode
+	f.ofTrace = true
 	f.get = func(a *activation) ref.Val {
-		if worst != nil && !a.facts.Call.Traced {
+		if !a.call().Traced && worst != nil {
 			return worst
 		}
 		return get(a)

@@ -25,6 +25,9 @@ type Facts struct {
 	// Call describes the parts of the arguments and their origins. Its zero value is the worst: nothing is known.
 	Call CallFacts
 
+	// Trace fills in Call and returns it. It is called when a rule first reads a fact of Call; nil: Call is final.
+	Trace func() CallFacts
+
 	// Response is the label of this result. It is nil on a call.
 	Response      *label.Label
 	ResponseError bool     // the result says that the call went wrong

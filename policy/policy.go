@@ -64,6 +64,7 @@ type Policy struct {
 	fallback Effect
 	all      []Rule
 	phases   [2][]rule // by Phase
+	traces   [2]bool   // whether any of these rules reads the origin of arguments
 
 	idle sync.Pool // of *activation, for decisions to come
 }
@@ -90,7 +91,13 @@ type rule struct {
 
 func (p *Policy) add(r rule) {
 	p.all = append(p.all, r.Rule)
+	p.keep(r)
+}
+
+// keep has the policy evaluate the rule.
+func (p *Policy) keep(r rule) {
 	p.phases[r.When] = append(p.phases[r.When], r)
+	p.traces[r.When] = p.traces[r.When] || r.condition != nil && slices.ContainsFunc(traced, r.condition.Reads)
 }
 
 // Rules returns the rules in the order of the file.
@@ -236,6 +243,11 @@ func (p *Policy) Reads(fact string) bool {
 	return false
 }
 
+// Traces reports whether any rule of the phase uses a fact that only tracing the arguments of a call gives.
+func (p *Policy) Traces(phase Phase) bool {
+	return p != nil && int(phase) < len(p.traces) && p.traces[phase]
+}
+
 // Bounds returns the effects that the policy may have on all calls with these facts, but for those of the given names,
 // of which any value is possible; has of an unknown fact is unknown too. It is sound: no values of the unknown facts
 // give an effect outside of the span. It need not be tight, since two rules may never hold together.
@@ -276,7 +288,7 @@ func (p *Policy) Specialize(f *Facts) *Policy {
 	for phase := range folded.phases {
 		for _, r := range p.phases[phase] {
 			if answer, err := judge(frame, &r, notOfTool); err != nil || answer != expression.No {
-				folded.phases[phase] = append(folded.phases[phase], r)
+				folded.keep(r)
 			}
 		}
 	}

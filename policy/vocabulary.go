@@ -48,11 +48,22 @@ func (a *activation) value(i int) ref.Val {
 // regulated starts the name of a class of regulated data whose regime is named.
 const regulated = string(label.Regulated) + ":"
 
-// facts is the vocabulary; factIndex finds a name in it. Neither changes.
+// facts is the vocabulary; factIndex finds a name in it; traced are names in it. None changes.
 var (
 	facts     = vocabulary()
 	factIndex = indexFacts(facts)
+	traced    = TracedFacts()
 )
+
+// TracedFacts returns the names of the facts that are known only if the arguments were traced.
+func TracedFacts() (names []string) {
+	for i := range facts {
+		if facts[i].ofTrace {
+			names = append(names, facts[i].name)
+		}
+	}
+	return names
+}
 
 func vocabulary() []fact {
 	return slices.Clip(slices.Concat(

@@ -46,6 +46,9 @@ func Restore(e *record.Event) (*policy.ParsedFacts, policy.Effect, error) {
 	if e.Label != nil {
 		g.Session.Label = *e.Label
 	}
+	if !g.Call.Traced { // since no rule of its policy asked
+		g.Hidden = append(g.Hidden, policy.TracedFacts()...)
+	}
 	return g, effect, nil
 }
 

@@ -251,6 +251,28 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// A decision whose arguments were not traced, since no rule asked, stays open under a policy that asks where they come from, and under no other.
+func TestReplayOfUntracedReads(t *testing.T) {
+	reading := contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No}.Assume()
+	for rule, want := range map[string][2]int{ // open, same
+		"session.private":                              {0, 1},
+		`call.plainRead && "private" in call.from`:     {1, 0},
+		`session.private && "private" in call.from`:    {0, 1},
+		`call.roles == "stated" && !call.plainRead`:    {0, 1},
+		`call.plainRead && call.leak.total > 10`:       {1, 0},
+		`session.credentials && call.crosses`:          {0, 1},
+		`call.plainRead && size(call.arguments) > 100`: {1, 0},
+	} {
+		f := &policy.Facts{Method: "tools/call", Tool: policy.ToolFacts{Name: "read", Annotations: reading, Declared: reading}, Arguments: []byte(`{"a":1}`)}
+		var untraced trial.Replay
+		p := load(t, "version: 1\nrules: [{name: r, when: call, effect: ask, if: '"+rule+"'}]\n")
+		untraced.Add(p, decision(f, "allow"))
+		if got := [2]int{untraced.Open, untraced.Same}; got != want || untraced.Decisions != 1 {
+			t.Errorf("%s: open and same: %v, want %v", rule, got, want)
+		}
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte("version: 1\ngiven: {a: {session.calls: 1e9}}\ncases: [{name: x, with: [a], effect: ask, facts: {call.reads: null}}]"))
