@@ -269,6 +269,7 @@ func (g *Guard) resultFacts(in *result, state session.State) *policy.Facts {
 		in.found = g.tracer.Trace(r.traced(), f, false)
 	} else {
 		f.Call = in.call
+		in.found.Await(f)
 		g.tracer.Describe(r.Session, &f.Session)
 	}
 	return f

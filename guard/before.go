@@ -62,13 +62,21 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 }
 
 // decide traces a call and decides on it. The call is on the account of its receivers meanwhile, so that calls at the
-// same time do not share the rest of it, and stays there if it goes. The label of the session is seen.
+// same time do not share the rest of it, and stays there if it goes. The label of the session is seen. A plain read
+// that nobody outside learns of, in a session without untrusted content, is traced only if a rule asks: no account and
+// no later trace depends on its values.
 func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen label.Label) (*ruling, *trace.Finding, error) {
-	traced := r.traced()
-	found := g.tracer.Trace(traced, f, true)
+	known := f.Session.Label
+	traced, by := r.traced(), g.rules.Load()
+	var found *trace.Finding
+	if r.reads() && f.PlainRead() && !f.Egress() && !known.Untrusted && !by.tools.of(by.policy, f).Traces(policy.OnResult) {
+		found = g.tracer.Expect(traced, f)
+	} else {
+		found = g.tracer.Trace(traced, f, true)
+	}
 	search := g.contents.Detection.search(r.canonical.text, r.canonical.salt)
 	f.Call.Found = search.facts
-	alerts, known := alertsIn(seen), f.Session.Label
+	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = known.Malicious || len(alerts) > 0
 	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found, detection: search.event, alerts: alerts})
 	f.Session.Label = known // which goes to the resources that the call writes

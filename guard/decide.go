@@ -40,6 +40,9 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 	r, f := in.request, in.facts
 	by := g.rules.Load()
 	d := in.withholding(in.hiding(by, by.decide(f, r.reading.forms)))
+	if f.Trace != nil && d.Effect != policy.Allow { // people are shown where arguments come from
+		f.Trace()
+	}
 	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message}
 	e := g.event(in, d)
 	hint := g.unreviewed(by, in, d)

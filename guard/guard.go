@@ -105,6 +105,9 @@ func (g *Guard) Swap(p *policy.Policy, mode policy.Mode) {
 	g.rules.Store(&rules{policy: p, mode: mode, looks: p.Reads("session.looked")})
 }
 
+// Index indexes the texts of a guard's results until ctx ends. Where it does not run, calls that are traced do so.
+func Index(ctx context.Context, g *Guard) { g.tracer.Work(ctx) }
+
 // Rules returns the policy and the mode at the moment.
 func (g *Guard) Rules() (*policy.Policy, policy.Mode) {
 	r := g.rules.Load()

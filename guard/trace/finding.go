@@ -46,8 +46,23 @@ type Finding struct {
 	to   []receiver // and to whom
 	over []receiver // the call's server, if it may learn of credentials of another one and keep them
 
+	later func() policy.CallFacts // traces the call; nil once it was
+
 	beside     int      // bits outside of values: how the arguments are written, and their empty members
 	undeclared []string // names that no schema declares
+}
+
+// Await has the facts of the call's arguments traced when a rule first reads them, unless they were traced before.
+func (f *Finding) Await(facts *policy.Facts) {
+	if f.later == nil {
+		return
+	}
+	facts.Trace = func() policy.CallFacts {
+		if facts.Trace = nil; f.later != nil {
+			facts.Call = f.later()
+		}
+		return facts.Call
+	}
 }
 
 // Kinds returns the origins of all values.

@@ -33,7 +33,7 @@ func (t *callTracer) value(a policy.Argument) Value {
 		v.Argument = a
 		return v
 	}
-	got := t.session.index.Trace(a.Text)
+	got := t.session.corpus.read().Trace(a.Text)
 	if t.missed && got.From&provenance.Novel != 0 {
 		got.From |= provenance.Private
 	}
@@ -157,7 +157,7 @@ func (t *callTracer) leads(v *Value) bool {
 		if t.session.named[p.Name] && p.Certain() || p.Single() && (t.mine(p.Name) || address.Within(p.Host, t.domains)) {
 			continue
 		}
-		got := t.session.index.Trace(p.Text)
+		got := t.session.corpus.read().Trace(p.Text)
 		if !got.Whole || !got.From.Only(provenance.User|provenance.Trusted|provenance.Private) ||
 			got.From&provenance.User != 0 && !speech.Names(t.session.wishes, p.Text) {
 			return true
@@ -215,7 +215,7 @@ func (t *callTracer) makesLink(v *Value) bool {
 		if p.Kind != address.Web || p.Single() && !p.IsContinued(v.Text) && address.Within(p.Host, t.domains) {
 			continue
 		}
-		if got := t.session.index.Trace(p.Text); !got.Whole || min(got.Bits, got.Known) > mostLink {
+		if got := t.session.corpus.read().Trace(p.Text); !got.Whole || min(got.Bits, got.Known) > mostLink {
 			return true
 		}
 	}

@@ -19,10 +19,13 @@ func TestTracesAreCounted(t *testing.T) {
 	for name, fill := range map[string]func(*sessionTrace, int){
 		"empty": func(*sessionTrace, int) {},
 		"small": func(m *sessionTrace, n int) {
-			m.index.AddJSON(provenance.Source{URI: "mcp://s/look", Kinds: provenance.Trusted}, fmt.Appendf(nil, `{"text":"result number %d of a call"}`, n))
+			m.corpus.read().AddJSON(provenance.Source{URI: "mcp://s/look", Kinds: provenance.Trusted}, fmt.Appendf(nil, `{"text":"result number %d of a call"}`, n))
 		},
 		"large": func(m *sessionTrace, n int) {
-			m.index.Add(provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, strings.Repeat(fmt.Sprintf("words %d of a page ", n), 4000))
+			m.corpus.read().Add(provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, strings.Repeat(fmt.Sprintf("words %d of a page ", n), 4000))
+		},
+		"waiting": func(m *sessionTrace, n int) {
+			m.corpus.add(provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, fmt.Appendf(nil, `{"text":"%d%s"}`, n, strings.Repeat("w", 50000)), true)
 		},
 		"names": func(m *sessionTrace, n int) {
 			for i := range 200 {

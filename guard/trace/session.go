@@ -28,7 +28,7 @@ type sessionTrace struct {
 	size   int64  // as taken of sessionTraces.room
 
 	mu           sync.Mutex
-	index        *provenance.Index
+	corpus       corpus
 	messages     map[[sha256.Size]byte]bool // of the user
 	words        string                     // the same, as text
 	wishes       []string                   // the parts of it that say what to do
@@ -38,7 +38,6 @@ type sessionTrace struct {
 	sites        map[string]bool // hosts in the wishes, and those that requests went to
 	wished       map[string]bool // hosts of those alone
 	directory    directory
-	pages        pages
 	told         account
 	sent         int
 	calls        []time.Time // of the last minute
@@ -54,7 +53,7 @@ type sessionTrace struct {
 func newSessionTrace(ref session.Ref) *sessionTrace {
 	return &sessionTrace{
 		key: ref.Key, parent: ref.Parent,
-		index:    provenance.New(provenance.Options{}),
+		corpus:   corpus{index: provenance.New(provenance.Options{})},
 		messages: map[[sha256.Size]byte]bool{}, destinations: map[string]bool{},
 		named: map[string]bool{}, wished: map[string]bool{}, sites: map[string]bool{},
 		grants: grants{}, directory: directory{names: map[thing]string{}, ids: map[thing]string{}},
@@ -66,7 +65,7 @@ func newSessionTrace(ref session.Ref) *sessionTrace {
 // it.
 func (s *sessionTrace) distrust(f *policy.SessionFacts) {
 	if f.Label.Untrusted && (!s.traced || !s.untrusted || s.told.foreign(f.Calls) > 0) {
-		s.index.Doubt()
+		s.corpus.read().Doubt()
 	}
 	s.traced = true
 }
@@ -86,12 +85,12 @@ func (s *sessionTrace) addUserMessage(text string, now time.Time) bool {
 	}
 	said := speech.Read(text)
 	for _, own := range said.Own {
-		if !s.index.AddUser(own) {
+		if !s.corpus.read().AddUser(own) {
 			return false
 		}
 	}
 	for _, theirs := range said.Pasted {
-		s.index.Add(provenance.Source{URI: pasted, Kinds: provenance.Untrusted}, theirs)
+		s.corpus.read().Add(provenance.Source{URI: pasted, Kinds: provenance.Untrusted}, theirs)
 	}
 	for _, wish := range said.Wishes {
 		s.addNamed(wish)
@@ -200,13 +199,13 @@ func (s *sessionTrace) memory() int64 {
 	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) +
 		len(s.arrivals.awaited) + len(s.told.spent) + len(s.told.paid) +
 		s.arrivals.origins.Len() + len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
-	for _, list := range s.pages {
+	for _, list := range s.corpus.listed {
 		entries += len(list) * (1 + longestPage/entrySize)
 	}
 	if entries != s.entries { // else they are the same: none is taken out but with another put in
 		s.entries, s.texts = entries, s.textSize()
 	}
-	return int64(ownSize + s.index.Size() + entries*entrySize + s.texts + 2*len(s.words) + len(s.key) + len(s.parent))
+	return int64(ownSize + s.corpus.size() + entries*entrySize + s.texts + 2*len(s.words) + len(s.key) + len(s.parent))
 }
 
 // textSize adds up the texts in maps.

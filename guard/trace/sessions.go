@@ -16,6 +16,8 @@ type sessionTraces struct {
 	trusted string // text that is trusted in every session
 	now     func() time.Time
 
+	behind chan *sessionTrace // some of those with texts that wait
+
 	mu    sync.Mutex
 	room  Room
 	all   map[string]*list.Element // of *sessionTrace, by session key
@@ -44,14 +46,13 @@ func (m *sessionTraces) of(ref session.Ref) *sessionTrace {
 	m.all[ref.Key] = m.order.PushFront(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.account(s)
+	m.account(s, s.memory())
 	return s
 }
 
-// account takes room for the growth of a trace, and evicts others if there is none. Growth without room even then
-// counts when there is. The lock must be held, and that of s.
-func (m *sessionTraces) account(s *sessionTrace) {
-	size := s.memory()
+// account takes room for the growth of a trace to a size, and evicts others if there is none. Growth without room even
+// then counts when there is. The lock must be held.
+func (m *sessionTraces) account(s *sessionTrace, size int64) {
 	if size <= s.size {
 		m.room.Shrink(s.size - size)
 		s.size = size
@@ -70,17 +71,27 @@ func (m *sessionTraces) account(s *sessionTrace) {
 	s.size = size
 }
 
-// change calls f with the trace locked, and counts its memory afterwards.
+// change calls f with the trace locked, and counts its memory afterwards. Other sessions do not wait for it.
 func (m *sessionTraces) change(s *sessionTrace, f func()) {
 	s.mu.Lock()
 	f()
+	size := s.memory()
 	s.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := m.all[s.key]; ok {
-		m.account(s)
+	if e, ok := m.all[s.key]; ok && e.Value == s {
+		m.account(s, size)
+	}
+}
+
+// maxBehind bounds the sessions of which [Tracer.Work] knows that texts wait.
+const maxBehind = 256
+
+// isBehind tells [Tracer.Work] that texts of a session wait, unless it knows of many such sessions.
+func (m *sessionTraces) isBehind(s *sessionTrace) {
+	select {
+	case m.behind <- s:
+	default:
 	}
 }
 

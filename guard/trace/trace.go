@@ -9,6 +9,7 @@
 package trace
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -48,7 +49,8 @@ func New(opts Options) *Tracer {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	t := &Tracer{domains: opts.Domains, readers: opts.Readers, sessions: sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now}}
+	t := &Tracer{domains: opts.Domains, readers: opts.Readers}
+	t.sessions = sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now, behind: make(chan *sessionTrace, maxBehind)}
 	for _, own := range opts.Me {
 		t.me = append(t.me, address.BareMail(own))
 	}
@@ -87,6 +89,20 @@ func (t *Tracer) AddUserMessages(ref session.Ref, texts []string) bool {
 	return kept
 }
 
+// Work indexes texts of results until ctx ends, so that calls need not. Without it, calls that are traced index them.
+func (t *Tracer) Work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-t.sessions.behind:
+			for more := true; more && ctx.Err() == nil; {
+				t.sessions.change(s, func() { more = s.corpus.takeOne() })
+			}
+		}
+	}
+}
+
 // Describe fills in the facts of the session that do not depend on the call.
 func (t *Tracer) Describe(ref session.Ref, f *policy.SessionFacts) {
 	s := t.sessions.of(ref)
@@ -98,31 +114,59 @@ func (t *Tracer) Describe(ref session.Ref, f *policy.SessionFacts) {
 // Trace traces the arguments of a call, and adds to the facts the origins, the destinations and the amount that it can
 // tell. If charge is set the amount is put on the accounts of its receivers: [Tracer.Discharge] takes it back.
 func (t *Tracer) Trace(c *Call, f *policy.Facts, charge bool) *Finding {
-	found := t.find(c, f)
+	found, others := new(Finding), t.begin(c, f)
+	t.find(c, f, found, others)
 	t.charge(c, f, found, charge)
 	return found
 }
 
-// find traces the arguments of a call.
-func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
+// Expect is Trace for a call that charges nobody: to trace it is left to the first rule that reads where its arguments
+// come from. The Finding is empty until then.
+func (t *Tracer) Expect(c *Call, f *policy.Facts) *Finding {
+	found, others := new(Finding), t.begin(c, f)
+	found.later = func() policy.CallFacts {
+		found.later = nil
+		t.find(c, f, found, others)
+		t.charge(c, f, found, false)
+		return f.Call
+	}
+	found.Await(f)
+	return found
+}
+
+// begin notes a call that is about to be decided, and fills in the facts of the session. It reports whether the session
+// may hold credentials of other servers.
+func (t *Tracer) begin(c *Call, f *policy.Facts) (others bool) {
 	s := t.sessions.of(c.Session)
-	others := !c.Host && t.holdsOtherSecrets(c, s, &f.Session)
+	others = !c.Host && t.holdsOtherSecrets(c, s, &f.Session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.describe(&f.Session, t.sessions.now())
 	s.distrust(&f.Session)
+	if f.Session.Label.Private {
+		s.told.foreign(f.Session.Calls)
+	}
+	return others
+}
+
+// find traces the arguments of a call.
+func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
+	s := t.sessions.of(c.Session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	index := s.corpus.read()
 	all, cut := scalars(c.Arguments, c.UndeclaredNames)
 	if c.UndeclaredParams != nil {
 		beyond, more := scalars(c.UndeclaredParams, nil)
 		all, cut = append(all, beyond...), cut || more
 	}
-	found := &Finding{UserWords: s.words, Cut: cut}
+	found.UserWords, found.Cut = s.words, cut
 	ct := callTracer{
 		session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched,
 		domains: t.domains, me: t.me, readership: t.readers,
 	}
 	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
-		!s.index.Complete() || s.told.foreign(f.Session.Calls) > 0)
+		!index.Complete() || s.told.foreign(f.Session.Calls) > 0)
 	for _, a := range all {
 		found.Values = append(found.Values, ct.value(a))
 	}
@@ -131,7 +175,9 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 		roles = draft(all)
 	}
 	roles.Cut = roles.Cut || cut
-	f.Call = policy.CallFacts{Traced: true, Stated: roles.Known, Named: speech.Asks(s.wishes, c.Name, c.Server)}
+	f.Call = policy.CallFacts{
+		Traced: true, Stated: roles.Known, Named: speech.Asks(s.wishes, c.Name, c.Server), Found: f.Call.Found,
+	}
 	ct.parts(found, roles)
 	f.Call.Self, f.Call.Readable = ct.toSelf(found, roles), s.whole(&f.Session) && ct.toReaders(found, roles)
 	ct.measure(c, found, roles)
@@ -141,13 +187,12 @@ func (t *Tracer) find(c *Call, f *policy.Facts) *Finding {
 	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.Tells()
 	destinations(s, &f.Call, roles, t.domains)
 	if f.PlainRead() && roles.Known {
-		found.Listed = s.pages.beside(found.target().Text)
+		found.Listed = s.corpus.pages().beside(found.target().Text)
 	}
 	f.Call.Strange = roles.Cut || slices.ContainsFunc(roles.Destinations, func(a policy.Argument) bool {
 		place := ct.place(a)
 		return ct.strange(&place)
 	})
-	return found
 }
 
 // unsureHost stands among the hosts for a destination that programs could take to different places.
@@ -190,18 +235,18 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) 
 			return
 		}
 		if found.Cut { // values that were not looked at cannot be told again
-			s.index.Doubt()
+			s.corpus.read().Doubt()
 		}
 		source := provenance.Source{URI: c.URI + sentAlong, Kinds: provenance.Untrusted}
 		for _, v := range found.Values {
 			known := v.Whole && v.From&(provenance.Novel|provenance.User|provenance.Trusted) == 0
 			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !known && !isScalar(v.Text) {
-				s.index.Add(source, v.Text)
+				s.corpus.read().Add(source, v.Text)
 			}
 		}
 	})
 	if f.Session.Label.Untrusted {
-		t.sessions.above(c.Session, func(s *sessionTrace) { s.index.Doubt() })
+		t.sessions.above(c.Session, func(s *sessionTrace) { s.corpus.read().Doubt() })
 	}
 	return first
 }
@@ -221,8 +266,9 @@ func (t *Tracer) Await(ref session.Ref, id string) {
 	t.sessions.change(s, func() { s.arrivals.await(id) })
 }
 
-// AddResult notes an answer that the agent gets to see, with its label. The directory lists names of things in it. Nothing that came from
-// a tool of the host counts as a trusted source's: whoever can run commands on this machine can tell of such answers.
+// AddResult notes an answer that the agent gets to see, with its label. Its text is indexed by [Tracer.Work], and at
+// the latest when something is traced by it. The directory lists names of things in it. Nothing that came from a tool
+// of the host counts as a trusted source's: whoever can run commands on this machine can tell of such answers.
 func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, directory []overlay.Named) {
 	source := provenance.Source{URI: c.URI, Kinds: provenance.Trusted}
 	if l.Untrusted || l.Malicious || c.Host {
@@ -235,11 +281,9 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 	t.sessions.change(s, func() {
 		delete(s.arrivals.awaited, c.ID)
 		s.directory.add(c.Server, directory)
-		if !l.Private {
-			s.pages.add(answer)
-		}
-		s.index.AddJSON(source, answer)
+		s.corpus.add(source, answer, !l.Private)
 	})
+	t.sessions.isBehind(s)
 }
 
 // AddLabel notes the data of a label that raises a session, and with it those above, which do not see the data itself.

@@ -134,7 +134,8 @@ type Gateway struct {
 	http    *streamable.Handler
 	servers *backend.Registry
 
-	traces *budget.Lease // of the memory of the guard
+	traces       *budget.Lease // of the memory of the guard
+	stopIndexing func()
 
 	current atomic.Pointer[string] // key of the agent session of the last request on stdio
 
@@ -189,9 +190,21 @@ func New(opts Options) (*Gateway, error) {
 	}
 	gw.engine.SetHiding(hides(g, opts.Servers))
 	gw.await(opts.Approval, opts.Startup)
+	gw.stopIndexing = start(func(ctx context.Context) { guard.Index(ctx, g) })
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,
 		AllowedHosts: opts.AllowedHosts, AllowedOrigins: opts.AllowedOrigins})
 	return gw, nil
+}
+
+// start runs work in a goroutine, and returns a function that ends it and waits.
+func start(work func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { work(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // hides reports whether results may be hidden: by a rule, or by the operator's word on a server.
@@ -239,6 +252,7 @@ func (g *Gateway) Close() error {
 	g.http.Close()
 	g.engine.Close()
 	err := g.servers.Close()
+	g.stopIndexing()
 	g.traces.Release()
 	return err
 }

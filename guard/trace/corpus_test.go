@@ -1,0 +1,107 @@
+package trace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/provenance"
+	"github.com/weir-mcp/weir/session"
+)
+
+func note(n int, filler string) json.RawMessage {
+	return fmt.Appendf(nil, `{"text":"note number%d of Ada Lovelace %s"}`, n, filler)
+}
+
+// Texts that wait are bounded, and none is lost on the way into the index, in their order.
+func TestWaitingTextsAreBounded(t *testing.T) {
+	tracer := New(Options{})
+	c := &Call{Session: session.Ref{Key: "s"}, Server: "notes", URI: "mcp://notes/read"}
+	s := tracer.sessions.of(c.Session)
+	most := 0
+	for n := range 40 {
+		tracer.AddResult(c, note(n, strings.Repeat(fmt.Sprintf("filler%d ", n), 9000)), label.Label{Untrusted: n > 0}, nil)
+		most = max(most, s.corpus.bytes)
+	}
+	if most == 0 || most > maxWaiting {
+		t.Errorf("%d bytes waited, at most %d may", most, maxWaiting)
+	}
+	huge := note(40, strings.Repeat("x", 3*provenance.MaxDocument))
+	tracer.AddResult(c, huge, label.Label{}, nil)
+	if s.corpus.bytes > provenance.MaxDocument+1 {
+		t.Errorf("%d bytes of one document wait", s.corpus.bytes)
+	}
+	for n, want := range map[int]provenance.Kinds{0: provenance.Trusted, 1: provenance.Untrusted, 39: provenance.Untrusted} {
+		if got := s.corpus.read().Trace(fmt.Sprintf("note number%d of", n)); got.From != want {
+			t.Errorf("note %d is %v, want %v", n, got.From, want)
+		}
+	}
+	if s.corpus.bytes != 0 || s.corpus.waiting != nil || s.corpus.index.Complete() {
+		t.Errorf("%d bytes wait; the end of a large document counts as known: %v", s.corpus.bytes, s.corpus.index.Complete())
+	}
+}
+
+// Work takes in the texts of all sessions, those that nothing told it of too once they are told of again, and ends
+// with its context.
+func TestWorkTakesTextsIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracer := New(Options{})
+		ctx, end := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { tracer.Work(ctx) })
+		calls := make([]*Call, 2*maxBehind)
+		for i := range calls {
+			calls[i] = &Call{Session: session.Ref{Key: fmt.Sprint("s", i)}, URI: "mcp://notes/read"}
+			tracer.AddResult(calls[i], note(i, ""), label.Label{}, nil)
+		}
+		synctest.Wait()
+		waiting := func() (n int) {
+			for _, c := range calls {
+				n += len(tracer.sessions.of(c.Session).corpus.waiting)
+			}
+			return n
+		}
+		if n := waiting(); n > len(calls)-maxBehind {
+			t.Errorf("%d texts wait, of %d", n, len(calls))
+		}
+		for _, c := range calls {
+			tracer.AddResult(c, note(0, ""), label.Label{}, nil)
+			synctest.Wait()
+		}
+		if n := waiting(); n > 0 {
+			t.Errorf("%d texts wait", n)
+		}
+		end()
+		running.Wait()
+		tracer.AddResult(calls[0], note(7, ""), label.Label{}, nil)
+		synctest.Wait()
+		if n := waiting(); n != 1 {
+			t.Errorf("%d texts wait after the end", n)
+		}
+	})
+}
+
+// While a session takes in a large text, others go on.
+func TestLargeTextsDelayNobodyElse(t *testing.T) {
+	tracer := New(Options{Now: time.Now})
+	busy, other := session.Ref{Key: "busy"}, session.Ref{Key: "other"}
+	s := tracer.sessions.of(busy)
+	tracer.sessions.change(s, func() { // as when it is indexed
+		done := make(chan bool)
+		go tracer.AddLabel(busy, label.Label{}, "")
+		go func() {
+			c := &Call{Session: other, Server: "notes", URI: "mcp://notes/read"}
+			tracer.AddResult(c, note(1, ""), label.Label{}, nil)
+			tracer.Trace(c, &policy.Facts{}, true)
+			close(done)
+		}()
+		<-done
+	})
+}
