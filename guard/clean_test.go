@@ -27,7 +27,8 @@ func redacting() guard.Detection {
 }
 
 func TestAnswersAreRedacted(t *testing.T) {
-	const placeholder = "[redacted:aws-access-key-id]"
+	const placeholder, named = "[redacted:aws-access-key-id]", "[redacted:aws-secret-access-key]"
+	const namedKey = "q8Zk3Vw9Lm2xT5rB7nY1cD4fG6hJ0kLpQsWuXzE3"
 	for _, c := range []struct {
 		name, answer, schema string
 		want                 string // of the answer without _meta; "" if it is withheld
@@ -36,6 +37,8 @@ func TestAnswersAreRedacted(t *testing.T) {
 		{"text", answerOf("a\nkey " + foundKey + "."), "", answerOf("a\nkey " + placeholder + ".")},
 		{"both copies", `{"content":[{"type":"text","text":"{\"k\":\"` + foundKey + `\"}"}],"structuredContent":{"k":"` + foundKey + `"}}`, `{"type":"object"}`,
 			`{"content":[{"type":"text","text":"{\"k\":\"` + placeholder + `\"}"}],"structuredContent":{"k":"` + placeholder + `"}}`},
+		{"a copy without the name", `{"content":[{"type":"text","text":"aws_secret_access_key=` + namedKey + `"}],"structuredContent":{"v":"` + namedKey + `"}}`, "",
+			`{"content":[{"type":"text","text":"aws_secret_access_key=` + named + `"}],"structuredContent":{"v":"` + named + `"}}`},
 		{"schema", `{"content":[],"structuredContent":{"k":"` + foundKey + `"}}`, `{"strict":1}`, ""},
 		{"schema of another part", `{"content":[{"type":"text","text":"` + foundKey + `"}],"structuredContent":{"k":1}}`, `{"strict":1}`,
 			`{"content":[{"type":"text","text":"` + placeholder + `"}],"structuredContent":{"k":1}}`},
