@@ -156,7 +156,7 @@ func (d *admin) Holds(ctx context.Context, r *audit.Row) (holds bool, err error)
 	case end == nil: // a newer entry was erased
 		return false, nil
 	}
-	k = end.rows[k.Key]
+	k, _ = end.rows.get(k.Key)
 	return k.Live(now), nil
 }
 

@@ -204,7 +204,7 @@ func (u *unit) retell(ctx context.Context, key string, calls *int64) error {
 	if err != nil || proved == nil {
 		return undamaged(err)
 	}
-	if row, ok := proved.rows[key]; ok && row.Gone == "" {
+	if row, ok := proved.rows.get(key); ok && row.Gone == "" {
 		row.Calls = calls
 		u.keep(row)
 	}

@@ -173,7 +173,7 @@ func (u *erasure) carry(ctx context.Context, chain string) error {
 	if err != nil || proved == nil {
 		return err
 	}
-	for _, row := range proved.rows {
+	for row := range proved.rows.all() {
 		if row.Live(micros(u.lately())) {
 			u.keep(row)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"strings"
 	"sync"
@@ -18,12 +20,52 @@ import (
 // A proof holds the rows that a chain of the log proves, and where it ended then.
 type proof struct {
 	link  audit.Link
-	seq   int64                  // the number of its last entry
-	at    int64                  // the time of that, if it was read
-	loose bool                   // the entry before the next one was not read
-	rows  map[string]record.Kept // by key, removed ones too
-	calls *int64                 // of a session's own chain: how many it has made, as the last entry tells; nil if it does not
+	seq   int64    // the number of its last entry
+	at    int64    // the time of that, if it was read
+	loose bool     // the entry before the next one was not read
+	rows  keptRows // removed ones too
+	calls *int64   // of a session's own chain: how many it has made, as the last entry tells; nil if it does not
 }
+
+// keptRows are rows by key. Most chains have one row, which takes no map.
+type keptRows struct {
+	first *record.Kept
+	more  map[string]record.Kept
+}
+
+func (r *keptRows) get(key string) (record.Kept, bool) {
+	if r.first != nil && r.first.Key == key {
+		return *r.first, true
+	}
+	row, ok := r.more[key]
+	return row, ok
+}
+
+func (r *keptRows) set(row record.Kept) {
+	if r.first == nil || r.first.Key == row.Key {
+		r.first = &row
+		return
+	}
+	if r.more == nil {
+		r.more = map[string]record.Kept{}
+	}
+	r.more[row.Key] = row
+}
+
+func (r *keptRows) all() iter.Seq[record.Kept] {
+	return func(yield func(record.Kept) bool) {
+		if r.first == nil || !yield(*r.first) {
+			return
+		}
+		for _, row := range r.more {
+			if !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+func (r *keptRows) copy() keptRows { return keptRows{r.first, maps.Clone(r.more)} }
 
 // end returns where the chain ended, if that is known.
 func (p *proof) end() *audit.Link {
@@ -83,13 +125,11 @@ func (p *proofs) forget(chain string) {
 
 // with returns the proof, or none, with one row more at its end.
 func (p *proof) with(k *record.Kept, seq int64, link audit.Link) *proof {
-	grown := &proof{link: link, seq: seq, rows: map[string]record.Kept{}}
+	grown := &proof{link: link, seq: seq}
 	if p != nil && link.Next > 1 {
-		for key, row := range p.rows {
-			grown.rows[key] = row
-		}
+		grown.rows = p.rows.copy()
 	}
-	grown.rows[k.Key] = *k
+	grown.rows.set(*k)
 	return grown
 }
 
@@ -127,7 +167,7 @@ func (s *snapshot) prove(ctx context.Context, chain string, known *proof, whole 
 		return nil, fmt.Errorf("%w: its chain had %d entries, and has %d", audit.ErrDamaged, known.link.Next, link.Next)
 	}
 	if known == nil || known.link.ID != link.ID {
-		known = &proof{link: audit.Link{Name: chain, ID: link.ID}, rows: map[string]record.Kept{}}
+		known = &proof{link: audit.Link{Name: chain, ID: link.ID}}
 		if !whole {
 			known.link.Next, known.loose = link.Next-1, true
 		}
@@ -167,7 +207,7 @@ func (p *proof) follow(r *audit.Row) (*proof, error) {
 	if k, err = record.ParseState(r.Body); err != nil {
 		return nil, fmt.Errorf("entry %d: %w: %w", r.Seq, audit.ErrDamaged, err)
 	}
-	p.rows[k.Key] = k
+	p.rows.set(k)
 	link := audit.Link{Name: p.link.Name, ID: leaf.Chain, Next: leaf.Pos + 1, Last: tlog.RecordHash(r.Leaf)}
 	return &proof{link: link, seq: r.Seq, at: micros(r.Time), rows: p.rows}, nil
 }
@@ -183,10 +223,7 @@ type claim struct {
 // copy returns a proof that may be extended.
 func (p *proof) copy() *proof {
 	c := *p
-	c.rows = make(map[string]record.Kept, len(p.rows)+1)
-	for key, row := range p.rows {
-		c.rows[key] = row
-	}
+	c.rows = p.rows.copy()
 	return &c
 }
 
@@ -213,11 +250,12 @@ func (s *snapshot) counted(ctx context.Context, p *proofs, key string) (*int64, 
 	if own != nil {
 		p.put(key, own)
 	}
-	switch {
-	case rows == nil: // the session is none of the state's
+	if rows == nil { // the session is none of the state's
 		return nil, nil
-	case own == nil, own.calls == nil, own.seq < rows.seq && rows.rows[key].Calls != nil:
-		return rows.rows[key].Calls, nil
+	}
+	row, _ := rows.rows.get(key)
+	if own == nil || own.calls == nil || own.seq < rows.seq && row.Calls != nil {
+		return row.Calls, nil
 	}
 	return own.calls, nil
 }

@@ -139,7 +139,7 @@ func (p *prover) settled(ctx context.Context, s *snapshot, c claim) error {
 	case err != nil:
 		return err
 	case now == nil && len(pending) > 0:
-		now = &proof{rows: map[string]record.Kept{}}
+		now = &proof{}
 	case now == nil && len(rows) > 0:
 		return doubtful(&rows[0], -1, "nothing in the log tells of it")
 	case now == nil:
@@ -149,7 +149,7 @@ func (p *prover) settled(ctx context.Context, s *snapshot, c claim) error {
 	if len(pending) > 0 {
 		now = now.copy()
 		for i := range pending {
-			now.rows[pending[i].Key] = pending[i]
+			now.rows.set(pending[i])
 		}
 		return p.compare(now, rows)
 	}
@@ -166,7 +166,7 @@ func (p *prover) compare(now *proof, rows []record.Kept) error {
 	for i := range rows {
 		row := &rows[i]
 		there[row.Key] = true
-		proved, ok := now.rows[row.Key]
+		proved, ok := now.rows.get(row.Key)
 		switch {
 		case !ok:
 			return doubtful(row, now.seq, "nothing in the log tells of it")
@@ -177,12 +177,11 @@ func (p *prover) compare(now *proof, rows []record.Kept) error {
 		}
 	}
 	expired, at := micros(p.lately()), micros(p.now())
-	for key := range now.rows {
-		proved := now.rows[key]
+	for proved := range now.rows.all() {
 		if proved.Table == record.QuestionTable {
 			at = expired
 		}
-		if !there[key] && proved.Live(at) {
+		if !there[proved.Key] && proved.Live(at) {
 			return doubtful(&proved, now.seq, "it is missing")
 		}
 	}

@@ -85,7 +85,7 @@ func (u *rebuilding) row(ctx context.Context, name *record.Kept) error {
 	}
 	row := record.Kept{State: record.State{Gone: "unproved"}}
 	if proved != nil {
-		if found, ok := proved.rows[name.Key]; ok {
+		if found, ok := proved.rows.get(name.Key); ok {
 			row = found
 		}
 	}
