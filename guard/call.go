@@ -1,9 +1,12 @@
 package guard
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/url"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
@@ -93,6 +96,62 @@ type Undeclared struct {
 	// Params are the members of the params that MCP does not have for the method, as a JSON object, or nil. Nobody says
 	// how a server uses them.
 	Params json.RawMessage
+}
+
+// keys are the methods that carry data between an agent and a server, and the member of their params that names the
+// thing they are about.
+var keys = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+// Guarded reports whether [NewCall] takes requests with this method.
+func Guarded(method string) bool { return keys[method] != "" }
+
+// NewCall returns the call of a tool, the request of a prompt or the read of a resource, with a new ID and the contract
+// that counts if nobody declares one; [Call.Describe] sets another. It fails for params that two
+// JSON parsers could read differently, and for those without a name.
+func NewCall(ref session.Ref, server string, trust contract.Trust, method string, params json.RawMessage) (*Call, error) {
+	if !Guarded(method) {
+		return nil, fmt.Errorf("%s is no call of an agent", method)
+	}
+	if err := annotation.Check(params); err != nil {
+		return nil, fmt.Errorf("params of %s: %w", method, err)
+	}
+	raw, _ := rawjson.Get(params, keys[method])
+	name, ok := rawjson.String(raw)
+	if !ok {
+		return nil, fmt.Errorf("params of %s: %s is missing or not a string", method, keys[method])
+	}
+	args, _ := rawjson.Get(params, "arguments")
+	if method == "resources/read" {
+		args = params
+	}
+	if rawjson.Kind(args) != '{' {
+		args = nil
+	}
+	_, further := rawjson.Get(params, "inputResponses")
+	c := &Call{
+		ID: rand.Text(), Session: ref, Server: server, Trust: trust, Method: method, Name: name, Params: params, Arguments: args,
+		Further: further,
+	}
+	declared := contract.Offered(trust)
+	if method == "tools/call" {
+		declared = contract.Contract{}
+	}
+	c.Describe(declared, nil)
+	return c, nil
+}
+
+// Describe sets the contract that the server declares for the tool, the operator's overlay, which may be nil, and the
+// contract that counts by both and by the trust in the server.
+func (c *Call) Describe(declared contract.Contract, o *overlay.Overlay) {
+	switch c.Method {
+	case "tools/call":
+		c.Overlay = o.Tool(c.Name)
+	case "prompts/get":
+		c.Overlay = o.Prompt(c.Name)
+	case "resources/read":
+		c.Overlay = o.Resource(c.Name)
+	}
+	c.Declared, c.Effective = declared, c.Overlay.Effective(declared, c.Trust)
 }
 
 // URI returns the attribution of the call's results: mcp://server/name, or for a resource mcp://server/ and its URI.

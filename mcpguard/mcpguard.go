@@ -3,8 +3,14 @@
 // A host wraps the transport to each of its servers. All of them share the agent session, so that a result of one
 // server counts when the next is called:
 //
-//	p, err := mcpguard.New(mcpguard.Options{State: guard.NewState(nil, record.NewLines(file)), Ask: askThePerson})
-//	session, err := client.Connect(ctx, p.Transport(mcpguard.Server{Name: "mail", Trust: contract.Trusted}, transport), nil)
+//	p, err := mcpguard.New(mcpguard.Options{Ask: askTheUser})
+//	mail := p.Transport(mcpguard.Server{Name: "mail", Trust: contract.Trusted}, transport)
+//	session, err := client.Connect(ctx, mail, nil)
+//
+//	result, err := session.CallTool(mcpguard.WithUserMessage(ctx, "Send the minutes to ann@example.com"), call)
+//
+// The user's messages tell which destinations the user has named, and save approval requests. A call that its server
+// answers with a question, and that is sent again with the answer, needs one approval.
 //
 // A server adds middleware that respects its clients' statements about their agents (SEP-1913, Server
 // Responsibilities), and labels its results:
@@ -34,21 +40,24 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 )
 
 // approvalTime is how long a person's yes holds. The call is repeated at once, so it need not be long.
 const approvalTime = time.Minute
 
+// stateTime is how long a host may take to bring the answers to its server's questions.
+const stateTime = 15 * time.Minute
+
 // Options configures a Protector.
 type Options struct {
 	Policy *policy.Policy // nil: policy.Default()
 	Mode   policy.Mode    // zero: enforce
-	State  guard.State    // of sessions and events; required
+	State  guard.State    // of sessions and events; nil: in memory, without a record
 
 	TrustText string   // text that counts as the user's own in every session
 	Domains   []string // the operator's own domains, in lower case; subdomains count
@@ -56,12 +65,19 @@ type Options struct {
 
 	Words annotation.Words // the dialects that are read and written, and the meaning of the organisation's labels; zero: all are read
 
-	// Session says which agent session a call belongs to. Nil: all calls belong to one session of this Protector.
+	// Session says which agent session a call belongs to. Nil: to that of [WithSession], and all other calls to one
+	// session of this Protector.
 	Session func(ctx context.Context) session.Ref
 
 	// Ask puts a question to a person and reports whether it was accepted. It may take long; ctx ends with the call.
 	// Nil means that nobody can be asked, and so no.
 	Ask func(ctx context.Context, q *guard.Question) (bool, error)
+
+	// Callbacks tell the host of decisions that are made already; they change none. They may be called concurrently,
+	// and the call waits for them. Nil: the host is not told.
+	OnWarning   func(ctx context.Context, c *guard.Call, r guard.Refusal)            // a call or a result is no plain allow
+	OnMalicious func(ctx context.Context, c *guard.Call, result label.Label)         // a result is reported as malicious
+	OnRaise     func(ctx context.Context, session string, before, after label.Label) // an agent session has seen more
 }
 
 // A Protector guards calls between one program and its MCP peers. It is safe for concurrent use.
@@ -78,7 +94,18 @@ type Protector struct {
 func New(opts Options) (*Protector, error) {
 	if opts.Session == nil {
 		only := session.Ref{Key: "process:" + rand.Text(), Principal: "local"}
-		opts.Session = func(context.Context) session.Ref { return only }
+		opts.Session = func(ctx context.Context) session.Ref {
+			if ref, ok := ctx.Value(agentSession{}).(session.Ref); ok {
+				return ref
+			}
+			return only
+		}
+	}
+	if opts.State == nil {
+		opts.State = guard.NewState(nil, record.Discard())
+	}
+	if opts.OnRaise != nil {
+		opts.State = raising{opts.State, opts.OnRaise}
 	}
 	p := &Protector{opts: opts}
 	g, err := guard.New(guard.Options{
@@ -92,6 +119,13 @@ func New(opts Options) (*Protector, error) {
 	return p, nil
 }
 
+// warn tells the host of a decision that is no plain allow.
+func (p *Protector) warn(ctx context.Context, c *guard.Call, r guard.Refusal) {
+	if p.opts.OnWarning != nil {
+		p.opts.OnWarning(ctx, c, r)
+	}
+}
+
 // A Server is how the operator names and trusts a server.
 type Server struct {
 	Name    string
@@ -99,44 +133,14 @@ type Server struct {
 	Overlay *overlay.Overlay // the operator's description of its tools, such as overlay.Set.For finds; nil: nothing
 }
 
-// describe adds to a call the server's declaration, the operator's overlay, and the contract that counts.
-func (s Server) describe(c *guard.Call, declared contract.Contract) {
-	switch c.Method {
-	case "tools/call":
-		c.Overlay = s.Overlay.Tool(c.Name)
-	case "prompts/get":
-		c.Overlay = s.Overlay.Prompt(c.Name)
-	case "resources/read":
-		c.Overlay = s.Overlay.Resource(c.Name)
-	}
-	c.Declared, c.Effective = declared, c.Overlay.Effective(declared, s.Trust)
-}
-
-// keys are the methods that carry data between an agent and a server, and the member of their params that names the
-// thing they are about.
-var keys = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-
-// call describes a request to the guard. Params must be a JSON object that every parser reads alike.
+// call describes a request to the guard, with the messages of the user in ctx.
 func (p *Protector) call(ctx context.Context, s Server, method string, params json.RawMessage) (*guard.Call, error) {
-	if err := annotation.Check(params); err != nil {
-		return nil, fmt.Errorf("params of %s: %w", method, err)
+	c, err := guard.NewCall(p.opts.Session(ctx), s.Name, s.Trust, method, params)
+	if err != nil {
+		return nil, err
 	}
-	raw, _ := rawjson.Get(params, keys[method])
-	name, ok := rawjson.String(raw)
-	if !ok {
-		return nil, fmt.Errorf("params of %s: %s is missing or not a string", method, keys[method])
-	}
-	args, _ := rawjson.Get(params, "arguments")
-	if method == "resources/read" {
-		args = params
-	}
-	if rawjson.Kind(args) != '{' {
-		args = nil
-	}
-	return &guard.Call{
-		ID: rand.Text(), Session: p.opts.Session(ctx), Server: s.Name, Trust: s.Trust,
-		Method: method, Name: name, Params: params, Arguments: args,
-	}, nil
+	c.Params, err = withUserMessages(ctx, c.Params)
+	return c, err
 }
 
 // A sender takes params to a server and brings its answer.
@@ -146,6 +150,9 @@ type sender func(ctx context.Context, params json.RawMessage) (guard.Answer, err
 // the guard's own. The error is that of send.
 func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a guard.Answer, refused bool, err error) {
 	v := p.before(ctx, c)
+	if !v.Plain() {
+		p.warn(ctx, c, v.Refusal())
+	}
 	if !v.Allowed() {
 		return v.Refusal().Answer(c.Method), true, nil
 	}
@@ -158,6 +165,15 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 		return guard.Answer{}, false, errors.Join(err, v.Admission.Failed(context.WithoutCancel(ctx)))
 	}
 	o := guard.Approved(func() guard.Outcome { return v.Admission.After(ctx, a) }, p.asker(ctx))
+	if o.Label.Malicious && p.opts.OnMalicious != nil {
+		p.opts.OnMalicious(ctx, c, o.Label)
+	}
+	if o.Effect != policy.Allow {
+		p.warn(ctx, c, o.Refusal())
+	}
+	if o.Allowed() && len(guard.InputRequests(o.Answer.Result)) > 0 {
+		p.accepted.Accept(v.Admission.Onward(), time.Now().Add(stateTime))
+	}
 	if !o.Allowed() {
 		return o.Refusal().Answer(c.Method), true, nil
 	}

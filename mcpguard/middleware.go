@@ -23,7 +23,7 @@ func (p *Protector) Middleware(name string, contracts map[string]contract.Contra
 	self := Server{Name: name, Trust: contract.Trusted}
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if keys[method] == "" {
+			if !guard.Guarded(method) {
 				return next(ctx, method, req)
 			}
 			return p.receive(ctx, self, contracts, received{next, method, req})
@@ -47,11 +47,9 @@ func (p *Protector) receive(ctx context.Context, self Server, contracts map[stri
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	declared := contract.Offered(self.Trust)
 	if r.method == "tools/call" {
-		declared = contracts[call.Name]
+		call.Describe(contracts[call.Name], nil)
 	}
-	self.describe(call, declared)
 	var result mcp.Result
 	a, refused, err := p.through(ctx, call, func(ctx context.Context, _ json.RawMessage) (answer guard.Answer, err error) {
 		result, answer, err = r.handle(ctx)

@@ -102,7 +102,7 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		c.lists[req.ID] = true
 		c.mu.Unlock()
 	}
-	if keys[req.Method] == "" {
+	if !guard.Guarded(req.Method) {
 		return c.Connection.Write(ctx, msg)
 	}
 	c.mu.Lock()
@@ -147,13 +147,13 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	if err != nil {
 		return guard.Answer{}, err
 	}
-	declared := contract.Offered(c.server.Trust)
+	declared := call.Declared
 	if req.Method == "tools/call" {
 		c.mu.Lock()
 		declared = c.declared[call.Name]
 		c.mu.Unlock()
 	}
-	c.server.describe(call, declared)
+	call.Describe(declared, c.server.Overlay)
 	if v := c.p.permitAnswers(ctx, call); !v.Allowed() {
 		return v.Refusal().Answer(call.Method), nil
 	}

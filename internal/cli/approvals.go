@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
@@ -72,17 +73,17 @@ the time that they took.`,
 
 // A questionReport is an open question as JSON. Name is as a server wrote it.
 type questionReport struct {
-	ID         string         `json:"id"`
-	Principal  string         `json:"principal"`
-	Session    string         `json:"session"`
-	Server     string         `json:"server"`
-	Method     string         `json:"method"`
-	Name       string         `json:"name"`
-	Rule       string         `json:"rule"`
-	Asked      time.Time      `json:"asked"`
-	Expires    time.Time      `json:"expires"`
-	ForSession bool           `json:"maySession"` // whether it may be accepted for the session and the destination
-	Prompt     approve.Prompt `json:"prompt"`
+	ID         string          `json:"id"`
+	Principal  string          `json:"principal"`
+	Session    string          `json:"session"`
+	Server     string          `json:"server"`
+	Method     string          `json:"method"`
+	Name       string          `json:"name"`
+	Rule       string          `json:"rule"`
+	Asked      time.Time       `json:"asked"`
+	Expires    time.Time       `json:"expires"`
+	ForSession bool            `json:"maySession"` // whether it may be accepted for the session and the destination
+	Prompt     approval.Prompt `json:"prompt"`
 }
 
 func questionReports(open []*approve.Pending) []questionReport {
@@ -199,7 +200,7 @@ func printListing(env *home.Env, p *approve.Pending, asJSON bool) error {
 	if asJSON {
 		return writeJSON(env.Stdout, struct {
 			questionReport
-			Listing approve.Listing `json:"listing"`
+			Listing approval.Listing `json:"listing"`
 		}{questionReports([]*approve.Pending{p})[0], p.Listing})
 	}
 	if err := printQuestions(env, []*approve.Pending{p}, time.Now()); err != nil {

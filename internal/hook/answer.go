@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/plain"
 )
 
@@ -89,7 +89,7 @@ func shown(message, rule string) string {
 
 // request puts a question into at most five lines. The host shows the call itself.
 func request(q *guard.Question) string {
-	p := approve.NewPrompt(q)
+	p := approval.NewPrompt(q)
 	lines := []string{"Weir asks: " + p.Lead}
 	if len(p.To) > 0 {
 		lines = append(lines, "Goes to: "+strings.Join(p.To, ", "))

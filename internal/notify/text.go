@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -27,18 +28,18 @@ const (
 
 // An askedData is an open question in a notification. Every text that others chose is made plain.
 type askedData struct {
-	Question  string         `json:"question"` // the question's id
-	Principal string         `json:"principal"`
-	Session   string         `json:"session"`
-	Server    string         `json:"server"`
-	Method    string         `json:"method"`
-	Name      string         `json:"name"`
-	Phase     string         `json:"phase"`
-	Rule      string         `json:"rule"`
-	Asked     time.Time      `json:"asked"`
-	Expires   time.Time      `json:"expires"`
-	Text      string         `json:"text"` // the text that every channel shows
-	Prompt    approve.Prompt `json:"prompt"`
+	Question  string          `json:"question"` // the question's id
+	Principal string          `json:"principal"`
+	Session   string          `json:"session"`
+	Server    string          `json:"server"`
+	Method    string          `json:"method"`
+	Name      string          `json:"name"`
+	Phase     string          `json:"phase"`
+	Rule      string          `json:"rule"`
+	Asked     time.Time       `json:"asked"`
+	Expires   time.Time       `json:"expires"`
+	Text      string          `json:"text"` // the text that every channel shows
+	Prompt    approval.Prompt `json:"prompt"`
 }
 
 func askedMessage(p *approve.Pending) message {

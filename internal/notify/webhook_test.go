@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
@@ -224,7 +225,7 @@ func TestWhatAWebhookIsTold(t *testing.T) {
 		Type string
 		Data struct {
 			Question, Principal, Server, Name, Text string
-			Prompt                                  approve.Prompt
+			Prompt                                  approval.Prompt
 			Expires                                 time.Time
 		}
 	}

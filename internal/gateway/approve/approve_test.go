@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/guard/trace"
@@ -390,7 +391,7 @@ func TestPrompts(t *testing.T) {
 	assumed := question()
 	assumed.Assumed = true
 	for name, q := range map[string]*guard.Question{"assumed": assumed, "answer": answer, "inquiry": inquiry, "plain": plain, "result": result, "forged": forged, "many": many} {
-		got := approve.NewPrompt(q).Text()
+		got := approval.NewPrompt(q).Text()
 		path := filepath.Join("testdata", name+".txt")
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -450,7 +451,7 @@ func TestForgedDialogs(t *testing.T) {
 		q.Origins = []guard.Origin{{URI: "mcp://x/" + trick, Label: label.Label{Untrusted: true, Sensitivity: label.SetOf(label.Class(trick))}}}
 		q.To, q.Grant = []overlay.Argument{{Path: trick, Text: trick}}, "g"
 		q.Values, q.UserWords = []trace.Value{{Argument: policy.Argument{Path: trick, Text: trick}, Destination: true, From: 1}}, trick
-		p := approve.NewPrompt(q)
+		p := approval.NewPrompt(q)
 		lines := strings.Split(p.Text(), "\n")
 		if len(lines) > 14 || len(p.Text()) > 6000 {
 			t.Errorf("%s: %d lines, %d bytes", name, len(lines), len(p.Text()))
@@ -479,7 +480,7 @@ func FuzzText(f *testing.F) {
 		q := question()
 		q.Name, q.Arguments = name, json.RawMessage(arguments)
 		q.Origins = []guard.Origin{{URI: uri, Label: label.Label{Untrusted: true}}}
-		for i, line := range strings.Split(approve.NewPrompt(q).Text(), "\n") {
+		for i, line := range strings.Split(approval.NewPrompt(q).Text(), "\n") {
 			ours := false
 			for _, begin := range []string{"Allow this call?", "Tool: \"", "Arguments:", "  ", "Why you are asked: the session", "Goes to: ", "Untrusted content came from: ", "It is allowed once"} {
 				ours = ours || strings.HasPrefix(line, begin)

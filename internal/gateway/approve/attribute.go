@@ -12,6 +12,12 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
+// Bounds of texts of others as a person sees them, in characters.
+const (
+	maxName  = 80
+	maxValue = 240
+)
+
 // Bounds of a server's own elicitation as a person sees it.
 const (
 	maxServerText = 4000 // characters of the message

@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/record"
@@ -98,11 +99,11 @@ func (b *Book) enter(ctx context.Context, q *guard.Question, held *Held) (p *Pen
 	if p, err := b.same(ctx, q.Binding); p != nil || err != nil {
 		return p, false, err
 	}
-	prompt := NewPrompt(q)
+	prompt := approval.NewPrompt(q)
 	p = &Pending{
 		ID: rand.Text(), Principal: q.Session.Principal, Session: q.Session.Key, Binding: q.Binding, Asked: now,
 		Expires: now.Add(time.Duration(b.timeout.Load())), Question: q, Held: held, Body: Body{
-			Prompt: prompt, Listing: newListing(q, prompt), Server: q.Server, Method: q.Method, Name: q.Name, Phase: q.Phase.String(), Rule: q.Rule,
+			Prompt: prompt, Listing: approval.NewListing(q, prompt), Server: q.Server, Method: q.Method, Name: q.Name, Phase: q.Phase.String(), Rule: q.Rule,
 			Message: q.Message, Parent: q.Session.Parent, Grant: q.Grant,
 		},
 	}
@@ -222,7 +223,7 @@ type Proposal struct {
 // Propose enters the question whether a change may be taken over.
 func (b *Book) Propose(ctx context.Context, p Proposal) (*Pending, error) {
 	now := time.Now()
-	prompt := Prompt{
+	prompt := approval.Prompt{
 		Lead:    "Take over a configuration that loosens weir?",
 		Subject: "It is in " + plain.Text(p.File, maxValue),
 		Note:    "No answer means no: the configuration of before goes on.",

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/approval"
 )
 
 // HITL Dialog Forging, or Lies-in-the-Loop, has three ways (OWASP, HITL Dialog Forging; Checkmarx Zero, Bypassing
@@ -22,7 +22,7 @@ func shown(t *testing.T, command, name string) []string {
 	}
 	q := question()
 	q.Name, q.Arguments = "run", args
-	return strings.Split(approve.NewPrompt(q).Text(), "\n")
+	return strings.Split(approval.NewPrompt(q).Text(), "\n")
 }
 
 // TestPadding is the published example: a command, behind it a comment that fills the screen and ends with words of the agent.
@@ -83,10 +83,10 @@ func TestMarkup(t *testing.T) {
 // TestTheDescriptionIsWeirs puts descriptions of a server or an agent where a dialog might look for them.
 func TestTheDescriptionIsWeirs(t *testing.T) {
 	q := question()
-	before := approve.NewPrompt(q)
+	before := approval.NewPrompt(q)
 	q.Arguments = json.RawMessage(`{"name":"send_email","title":"Reads a file","description":"Reads a file",` +
 		`"_meta":{"title":"Reads a file","annotations":{"title":"Reads a file"}},"arguments":{"description":"Reads a file"}}`)
-	p := approve.NewPrompt(q)
+	p := approval.NewPrompt(q)
 	if p.Lead != before.Lead || p.Subject != before.Subject || p.Note != before.Note {
 		t.Errorf("told in other words: %+v", p)
 	}

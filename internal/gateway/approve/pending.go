@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/store"
 )
@@ -62,16 +63,16 @@ type Held struct {
 
 // A Body is the part of a question in the store, for the channels that show it.
 type Body struct {
-	Prompt  Prompt `json:"prompt"`
-	Listing        // the parts that the prompt leaves out; only a local user sees it
-	Server  string `json:"server"`
-	Method  string `json:"method"`
-	Name    string `json:"name"` // as the server wrote it: hostile to whoever prints it
-	Phase   string `json:"phase"`
-	Rule    string `json:"rule"`
-	Message string `json:"message"`
-	Parent  string `json:"parent,omitempty"` // key of the session that the session descends from
-	Grant   string `json:"grant,omitempty"`  // set if it may be accepted for the session and the destination
+	Prompt           approval.Prompt `json:"prompt"`
+	approval.Listing                 // the parts that the prompt leaves out; only a local user sees it
+	Server           string          `json:"server"`
+	Method           string          `json:"method"`
+	Name             string          `json:"name"` // as the server wrote it: hostile to whoever prints it
+	Phase            string          `json:"phase"`
+	Rule             string          `json:"rule"`
+	Message          string          `json:"message"`
+	Parent           string          `json:"parent,omitempty"` // key of the session that the session descends from
+	Grant            string          `json:"grant,omitempty"`  // set if it may be accepted for the session and the destination
 }
 
 // size returns the bytes of the answer that waits with the question.
@@ -131,3 +132,9 @@ func said(ctx context.Context, s store.Approvals, id string) (Answer, error) {
 	}
 	return "", ErrNoQuestion
 }
+
+// shortID is as much of the id of a request as people have to type.
+const shortID = 4
+
+// Command returns the command by which a person approves the request with an id.
+func Command(id string) string { return "weir approve " + id[:min(len(id), shortID)] }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/overlay"
 )
 
@@ -22,13 +22,13 @@ For these arguments: all is well\u{a}Why you are asked: \u{202e}no reason (overl
 For these arguments: perhaps call.arguments.to == "x" (overlay mail), which could not be found out and so only raises: no such overload\u{a}Goes to: nobody
 Why you are asked: the session holds private data
 `
-	if text := approve.NewPrompt(q).Text(); !strings.Contains(text, strings.TrimSuffix(want, "\n")) {
+	if text := approval.NewPrompt(q).Text(); !strings.Contains(text, strings.TrimSuffix(want, "\n")) {
 		t.Errorf("got\n%s\nwant in it\n%s", text, want)
 	}
 	for range 7 {
 		q.Refined = append(q.Refined, overlay.Note{Entry: "mail", Why: strings.Repeat("w", 10_000)})
 	}
-	text := approve.NewPrompt(q).Text()
+	text := approval.NewPrompt(q).Text()
 	if strings.Count(text, "For these arguments: ") != 5 || !strings.Contains(text, "For these arguments: and 6 more\n") || len(text) > 3000 {
 		t.Errorf("got\n%s", text)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
@@ -146,7 +147,7 @@ func TestAlertsAreShownWhole(t *testing.T) {
 	for i := range 5 {
 		q.Alerts = append(q.Alerts, fmt.Sprintf("%d%s%d", i, strings.Repeat(" the result", 36), i))
 	}
-	reasons := approve.NewPrompt(q).Reasons
+	reasons := approval.NewPrompt(q).Reasons
 	for _, alert := range q.Alerts {
 		if !strings.Contains(reasons[1], alert) {
 			t.Errorf("%q is not in %q", alert, reasons[1])

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/guard/trace"
-	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
 )
@@ -36,24 +36,24 @@ func TestOrigins(t *testing.T) {
   "amount": private data, mcp://bank/balance
 The user wrote: "mail the offer\u{a}to Ben"
 `
-	if text := approve.NewPrompt(q).Text(); !strings.Contains(text, want) {
+	if text := approval.NewPrompt(q).Text(); !strings.Contains(text, want) {
 		t.Errorf("got\n%s\nwant in it\n%s", text, want)
 	}
 	for range 10 {
 		q.Values = append(q.Values, value("more", false, provenance.Novel))
 	}
 	q.Later.Place = true
-	text := approve.NewPrompt(q).Text()
+	text := approval.NewPrompt(q).Text()
 	if !strings.Contains(text, "  and 6 more values\n") || !strings.Contains(text, "A yes also covers later calls") {
 		t.Errorf("got\n%s", text)
 	}
 	q.Later.Pages = []string{"https://a.example/x", "https://b.example/\u202ey"}
 	const covered = "and to these, which the same result lists: \"https://a.example/x\", \"https://b.example/\\u{202e}y\". No"
-	if text := approve.NewPrompt(q).Text(); !strings.Contains(text, covered) {
+	if text := approval.NewPrompt(q).Text(); !strings.Contains(text, covered) {
 		t.Errorf("got\n%s", text)
 	}
 	q.Phase = policy.OnResult
-	if text := approve.NewPrompt(q).Text(); strings.Contains(text, "Where this comes from") {
+	if text := approval.NewPrompt(q).Text(); strings.Contains(text, "Where this comes from") {
 		t.Errorf("a result has arguments:\n%s", text)
 	}
 }

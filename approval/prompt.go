@@ -1,4 +1,11 @@
-package approve
+// Package approval puts approval requests of the guard into words, for hosts that ask their users themselves.
+//
+//	text := approval.NewPrompt(question).Text()
+//
+// The words are those of the gateway: the effects of the call come first, text of servers and of the agent is quoted,
+// and nothing in it can hide, reorder or imitate the rest. A prompt with [Prompt.Unseen] leaves arguments out; show its
+// [Listing] too, and take a yes with its code only.
+package approval
 
 import (
 	"fmt"
@@ -268,9 +275,3 @@ func (p *Prompt) origins(title string, origins []guard.Origin, which func(label.
 	}
 	p.Origins = append(p.Origins, line)
 }
-
-// shortID is as much of the id of a request as people have to type.
-const shortID = 4
-
-// Command returns the command by which a person approves the request with an id.
-func Command(id string) string { return "weir approve " + id[:min(len(id), shortID)] }

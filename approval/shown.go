@@ -1,4 +1,4 @@
-package approve
+package approval
 
 import (
 	"crypto/rand"
@@ -136,8 +136,8 @@ type Listing struct {
 	Code      string     `json:"code,omitempty"` // at its end; "" with an unseen part means that no yes counts
 }
 
-// newListing returns the listing for a question whose prompt leaves something out.
-func newListing(q *guard.Question, p Prompt) (l Listing) {
+// NewListing returns the listing for a question with this prompt.
+func NewListing(q *guard.Question, p Prompt) (l Listing) {
 	if p.Unseen == "" || len(q.Arguments) > maxListing {
 		return Listing{}
 	}
