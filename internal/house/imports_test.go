@@ -71,6 +71,10 @@ var table = []row{
 	{"guard/plan", "vault internal/rawjson", "", world, "the plans of agents: it reads and compares, and decides nothing"},
 	{"guard", "guard/plan guard/trace label contract annotation policy overlay provenance record session detect vault internal/speech internal/rawjson internal/hosterror", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
+	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
+	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
+	{"approval", "guard guard/plan guard/trace contract label overlay policy provenance internal/plain internal/rawjson", "", world,
+		"approval requests in words; which channel shows them is the host's business"},
 	{"mcpguard", "guard label contract annotation overlay policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 
@@ -85,8 +89,6 @@ var table = []row{
 	{"internal/budget", "", "", world, "limits of the process, and what is taken of them; knows nothing of what takes it"},
 	{"internal/streamable", "internal/budget internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},
 	{"internal/remedy", "", "", world, "errors with a hint and the exit status; prints nothing"},
-	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
-	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
 	{"internal/searcher", "detect", "", "os os/exec", "detectors in other programs, over HTTP; knows neither guard nor configuration"},
 	{"internal/rulefile", "detect", "github.com/pelletier/go-toml/v2", world, "rules for secrets in TOML; reads no files"},
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
@@ -95,7 +97,7 @@ var table = []row{
 	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/gateway/catalog", "annotation contract overlay detect internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
-	{"internal/gateway/approve", "guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
+	{"internal/gateway/approve", "approval guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/conversation", "internal/bounded internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
 	{"internal/gateway/protocol", "internal/rawjson internal/rpc internal/upstream internal/gateway/catalog", "", "os os/exec",
@@ -114,7 +116,7 @@ var table = []row{
 	{"internal/gateway", "guard label contract annotation policy overlay record session store vault internal/budget internal/conversation internal/rawjson internal/rpc " +
 		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/agentsession internal/gateway/backend internal/gateway/exchange internal/gateway/hostconn internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
-	{"internal/notify", "record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",
+	{"internal/notify", "approval record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},
 	{"internal/quarantine", "vault", "", "net os os/exec", "asks a model without tools; whoever takes its answers holds them to a type"},
 	{"internal/feed", "record", "", world, "events in other systems' formats; pure"},
@@ -125,7 +127,7 @@ var table = []row{
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
 	{"internal/signin", "internal/streamable", "github.com/coreos/go-oidc/v3/oidc github.com/go-jose/go-jose/v4 " + sdk, "os os/exec", "whose HTTP request it is: named tokens, access tokens of an authorization server, client certificates"},
 	{"internal/config", "annotation contract label overlay policy internal/address internal/document internal/signin internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
-	{"internal/hook", "guard label contract overlay policy session internal/cmdline internal/conversation internal/expression internal/gateway/approve internal/plain internal/rawjson", "", "net net/http os/exec",
+	{"internal/hook", "approval guard label contract overlay policy session internal/cmdline internal/conversation internal/expression internal/gateway/approve internal/plain internal/rawjson", "", "net net/http os/exec",
 		"events of hosts to decisions and back; os for whether the file of a conversation has begun, and whether a path is a folder"},
 	{"internal/hosts", "", "", world, "where hosts keep their servers: a table; reads no file"},
 	{"internal/hostfile", "internal/hosts internal/rawjson", yaml + " github.com/tailscale/hujson github.com/pelletier/go-toml/v2", world,
@@ -168,6 +170,9 @@ var table = []row{
 
 	{"examples", "", "", world, "programs of authors; what runs them is its tests"},
 	{"examples/server", "contract label mcptool", sdk, world, "a server as an author writes it"},
+	{"examples/agent", "approval contract guard mcpguard", sdk, "net net/http", "a host with one user"},
+	{"examples/web", "approval contract guard mcpguard session", sdk, "", "a host with several users"},
+	{"examples/batch", "contract guard mcpguard record session", sdk, "net net/http", "a host without a user"},
 
 	{"cmd/weir", "internal/cli internal/home", "", "net/http os/exec", "hands the process to cli and its exit status back"},
 	{"e2e/attacks", "", "", "", "attacks on the built program: it knows the program and the wire, nothing inside"},
@@ -179,12 +184,12 @@ var table = []row{
 var barredBelow = map[string]struct{ but, why string }{
 	"unsafe":        {"", "nothing here is worth it"},
 	"plugin":        {"", "nothing here is worth it"},
-	"log":           {"examples/server", "log/slog, and only where a logger was handed in"},
+	"log":           {"examples/server examples/agent examples/web examples/batch", "log/slog, and only where a logger was handed in"},
 	"encoding/gob":  {"", "not a format for hostile input"},
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
-	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish internal/quarantine internal/searcher mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate", "transports, and programs that are brought checkpoints, questions and texts"},
-	"os/exec":       {"internal/upstream internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual", "processes have one owner"},
+	"net/http":      {"internal/upstream internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish internal/quarantine internal/searcher mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate examples/web", "transports, and programs that are brought checkpoints, questions and texts"},
+	"os/exec":       {"internal/upstream internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual examples/agent examples/web examples/batch", "processes have one owner"},
 	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }
@@ -210,7 +215,7 @@ var never = []struct{ from, to, why string }{
 }
 
 // pure are the internal packages that are no part of the product, but tools of the packages that are public.
-const pure = "internal/rawjson internal/spelling internal/document internal/expression internal/address internal/sqlread internal/cmdline"
+const pure = "internal/plain internal/rawjson internal/spelling internal/document internal/expression internal/address internal/sqlread internal/cmdline"
 
 // onlyFrom lists packages that only some may import.
 var onlyFrom = map[string]string{

@@ -3,78 +3,13 @@ package approve
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/guard/plan"
-	"github.com/weir-mcp/weir/internal/plain"
-	"github.com/weir-mcp/weir/label"
-	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
-
-// plan describes the calls of a plan, each with all of its arguments.
-func (p *Prompt) plan(q *guard.Question) {
-	var worst contract.Contract
-	for i := range q.Later.Plan {
-		s := &q.Later.Plan[i]
-		if worst = contract.Join(worst, s.Contract); i == 0 {
-			worst = s.Contract
-		}
-		p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), planned(s)})
-		if s.Effect == policy.Ask && s.Open == "" {
-			reason := fmt.Sprintf("step %s: %s (rule %s)", plain.Text(s.ID, maxName), plain.Text(s.Message, maxValue), plain.Text(s.Rule, maxName))
-			p.Reasons = append(p.Reasons, reason)
-		}
-	}
-	p.Lead = fmt.Sprintf("Allow the calls of this plan, %d steps? %s", len(q.Later.Plan), effects(worst))
-	p.Subject = "Plan, in the words of the agent: " + plain.Quote(q.Later.Goal, maxValue)
-	p.Listed = true
-	p.origins("Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
-	p.origins("Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
-	p.Note = "Each call is allowed as often as its step says, with exactly these arguments, for twelve hours. Other calls are asked about. " +
-		"No answer means no."
-}
-
-// planned describes a step of a plan.
-func planned(s *guard.PlannedStep) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s of server %s, ", plain.Quote(s.Name, maxName), plain.Text(s.Server, maxName))
-	switch {
-	case s.Times() > 1:
-		fmt.Fprintf(&b, "up to %d times", s.Times())
-	case s.Optional:
-		b.WriteString("perhaps")
-	default:
-		b.WriteString("once")
-	}
-	b.WriteString(". " + effects(s.Contract))
-	if s.Assumed {
-		b.WriteString(" Nobody has said what this tool does, so the worst is assumed.")
-	}
-	for i, to := range s.To {
-		fmt.Fprintf(&b, " %s%s", map[bool]string{true: "Goes to: ", false: ", "}[i == 0], plain.Quote(to.Text, 0))
-	}
-	if s.Open != "" {
-		b.WriteString(" Not covered by a yes: " + plain.Text(s.Open, maxValue) + ".")
-	}
-	b.WriteString(" Arguments: " + plain.Text(string(s.Arguments), 0))
-	for _, at := range s.Placeholders() {
-		kind := string(at.Type)
-		switch {
-		case at.Options != nil:
-			kind = "one of these options"
-		case at.Type == plan.Handle:
-			kind = "hidden text"
-		}
-		fmt.Fprintf(&b, "; in %s, %s from the result of step %s", plain.Quote(at.Member, maxName), plain.Text(kind, maxName), plain.Text(at.From, maxName))
-	}
-	return b.String()
-}
 
 // KeepPlan keeps the approval of each step of a plan that a person has accepted, as often as the step may be called.
 // Each is recorded first.
