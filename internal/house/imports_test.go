@@ -168,6 +168,7 @@ var table = []row{
 	{"internal/bench", "internal/cli internal/home internal/rawjson internal/rpc", "", "",
 		"a program that measures: it plays client, relay and server, and runs the product whole"},
 
+	{"api", "", "", world, "lists of what the public packages export"},
 	{"examples", "", "", world, "programs of authors; what runs them is its tests"},
 	{"examples/server", "contract label mcptool", sdk, world, "a server as an author writes it"},
 	{"examples/agent", "approval contract guard mcpguard", sdk, "net net/http", "a host with one user"},
