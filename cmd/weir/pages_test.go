@@ -29,7 +29,6 @@ var illustrations = map[string]string{
 	"without Weir   6 of 6 attacks succeeded": "the script demo.txtar holds it",
 	`{"mcpServers": {`:                        "the entry of a host, which the tests of wrap have",
 	"go test ./...":                           "the test itself",
-	"[Service]":                               "the unit of a supervisor",
 	"store: postgres://":                      "it needs a database server: the tests of the store have one",
 	"┌───":                                    "a diagram",
 }
