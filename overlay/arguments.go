@@ -28,9 +28,13 @@ type Roles struct {
 	Destinations []Argument // where something goes
 	Contents     []Argument // the content that goes there
 	Cut          bool       // there were more values than are looked at
+	Plain        bool       // there is nothing but these, and no name that the caller chose; see [Tool.Roles]
 }
 
-// Roles returns the parts that the arguments, a JSON object without duplicate names or nil, play in a call.
+// Roles returns the parts that the arguments, a JSON object without duplicate names or nil, play in a call. They are
+// plain if every member leads to one of them, also those that are null or empty, and each is a scalar or a list of
+// texts. A destination may also be an object that holds its address, such as {"email": "ann@example.com"}, or a list
+// of those.
 func (t *Tool) Roles(arguments []byte) Roles {
 	if t == nil {
 		return Roles{}
@@ -42,7 +46,85 @@ func (t *Tool) Roles(arguments []byte) Roles {
 	r := Roles{Known: true}
 	r.Destinations = collect(arguments, t.layers[i].destination, &r.Cut)
 	r.Contents = collect(arguments, t.layers[i].content, &r.Cut)
+	r.Plain = !r.Cut && isPlain(arguments, t.layers[i].destination, t.layers[i].content)
 	return r
+}
+
+// isPlain reports whether a value holds nothing but plain values at the ends of the paths.
+func isPlain(value []byte, destinations, contents []path) bool {
+	ends := func(p path) bool { return len(p) == 0 }
+	kind := rawjson.Kind(value)
+	switch {
+	case kind == 'n' || kind == 0:
+		return true
+	case slices.ContainsFunc(contents, ends):
+		return isValue(value, false)
+	case slices.ContainsFunc(destinations, ends):
+		return isValue(value, true)
+	}
+	inside := func(value []byte, name string, index int) bool {
+		d, c := after(destinations, name, index), after(contents, name, index)
+		return len(d)+len(c) > 0 && isPlain(value, d, c)
+	}
+	switch kind {
+	case '{':
+		for name, inner := range rawjson.Members(value) {
+			if name == "" || !inside(inner, name, 0) {
+				return false
+			}
+		}
+		return true
+	case '[':
+		i := 0
+		for inner := range rawjson.Elements(value) {
+			if !inside(inner, "", i) {
+				return false
+			}
+			i++
+		}
+		return true
+	}
+	return false
+}
+
+// after returns the rest of the paths that lead through a member, or an element if the name is "".
+func after(paths []path, name string, index int) (rest []path) {
+	for _, p := range paths {
+		if p[0].member == name && (name != "" || p[0].index == every || p[0].index == index) {
+			rest = append(rest, p[1:])
+		}
+	}
+	return rest
+}
+
+// isValue reports whether a value is a scalar or a list of texts; an address may also be in an object.
+func isValue(value []byte, address bool) bool {
+	if rawjson.Kind(value) != '[' {
+		return isScalar(value) || address && isAddress(value)
+	}
+	for inner := range rawjson.Elements(value) {
+		if rawjson.Kind(inner) != '"' && !(address && isAddress(inner)) {
+			return false
+		}
+	}
+	return true
+}
+
+func isScalar(value []byte) bool { return !strings.ContainsRune("{[n\x00", rune(rawjson.Kind(value))) }
+
+// addressNames are members of an object that stands for a recipient, as in {"emailAddress": {"address": "a@b.de"}}.
+var addressNames = []string{"email", "address", "mailaddress", "emailaddress"}
+
+// isAddress reports whether a value is an object that holds one address and nothing else.
+func isAddress(value []byte) bool {
+	n := 0
+	for name, inner := range rawjson.Members(value) {
+		known := slices.Contains(addressNames, strings.ReplaceAll(strings.ToLower(name), "_", ""))
+		if n++; !known || rawjson.Kind(inner) != '"' && !isAddress(inner) {
+			return false
+		}
+	}
+	return n == 1
 }
 
 // collect returns the scalars that the paths lead to; of an object or a list, all in it.

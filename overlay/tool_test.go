@@ -1,8 +1,10 @@
 package overlay_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,6 +172,66 @@ func TestRoles(t *testing.T) {
 	if r := tool.Roles([]byte(`{"to":[` + strings.Repeat(`"x",`, 5000) + `"y"]}`)); !r.Cut {
 		t.Errorf("%d values are not cut", len(r.Destinations))
 	}
+}
+
+// TestPlain holds that plain roles leave no member unsaid: each name in the arguments stands in a path, or says that an
+// address follows, and a path or its address follows in fact.
+func TestPlain(t *testing.T) {
+	tool := of(t, "arguments: {destination: [to, 'mails[*].to', 'list[0]'], content: [body, mail.subject]}")
+	for document, want := range map[string]bool{
+		`{}`: true, ``: true, `{"to":"a","body":"b"}`: true, `{"to":["a",{"email":"b"}],"body":["c"],"mail":{"subject":7}}`: true,
+		`{"to":null,"mails":[],"body":[]}`: true, `{"mails":[{"to":"a"},{"to":[{"email_address":{"address":"b"}}]}],"list":["a"]}`: true,
+		`7`: false, `{"to":{}}`: false, `{"to":{"a":null}}`: false, `{"to":[null]}`: false, `{"to":{"email":""},"x":null}`: false,
+		`{"body":{"email":"a"}}`: false, `{"list":["a","b"]}`: false, `{"list":["a",null]}`: false, `{"mail":{"subject":"a","x":[]}}`: false,
+		`{"mail":"a"}`: false, `{"mails":{"to":"a"}}`: false, `{"mails":[{"to":"a","x":{}}]}`: false, `{"to":{"email":{}}}`: false, `{"":null}`: false,
+	} {
+		if got := tool.Roles([]byte(document)).Plain; got != want {
+			t.Errorf("%s: %v", document, got)
+		}
+	}
+	said := []string{"to", "mails", "list", "body", "mail", "subject", "email", "address"}
+	names := rapid.SampledFrom(append(said, "eve", ""))
+	var value func(deep int) *rapid.Generator[any]
+	value = func(deep int) *rapid.Generator[any] {
+		all := []*rapid.Generator[any]{rapid.SampledFrom([]any{nil, true, 7, "", "x"})}
+		if deep > 0 {
+			list := rapid.SliceOfN(value(deep-1), 0, 3).AsAny()
+			all = append(all, list, rapid.MapOfN(names, value(deep-1), 0, 3).AsAny())
+		}
+		return rapid.OneOf(all...)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		arguments := rapid.MapOfN(names, value(3), 0, 4).Draw(t, "arguments")
+		document, _ := json.Marshal(arguments)
+		r := tool.Roles(document)
+		if !r.Plain {
+			return
+		}
+		var all int
+		var look func(v any)
+		look = func(v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				for name, inner := range v {
+					if !slices.Contains(said, name) {
+						t.Fatalf("%s is plain", document)
+					}
+					look(inner)
+				}
+			case []any:
+				for _, inner := range v {
+					look(inner)
+				}
+			case nil:
+			default:
+				all++
+			}
+		}
+		look(arguments)
+		if n := len(r.Destinations) + len(r.Contents); n != all {
+			t.Fatalf("%s is plain, with %d of %d values", document, n, all)
+		}
+	})
 }
 
 func TestResources(t *testing.T) {
