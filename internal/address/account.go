@@ -30,7 +30,9 @@ var (
 	tokens = regexp.MustCompile(`[\pL\pN_-]{8,}`)
 
 	// heads are fields that say to whom a mail goes, at the beginning of a line that is not the first (RFC 5322, 3.6; CWE-93).
-	heads = regexp.MustCompile(`(?i)[\r\n][ \t]*((?:resent-)?(?:to|cc|bcc|from|sender|reply-to|return-path))[ \t]*:[ \t]*\S`)
+	// Programs also end lines at separators of Unicode.
+	heads = regexp.MustCompile(`(?i)[\r\n\v\f\x1c-\x1e\x{85}\x{2028}\x{2029}][ \t]*((?:resent-)?(?:to|cc|bcc|from|sender|reply-to|return-path)|` +
+		`(?:disposition-notification|return-receipt|confirm-reading|x-confirm-reading|errors|apparently|mail-reply|mail-followup)-to)[ \t]*:[ \t]*\S`)
 
 	// spelledDots is a name of which the dots are words or stand in brackets.
 	spelledDots = regexp.MustCompile(`(?i)[a-z0-9-]+(?:(?:\s*[\[({]\s*(?:dot|punkt|point|punto|ponto|\.)\s*[\])}]\s*|\s+(?:dot|punkt|punto|ponto|\.)\s+)[a-z0-9-]+)+`)
@@ -64,7 +66,7 @@ func (s *scanner) accounts(folded string) {
 func (s *scanner) headers(folded string) {
 	for _, text := range []string{folded, percentDecoded(folded)} {
 		for _, m := range heads.FindAllStringSubmatch(text, -1) {
-			s.add(Place{Header, strings.TrimLeft(m[0], "\r\n \t"), "", ""})
+			s.add(Place{Header, strings.TrimLeft(m[0], "\r\n\v\f\x1c\x1d\x1e\u0085\u2028\u2029 \t"), "", ""})
 		}
 	}
 }
