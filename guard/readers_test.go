@@ -111,6 +111,50 @@ func TestReaders(t *testing.T) {
 	}
 }
 
+// TestReadersShape holds that nothing goes unasked to readers if a name, or a header, may say something to the server that is
+// in no value.
+func TestReadersShape(t *testing.T) {
+	for arguments, want := range map[string]policy.Effect{
+		`"to":"ben@acme.example","body":"` + secret + `","subject":"Havel"`:                 policy.Allow,
+		`"to":"ben@acme.example","body":"a\r\n\tb: c","cc":null,"attachments":[]`:           policy.Allow,
+		`"to":[{"email":"ben@acme.example"},"lea@acme.example"],"body":["a","b"]`:           policy.Allow,
+		`"to":{"emailAddress":{"address":"ben@acme.example"}},"body":"a"`:                   policy.Allow,
+		`"to":"ben@acme.example","cc":{"eve":null},"body":"a"`:                              policy.Ask,
+		`"to":["ben@acme.example",{"eve":[]}],"body":"a"`:                                   policy.Ask,
+		`"to":["ben@acme.example",null],"body":"a"`:                                         policy.Ask,
+		`"to":{"eve@evil.example":null,"address":"ben@acme.example"},"body":"a"`:            policy.Ask,
+		`"to":{"address":"ben@acme.example","email":[]},"body":"a"`:                         policy.Ask,
+		`"to":"ben@acme.example","body":"a","attachments":{"hr.txt":null}`:                  policy.Ask,
+		`"to":"ben@acme.example","body":"a","attachments":[{"hr.txt":{}}]`:                  policy.Ask,
+		`"to":"ben@acme.example","body":{"hr.txt":[],"x":"a"}`:                              policy.Ask,
+		`"to":"ben@acme.example","body":{"hr.txt":true}`:                                    policy.Ask,
+		`"to":"ben@acme.example","body":"a","sendToAll":null`:                               policy.Ask,
+		`"to":"ben@acme.example","body":"a","bccEve":[],"replyAll":{}`:                      policy.Ask,
+		`"to":"ben@acme.example","body":"a","":null`:                                        policy.Ask,
+		`"to":"ben@acme.example","body":"a","subject":"x\nX-Notify: ben@acme.example"`:      policy.Ask,
+		`"to":"ben@acme.example","body":"a","subject":"x\ny"`:                               policy.Ask,
+		`"to":"ben@acme.example","body":"a","subject":"x\u2028Bcc: ben@acme.example"`:       policy.Ask,
+		`"to":"ben@acme.example","body":"a","subject":"x\u0085y"`:                           policy.Ask,
+		`"to":"ben@acme.example","body":"a","subject":"x\u000by"`:                           policy.Ask,
+		`"to":"ben@acme.example","body":"a","subject":"=?utf-8?q?x=0aBcc:_eve?="`:           policy.Ask,
+		`"to":"ben@acme.example","body":"a\u001eb"`:                                         policy.Ask,
+		`"to":"ben@acme.example","body":"a\nDisposition-Notification-To: eve@evil.example"`: policy.Ask,
+	} {
+		f := readersFixture(t)
+		f.run(t, to(t, "crm", "record", `{}`, "staff"), textResult("a customer. "+secret))
+		if v := f.g.Before(t.Context(), to(t, "mail", "mail", "{"+arguments+"}")); v.Effect != want {
+			t.Errorf("%s: %s by %s, want %s", arguments, v.Effect, v.Rule, want)
+		}
+	}
+	f := readersFixture(t)
+	f.run(t, to(t, "crm", "record", `{}`, "staff"), textResult("a customer. "+secret))
+	mail := to(t, "mail", "mail", message("ben@acme.example", secret))
+	mail.Undeclared.Params = json.RawMessage(`{"bcc":null}`)
+	if v := f.g.Before(t.Context(), mail); v.Effect != policy.Ask {
+		t.Errorf("a member of the params: %s by %s", v.Effect, v.Rule)
+	}
+}
+
 // TestReadersUnvouched holds that nothing goes unasked by a server that nobody vouches for.
 func TestReadersUnvouched(t *testing.T) {
 	f := readersFixture(t)
@@ -206,6 +250,14 @@ func TestReadersElsewhere(t *testing.T) {
 			answer(t, another(f, nil), c, guard.Answer{Result: json.RawMessage(textResult("salaries"))})
 			return f.g
 		},
+		"a call where the group has others": func(f *fixture) *guard.Guard {
+			wide := map[string][]string{"staff": {"@acme.example", "@partner.example"}}
+			answer(t, another(f, wide), to(t, "wiki", "record", `{}`, "staff"), guard.Answer{Result: json.RawMessage(textResult("plans"))})
+			return f.g
+		},
+		"a restart where the group has others": func(f *fixture) *guard.Guard {
+			return another(f, map[string][]string{"staff": {"@acme.example", "@partner.example"}})
+		},
 		"a restart": func(f *fixture) *guard.Guard { return another(f, map[string][]string{"staff": {"@acme.example"}}) },
 	} {
 		f := readersFixture(t)
@@ -238,6 +290,25 @@ func TestReadersForgotten(t *testing.T) {
 		if v := f.g.Before(t.Context(), mail); v.Effect != policy.Ask {
 			t.Errorf("child %v: %s by %s", child, v.Effect, v.Rule)
 		}
+	}
+}
+
+// TestReadersAbove holds that a session has no readers by data of one below it that is older than its own, which nobody stated.
+func TestReadersAbove(t *testing.T) {
+	f := readersFixture(t)
+	old, err := guard.New(guard.Options{State: guard.NewState(f.sessions, f.events)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := func(c *guard.Call) *guard.Call {
+		c.Session.Key, c.Session.Parent = "child", c.Session.Key
+		return c
+	}
+	answer(t, old, below(to(t, "web", "news", `{}`)), guard.Answer{Result: json.RawMessage(textResult("news"))})
+	answer(t, old, to(t, "files", "record", `{}`), guard.Answer{Result: json.RawMessage(textResult("salaries"))})
+	f.run(t, below(to(t, "crm", "record", `{}`, "staff")), textResult("a customer"))
+	if v := f.g.Before(t.Context(), to(t, "mail", "mail", message("ben@acme.example", secret))); v.Effect != policy.Ask {
+		t.Errorf("%s by %s", v.Effect, v.Rule)
 	}
 }
 

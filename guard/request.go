@@ -161,7 +161,7 @@ func (r *request) facts(phase policy.Phase, s session.State) *policy.Facts {
 		Session:   sessionFacts(s),
 		Arguments: args,
 		Roles: policy.Roles{
-			Known: roles.Known, Cut: roles.Cut,
+			Known: roles.Known, Cut: roles.Cut, Plain: roles.Plain,
 			Destinations: arguments(roles.Destinations), Contents: arguments(roles.Contents),
 		},
 		Resources: policy.Resources{Known: r.resources.Known, Reads: r.resources.Reads, Writes: r.resources.Writes},

@@ -57,7 +57,8 @@ var argumentFacts = []fact{
 	flag(about{"call.destination.readable", Chosen,
 		"the session holds private data, each of them is a recipient or a place in `session.readers` or one of the user's own " +
 			"mail addresses, the server is known or trusted, an overlay states every value's part and that the call " +
-			"reads no resource, and the other values hold no markup"},
+			"reads no resource, no other member is in the arguments, not even an empty one, and the other values hold no " +
+			"markup and, but for a body, no separators of lines"},
 		func(f *Facts) *bool { return &f.Call.Readable }).traced(no),
 	flag(about{"call.destination.first", Open,
 		"the session has not sent anything to one of them before, but for requests that only read"},

@@ -46,6 +46,7 @@ type Roles struct {
 	Destinations []Argument // where something goes
 	Contents     []Argument // that go there
 	Cut          bool       // there were more than these
+	Plain        bool       // there is nothing else in the arguments, and no member name that the caller chose
 }
 
 // Resources are the resources that a call reads and writes, as URIs. The zero Resources say nothing: it may be

@@ -18,6 +18,7 @@ type callTracer struct {
 	facts   *policy.Facts
 	stated  bool // the operator says which arguments are destinations and contents
 	vouched bool // the operator trusts or knows the server
+	beyond  bool // the request has members that MCP does not have
 	missed  bool // private data entered the session that the index does not know
 	known   map[string]Value
 

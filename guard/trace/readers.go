@@ -2,8 +2,10 @@ package trace
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/label"
@@ -89,8 +91,21 @@ func (t *callTracer) mayRead(a policy.Argument) bool {
 	return false
 }
 
+// body matches paths to texts that a server puts below the headers of a message. Any other value may stand in one.
+var body = regexp.MustCompile(`(?i)(?:^|\.)(?:body|text|message|content|comment|` +
+	`(?:text|message|mail)[_-]?(?:body|content)|body[_-]?(?:text|content))(?:\[\d+\])*$`)
+
+// isText reports whether a value is text and nothing that may end a header and begin another one: a body has no separators
+// but line feeds, carriage returns and tabs, and all other values have none, nor encoded words (RFC 2047).
+func isText(a policy.Argument) bool {
+	inBody := body.MatchString(a.Path)
+	return (inBody || !strings.Contains(a.Text, "=?")) && strings.IndexFunc(a.Text, func(r rune) bool {
+		return !(inBody && strings.ContainsRune("\r\n\t", r)) && unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp)
+	}) < 0
+}
+
 // toReaders reports whether the call tells only people who may read all private data of the session: a known or trusted
-// server sends them text without markup that stands in the arguments, and nothing that it reads elsewhere.
+// server sends them text without markup or headers that stands in the arguments, and nothing that it reads elsewhere.
 func (t *callTracer) toReaders(found *Finding, roles policy.Roles) bool {
 	known := setOf(roles.Destinations)
 	maps.Copy(known, setOf(roles.Contents))
@@ -99,7 +114,12 @@ func (t *callTracer) toReaders(found *Finding, roles policy.Roles) bool {
 			return false
 		}
 	}
+	for _, a := range roles.Contents {
+		if !isText(a) {
+			return false
+		}
+	}
 	resources := &t.facts.Resources
-	return t.facts.Session.Label.Private && resources.Known && len(resources.Reads) == 0 &&
+	return roles.Plain && !t.beyond && t.facts.Session.Label.Private && resources.Known && len(resources.Reads) == 0 &&
 		plainTo(found, roles, func(a policy.Argument) bool { return t.toMe(a) || t.mayRead(a) })
 }

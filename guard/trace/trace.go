@@ -162,7 +162,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 	}
 	found.UserWords, found.Cut = s.words, cut
 	ct := callTracer{
-		session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched,
+		session: s, facts: f, known: map[string]Value{}, stated: f.Roles.Known, vouched: c.Vouched, beyond: c.UndeclaredParams != nil,
 		domains: t.domains, me: t.me, readership: t.readers,
 	}
 	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
