@@ -189,21 +189,23 @@ func (c command) accepts(words []string) (operands []string, ok bool) {
 		name, _, joined := strings.Cut(w, "=")
 		switch {
 		case w == "--":
-			operands = append(operands, words[i+1:]...)
+			if operands = append(operands, words[i+1:]...); !c.ends {
+				return nil, false
+			}
 			return operands, c.takes(operands)
 		case w == "-" || len(w) > 1 && w[0] == '+' && !c.plus:
 			return nil, false
 		case w[0:min(1, len(w))] != "-":
 			operands = append(operands, w)
-		case c.long[w] || joined && c.valued[name] && (!c.apart || strings.HasPrefix(w, "--")):
+		case c.long[w] || joined && c.takesJoined(name) && (!c.apart || strings.HasPrefix(w, "--")):
 		case c.valued[w]:
-			if i++; i == len(words) {
+			if i++; i == len(words) || !c.isValue(words[i]) {
 				return nil, false
 			}
 		case strings.HasPrefix(w, "--") || c.whole:
 			return nil, false
 		case strings.Trim(w[1:], c.letters) == "":
-		case len(w) > 2 && c.valued[w[:2]] && !c.apart:
+		case len(w) > 2 && c.takesJoined(w[:2]) && !c.apart:
 		case strings.Trim(w[1:], "0123456789") == "" && c.count:
 		default:
 			return nil, false
@@ -212,8 +214,23 @@ func (c command) accepts(words []string) (operands []string, ok bool) {
 	return operands, c.takes(operands)
 }
 
+// takesJoined reports whether an option may have a value after = or behind its letter.
+func (c command) takesJoined(option string) bool { return c.valued[option] || c.valued[option+"="] }
+
+// isValue reports whether a word behind an option is its value: a program whose value is another than its row says,
+// or none, would take a word with a hyphen for an option. Numbers may have one, and in an expression of find a unit.
+func (c command) isValue(w string) bool {
+	number, signed := strings.CutPrefix(w, "-")
+	if c.whole {
+		number = strings.TrimRight(number, "bcwkMG")
+	}
+	return !signed || digits(number)
+}
+
 func (c command) takes(operands []string) bool {
 	switch {
+	case c.operand != nil && slices.ContainsFunc(operands, func(o string) bool { return !c.operand(o) }):
+		return false
 	case c.operands >= 0 && len(operands) > c.operands, len(operands) < c.least:
 		return false
 	case c.script && !printsLines(operands[0]):
@@ -222,6 +239,9 @@ func (c command) takes(operands []string) bool {
 	return true
 }
 
+// aFolder reports whether find takes an operand for a folder: its expression begins with other signs.
+func aFolder(operand string) bool { return operand != "" && !strings.ContainsAny(operand[:1], "-()!,") }
+
 // printsLines reports whether a script of sed prints lines by their numbers and does nothing else: 5p, 10,20p.
 func printsLines(script string) bool {
 	numbers, ok := strings.CutSuffix(script, "p")
@@ -229,3 +249,5 @@ func printsLines(script string) bool {
 	number := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 	return ok && number(from) && (!both || number(to))
 }
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

