@@ -67,7 +67,8 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	}
 	deed.Within, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Writes)
 	if !e.Host.roams { // else the words of the line are all that is known
-		deed.Shows = e.located(known, deed.Shows)
+		deed.Writes = append(deed.Writes, e.located(known, e.into(deed))...)
+		deed.Shows = withContents(e.located(known, deed.Shows))
 	}
 	if deed.Does != cmdline.Reading {
 		for _, p := range slices.Concat(deed.Within, deed.Writes) {
@@ -83,10 +84,33 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: append([]string{}, deed.Shows...),
 		memberWrites: deed.Writes, memberOthers: deed.Others,
 	}
-	if deed.Names != "" {
+	if _, apart := rawjson.Get(args, "run_in_background"); deed.Names != "" && !apart { // else its output comes with other calls
 		members[memberNames] = deed.Names
 	}
 	return withMembers(args, members)
+}
+
+// into returns the files that a copy writes below its target, unless that is a file.
+func (e *Event) into(deed cmdline.Deed) []string {
+	return slices.DeleteFunc(deed.Into, func(p string) bool {
+		if !strings.HasPrefix(p, "/") {
+			p = e.Folder + "/" + p
+		}
+		info, err := os.Stat(p[:strings.LastIndexByte(p, '/')])
+		return err == nil && info.Mode().IsRegular()
+	})
+}
+
+// withContents adds to each folder a file in it of which nothing is known, so that the name of the folder does not
+// stand for them.
+func withContents(paths []string) []string {
+	all := slices.Clone(paths)
+	for _, p := range paths {
+		if info, err := os.Stat(p); err == nil && info.IsDir() {
+			all = append(all, filepath.Join(p, "*"))
+		}
+	}
+	return all
 }
 
 // maxMatches is how many files a pattern may stand for that are looked at one by one.
@@ -137,6 +161,9 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 		told.Glob != "" && !expression.PathNoSecrets(strings.ReplaceAll(told.Glob, "*", "x")) {
 		return args, nil
 	}
+	if rest := strings.TrimPrefix(told.Path, e.Folder); otherName.MatchString(rest) {
+		return args, nil
+	}
 	if !strings.HasPrefix(told.Path, "/") {
 		told.Path = e.Folder + "/" + told.Path
 	}
@@ -161,7 +188,9 @@ func withMembers(args json.RawMessage, members map[string]any) (json.RawMessage,
 
 var (
 	fileLine   = regexp.MustCompile(`^(.+?)[:-][0-9]+[:-]`)
+	otherName  = regexp.MustCompile(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)`) // of a folder: a line has the end of its name elsewhere
 	fileHeader = regexp.MustCompile(`^diff --git a/(.+) b/(.+)$`)
+	ofLog      = regexp.MustCompile(`^(commit [0-9a-f]+( .*)?|(Author|Date|Merge): .*|[0-9a-f]{4,64} .*|[0-9]+\t[0-9]+\t.*| .*|---)$`)
 )
 
 // mayTell returns the label of a result of which its call was decided on as one that names each file: that of
@@ -173,8 +202,14 @@ func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
 	}
 	name, _ := rawjson.String(raw)
 	form := cmdline.Form(name)
-	var told struct{ Content, Stdout *string }
-	if json.Unmarshal(e.Response, &told) == nil {
+	var told struct {
+		Content, Stdout *string
+		Stderr          string
+
+		// Where the rest of the output is.
+		BackgroundTaskID, RawOutputPath, PersistedOutputPath string
+	}
+	if json.Unmarshal(e.Response, &told) == nil && told.Stderr+told.BackgroundTaskID+told.RawOutputPath+told.PersistedOutputPath == "" {
 		text := told.Stdout
 		if e.Tool == e.Host.search {
 			text = told.Content
@@ -192,7 +227,8 @@ func harmless(text string, form cmdline.Form) bool {
 	case cmdline.Lines:
 		return everyLine(text, func(line string) bool { return line == "--" || names(fileLine, line) })
 	case cmdline.Patch:
-		return text == "" || strings.Contains("\n"+text, "\ndiff --git ") && everyLine(text, func(line string) bool {
+		before, _, found := strings.Cut("\n"+text, "\ndiff --git ")
+		return text == "" || found && everyLine(before, ofLog.MatchString) && everyLine(text, func(line string) bool {
 			return !strings.HasPrefix(line, "diff ") || names(fileHeader, line)
 		})
 	}

