@@ -130,8 +130,10 @@ func TestDeb(t *testing.T) {
 		t.Skip("needs dpkg and root")
 	}
 	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "var/lib/dpkg/updates"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"var/lib/dpkg/updates", "etc"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, name := range []string{"status", "available"} {
 		if err := os.WriteFile(filepath.Join(root, "var/lib/dpkg", name), nil, 0o644); err != nil {
@@ -144,6 +146,12 @@ func TestDeb(t *testing.T) {
 	}
 	dpkg("--install", deb)
 	works(t, version, filepath.Join(root, "usr/bin/weir"))
+	if _, err := exec.LookPath("systemd-sysusers"); err == nil {
+		users, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
+		if !strings.Contains(string(users), "\nweir:") && !strings.HasPrefix(string(users), "weir:") {
+			t.Errorf("the package made no user: %q, %v", users, err)
+		}
+	}
 	for _, name := range []string{"usr/lib/systemd/system/weir.service", "usr/share/man/man1/weir.1.gz"} {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Error(err)

@@ -143,9 +143,7 @@ func (t *Tracer) begin(c *Call, f *policy.Facts) (others bool) {
 	defer s.mu.Unlock()
 	s.describe(&f.Session, t.sessions.now())
 	s.distrust(&f.Session)
-	if f.Session.Label.Private {
-		s.told.foreign(f.Session.Calls)
-	}
+	s.told.foreign(f.Session.Calls) // noted now: the excess may be gone when a later call asks
 	return others
 }
 
