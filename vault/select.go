@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,8 @@ type selector struct {
 const maxTexts = 4
 
 // Select returns the part of a document to which a JSON pointer points (RFC 6901). A text that is a JSON object or
-// array has its parts too, and so has an object with nothing but such a text: servers wrap their results so.
+// array has its parts too, and so has an object with nothing but such a text in a member content, text or result: servers
+// wrap their results so.
 func Select(doc json.RawMessage, pointer string) (json.RawMessage, error) {
 	s := selector{search: maxSearched}
 	return s.part(doc, pointer)
@@ -76,14 +78,17 @@ func (s *selector) member(doc json.RawMessage, name string) (json.RawMessage, er
 	}
 }
 
-// onlyMember returns the member of an object that has no other, and of any other value the value.
+// wraps are the members in which servers wrap the whole text of a result. Another may be one that its author filled in.
+var wraps = []string{"content", "text", "result"}
+
+// onlyMember returns the wrapping member of an object that has no other, and of any other value the value.
 func onlyMember(doc json.RawMessage) json.RawMessage {
 	if rawjson.Kind(doc) != '{' {
 		return doc
 	}
 	var only json.RawMessage
-	for _, value := range rawjson.Members(doc) {
-		if only != nil {
+	for name, value := range rawjson.Members(doc) {
+		if only != nil || !slices.Contains(wraps, name) {
 			return nil
 		}
 		only = value

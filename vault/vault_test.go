@@ -313,7 +313,7 @@ func TestTextsInTextsAreBounded(t *testing.T) {
 	nested := `{"n":7}`
 	for range 4 {
 		quoted, _ := json.Marshal(nested)
-		nested = `{"x":` + string(quoted) + `}`
+		nested = `{"text":` + string(quoted) + `}`
 	}
 	v := vault.New(vault.Limits{})
 	deep := put(t, v, "a", text(nested))
@@ -321,10 +321,10 @@ func TestTextsInTextsAreBounded(t *testing.T) {
 		t.Errorf("%s: %v", got, err)
 	}
 	quoted, _ := json.Marshal(nested)
-	if got, err := vault.Select(json.RawMessage(`{"x":`+string(quoted)+`}`), "/n"); !errors.Is(err, vault.ErrNotThere) {
+	if got, err := vault.Select(json.RawMessage(`{"text":`+string(quoted)+`}`), "/n"); !errors.Is(err, vault.ErrNotThere) {
 		t.Errorf("one level more: %s, %v", got, err)
 	}
-	long := put(t, v, "a", json.RawMessage(`{"content":[],"structuredContent":{"c":"{\"n\":7,\"pad\":\"`+strings.Repeat("a", 3<<20)+`\"}"}}`))
+	long := put(t, v, "a", json.RawMessage(`{"content":[],"structuredContent":{"result":"{\"n\":7,\"pad\":\"`+strings.Repeat("a", 3<<20)+`\"}"}}`))
 	one := `"[[` + long.Name + `#/n]]"`
 	if _, _, err := v.Expand(at("a"), json.RawMessage(`[`+one+`]`)); err != nil {
 		t.Errorf("one handle: %v", err)
