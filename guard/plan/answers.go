@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/vault"
@@ -41,29 +43,82 @@ func (a *Answers) Add(p *Plan, step string, result json.RawMessage, hidden strin
 }
 
 // note notes the answers that a document has for a placeholder: the one at its path or, without a path, all of its
-// type.
+// type that stand alone: numbers, and words of texts.
 func (a *Answers) note(p *Placeholder, doc json.RawMessage) {
 	known := a.typed[p.key()]
 	if known == nil {
 		known = map[string]bool{}
 		a.typed[p.key()] = known
 	}
-	look := p.look()
-	if p.Path != "" {
-		if answer, err := look.Answer(doc); err == nil && len(known) < maxAnswers {
-			known[string(answer)] = true
-		}
-		return
-	}
-	for _, text := range scalar.FindAllString(string(doc), maxAnswers+1) {
-		if answer, err := look.Accept(json.RawMessage(text)); err == nil && len(known) <= maxAnswers {
-			known[string(answer)] = true
-		}
+	if p.Path == "" {
+		p.search(doc, known)
+	} else if part, err := vault.Select(doc, p.Path); err == nil {
+		p.tell(part, known)
 	}
 }
 
-// scalar finds dates and numbers in a document.
-var scalar = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}|-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
+// search notes the answers in a document.
+func (p *Placeholder) search(doc json.RawMessage, known map[string]bool) {
+	switch rawjson.Kind(doc) {
+	case '{':
+		for _, value := range rawjson.Members(doc) {
+			p.search(value, known)
+		}
+	case '[':
+		for value := range rawjson.Elements(doc) {
+			p.search(value, known)
+		}
+	case '"':
+		text, _ := rawjson.String(doc)
+		for word := range strings.FieldsSeq(text) {
+			p.tell(rawjson.Quote(strings.TrimRight(strings.TrimLeft(word, `"'([{<`), `"')]}>.,;:!?`)), known)
+		}
+	default:
+		p.tell(doc, known)
+	}
+}
+
+// tell notes a value of a result as the answers that it is of the type.
+func (p *Placeholder) tell(value json.RawMessage, known map[string]bool) {
+	look := p.look()
+	answer, err := look.Accept(value)
+	if err != nil || len(known) > maxAnswers {
+		return
+	}
+	text, isText := rawjson.String(value)
+	switch {
+	case p.Type == vault.Number || p.Type == vault.Integer:
+		if isText {
+			known[string(rawjson.Quote(text))] = true // as it is written
+			value = json.RawMessage(text)
+		}
+		if exact, ok := decimal(value); ok {
+			known[exact] = true
+		}
+	case p.Type == vault.OneOf && (!isText || !slices.Contains(p.Options, text)):
+		return
+	default:
+		known[string(answer)] = true
+	}
+}
+
+// number is a number as JSON writes it.
+var number = regexp.MustCompile(`^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,6}))?$`)
+
+// decimal returns the one form that all ways to write a number exactly have.
+func decimal(raw json.RawMessage) (string, bool) {
+	m := number.FindStringSubmatch(strings.TrimSpace(string(raw)))
+	if m == nil {
+		return "", false
+	}
+	shift, _ := strconv.Atoi(m[4])
+	digits := strings.TrimLeft(m[2]+m[3], "0")
+	significant := strings.TrimRight(digits, "0")
+	if significant == "" {
+		return m[1] + "0", true
+	}
+	return fmt.Sprintf("%s%se%d", m[1], significant, shift-len(m[3])+len(digits)-len(significant)), true
+}
 
 func (p *Placeholder) key() string {
 	return fmt.Sprintf("%q %q %q %q", p.From, p.Path, p.Type, p.Options)
@@ -84,16 +139,36 @@ func (a *Answers) Fills(p Placeholder, got json.RawMessage, of func(name string)
 		whole, ok := of(m[1])
 		return ok && slices.Contains(a.values[p.From], whole)
 	}
-	look := p.look()
-	answer, err := look.Accept(got)
-	if err != nil || p.Type == vault.OneOf && string(answer) == string(rawjson.Quote(vault.None)) && !slices.Contains(p.Options, vault.None) {
-		return false
-	}
 	known := a.typed[p.key()]
+	form, ok := p.form(got)
 	if p.Path == "" && p.Closed() {
-		return true
+		return ok
 	}
-	return len(known) <= maxAnswers && known[string(answer)]
+	return ok && len(known) <= maxAnswers && known[form]
+}
+
+// form returns the form in which an argument is noted as an answer; false if it is none of the type, or is written as
+// no answer is.
+func (p *Placeholder) form(got json.RawMessage) (string, bool) {
+	text, isText := rawjson.String(got)
+	quoted := string(rawjson.Quote(text))
+	switch p.Type {
+	case vault.Number, vault.Integer:
+		if isText {
+			return quoted, true
+		}
+		return decimal(got)
+	case vault.Boolean:
+		is, ok := rawjson.Bool(got)
+		return strconv.FormatBool(is), ok
+	case vault.Date:
+		look := p.look()
+		day, err := look.Accept(got)
+		return quoted, isText && err == nil && string(day) == quoted
+	case vault.OneOf:
+		return quoted, isText && slices.Contains(p.Options, text)
+	}
+	return "", false
 }
 
 // handle is an argument that is one handle.

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/vault"
@@ -127,6 +129,7 @@ func (s *Step) check(before []string) error {
 	if _, ok := read(s.Arguments); ok {
 		return errors.New("arguments is an object, and no placeholder")
 	}
+	s.Arguments = rawjson.Canonical(s.Arguments) // the one spelling that a person is shown
 	for _, at := range s.Placeholders() {
 		look := at.look()
 		switch {
@@ -160,14 +163,18 @@ func read(raw json.RawMessage) (p Placeholder, ok bool) {
 // Placed is a placeholder in a member of the arguments, at any depth.
 type Placed struct {
 	Member string
+	Place  string // as overlays name it, such as "to[0].address"; "" if a name on the way may be read as two
 	Placeholder
 }
 
 // Placeholders returns the placeholders of a step.
 func (s *Step) Placeholders() (all []Placed) {
 	for name, value := range rawjson.Members(s.Arguments) {
-		fill(value, func(p Placeholder) json.RawMessage {
-			all = append(all, Placed{name, p})
+		fill(value, below("", name), func(way string, p Placeholder) json.RawMessage {
+			if way = strings.TrimPrefix(way, "."); strings.HasPrefix(way, unnamed) {
+				way = ""
+			}
+			all = append(all, Placed{name, way, p})
 			return json.RawMessage("null")
 		})
 	}
@@ -176,7 +183,7 @@ func (s *Step) Placeholders() (all []Placed) {
 
 // Example returns arguments of the step with a value in each placeholder.
 func (s *Step) Example() json.RawMessage {
-	return fill(s.Arguments, func(p Placeholder) json.RawMessage {
+	return fill(s.Arguments, "", func(_ string, p Placeholder) json.RawMessage {
 		switch p.Type {
 		case vault.Boolean:
 			return json.RawMessage("true")
@@ -191,21 +198,32 @@ func (s *Step) Example() json.RawMessage {
 	})
 }
 
-// fill returns a JSON value with its placeholders replaced.
-func fill(raw json.RawMessage, by func(Placeholder) json.RawMessage) json.RawMessage {
+// unnamed begins the way to a value where a name on it has a character of ways.
+const unnamed = "\x00"
+
+// below returns the way to a member of the value to which another leads.
+func below(way, name string) string {
+	if name == "" || strings.HasPrefix(way, unnamed) || strings.ContainsAny(name, ".[]\"*\x00") {
+		return unnamed
+	}
+	return way + "." + name
+}
+
+// fill returns a JSON value, to which a way leads, with its placeholders replaced.
+func fill(raw json.RawMessage, way string, by func(string, Placeholder) json.RawMessage) json.RawMessage {
 	if p, ok := read(raw); ok {
-		return by(p)
+		return by(way, p)
 	}
 	var parts [][]byte
 	switch rawjson.Kind(raw) {
 	case '{':
 		for name, value := range rawjson.Members(raw) {
-			parts = append(parts, append(append(rawjson.Quote(name), ':'), fill(value, by)...))
+			parts = append(parts, append(append(rawjson.Quote(name), ':'), fill(value, below(way, name), by)...))
 		}
 		return slices.Concat([]byte{'{'}, bytes.Join(parts, []byte{','}), []byte{'}'})
 	case '[':
 		for value := range rawjson.Elements(raw) {
-			parts = append(parts, fill(value, by))
+			parts = append(parts, fill(value, way+"["+strconv.Itoa(len(parts))+"]", by))
 		}
 		return slices.Concat([]byte{'['}, bytes.Join(parts, []byte{','}), []byte{']'})
 	}
