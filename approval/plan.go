@@ -1,7 +1,9 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
@@ -20,7 +22,7 @@ func (p *Prompt) plan(q *guard.Question) {
 		if worst = contract.Join(worst, s.Contract); i == 0 {
 			worst = s.Contract
 		}
-		p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), planned(s)})
+		p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), planned(s, q.Later.Plan)})
 		if s.Effect == policy.Ask && s.Open == "" {
 			reason := fmt.Sprintf("step %s: %s (rule %s)", plain.Text(s.ID, maxName), plain.Text(s.Message, maxValue), plain.Text(s.Rule, maxName))
 			p.Reasons = append(p.Reasons, reason)
@@ -31,12 +33,12 @@ func (p *Prompt) plan(q *guard.Question) {
 	p.Listed = true
 	p.origins("Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
 	p.origins("Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
-	p.Note = "Each call is allowed as often as its step says, with exactly these arguments, for twelve hours. Other calls are asked about. " +
-		"No answer means no."
+	p.Note = "Each call is allowed as often as its step says, with exactly these arguments, for twelve hours. " +
+		"Plans that were approved before stay so. Other calls are asked about. No answer means no."
 }
 
-// planned describes a step of a plan.
-func planned(s *guard.PlannedStep) string {
+// planned describes a step of a plan, of which all steps are given.
+func planned(s *guard.PlannedStep, all []guard.PlannedStep) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of server %s, ", plain.Quote(s.Name, maxName), plain.Text(s.Server, maxName))
 	switch {
@@ -59,14 +61,25 @@ func planned(s *guard.PlannedStep) string {
 	}
 	b.WriteString(" Arguments: " + plain.Text(string(s.Arguments), 0))
 	for _, at := range s.Placeholders() {
-		kind := string(at.Type)
-		switch {
-		case at.Options != nil:
-			kind = "one of these options"
-		case at.Type == plan.Handle:
-			kind = "hidden text"
-		}
-		fmt.Fprintf(&b, "; in %s, %s from the result of step %s", plain.Quote(at.Member, maxName), plain.Text(kind, maxName), plain.Text(at.From, maxName))
+		fmt.Fprintf(&b, "; in %s, %s", plain.Quote(cmp.Or(at.Place, at.Member), maxName), source(&at.Placeholder, all))
 	}
 	return b.String()
+}
+
+// source describes the value of a placeholder.
+func source(at *plan.Placeholder, all []guard.PlannedStep) string {
+	kind := "any " + string(at.Type)
+	switch {
+	case at.Options != nil:
+		kind = "one of these options"
+	case at.Type == plan.Handle:
+		kind = "hidden text"
+	case at.Path != "":
+		kind = "the " + string(at.Type) + " at " + plain.Quote(at.Path, maxName)
+	}
+	text := kind + " from the result of step " + plain.Text(at.From, maxName)
+	if slices.ContainsFunc(all, func(s guard.PlannedStep) bool { return s.ID == at.From && s.Contract.Label().Untrusted }) {
+		text += ", which outsiders may write"
+	}
+	return text
 }

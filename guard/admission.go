@@ -30,6 +30,8 @@ type Verdict struct {
 	Question  *Question       // set if Effect is Ask
 	Redeemed  string          // the binding of the acceptance that was used up; empty if none was
 	Err       error           // why Rule is RuleInternal, for logs: it may tell of the store; nil otherwise
+
+	asks []string // the rules that ask, if nothing was redeemed or recorded
 }
 
 // Allowed reports whether the call may go.
@@ -126,7 +128,7 @@ func (a *Admission) After(ctx context.Context, answer Answer) Outcome {
 	}
 	o := a.guard.result(ctx, result{request: a.reread(), call: a.facts, found: a.found, answer: answer})
 	if o.Question == nil {
-		a.guard.Plans.note(a.planned, answer, &o)
+		a.guard.Plans.note(ctx, a.planned, answer, &o)
 		a.state.Store(closed)
 		return o
 	}

@@ -28,6 +28,7 @@ const (
 	maxAlertText = 400 // bytes
 	mostShown    = 4   // alerts in one request, which an acceptance of it answers
 	furtherID    = "more-"
+	moreID       = "more" // of that which tells of findings beyond those kept; nobody can answer it
 	furtherText  = "more results speak to the agent so than the session keeps"
 )
 
@@ -45,7 +46,7 @@ func alertsIn(l label.Label) (all []alert) {
 		}
 	}
 	if l.Findings.Has(session.More) {
-		all = append(all, alert{text: "the session has more findings than are kept"})
+		all = append(all, alert{moreID, "the session has more findings than are kept"})
 	}
 	return all
 }
@@ -92,7 +93,7 @@ func (v *evidence) alarm(ctx context.Context, r *request, seen label.Label, text
 func (v *evidence) answer(ctx context.Context, r *request, seen label.Label, all []alert) error {
 	var ends []string
 	for _, a := range all[:min(len(all), mostShown)] {
-		if a.id != "" {
+		if a.id != moreID {
 			ends = append(ends, answeredAlert+a.id)
 		}
 	}
@@ -120,11 +121,26 @@ func shortened(text string) string {
 	return text[:end] + "…"
 }
 
-// alertIDs returns text that no other list of alerts has. Approvals are bound to it, so that none covers an alert that nobody was shown.
+// alertIDs returns text that no other list of alerts has. Approvals are bound to it, so that none covers an alert that
+// nobody was shown.
 func alertIDs(all []alert) string {
 	var ids []string
 	for _, a := range all {
 		ids = append(ids, a.id)
+	}
+	return strings.Join(ids, " ")
+}
+
+// raisedAlerts returns text that no session with other alerts has, answered or not.
+func raisedAlerts(l label.Label) string {
+	var ids []string
+	for finding := range l.Findings.All() {
+		if rest, ok := strings.CutPrefix(finding, raisedAlert); ok {
+			id, _, _ := strings.Cut(rest, ":")
+			ids = append(ids, id)
+		} else if finding == session.More {
+			ids = append(ids, moreID)
+		}
 	}
 	return strings.Join(ids, " ")
 }

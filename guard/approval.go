@@ -57,7 +57,7 @@ func (a *approver) byPlan(ctx context.Context, in decisionInput, d decision) (ap
 	if in.facts.Phase != policy.OnCall {
 		return approval{}, nil
 	}
-	c, err := a.plans.cover(ctx, in.request, in.alerts, d.by)
+	c, err := a.plans.cover(ctx, in, d.asking(), d.by)
 	if err != nil || c == nil {
 		return approval{}, err
 	}

@@ -78,11 +78,12 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = known.Malicious || len(alerts) > 0
-	v, err := g.settle(ctx, decisionInput{request: r, facts: f, found: found, detection: search.event, alerts: alerts})
+	in := decisionInput{request: r, facts: f, found: found, detection: search.event, alerts: alerts, raised: raisedAlerts(seen)}
+	v, err := g.settle(ctx, in)
 	f.Session.Label = known // which goes to the resources that the call writes
 	// A step that needs no approval is taken too.
-	if err == nil && v.allowed() && v.approval.planned == nil && g.Plans.follows(r.Session) {
-		v.approval.planned, err = g.Plans.cover(ctx, r, alerts, g.rules.Load().policy.Digest())
+	if err == nil && v.allowed() && v.approval.planned == nil && g.Plans.follows(r) {
+		v.approval.planned, err = g.Plans.cover(ctx, in, nil, g.rules.Load().policy.Digest())
 	}
 	if err == nil && v.approval.exact {
 		err = g.evidence.answer(ctx, r, seen, alerts)
@@ -235,5 +236,5 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		facts.Call.Crosses = found.Tells()
 	}
 	d := by.decide(facts, r.reading.forms)
-	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message}, nil
+	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message, asks: d.asking()}, nil
 }

@@ -118,7 +118,7 @@ func (r *planRig) approve(t testing.TB, text string) guard.PlanVerdict {
 		t.Fatalf("not approved: %+v", v)
 	}
 	for i := range v.Steps {
-		if b := v.Steps[i].Binding; b != "" {
+		for _, b := range v.Steps[i].Bindings() {
 			r.approvals[b] += v.Steps[i].Times()
 		}
 	}
@@ -320,7 +320,7 @@ func TestNothingOutsideOfAPlanGoes(t *testing.T) {
 			}
 			count[to]++
 			raw, _ := rawjson.Get(c.Arguments, "amount")
-			known := slices.Contains([]string{"950", "1900", `"950"`, "9.5e2"}, string(raw)) && read
+			known := slices.Contains([]string{"950", "1900", "9.5e2"}, string(raw)) && read
 			if !(to == "ann" && known && count[to] <= 2 || to == "bob" && string(raw) == "5" && count[to] <= 1) {
 				rt.Fatalf("call %d to %s went with %s", count[to], to, raw)
 			}

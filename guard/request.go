@@ -233,4 +233,5 @@ type decisionInput struct {
 	seen      bool                  // the agent has the answer already, so no rule hides it
 	unshown   string                // why no host may get the answer; "" if one may
 	alerts    []alert               // of the session, that nobody has answered; none after the call
+	raised    string                // all alerts that the session has had, answered or not
 }

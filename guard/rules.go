@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/weir-mcp/weir/policy"
 )
@@ -33,6 +34,21 @@ func (r *rules) decide(f *policy.Facts, forms []json.RawMessage) decision {
 type decision struct {
 	policy.Decision
 	by string // the digest of the policy
+}
+
+// asking returns the rules that ask, in order; the fallback and what could not be evaluated have no name.
+func (d decision) asking() []string {
+	if d.Effect != policy.Ask {
+		return nil
+	}
+	all := []string{d.Rule}
+	for _, m := range d.Matched {
+		if m.Effect == policy.Ask {
+			all = append(all, m.Rule)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // asksOnce reports whether an approval of the decision's request covers later calls.

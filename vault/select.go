@@ -29,8 +29,8 @@ type selector struct {
 const maxTexts = 4
 
 // Select returns the part of a document to which a JSON pointer points (RFC 6901). A text that is a JSON object or
-// array has its parts too, and so has an object with nothing but such a text in a member content, text or result: servers
-// wrap their results so.
+// array has its parts too, and so has an object with nothing but such a text in a member content, text or result:
+// servers wrap their results so.
 func Select(doc json.RawMessage, pointer string) (json.RawMessage, error) {
 	s := selector{search: maxSearched}
 	return s.part(doc, pointer)

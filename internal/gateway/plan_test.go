@@ -42,7 +42,7 @@ func TestAPlanIsApprovedOnce(t *testing.T) {
 		for _, want := range []string{
 			"Allow the calls of this plan, 3 steps? It may do something that cannot be undone; what it is given may become public.",
 			`"tell them"`, `"post" of server s, up to 2 times.`, `{"text":"seven"}`, "Not covered by a yes: a placeholder may say where it goes.",
-			`in "account", number from the result of step in`,
+			`in "account", any number from the result of step in`,
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the request has no %q:\n%s", want, text)

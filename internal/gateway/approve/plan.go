@@ -3,6 +3,7 @@ package approve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
@@ -26,8 +27,8 @@ func (b *Book) KeepPlan(ctx context.Context, ref session.Ref, steps []guard.Plan
 		if err := b.opts.Record.Record(ctx, e); err != nil {
 			return fmt.Errorf("recording the approval of a plan: %w", err)
 		}
-		for range s.Times() {
-			q := store.Question{Principal: ref.Principal, Session: ref.Key, Binding: s.Binding}
+		for _, binding := range slices.Repeat(s.Bindings(), s.Times()) {
+			q := store.Question{Principal: ref.Principal, Session: ref.Key, Binding: binding}
 			if err := b.keep(ctx, q, grantLife); err != nil {
 				return err
 			}
