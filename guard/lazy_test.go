@@ -3,6 +3,8 @@ package guard_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
 )
 
 // Rules that read the origin of arguments in plain reads too.
@@ -132,4 +135,56 @@ func TestPlainReadsAreNotTraced(t *testing.T) {
 			t.Errorf("%s: %d decisions", row.tool, decided)
 		}
 	}
+}
+
+// A result that is decided twice, under two policies, is decided by the same origins of the call's arguments.
+func TestLateTracesAreKept(t *testing.T) {
+	const asks = `{name: asks, when: result, effect: ask, message: m, if: 'tool.name == "list"'}`
+	const identifies = `{name: identifies, when: result, effect: %s, message: m, if: 'call.content.identifies'}`
+	load := func(rule string) *policy.Policy {
+		p, err := policy.Load("p.yaml", []byte("version: 1\nrules: ["+rule+"]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, c := range []struct {
+		first, second string
+		want          policy.Effect
+	}{
+		{asks, fmt.Sprintf(identifies, "block"), policy.Block},
+		{fmt.Sprintf(identifies, "ask"), fmt.Sprintf(identifies, "ask"), policy.Ask},
+	} {
+		f := newFixture(t, func(o *guard.Options) { o.Policy = load("") })
+		const who = "Ada Lovelace lives here, ada.lovelace@acme.example"
+		f.run(t, stated(t, "profile", `{"to":"x"}`, ""), textResult(who))
+		v := f.g.Before(t.Context(), stated(t, "list", `{"to":"x","text":"`+who+`"}`, ""))
+		f.g.Swap(load(c.first), 0)
+		answer := guard.Answer{Result: json.RawMessage(textResult("hi"))}
+		if o := v.Admission.After(t.Context(), answer); o.Effect != policy.Ask {
+			t.Fatalf("under %s: %v", c.first, o)
+		}
+		f.g.Swap(load(c.second), 0)
+		if o := v.Admission.After(t.Context(), answer); o.Effect != c.want {
+			t.Errorf("under %s and then %s: %v", c.first, c.second, o)
+		}
+	}
+}
+
+// A session may be named with its parent while its results are indexed.
+func TestParentsComeWhileTextsAreTakenIn(t *testing.T) {
+	f := newFixture(t, nil)
+	ctx, end := context.WithCancel(t.Context())
+	var indexing sync.WaitGroup
+	indexing.Go(func() { guard.Index(ctx, f.g) })
+	for i := range 20 {
+		c := stated(t, "list", `{"to":"x"}`, "")
+		c.Session = session.Ref{Key: fmt.Sprint("child", i), Principal: "p"}
+		v := f.g.Before(ctx, c)
+		v.Admission.After(ctx, guard.Answer{Result: json.RawMessage(textResult(strings.Repeat("some words of a page ", 5000)))})
+		c.Session.Parent = "parent"
+		f.g.Before(ctx, c)
+	}
+	end()
+	indexing.Wait()
 }

@@ -46,22 +46,30 @@ type Finding struct {
 	to   []receiver // and to whom
 	over []receiver // the call's server, if it may learn of credentials of another one and keep them
 
-	later func() policy.CallFacts // traces the call; nil once it was
+	later func()            // traces the call; nil once it was
+	call  *policy.CallFacts // that later found
 
 	beside     int      // bits outside of values: how the arguments are written, and their empty members
 	undeclared []string // names that no schema declares
 }
 
-// Await has the facts of the call's arguments traced when a rule first reads them, unless they were traced before.
+// Await has the facts of the call's arguments traced when a rule first reads them. If they were, it fills them in: a
+// result may be decided twice, under two policies.
 func (f *Finding) Await(facts *policy.Facts) {
-	if f.later == nil {
-		return
-	}
-	facts.Trace = func() policy.CallFacts {
+	fill := func() policy.CallFacts {
 		if facts.Trace = nil; f.later != nil {
-			facts.Call = f.later()
+			f.later()
 		}
+		seen := facts.Call.Found
+		facts.Call = *f.call
+		facts.Call.Found = seen
 		return facts.Call
+	}
+	switch {
+	case f.later != nil:
+		facts.Trace = fill
+	case f.call != nil:
+		fill()
 	}
 }
 

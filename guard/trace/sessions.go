@@ -53,6 +53,7 @@ func (m *sessionTraces) of(ref session.Ref) *sessionTrace {
 // account takes room for the growth of a trace to a size, and evicts others if there is none. Growth without room even
 // then counts when there is. The lock must be held.
 func (m *sessionTraces) account(s *sessionTrace, size int64) {
+	size += int64(len(s.parent)) // which this lock guards
 	if size <= s.size {
 		m.room.Shrink(s.size - size)
 		s.size = size

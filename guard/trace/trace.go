@@ -124,11 +124,12 @@ func (t *Tracer) Trace(c *Call, f *policy.Facts, charge bool) *Finding {
 // come from. The Finding is empty until then.
 func (t *Tracer) Expect(c *Call, f *policy.Facts) *Finding {
 	found, others := new(Finding), t.begin(c, f)
-	found.later = func() policy.CallFacts {
+	found.later = func() {
 		found.later = nil
 		t.find(c, f, found, others)
 		t.charge(c, f, found, false)
-		return f.Call
+		call := f.Call
+		found.call = &call
 	}
 	found.Await(f)
 	return found
