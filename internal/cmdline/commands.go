@@ -51,7 +51,7 @@ type command struct {
 	writes  written // which operands are files that it writes
 	history bool    // of git: it shows commits, and operands may name them
 	others  bool    // of git: it shows texts that may not be of that history
-	hooks   bool    // of git: it may run hooks
+	hooks   bool    // it is git, which may run hooks and programs of its settings
 }
 
 // written says which operands of a command are files that it writes.
@@ -125,14 +125,14 @@ var commands = map[string]command{
 		"show":      {known: true, ends: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, operands: -1, shows: unnamed},
 		"diff":      {known: true, ends: true, history: true, letters: "pswbz", long: gitLog, valued: words("--diff-filter --format= --pretty= -U= --unified="), operands: -1, shows: unnamed, patch: gitPatch, brief: gitBrief},
 		"shortlog":  {known: true, history: true, letters: "sne", operands: -1},
-		"branch":    {known: true, history: true, letters: "arv", long: words("--all --remotes --list --show-current -vv")},
+		"branch":    {known: true, others: true, letters: "arv", long: words("--all --remotes --list --show-current -vv")},
 		"tag":       {known: true, others: true, letters: "l", long: words("--list")},
 		"remote":    {known: true, letters: "v", shows: unnamed, patch: words("-v")}, // addresses, and passwords in them
 		"rev-parse": {known: true, long: words("--show-toplevel --abbrev-ref --short --is-inside-work-tree --git-dir"), operands: -1},
 		"ls-files":  {known: true, ends: true, letters: "comsdt", long: words("--others --cached --modified --exclude-standard"), operands: -1},
 		"ls-tree":   {known: true, ends: true, history: true, letters: "rdtl", long: words("--name-only"), operands: -1},
 		"blame":     {known: true, ends: true, history: true, letters: "wel", valued: words("-L"), operands: -1, shows: unnamed},
-		"describe":  {known: true, history: true, long: words("--tags --always --dirty --all --long"), operands: -1},
+		"describe":  {known: true, others: true, long: words("--tags --always --dirty --all --long"), operands: -1},
 	}},
 }
 

@@ -20,14 +20,14 @@ type Deed struct {
 	Writes []string // files that it writes
 	Into   []string // files that it writes too if the last of Writes, which is around them, is a folder
 	Others bool     // its output may hold text of commits that are not in the history of the work tree
-	Hooks  bool     // it may run hooks of git
+	Hooks  bool     // it runs git, which may run hooks and programs of the settings of a repository
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
 }
 
 // Understand returns the deed of a line that the Bourne shell, Bash and Zsh read alike. It is not ok for a line
 // with anything that stands not for itself (expansions, substitutions, patterns, escapes, assignments), with
 // control structures, with a program that is not in the tables, or with an option that is not in the program's row.
-// A pattern is taken where all that it can stand for are paths: *, ? in them.
+// A pattern is taken where all that it can stand for are paths: *, ? in them, but not **.
 func Understand(line string) (d Deed, ok bool) {
 	line = strings.Trim(line, " \t\n")
 	if line == "" || len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unprintable) {
@@ -101,7 +101,7 @@ func (w *walk) redirections(all []*syntax.Redirect) bool {
 		}
 		to, pattern, ok := word(r.Word)
 		switch {
-		case !ok || pattern || to == "":
+		case !ok || pattern || to == "" || starred(to):
 			return false
 		case r.Op == syntax.DplOut && (to == "1" || to == "2"):
 			w.split = w.split || to == "2"
@@ -172,7 +172,7 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	}
 	all = w.unwrapped(all) // behind another program cd changes no folder of the shell
 	c, rest, ok := find(all)
-	if !ok {
+	if !ok || !atSigns[all[0]] && slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "@") }) {
 		return false
 	}
 	if piped && c.least > 0 && !c.needle && c.does == "" {
@@ -236,6 +236,7 @@ func find(all []string) (c command, rest []string, ok bool) {
 			c, rest = c.verbs[rest[0]], rest[1:]
 		}
 		if c.known {
+			c.hooks = all[0] == "git"
 			return c, rest, true
 		}
 	}
@@ -245,7 +246,7 @@ func find(all []string) (c command, rest []string, ok bool) {
 // apply notes the effect of a command with its options and operands.
 func (w *walk) apply(c command, all []string) bool {
 	operands, ok := c.accepts(all)
-	if !ok {
+	if !ok || c.writes == every && slices.ContainsFunc(operands, starred) {
 		return false
 	}
 	r := read{c, slices.DeleteFunc(slices.Clone(all), func(o string) bool { return !strings.HasPrefix(o, "-") }), operands}
@@ -253,7 +254,7 @@ func (w *walk) apply(c command, all []string) bool {
 		w.atLeast(c.does)
 	}
 	w.deed.Hooks = w.deed.Hooks || c.hooks
-	w.deed.Others = w.deed.Others || c.others || c.history && c.outside(all)
+	w.deed.Others = w.deed.Others || c.others && !slices.Equal(all, []string{"--show-current"}) || c.history && c.outside(all)
 	w.deed.Within = append(w.deed.Within, w.folder())
 	if !c.words {
 		w.note(r)
@@ -294,8 +295,8 @@ func (w *walk) note(r read) {
 		for _, f := range files[:n-1] {
 			w.deed.Into = append(w.deed.Into, files[n-1]+"/"+path.Base(f))
 		}
-		if slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) {
-			w.atLeast(Changing) // whole folders, with files of any name
+		if slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) || slices.ContainsFunc(files, starred) {
+			w.atLeast(Changing) // whole folders, or patterns: files of any name
 		}
 	}
 }
@@ -309,9 +310,9 @@ func (c command) outside(all []string) bool {
 	named, ok := c.accepts(all)
 	return !ok || slices.ContainsFunc(named, func(name string) bool { return !ofHead.MatchString(name) }) ||
 		slices.ContainsFunc(all, func(w string) bool {
-			option, _, _ := strings.Cut(w, "=")
+			option, value, _ := strings.Cut(w, "=")
 			cluster := len(w) > 1 && w[0] == '-' && w[1] != '-' && !c.takesJoined(w[:2])
-			return everywhere[option] || cluster && strings.ContainsAny(w, "arl")
+			return everywhere[option] || namesRefs.MatchString(value) || cluster && strings.ContainsAny(w, "arl")
 		})
 }
 
@@ -345,8 +346,15 @@ func word(of *syntax.Word) (text string, pattern, ok bool) {
 			return "", false, false
 		}
 	}
+	if pattern && (strings.Contains(all.String(), "**") || strings.ContainsAny(all.String(), `[]\`)) {
+		return "", false, false // any number of folders, or quoted signs
+	}
 	return all.String(), pattern, true
 }
+
+// starred reports whether a path may be a pattern. A pattern does not name the files that are written: those are named
+// as others are.
+func starred(path string) bool { return strings.ContainsAny(path, "*?") }
 
 // plainText returns a text in double quotes in which nothing is expanded.
 func plainText(quoted *syntax.DblQuoted) (string, bool) {

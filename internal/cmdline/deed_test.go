@@ -25,7 +25,7 @@ func TestUnderstand(t *testing.T) {
 		"git diff -- /tmp/a b":          {Does: "read", Within: []string{".", "/tmp/a", "b"}, Shows: []string{"."}, Names: "patch"},
 		"git log 5":                     {Does: "read", Within: []string{".", "5"}, Others: true},
 		"git log --all":                 {Does: "read", Within: []string{"."}, Others: true},
-		"git log -p origin/main":        {Does: "read", Within: []string{".", "origin/main"}, Shows: []string{"."}, Others: true, Names: "patch"},
+		"git log -p origin/main":        {Does: "read", Within: []string{".", "origin/main"}, Shows: []string{"."}, Others: true},
 		"diff /dev/null .env":           {Does: "read", Within: []string{".", "/dev/null", ".env"}, Shows: []string{"/dev/null", ".env"}},
 		"git diff -- src":               {Does: "read", Within: []string{".", "src"}, Shows: []string{"."}, Names: "patch"},
 		"git diff | head":               {Does: "read", Within: []string{".", "."}, Shows: []string{"."}},
@@ -40,13 +40,20 @@ func TestUnderstand(t *testing.T) {
 		"cp .env b.txt": {Does: "write", Within: []string{".", ".env",
 			"b.txt"}, Shows: []string{".env"}, Writes: []string{"b.txt"}, Into: []string{"b.txt/.env"}},
 		"cp -r a b":                         {Does: "change", Within: []string{".", "a", "b"}, Shows: []string{"a"}, Writes: []string{"b"}, Into: []string{"b/a"}},
+		"cp a/b* c":                         {Does: "change", Within: []string{".", "a/b*", "c"}, Shows: []string{"a/b*"}, Writes: []string{"c"}, Into: []string{"c/b*"}},
+		"git branch -v":                     {Does: "read", Within: []string{"."}, Others: true},
+		"git branch --show-current":         {Does: "read", Within: []string{"."}},
+		"git describe":                      {Does: "read", Within: []string{"."}, Others: true},
+		"git log --decorate":                {Does: "read", Within: []string{"."}, Others: true},
+		"git log --format=%h%+d":            {Does: "read", Within: []string{"."}, Others: true},
+		"grep -n @app a.py":                 {Does: "read", Within: []string{".", "a.py"}, Shows: []string{"a.py"}},
 		"git branch -va":                    {Does: "read", Within: []string{"."}, Others: true},
 		"git log --pretty=oneline -U3":      {Does: "read", Within: []string{"."}, Shows: []string{"."}},
 		"head -n -5 a":                      {Does: "read", Within: []string{".", "a"}, Shows: []string{"a"}},
 		"find . -mtime -7":                  {Does: "read", Within: []string{".", "."}},
 		"rm -rf src":                        {Does: "change", Within: []string{".", "src"}},
 		"git add -A":                        {Does: "write", Within: []string{"."}},
-		"git commit -m \"a: b\"":            {Does: "write", Within: []string{"."}, Hooks: true},
+		"git commit -m \"a: b\"":            {Does: "write", Within: []string{"."}},
 		"go test -run '^TestA$' ./...":      {Does: "build", Within: []string{".", "./"}},
 		"timeout 60 go vet ./a 2>&1":        {Does: "build", Within: []string{".", "./a"}},
 		"npm run build":                     {Does: "build", Within: []string{"."}},
@@ -55,6 +62,7 @@ func TestUnderstand(t *testing.T) {
 		"uv run cat a.txt":                  {Does: "build", Within: []string{".", "a.txt"}, Shows: []string{"a.txt"}},
 		"ls\npwd":                           {Does: "read", Within: []string{".", "."}},
 	} {
+		want.Hooks = strings.HasPrefix(line, "git ")
 		got, ok := cmdline.Understand(line)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); !ok || diff != "" {
 			t.Errorf("%q: %v %s", line, ok, diff)
@@ -257,6 +265,19 @@ echo x > a*
 go test ./a*
 git log a*
 ls {a,b}
+cat a/**/e*
+cat a/*''*/e
+cat '[a]'*
+cat 'a\'*
+touch a*
+touch 'a*'
+echo x > 'a*'
+strings @x.txt
+strings -n 4 @x.txt
+strings -n @x.txt a
+cat @x.txt
+pytest @x.txt
+pytest -k @x.txt
 ls [ab]
 ls ~
 ls ~root
@@ -381,7 +402,8 @@ func TestNames(t *testing.T) {
 			"git log -p -2 --oneline", "git show HEAD", "git show HEAD~2 -- a.go", "git diff HEAD~1 -- .env"},
 		cmdline.Lines: {"grep -rn x .", "grep -rnI x src", "rg -n -g '*.go' x", "rg -n 'a.*b' src 2>&1", "grep -n -e x a.go b.go"},
 		"": {"git diff > n.txt", "git diff 1>&2", "git diff 2> n.txt", "git diff >/dev/null", "grep -rn '' .env > n.txt", "grep -rn '' .env 1>&2",
-			"git show HEAD:.env HEAD", "git show v1", "git show HEAD v1", "git diff HEAD:.env", "git log -p -z", "git log -p --graph",
+			"git show HEAD:.env HEAD", "git show v1", "git show HEAD v1", "git diff HEAD:.env", "git diff 2d5a0e2 a.go", "git diff 2D5A0E2 -- a.go",
+			"git diff foo-g2d5a0e2 a.go", "git diff HEAD a.go", "git diff a.go", "git log -p main", "git log -p -z", "git log -p --graph",
 			"git log -p --format=%B", "git log -p --date=format:x", "git diff --word-diff", "grep -rn KEY a.go:1:/..", "grep -rn KEY a.go-1-x",
 			"grep -rn KEY src/../b",
 			"grep -rn KEY a*", "grep -rnh x .", "grep -Rn x .", "rg -nI x", "rg -nL x", "rg -np x", "grep -r -en .", "git diff | head", "git blame a.go"},

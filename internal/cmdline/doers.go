@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -11,8 +12,16 @@ var environments = words("uv poetry")
 // modules are the modules of Python that are commands of doers by the same name.
 var modules = words("pytest mypy ruff black flake8 pylint")
 
-// everywhere are options of git with which it shows commits that are not in the history of the work tree.
-var everywhere = words("--all --branches --tags --remotes --list")
+// everywhere are options of git with which it shows commits that are not in the history of the work tree, or names of
+// branches and tags.
+var everywhere = words("--all --branches --tags --remotes --list --decorate")
+
+// namesRefs matches formats of git with names of branches and tags, or with notes.
+var namesRefs = regexp.MustCompile(`%[-+ ]?[dDSN(]`)
+
+// atSigns are programs for which a word with @ in front is one like others: for many it names a file with options and
+// operands.
+var atSigns = words("git grep egrep fgrep rg find echo tr")
 
 // here reports whether an operand of a build stands for a part of the project: no address, no version of a package,
 // no variable.
@@ -61,7 +70,7 @@ var doers = map[string]command{
 		"add": {known: true, ends: true, letters: "AuvnN", long: words("--all --update --verbose --dry-run"), operands: -1, does: Writing},
 		"commit": {known: true, letters: "aqsv", valued: words("-m -am --message"),
 			long: words("--all --quiet --signoff --amend --no-edit --allow-empty"),
-			does: Writing, hooks: true},
+			does: Writing},
 		"restore": {known: true, ends: true, letters: "S", long: words("--staged"), operands: -1, least: 1, does: Changing},
 	}},
 

@@ -48,14 +48,15 @@ func (r read) form(all []string) Form {
 	return ""
 }
 
-// ofCommits reports whether a command of git shows patches alone: an object that has no patch is shown without a name.
+// ofCommits reports whether a command of git shows patches alone, with the names of files. It shows any other object
+// without a name, or by the name of a file with which it is compared. A word behind -- is a path.
 func (r read) ofCommits(all []string) bool {
 	if i := slices.Index(all, "--"); i >= 0 {
 		all = all[:i]
 	}
 	objects, _ := r.command.accepts(all)
 	return !slices.ContainsFunc(objects, func(o string) bool {
-		return strings.Contains(o, ":") || r.command.patch == nil && !ofHead.MatchString(o)
+		return !ofHead.MatchString(o)
 	})
 }
 

@@ -77,6 +77,9 @@ func unusual(folder string) string {
 		if !isBare(folder) {
 			return ""
 		}
+		if filepath.Base(folder) != ".git" {
+			return "programs of the settings of a repository in plain files in " + folder
+		}
 		dir = folder
 	case info.Mode().IsRegular():
 		text, ok := readSome(dir)
@@ -110,12 +113,11 @@ func from(folder, text string) string {
 
 // isBare reports whether git takes a folder for a repository without a work tree.
 func isBare(folder string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
-			return false
-		}
+	exists := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(folder, name)) // a link to nothing counts as a HEAD
+		return err == nil
 	}
-	return true
+	return exists("HEAD") && (exists("objects") && exists("refs") || exists("commondir"))
 }
 
 // acts returns the part of a repository that may have git start a program; "" if there is none.

@@ -62,7 +62,12 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	raw, _ := rawjson.Get(args, "command")
 	line, _ := rawjson.String(raw)
 	deed, ok := cmdline.Understand(line)
-	if !ok || e.Folder == "" {
+	switch {
+	case !ok:
+		return args, nil
+	case e.reachesHosts(deed), deed.Hooks && (e.Host.roams || e.Folder == ""):
+		return withMembers(args, anything)
+	case e.Folder == "":
 		return args, nil
 	}
 	deed.Within, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Writes)
@@ -70,15 +75,13 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 		deed.Writes = append(deed.Writes, e.located(known, e.into(deed))...)
 		deed.Shows = withContents(e.located(known, deed.Shows))
 	}
-	if deed.Does != cmdline.Reading {
-		for _, p := range slices.Concat(deed.Within, deed.Writes) {
-			if known.Foreign(Server, p) != "" {
-				return args, nil
-			}
-			if deed.Hooks && known.Starts(Server, p) != "" {
-				deed.Does = cmdline.Building
-			}
-		}
+	if deed.Hooks && slices.ContainsFunc(deed.Within, func(p string) bool { return known.Starts(Server, p) != "" }) {
+		deed.Does = cmdline.Building
+	}
+	if deed.Does != cmdline.Reading && slices.ContainsFunc(slices.Concat(deed.Within, deed.Writes), func(p string) bool {
+		return known.Foreign(Server, p) != ""
+	}) {
+		return withMembers(args, anything)
 	}
 	members := map[string]any{
 		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: append([]string{}, deed.Shows...),
@@ -89,6 +92,30 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	}
 	return withMembers(args, members)
 }
+
+// anything are the members of a command that may do more than its words say, so it does not count as one that reads.
+var anything = map[string]any{
+	memberDoes: "any", memberWithin: []string{"/"}, memberShows: []string{"/"}, memberWrites: []string{}, memberOthers: true,
+}
+
+// reachesHosts reports whether a path may lead to another host: by a share of Windows, or a folder in which hosts are
+// mounted when they are named. To look at it would be a connection already.
+func (e *Event) reachesHosts(deed cmdline.Deed) bool {
+	return slices.ContainsFunc(slices.Concat(deed.Within, deed.Shows, deed.Writes, deed.Into), func(p string) bool {
+		if share.MatchString(p) {
+			return true
+		}
+		if !strings.HasPrefix(p, "/") {
+			p = e.Folder + "/" + p
+		}
+		return mounts.MatchString(path.Clean(p))
+	})
+}
+
+var (
+	share  = regexp.MustCompile(`^[/\\]{2}[^/ ]`)
+	mounts = regexp.MustCompile(`(?i)^/(net|afs)(/|$)`)
+)
 
 // into returns the files that a copy writes below its target, unless that is a file.
 func (e *Event) into(deed cmdline.Deed) []string {
@@ -127,12 +154,12 @@ func (e *Event) located(known Ground, paths []string) []string {
 				p = "/"
 			}
 		}
-		if strings.ContainsAny(p, "*?") {
+		if isPattern(p) {
 			some, err := filepath.Glob(p)
-			if err != nil || len(some) > maxMatches {
-				some = []string{"/"}
+			if err != nil || len(some) > maxMatches || strings.ContainsAny(p, `[\`) || slices.ContainsFunc(some, isPattern) {
+				some = []string{"/"} // quoted signs, and names like patterns
 			}
-			if some = slices.DeleteFunc(some, func(s string) bool { return strings.ContainsAny(s, "*?") }); len(some) > 0 {
+			if len(some) > 0 {
 				all = append(all, e.located(known, some)...)
 				continue
 			}
@@ -149,6 +176,8 @@ func (e *Event) located(known Ground, paths []string) []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }
 
 // searched adds to a search of a folder that its result names each file, if it is to show lines.
 func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {

@@ -3,6 +3,7 @@ package hook_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/weir-mcp/weir/internal/hook"
@@ -50,6 +51,7 @@ func TestOwnCommands(t *testing.T) {
 	m.file("src/a.go", "package a\n")
 	m.file("x/Makefile", "all:\n")
 	m.file("d.txt/a", "")
+	m.file("d.txt/Makers.txt", "")
 	m.file("src/old.go", "")
 	m.link(filepath.Join(outside, "b.go"), "d.txt/b.go")
 	m.file(filepath.Join(outside, "b.go"), "package b\n")
@@ -74,6 +76,8 @@ func TestOwnCommands(t *testing.T) {
 		{"go test ./...", pass, ask}, {"cd src && go vet .", pass, ask}, {"make test", pass, ask},
 		{"npm run build 2>&1 | tail -5", pass, ask},
 		{"rm -rf src", pass, ask}, {"mv src/a.go src/b.go", pass, ask}, {"git restore src/a.go", pass, ask},
+		{"cp x/M* d.txt", pass, ask}, {"cat //host/share/x.txt", ask, ask}, {"cat '\\\\host\\share\\x.txt'", ask, ask}, {"cd /net && cat host/x", ask, ask}, {"cat /net/host/x.txt", ask, ask},
+		{"rg -n '// needle' src", pass, pass},
 		{"echo x > Makefile", pass, ask}, {"echo x > src/.env", pass, ask}, {"cp src/a.go package.json", pass, ask},
 		{"touch AGENTS.md", pass, ask},
 		{"echo x > run.sh", pass, ask}, {"ls && make test", pass, ask}, {"uv run cat src/a.go", pass, ask},
@@ -102,12 +106,19 @@ func TestOwnCommands(t *testing.T) {
 	}
 }
 
-// TestHooksOfGit has a commit count as a build where the repository has hooks or settings that name programs.
+// TestHooksOfGit has each command of git count as a build where the repository has hooks or settings that name
+// programs.
 func TestHooksOfGit(t *testing.T) {
 	for name, set := range map[string]func(m *machine){
 		"a hook":     func(m *machine) { m.file(".git/hooks/pre-commit", "#!/bin/sh\n") },
 		"its folder": func(m *machine) { m.repository("", "\thooksPath = .husky\n") },
 		"a filter":   func(m *machine) { m.repository("", "[filter \"x\"]\n\tclean = sh\n") },
+		"b: a repository without a work tree": func(m *machine) {
+			for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\tbare = true\n", "objects/x": "", "refs/x": ""} {
+				m.file("b/"+name, text)
+			}
+		},
+		"b: one with a common folder": func(m *machine) { m.file("b/commondir", "../c\n"); m.link("refs/heads/main", "b/HEAD") },
 		"its linked .git": func(m *machine) {
 			if err := os.Rename(filepath.Join(m.work, ".git"), filepath.Join(m.work, "there")); err != nil {
 				m.t.Fatal(err)
@@ -119,10 +130,16 @@ func TestHooksOfGit(t *testing.T) {
 			m := newMachine(t, "claude-code")
 			m.repository("", "")
 			set(m)
+			at := ""
+			if strings.HasPrefix(name, "b: ") {
+				at = "cd b && "
+			}
 			m.start("s", "startup")
 			m.before("s", "WebFetch", fetch)
-			if a := m.before("s", "Bash", input{"command": "git commit -q -m x"}); a.Effect != hook.Ask {
-				t.Errorf("%+v", a)
+			for _, verb := range []string{"commit -q -m x", "status", "diff", "log -1", "add -A", "restore x", "ls-files -m", "rev-parse --git-dir"} {
+				if a := m.before("s", "Bash", input{"command": at + "git " + verb}); a.Effect != hook.Ask {
+					t.Errorf("%s: %+v", verb, a)
+				}
 			}
 		})
 	}
@@ -152,7 +169,9 @@ func TestSourcesOfCommands(t *testing.T) {
 		{"claude-code", "grep x named.txt", false, true},
 		{"claude-code", "grep -r x .", false, true}, {"claude-code", "git diff | head", false, true},
 		{"claude-code", "head < .env", false, true},
-		{"claude-code", "cp .env b.txt", false, true}, {"claude-code", "cat .e*", false, true}, {"claude-code", "rg x", false, true},
+		{"claude-code", "cp .env b.txt", false, true}, {"claude-code", "cat .e*", false, true},
+		{"claude-code", "git branch -v", true, false}, {"claude-code", "git branch --show-current", false, false}, {"claude-code", "cat q*.txt", true, true},
+		{"claude-code", "git diff 2d5a0e2 a.go", true, true}, {"claude-code", "strings @empty.txt", true, true}, {"claude-code", "cat p/**/e*", true, true}, {"claude-code", "rg x", false, true},
 		{"claude-code", "git status; unknown", true, true}, {"codex", "git status", true, false}, {"codex", "cat a.go", true, false},
 	} {
 		m, ok := machines[c.host]
@@ -170,6 +189,20 @@ func TestSourcesOfCommands(t *testing.T) {
 	}
 }
 
+// TestGitWithoutFolder has git count as a command of which nothing is known where the host does not tell its folder.
+func TestGitWithoutFolder(t *testing.T) {
+	m := mixed(t, "codex")
+	m.start("s", "startup")
+	for _, c := range []struct {
+		command string
+		want    hook.Effect
+	}{{"cat a.go", hook.Pass}, {"ls", hook.Pass}, {"git status", hook.Deny}, {"git diff", hook.Deny}} {
+		if a := m.before("s", "Bash", input{"command": c.command}); a.Effect != c.want {
+			t.Errorf("%s: %+v", c.command, a)
+		}
+	}
+}
+
 // mixed returns a machine whose folder has files of the user, of others and with credentials.
 func mixed(t *testing.T, host string) *machine {
 	m := newMachine(t, host)
@@ -179,6 +212,8 @@ func mixed(t *testing.T, host string) *machine {
 	m.link(m.file(filepath.Join(outside, "page.txt"), "x"), "linked.txt")
 	m.file(".env", "KEY=x\n")
 	m.link(".env", "named.txt")
+	m.link(".env", "q*.txt")
+	m.file("q.txt", "")
 	m.file("vendor/x.go", "")
 	m.file("p.js/.env", "KEY=x\n")
 	m.file("empty.txt", "")
