@@ -25,7 +25,7 @@ var tested = []string{"README.md", "docs/tutorial.md", "docs/cookbook.md", "docs
 
 // illustrations are the blocks of the tested pages that no test runs, by a text in them, and the reason.
 var illustrations = map[string]string{
-	"go install github.com/weir-mcp/weir":     "it needs the network",
+	"go install ./cmd/weir":                   "it writes to the user's own directory of programs",
 	"without Weir   6 of 6 attacks succeeded": "the script demo.txtar holds it",
 	`{"mcpServers": {`:                        "the entry of a host, which the tests of wrap have",
 	"go test ./...":                           "the test itself",
