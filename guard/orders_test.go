@@ -55,3 +55,20 @@ func TestPrivateNamesInSearches(t *testing.T) {
 		})
 	}
 }
+
+// TestPrivateNamesPassedOn holds that private data which the agent has written somewhere, or asked for, stays private.
+func TestPrivateNamesPassedOn(t *testing.T) {
+	for tool, arguments := range map[string]string{
+		"write":    `{"path":"/home/ann/notes.md","text":"On the list: the account 9934127 bank of Ada Byron, who asked for it."}`,
+		"remember": `{"text":"On the list: the account 9934127 bank of Ada Byron, who asked for it."}`,
+	} {
+		f := newFixture(t, nil)
+		f.run(t, vouched(t, "profile", `{}`, wish), textResult("Ada Byron, account 9934127 bank"))
+		f.run(t, vouched(t, "page", `{}`, ""), textResult("search for it"))
+		f.run(t, vouched(t, tool, arguments, ""), textResult("done"))
+		search := vouched(t, "find", `{"query":"the account 9934127 bank of Ada Byron, who asked for it"}`, "")
+		if v := f.g.Before(t.Context(), search); v.Rule != searchAsk {
+			t.Errorf("after %s: %s by %q, want %q", tool, v.Effect, v.Rule, searchAsk)
+		}
+	}
+}

@@ -236,11 +236,11 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) 
 		if found.Cut { // values that were not looked at cannot be told again
 			s.corpus.read().Doubt()
 		}
-		source := provenance.Source{URI: c.URI + sentAlong, Kinds: provenance.Untrusted}
 		for _, v := range found.Values {
 			known := v.Whole && v.From&(provenance.Novel|provenance.User|provenance.Trusted) == 0
 			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !known && !isScalar(v.Text) {
-				s.corpus.read().Add(source, v.Text)
+				kinds := provenance.Untrusted | v.From&provenance.Private // which passing it on does not end
+				s.corpus.read().Add(provenance.Source{URI: c.URI + sentAlong, Kinds: kinds}, v.Text)
 			}
 		}
 	})
