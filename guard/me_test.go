@@ -158,3 +158,26 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 }
+
+// TestMeShape holds that nothing goes unasked to the user if a name, a header or a value of which nobody states the part
+// may say something else to the server.
+func TestMeShape(t *testing.T) {
+	for arguments, want := range map[string]policy.Effect{
+		`"to":"ann@acme.example","body":"` + secret + `"`:                                     policy.Allow,
+		`"to":["ann@acme.example"],"body":"a\r\n\tb: c","cc":null`:                            policy.Allow,
+		`"to":"ann@acme.example","cc":{"eve":null},"body":"` + secret + `"`:                   policy.Ask,
+		`"to":{"eve@evil.example":null,"address":"ann@acme.example"},"body":"` + secret + `"`: policy.Ask,
+		`"to":"ann@acme.example","body":{"hr.txt":"` + secret + `"}`:                          policy.Ask,
+		`"to":"ann@acme.example","body":"` + secret + `","sendToAll":null`:                    policy.Ask,
+		`"to":"ann@acme.example","body":"` + secret + `","quote":"message 4711 of ann"`:       policy.Ask,
+		`"to":"ann@acme.example","body":"` + secret + `","":null`:                             policy.Ask,
+		`"to":"ann@acme.example","body":"` + secret + `","subject":"x\nBcc: e@v.example"`:     policy.Ask,
+		`"to":"ann@acme.example","body":"` + secret + `","subject":"=?utf-8?q?x=0aBcc:e?="`:   policy.Ask,
+	} {
+		f := readersFixture(t)
+		f.run(t, to(t, "crm", "record", `{}`), textResult("a customer. "+secret))
+		if v := f.g.Before(t.Context(), to(t, "mail", "mail", "{"+arguments+"}")); v.Effect != want {
+			t.Errorf("%s: %s by %s, want %s", arguments, v.Effect, v.Rule, want)
+		}
+	}
+}

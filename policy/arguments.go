@@ -51,8 +51,9 @@ var argumentFacts = []fact{
 			"could take to different places is not"}, func(f *Facts) *bool { return &f.Call.Own }).traced(no),
 	flag(about{"call.destination.self", Chosen,
 		"each of them is a recipient (`to`, `cc`, `bcc`, `recipient`) and one of the user's own mail addresses, as `me` in " +
-			"the configuration lists them, and nothing else, the server is known or trusted, and the other " +
-			"values hold no markup"},
+			"the configuration lists them, and nothing else, the server is known or trusted, an overlay states every value's " +
+			"part, no other member is in the arguments, not even an empty one, and the other values hold no markup and, but for " +
+			"a body, no separators of lines"},
 		func(f *Facts) *bool { return &f.Call.Self }).traced(no),
 	flag(about{"call.destination.readable", Chosen,
 		"the session holds private data, each of them is a recipient or a place in `session.readers` or one of the user's own " +

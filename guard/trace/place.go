@@ -182,20 +182,25 @@ func (t *callTracer) toMe(a policy.Argument) bool {
 	return t.stated && t.vouched && recipient.MatchString(a.Path) && t.mine(a.Text)
 }
 
-// toSelf reports whether the call tells the user alone: a known or trusted server sends plain text to the user's addresses
-// and no others. A message with markup can tell others when it is opened.
+// toSelf reports whether the call tells the user alone: a known or trusted server sends text to the user's addresses and no
+// others.
 func (t *callTracer) toSelf(found *Finding, roles policy.Roles) bool {
-	return plainTo(found, roles, t.toMe)
+	return t.tellsOnly(found, roles, t.toMe)
 }
 
-// plainTo reports whether a call sends text without markup, to recipients who are all fit.
-func plainTo(found *Finding, roles policy.Roles, fit func(policy.Argument) bool) bool {
-	if roles.Cut || len(roles.Destinations) == 0 {
+// tellsOnly reports whether a call sends text without markup or headers, to recipients who are all fit. Markup can tell
+// others when it is opened, a header can name others, and so can a value or a name of which nobody states the part.
+func (t *callTracer) tellsOnly(found *Finding, roles policy.Roles, fit func(policy.Argument) bool) bool {
+	if !roles.Plain || roles.Cut || t.beyond || len(roles.Destinations) == 0 {
 		return false
 	}
-	isDestination := setOf(roles.Destinations)
+	part := setOf(roles.Contents)
+	for _, a := range roles.Destinations {
+		part[a] = false
+	}
 	for _, v := range found.Values {
-		if !isDestination[v.Argument] && marked.MatchString(html.UnescapeString(v.Text)) {
+		content, stated := part[v.Argument]
+		if !stated || content && (!isText(v.Argument) || marked.MatchString(html.UnescapeString(v.Text))) {
 			return false
 		}
 	}

@@ -105,21 +105,9 @@ func isText(a policy.Argument) bool {
 }
 
 // toReaders reports whether the call tells only people who may read all private data of the session: a known or trusted
-// server sends them text without markup or headers that stands in the arguments, and nothing that it reads elsewhere.
+// server sends them text that stands in the arguments, and nothing that it reads elsewhere.
 func (t *callTracer) toReaders(found *Finding, roles policy.Roles) bool {
-	known := setOf(roles.Destinations)
-	maps.Copy(known, setOf(roles.Contents))
-	for _, v := range found.Values {
-		if !known[v.Argument] {
-			return false
-		}
-	}
-	for _, a := range roles.Contents {
-		if !isText(a) {
-			return false
-		}
-	}
 	resources := &t.facts.Resources
-	return roles.Plain && !t.beyond && t.facts.Session.Label.Private && resources.Known && len(resources.Reads) == 0 &&
-		plainTo(found, roles, func(a policy.Argument) bool { return t.toMe(a) || t.mayRead(a) })
+	return t.facts.Session.Label.Private && resources.Known && len(resources.Reads) == 0 &&
+		t.tellsOnly(found, roles, func(a policy.Argument) bool { return t.toMe(a) || t.mayRead(a) })
 }
