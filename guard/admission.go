@@ -283,9 +283,10 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	var defects []annotation.Defect
 	in.label, in.claim, defects = in.answer.label(r, g.annotator.words.Reader, in.outline)
 	switch {
+	case !r.asked:
 	case isSilent(&r.Call):
 		in.label = label.Label{}
-	case r.asked:
+	default:
 		in.label = label.Join(in.label, Said(r.Trust)) // a contract speaks of results, not of questions
 	}
 	lasting, err := g.resources.read(ctx, r)

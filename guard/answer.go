@@ -40,7 +40,11 @@ func (a Answer) label(r *request, reader annotation.Reader, outline json.RawMess
 	}
 	if a.Error == nil {
 		claim, defects = reader.ReadResult(outline)
-		defects = append(defects, violations(r.Declared, claim.Stated)...)
+		for _, member := range r.Declared.Bounds(claim.Stated) {
+			defects = append(defects, annotation.Defect{
+				Where: "_meta.annotations." + member, Reason: "the result is outside of what the tool declares",
+			})
+		}
 	}
 	from := r.Effective
 	if r.Trust == contract.Trusted && r.Violates == "" {
@@ -80,17 +84,6 @@ func narrowed(r *request, said contract.Contract) contract.Contract {
 		from.Returns = said.Returns
 	}
 	return from
-}
-
-// violations reports the claims of a result outside of its tool's declaration.
-func violations(declared, said contract.Contract) (defects []annotation.Defect) {
-	for _, member := range declared.Bounds(said) {
-		defects = append(defects, annotation.Defect{
-			Where:  "_meta.annotations." + member,
-			Reason: "the result is outside of what the tool declares",
-		})
-	}
-	return defects
 }
 
 func isToolError(result json.RawMessage) bool {

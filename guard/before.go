@@ -37,15 +37,14 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, g.rules.Load()); err != nil {
 		return Denied(err)
 	}
-	v, err := g.bar(ctx, r, facts)
+	v, found := g.barrier(r), (*trace.Finding)(nil)
+	if v != nil {
+		err = g.bar(ctx, r, facts, v)
+	} else {
+		v, found, err = g.decide(ctx, r, facts, seen.Label)
+	}
 	if err != nil {
 		return Denied(err)
-	}
-	var found *trace.Finding
-	if v == nil {
-		if v, found, err = g.decide(ctx, r, facts, seen.Label); err != nil {
-			return Denied(err)
-		}
 	}
 	verdict := Verdict{Effect: v.effect, Rule: v.rule, Message: v.message, Question: v.question, Redeemed: v.approval.redeemed}
 	if !verdict.Allowed() {

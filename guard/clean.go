@@ -47,12 +47,10 @@ func (d *Detection) awaits() bool {
 }
 
 // clean returns a JSON text as hosts get it: first with placeholders for values, then without characters that do not
-// show, then with marks. It returns why there is none, if some value may be left. It has been searched before.
+// show, then with marks. It returns why there is none, if some value may be left. It has been searched before, and there
+// are findings whose effect changes texts.
 func (d *Detection) clean(text json.RawMessage, by searched) (shown json.RawMessage, why string) {
-	changes, redacts := d.changes()
-	if !changes || len(text) == 0 {
-		return text, ""
-	}
+	_, redacts := d.changes()
 	shown = text
 	for range mostRounds {
 		if redacts && by.failed != "" && (by.report.Failed != by.failed || d.awaits()) {
@@ -141,7 +139,7 @@ func (g *decider) Clean(text json.RawMessage) (json.RawMessage, error) {
 		return text, nil
 	}
 	d := &g.contents.Detection
-	if changes, _ := d.changes(); !changes {
+	if changes, _ := d.changes(); !changes || len(text) == 0 {
 		return text, nil
 	}
 	shown, why := d.clean(text, d.scan(text, salt{}))
@@ -154,7 +152,7 @@ func (g *decider) Clean(text json.RawMessage) (json.RawMessage, error) {
 // show finds the answer as hosts get it.
 func (g *decider) show(in *result) {
 	in.shown = in.answer
-	if !in.seen && g.rules.Load().mode == policy.Enforce {
+	if changes, _ := g.contents.Detection.changes(); changes && !in.seen && g.rules.Load().mode == policy.Enforce {
 		in.shown, in.unshown = g.contents.Detection.cleaned(in.request, in.answer, in.search.by)
 	}
 	if event := in.search.event; event != nil && in.unshown == "" {

@@ -68,7 +68,11 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 	if v.effect != d.Effect {
 		e.Decided = d.Effect.String()
 	}
-	if err := g.evidence.write(ctx, e, atOnce(r, f.Phase, v)); err != nil {
+	write := g.evidence.state.Later
+	if atOnce(r, f.Phase, v) {
+		write = g.evidence.state.Record
+	}
+	if err := write(ctx, e); err != nil {
 		return ruling{}, fmt.Errorf("recording the decision: %w", err)
 	}
 	for _, p := range d.Problems {
@@ -124,21 +128,17 @@ func atOnce(r *request, phase policy.Phase, v ruling) bool {
 	return !r.reads()
 }
 
-// bar denies a call that no policy decides on, and records that. It returns nil for any other.
-func (g *decider) bar(ctx context.Context, r *request, f *policy.Facts) (*ruling, error) {
-	v := g.barrier(r)
-	if v == nil {
-		return nil, nil
-	}
+// bar records the denial of a call on which no policy decides.
+func (g *decider) bar(ctx context.Context, r *request, f *policy.Facts, v *ruling) error {
 	e := g.evidence.event(record.Decision, &r.Call)
 	e.Phase, e.Effect, e.Rule, e.Message = f.Phase.String(), v.effect.String(), v.rule, v.message
 	seen := f.Session.Label
 	e.Label = &seen
 	g.contents.describe(e, r, f.Phase, nil)
 	if err := g.evidence.state.Record(ctx, e); err != nil {
-		return nil, fmt.Errorf("recording the decision: %w", err)
+		return fmt.Errorf("recording the decision: %w", err)
 	}
-	return v, nil
+	return nil
 }
 
 // barrier returns the denial of a call that policy and mode cannot lift: because it is held, or because it would touch

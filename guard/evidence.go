@@ -85,14 +85,6 @@ func (v *evidence) event(kind record.Kind, c *Call) *record.Event {
 	return e
 }
 
-// write records an event, at once or soon.
-func (v *evidence) write(ctx context.Context, e *record.Event, atOnce bool) error {
-	if atOnce {
-		return v.state.Record(ctx, e)
-	}
-	return v.state.Later(ctx, e)
-}
-
 // defect records that the call's server broke its contract, a schema or the protocol.
 func (v *evidence) defect(ctx context.Context, c *Call, d annotation.Defect) error {
 	e := v.event(record.Defect, c)

@@ -139,6 +139,6 @@ func isSilent(c *Call) bool {
 			return false
 		}
 	}
-	return c.asked && IsInquiry(c.Method) &&
+	return IsInquiry(c.Method) &&
 		(c.Arguments == nil || rawjson.Kind(c.Arguments) == '{' && !rawjson.HasMembers(c.Arguments))
 }

@@ -158,7 +158,7 @@ func (r *request) facts(phase policy.Phase, s session.State) *policy.Facts {
 		Method:    r.Method,
 		Tool:      policy.ToolFacts{Name: r.Name, Annotations: r.Effective, Declared: r.said},
 		Server:    policy.ServerFacts{Name: r.Server, Trust: r.Trust},
-		Session:   sessionFacts(s),
+		Session:   policy.SessionFacts{ID: s.Key, Parent: s.Parent, Label: withoutAlerts(s.Label), Calls: int(s.Calls)},
 		Arguments: args,
 		Roles: policy.Roles{
 			Known: roles.Known, Cut: roles.Cut, Plain: roles.Plain,
@@ -166,10 +166,6 @@ func (r *request) facts(phase policy.Phase, s session.State) *policy.Facts {
 		},
 		Resources: policy.Resources{Known: r.resources.Known, Reads: r.resources.Reads, Writes: r.resources.Writes},
 	}
-}
-
-func sessionFacts(s session.State) policy.SessionFacts {
-	return policy.SessionFacts{ID: s.Key, Parent: s.Parent, Label: withoutAlerts(s.Label), Calls: int(s.Calls)}
 }
 
 func arguments(all []overlay.Argument) []policy.Argument {

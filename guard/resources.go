@@ -34,11 +34,11 @@ type resourceLabels struct {
 // write gives the label of the session to the resources that a call is going to write to, before it goes out, and that of hidden
 // values in it to its server. A session without a label gives none.
 func (t *resourceLabels) write(ctx context.Context, r *request, seen label.Label) error {
-	if err := t.give(ctx, r); err != nil {
-		return err
-	}
-	if t.taints == nil || len(r.resources.Writes) == 0 {
+	if t.taints == nil {
 		return nil
+	}
+	if err := t.give(ctx, r); err != nil || len(r.resources.Writes) == 0 {
+		return err
 	}
 	moved, err := t.contents(ctx, r)
 	if err != nil {

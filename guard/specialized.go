@@ -33,17 +33,13 @@ type specializedPolicy struct {
 	made     int // of this tool so far
 }
 
-func (o *specializedPolicy) holds(f *policy.Facts) bool {
-	return o.trust == f.Server.Trust && o.counts.Equal(f.Tool.Annotations) && o.declared.Equal(f.Tool.Declared)
-}
-
 // of returns a policy that decides on the facts as the whole one does.
 func (s *specialized) of(whole *policy.Policy, f *policy.Facts) *policy.Policy {
 	key := toolKey{f.Server.Name, f.Method, f.Tool.Name}
 	made := 0
 	if v, ok := s.by.Load(key); ok {
 		o := v.(*specializedPolicy)
-		if o.holds(f) {
+		if o.trust == f.Server.Trust && o.counts.Equal(f.Tool.Annotations) && o.declared.Equal(f.Tool.Declared) {
 			return o.policy
 		}
 		if made = o.made; made >= maxRespecialized {

@@ -67,5 +67,3 @@ func (c *corpus) takeOne() bool {
 	c.index.AddJSON(d.source, d.text)
 	return true
 }
-
-func (c *corpus) size() int { return c.index.Size() + c.bytes }

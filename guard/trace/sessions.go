@@ -88,14 +88,6 @@ func (m *sessionTraces) change(s *sessionTrace, f func()) {
 // maxBehind bounds the sessions of which [Tracer.Work] knows that texts wait.
 const maxBehind = 256
 
-// isBehind tells [Tracer.Work] that texts of a session wait, unless it knows of many such sessions.
-func (m *sessionTraces) isBehind(s *sessionTrace) {
-	select {
-	case m.behind <- s:
-	default:
-	}
-}
-
 // above calls f with the traces of the session's ancestors, as far as there are any, each of them locked.
 func (m *sessionTraces) above(ref session.Ref, f func(*sessionTrace)) {
 	const deepest = 64

@@ -282,7 +282,10 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 		s.directory.add(c.Server, directory)
 		s.corpus.add(source, answer, !l.Private)
 	})
-	t.sessions.isBehind(s)
+	select {
+	case t.sessions.behind <- s:
+	default: // Work knows of many such sessions
+	}
 }
 
 // AddLabel notes the data of a label that raises a session, and with it those above, which do not see the data itself.
