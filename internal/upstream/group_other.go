@@ -9,10 +9,12 @@ import (
 
 // Without process groups only the child itself can be ended; there is no signal that asks it to.
 
-func ownGroup(*exec.Cmd) {}
+// OwnGroup does nothing here.
+func OwnGroup(*exec.Cmd) {}
 
 func terminateGroup(*os.Process) {}
 
-func killGroup(p *os.Process) { _ = p.Kill() }
+// KillGroup kills the process.
+func KillGroup(p *os.Process) { _ = p.Kill() }
 
 func endWithUs(*os.Process) (end func(), err error) { return func() {}, nil }

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// ownGroup makes the command lead a process group of its own.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// OwnGroup makes the command lead a process group of its own.
+func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // terminateGroup asks every process of the group that p leads to exit.
 func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
 
-// killGroup kills every process of the group that p leads.
-func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+// KillGroup kills every process of the group that p leads.
+func KillGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 // orphaned is a shell script that waits for the end of its input and then ends its process group as Close would. Its
 // input ends when the process at the other end does, however that came.

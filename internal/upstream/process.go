@@ -38,7 +38,7 @@ func startProcess(spec Spec, opts Options, to receiver) (*process, error) {
 	cmd.Env = append(append([]string{}, opts.BaseEnv...), spec.Env...)
 	cmd.Stderr = opts.Stderr
 	cmd.WaitDelay = drainWait // for standard error
-	ownGroup(cmd)
+	OwnGroup(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (p *process) wait(stdout io.Closer, shellEnds func()) {
 	_ = p.cmd.Wait()
 	// The group's id may be given to others only when the group is empty, and ids go round: this cannot hit a foreign
 	// group unless all others are used up in between.
-	killGroup(p.cmd.Process)
+	KillGroup(p.cmd.Process)
 	shellEnds()
 	close(p.exited)
 	time.AfterFunc(drainWait, func() { _ = stdout.Close() })
@@ -130,7 +130,7 @@ func (p *process) Close() error {
 		if !p.gone() {
 			terminateGroup(p.cmd.Process)
 			if !p.gone() {
-				killGroup(p.cmd.Process)
+				KillGroup(p.cmd.Process)
 				if !p.gone() {
 					p.err = fmt.Errorf("server process %d survives being killed", p.cmd.Process.Pid)
 				}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/home"
+	"github.com/weir-mcp/weir/internal/kit"
+	"github.com/weir-mcp/weir/internal/remedy"
+)
+
+func newConformance(env *home.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "conformance",
+		Short: "Hold a server, a gateway or a reader of annotations to the proposals",
+		Long: `Tell which parts of SEP-1913, SEP-2061, SEP-1487, SEP-1561 and the other vocabularies an
+implementation keeps: one check a rule, with the section of the proposal and the vectors that break it. A check of an ability that
+the implementation does not have is not applicable, which is no pass. docs/conformance.md describes the checks.`,
+		Example: `  weir conformance reader -- ./my-reader
+  weir conformance vectors > vectors.jsonl`,
+		Args: cobra.ArbitraryArgs,
+		RunE: needsSubcommand,
+	}
+	cmd.AddCommand(newConformanceReader(env), newConformanceVectors(env), newConformanceAnswer(env))
+	return cmd
+}
+
+// reportFlags are the flags of every command that writes a report of the kit.
+type reportFlags struct {
+	json, junit, sarif string
+	strict             bool
+	timeout            time.Duration
+}
+
+func (f *reportFlags) add(cmd *cobra.Command, timeout time.Duration, waits string) {
+	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to this `FILE`, or - for standard output")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "write the report as JUnit's XML to this `FILE`, or -")
+	cmd.Flags().StringVar(&f.sarif, "sarif", "", "write failures and warnings as SARIF to this `FILE`, or -")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail on warnings too")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", timeout, waits)
+	cmd.Flags().SetInterspersed(false)
+}
+
+// write writes the report in each form that was asked for, and returns the failure that it is, if it is one.
+func (f *reportFlags) write(env *home.Env, target string, r kit.Report) error {
+	r.Target, r.Version = target, home.Version()
+	forms := []struct {
+		path  string
+		write func(io.Writer) error
+	}{
+		{f.json, func(w io.Writer) error { return kit.WriteJSON(w, r) }},
+		{f.junit, func(w io.Writer) error { return kit.WriteJUnit(w, r, f.strict) }},
+		{f.sarif, func(w io.Writer) error { return kit.WriteSARIF(w, r) }},
+	}
+	shown := false
+	for _, form := range forms {
+		switch form.path {
+		case "":
+		case "-":
+			shown = true
+			if err := form.write(env.Stdout); err != nil {
+				return err
+			}
+		default:
+			if err := writeReportFile(form.path, form.write); err != nil {
+				return err
+			}
+		}
+	}
+	if !shown {
+		if err := kit.WriteText(env.Stdout, r); err != nil {
+			return err
+		}
+	}
+	if r.Count(kit.Failed) > 0 || f.strict && r.Count(kit.Warned) > 0 {
+		return remedy.Silent(remedy.Failed) // the report says so
+	}
+	return nil
+}
+
+func writeReportFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return errors.Join(write(file), file.Close())
+}
+
+// program returns the implementation that the arguments of a command start.
+func program(env *home.Env, args []string) kit.Program {
+	return kit.Program{Command: args, Env: env.Environ, Stderr: env.Stderr}
+}
+
+func newConformanceReader(env *home.Env) *cobra.Command {
+	var flags reportFlags
+	var answers string
+	cmd := &cobra.Command{
+		Use:   "reader [flags] -- COMMAND [ARGUMENT…]",
+		Short: "Hold a reader of annotations to the vectors",
+		Long: `Write the vectors of all vocabularies to the standard input of a reader, one JSON object a line, and judge
+the lines that it answers on standard output. conformance/README.md describes the lines. Unlike other
+commands of this kind it calls nothing: a reader without such a command answers the file of weir conformance vectors, and --answers
+judges its answers.
+
+The exit status is 1 if a check fails or the reader cannot be run.`,
+		Example: `  weir conformance reader -- ./my-reader --json-lines
+  weir conformance reader --junit report.xml -- node reader.mjs
+  weir conformance reader --answers answers.jsonl
+  weir conformance reader -- weir conformance answer`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (answers == "") == (len(args) == 0) {
+				return usage(cmd, errors.New("needs either a command or --answers"))
+			}
+			lines, err := kit.Lines()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), flags.timeout)
+			defer cancel()
+			target, given := answers, []kit.Answer(nil)
+			if answers != "" {
+				given, err = readAnswers(env, answers)
+			} else {
+				target = strings.Join(args, " ")
+				given, err = kit.Ask(ctx, program(env, args), lines)
+			}
+			if err != nil {
+				return fmt.Errorf("reading the answers of %s: %w", target, err)
+			}
+			r, err := kit.Judge(lines, given)
+			if err != nil {
+				return fmt.Errorf("reading the answers of %s: %w", target, err)
+			}
+			return flags.write(env, target, r)
+		},
+	}
+	flags.add(cmd, time.Minute, "how long to wait for all answers")
+	cmd.Flags().StringVar(&answers, "answers", "", "judge the answers in this `FILE`, or - for standard input")
+	return cmd
+}
+
+func readAnswers(env *home.Env, path string) ([]kit.Answer, error) {
+	if path == "-" {
+		return kit.ReadAnswers(env.Stdin)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return kit.ReadAnswers(file)
+}
+
+func newConformanceVectors(env *home.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:     "vectors",
+		Short:   "Print the tasks of weir conformance reader",
+		Long:    "Print the tasks that weir conformance reader puts to a reader, one JSON object a line. conformance/README.md describes them.",
+		Example: "  weir conformance vectors > vectors.jsonl",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			lines, err := kit.Lines()
+			if err != nil {
+				return err
+			}
+			return kit.WriteLines(env.Stdout, lines)
+		},
+	}
+}
+
+func newConformanceAnswer(env *home.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:     "answer",
+		Short:   "Answer tasks of weir conformance vectors as Weir reads",
+		Long:    "Answer tasks of the form of weir conformance vectors from standard input as Weir reads and writes: the reference for other readers.",
+		Example: "  weir conformance vectors | weir conformance answer > answers.jsonl",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := kit.Reply(env.Stdin, env.Stdout); err != nil {
+				return fmt.Errorf("reading the tasks: %w", err)
+			}
+			return nil
+		},
+	}
+}
