@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 // TestBench measures for a moment, to see that every way works and is counted. It does not check the figures.
 func TestBench(t *testing.T) {
 	for cells, ways := range map[string][]string{
-		"stdio/1KiB/1": {direct, relay, weirOff, weirOn}, "http/1KiB/1": {direct, relay, weirOff, weirOn},
-		"plain/1KiB/1": {direct, unrecorded, weirOn, disk},
+		"stdio/plain/1KiB/1": {direct, relay, weirOff, weirOn}, "http/change/1KiB/1": {direct, relay, weirOff, weirOn},
+		"stdio/change/1KiB/1": {weirOn, disk}, "stdio/change/100KiB/1/paced": {relay, weirOn}, "start": {direct, weirOn},
 	} {
 		var out bytes.Buffer
 		if err := bench(t.Context(), []string{"-quick", "-json", "-only", cells}, &out); err != nil {

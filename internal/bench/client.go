@@ -51,7 +51,7 @@ func checkAnswer(got, size int, beginning []byte) error {
 type lineClient struct {
 	out  io.WriteCloser
 	in   *bufio.Reader
-	tool string // that is called
+	tool string // that is called; see the server
 
 	writing sync.Mutex
 	callers atomic.Int64
@@ -64,8 +64,8 @@ type lineAnswer struct {
 	err       error
 }
 
-func newLineClient(out io.WriteCloser, in io.Reader) *lineClient {
-	c := &lineClient{out: out, in: bufio.NewReaderSize(in, 256<<10), tool: toolRead}
+func newLineClient(out io.WriteCloser, in io.Reader, tool string) *lineClient {
+	c := &lineClient{out: out, in: bufio.NewReaderSize(in, 256<<10), tool: tool}
 	for i := range c.seats {
 		c.seats[i] = make(chan lineAnswer, 1)
 	}
@@ -84,6 +84,18 @@ func (c *lineClient) connect() error {
 		return fmt.Errorf("shaking hands: %w", a.err)
 	}
 	return first.send([]byte(initialized + "\n"))
+}
+
+// list asks for the tools. Nobody else may call meanwhile.
+func (c *lineClient) list() error {
+	if err := (&lineCaller{client: c}).send([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n")); err != nil {
+		return err
+	}
+	a := <-c.seats[1]
+	if a.err == nil && !bytes.Contains(a.beginning, []byte(toolChange)) {
+		return fmt.Errorf("no list of tools: %s", a.beginning)
+	}
+	return a.err
 }
 
 func (c *lineClient) caller() (caller, error) {
@@ -120,7 +132,7 @@ func (c *lineClient) line() (a lineAnswer, id int64) {
 		part, err := c.in.ReadSlice('\n')
 		if a.size == 0 {
 			id = leadingID(part)
-			if len(part) < 512 {
+			if len(part) < 4<<10 {
 				a.beginning = bytes.Clone(part)
 			}
 		}
@@ -196,6 +208,7 @@ func (c *diskClient) call(int) error {
 // An httpClient speaks streamable HTTP, over one connection for each caller.
 type httpClient struct {
 	at      *url.URL
+	tool    string // that is called
 	session string
 	callers atomic.Int64
 }
@@ -240,7 +253,7 @@ type httpCaller struct {
 
 func (c *httpCaller) call(size int) error {
 	c.id += 4 * manyCallers
-	c.body = appendCall(c.body[:0], c.id, toolRead, size)
+	c.body = appendCall(c.body[:0], c.id, c.client.tool, size)
 	if err := c.post(c.body); err != nil {
 		return err
 	}

@@ -11,26 +11,10 @@ import (
 	"time"
 )
 
-// manyCallers is how many callers make a crowd.
-const manyCallers = 16
-
-// allCells are those of a full run. Those that differ in callers only follow each other, few callers first, and share
-// processes.
-func allCells() (cells []cell) {
-	for _, transport := range []string{stdio, streaming} {
-		for _, size := range []int{1 << 10, 100 << 10, 10 << 20} {
-			cells = append(cells, cell{transport, "", size, 1}, cell{transport, "", size, manyCallers})
-		}
-	}
-	for _, tool := range []string{toolPlain, toolChange} {
-		cells = append(cells, cell{stdio, tool, 1 << 10, 1}, cell{stdio, tool, 1 << 10, manyCallers})
-	}
-	return cells
-}
-
 // A plan selects the measurements and their duration.
 type plan struct {
 	Cells   []cell
+	Starts  int           // of each way; none: starts are not measured
 	Slice   time.Duration // of one turn of one way; each caller makes one call at least
 	Cell    time.Duration // of all turns in one cell; each way has two turns at least
 	Profile string        // directory for profiles; "" for none
@@ -62,7 +46,7 @@ func (p *plan) run(ctx context.Context) (*report, error) {
 		}
 		i += len(group)
 	}
-	return r, nil
+	return r, p.starts(ctx, dir, r)
 }
 
 // group measures cells that share processes.
@@ -77,7 +61,7 @@ func (p *plan) group(ctx context.Context, dir string, cells []cell, r *report) e
 	for _, name := range cells[0].ways() {
 		profile := ""
 		if p.Profile != "" {
-			profile = filepath.Join(p.Profile, strings.Join([]string{cells[0].name(), sizeName(cells[0].Size), name}, "-"))
+			profile = filepath.Join(p.Profile, strings.ReplaceAll(cells[0].name(), "/", "-")+"-"+name)
 		}
 		w, err := openWay(ctx, name, cells[0], dir, profile)
 		if err != nil {
@@ -127,11 +111,14 @@ func (p *plan) cell(ctx context.Context, c cell, open []*way) (map[string]*sampl
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
-	end := time.Now().Add(p.Cell)
+	slice, end := p.Slice, time.Now().Add(p.Cell)
+	if c.Paced { // in which there are few calls
+		slice, end = 4*slice, time.Now().Add(3*p.Cell)
+	}
 	for round := 0; round < 2 || time.Now().Before(end); round++ {
 		for i := range open {
 			w := open[(i+round)%len(open)] // so that none is always after the same
-			if err := turn(ctx, w, c, p.Slice, samples[w.name]); err != nil {
+			if err := turn(ctx, w, c, slice, samples[w.name]); err != nil {
 				return nil, fmt.Errorf("%s: %w", w.name, err)
 			}
 		}
@@ -157,9 +144,14 @@ func turn(ctx context.Context, w *way, c cell, slice time.Duration, s *sample) e
 				}
 				now := time.Now()
 				latencies[i] = append(latencies[i], now.Sub(last))
-				if last = now; now.Sub(began) >= slice {
+				if now.Sub(began) >= slice {
 					return
 				}
+				if c.Paced {
+					time.Sleep(pace - now.Sub(last))
+					now = time.Now()
+				}
+				last = now
 			}
 		})
 	}

@@ -17,16 +17,17 @@ type report struct {
 	Results []row  `json:"results"`
 }
 
-// A row is one way in one cell. Ratios are to the second way of the same cell.
+// A row is one way in one cell. Ratios are to the relay in the same cell.
 type row struct {
 	cell
 	Way        string  `json:"way"`
 	Calls      int     `json:"calls"`
 	P50        float64 `json:"p50_us"`           // of a call, in microseconds
 	P99        float64 `json:"p99_us"`           // likewise
+	Tail       float64 `json:"p99_ratio"`        // p99 to that of the relay
 	PerSecond  float64 `json:"calls_per_second"` // of all callers together
-	Latency    float64 `json:"p50_ratio"`        // p50 to that of the second way
-	Throughput float64 `json:"throughput_ratio"` // calls per second to those of the second way
+	Latency    float64 `json:"p50_ratio"`        // p50 to that of the relay
+	Throughput float64 `json:"throughput_ratio"` // calls per second to those of the relay
 
 	// Of the process between client and server; zero for the direct way and where the system does not say.
 	Peak    int64   `json:"peak_bytes"`      // of resident memory since the process began
@@ -51,7 +52,7 @@ func (r *report) add(c cell, samples map[string]*sample) {
 		calls := len(s.latencies)
 		w := row{cell: c, Way: name, Calls: calls, P50: s.quantile(50), P99: s.quantile(99)}
 		w.PerSecond = float64(calls) / s.busy.Seconds()
-		if name != direct && name != disk {
+		if name != direct && name != disk && c.Transport != starting {
 			w.Peak = s.used.Peak
 			w.Growth = float64(s.used.Peak-s.before) / float64(c.Size)
 			w.Mallocs = float64(s.used.Mallocs) / float64(calls)
@@ -59,10 +60,11 @@ func (r *report) add(c cell, samples map[string]*sample) {
 		}
 		rows = append(rows, w)
 	}
-	if i := slices.IndexFunc(rows, func(w row) bool { return w.Way == c.ways()[1] }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(w row) bool { return w.Way == relay }); i >= 0 {
 		base := rows[i]
 		for i := range rows {
 			rows[i].Latency = rows[i].P50 / base.P50
+			rows[i].Tail = rows[i].P99 / base.P99
 			rows[i].Throughput = rows[i].PerSecond / base.PerSecond
 		}
 	}
@@ -77,7 +79,7 @@ func (s *sample) quantile(percent int) float64 {
 
 // print writes the report as tables for people.
 func (r *report) print(out io.Writer) error {
-	fmt.Fprintf(out, "%s, %s, %d CPUs; ratios are to the second way\n", r.Go, r.System, r.CPUs)
+	fmt.Fprintf(out, "%s, %s, %d CPUs; ratios are to the relay\n", r.Go, r.System, r.CPUs)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var last cell
 	for _, row := range r.Results {
@@ -86,11 +88,12 @@ func (r *report) print(out io.Writer) error {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "\n%s: results of %s, %d at a time\n", row.name(), sizeName(row.Size), row.Callers)
-			fmt.Fprintln(w, "way\tcalls\tp50 µs\tp99 µs\tcalls/s\tp50 ratio\tcalls ratio\tpeak MiB\t+payloads\tallocs\tKiB\t")
+			fmt.Fprintf(out, "\n%s\n", row.cell)
+			fmt.Fprintln(w, "way\tcalls\tp50 µs\tp99 µs\tcalls/s\tp50 ratio\tp99 ratio\tcalls ratio\tpeak MiB\t+payloads\tallocs\tKiB\t")
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.2f\t%.2f\t", row.Way, row.Calls, row.P50, row.P99, row.PerSecond, row.Latency, row.Throughput)
-		if row.Way == direct || row.Way == disk {
+		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t",
+			row.Way, row.Calls, row.P50, row.P99, row.PerSecond, row.Latency, row.Tail, row.Throughput)
+		if row.Peak == 0 {
 			fmt.Fprint(w, "\t\t\t\t\n")
 			continue
 		}
@@ -100,5 +103,33 @@ func (r *report) print(out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%.1f\t%s\t%.0f\t%.1f\t\n", float64(row.Peak)/(1<<20), growth, row.Mallocs, row.Bytes/1024)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	r.printSummary(out)
+	return nil
+}
+
+// printSummary writes the figures of Weir as it is by default as the tables of docs/performance.md.
+func (r *report) printSummary(out io.Writer) {
+	fmt.Fprint(out, "\n| ratios to the relay | p50 | p99 | calls |\n| --- | --- | --- | --- |\n")
+	for _, w := range r.Results {
+		if w.Way == weirOn && w.Transport != starting {
+			fmt.Fprintf(out, "| %s | %.1f | %.1f | %.2f |\n", w.cell, w.Latency, w.Tail, w.Throughput)
+		}
+	}
+	fmt.Fprint(out, "\n| start, ms | p50 | p99 | more than direct, p50 |\n| --- | --- | --- | --- |\n")
+	before := 0.0
+	for _, w := range r.Results {
+		switch {
+		case w.Transport == starting && w.Way == direct:
+			before = w.P50
+		case w.Transport == starting && w.Way == weirOn:
+			more := ""
+			if w.Tool != version {
+				more = fmt.Sprintf("%.1f", (w.P50-before)/1000)
+			}
+			fmt.Fprintf(out, "| %s | %.1f | %.1f | %s |\n", w.Tool, w.P50/1000, w.P99/1000, more)
+		}
+	}
 }

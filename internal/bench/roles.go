@@ -6,7 +6,7 @@ const roleArgument = "role"
 
 // The roles.
 const (
-	roleServer     = "server"      // an MCP server on stdio
+	roleServer     = "server"      // [DURATION]: an MCP server on stdio, which begins so late
 	roleHTTPServer = "http-server" // an MCP server over HTTP; it says where on standard error
 	roleRelay      = "relay"       // COMMAND…: a bare relay of lines
 	roleHTTPRelay  = "http-relay"  // URL: a bare reverse proxy; it says where on standard error

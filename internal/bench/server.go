@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -19,16 +20,15 @@ import (
 // revision is the one that client and server speak.
 const revision = "2025-11-25"
 
-// The server's answers apart from calls. Its first tool reads, and its annotations say so; no rule of the built-in
-// policy stops it. The other two do the same, but are annotated as a plain read and as a change.
+// The server's answers apart from calls. Both tools return text of a size. One is annotated as a plain read, the other
+// as a change; no rule of the built-in policy stops either.
 const (
 	initializeResult = `{"protocolVersion":"` + revision + `","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`
-	listResult       = `{"tools":[{"name":"read","description":"Returns text of a size.","inputSchema":{"type":"object",` +
-		`"properties":{"size":{"type":"integer"}},"required":["size"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}},` +
-		`{"name":"plain","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false,` +
+	listResult       = `{"tools":[{"name":"plain",` + inputSchema + `"annotations":{"readOnlyHint":true,"openWorldHint":false,` +
 		`"inputMetadata":{"destination":"system","outcomes":"benign","sensitivity":"none"}}},` +
-		`{"name":"change","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,"openWorldHint":false,` +
+		`{"name":"change",` + inputSchema + `"annotations":{"readOnlyHint":false,"openWorldHint":false,` +
 		`"inputMetadata":{"destination":"internal","outcomes":"consequential","sensitivity":"none"}}}]}`
+	inputSchema = `"inputSchema":{"type":"object","properties":{"size":{"type":"integer"}},"required":["size"]},`
 )
 
 // A service is the server of both transports.
@@ -65,16 +65,21 @@ func (s *service) answer(message []byte) (head, tail []byte) {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":`, m.ID), result
 }
 
-// text returns the result of a call: lines of prose with quotes, as in a source file, so that the JSON has escapes.
+// text returns the result of a call: lines of words with quotes, as in a source file, so that the JSON has escapes. The
+// words are of a vocabulary of 20,000, as an index of repeated text is much cheaper than one of text that people write.
 func (s *service) text(size int) []byte {
-	const line = `He said: \"All work and no play\", and then he said nothing for a while.\n`
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.texts[size] == nil {
 		var b bytes.Buffer
 		b.WriteString(`{"content":[{"type":"text","text":"`)
-		for b.Len()+len(line) < size {
-			b.WriteString(line)
+		r := rand.New(rand.NewPCG(1, 2))
+		for line := 0; b.Len()+32 < size; line++ {
+			word := r.IntN(20_000)
+			fmt.Fprintf(&b, `%c%c%s `, 'a'+word%26, 'a'+word/26%26, "aeioustr"[:1+word/676%8])
+			if line%12 == 11 {
+				fmt.Fprintf(&b, `\"%d\"\n`, r.IntN(100_000))
+			}
 		}
 		for b.Len() < size {
 			b.WriteByte('.')
@@ -88,8 +93,16 @@ func (s *service) text(size int) []byte {
 	return s.texts[size]
 }
 
-// serveLines answers one message a line, one after the other, until in ends.
-func serveLines(in io.Reader, out io.Writer) error {
+// serveLines answers one message a line, one after the other, until in ends. It begins after the time in args, if there
+// is one.
+func serveLines(args []string, in io.Reader, out io.Writer) error {
+	if len(args) > 0 {
+		delay, err := time.ParseDuration(args[0])
+		if err != nil {
+			return err
+		}
+		time.Sleep(delay)
+	}
 	var s service
 	lines := bufio.NewReaderSize(in, 64<<10)
 	var buf []byte

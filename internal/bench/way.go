@@ -15,25 +15,14 @@ import (
 	"time"
 )
 
-// The tools of the server, see there.
-const (
-	toolRead   = "read"
-	toolPlain  = "plain"
-	toolChange = "change"
-)
-
-// The transports.
-const (
-	stdio     = "stdio"
-	streaming = "http"
-)
-
 // exitWait is how long a process may take to end before it is killed.
 const exitWait = 5 * time.Second
 
 // A way is a running server, the program before it if there is one, and a client.
 type way struct {
 	name      string
+	tool      string   // that is called
+	server    []string // further arguments of a server on stdio
 	client    client
 	callers   []caller
 	processes []*process // the first is the one that the client speaks to
@@ -41,15 +30,13 @@ type way struct {
 
 // openWay starts the processes of a way and shakes hands. Files go to dir; profiles, if any, begin with profile.
 func openWay(ctx context.Context, name string, c cell, dir, profile string) (*way, error) {
-	w := &way{name: name}
+	w := &way{name: name, tool: c.Tool}
 	open := w.openLines
 	switch {
 	case name == disk:
 		open = w.openDisk
 	case c.Transport == streaming:
 		open = w.openHTTP
-	case c.Tool != "":
-		open = w.openTrusted
 	}
 	err := open(ctx, dir, profile)
 	if err == nil {
@@ -58,9 +45,6 @@ func openWay(ctx context.Context, name string, c cell, dir, profile string) (*wa
 	if err != nil {
 		w.close()
 		return nil, fmt.Errorf("starting %s over %s: %w", name, c.name(), err)
-	}
-	if lines, ok := w.client.(*lineClient); ok && c.Tool != "" {
-		lines.tool = c.Tool
 	}
 	return w, nil
 }
@@ -100,48 +84,21 @@ func (w *way) openLines(ctx context.Context, dir, profile string) error {
 	if err != nil {
 		return err
 	}
-	server := []string{self, roleArgument, "", roleServer}
+	server := append([]string{self, roleArgument, "", roleServer}, w.server...)
 	args := server[1:]
 	switch w.name {
 	case relay:
 		args = append([]string{roleArgument, profile, roleRelay}, server...)
 	case weirOff, weirOn:
 		args = []string{roleArgument, profile, roleWeir, "wrap", "--log-level", "error"}
-		args = append(append(args, weirFlags(w.name, dir)...), "--")
+		args = append(append(args, weirFlags(w.name, dir)...), "--trust", "known", "--name", "bench", "--")
 		args = append(args, server...)
 	}
 	p, err := w.start(ctx, false, args)
 	if err != nil {
 		return err
 	}
-	w.client = newLineClient(p.stdin, p.stdout)
-	return nil
-}
-
-// openTrusted starts a server that the configuration trusts.
-func (w *way) openTrusted(ctx context.Context, dir, profile string) error {
-	if w.name == direct {
-		return w.openLines(ctx, dir, profile)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	config := filepath.Join(dir, w.name+".json")
-	text := fmt.Appendf(nil, `{"version":1,"servers":{"bench":{"command":%q,"args":[%q,"",%q],"trust":"trusted"}}}`,
-		self, roleArgument, roleServer)
-	if err := os.WriteFile(config, text, 0o600); err != nil {
-		return err
-	}
-	args := []string{roleArgument, profile, roleWeir, "run", "--config", config, "--log-level", "error", "--store", filepath.Join(dir, "state", w.name+".db")}
-	if w.name == unrecorded {
-		args = append(args, "--record", "none")
-	}
-	p, err := w.start(ctx, false, args)
-	if err != nil {
-		return err
-	}
-	w.client = newLineClient(p.stdin, p.stdout)
+	w.client = newLineClient(p.stdin, p.stdout, w.tool)
 	return nil
 }
 
@@ -162,7 +119,7 @@ func (w *way) openHTTP(ctx context.Context, dir, profile string) error {
 		p, err = w.start(ctx, true, []string{roleArgument, profile, roleHTTPRelay, p.url})
 	case weirOff, weirOn:
 		config := filepath.Join(dir, w.name+".json") // a file of its own: weir reloads a file that is rewritten
-		servers := fmt.Appendf(nil, `{"mcpServers":{"bench":{"type":"http","url":%q}}}`, p.url)
+		servers := fmt.Appendf(nil, `{"version":1,"servers":{"bench":{"url":%q,"trust":"known"}}}`, p.url)
 		if err := os.WriteFile(config, servers, 0o600); err != nil {
 			return err
 		}
@@ -176,7 +133,7 @@ func (w *way) openHTTP(ctx context.Context, dir, profile string) error {
 	if err != nil {
 		return err
 	}
-	w.client = &httpClient{at: at}
+	w.client = &httpClient{at: at, tool: w.tool}
 	return nil
 }
 
