@@ -2,6 +2,7 @@
 // yet.
 //
 //	p, err := plan.Parse(arguments)                     // of weir_plan
+//	p, err := plan.Load("rent.yaml", src)               // of a file
 //	ok := p.Steps[1].Matches(arguments, answers.Fills)  // a call is of a step
 //
 // The arguments of a step are constants and placeholders. A placeholder is the object {"from": STEP, "path": POINTER,
@@ -43,6 +44,7 @@ const (
 type Plan struct {
 	Goal  string `json:"goal"`
 	Steps []Step `json:"steps"`
+	Check bool   `json:"check,omitempty"` // nobody is asked to approve it
 }
 
 // A Step is a call, or several with the same arguments but for placeholders.
@@ -52,6 +54,7 @@ type Step struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // an object of constants and placeholders
 	Repeat    int             `json:"repeat,omitempty"`    // calls at most; zero: 1
 	Optional  bool            `json:"optional,omitempty"`  // the agent may leave it out
+	Line      int             `json:"-"`                   // in the file from which it was loaded
 }
 
 // Times returns how many calls are of the step at most.
@@ -76,6 +79,16 @@ func (p *Placeholder) Closed() bool { return p.Type == vault.OneOf || p.Type == 
 // types are the types of placeholders.
 var types = []vault.Type{vault.Number, vault.Integer, vault.Boolean, vault.Date, vault.OneOf, Handle}
 
+// A StepError is a mistake in a step, from 0.
+type StepError struct {
+	Step int
+	Err  error
+}
+
+func (e *StepError) Error() string { return fmt.Sprintf("step %d: %v", e.Step+1, e.Err) }
+
+func (e *StepError) Unwrap() error { return e.Err }
+
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // Parse reads the arguments of weir_plan, strictly.
@@ -97,7 +110,7 @@ func Parse(arguments json.RawMessage) (*Plan, error) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if err := s.check(before); err != nil {
-			return nil, fmt.Errorf("step %d: %w", i+1, err)
+			return nil, &StepError{i, err}
 		}
 		before = append(before, s.ID)
 		calls += s.Times()
