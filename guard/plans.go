@@ -131,7 +131,7 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 		blocks = blocks || step.Effect == policy.Block
 		v.Steps = append(v.Steps, step)
 	}
-	if !asks || blocks {
+	if !asks || blocks || pl.Check {
 		return v, nil
 	}
 	q := p.question(asking, pl, &v, seen, by)

@@ -216,7 +216,8 @@ func (r *reloader) take(ctx context.Context, s *setup.Setup, by string) {
 	var d gateway.Difference
 	if err == nil {
 		d, err = r.gateway.Reload(ctx, gateway.Change{
-			Servers: servers, Policy: s.Policy, Mode: s.Config.Mode, Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Why: why,
+			Servers: servers, Policy: s.Policy, Mode: s.Config.Mode, Approval: s.Config.Approval.Timeout,
+			Startup: s.Config.Startup, Plans: s.Config.Plan != "", Why: why,
 		})
 	}
 	if err != nil {

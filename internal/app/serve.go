@@ -99,7 +99,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		State: kept.state, Approvals: kept.backend,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
-		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine)},
+		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine), Plans: s.Config.Plan != ""},
 		Hosts: gateway.Hosts{
 			Local: local, HostAnswers: hostAnswers(s.Config),
 		},

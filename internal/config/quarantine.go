@@ -7,6 +7,9 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
+// OfferPlans in Results.Plan offers weir_plan to every agent.
+const OfferPlans = "offer"
+
 // A Quarantine is a model without tools that answers questions about hidden results. The zero Quarantine is none.
 type Quarantine struct {
 	URL     string // of its API, before /chat/completions; "" if there is none

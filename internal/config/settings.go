@@ -211,6 +211,7 @@ type Config struct {
 type Results struct {
 	Detect     Detection  // of sensitive values, in arguments too
 	Quarantine Quarantine // answers questions about hidden results
+	Plan       string     // "offer": agents may submit plans also where no result is hidden
 }
 
 // Own is the operator's and the user's own places.

@@ -89,10 +89,11 @@ type Options struct {
 	Web   // which HTTP requests are served, and how
 }
 
-// Hiding is where hidden results are kept, and who answers questions about them.
+// Hiding is where hidden results are kept, who answers questions about them, and where agents may submit plans.
 type Hiding struct {
 	Vault      *vault.Vault // nil: in memory, for this gateway alone
 	Quarantine Quarantine   // nil: nobody answers
+	Plans      bool         // agents may submit plans also where no result is hidden
 }
 
 // A Quarantine answers questions about hidden values.
@@ -188,7 +189,7 @@ func New(opts Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	gw.engine.SetHiding(hides(g, opts.Servers))
+	gw.engine.SetOwn(hides(g, opts.Servers), opts.Plans)
 	gw.await(opts.Approval, opts.Startup)
 	gw.stopIndexing = start(func(ctx context.Context) { guard.Index(ctx, g) })
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,

@@ -118,3 +118,33 @@ func TestAPlanIsAskedAboutAtTheHost(t *testing.T) {
 		}
 	})
 }
+
+// Plans are offered without hidden results where the configuration says so: the agent gets that tool alone, other
+// tools stay as they are, and typed values of results that the agent reads fill placeholders.
+func TestPlansWithoutHiddenResults(t *testing.T) {
+	eras(t, func(t *testing.T, modern bool) {
+		for _, offered := range []bool{false, true} {
+			h := newLeakyHost(t, modern, func(o *gateway.Options) {
+				p, err := policy.Load("p.yaml", []byte("version: 1\nrules:\n- {name: ask, when: call, effect: ask, if: session.untrusted && !call.plainRead}\n"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Policy, o.Plans = p, offered
+			})
+			list := string(h.request("tools/list", ""))
+			if got := strings.Contains(list, `"weir_plan"`); got != offered || strings.Contains(list, "weir_reveal") || strings.Contains(list, `w[0-9]`) {
+				t.Errorf("offered %v: %s", offered, list)
+			}
+			step := `{"goal":"g","check":true,"steps":[{"id":"a","tool":"inbox","arguments":{}},{"id":"b","tool":"post","arguments":{"text":"x"}}]}`
+			for range 40 { // more than the bits of looks would allow
+				answer := string(h.call("weir_plan", step))
+				if got := strings.Contains(answer, `\"effect\":\"ask\"`) && strings.Contains(answer, "nobody was asked"); got != offered {
+					t.Fatalf("offered %v: %s", offered, answer)
+				}
+			}
+			if answer := string(h.call("weir_reveal", `{"value":"w12345"}`)); !strings.Contains(answer, "unknown tool") {
+				t.Errorf("weir_reveal: %s", answer)
+			}
+		}
+	})
+}

@@ -20,6 +20,7 @@ type Change struct {
 	Mode    policy.Mode
 
 	Approval, Startup time.Duration
+	Plans             bool
 
 	Why string // the changes of the policy and who accepted them, for the event; "" for none
 }
@@ -63,9 +64,9 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	}
 	g.guard.Swap(c.Policy, c.Mode)
 	g.await(c.Approval, c.Startup)
-	hid := g.engine.Hiding()
-	g.engine.SetHiding(hides(g.guard, c.Servers)) // before hosts list the tools anew
-	if hid == g.engine.Hiding() && slices.EqualFunc(before, c.Servers, Server.Same) {
+	hid, planned := g.engine.Hiding(), g.engine.Planning()
+	g.engine.SetOwn(hides(g.guard, c.Servers), c.Plans) // before hosts list the tools anew
+	if hid == g.engine.Hiding() && planned == g.engine.Planning() && slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}
 	g.servers.Change(c.Servers)

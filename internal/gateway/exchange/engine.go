@@ -33,6 +33,7 @@ type Engine struct {
 	holding   holding
 	schemas   schemas
 	hiding    atomic.Bool
+	planning  atomic.Bool
 	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration
 
 	hastily sync.Mutex
@@ -88,11 +89,18 @@ func (g *Engine) SetApproval(d time.Duration) {
 	g.Book.SetTimeout(d)
 }
 
-// SetHiding says whether results of servers may be hidden. Only then do hosts see tools for hidden values.
-func (g *Engine) SetHiding(on bool) { g.hiding.Store(on) }
+// SetOwn says whether results of servers may be hidden, and whether agents may submit plans where none is. Only then do
+// hosts see the tools for that.
+func (g *Engine) SetOwn(hiding, planning bool) {
+	g.hiding.Store(hiding)
+	g.planning.Store(hiding || planning)
+}
 
 // Hiding reports whether results of servers may be hidden.
 func (g *Engine) Hiding() bool { return g.hiding.Load() }
+
+// Planning reports whether agents may submit plans.
+func (g *Engine) Planning() bool { return g.planning.Load() }
 
 // patience returns how long the gateway waits for a person, or for a host to come back with an answer.
 func (g *Engine) patience() time.Duration { return time.Duration(g.approval.Load()) }

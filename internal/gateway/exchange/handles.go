@@ -1,9 +1,11 @@
 package exchange
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
@@ -81,36 +83,48 @@ func valueError(err error) string {
 	return hosterror.Text(err)
 }
 
-// WithHandles returns a result of tools/list for an agent that uses handles: input schemas take a handle wherever they ask for anything
-// but any text, no tool promises structured content, since any result may be hidden, and Weir's own tools are there. A server's tool
-// with the name of one of these is left out.
-func WithHandles(result json.RawMessage) (json.RawMessage, error) {
+// WithOwn returns a result of tools/list with those of Weir's own tools that agents get. A server's tool with the name of one of these is
+// left out. Where results may be hidden, input schemas take a handle wherever they ask for anything but any text, and no tool promises
+// structured content.
+func WithOwn(g *Engine, result json.RawMessage) (json.RawMessage, error) {
+	if !g.Planning() {
+		return result, nil
+	}
 	tools, _ := rawjson.Get(result, "tools")
-	list := []byte{'['}
+	var list [][]byte
 	for tool := range rawjson.Elements(tools) {
 		raw, _ := rawjson.Get(tool, "name")
-		if name, _ := rawjson.String(raw); isOwnTool(name) {
+		if name, _ := rawjson.String(raw); isOwn(g, name) {
 			continue
 		}
-		tool = rawjson.Delete(tool, "outputSchema")
-		if schema, ok := rawjson.Get(tool, "inputSchema"); ok {
-			widened, err := widenMembers(schema, 0)
-			if err == nil {
-				tool, err = rawjson.Set(tool, widened, "inputSchema")
-			}
-			if err != nil {
+		if g.Hiding() {
+			var err error
+			if tool, err = withHandles(tool); err != nil {
 				return nil, err
 			}
 		}
-		list = append(append(list, tool...), ',')
+		list = append(list, tool)
 	}
-	for i, own := range ownTools {
-		if i > 0 {
-			list = append(list, ',')
+	for _, own := range ownTools {
+		if offers(g, own.name) {
+			list = append(list, []byte(own.definition))
 		}
-		list = append(list, own.definition...)
 	}
-	return rawjson.Set(result, append(list, ']'), "tools")
+	return rawjson.Set(result, slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'}), "tools")
+}
+
+// withHandles returns a tool for an agent that uses handles.
+func withHandles(tool json.RawMessage) (json.RawMessage, error) {
+	tool = rawjson.Delete(tool, "outputSchema")
+	schema, ok := rawjson.Get(tool, "inputSchema")
+	if !ok {
+		return tool, nil
+	}
+	widened, err := widenMembers(schema, 0)
+	if err != nil {
+		return nil, err
+	}
+	return rawjson.Set(tool, widened, "inputSchema")
 }
 
 // maxWidened is how deep schemas are widened. A handle for a whole above serves the deeper ones.

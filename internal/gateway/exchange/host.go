@@ -22,10 +22,8 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 	if rawjson.Kind(plain) != '{' {
 		plain = nil
 	}
-	if f.Engine.Hiding() {
-		if own := (ownHost{f, who, set}).tool(m); own != nil {
-			return own(ctx, m)
-		}
+	if own := (ownHost{f, who, set}).tool(m); own != nil {
+		return own(ctx, m)
 	}
 	m, uses, rerr := expand(ctx, f, m, set)
 	if rerr != nil {

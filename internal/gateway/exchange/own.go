@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
@@ -37,12 +38,15 @@ type ownHost struct {
 // An ownTool answers the call of a tool of Weir's own.
 type ownTool func(ctx context.Context, m *rpc.Message) *rpc.Message
 
-// ownTools are the tools that agents get where results may be hidden, as hosts see them.
-var ownTools = []struct {
+type ownEntry struct {
 	name       string
 	definition string
 	of         func(ownHost) ownTool
-}{
+}
+
+// ownTools are the tools that agents get where results may be hidden, as hosts see them; planTool also where plans are
+// offered.
+var ownTools = []ownEntry{
 	{"weir_look", `{"name":"weir_look","title":"Look at a hidden value","description":"Tells one number, boolean, date or choice from a hidden ` +
 		`value, or makes another hidden value of a part of it (as: text, email or url). The answer is read from the place that path points to; ` +
 		`if there is none of that type, and question is given, a model without tools answers, where one is configured.","inputSchema":` +
@@ -60,7 +64,7 @@ var ownTools = []struct {
 		`"properties":{"value":{"type":"string","description":"name of the value, as w48213"}},"required":["value"]},` +
 		`"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true}}`,
 		func(f ownHost) ownTool { return f.reveal }},
-	{"weir_plan", planDefinition, func(f ownHost) ownTool { return f.plan }},
+	{planTool, planDefinition, func(f ownHost) ownTool { return f.plan }},
 }
 
 const lookMembers = `"path":{"type":"string","description":"JSON pointer; without it the whole value"},"as":{"type":"string","enum":["boolean",` +
@@ -68,13 +72,12 @@ const lookMembers = `"path":{"type":"string","description":"JSON pointer; withou
 	`"min":{"type":"number"},"max":{"type":"number","description":"limits of a number; with them the answer counts less"},"question":` +
 	`{"type":"string"}`
 
-func isOwnTool(name string) bool {
-	for i := range ownTools {
-		if ownTools[i].name == name {
-			return true
-		}
-	}
-	return false
+// offers reports whether agents get a tool of Weir's own.
+func offers(g *Engine, name string) bool { return g.Hiding() || g.Planning() && name == planTool }
+
+// isOwn reports whether a name is that of a tool of Weir's own that agents get.
+func isOwn(g *Engine, name string) bool {
+	return slices.ContainsFunc(ownTools, func(t ownEntry) bool { return t.name == name && offers(g, name) })
 }
 
 // tool returns the tool of Weir's own that a request calls; nil if it calls none.
@@ -82,7 +85,7 @@ func (f ownHost) tool(m *rpc.Message) ownTool {
 	raw, _ := rawjson.Get(m.Params, "name")
 	name, _ := rawjson.String(raw)
 	for i := range ownTools {
-		if m.Method == "tools/call" && ownTools[i].name == name {
+		if m.Method == "tools/call" && ownTools[i].name == name && offers(f.Engine, name) {
 			return ownTools[i].of(f)
 		}
 	}
@@ -326,8 +329,8 @@ func (f ownHost) each(ctx context.Context, m *rpc.Message) *rpc.Message {
 	return x.answered(ctx, admission, map[string]any{"answers": answers}, nil)
 }
 
-// permitLook asks the guard, and if need be a person, whether the agent may be told so many bits of the value. So many of them a refusal
-// tells too.
+// permitLook asks the guard, and if need be a person, whether the agent may be told so many bits of the value; 0 where none is hidden.
+// So many of them a refusal tells too.
 func (x *ownCall) permitLook(ctx context.Context, bits, tells int, derives bool) (*guard.Admission, *rpc.Message) {
 	call := x.route.call
 	call.Looks, call.Tells = bits, tells
@@ -342,6 +345,9 @@ func (x *ownCall) permitLook(ctx context.Context, bits, tells int, derives bool)
 			return x.f.Engine.logged(guard.Denied(err))
 		}
 		call.Context = at
+		if bits == 0 {
+			return x.f.Engine.logged(x.f.Engine.Guard.Before(ctx, call))
+		}
 		return x.f.Engine.logged(x.f.Engine.Guard.Hidden.Look(ctx, call))
 	}
 	v := decide()

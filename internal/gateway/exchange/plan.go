@@ -13,10 +13,14 @@ import (
 	"github.com/weir-mcp/weir/policy"
 )
 
+// planTool is the name of the tool that takes plans.
+const planTool = ownPrefix + "plan"
+
 const planDefinition = `{"name":"weir_plan","title":"Plan calls","description":"Tells the decision of Weir on each call that you intend to ` +
 	`make, and has the user approve all of them at once if some need it. Call it before the first of them. An argument is a constant or, for ` +
 	`a value that an earlier step returns, {\"from\": its id, \"type\": ..., \"path\": JSON pointer}: for a text of a hidden result, type ` +
-	`handle. Then make the calls with exactly these arguments.","inputSchema":{"type":"object","properties":{"goal":{"type":"string"},"steps":` +
+	`handle. Then make the calls with exactly these arguments. With check, nobody is asked.","inputSchema":{"type":"object","properties":` +
+	`{"goal":{"type":"string"},"check":{"type":"boolean"},"steps":` +
 	`{"type":"array","minItems":1,"maxItems":24,"items":{"type":"object","properties":{"id":{"type":"string"},"tool":{"type":"string"},` +
 	`"arguments":{"type":"object"},"repeat":{"type":"integer","description":"calls at most, 1 if left out"},"optional":{"type":"boolean"}},` +
 	`"required":["id","tool"]}}},"required":["goal","steps"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}}`
@@ -66,7 +70,10 @@ func (f ownHost) plan(ctx context.Context, m *rpc.Message) *rpc.Message {
 		return f.InternalError(x.m, err)
 	}
 	bits := stepBits * len(p.Steps)
-	if v.Approved {
+	switch {
+	case !f.Engine.Hiding():
+		bits = 0
+	case v.Approved:
 		bits = 1 // the decisions were told with the request
 	}
 	own := &ownCall{exchange: x}
@@ -82,7 +89,7 @@ func (f ownHost) plan(ctx context.Context, m *rpc.Message) *rpc.Message {
 			return f.InternalError(x.m, err)
 		}
 	}
-	return own.answered(ctx, admission, planned(&v), nil)
+	return own.answered(ctx, admission, planned(p, &v), nil)
 }
 
 // stepCall returns the call of a step, with an example in each placeholder.
@@ -107,7 +114,7 @@ func (f ownHost) stepCall(ctx context.Context, x *exchange, s *plan.Step) (*guar
 }
 
 // planned tells the agent of the decision on a plan.
-func planned(v *guard.PlanVerdict) map[string]any {
+func planned(p *plan.Plan, v *guard.PlanVerdict) map[string]any {
 	var steps []map[string]any
 	blocked := false
 	for i := range v.Steps {
@@ -117,13 +124,15 @@ func planned(v *guard.PlanVerdict) map[string]any {
 			step["rule"], step["reason"] = s.Rule, s.Message
 		}
 		if s.Effect == policy.Ask && s.Open != "" {
-			step["asked"] = s.Open + ", so this call is asked about when you make it"
+			step["asked"] = "when you make the call: " + s.Open
 		}
 		blocked = blocked || s.Effect == policy.Block
 		steps = append(steps, step)
 	}
 	said := "no call of the plan that it can cover needs an approval as things are"
 	switch {
+	case p.Check:
+		said = "checked: nobody was asked, and nothing is approved"
 	case v.Approved:
 		said = "approved: make the calls with exactly these arguments"
 	case blocked:

@@ -81,8 +81,8 @@ func (a answerer) list(ctx context.Context, m *rpc.Message, who *protocol.Client
 		return f.host.InternalError(m, err)
 	}
 	result := l.Result()
-	if kind.Method == catalog.Tools.Method && f.host.Engine.Hiding() {
-		if result, err = exchange.WithHandles(result); err != nil {
+	if kind.Method == catalog.Tools.Method {
+		if result, err = exchange.WithOwn(f.host.Engine, result); err != nil {
 			return f.host.InternalError(m, err)
 		}
 	}
