@@ -73,7 +73,7 @@ func (b entryBook) names(told *Hook) (n install.Names, err error) {
 	}
 	machine := hosts.Here(told.Env.Getenv)
 	key := []string{told.Event.Host.ID, state, machine.Home}
-	for _, name := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME"} {
+	for _, name := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"} {
 		value, _ := told.Env.Getenv(name)
 		key = append(key, value)
 	}
@@ -104,9 +104,15 @@ func foldersOf(told *Hook) (folders []string, err error) {
 	if project, _ := told.Env.Getenv("CLAUDE_PROJECT_DIR"); filepath.IsAbs(project) {
 		all = append(all, project)
 	}
-	key := agentsession.HostSession(told.Event.Host.Kind, told.Event.Session)
-	for _, book := range []*conversation.Book{told.Env.Begun(), told.Env.Conversations()} {
-		note, ok, err := book.Find(key)
+	key, beginning, err := told.Event.Keys(agentsession.HostSession)
+	if err != nil {
+		return nil, err
+	}
+	for _, seen := range []struct {
+		book *conversation.Book
+		key  string
+	}{{told.Env.Begun(), beginning}, {told.Env.Conversations(), key}} {
+		note, ok, err := seen.book.Find(seen.key)
 		if err != nil {
 			return nil, err
 		}

@@ -10,23 +10,6 @@ import (
 	"github.com/weir-mcp/weir/internal/plain"
 )
 
-// An Effect says how the host goes on.
-type Effect int
-
-// The effects. The zero value denies.
-const (
-	Deny Effect = iota // the call does not happen, or the agent should not see its result
-	Ask                // the host asks its user
-	Pass               // the host goes on as it would without the hook
-)
-
-// An Answer tells a host how to go on after an event.
-type Answer struct {
-	Effect Effect
-	Text   string // why, unless it passes
-	Notice string // for the user alone; "" for none
-}
-
 // An Output is how a hook ends.
 type Output struct {
 	Stdout, Stderr string
@@ -43,28 +26,10 @@ func Failed(reason string) Output {
 
 // For returns the answer in the form that the host of an event takes.
 func (a Answer) For(e *Event) Output {
-	out := map[string]any{}
-	if a.Notice != "" {
-		out["systemMessage"] = a.Notice
-	}
-	specific := map[string]string{"hookEventName": e.Name}
-	switch {
-	case a.Effect == Pass:
-	case e.Name == PreToolUse:
-		specific["permissionDecision"], specific["permissionDecisionReason"] = "deny", a.Text
-		if a.Effect == Ask && e.Host.asks {
-			specific["permissionDecision"] = "ask"
-		}
-		out["hookSpecificOutput"] = specific
-	case e.Name == SessionStart:
+	if a.Effect != Pass && e.Name == SessionStart {
 		return Failed(a.Text)
-	default:
-		out["decision"], out["reason"] = "block", a.Text
-		if e.Name == PostToolUse && e.Host.replaces {
-			specific["updatedToolOutput"] = a.Text
-			out["hookSpecificOutput"] = specific
-		}
 	}
+	out := e.Host.answer(a, e)
 	if len(out) == 0 {
 		return Output{}
 	}
@@ -73,6 +38,65 @@ func (a Answer) For(e *Event) Output {
 		return Failed(err.Error())
 	}
 	return Output{Stdout: string(text) + "\n"}
+}
+
+// noticed begins an answer with the text for the user.
+func (a Answer) noticed() map[string]any {
+	if a.Notice == "" {
+		return map[string]any{}
+	}
+	return map[string]any{"systemMessage": a.Notice}
+}
+
+// claudeAnswer is the answer for Claude Code, and for hosts that took its form.
+func claudeAnswer(a Answer, e *Event) map[string]any {
+	out, specific := a.noticed(), map[string]string{"hookEventName": e.Told}
+	switch {
+	case a.Effect == Pass:
+	case e.Name == PreToolUse:
+		specific["permissionDecision"], specific["permissionDecisionReason"] = "deny", a.Text
+		if a.Effect == Ask && e.Host.asks {
+			specific["permissionDecision"] = "ask"
+		}
+		out["hookSpecificOutput"] = specific
+	default:
+		out["decision"], out["reason"] = "block", a.Text
+		if e.Name == PostToolUse && e.Host.asks {
+			specific["updatedToolOutput"] = a.Text
+			out["hookSpecificOutput"] = specific
+		}
+	}
+	return out
+}
+
+// qwenAnswer is the answer for Qwen Code. Of several hooks the last decision on a permission counts there, but none
+// takes a stop back; and a stop alone keeps a result from the agent.
+func qwenAnswer(a Answer, e *Event) map[string]any {
+	out := claudeAnswer(a, e)
+	if a.Effect != Pass {
+		out["continue"], out["stopReason"] = false, a.Text
+	}
+	return out
+}
+
+// geminiAnswer is the answer for Gemini CLI.
+func geminiAnswer(a Answer, _ *Event) map[string]any {
+	out := a.noticed()
+	if a.Effect != Pass {
+		out["decision"], out["reason"] = "deny", a.Text
+	}
+	return out
+}
+
+// copilotAnswer is the answer for Copilot CLI, which has no text for the user alone.
+func copilotAnswer(a Answer, e *Event) map[string]any {
+	switch {
+	case a.Effect == Pass:
+		return nil
+	case e.Name == PreToolUse:
+		return map[string]any{"permissionDecision": "deny", "permissionDecisionReason": a.Text}
+	}
+	return map[string]any{"modifiedResult": map[string]string{"resultType": "failure", "textResultForLlm": a.Text}}
 }
 
 // Bounds of texts that are shown, in characters.

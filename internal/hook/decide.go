@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/weir-mcp/weir/approval"
@@ -64,33 +66,52 @@ func (d *Decider) Decide(ctx context.Context, e *Event) (Answer, error) {
 	return d.after(ctx, e, c)
 }
 
-// key returns the key of the conversation, in its first generation.
-func (d *Decider) key(e *Event) string { return d.Key(e.Host.Kind, e.Session) }
+// Keys returns the key of the conversation of an event, in its first generation, by a function that makes keys, and the
+// key by which its beginning is noted. They differ where the servers of a host know a conversation by its folder alone:
+// then all conversations in it are one.
+func (e *Event) Keys(key func(kind, id string) string) (conversation, beginning string, err error) {
+	if e.Host.Kind != "" {
+		conversation = key(e.Host.Kind, e.Session)
+		return conversation, conversation, nil
+	}
+	folder, err := filepath.EvalSymlinks(e.Folder)
+	if err != nil {
+		return "", "", fmt.Errorf("finding the folder of the conversation: %w", err)
+	}
+	return key("folder", folder), key(e.Host.ID, e.Session), nil
+}
 
 // start notes that the beginning of a conversation was seen.
 func (d *Decider) start(e *Event) (Answer, error) {
+	key, beginning, err := e.Keys(d.Key)
+	if err != nil {
+		return Answer{}, err
+	}
 	about := conversation.Note{Host: e.Host.ID, Folder: e.Folder, Began: d.Now().UTC()}
-	_, known, err := d.Begun.Find(d.key(e))
-	if err != nil || known {
+	_, known, err := d.Begun.Find(beginning)
+	if err != nil || known || e.Source == again {
 		return Answer{Effect: Pass}, err
 	}
 	if isNew, err := e.isNew(); err != nil || isNew {
 		if err == nil {
-			_, err = d.Begun.Enter(d.key(e), about)
+			_, err = d.Begun.Enter(beginning, about)
 		}
 		return Answer{Effect: Pass}, err
 	}
+	if note, _, err := d.Conversations.Find(key); err != nil || note.Generation != "" {
+		return Answer{Effect: Pass}, err
+	}
 	return Answer{Effect: Pass, Notice: "weir did not see this conversation begin, so it counts as one that holds private data and untrusted content; " +
-		"begin a new one, or, if there is nothing of that kind in it: " + "weir session new '" + d.key(e) + "'"}, nil
+		"begin a new one, or, if there is nothing of that kind in it: " + "weir session new '" + key + "'"}, nil
 }
 
 // isNew reports whether the conversation begins: its host says so, and its file has no answer of the model yet.
 func (e *Event) isNew() (bool, error) {
-	if e.Source != "startup" && e.Source != "clear" {
+	if e.Host.form.source != "" && !slices.Contains(e.Host.begins, e.Source) {
 		return false, nil
 	}
 	if e.Transcript == "" {
-		return true, nil
+		return e.Host.form.source != "", nil
 	}
 	f, err := os.Open(e.Transcript)
 	if errors.Is(err, os.ErrNotExist) {
@@ -104,7 +125,7 @@ func (e *Event) isNew() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the file of the conversation: %w", err)
 	}
-	return len(text) <= maxTranscript && !bytes.Contains(text, []byte(`"assistant"`)), nil
+	return len(text) <= maxTranscript && !bytes.Contains(text, []byte(e.Host.answered)), nil
 }
 
 // maxTranscript is how large the file of a conversation may be that begins, in bytes.
@@ -112,7 +133,11 @@ const maxTranscript = 1 << 20
 
 // call describes the event to the guard.
 func (d *Decider) call(e *Event) (*guard.Call, error) {
-	note, err := d.Conversations.Enter(d.key(e), conversation.Note{Host: e.Host.ID, Folder: e.Folder, Began: d.Now().UTC()})
+	key, beginning, err := e.Keys(d.Key)
+	if err != nil {
+		return nil, err
+	}
+	note, err := d.Conversations.Enter(key, conversation.Note{Host: e.Host.ID, Folder: e.Folder, Began: d.Now().UTC()})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +162,7 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 		c.Context = unknown()
 	}
 	if note.Generation == "" {
-		_, seen, err := d.Begun.Find(d.key(e))
+		_, seen, err := d.Begun.Find(beginning)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +182,11 @@ func unknown() label.Label {
 
 // id names the call in events, before and after it.
 func (e *Event) id() string {
-	sum := sha256.Sum256([]byte(e.Host.ID + "\x00" + e.Session + "\x00" + e.Call))
+	call := e.Call
+	if call == "" {
+		call = e.Tool + "\x00" + string(e.Input)
+	}
+	sum := sha256.Sum256([]byte(e.Host.ID + "\x00" + e.Session + "\x00" + call))
 	return "hook-" + hex.EncodeToString(sum[:13])
 }
 

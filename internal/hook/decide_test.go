@@ -48,8 +48,11 @@ func (m *machine) hook(name, id string, members map[string]any) (hook.Answer, er
 	if m.decider == nil || !m.warm {
 		m.decider = m.process()
 	}
-	members["session_id"], members["cwd"] = id, m.work
-	e, err := hook.Parse(m.host, name, event(name, members))
+	members["session_id"] = id
+	if members["cwd"] == nil {
+		members["cwd"] = m.work
+	}
+	e, err := hook.Parse(m.host, name, anyEvent(name, members))
 	if err != nil {
 		m.t.Fatal(err)
 	}

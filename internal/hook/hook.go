@@ -35,7 +35,7 @@ const Server = "host"
 // MaxInput bounds an event, in bytes.
 const MaxInput = 64 << 20
 
-// The events that are understood, as hosts name them.
+// The events that are understood. Hosts may name theirs otherwise.
 const (
 	SessionStart = "SessionStart"
 	PreToolUse   = "PreToolUse"
@@ -46,19 +46,32 @@ const (
 // A Host is a program whose hooks Weir understands.
 type Host struct {
 	ID     string
-	Kind   string   // of its keys of agent sessions
-	Events []string // in the order in which they come
+	Kind   string   // of its keys of agent sessions; "" if its servers know a conversation by the folder alone
+	Events []string // as it names them, in the order in which they come
 
-	asks     bool // it puts a question to its user for a hook
-	replaces bool // it shows the agent another result for a hook
-	roams    bool // it does not tell in which folder a command of its shell runs
+	steps    map[string]string // its events by their names here, where these are others
+	form     form
+	begins   []string // the sources of a conversation that begins
+	answered string   // the mark of an answer of the model in the file of a conversation
 
-	shell  string // the tool that runs a command of the Bourne shell; "" on systems where it is another shell
-	search string // the tool that searches the contents of files
+	asks    bool // it puts a question to its user for a hook
+	roams   bool // it does not tell in which folder a command of its shell runs
+	streams bool // it tells the output of a command apart from its errors
+	answer  func(Answer, *Event) map[string]any
+	serves  func(e *Event, entry string) bool // whether the tool is one of the server that has an entry
+
+	shell     string            // the tool that runs a command of the Bourne shell; "" on systems where it is another shell
+	folder    string            // the argument of the shell for another working directory; "" if it has none
+	search    string            // the tool that searches the contents of files, if its results are understood
+	resources []string          // tools that read resources of MCP servers
+	here      map[string]string // the argument of a tool that is the working directory if it is not given
 
 	overlay []byte
 	tools   map[string][]string // the arguments that are known of each tool that the overlay names
 }
+
+// A form is how a host names the members of its events; "" for one that it does not have.
+type form struct{ event, session, source, tool, input, call, response string }
 
 // Lookup returns the host with an id, which is that of package hosts.
 func Lookup(id string) (*Host, bool) {
@@ -80,7 +93,8 @@ func IDs() (ids []string) {
 // An Event is one step of a conversation, as a host tells it.
 type Event struct {
 	Host       *Host
-	Name       string
+	Name       string          // one of the constants
+	Told       string          // its name as the host has it
 	Session    string          // the id of the conversation
 	Transcript string          // the file of the conversation; "" if the host has none
 	Folder     string          // the working directory of the conversation
@@ -88,8 +102,26 @@ type Event struct {
 	Tool       string          // the name of the tool
 	Input      json.RawMessage // its arguments, an object
 	Response   json.RawMessage // its result; nil before the call
-	Call       string          // the id of the call
+	Call       string          // the id of the call; "" if the host gives it none
+	Server     string          // the MCP server of the tool, where the host tells it; else ""
 	Unread     string          // why not all of the result could be read; "" if it could
+}
+
+// An Effect says how the host goes on.
+type Effect int
+
+// The effects. The zero value denies.
+const (
+	Deny Effect = iota // the call does not happen, or the agent should not see its result
+	Ask                // the host asks its user
+	Pass               // the host goes on as it would without the hook
+)
+
+// An Answer tells a host how to go on after an event.
+type Answer struct {
+	Effect Effect
+	Text   string // why, unless it passes
+	Notice string // for the user alone; "" for none
 }
 
 // maxName bounds ids and names, in bytes.
@@ -104,10 +136,13 @@ func Parse(host, name string, input []byte) (*Event, error) {
 	if !slices.Contains(h.Events, name) {
 		return nil, fmt.Errorf("%s has no event %.64q that is known", host, name)
 	}
-	e := &Event{Host: h, Name: name}
+	e := &Event{Host: h, Name: name, Told: name}
+	if step, other := h.steps[name]; other {
+		e.Name = step
+	}
 	err := rawjson.Check(input)
-	if err != nil && (name == PostToolUse || name == PostFailure) {
-		input, e.Unread, err = salvage(input)
+	if err != nil && (e.Name == PostToolUse || e.Name == PostFailure) {
+		input, e.Unread, err = salvage(input, h.form)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the event: %w", err)
@@ -115,28 +150,42 @@ func Parse(host, name string, input []byte) (*Event, error) {
 	if rawjson.Kind(input) != '{' {
 		return nil, errors.New("reading the event: it is no object")
 	}
-	r := reader{object: input}
-	if told := r.text("hook_event_name", maxName); r.err == nil && told != name {
+	r := &reader{object: input}
+	if told := r.text(h.form.event, maxName); h.form.event != "" && r.err == nil && told != name {
 		return nil, fmt.Errorf("reading the event: it says to be %.64q", told)
 	}
-	e.Session, e.Folder = r.text("session_id", maxName), r.text("cwd", 1<<16)
+	e.Session, e.Folder = r.text(h.form.session, maxName), r.text("cwd", 1<<16)
 	e.Transcript = r.optional("transcript_path")
-	switch name {
+	r.tell(e)
+	return e, r.err
+}
+
+// again is the source of a first event of a turn that no message of the user began.
+const again = "again"
+
+// tell reads the members of the step of an event.
+func (r *reader) tell(e *Event) {
+	f := e.Host.form
+	switch e.Name {
 	case SessionStart:
-		e.Source = r.text("source", maxName)
-	default:
-		e.Tool, e.Call, e.Input = r.text("tool_name", maxName), r.text("tool_use_id", maxName), r.value("tool_input")
-		if rawjson.Kind(e.Input) != '{' && r.err == nil {
-			e.Input = slices.Concat([]byte(`{"input":`), e.Input, []byte("}"))
+		e.Source = r.text(f.source, maxName)
+		if said, ok := rawjson.Get(r.object, "prompt"); f.source == "" && ok && string(said) == `""` {
+			e.Source = again
 		}
-	}
-	switch name {
+		return
 	case PostToolUse:
-		e.Response = r.value("tool_response")
+		e.Response = r.value(f.response)
 	case PostFailure:
 		e.Response = r.value("error")
 	}
-	return e, r.err
+	e.Tool, e.Call, e.Input = r.text(f.tool, maxName), r.text(f.call, maxName), r.value(f.input)
+	if rawjson.Kind(e.Input) != '{' && r.err == nil {
+		e.Input = slices.Concat([]byte(`{"input":`), e.Input, []byte("}"))
+	}
+	if about, ok := rawjson.Get(r.object, "mcp_context"); ok {
+		server, _ := rawjson.Get(about, "server_name")
+		e.Server, _ = rawjson.String(server)
+	}
 }
 
 // A reader reads members until the first that is missing or of another kind.
@@ -146,6 +195,9 @@ type reader struct {
 }
 
 func (r *reader) value(name string) []byte {
+	if name == "" {
+		return nil
+	}
 	v, ok := rawjson.Get(r.object, name)
 	if !ok && r.err == nil {
 		r.err = fmt.Errorf("reading the event: it has no %s", name)
@@ -155,7 +207,7 @@ func (r *reader) value(name string) []byte {
 
 func (r *reader) text(name string, most int) string {
 	s, ok := rawjson.String(r.value(name))
-	if r.err == nil && (!ok || s == "" || len(s) > most || strings.ContainsRune(s, 0)) {
+	if name != "" && r.err == nil && (!ok || s == "" || len(s) > most || strings.ContainsRune(s, 0)) {
 		r.err = fmt.Errorf("reading the event: %s is not a text of 1 to %d bytes", name, most)
 	}
 	return s

@@ -44,7 +44,7 @@ const (
 // completed returns the arguments of a call with the members that its folder gives it.
 func (e *Event) completed(known Ground) (json.RawMessage, error) {
 	args, err := e.arguments()
-	if err != nil || known == nil || e.strange() != "" {
+	if err != nil || known == nil || e.strange() != "" || e.Tool == "" {
 		return args, err
 	}
 	switch e.Tool {
@@ -59,6 +59,7 @@ func (e *Event) completed(known Ground) (json.RawMessage, error) {
 // understood adds the deed of a command. A command that does more than read has to stay in folders of the user's
 // own work.
 func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage, error) {
+	e = e.inFolder(args)
 	raw, _ := rawjson.Get(args, "command")
 	line, _ := rawjson.String(raw)
 	deed, ok := cmdline.Understand(line)
@@ -87,10 +88,29 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: append([]string{}, deed.Shows...),
 		memberWrites: deed.Writes, memberOthers: deed.Others,
 	}
-	if _, apart := rawjson.Get(args, "run_in_background"); deed.Names != "" && !apart { // else its output comes with other calls
+	if _, apart := rawjson.Get(args, "run_in_background"); deed.Names != "" && !apart && e.Host.streams { // else its output comes with other calls
 		members[memberNames] = deed.Names
 	}
 	return withMembers(args, members)
+}
+
+// inFolder returns the event of a command with the folder in which the command runs; "" if it is not known.
+func (e *Event) inFolder(args json.RawMessage) *Event {
+	raw, given := rawjson.Get(args, e.Host.folder)
+	if e.Host.folder == "" || !given {
+		return e
+	}
+	at := *e
+	dir, ok := rawjson.String(raw)
+	switch {
+	case !ok:
+		at.Folder = ""
+	case path.IsAbs(dir):
+		at.Folder = dir
+	default:
+		at.Folder = e.Folder + "/" + dir
+	}
+	return &at
 }
 
 // anything are the members of a command that may do more than its words say, so it does not count as one that reads.

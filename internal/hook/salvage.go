@@ -14,7 +14,7 @@ import (
 // salvage returns an event after a call that is no JSON as every parser reads it, as such JSON: the agent has the result already, so to
 // refuse the event would only lose its content. Characters that are none are replaced. If that is not enough, the response is all texts
 // of the result, and unread says why.
-func salvage(input []byte) (event []byte, unread string, err error) {
+func salvage(input []byte, f form) (event []byte, unread string, err error) {
 	input = whole(input)
 	why := rawjson.Check(input)
 	if why == nil {
@@ -23,11 +23,11 @@ func salvage(input []byte) (event []byte, unread string, err error) {
 	told := map[string]json.RawMessage{}
 	for name, value := range rawjson.Members(input) {
 		switch {
-		case name == "tool_response" || name == "error":
+		case name == f.response || name == "error":
 			told[name] = rawjson.Quote(texts(value))
 		case rawjson.Check(value) == nil:
 			told[name] = value
-		case name == "tool_input":
+		case name == f.input:
 			told[name] = json.RawMessage("{}")
 		}
 	}

@@ -43,7 +43,7 @@ type Host struct {
 	Files  []File
 	Entry  Entry
 	Hooks  *Hooks // nil: it has none that Weir knows
-	Agents []File // folders of sub-agents, whose files may have servers below the last member of List; only of hosts with hooks
+	Agents []File // further files, and folders of sub-agents, that may have servers below the last member of List; only of hosts with hooks
 	Manual string // how to put Weir in by hand, for a host whose files cannot be changed; else ""
 }
 
@@ -76,7 +76,10 @@ type Hooks struct {
 	File    File     // the List leads to an object with an array for each event
 	Events  []string // that Weir takes
 	Listed  bool     // the arguments of a program are a list; else they stand in a command line of the shell
-	Failing []Member // members with which a hook that fails keeps the tool from running, where it does not anyway
+	Flat    bool     // the array holds the programs; else groups of them
+	Command string   // the member for the command line; "" is command
+	Extra   []Member // further members: how long the host waits, and that a hook that fails keeps the tool from running
+	Guarded bool     // a program that fails keeps the tool from running by its status alone: its shell turns every failure into that one
 	Trust   string   // what the user has to do before the hooks run; "" if nothing
 }
 

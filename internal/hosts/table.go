@@ -5,7 +5,9 @@ var (
 	mcpServers = []string{"mcpServers"}
 	mcp        = []string{"mcp"}
 	contexts   = []string{"context_servers"}
-	codexList  = []string{"mcp_servers"}
+	codexList  = []string{"mcp_servers"} // also of sub-agents of Gemini CLI
+
+	agentServers = []string{"mcp-servers"}
 )
 
 var stdio = Entry{Extra: []Member{{"type", `"stdio"`}}}
@@ -38,8 +40,11 @@ var Table = []Host{
 	{ID: "windsurf", Name: "Windsurf", Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.codeium/windsurf/mcp_config.json"},
 	}},
-	{ID: "gemini", Name: "Gemini CLI", Files: geminiFiles("~/.gemini", ".gemini")},
-	{ID: "qwen", Name: "Qwen Code", Files: geminiFiles("~/.qwen", ".qwen")[:2]},
+	{ID: "gemini", Name: "Gemini CLI", Files: geminiFiles("~/.gemini", ".gemini"), Hooks: geminiHooks, Agents: []File{
+		{Scope: User, List: codexList, Path: "~/.gemini/agents"},
+		{Scope: Project, List: codexList, Path: ".gemini/agents"},
+	}},
+	{ID: "qwen", Name: "Qwen Code", Files: geminiFiles("~/.qwen", ".qwen")[:2], Hooks: qwenHooks},
 	{ID: "codex", Name: "Codex CLI", Entry: codexEntry, Files: []File{
 		{Scope: User, Format: TOML, List: codexList, Path: "~/.codex/config.toml", Env: "CODEX_HOME"},
 		{Scope: Project, Format: TOML, List: codexList, Path: ".codex/config.toml", Refers: "config_file"},
@@ -57,6 +62,11 @@ var Table = []Host{
 	{ID: "copilot", Name: "Copilot CLI", Entry: Entry{Extra: []Member{{"type", `"local"`}, {"tools", `["*"]`}}}, Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.copilot/mcp-config.json", Env: "COPILOT_HOME"},
 		{Scope: Project, Format: JSON, List: mcpServers, Path: ".github/mcp.json"},
+	}, Hooks: copilotHooks, Agents: []File{
+		{Scope: Project, List: mcpServers, Path: ".mcp.json"},
+		{Scope: Project, List: []string{"servers"}, Path: ".vscode/mcp.json"},
+		{Scope: User, List: agentServers, Path: "~/.copilot/agents", Env: "COPILOT_HOME"},
+		{Scope: Project, List: agentServers, Path: ".github/agents"},
 	}},
 	{ID: "zed", Name: "Zed", Entry: Entry{Extra: []Member{{"source", `"custom"`}, {"enabled", "true"}}}, Files: []File{
 		{Scope: User, Format: JSONC, List: contexts, Path: "{xdg}/zed/settings.json", Windows: "{config}/Zed/settings.json"},
@@ -100,13 +110,32 @@ var hookEvents = []string{"hooks"}
 var claudeHooks = &Hooks{
 	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.claude/settings.json", Env: "CLAUDE_CONFIG_DIR"},
 	Events: []string{"SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure"}, Listed: true,
-	Failing: []Member{{"onFailure", `"block"`}},
+	Extra: []Member{{"timeout", "60"}, {"onFailure", `"block"`}},
 }
 
 var codexHooks = &Hooks{
 	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.codex/hooks.json", Env: "CODEX_HOME"},
-	Events: []string{"SessionStart", "PreToolUse", "PostToolUse"},
-	Trust:  "Codex runs them only after you accept them there: /hooks",
+	Events: []string{"SessionStart", "PreToolUse", "PostToolUse"}, Extra: []Member{{"timeout", "60"}},
+	Trust: "Codex runs them only after you accept them there: /hooks",
+}
+
+// Gemini CLI and Qwen Code count milliseconds.
+var (
+	geminiHooks = &Hooks{
+		File:   File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.gemini/settings.json"},
+		Events: []string{"SessionStart", "BeforeTool", "AfterTool"}, Guarded: true, Extra: []Member{{"name", `"weir"`}, {"timeout", "60000"}},
+	}
+	qwenHooks = &Hooks{
+		File:   File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.qwen/settings.json"},
+		Events: []string{"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"}, Guarded: true,
+		Extra: []Member{{"name", `"weir"`}, {"timeout", "60000"}},
+	}
+)
+
+var copilotHooks = &Hooks{
+	File:   File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.copilot/settings.json", Env: "COPILOT_HOME"},
+	Events: []string{"sessionStart", "preToolUse", "postToolUse", "postToolUseFailure"}, Flat: true, Command: "bash", Guarded: true,
+	Extra: []Member{{"timeoutSec", "60"}},
 }
 
 const clineSettings = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,24 +138,34 @@ func hookArguments(i *Installer, h hosts.Host) (args []string, err error) {
 	return args, nil
 }
 
-// hookSeconds is how long hosts wait for a hook: longer than weir hook takes to give up.
-const hookSeconds = 60
+// otherwise ends the command line of a hook whose host lets the tool run after any failure but one: with that one, and
+// a reason.
+const otherwise = " || { echo 'weir gave no answer, so this is denied' >&2; exit 2; }"
 
 // hookOf returns the hook of an event, as the host has it in its file.
 func hookOf(i *Installer, h hosts.Host, event string, args []string) (e hostfile.Element, err error) {
 	args = slices.Concat([]string{"hook", h.ID, event}, args)
-	hook := map[string]any{"type": "command", "timeout": hookSeconds}
+	hook := map[string]any{"type": "command"}
 	if h.Hooks.Listed {
 		hook["command"], hook["args"] = i.opts.Exe, args
 	} else {
-		if hook["command"], err = commandLine(i.opts.Machine.OS, append([]string{i.opts.Exe}, args...)); err != nil {
+		line, err := commandLine(i.opts.Machine.OS, append([]string{i.opts.Exe}, args...))
+		if err != nil {
 			return e, err
 		}
+		if h.Hooks.Guarded && i.opts.Machine.OS != "windows" {
+			line += otherwise
+		}
+		hook[cmp.Or(h.Hooks.Command, "command")] = line
 	}
-	for _, m := range h.Hooks.Failing {
+	for _, m := range h.Hooks.Extra {
 		hook[m.Name] = json.RawMessage(m.Value)
 	}
-	text, err := json.Marshal(map[string]any{"hooks": []any{hook}})
+	value := any(hook)
+	if !h.Hooks.Flat {
+		value = map[string]any{"hooks": []any{hook}}
+	}
+	text, err := json.Marshal(value)
 	return hostfile.Element{Array: slices.Concat(h.Hooks.File.List, []string{event}), Value: text}, err
 }
 
@@ -185,23 +196,34 @@ func commandLine(system string, words []string) (string, error) {
 
 // runsHook reports whether a hook runs weir hook for a host, and nothing else.
 func runsHook(value []byte, host string) bool {
-	list, _ := rawjson.Get(value, "hooks")
+	list, grouped := rawjson.Get(value, "hooks")
+	if !grouped {
+		return runsWeirFor(value, host)
+	}
 	n, ours := 0, false
 	for one := range rawjson.Elements(list) {
 		n++
-		raw, _ := rawjson.Get(one, "command")
-		command, _ := rawjson.String(raw)
-		rest, _ := rawjson.Get(one, "args")
-		words := strings.Fields(command)
-		for arg := range rawjson.Elements(rest) {
-			text, _ := rawjson.String(arg)
-			words = append(words, text)
-		}
-		at := slices.Index(words, "hook")
-		ours = at > 0 && at+1 < len(words) && words[at+1] == host &&
-			strings.HasPrefix(filepath.Base(strings.Trim(filepath.ToSlash(words[at-1]), `'"`)), "weir")
+		ours = runsWeirFor(one, host)
 	}
 	return n == 1 && ours
+}
+
+// runsWeirFor reports whether a program of a hook is weir hook for a host.
+func runsWeirFor(one []byte, host string) bool {
+	words := []string{}
+	for _, name := range []string{"command", "bash"} {
+		raw, _ := rawjson.Get(one, name)
+		command, _ := rawjson.String(raw)
+		words = append(words, strings.Fields(command)...)
+	}
+	rest, _ := rawjson.Get(one, "args")
+	for arg := range rawjson.Elements(rest) {
+		text, _ := rawjson.String(arg)
+		words = append(words, text)
+	}
+	at := slices.Index(words, "hook")
+	return at > 0 && at+1 < len(words) && words[at+1] == host &&
+		strings.HasPrefix(filepath.Base(strings.Trim(filepath.ToSlash(words[at-1]), `'"`)), "weir")
 }
 
 // Diff returns the hooks that go and come, one in a line. The lines are not fit to be shown raw.

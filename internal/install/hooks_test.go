@@ -2,7 +2,9 @@ package install_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,7 +44,8 @@ func (w *world) removeAll(t interface{ Fatal(...any) }) (all []*install.Removal)
 
 // TestHooks sets hooks up where none are, finds nothing more to do, and takes them out again.
 func TestHooks(t *testing.T) {
-	for id, file := range map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json"} {
+	for id, file := range map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json",
+		"qwen": ".qwen/settings.json", "copilot": ".copilot/settings.json"} {
 		t.Run(id, func(t *testing.T) {
 			w := newWorld(t, id, file)
 			if all, _ := w.Hooks(install.Selection{}); len(all) != 0 {
@@ -160,6 +163,51 @@ func TestHooksKnowWraps(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: got %q, want %q", c.list, got, c.want)
+		}
+	}
+}
+
+// TestGuardedHooks runs the command lines of hooks whose hosts go on after most failures: however the program fails,
+// the status is the one that denies, with a reason.
+func TestGuardedHooks(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	for _, id := range []string{"gemini", "qwen", "copilot"} {
+		h, _ := hosts.Lookup(id)
+		w := newWorld(t, id, strings.TrimPrefix(h.Hooks.File.Path, "~/"))
+		check(t, os.MkdirAll(filepath.Dir(w.file), 0o700))
+		f := w.applyHooks(t, id)
+		for program, status := range map[string]int{
+			"": 2, "exit 0": 0, "exit 1": 2, "exit 2": 2, "exit 127": 2, "kill -KILL $$": 2, "kill -SEGV $$": 2,
+		} {
+			check(t, os.RemoveAll(w.exe))
+			if program != "" {
+				check(t, os.WriteFile(w.exe, []byte("#!/bin/sh\n"+program+"\n"), 0o700))
+			}
+			for _, e := range f.Added {
+				var one struct {
+					Command, Bash string
+					Hooks         []struct{ Command string }
+				}
+				check(t, json.Unmarshal(e.Value, &one))
+				line := one.Command + one.Bash
+				if len(one.Hooks) == 1 {
+					line = one.Hooks[0].Command
+				}
+				cmd := exec.Command(bash, "-c", line)
+				var reason strings.Builder
+				cmd.Stderr = &reason
+				out, err := cmd.Output()
+				var ended *exec.ExitError
+				if err != nil && !errors.As(err, &ended) {
+					t.Fatal(err)
+				}
+				if got := cmd.ProcessState.ExitCode(); got != status || len(out) > 0 || (reason.Len() > 0) != (status != 0) {
+					t.Errorf("%s %v, %q: status %d, %q, %q", id, e.Array, program, got, out, &reason)
+				}
+			}
 		}
 	}
 }

@@ -53,10 +53,10 @@ func ReadNames(i *Installer, host string, folders, names []string) (n Names, err
 		c.agents(f, folders)
 	}
 	for _, name := range names {
-		if c.ours[name] && !c.all && !c.other[folded(name)] && !reserved(name) {
+		if c.ours[name] && !c.all && !c.taken(name) && !reserved(name) {
 			n.Ours = append(n.Ours, name)
 		} else {
-			n.Other = n.Other || c.all || c.other[folded(name)]
+			n.Other = n.Other || c.all || c.taken(name)
 		}
 	}
 	return n, nil
@@ -71,6 +71,17 @@ type claims struct {
 	ours  map[string]bool // names of entries that run this Weir
 	other map[string]bool // folded names of other servers
 	all   bool            // any name may be that of another server
+}
+
+// taken reports whether another server has a name, or one that goes on from it: some hosts put the names of tools
+// behind with one mark only.
+func (c *claims) taken(name string) bool {
+	for other := range c.other {
+		if strings.HasPrefix(other+"_", folded(name)+"_") {
+			return true
+		}
+	}
+	return false
 }
 
 // file takes the servers of a file, which need not be there.

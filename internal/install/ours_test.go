@@ -49,11 +49,21 @@ func TestNames(t *testing.T) {
 		"codex, other file":        {"codex", map[string]string{"site/.codex/config.toml": "[agents.x]\nconfig_file = \"x.toml\"\n"}, ""},
 		"codex, agent":             {"codex", map[string]string{"site/.codex/agents/x.toml": "mcp_servers.weir.command = \"evil\"\n"}, ""},
 		"codex, no servers":        {"codex", map[string]string{"site/.codex/config.toml": "model = \"x\"\n"}, "weir"},
+		"a name that goes on":      {"claude-code", map[string]string{"site/.mcp.json": `{"mcpServers": {"weir-2": ` + server + `, "ab": ` + server + `}}`}, "a"},
+		"gemini":                   {"gemini", nil, "weir"},
+		"gemini, project":          {"gemini", map[string]string{"site/.gemini/settings.json": "{ // mine\n\"mcpServers\": {\"weir\": " + server + "}}"}, ""},
+		"gemini, agent":            {"gemini", map[string]string{"site/.gemini/agents/x.md": "---\nmcp_servers: {weir: {command: evil}}\n---\n"}, ""},
+		"qwen, project":            {"qwen", map[string]string{"site/.qwen/settings.json": `{"mcpServers": {"weir": ` + server + `}}`}, ""},
+		"copilot":                  {"copilot", map[string]string{"site/.mcp.json": `{"mcpServers": {"other": ` + server + `}}`}, "weir"},
+		"copilot, shared file":     {"copilot", map[string]string{"site/.mcp.json": `{"mcpServers": {"weir-2": ` + server + `}}`}, ""},
+		"copilot, editor's file":   {"copilot", map[string]string{"site/sub/.vscode/mcp.json": `{"servers": {"weir": ` + server + `}}`}, ""},
+		"copilot, agent":           {"copilot", map[string]string{"site/.github/agents/x.md": "---\nmcp-servers: {weir: {command: evil}}\n---\n"}, ""},
 		"codex, the home as place": {"codex", map[string]string{".codex/config.toml": codex + "[mcp_servers.other]\ncommand = \"x\"\n"}, "weir"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, c.host, "unused")
-			files := map[string]string{"site/sub/keep": "", ".claude.json": claude, ".codex/config.toml": codex}
+			files := map[string]string{"site/sub/keep": "", ".claude.json": claude, ".codex/config.toml": codex,
+				".gemini/settings.json": spoof, ".qwen/settings.json": spoof, ".copilot/mcp-config.json": spoof}
 			for path, text := range c.files {
 				files[path] = text
 			}

@@ -1,0 +1,179 @@
+package hook
+
+import (
+	_ "embed"
+	"runtime"
+)
+
+var (
+	//go:embed claude-code.yaml
+	claudeOverlay []byte
+
+	//go:embed codex.yaml
+	codexOverlay []byte
+
+	//go:embed gemini.yaml
+	geminiOverlay []byte
+
+	//go:embed qwen.yaml
+	qwenOverlay []byte
+
+	//go:embed copilot.yaml
+	copilotOverlay []byte
+)
+
+// table has every host. Arguments that are not listed may change the meaning of the others: such a call may do
+// anything.
+var table = []*Host{claudeCode, codex, gemini, qwen, copilot}
+
+// snake is the form of Claude Code, which others took.
+var snake = form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", call: "tool_use_id",
+	response: "tool_response"}
+
+// viaMCP are tools of the host that read resources of MCP servers.
+var viaMCP = []string{"ReadMcpResourceTool", "ListMcpResourcesTool"}
+
+var claudeCode = &Host{
+	ID: "claude-code", Kind: "claude-code", Events: []string{SessionStart, PreToolUse, PostToolUse, PostFailure},
+	form: snake, begins: []string{"startup", "clear"}, answered: `"assistant"`, asks: true, streams: true, answer: claudeAnswer,
+	serves: servesDoubly, resources: viaMCP, shell: "Bash", search: "Grep", here: map[string]string{"Glob": "path", "Grep": "path", "LS": "path"},
+	overlay: claudeOverlay, tools: map[string][]string{
+		"Agent":             {"description", "prompt", "subagent_type", "model", "run_in_background"},
+		"AskUserQuestion":   {"questions", "answers", "metadata"},
+		"Bash":              {"command", "timeout", "description", "run_in_background"},
+		"BashOutput":        {"bash_id", "filter"},
+		"Edit":              {"file_path", "old_string", "new_string", "replace_all"},
+		"EnterPlanMode":     {},
+		"ExitPlanMode":      {"plan"},
+		"Glob":              {"pattern", "path"},
+		"Grep":              grepArguments,
+		"KillShell":         {"shell_id"},
+		"LS":                {"path", "ignore"},
+		"LSP":               {"operation", "filePath", "line", "character"},
+		"MultiEdit":         {"file_path", "edits"},
+		"NotebookEdit":      {"notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"},
+		"Read":              {"file_path", "offset", "limit", "pages"},
+		"ReportFindings":    {"level", "findings"},
+		"Skill":             {"skill", "args"},
+		"SlashCommand":      {"command"},
+		"Task":              {"description", "prompt", "subagent_type", "model", "run_in_background"},
+		"TaskCreate":        {"subject", "description", "activeForm", "metadata"},
+		"TaskGet":           {"taskId"},
+		"TaskList":          {},
+		"TaskOutput":        {"task_id", "block", "timeout"},
+		"TaskStop":          {"task_id", "shell_id"},
+		"TaskUpdate":        {"taskId", "subject", "description", "activeForm", "status", "addBlocks", "addBlockedBy", "owner", "metadata"},
+		"TodoWrite":         {"todos"},
+		"ToolSearch":        {"query", "max_results"},
+		"WaitForMcpServers": {"timeout", "servers"},
+		"WebFetch":          {"url", "prompt"},
+		"WebSearch":         {"query", "allowed_domains", "blocked_domains"},
+		"Write":             {"file_path", "content"},
+	},
+}
+
+var codex = &Host{
+	ID: "codex", Kind: "codex", Events: []string{SessionStart, PreToolUse, PostToolUse},
+	form: snake, begins: []string{"startup", "clear"}, answered: `"assistant"`, roams: true, streams: true, answer: claudeAnswer,
+	serves: servesDoubly, resources: viaMCP, shell: bourne("Bash"), overlay: codexOverlay, tools: map[string][]string{
+		"Bash":               {"command"},
+		"apply_patch":        {"command"},
+		"create_goal":        {"objective", "token_budget"},
+		"get_goal":           {},
+		"request_user_input": {"questions"},
+		"update_goal":        {"status"},
+		"update_plan":        {"explanation", "plan"},
+		"view_image":         {"path", "detail"},
+	},
+}
+
+// gemini has one event after each call, whether it has failed or not, and gives calls no ids.
+var gemini = &Host{
+	ID: "gemini", Events: []string{"SessionStart", "BeforeTool", "AfterTool"},
+	steps:  map[string]string{"BeforeTool": PreToolUse, "AfterTool": PostToolUse},
+	form:   form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", response: "tool_response"},
+	begins: []string{"startup", "clear"}, answered: `"gemini"`, answer: geminiAnswer, serves: servesTold,
+	shell: bourne("run_shell_command"), folder: "dir_path",
+	here:    map[string]string{"glob": "dir_path", "grep_search": "dir_path", "list_directory": "dir_path"},
+	overlay: geminiOverlay, tools: map[string][]string{
+		"activate_skill":    {"name"},
+		"ask_user":          {"questions"},
+		"enter_plan_mode":   {"reason"},
+		"glob":              {"pattern", "dir_path", "case_sensitive", "respect_git_ignore", "respect_gemini_ignore"},
+		"google_web_search": {"query"},
+		"grep_search": {"pattern", "dir_path", "include_pattern", "exclude_pattern", "names_only", "max_matches_per_file",
+			"total_max_matches"},
+		"list_background_processes": {"wait_for_previous"},
+		"list_directory":            {"dir_path", "ignore", "file_filtering_options"},
+		"read_background_output":    {"pid", "lines", "delay_ms", "wait_for_previous"},
+		"read_file":                 {"file_path", "start_line", "end_line"},
+		"replace":                   {"file_path", "instruction", "old_string", "new_string", "allow_multiple"},
+		"run_shell_command":         {"command", "description", "dir_path", "is_background", "delay_ms"},
+		"update_topic":              {"title", "summary", "strategic_intent", "wait_for_previous"},
+		"web_fetch":                 {"prompt"},
+		"write_file":                {"file_path", "content"},
+		"write_todos":               {"todos"},
+	},
+}
+
+// qwen tells of no beginning where nobody sits before it, so the first message of the user is one.
+var qwen = &Host{
+	ID: "qwen", Events: []string{"UserPromptSubmit", PreToolUse, PostToolUse, PostFailure},
+	steps: map[string]string{"UserPromptSubmit": SessionStart},
+	form: form{event: "hook_event_name", session: "session_id", tool: "tool_name", input: "tool_input", call: "tool_use_id",
+		response: "tool_response"},
+	answered: `"assistant"`, answer: qwenAnswer, serves: servesDoubly, shell: bourne("run_shell_command"), folder: "directory",
+	here:    map[string]string{"glob": "path", "grep_search": "path", "list_directory": "path"},
+	overlay: qwenOverlay, tools: map[string][]string{
+		"ask_user_question": {"questions"},
+		"edit":              {"file_path", "old_string", "new_string", "replace_all"},
+		"exit_plan_mode":    {"plan"},
+		"glob":              {"pattern", "path"},
+		"grep_search":       {"pattern", "glob", "path", "limit"},
+		"list_directory":    {"path", "ignore", "file_filtering_options"},
+		"read_file":         {"file_path", "offset", "limit", "pages"},
+		"run_shell_command": {"command", "description", "directory", "is_background", "timeout"},
+		"skill":             {"skill"},
+		"task_stop":         {"task_id"},
+		"todo_write":        {"todos"},
+		"tool_search":       {"query", "max_results"},
+		"web_fetch":         {"url", "prompt", "format"},
+		"write_file":        {"file_path", "content"},
+	},
+}
+
+// copilot has one shell for all commands, so the folder of a command is that in which the one before ended.
+var copilot = &Host{
+	ID: "copilot", Kind: "copilot-cli", Events: []string{"sessionStart", "preToolUse", "postToolUse", "postToolUseFailure"},
+	steps:  map[string]string{"sessionStart": SessionStart, "preToolUse": PreToolUse, "postToolUse": PostToolUse, "postToolUseFailure": PostFailure},
+	form:   form{session: "sessionId", source: "source", tool: "toolName", input: "toolArgs", response: "toolResult"},
+	begins: []string{"new", "startup"}, roams: true, answer: copilotAnswer, serves: servesDashed,
+	shell: "bash", here: map[string]string{"glob": severalPaths, "grep": severalPaths},
+	overlay: copilotOverlay, tools: map[string][]string{
+		"ask_user":                        {"question", "choices", "allow_freeform"},
+		"bash":                            {"command", "description", "mode", "initial_wait", "shellId", "detach"},
+		"create":                          {"path", "file_text"},
+		"edit":                            {"path", "old_str", "new_str"},
+		"fetch_copilot_cli_documentation": {},
+		"glob":                            {"pattern", "paths"},
+		"grep":                            {"pattern", "paths", "output_mode", "glob", "type", "head_limit", "multiline", "-A", "-B", "-C", "-i", "-n"},
+		"list_bash":                       {},
+		"read_bash":                       {"shellId", "delay"},
+		"report_intent":                   {"intent"},
+		"skill":                           {"skill"},
+		"stop_bash":                       {"shellId"},
+		"view":                            {"path", "view_range", "forceReadLargeFiles"},
+		"web_fetch":                       {"url", "max_length", "start_index", "raw"},
+	},
+}
+
+// bourne is the name of a shell that is another one on Windows.
+func bourne(name string) string {
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return name
+}
+
+var grepArguments = []string{"pattern", "path", "glob", "output_mode", "type", "head_limit", "offset", "multiline", "context",
+	"-A", "-B", "-C", "-i", "-n", "-o"}
