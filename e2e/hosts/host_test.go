@@ -22,6 +22,8 @@ type host struct {
 	run func(r *rig, prompt, resume string) (conversation string, err error)
 	// shell is the host's own tool for commands, and the argument that takes one.
 	shell [2]string
+	// shellNeeds are further arguments that it needs.
+	shellNeeds map[string]any
 	// unnamed: the host tells Weir no id of a conversation.
 	unnamed bool
 	// files are those that weir install changes, in the home folder.
@@ -51,14 +53,10 @@ func testHost(t *testing.T, h host) {
 // unguarded is the attack without Weir: a test in which it fails shows nothing.
 func (r *rig) unguarded(h host) {
 	r.t.Helper()
-	if results, _ := r.play(h, "steal", ""); len(results) != 3 || !strings.Contains(r.delivered(), secret) {
+	if results, _ := r.play(h, "raid", ""); len(results) < 3 || !strings.Contains(r.delivered(), secret) {
 		r.t.Fatalf("without weir: %q", results)
 	}
-	if h.shell[0] == "" {
-		return
-	}
-	r.play(h, "shell", "")
-	if !r.tookShell() {
+	if h.shell[0] != "" && !r.tookShell() {
 		r.t.Fatal("without weir the shell of the host does not run")
 	}
 }
@@ -71,15 +69,12 @@ func (r *rig) guarded(h host) {
 	if len(results) != 3 || !strings.Contains(results[0], "Focus") || !strings.Contains(results[1], secret) || !blocked(results[2]) {
 		r.t.Errorf("one conversation: %q", results)
 	}
-	results, _ = r.play(h, "send", id)
-	if len(results) != 1 || !blocked(results[0]) {
+	results, _ = r.play(h, "again", id)
+	if len(results) == 0 || !blocked(results[0]) {
 		r.t.Errorf("the conversation after a restart: %q", results)
 	}
-	if h.shell[0] != "" {
-		results, _ = r.play(h, "shell", id)
-		if r.tookShell() || len(results) != 1 {
-			r.t.Errorf("the shell of the host ran: %q", results)
-		}
+	if h.shell[0] != "" && (r.tookShell() || len(results) != 2 || !strings.Contains(results[1], "Weir")) {
+		r.t.Errorf("the shell of the host ran: %q", results)
 	}
 	if sent := r.delivered(); sent != "" {
 		r.t.Fatalf("sent: %s", sent)
@@ -95,8 +90,7 @@ func (r *rig) anew(h host) {
 		if results, _ := r.play(h, "send", ""); len(results) != 1 || !blocked(results[0]) || r.delivered() != "" {
 			r.t.Errorf("a conversation that may be the one before: %q, sent %q", results, r.delivered())
 		}
-		key, _, _ := strings.Cut(r.weir("session", "list"), " ")
-		r.weir("session", "new", "--yes", key)
+		r.another()
 	}
 	if results, _ := r.play(h, "send", ""); len(results) != 1 || !strings.Contains(r.delivered(), secret) {
 		r.t.Errorf("a new conversation does not begin clean: %q\n%s", results, r.weir("session", "list"))
@@ -104,9 +98,19 @@ func (r *rig) anew(h host) {
 	if h.shell[0] == "" {
 		return
 	}
-	if results, _ := r.play(h, "shell", ""); !r.tookShell() {
+	if h.unnamed {
+		r.another()
+	}
+	if results, _ := r.play(h, "work", ""); !r.tookShell() || len(results) != 1 || !strings.Contains(results[0], "No commits yet") {
 		r.t.Errorf("a new conversation does not begin clean: %q", results)
 	}
+}
+
+// another has the user begin another agent session in the folder.
+func (r *rig) another() {
+	r.t.Helper()
+	key, _, _ := strings.Cut(r.weir("session", "list"), " ")
+	r.weir("session", "new", "--yes", key)
 }
 
 // blocked reports whether the result of a tool is Weir's refusal, or tells that the call waits for an answer.

@@ -18,7 +18,7 @@ import (
 
 // A step is one tool call of a script.
 type step struct {
-	Tool string // the end of the tool's name, which hosts prefix with that of the server
+	Tool string // the name of a tool of the host, or the end of the name of another, which hosts prefix with that of the server
 	Args map[string]any
 }
 
@@ -165,19 +165,19 @@ func pastime(tools []string, want string) (reply, bool) {
 	return reply{}, false
 }
 
-// find returns the tool of an MCP server whose name ends with the one that a script wants, after a mark, or else the host's own tool of
-// that name; "" if there is neither.
-func find(tools []string, want string) (own string) {
+// find returns the host's own tool that a script wants, or else the tool of an MCP server whose name ends with it, after a mark; "" if there
+// is neither.
+func find(tools []string, want string) string {
+	if slices.Contains(tools, want) {
+		return want
+	}
 	for _, name := range tools {
 		rest, ok := strings.CutSuffix(name, want)
 		if ok && rest != "" && strings.ContainsAny(rest[len(rest)-1:], "_-./ ") {
 			return name
 		}
-		if name == want {
-			own = name
-		}
 	}
-	return own
+	return ""
 }
 
 // of returns the results of the tools in a run.

@@ -44,7 +44,7 @@ func conversation(resume string) (id string, flags []string) {
 	return id, []string{"--session-id", id}
 }
 
-var gemini = host{id: "gemini", unnamed: true, files: []string{".gemini/settings.json"},
+var gemini = host{id: "gemini", unnamed: true, shell: [2]string{"run_shell_command", "command"}, files: []string{".gemini/settings.json"},
 	prepare: func(r *rig, servers []server) {
 		r.write(filepath.Join(r.home, ".gemini", "settings.json"), "{\n  // The model is scripted.\n  \"mcpServers\": "+
 			encode(named(servers, map[string]any{"trust": true}))+
@@ -59,7 +59,7 @@ var gemini = host{id: "gemini", unnamed: true, files: []string{".gemini/settings
 	},
 }
 
-var qwen = host{id: "qwen", unnamed: true, files: []string{".qwen/settings.json"},
+var qwen = host{id: "qwen", unnamed: true, shell: [2]string{"run_shell_command", "command"}, shellNeeds: map[string]any{"is_background": false}, files: []string{".qwen/settings.json"},
 	prepare: func(r *rig, servers []server) {
 		r.write(filepath.Join(r.home, ".qwen", "settings.json"), "{\n  // The model is scripted.\n  \"mcpServers\": "+encode(named(servers, nil))+
 			",\n  \"security\": {\"auth\": {\"selectedType\": \"openai\"}},\n  \"general\": {\"enableAutoUpdate\": false}, \"privacy\": {\"usageStatisticsEnabled\": false}\n}\n")
@@ -72,7 +72,8 @@ var qwen = host{id: "qwen", unnamed: true, files: []string{".qwen/settings.json"
 	},
 }
 
-var copilot = host{id: "copilot", files: []string{".copilot/mcp-config.json"},
+var copilot = host{id: "copilot", shell: [2]string{"bash", "command"}, shellNeeds: map[string]any{"description": "run it"},
+	files: []string{".copilot/mcp-config.json", ".copilot/settings.json"},
 	prepare: func(r *rig, servers []server) {
 		list := named(servers, map[string]any{"type": "local", "tools": []string{"*"}})
 		r.write(filepath.Join(r.home, ".copilot", "mcp-config.json"), encode(map[string]any{"mcpServers": list})+"\n")
@@ -81,7 +82,7 @@ var copilot = host{id: "copilot", files: []string{".copilot/mcp-config.json"},
 	},
 	run: func(r *rig, prompt, resume string) (string, error) {
 		id, flags := conversation(resume)
-		out, err := r.command(filepath.Join(world.modules, ".bin", "copilot"), append(flags, "--allow-all-tools", "-p", prompt)...)
+		out, err := r.command(filepath.Join(world.modules, ".bin", "copilot"), append(flags, "--allow-all-tools", "--allow-all-paths", "-p", prompt)...)
 		return ended(id, out, err)
 	},
 }
