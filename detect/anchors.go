@@ -21,13 +21,6 @@ func lower(c byte) byte {
 	return c
 }
 
-// A builder is an automaton while it is built. State 0 is the start.
-type builder struct {
-	next [][]uint16 // by state and class
-	fail []uint16   // where a state goes on when nothing of its own follows
-	ends [][]uint16
-}
-
 // newAutomaton builds the automaton of these anchors, of which some count only where the word ends. No anchor is empty.
 func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	a := &automaton{}
@@ -49,25 +42,15 @@ func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	for 1<<a.shift < classes {
 		a.shift++
 	}
-	b := &builder{}
-	b.add(1 << a.shift)
+	t := trie{{}}
 	for i, anchor := range anchors {
 		at := uint16(0)
 		for j := range len(anchor) {
-			c := a.class[anchor[j]]
-			if b.next[at][c] == 0 {
-				b.next[at][c] = b.add(1 << a.shift)
-			}
-			at = b.next[at][c]
+			at = t.child(at, a.class[anchor[j]])
 		}
-		b.ends[at] = append(b.ends[at], uint16(i))
+		t[at].ends = append(t[at].ends, uint16(i))
 	}
-	spaces := b.after(uint16(a.class[' ']))
-	b.link()
-	for _, at := range spaces { // more white space changes nothing
-		b.next[at][a.class[' ']] = at
-	}
-	a.pack(b)
+	a.fill(t, t.link())
 	for _, ends := range a.ends {
 		part := func(i uint16) bool { return !whole(int(i)) }
 		a.whole = append(a.whole, !slices.ContainsFunc(ends, part))
@@ -75,70 +58,87 @@ func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	return a
 }
 
-// add adds a state.
-func (b *builder) add(classes int) uint16 {
-	b.next = append(b.next, make([]uint16, classes))
-	b.fail, b.ends = append(b.fail, 0), append(b.ends, nil)
-	return uint16(len(b.next) - 1)
+// A trie is an automaton while it is built, by state: state 0 is the start.
+type trie []trieState
+
+type trieState struct {
+	first, sibling uint16   // of the states that follow, 0 for none
+	class          uint8    // that leads here
+	fail           uint16   // where it goes on when nothing of its own follows
+	ends           []uint16 // the anchors that end here
 }
 
-// after returns the states that a class leads to and that do not go on with it.
-func (b *builder) after(class uint16) (states []uint16) {
-	if class == 0 {
-		return nil
+// follows returns the state that follows by a class; 0 if there is none.
+func (t trie) follows(at uint16, class uint8) uint16 {
+	to := t[at].first
+	for to != 0 && t[to].class != class {
+		to = t[to].sibling
 	}
-	for _, next := range b.next {
-		if to := next[class]; to != 0 && b.next[to][class] == 0 {
-			states = append(states, to)
-		}
-	}
-	return states
+	return to
 }
 
-// link fills in where each state goes on when its own continuation fails, breadth first.
-func (b *builder) link() {
-	queue := []uint16{0}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		for c, to := range b.next[at] {
-			switch {
-			case to == 0 && at != 0:
-				b.next[at][c] = b.next[b.fail[at]][c]
-			case to != 0:
-				if at != 0 {
-					b.fail[to] = b.next[b.fail[at]][c]
+// child is follows that adds the state if there is none.
+func (t *trie) child(at uint16, class uint8) uint16 {
+	to := t.follows(at, class)
+	if to == 0 {
+		to = uint16(len(*t))
+		*t = append(*t, trieState{class: class, sibling: (*t)[at].first})
+		(*t)[at].first = to
+	}
+	return to
+}
+
+// link fills in where each state goes on when nothing of its own follows, with the anchors that end there too. It
+// returns the states by their depth.
+func (t trie) link() (order []uint16) {
+	order = append(make([]uint16, 0, len(t)), 0)
+	for i := 0; i < len(order); i++ {
+		at := order[i]
+		for to := t[at].first; to != 0; to = t[to].sibling {
+			order = append(order, to)
+			for fail := t[at].fail; at != 0; fail = t[fail].fail {
+				if t[to].fail = t.follows(fail, t[to].class); t[to].fail != 0 || fail == 0 {
+					break
 				}
-				b.ends[to] = append(b.ends[to], b.ends[b.fail[to]]...)
-				queue = append(queue, to)
 			}
+			t[to].ends = append(t[to].ends, t[t[to].fail].ends...)
 		}
 	}
+	return order
 }
 
-// pack numbers the states anew, those with an end behind all others, so that one comparison tells them.
-func (a *automaton) pack(b *builder) {
-	order := make([]int, 0, len(b.next))
-	for i := range b.next {
-		if len(b.ends[i]) == 0 {
-			order = append(order, i)
+// fill writes the transitions. The states are numbered by depth, those with an end behind all others, so that one
+// comparison tells them.
+func (a *automaton) fill(t trie, order []uint16) {
+	number, n := make([]uint16, len(t)), uint16(0)
+	for _, at := range order {
+		if len(t[at].ends) == 0 {
+			number[at] = n
+			n++
 		}
 	}
-	a.accept = uint16(len(order))
-	for i := range b.next {
-		if len(b.ends[i]) > 0 {
-			order = append(order, i)
-			a.ends = append(a.ends, slices.Clip(b.ends[i]))
+	a.accept = n
+	for _, at := range order {
+		if len(t[at].ends) > 0 {
+			number[at] = n
+			n++
+			a.ends = append(a.ends, slices.Clip(t[at].ends))
 		}
 	}
-	number := make([]uint16, len(order))
-	for n, i := range order {
-		number[i] = uint16(n)
+	a.next = make([]uint16, len(t)<<a.shift)
+	row := func(at uint16) []uint16 { return a.next[int(number[at])<<a.shift:][:1<<a.shift] }
+	for _, at := range order {
+		if at != 0 {
+			copy(row(at), row(t[at].fail))
+		}
+		for to := t[at].first; to != 0; to = t[to].sibling {
+			row(at)[t[to].class] = number[to]
+		}
 	}
-	a.next = make([]uint16, len(order)<<a.shift)
-	for n, i := range order {
-		for c, to := range b.next[i] {
-			a.next[n<<a.shift|c] = number[to]
+	space := a.class[' ']
+	for _, at := range order {
+		if at != 0 && space != 0 && t[at].class == space && t.follows(at, space) == 0 {
+			row(at)[space] = number[at] // more white space changes nothing
 		}
 	}
 }

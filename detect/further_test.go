@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,34 @@ func TestCanaries(t *testing.T) {
 	if r := detect.New().Scan([]byte(canary), detect.Plain, nil); len(r.Findings) > 0 {
 		t.Errorf("found without being told: %+v", r.Findings)
 	}
+}
+
+// Values that share beginnings and ends are found as a search for each of them finds them.
+func TestCanariesThatOverlap(t *testing.T) {
+	value := rapid.StringMatching(`[ab-]{8,12}`)
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(value, 1, 4).Draw(t, "values")
+		values = append(values, values[0][1:]+"a", "b"+values[0][:8])
+		s := detect.NewWith(detect.Options{Canaries: values})
+		part := rapid.OneOf(rapid.SampledFrom(values), rapid.StringMatching(`[ab-]{0,6}`))
+		for range 20 {
+			text := strings.Join(rapid.SliceOfN(part, 0, 5).Draw(t, "text"), "")
+			found := s.Scan([]byte(text), detect.Plain, nil).Findings
+			for _, f := range found {
+				if !slices.Contains(values, text[f.Offset:f.Offset+f.Size]) {
+					t.Fatalf("%q: found %+v", text, f)
+				}
+			}
+			for at := range text {
+				for _, v := range values {
+					over := func(f detect.Finding) bool { return f.Offset < at+len(v) && at < f.Offset+f.Size }
+					if strings.HasPrefix(text[at:], v) && !slices.ContainsFunc(found, over) {
+						t.Fatalf("%q: %q at %d is not in %+v", text, v, at, found)
+					}
+				}
+			}
+		}
+	})
 }
 
 // A canary that has the form of a key is both.
