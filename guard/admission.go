@@ -60,7 +60,7 @@ type Outcome struct {
 	Effect   policy.Effect // the zero value is Block: the agent may not see the answer
 	Rule     string
 	Message  string
-	Answer   Answer      // to hand on, a result of a call with its _meta.annotations; empty unless Allowed, and from [Guard.Observe]
+	Answer   Answer      // to hand on, a result of a call with its _meta.annotations; empty unless Allowed
 	Label    label.Label // the label of the answer; of a hidden one zero
 	Question *Question   // set if Effect is Ask
 	Redeemed string      // as in a Verdict
@@ -216,8 +216,9 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	}
 	g.show(&in)
 	facts := g.resultFacts(&in, state)
+	var passed Answer
 	if in.seen { // whatever policy says of it
-		if _, err := g.pass(ctx, &in, state.Label); err != nil {
+		if passed, err = g.pass(ctx, &in, state.Label); err != nil {
 			return Withheld(err)
 		}
 	}
@@ -233,7 +234,10 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 		return g.Hidden.hide(ctx, &in, &v, state.Label)
 	}
 	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message, Label: in.label, Question: v.question, Redeemed: v.approval.redeemed}
-	if !o.Allowed() || in.seen {
+	if !o.Allowed() {
+		return o
+	}
+	if o.Answer = passed; in.seen {
 		return o
 	}
 	if o.Answer, err = g.pass(ctx, &in, state.Label); err != nil {
