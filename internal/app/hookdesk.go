@@ -16,19 +16,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
-	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hook"
-	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/overlay"
-	"github.com/weir-mcp/weir/session"
-	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 // maxDesks is how many configurations are remembered.
@@ -59,12 +54,8 @@ type hookDesk struct {
 	setup *setup.Setup
 	read  []stamp // the files of the setup, as they were read
 	known map[*hook.Host]*overlay.Overlay
-	kept  *state // nil: not opened yet
-	guard *guard.Guard
-	book  *approve.Book
 	files files.Current
-
-	people *notify.Notifier // who is told of approval requests
+	desk  // not open before the first decision
 }
 
 // Decide decides on an event. An error is no answer: the call must not go.
@@ -267,44 +258,12 @@ func (d *hookDesk) open(ctx context.Context, env *home.Env, log *slog.Logger) (e
 	if c.Store == config.MemoryStore {
 		return remedy.Usage(errors.New("hooks need a store, and this configuration keeps everything in memory"), "leave store out")
 	}
-	words, err := setup.Words(c.Words)
-	if err != nil {
-		return err
-	}
-	people := newNotifier(env, c.Notify, log)
-	kept, err := openState(ctx, env, c, log, people)
-	if err != nil {
-		people.Close()
-		return err
-	}
-	book := approve.NewBook(approve.Options{
-		Timeout: c.Approval.Timeout, Record: kept.state, Store: kept.backend, Sessions: kept.state.Sessions(), Asked: asked(people),
-	})
-	d.guard, err = guard.New(guard.Options{
-		Policy: d.setup.Policy, Mode: c.Mode, State: kept.state, Approvals: book, Words: words,
-		Domains: c.Own.Domains, Me: c.Own.Me, Readers: c.Own.Readers, Files: &d.files,
-		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(c.Retention)}),
-		Contents: guard.Contents{Fields: c.Capture.Fields, All: c.Capture.Content, Detection: setup.Detection(d.setup)},
-	})
-	if err != nil {
-		people.Close()
-		return errors.Join(err, kept.Close())
-	}
-	d.kept, d.people, d.book = kept, people, book
-	return nil
-}
-
-// broken reports whether the store that is open does not work.
-func (d *hookDesk) broken() bool {
-	return d.kept != nil && d.kept.db != nil && d.kept.db.Health().State != sqlstore.OK
+	d.desk, err = openDesk(ctx, env, d.setup, log, &d.files)
+	return err
 }
 
 // close closes the state, and forgets the setup.
-func (d *hookDesk) close() (err error) {
-	if d.kept != nil {
-		d.people.Close() // before the book that takes its answers
-		err = d.kept.Close()
-	}
-	d.kept, d.people, d.guard, d.book, d.setup = nil, nil, nil, nil, nil
-	return err
+func (d *hookDesk) close() error {
+	d.setup = nil
+	return d.desk.close()
 }

@@ -35,9 +35,18 @@ const (
 // metricsPath is the path of the figures for a monitoring system, over HTTP.
 const metricsPath = "/metrics"
 
-// serveHTTP serves hosts, and the figures, at the address of the configuration until ctx ends.
-func serveHTTP(ctx context.Context, env *home.Env, t *statusSource) error {
-	c, log, h := t.Config, t.log, t.gateway.Handler()
+// A listener is an endpoint over HTTP.
+type listener struct {
+	config  *config.Config
+	log     *slog.Logger
+	handler *streamable.Handler
+	metrics http.Handler // the figures; nil: there are none
+	serves  func(url string)
+}
+
+// serveHTTP serves clients, and the figures, at the address of the configuration until ctx ends.
+func serveHTTP(ctx context.Context, env *home.Env, l listener) error {
+	c, log, h := l.config, l.log, l.handler
 	secure, err := tlsOf(c.HTTP)
 	if err != nil {
 		return err
@@ -46,17 +55,17 @@ func serveHTTP(ctx context.Context, env *home.Env, t *statusSource) error {
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	socket, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return err
 	}
-	listener = h.Listener(listener)
+	socket = h.Listener(socket)
 	scheme := "http"
 	if secure != nil {
-		scheme, listener = "https", tls.NewListener(listener, secure)
+		scheme, socket = "https", tls.NewListener(socket, secure)
 	}
 	server := streamable.NewServer(h) // h itself, which Shutdown then closes
-	server.Handler = endpoints(door, h, http.HandlerFunc(t.serveMetrics))
+	server.Handler = endpoints(door, h, l.metrics)
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		answered, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
@@ -70,10 +79,10 @@ func serveHTTP(ctx context.Context, env *home.Env, t *statusSource) error {
 		}
 		stopped <- nil
 	})
-	url := scheme + "://" + listener.Addr().String() + Endpoint
-	t.serves.Store(&url)
+	url := scheme + "://" + socket.Addr().String() + Endpoint
+	l.serves(url)
 	log.Info("listening", "url", url)
-	err = server.Serve(listener)
+	err = server.Serve(socket)
 	if stop() { // it was not ctx that ended it
 		return err
 	}
@@ -136,19 +145,21 @@ func doorOf(env *home.Env, c *config.Config, log *slog.Logger) (*signin.Door, er
 	return signin.New(opts), nil
 }
 
-// endpoints serves hosts and the figures, each to those who may.
+// endpoints serves clients and the figures, each to those who may.
 func endpoints(door *signin.Door, h *streamable.Handler, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mcp, figures := http.Handler(h), h.Guarded(metrics)
+	mcp, guarded := http.Handler(h), func(_ signin.Role, next http.Handler) http.Handler { return next }
 	if door != nil {
-		mcp, figures = door.Require(signin.Agent, mcp), door.Require(signin.Auditor, figures)
+		mcp, guarded = door.Require(signin.Agent, mcp), door.Require
 		if metadata := door.Metadata(); metadata != nil {
 			mux.Handle("GET "+signin.MetadataPath, metadata)
 			mux.Handle("GET "+signin.MetadataPath+"/", metadata)
 		}
 	}
 	mux.Handle(Endpoint, mcp)
-	mux.Handle("GET "+metricsPath, figures)
+	if metrics != nil {
+		mux.Handle("GET "+metricsPath, guarded(signin.Auditor, h.Guarded(metrics)))
+	}
 	return streamable.LimitBody(mux)
 }
 

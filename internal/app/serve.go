@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -73,7 +74,10 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 // serveHosts serves hosts until they leave or ctx ends.
 func serveHosts(ctx context.Context, env *home.Env, t *statusSource) error {
 	if t.Config.Listen != "" {
-		return serveHTTP(ctx, env, t)
+		return serveHTTP(ctx, env, listener{
+			config: t.Config, log: t.log, handler: t.gateway.Handler(), metrics: http.HandlerFunc(t.serveMetrics),
+			serves: func(url string) { t.serves.Store(&url) },
+		})
 	}
 	t.serves.Store(new("stdio"))
 	limits := &rpc.StreamOptions{MaxMessage: t.Config.Limits.Message}
