@@ -81,6 +81,8 @@ var table = []row{
 	{"mcptool", "label contract annotation internal/rawjson", sdk + " github.com/google/jsonschema-go", world,
 		"annotated tools for authors of servers, without the rest of Weir"},
 
+	{"interceptor", "internal/rawjson", "", world, "interceptors on the wire and their execution model; who sends messages and who decides is the caller's business"},
+
 	{"internal/upstream", "internal/bounded internal/rawjson internal/rpc internal/hosterror", "", "",
 		"one upstream connection; messages stay raw, which no transport of the SDK leaves them"},
 	{"internal/oauth", "internal/address internal/upstream internal/hosterror", sdk + " golang.org/x/oauth2 github.com/gofrs/flock github.com/zalando/go-keyring", "os/exec",
@@ -104,6 +106,8 @@ var table = []row{
 		"revisions of MCP and how clients introduce themselves; decides nothing"},
 	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",
 		"the agent session of a request; knows no server and no guard"},
+	{"internal/interceptors", "contract guard interceptor label overlay policy session internal/bounded internal/hosterror internal/rawjson internal/rpc internal/gateway/agentsession internal/gateway/approve internal/gateway/protocol", "", "net net/http os os/exec",
+		"payloads of invokers to decisions of the guard; knows no transport and no configuration file"},
 	{"internal/gateway/backend", "annotation contract guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
@@ -162,7 +166,7 @@ var table = []row{
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish internal/quarantine " +
-		"internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
+		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml, "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},
