@@ -66,6 +66,18 @@ type serveFlags struct {
 }
 
 func (f *serveFlags) add(cmd *cobra.Command) {
+	f.addDeciding(cmd)
+	cmd.Flags().StringVar(&f.pins, "pins", "",
+		"keep the pins of definitions in this `FILE`, or none (default weir.lock beside\nweir.yaml, else in weir's state directory)")
+	cmd.Flags().StringArrayVar(&f.trust, "trust-text", nil,
+		"take this `TEXT`, or the text of the file of that name, for the user's\nown words; may be given several times")
+	cmd.Flags().StringVar(&f.shows, "console", "", "serve the console at this `ADDRESS` of this machine, like 127.0.0.1:7777")
+	cmd.Flags().StringVar(&f.session, "agent-session", "",
+		"on stdio, have requests that name no agent session belong to this `NAME`\n(default by host or folder)")
+}
+
+// addDeciding adds those of the flags that every command has which decides.
+func (f *serveFlags) addDeciding(cmd *cobra.Command) {
 	f.mode = choice{"", []string{"enforce", "warn", "audit"}}
 	f.level = choice{"info", logLevels}
 	cmd.Flags().StringVar(&f.policy, "policy", "",
@@ -73,14 +85,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.record, "record", "", "append events to this `FILE` too, or keep none at all")
 	cmd.Flags().StringVar(&f.store, "store", "",
 		"keep state and events in this `PLACE`: a file, postgres://…, or memory\n(default state.db in weir's state directory)")
-	cmd.Flags().StringVar(&f.pins, "pins", "",
-		"keep the pins of definitions in this `FILE`, or none (default weir.lock beside\nweir.yaml, else in weir's state directory)")
-	cmd.Flags().StringArrayVar(&f.trust, "trust-text", nil,
-		"take this `TEXT`, or the text of the file of that name, for the user's\nown words; may be given several times")
-	cmd.Flags().StringVar(&f.shows, "console", "", "serve the console at this `ADDRESS` of this machine, like 127.0.0.1:7777")
 	cmd.Flags().BoolVar(&f.uncatalogued, "no-catalogue", false, "leave out the overlays that come with weir; see weir overlay list")
-	cmd.Flags().StringVar(&f.session, "agent-session", "",
-		"on stdio, have requests that name no agent session belong to this `NAME`\n(default by host or folder)")
 	addChoice(cmd, &f.mode, "mode", "how far decisions are carried out (default enforce)")
 	addChoice(cmd, &f.level, "log-level", "the least level to log on standard error")
 }

@@ -23,7 +23,7 @@ import (
 
 // The names by which a host says which agent session a request belongs to.
 const (
-	metaSession   = "dev.weir/agent-session"
+	MetaSession   = "dev.weir/agent-session" // of a request: the name that its host gives the agent session
 	metaParent    = "dev.weir/parent-agent-session"
 	headerSession = "Weir-Agent-Session"
 )
@@ -142,7 +142,7 @@ func textOf(meta json.RawMessage, name string) (string, error) {
 }
 
 func (h *Host) fromMeta(ref *session.Ref, meta json.RawMessage, _ string) error {
-	name, err := textOf(meta, metaSession)
+	name, err := textOf(meta, MetaSession)
 	if err != nil || name == "" {
 		return err
 	}

@@ -1,0 +1,363 @@
+package interceptors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/interceptor"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
+)
+
+// Options configure a Decider.
+type Options struct {
+	Guard     *guard.Guard
+	Questions *approve.Book
+	Servers   []Server // at least one
+	Redacts   bool     // findings are redacted, stripped or marked: weir-redact is offered
+	Version   string   // of Weir
+	Logger    *slog.Logger
+}
+
+// A Server is a server of the operator's configuration.
+type Server struct {
+	Name    string
+	Trust   contract.Trust
+	Overlay *overlay.Overlay // nil: none
+	Readers []string
+	Context label.Label // of its definitions, which the agent was shown
+}
+
+// A Decider decides on payloads. It is safe for concurrent use.
+type Decider struct {
+	Options
+	calls  *callBook
+	latest atomic.Pointer[string] // which a tracker of agent sessions wants
+}
+
+// New returns a decider.
+func New(opts Options) (*Decider, error) {
+	if len(opts.Servers) == 0 {
+		return nil, errors.New("no server is configured")
+	}
+	return &Decider{Options: opts, calls: newCallBook()}, nil
+}
+
+// events are the events that Weir decides on.
+var events = []string{"tools/call", "resources/read", "prompts/get"}
+
+// argued are those of them whose requests have arguments that can be replaced.
+var argued = []string{"tools/call", "prompts/get"}
+
+// Host returns the interceptors for a principal.
+func (d *Decider) Host(principal string) (*interceptor.Host, error) {
+	p := &desk{d, principal}
+	schema, err := json.Marshal(map[string]any{
+		"type": "object", "required": []string{"server"}, "additionalProperties": false,
+		"properties": map[string]any{"server": map[string]any{"type": "string", "enum": d.names()}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing the schema of configurations: %w", err)
+	}
+	describe := func(name, text string, hooks ...interceptor.Hook) interceptor.Descriptor {
+		return interceptor.Descriptor{Name: name, Version: d.Version, Description: text, Hooks: hooks, ConfigSchema: schema}
+	}
+	request := interceptor.Hook{Events: events, Phase: interceptor.Request}
+	response := interceptor.Hook{Events: events, Phase: interceptor.Response}
+	annotate := describe("weir-annotate", "adds the label of a result to it", response)
+	annotate.Priority.Response = annotateAt
+	all := []interceptor.Interceptor{
+		{Descriptor: describe("weir-call", "decides on a call by policy", request), Validate: p.call},
+		{Descriptor: describe("weir-result", "labels a result, and decides on it by policy", response), Validate: p.result},
+		{Descriptor: annotate, Mutate: p.annotate},
+	}
+	if d.Redacts {
+		redact := describe("weir-redact", "replaces secrets and other findings", interceptor.Hook{Events: argued, Phase: interceptor.Request}, response)
+		redact.Priority = interceptor.Priority{Request: -redactAt, Response: redactAt}
+		all = append(all, interceptor.Interceptor{Descriptor: redact, Mutate: p.redact})
+	}
+	return interceptor.NewHost(all...)
+}
+
+// Priorities, in the bands that the draft recommends: values are replaced early in requests and late in responses, and
+// labels are those of results with all values in them.
+const (
+	annotateAt = 20_000
+	redactAt   = 100_000
+)
+
+// names returns the names of the servers.
+func (d *Decider) names() (names []string) {
+	for _, s := range d.Servers {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// A desk decides for one principal.
+type desk struct {
+	*Decider
+	principal string
+}
+
+// bad returns the failure of an invocation that names something wrong.
+func bad(text string, values ...any) error {
+	return &interceptor.Failure{Code: interceptor.CodeParams, Message: fmt.Sprintf(text, values...)}
+}
+
+// server returns the server that an invocation is about: the one that the invoker's configuration names, or the
+// only one.
+func (d *Decider) server(in *interceptor.Invocation) (*Server, error) {
+	for name := range rawjson.Members(in.Config) {
+		if name != "server" {
+			return nil, bad("config has a member that is not server")
+		}
+	}
+	raw, named := rawjson.Get(in.Config, "server")
+	name, ok := rawjson.String(raw)
+	switch {
+	case !named && len(d.Servers) == 1:
+		return &d.Servers[0], nil
+	case !named:
+		return nil, bad("config.server is missing: name one of %s", strings.Join(d.names(), ", "))
+	case ok:
+		for i := range d.Servers {
+			if d.Servers[i].Name == name {
+				return &d.Servers[i], nil
+			}
+		}
+	}
+	return nil, bad("config.server is none of %s", strings.Join(d.names(), ", "))
+}
+
+// session returns the agent session of an invocation: the one that its metadata or its context names, else that of the
+// principal. A principal of the context is one of the invoker's own, apart from those of other invokers.
+func (p *desk) session(in *interceptor.Invocation) (session.Ref, error) {
+	owner := p.principal
+	if of := in.Context.Principal; of != (interceptor.Principal{}) {
+		owner = url.PathEscape(owner) + "/" + url.PathEscape(of.Type) + ":" + url.PathEscape(of.ID)
+	}
+	meta := in.Meta
+	if _, named := rawjson.Get(meta, agentsession.MetaSession); !named && in.Context.SessionID != "" {
+		var err error
+		if meta, err = rawjson.Set([]byte(`{}`), rawjson.Quote(in.Context.SessionID), agentsession.MetaSession); err != nil {
+			return session.Ref{}, fmt.Errorf("naming the agent session: %w", err)
+		}
+	}
+	params := json.RawMessage(`{}`)
+	if meta != nil {
+		params = slices.Concat([]byte(`{"_meta":`), meta, []byte(`}`))
+	}
+	ref, failed := agentsession.New(agentsession.Host{Principal: owner}, &p.latest, p.Logger).Of(params)
+	if failed != nil {
+		return ref, &interceptor.Failure{Code: failed.Code, Message: failed.Message}
+	}
+	return ref, nil
+}
+
+// newCall describes a request to the guard.
+func (d *Decider) newCall(ctx context.Context, ref session.Ref, s *Server, event string, params json.RawMessage) (*guard.Call, error) {
+	c, err := guard.NewCall(ref, s.Name, s.Trust, event, params)
+	if err != nil {
+		return nil, bad("%s", err)
+	}
+	c.Describe(c.Declared, s.Overlay)
+	c.Readers, c.Context = s.Readers, s.Context
+	if c.Held, err = approve.HeldSession(ctx, d.Questions, ref, true); err != nil {
+		return nil, d.failed("reading the agent session", err)
+	}
+	return c, nil
+}
+
+// params returns the params of a request payload: a request with method and params, or as some invokers send it, params
+// alone.
+func params(in *interceptor.Invocation) (json.RawMessage, error) {
+	if rawjson.Kind(in.Payload) != '{' {
+		return nil, bad("the payload is not an object")
+	}
+	method, wrapped := rawjson.Get(in.Payload, "method")
+	inner, there := rawjson.Get(in.Payload, "params")
+	if !wrapped && !there {
+		return in.Payload, nil
+	}
+	if name, ok := rawjson.String(method); !ok || name != in.Event {
+		return nil, bad("payload.method is not the event")
+	}
+	for name := range rawjson.Members(in.Payload) {
+		if name != "method" && name != "params" && name != "jsonrpc" && name != "id" {
+			return nil, bad("the payload has a member that no request has")
+		}
+	}
+	if rawjson.Kind(inner) != '{' {
+		return nil, bad("payload.params is not an object")
+	}
+	return inner, nil
+}
+
+// failed logs an error of Weir's own, and returns the one that the invoker is told.
+func (d *Decider) failed(doing string, err error) error {
+	d.Logger.Error(doing, "error", err)
+	return errors.New(hosterror.Text(err))
+}
+
+// call is weir-call.
+func (p *desk) call(ctx context.Context, in *interceptor.Invocation) (interceptor.Verdict, error) {
+	s, err := p.server(in)
+	if err != nil {
+		return interceptor.Verdict{}, err
+	}
+	ref, err := p.session(in)
+	if err != nil {
+		return interceptor.Verdict{}, err
+	}
+	sent, err := params(in)
+	if err != nil {
+		return interceptor.Verdict{}, err
+	}
+	c, err := p.newCall(ctx, ref, s, in.Event, sent)
+	if err != nil {
+		return interceptor.Verdict{}, err
+	}
+	v := p.Guard.Before(ctx, c)
+	if v.Allowed() {
+		if err := v.Admission.Failed(ctx); err != nil { // the invoker may never show the result
+			return interceptor.Verdict{}, p.failed("raising the agent session", err)
+		}
+	}
+	p.calls.add(in.Context, c) // also one that is refused: the invoker may ignore that
+	if v.Err != nil {
+		return interceptor.Verdict{}, p.failed("deciding on a call", v.Err)
+	}
+	out := told(v.Refusal())
+	if v.Question != nil {
+		open, err := p.Questions.Open(ctx, v.Question, nil)
+		if err != nil {
+			return interceptor.Verdict{}, p.failed("entering an approval request", err)
+		}
+		out.Messages[0].Message += "; the user can approve it with: " + approve.Command(open.ID) + ", then send it again"
+	}
+	return out, nil
+}
+
+// told returns a decision as a verdict.
+func told(r guard.Refusal) interceptor.Verdict {
+	v := interceptor.Verdict{Valid: r.Effect == policy.Allow || r.Effect == policy.Warn}
+	if r.Effect == policy.Allow {
+		return v
+	}
+	if v.Severity = interceptor.Error; v.Valid {
+		v.Severity = interceptor.Warn
+	}
+	text := r.Message
+	if text == "" {
+		text = "policy decides " + r.Effect.String()
+	}
+	v.Messages = []interceptor.Message{{Message: text, Severity: v.Severity}}
+	info, err := json.Marshal(map[string]guard.Refusal{guard.MetaVerdict: r})
+	if err == nil {
+		v.Info = info
+	}
+	return v
+}
+
+// result is weir-result.
+func (p *desk) result(ctx context.Context, in *interceptor.Invocation) (interceptor.Verdict, error) {
+	o, err := p.observe(ctx, in)
+	if err != nil {
+		return interceptor.Verdict{}, err
+	}
+	return told(o.Refusal()), nil
+}
+
+// annotate is weir-annotate. A result that policy withholds has no annotated form.
+func (p *desk) annotate(ctx context.Context, in *interceptor.Invocation) (interceptor.Change, error) {
+	o, err := p.observe(ctx, in)
+	switch {
+	case err != nil:
+		return interceptor.Change{}, err
+	case !o.Allowed():
+		return interceptor.Change{}, errors.New("withheld by policy: " + o.Refusal().String())
+	}
+	return interceptor.Change{Payload: o.Answer.Result}, nil
+}
+
+// observe labels a result, unless that was done before, and decides on it.
+func (p *desk) observe(ctx context.Context, in *interceptor.Invocation) (guard.Outcome, error) {
+	s, err := p.server(in)
+	if err != nil {
+		return guard.Outcome{}, err
+	}
+	ref, err := p.session(in)
+	if err != nil {
+		return guard.Outcome{}, err
+	}
+	if rawjson.Kind(in.Payload) != '{' {
+		return guard.Outcome{}, bad("the payload is not an object")
+	}
+	made := p.calls.find(in.Context, ref, s.Name, in.Event)
+	if o, ok := p.calls.decided(made, in.Payload); ok {
+		return o, nil
+	}
+	var c *guard.Call
+	if made != nil {
+		again := *made.call
+		c = &again
+	} else if c, err = p.unknownCall(ctx, ref, s, in.Event); err != nil {
+		return guard.Outcome{}, err
+	}
+	o := p.Guard.Observe(ctx, c, guard.Answer{Result: in.Payload})
+	if o.Err != nil {
+		return o, p.failed("deciding on a result", errors.Join(o.Err, p.presumeWorst(ctx, c)))
+	}
+	p.calls.decide(made, in.Payload, o)
+	return o, nil
+}
+
+// unknownCall returns the call of a result that belongs to none: of a tool that may do anything.
+func (d *Decider) unknownCall(ctx context.Context, ref session.Ref, s *Server, event string) (*guard.Call, error) {
+	worst := *s
+	worst.Trust, worst.Overlay = contract.Untrusted, nil
+	sent := `{"name":"unknown"}`
+	if event == "resources/read" {
+		sent = `{"uri":"unknown:"}`
+	}
+	c, err := d.newCall(ctx, ref, &worst, event, json.RawMessage(sent))
+	if err == nil {
+		c.Context = label.Join(c.Context, unknown())
+	}
+	return c, err
+}
+
+// unknown returns the label of data of which nothing is known.
+func unknown() label.Label {
+	return label.Label{
+		Untrusted: true, Private: true, Sources: label.SetOf(label.UntrustedPublic), Sensitivity: label.SetOf(label.Credentials, label.Unspecified),
+	}.Normal()
+}
+
+// lateTime is how long to raise a session takes at most whose result could not be decided on.
+const lateTime = 5 * time.Second
+
+// presumeWorst raises the agent session as if a result held anything, since the agent may get it.
+func (d *Decider) presumeWorst(ctx context.Context, c *guard.Call) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTime)
+	defer cancel()
+	c.Context = label.Join(c.Context, unknown())
+	return d.Guard.Observe(ctx, c, guard.Answer{Result: json.RawMessage(`{"content":[]}`), Own: true}).Err
+}

@@ -1,0 +1,199 @@
+package interceptors_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/interceptor"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/interceptors"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rulefile"
+	"github.com/weir-mcp/weir/overlay"
+	"github.com/weir-mcp/weir/overlay/catalogue"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
+)
+
+// A desk is a decider over a store in memory, with the servers of the fixtures.
+type desk struct {
+	t       *testing.T
+	host    *interceptor.Host
+	entries []interceptor.Entry
+	book    *approve.Book
+}
+
+// shapes are rules for the secrets of the fixtures, which are shorter than real ones.
+const shapes = `
+[[rules]]
+id = "fixture-stripe"
+description = "key of the fixtures"
+regex = 'sk_live_[A-Za-z0-9]{22}'
+[[rules]]
+id = "fixture-github"
+description = "key of the fixtures"
+regex = 'ghp_[A-Za-z0-9]{25}'
+[[rules]]
+id = "fixture-aws"
+description = "key of the fixtures"
+regex = 'AKIA[A-Z0-9]{16}'
+`
+
+func known(t *testing.T, name string, trust contract.Trust, command ...string) interceptors.Server {
+	t.Helper()
+	o, err := catalogue.For(overlay.Server{Name: name, Command: command})
+	if err != nil || o == nil {
+		t.Fatalf("the catalogue has no %v: %v", command, err)
+	}
+	return interceptors.Server{Name: name, Trust: trust, Overlay: o}
+}
+
+func open(t *testing.T, states guard.State) *desk {
+	t.Helper()
+	rules, err := rulefile.Load("shapes.toml", []byte(shapes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, book: approve.NewBook(approve.Options{Record: states, Store: store.NewMemory(nil), Sessions: states.Sessions()})}
+	g, err := guard.New(guard.Options{State: states, Approvals: d.book, Contents: guard.Contents{Detection: guard.Detection{
+		Detector: detect.NewWith(detect.Options{Further: []detect.Search{rules.Search}}),
+		Effects:  map[string]guard.FindingEffect{string(detect.Credentials): guard.Redact},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by, err := interceptors.New(interceptors.Options{
+		Guard: g, Questions: d.book, Redacts: true, Logger: slog.New(slog.DiscardHandler),
+		Servers: []interceptors.Server{
+			known(t, "filesystem", contract.Known, "npx", "-y", "@modelcontextprotocol/server-filesystem", "/workspace"),
+			known(t, "sqlite", contract.Known, "uvx", "mcp-server-sqlite"),
+			{Name: "strange"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.host, err = by.Host(agentsession.LocalPrincipal); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := d.host.List(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed struct{ Interceptors []interceptor.Descriptor }
+	if err := json.Unmarshal(raw, &listed); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range listed.Interceptors {
+		d.entries = append(d.entries, interceptor.Entry{Descriptor: i, Invoke: d.host.Invoke})
+	}
+	return d
+}
+
+func inMemory() guard.State {
+	return guard.NewState(session.New(session.Options{Store: store.NewMemory(nil)}), record.Discard())
+}
+
+// run runs those of Weir's interceptors that a test wants, or all, over a payload from or to a server.
+func (d *desk) run(server string, phase interceptor.Phase, payload string, about interceptor.Context, only ...string) interceptor.Outcome {
+	d.t.Helper()
+	var entries []interceptor.Entry
+	for _, e := range d.entries {
+		if len(only) == 0 || slices.Contains(only, e.Name) {
+			e.Overrides.Config = json.RawMessage(`{"server":` + string(rawjson.Quote(server)) + `}`)
+			entries = append(entries, e)
+		}
+	}
+	way := interceptor.Sending
+	if phase == interceptor.Response {
+		way = interceptor.Receiving
+	}
+	return interceptor.NewPlan(entries, "tools/call", phase).Run(d.t.Context(), way, json.RawMessage(payload), interceptor.Invocation{Context: about})
+}
+
+// serverOf says which server has a tool of the fixtures, as the suite's reference adapter does.
+var serverOf = map[string]string{"read_file": "filesystem", "write_file": "filesystem", "write_query": "sqlite"}
+
+// byBehaviour are the interceptors that stand for a behaviour of the suite.
+var byBehaviour = map[string][]string{"cross-boundary-guard": {"weir-call", "weir-result"}, "secretless-redactor": {"weir-redact"}}
+
+// TestFixtures replays the working group's fixtures of the behaviour of security interceptors.
+func TestFixtures(t *testing.T) {
+	text, err := os.ReadFile("../../interceptor/testdata/fixtures.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fixtures []struct {
+		ID, Kind     string
+		Interceptors []struct{ Behavior string }
+		Steps        []struct {
+			Phase   interceptor.Phase
+			Payload json.RawMessage
+			Context interceptor.Context
+			Expect  struct {
+				Decision string
+				Forbids  []string
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &fixtures); err != nil {
+		t.Fatal(err)
+	}
+	replayed := 0
+	for _, f := range fixtures {
+		if f.Kind != "behavior" {
+			continue
+		}
+		replayed++
+		t.Run(strings.TrimPrefix(f.ID, "behavior/"), func(t *testing.T) {
+			d := open(t, inMemory())
+			var only []string
+			for _, i := range f.Interceptors {
+				only = append(only, byBehaviour[i.Behavior]...)
+			}
+			server := ""
+			for i, s := range f.Steps {
+				if name, _ := rawjson.Get(s.Payload, "name"); s.Phase == interceptor.Request {
+					tool, _ := rawjson.String(name)
+					server = serverOf[tool]
+				}
+				got := d.run(server, s.Phase, string(s.Payload), s.Context, only...)
+				if got.Released != (s.Expect.Decision == "allow") {
+					t.Errorf("step %d: released is %v, want the decision %s: %s", i, got.Released, s.Expect.Decision, said(got))
+				}
+				for _, secret := range s.Expect.Forbids {
+					if strings.Contains(string(got.Payload), secret) {
+						t.Errorf("step %d: the payload still has the secret: %s", i, got.Payload)
+					}
+				}
+			}
+		})
+	}
+	if replayed != 10 {
+		t.Errorf("there are %d fixtures of behaviour, not 10", replayed)
+	}
+}
+
+// said returns what the steps of an outcome said.
+func said(o interceptor.Outcome) string {
+	var all []string
+	for _, s := range o.Steps {
+		if s.Err != nil {
+			all = append(all, s.Name+": "+s.Err.Error())
+			continue
+		}
+		for _, m := range s.Result.Messages {
+			all = append(all, s.Name+": "+m.Message)
+		}
+	}
+	return strings.Join(all, "; ")
+}

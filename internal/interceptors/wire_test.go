@@ -1,0 +1,234 @@
+package interceptors_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/interceptor"
+	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
+)
+
+const (
+	request  = interceptor.Request
+	response = interceptor.Response
+)
+
+const (
+	readSecret = `{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/workspace/.env"}}}`
+	secretText = `{"content":[{"type":"text","text":"KEY=s3kr1t-v4lue-of-the-file"}]}`
+	sendSecret = `{"method":"tools/call","params":{"name":"write_query","arguments":{"query":"INSERT INTO n VALUES ('s3kr1t-v4lue-of-the-file')"}}}`
+)
+
+// TestSessions holds that the secret of one agent session counts in it, and in none of another name or principal.
+func TestSessions(t *testing.T) {
+	first := interceptor.Context{SessionID: "s", Principal: interceptor.Principal{Type: "user", ID: "ann"}}
+	for _, c := range []struct {
+		name   string
+		about  interceptor.Context
+		passes bool
+	}{
+		{"the same", first, false},
+		{"at another time", interceptor.Context{SessionID: "s", Principal: first.Principal, TraceID: "t", Timestamp: "later"}, false},
+		{"another name", interceptor.Context{SessionID: "r", Principal: first.Principal}, true},
+		{"another principal", interceptor.Context{SessionID: "s", Principal: interceptor.Principal{Type: "user", ID: "bob"}}, true},
+		{"another kind of principal", interceptor.Context{SessionID: "s", Principal: interceptor.Principal{Type: "service", ID: "ann"}}, true},
+		{"no principal", interceptor.Context{SessionID: "s"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := open(t, inMemory())
+			if o := d.run("filesystem", request, readSecret, first); !o.Released {
+				t.Fatal(said(o))
+			}
+			if o := d.run("filesystem", response, secretText, first); !o.Released {
+				t.Fatal(said(o))
+			}
+			if o := d.run("sqlite", request, sendSecret, c.about); o.Released != c.passes {
+				t.Errorf("released is %v: %s", o.Released, said(o))
+			}
+		})
+	}
+}
+
+// TestNoSessionIsThePrincipals holds that invocations which name no agent session share that of their principal.
+func TestNoSessionIsThePrincipals(t *testing.T) {
+	d := open(t, inMemory())
+	d.run("filesystem", request, readSecret, interceptor.Context{TraceID: "1"})
+	d.run("filesystem", response, secretText, interceptor.Context{TraceID: "1"})
+	if o := d.run("sqlite", request, sendSecret, interceptor.Context{TraceID: "2"}); o.Released {
+		t.Error("another trace is another agent session")
+	}
+}
+
+// TestApproval has a person accept a request, after which the same goes once.
+func TestApproval(t *testing.T) {
+	d := open(t, inMemory())
+	about := interceptor.Context{SessionID: "s"}
+	d.run("filesystem", request, readSecret, about)
+	d.run("filesystem", response, secretText, about)
+	only := []string{"weir-call"}
+	o := d.run("sqlite", request, sendSecret, about, only...)
+	asked, err := d.book.List(t.Context(), agentsession.LocalPrincipal)
+	if err != nil || len(asked) != 1 || o.Released {
+		t.Fatalf("%d approval requests are open, %v: %s", len(asked), err, said(o))
+	}
+	if command := approve.Command(asked[0].ID); !strings.Contains(said(o), command) {
+		t.Errorf("the message names no %q: %s", command, said(o))
+	}
+	yes := approve.Reply{ID: asked[0].ID, Principal: agentsession.LocalPrincipal, Answer: approve.Accepted, Via: "test"}
+	if err := d.book.Answer(t.Context(), yes); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.run("sqlite", request, sendSecret, about, only...); !o.Released {
+		t.Errorf("the accepted call is refused: %s", said(o))
+	}
+	if o := d.run("sqlite", request, sendSecret, about, only...); o.Released {
+		t.Error("the accepted call goes twice")
+	}
+}
+
+// TestResultsOfCalls tells by the label on a result which call it was taken for.
+func TestResultsOfCalls(t *testing.T) {
+	const read = `{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/workspace/notes.txt"}}}`
+	const list = `{"method":"tools/call","params":{"name":"list_directory","arguments":{"path":"/workspace"}}}`
+	at := func(trace, span string) interceptor.Context {
+		return interceptor.Context{SessionID: "s", TraceID: trace, SpanID: span}
+	}
+	for _, c := range []struct {
+		name     string
+		requests map[string]interceptor.Context
+		result   interceptor.Context
+		server   string
+		tool     string
+	}{
+		{"the only one", map[string]interceptor.Context{read: at("", "")}, at("", ""), "filesystem", "read_file"},
+		{"its span", map[string]interceptor.Context{read: at("1", "a"), list: at("1", "b")}, at("1", "b"), "filesystem", "list_directory"},
+		{"its trace", map[string]interceptor.Context{read: at("1", "a"), list: at("2", "b")}, at("1", "c"), "filesystem", "read_file"},
+		{"a trace of two", map[string]interceptor.Context{read: at("1", "a"), list: at("1", "b")}, at("1", "c"), "filesystem", "unknown"},
+		{"two, and no trace", map[string]interceptor.Context{read: at("", ""), list: at("", "")}, at("", ""), "filesystem", "unknown"},
+		{"a span without trace", map[string]interceptor.Context{read: at("", "a"), list: at("", "b")}, at("", "b"), "filesystem", "unknown"},
+		{"another server", map[string]interceptor.Context{read: at("", "")}, at("", ""), "strange", "unknown"},
+		{"none", nil, at("", ""), "filesystem", "unknown"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := open(t, inMemory())
+			for payload, about := range c.requests {
+				if o := d.run("filesystem", request, payload, about); !o.Released {
+					t.Fatal(said(o))
+				}
+			}
+			o := d.run(c.server, response, `{"content":[{"type":"text","text":"hello"}]}`, c.result)
+			raw, _ := rawjson.Get(o.Payload, "_meta", "annotations", "attribution")
+			if want := `["mcp://` + c.server + `/` + c.tool + `"]`; string(raw) != want {
+				t.Errorf("the attribution is %s, want %s (%s)", raw, want, said(o))
+			}
+			untrusted, _ := rawjson.Get(o.Payload, "_meta", "annotations", "openWorldHint")
+			if got := string(untrusted) == "true"; got != (c.tool == "unknown") {
+				t.Errorf("the result is untrusted: %v: %s", got, o.Payload)
+			}
+		})
+	}
+}
+
+// counted counts the decisions on results.
+type counted struct{ results int }
+
+func (c *counted) Record(_ context.Context, e *record.Event) error {
+	if e.Kind == record.Decision && e.Phase == "result" {
+		c.results++
+	}
+	return nil
+}
+
+// TestOneDecision holds that the mutator after the validator does not decide anew on the same result, but on another.
+func TestOneDecision(t *testing.T) {
+	events := &counted{}
+	d := open(t, guard.NewState(session.New(session.Options{Store: store.NewMemory(nil)}), events))
+	d.run("filesystem", request, readSecret, interceptor.Context{})
+	if o := d.run("filesystem", response, secretText, interceptor.Context{}, "weir-result", "weir-annotate"); !o.Released || events.results != 1 {
+		t.Errorf("%d decisions on one result: %s", events.results, said(o))
+	}
+	if o := d.run("filesystem", response, `{"content":[]}`, interceptor.Context{}, "weir-annotate"); !o.Released || events.results != 2 {
+		t.Errorf("%d decisions on two results: %s", events.results, said(o))
+	}
+}
+
+// TestPayloads holds that a payload is read in one way or refused.
+func TestPayloads(t *testing.T) {
+	const flat = `{"name":"read_file","arguments":{"path":"/workspace/notes.txt"}}`
+	for _, c := range []struct {
+		name, payload string
+		passes        bool
+	}{
+		{"a request", `{"method":"tools/call","params":` + flat + `}`, true},
+		{"a whole message", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + flat + `}`, true},
+		{"params", flat, true},
+		{"another method", `{"method":"prompts/get","params":` + flat + `}`, false},
+		{"no method", `{"params":` + flat + `}`, false},
+		{"no params", `{"method":"tools/call"}`, false},
+		{"both", `{"method":"tools/call","params":` + flat + `,"name":"write_file"}`, false},
+		{"no tool", `{"method":"tools/call","params":{}}`, false},
+		{"a text", `"tools/call"`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if o := open(t, inMemory()).run("filesystem", request, c.payload, interceptor.Context{}); o.Released != c.passes {
+				t.Errorf("released is %v: %s", o.Released, said(o))
+			}
+		})
+	}
+}
+
+// TestServers holds that only servers of the configuration exist.
+func TestServers(t *testing.T) {
+	d := open(t, inMemory())
+	for _, config := range []string{`{}`, `{"server":"other"}`, `{"server":1}`, `{"server":"sqlite","x":1}`} {
+		params := `{"name":"weir-call","event":"tools/call","phase":"request","payload":` + readSecret + `,"config":` + config + `}`
+		_, err := d.host.Invoke(t.Context(), json.RawMessage(params))
+		var failed *interceptor.Failure
+		if !errors.As(err, &failed) || failed.Code != interceptor.CodeParams {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+}
+
+// broken fails to record events once it is told to.
+type broken struct{ now bool }
+
+func (b *broken) Record(context.Context, *record.Event) error {
+	if b.now {
+		return errors.New("the disk is full at /secret/path")
+	}
+	return nil
+}
+
+// TestErrorsFail holds that an error of Weir's own is a failed invocation, which tells nothing of it.
+func TestErrorsFail(t *testing.T) {
+	disk := &broken{}
+	d := open(t, guard.NewState(session.New(session.Options{Store: store.NewMemory(nil)}), disk))
+	d.run("filesystem", request, readSecret, interceptor.Context{})
+	disk.now = true
+	for _, c := range []struct {
+		server  string
+		phase   interceptor.Phase
+		payload string
+	}{{"sqlite", request, sendSecret}, {"filesystem", response, secretText}} {
+		o := d.run(c.server, c.phase, c.payload, interceptor.Context{})
+		failed := 0
+		for _, s := range o.Steps {
+			if s.Err != nil {
+				failed++
+			}
+		}
+		if o.Released || failed == 0 || strings.Contains(said(o), "/secret/path") {
+			t.Errorf("%s: released is %v: %s", c.phase, o.Released, said(o))
+		}
+	}
+}
