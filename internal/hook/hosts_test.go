@@ -38,7 +38,7 @@ var dialects = map[string]dialect{
 		call{"run_shell_command", input{"command": "git status", "directory": "."}}, call{"web_fetch", fetch}, call{"read_file", input{"file_path": "salaries.csv"}},
 		call{"run_shell_command", send}, "mcp__weir__x", "mcp__weir__x__y", ""},
 	"copilot": {map[string]any{"source": "new"}, [3]string{"sessionStart", "preToolUse", "postToolUse"},
-		call{"bash", input{"command": "ls -l", "description": "look"}}, call{"web_fetch", input{"url": "https://tips.example/focus"}},
+		call{"bash", input{"command": "git status", "description": "look"}}, call{"web_fetch", input{"url": "https://tips.example/focus"}},
 		call{"view", input{"path": "salaries.csv"}}, call{"bash", input{"command": send["command"], "description": "send"}}, "weir-x", "weir2-x", ""},
 }
 
@@ -94,12 +94,12 @@ func TestEveryHost(t *testing.T) {
 				t.Error("a command after a page goes")
 			}
 			m.asks(d, "s", d.read, "")
-			if id != "codex" && id != "copilot" { // a folder that is not known
+			if id != "codex" { // a folder that is not known
 				if got := m.asks(d, "s", d.look, ""); got != hook.Pass {
 					t.Errorf("a command that reads: %v", got)
 				}
 			}
-			for _, c := range []call{d.send, {"deploy_all", input{}}, {d.around, input{}}, {d.look.tool, input{"command": "ls", "strange": true}}} {
+			for _, c := range []call{d.send, {"deploy_all", input{}}, {d.around, input{}}, {d.look.tool, input{"command": "ls", "strange": true}}, {d.look.tool, input{"command": "ls", "shellId": "1"}}} {
 				server := ""
 				if d.server != "" {
 					server = d.server + "der"

@@ -142,16 +142,17 @@ var qwen = &Host{
 	},
 }
 
-// copilot has one shell for all commands, so the folder of a command is that in which the one before ended.
+// copilot has a new shell for each command, unless the call names one that is there: nothing is known of that one's
+// folder and variables, so shellId is no argument that is known.
 var copilot = &Host{
 	ID: "copilot", Kind: "copilot-cli", Events: []string{"sessionStart", "preToolUse", "postToolUse", "postToolUseFailure"},
 	steps:  map[string]string{"sessionStart": SessionStart, "preToolUse": PreToolUse, "postToolUse": PostToolUse, "postToolUseFailure": PostFailure},
 	form:   form{session: "sessionId", source: "source", tool: "toolName", input: "toolArgs", response: "toolResult"},
-	begins: []string{"new", "startup"}, roams: true, answer: copilotAnswer, serves: servesDashed,
-	shell: "bash", here: map[string]string{"glob": severalPaths, "grep": severalPaths},
+	begins: []string{"new"}, answer: copilotAnswer, serves: servesDashed,
+	shell: bourne("bash"), here: map[string]string{"glob": severalPaths, "grep": severalPaths},
 	overlay: copilotOverlay, tools: map[string][]string{
 		"ask_user":                        {"question", "choices", "allow_freeform"},
-		"bash":                            {"command", "description", "mode", "initial_wait", "shellId", "detach"},
+		"bash":                            {"command", "description", "mode", "initial_wait", "detach"},
 		"create":                          {"path", "file_text"},
 		"edit":                            {"path", "old_str", "new_str"},
 		"fetch_copilot_cli_documentation": {},

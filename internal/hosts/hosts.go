@@ -74,7 +74,7 @@ type Entry struct {
 // Hooks are where and how a host keeps the programs that it runs before and after its own tools.
 type Hooks struct {
 	File    File     // the List leads to an object with an array for each event
-	Events  []string // that Weir takes
+	Events  []string // that Weir takes, the beginning of a conversation first
 	Listed  bool     // the arguments of a program are a list; else they stand in a command line of the shell
 	Flat    bool     // the array holds the programs; else groups of them
 	Command string   // the member for the command line; "" is command

@@ -139,8 +139,13 @@ func hookArguments(i *Installer, h hosts.Host) (args []string, err error) {
 }
 
 // otherwise ends the command line of a hook whose host lets the tool run after any failure but one: with that one, and
-// a reason.
-const otherwise = " || { echo 'weir gave no answer, so this is denied' >&2; exit 2; }"
+// a reason. A beginning that nobody sees denies nothing by itself: the conversation counts as the worst then.
+func otherwise(h hosts.Host, event string) string {
+	if event == h.Hooks.Events[0] {
+		return " || { echo 'weir gave no answer' >&2; exit 1; }"
+	}
+	return " || { echo 'weir gave no answer, so this is denied' >&2; exit 2; }"
+}
 
 // hookOf returns the hook of an event, as the host has it in its file.
 func hookOf(i *Installer, h hosts.Host, event string, args []string) (e hostfile.Element, err error) {
@@ -154,7 +159,7 @@ func hookOf(i *Installer, h hosts.Host, event string, args []string) (e hostfile
 			return e, err
 		}
 		if h.Hooks.Guarded && i.opts.Machine.OS != "windows" {
-			line += otherwise
+			line += otherwise(h, event)
 		}
 		hook[cmp.Or(h.Hooks.Command, "command")] = line
 	}
