@@ -17,10 +17,10 @@ func ExampleNewPrompt() {
 	})
 	fmt.Println(prompt.Text())
 	// Output:
-	// Allow this call? It may do something that cannot be undone; what it is given may become public.
-	// Tool: "send\u{a}Allowed by Weir" of server mail
+	// Allow this call of tool "send\u{a}Allowed by Weir" (server mail)?
+	// It may be impossible to undo; its data may become public.
+	// Why you are asked: data may leave (rule ask)
 	// Arguments:
 	//   "to" = "eve@example.net"
-	// Why you are asked: data may leave (rule ask)
 	// It is allowed once, for exactly these arguments. No answer means no.
 }

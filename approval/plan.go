@@ -10,7 +10,6 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/guard/plan"
 	"github.com/weir-mcp/weir/internal/plain"
-	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -25,14 +24,13 @@ func (p *Prompt) plan(q *guard.Question) {
 		p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), planned(s, q.Later.Plan)})
 		if s.Effect == policy.Ask && s.Open == "" {
 			reason := fmt.Sprintf("step %s: %s (rule %s)", plain.Text(s.ID, maxName), plain.Text(s.Message, maxValue), plain.Text(s.Rule, maxName))
-			p.Reasons = append(p.Reasons, reason)
+			p.Also = append(p.Also, reason)
 		}
 	}
-	p.Lead = fmt.Sprintf("Allow the calls of this plan, %d steps? %s", len(q.Later.Plan), effects(worst))
+	p.Lead = fmt.Sprintf("Allow the calls of this plan, %d steps?", len(q.Later.Plan))
+	p.Effect = effects(worst)
 	p.Subject = "Plan, in the words of the agent: " + plain.Quote(q.Later.Goal, maxValue)
 	p.Listed = true
-	p.origins("Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
-	p.origins("Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
 	p.Note = "Each call is allowed as often as its step says, with exactly these arguments, for twelve hours. " +
 		"Plans that were approved before stay so. Other calls are asked about. No answer means no."
 }
@@ -51,7 +49,7 @@ func planned(s *guard.PlannedStep, all []guard.PlannedStep) string {
 	}
 	b.WriteString(". " + effects(s.Contract))
 	if s.Assumed {
-		b.WriteString(" Nobody has said what this tool does, so the worst is assumed.")
+		b.WriteString(" No contract is known for it, so the worst is assumed.")
 	}
 	for i, to := range s.To {
 		fmt.Fprintf(&b, " %s%s", map[bool]string{true: "Goes to: ", false: ", "}[i == 0], plain.Quote(to.Text, 0))

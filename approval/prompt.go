@@ -32,24 +32,28 @@ const (
 	maxAlert     = 500  // longer than each is
 )
 
-// A Prompt is a question in words, in the order in which a user should read it. Text of a server or the agent is
-// quoted, cut in the middle with its length, and every character that could hide, reorder or imitate text is made
-// visible (package plain); nothing of it comes first. Every channel shows this and nothing else, as plain text.
+// A Prompt is a question in words, in the order in which a user should read it: a [Prompt.Summary] of at most a few
+// lines, then the details. Text of a server or the agent is quoted, cut in the middle with its length, and every
+// character that could hide, reorder or imitate text is made visible (package plain); it begins no line. Every channel
+// shows this and nothing else, as plain text.
 type Prompt struct {
-	Lead      string     `json:"lead"`              // the effects of the call, and where its arguments would go
+	Lead    string   `json:"lead"`              // the action and its target, short enough for a heading
+	Effect  string   `json:"effect,omitempty"`  // the effects that the call may have
+	Subject string   `json:"subject,omitempty"` // more of the subject, such as the goal of a plan
+	Reasons []string `json:"reasons"`           // why it is asked: the rule that decided, and every alert
+	Data    string   `json:"data,omitempty"`    // the sources of untrusted and private data
+	User    string   `json:"user,omitempty"`    // words of the user, quoted
+
+	Also      []string   `json:"also,omitempty"`    // further reasons, and hints
 	To        []string   `json:"to,omitempty"`      // the destinations, those first that the user has not named
 	Guessed   bool       `json:"guessed,omitempty"` // whether only the names of arguments tell that they are destinations
-	Subject   string     `json:"subject,omitempty"` // which tool, prompt or resource of which server
 	Arguments []Argument `json:"arguments,omitempty"`
 	Listed    bool       `json:"listed,omitempty"`  // whether it has arguments to speak of, or none
 	Full      []Argument `json:"full,omitempty"`    // long arguments that the user has not written, uncut
 	Unseen    string     `json:"unseen,omitempty"`  // the parts that are not shown; "" if everything is
 	Refined   []string   `json:"refined,omitempty"` // the refinements of overlays for these arguments
 	Values    []string   `json:"values,omitempty"`  // where the arguments come from
-	User      string     `json:"user,omitempty"`    // words of the user, quoted
-	Reasons   []string   `json:"reasons"`           // why it is asked
-	Origins   []string   `json:"origins,omitempty"`
-	Note      string     `json:"note"` // the meaning of an answer
+	Note      string     `json:"note"`              // the meaning of an answer
 }
 
 // An Argument is one argument of a call, quoted.
@@ -62,6 +66,7 @@ type Argument struct {
 func NewPrompt(q *guard.Question) Prompt {
 	p := Prompt{Reasons: []string{fmt.Sprintf("%s (rule %s)", plain.Text(q.Message, maxValue), plain.Text(q.Rule, maxName))}}
 	p.alerts(q.Alerts)
+	p.data(q)
 	if q.Later.Plan != nil {
 		p.plan(q)
 		return p
@@ -72,16 +77,14 @@ func NewPrompt(q *guard.Question) Prompt {
 		p.values(q)
 	}
 	for _, m := range q.Also {
-		p.Reasons = append(p.Reasons, fmt.Sprintf("%s (rule %s)", plain.Text(m.Message, maxValue), plain.Text(m.Rule, maxName)))
+		p.Also = append(p.Also, fmt.Sprintf("%s (rule %s)", plain.Text(m.Message, maxValue), plain.Text(m.Rule, maxName)))
 	}
 	if q.Assumed && q.Phase == policy.OnCall && !guard.IsInquiry(q.Method) {
-		p.Reasons = append(p.Reasons, "nobody has said what this tool does, so the worst is assumed; weir annotate drafts what to say")
+		p.Also = append(p.Also, "no contract is known for it, so the worst is assumed; weir annotate drafts one")
 	}
 	if q.Hint != "" {
-		p.Reasons = append(p.Reasons, plain.Text(q.Hint, maxHint))
+		p.Also = append(p.Also, plain.Text(q.Hint, maxHint))
 	}
-	p.origins("Untrusted content came from", q.Origins, func(l label.Label) bool { return l.Untrusted })
-	p.origins("Private data came from", q.Origins, func(l label.Label) bool { return l.Private })
 	switch {
 	case q.Later.Place && len(q.Later.Pages) > 0:
 		p.Note = "A yes also covers later calls of this tool to the same place, for a quarter of an hour, and to these, which the same result lists: " +
@@ -118,29 +121,43 @@ func pages(all []string) string {
 	return strings.Join(quoted, ", ")
 }
 
+// Summary returns the lines that come first: the action and its target, its effects, the reasons, the sources of the
+// data, and the user's words.
+func (p Prompt) Summary() []string {
+	lines := []string{p.Lead}
+	add := func(title, text string) {
+		if text != "" {
+			lines = append(lines, title+text)
+		}
+	}
+	add("", p.Effect)
+	add("", p.Subject)
+	title := "Why you are asked: "
+	for _, r := range p.Reasons {
+		add(title, r)
+		title = "And: "
+	}
+	add("", p.Data)
+	add("The user wrote: ", p.User)
+	return lines
+}
+
 // Text returns the prompt as lines, of which no one else's text begins one.
 func (p Prompt) Text() string {
 	var b strings.Builder
-	b.WriteString(p.Lead + "\n")
-	if len(p.To) > 0 {
-		title := "Goes to: "
-		if p.Guessed {
-			title = "Goes, by the names of its arguments, to: "
-		}
-		b.WriteString(title + strings.Join(p.To, ", ") + "\n")
+	for _, line := range p.Summary() {
+		b.WriteString(line + "\n")
 	}
-	if p.Subject != "" {
-		b.WriteString(p.Subject + "\n")
+	for _, r := range p.Also {
+		b.WriteString("Also: " + r + "\n")
 	}
-	switch {
-	case len(p.Arguments) > 0:
-		b.WriteString("Arguments:\n")
-	case p.Listed:
+	if len(p.To) > 1 {
+		b.WriteString("All destinations: " + strings.Join(p.To, ", ") + "\n")
+	}
+	if len(p.Arguments) == 0 && p.Listed {
 		b.WriteString("Arguments: none\n")
 	}
-	for _, a := range p.Arguments {
-		fmt.Fprintf(&b, "  %s = %s\n", a.Name, a.Value)
-	}
+	list(&b, "Arguments:", p.Arguments)
 	for _, r := range p.Refined {
 		b.WriteString("For these arguments: " + r + "\n")
 	}
@@ -150,23 +167,7 @@ func (p Prompt) Text() string {
 	for _, v := range p.Values {
 		b.WriteString("  " + v + "\n")
 	}
-	if p.User != "" {
-		b.WriteString("The user wrote: " + p.User + "\n")
-	}
-	title := "Why you are asked: "
-	for _, r := range p.Reasons {
-		b.WriteString(title + r + "\n")
-		title = "Also: "
-	}
-	for _, o := range p.Origins {
-		b.WriteString(o + "\n")
-	}
-	if len(p.Full) > 0 {
-		b.WriteString("In full:\n")
-	}
-	for _, a := range p.Full {
-		fmt.Fprintf(&b, "  %s = %s\n", a.Name, a.Value)
-	}
+	list(&b, "In full:", p.Full)
 	if p.Unseen != "" {
 		b.WriteString("Not shown here: " + p.Unseen +
 			". Look at all of it (weir approvals ID, or the console): the code that a yes needs stands at its end.\n")
@@ -175,71 +176,91 @@ func (p Prompt) Text() string {
 	return b.String()
 }
 
+// list writes arguments under a title, if there are any.
+func list(b *strings.Builder, title string, all []Argument) {
+	if len(all) > 0 {
+		b.WriteString(title + "\n")
+	}
+	for _, a := range all {
+		fmt.Fprintf(b, "  %s = %s\n", a.Name, a.Value)
+	}
+}
+
 // subject describes the call and its arguments.
 func (p *Prompt) subject(q *guard.Question) {
+	server := plain.Text(q.Server, maxName)
+	of := fmt.Sprintf("%s (server %s)", plain.Quote(q.Name, maxName), server)
 	switch asked := guard.IsInquiry(q.Method); {
 	case asked && q.Phase == policy.OnResult:
-		p.Lead = fmt.Sprintf("Let server %s ask this? It wants %s.", plain.Text(q.Server, maxName), wanted(q.Method))
-		p.arguments(q)
+		p.Lead = fmt.Sprintf("Let server %s ask for %s?", server, wanted(q.Method))
 	case asked:
-		p.Lead = fmt.Sprintf("Let server %s have this answer? It is %s. %s", plain.Text(q.Server, maxName), wanted(q.Method), effects(q.Contract))
-		p.arguments(q)
+		p.Lead = fmt.Sprintf("Let server %s have %s?", server, wanted(q.Method))
+		p.Effect = effects(q.Contract)
 	case q.Phase == policy.OnResult:
-		p.Lead = "Show the agent what a server returned?"
-		p.Subject = fmt.Sprintf("%s: %s of server %s", thing(q.Method), plain.Quote(q.Name, maxName), plain.Text(q.Server, maxName))
-		p.arguments(q)
+		p.Lead = fmt.Sprintf("Show the agent the result of %s %s?", thing(q.Method), of)
 	default:
-		p.Lead = "Allow this call? " + effects(q.Contract)
 		p.destinations(q)
-		p.Subject = fmt.Sprintf("%s: %s of server %s", thing(q.Method), plain.Quote(q.Name, maxName), plain.Text(q.Server, maxName))
-		p.arguments(q)
+		p.Lead = fmt.Sprintf("Allow this call of %s %s%s?", thing(q.Method), of, p.target())
+		p.Effect = effects(q.Contract)
 	}
+	p.arguments(q)
+}
+
+// target names the first destination, and the number of the others.
+func (p *Prompt) target() string {
+	if len(p.To) == 0 {
+		return ""
+	}
+	text := ", to " + p.To[0]
+	if p.Guessed {
+		text = ", by its arguments to " + p.To[0]
+	}
+	if n := len(p.To) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }
 
 // wanted names the data that a server asks for.
 func wanted(method string) string {
 	switch method {
 	case guard.Elicitation:
-		return "what a person types"
+		return "input of a person"
 	case guard.Roots:
-		return "the folders that the host has open"
+		return "the names of the open folders"
 	}
-	return "what the host's model writes"
+	return "text of the host's model"
 }
 
 // thing names the kind of entry that a request names.
 func thing(method string) string {
 	switch method {
 	case "tools/call":
-		return "Tool"
+		return "tool"
 	case "prompts/get":
-		return "Prompt"
+		return "prompt"
 	case "resources/read":
-		return "Resource"
+		return "resource"
 	}
-	return "Method"
+	return "method"
 }
 
 // effects describes the effects that a call may have.
 func effects(c contract.Contract) string {
-	var parts []string
+	change, reach := "It changes nothing", "its data goes no further."
 	switch {
 	case c.Outcomes.Has(contract.Irreversible):
-		parts = append(parts, "It may do something that cannot be undone")
+		change = "It may be impossible to undo"
 	case c.Outcomes.Has(contract.Consequential):
-		parts = append(parts, "It changes something, and that can be reversed")
-	default:
-		parts = append(parts, "It changes nothing")
+		change = "It makes a change that can be undone"
 	}
 	switch {
 	case c.Destinations.Has(contract.Public):
-		parts = append(parts, "what it is given may become public.")
+		reach = "its data may become public."
 	case c.Destinations.Has(contract.Internal):
-		parts = append(parts, "what it is given stays inside the organisation.")
-	default:
-		parts = append(parts, "what it is given goes no further.")
+		reach = "its data stays inside the organisation."
 	}
-	return strings.Join(parts, "; ")
+	return change + "; " + reach
 }
 
 // refined lists the refinements of overlays that changed the contract for these arguments.
@@ -257,21 +278,60 @@ func (p *Prompt) refined(notes []overlay.Note) {
 	}
 }
 
-func (p *Prompt) origins(title string, origins []guard.Origin, which func(label.Label) bool) {
+// data names the sources of untrusted and of private data.
+func (p *Prompt) data(q *guard.Question) {
+	var parts []string
+	for _, kind := range []struct {
+		name string
+		of   func(label.Label) bool
+	}{
+		{"untrusted content", func(l label.Label) bool { return l.Untrusted }},
+		{"private data", func(l label.Label) bool { return l.Private }},
+	} {
+		if names := origins(q.Origins, kind.of); names != "" {
+			parts = append(parts, kind.name+" from "+names)
+		}
+	}
+	if parts == nil {
+		var results []string
+		for uri := range q.Label.Attribution.All() {
+			results = append(results, plain.Text(uri, maxName))
+		}
+		if results != nil {
+			parts = append(parts, "results of "+few(results))
+		}
+	}
+	switch {
+	case parts == nil:
+	case q.Phase == policy.OnResult:
+		p.Data = "The result holds " + strings.Join(parts, "; ")
+	default:
+		p.Data = "The session holds " + strings.Join(parts, "; ")
+	}
+}
+
+// origins names the origins of data of one kind.
+func origins(all []guard.Origin, kind func(label.Label) bool) string {
 	var names []string
-	for _, o := range slices.DeleteFunc(slices.Clone(origins), func(o guard.Origin) bool { return !which(o.Label) }) {
+	for _, o := range all {
+		if !kind(o.Label) {
+			continue
+		}
 		name := plain.Text(o.URI, maxName)
 		if classes := o.Label.Sensitivity; classes.Len() > 0 {
 			name += fmt.Sprintf(" (%s)", plain.Text(classes.String(), maxName))
 		}
-		names = append(names, name)
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	if len(names) == 0 {
-		return
-	}
-	line := title + ": " + strings.Join(names[:min(len(names), maxOrigins)], ", ")
+	return few(names)
+}
+
+// few joins names, and says how many more there are than a prompt has room for.
+func few(names []string) string {
 	if n := len(names) - maxOrigins; n > 0 {
-		line += fmt.Sprintf(" and %d more", n)
+		names = append(names[:maxOrigins:maxOrigins], fmt.Sprintf("%d more", n))
 	}
-	p.Origins = append(p.Origins, line)
+	return strings.Join(names, ", ")
 }

@@ -208,7 +208,7 @@ func origin(v trace.Value) string {
 		}
 	}
 	add(provenance.User, "the user's own words")
-	add(provenance.Untrusted, "what anyone could have written")
+	add(provenance.Untrusted, "untrusted content")
 	add(provenance.Private, "private data")
 	if v.From&provenance.Private == 0 {
 		add(provenance.Trusted, "a trusted source")

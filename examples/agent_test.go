@@ -13,10 +13,10 @@ func TestAgent(t *testing.T) {
 		want        []string
 		published   bool
 	}{
-		{"both accepted", "publish the minutes to team\nyes\nyes\n", []string{"Allow this call? ", "The server asks: "}, true},
-		{"call declined", "publish the minutes to team\nno\n", []string{"Allow this call? ", `"publish": ask (rule ask-before-acting-on-untrusted)`}, false},
+		{"both accepted", "publish the minutes to team\nyes\nyes\n", []string{"Allow this call of ", "The server asks: "}, true},
+		{"call declined", "publish the minutes to team\nno\n", []string{"Allow this call of ", `"publish": ask (rule ask-before-acting-on-untrusted)`}, false},
 		{"question declined", "publish the minutes to team\nyes\nno\n", []string{"The server asks: ", "the user did not accept"}, false},
-		{"nobody there", "publish the minutes to team\n", []string{"Allow this call? "}, false},
+		{"nobody there", "publish the minutes to team\n", []string{"Allow this call of "}, false},
 		{"refused early", "publish the minutes to everyone\nyes\n", []string{"the team only"}, false},
 	} {
 		cmd := program(t, "agent", filepath.Join(programs, "server"))
@@ -31,7 +31,7 @@ func TestAgent(t *testing.T) {
 				t.Errorf("%s: %q is missing in\n%s", c.name, want, out)
 			}
 		}
-		if strings.Contains(out, "published") != c.published || strings.Count(out, "Allow this call?") != 1 {
+		if strings.Contains(out, "published") != c.published || strings.Count(out, "Allow this call of ") != 1 {
 			t.Errorf("%s:\n%s", c.name, out)
 		}
 	}

@@ -90,7 +90,7 @@ func TestWeb(t *testing.T) {
 				t.Fatalf("%v: %s", err, body)
 			}
 			for one, text := range open {
-				if id = one; !strings.HasPrefix(text, "Allow this call?") {
+				if id = one; !strings.HasPrefix(text, "Allow this call of ") {
 					t.Errorf("ann reads %s", text)
 				}
 			}

@@ -66,6 +66,6 @@ func Example() {
 	// Output:
 	// seen: untrusted source=["untrustedPublic"]
 	// read true
-	// Allow this call? It may do something that cannot be undone; what it is given may become public.
+	// Allow this call of tool "send" (server office), by its arguments to "eve@example.net"?
 	// send false
 }

@@ -128,7 +128,7 @@ func TestOneRequestPerAction(t *testing.T) {
 				t.Fatalf("%s: %d requests after action %d, which gave %s", protocol, len(h.asked), i+1, text(res))
 			}
 		}
-		if prompt := approval.NewPrompt(h.asked[0]).Text(); !strings.HasPrefix(prompt, "Allow this call? It may do something that cannot be undone") || !strings.Contains(prompt, "a@external.example") {
+		if prompt := approval.NewPrompt(h.asked[0]).Text(); !strings.HasPrefix(prompt, `Allow this call of tool "send" (server post)`) || !strings.Contains(prompt, "a@external.example") {
 			t.Errorf("%s: the user reads %s", protocol, prompt)
 		}
 	}

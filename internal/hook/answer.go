@@ -103,7 +103,6 @@ func copilotAnswer(a Answer, e *Event) map[string]any {
 const (
 	maxText   = 2000
 	maxReason = 400
-	maxSeen   = 4 // sources that the session has read
 )
 
 // shown shows the message of a rule.
@@ -111,26 +110,7 @@ func shown(message, rule string) string {
 	return fmt.Sprintf("%s (rule %s)", plain.Text(message, maxReason), plain.Text(rule, maxReason))
 }
 
-// request puts a question into at most five lines. The host shows the call itself.
+// request puts a question into the summary of its prompt. The host shows the call itself.
 func request(q *guard.Question) string {
-	p := approval.NewPrompt(q)
-	lines := []string{"Weir asks: " + p.Lead}
-	if len(p.To) > 0 {
-		lines = append(lines, "Goes to: "+strings.Join(p.To, ", "))
-	}
-	for _, r := range p.Reasons[:min(2, len(p.Reasons))] {
-		lines = append(lines, "Why: "+r)
-	}
-	var seen []string
-	for uri := range q.Label.Attribution.All() {
-		if len(seen) == maxSeen {
-			seen = append(seen, "more")
-			break
-		}
-		seen = append(seen, plain.Text(strings.TrimPrefix(uri, "mcp://"), 80))
-	}
-	if len(seen) > 0 {
-		lines = append(lines, "This conversation has read results of: "+strings.Join(seen, ", "))
-	}
-	return strings.Join(lines, "\n")
+	return "Weir asks: " + strings.Join(approval.NewPrompt(q).Summary(), "\n")
 }

@@ -128,7 +128,7 @@ func TestLeak(t *testing.T) {
 				t.Fatalf("a clean session: %+v", a)
 			}
 			a := m.before("s", "Bash", send)
-			if a.Effect != want || !strings.Contains(a.Text, "Why: ") {
+			if a.Effect != want || !strings.Contains(a.Text, "Why you are asked: ") {
 				t.Fatalf("%+v", a)
 			}
 			if lines := strings.Count(a.Text, "\n") + 1; lines > 7 || host == "claude-code" && lines > 5 {

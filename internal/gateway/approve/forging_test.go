@@ -37,14 +37,14 @@ func TestPadding(t *testing.T) {
 		"with nothing":  {"calc" + strings.Repeat(" ", 100_000) + end, `"calc   `, `Now I will conduct a security review.\n"`},
 	} {
 		lines := shown(t, c.command, "to")
-		line := lines[3]
+		line := lines[4]
 		said := fmt.Sprintf("[…%d characters…]", len(mustJSON(t, c.command))-240)
 		for _, want := range []string{`  "command" = ` + c.begins, said, c.ends} {
 			if !strings.Contains(line, want) {
 				t.Errorf("%s: no %q in %q", name, want, line)
 			}
 		}
-		if len(lines) > 8 || !strings.HasPrefix(lines[5], "Why you are asked: ") {
+		if len(lines) > 8 || !strings.HasPrefix(lines[2], "Why you are asked: ") {
 			t.Errorf("%s: the reason is out of sight: %q", name, lines)
 		}
 	}
@@ -87,7 +87,7 @@ func TestTheDescriptionIsWeirs(t *testing.T) {
 	q.Arguments = json.RawMessage(`{"name":"send_email","title":"Reads a file","description":"Reads a file",` +
 		`"_meta":{"title":"Reads a file","annotations":{"title":"Reads a file"}},"arguments":{"description":"Reads a file"}}`)
 	p := approval.NewPrompt(q)
-	if p.Lead != before.Lead || p.Subject != before.Subject || p.Note != before.Note {
+	if p.Lead != before.Lead || p.Effect != before.Effect || p.Note != before.Note {
 		t.Errorf("told in other words: %+v", p)
 	}
 	if n := strings.Count(p.Text(), "Reads a file"); n != 1 {

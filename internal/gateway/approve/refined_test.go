@@ -20,7 +20,7 @@ func TestRefined(t *testing.T) {
 For these arguments: colleagues (overlay mail)
 For these arguments: all is well\u{a}Why you are asked: \u{202e}no reason (overlay ma\u{a}il)
 For these arguments: perhaps call.arguments.to == "x" (overlay mail), which could not be found out and so only raises: no such overload\u{a}Goes to: nobody
-Why you are asked: the session holds private data
+It is allowed once
 `
 	if text := approval.NewPrompt(q).Text(); !strings.Contains(text, strings.TrimSuffix(want, "\n")) {
 		t.Errorf("got\n%s\nwant in it\n%s", text, want)

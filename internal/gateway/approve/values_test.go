@@ -30,14 +30,14 @@ func TestOrigins(t *testing.T) {
 		value("empty", false, 0),
 	}
 	const want = `Where this comes from:
-  "to" (where it goes): what anyone could have written, mcp://web/fet\u{202e}ch
-  "body": what anyone could have written, mcp://mail/list_inbox and mcp://mail/a and 1 more; private data, mcp://mail/list_inbox and mcp://mail/a and 1 more; the agent's own words, or reworded
+  "to" (where it goes): untrusted content, mcp://web/fet\u{202e}ch
+  "body": untrusted content, mcp://mail/list_inbox and mcp://mail/a and 1 more; private data, mcp://mail/list_inbox and mcp://mail/a and 1 more; the agent's own words, or reworded
   "subject": the user's own words; a trusted source, mcp://travel/list
   "amount": private data, mcp://bank/balance
-The user wrote: "mail the offer\u{a}to Ben"
 `
-	if text := approval.NewPrompt(q).Text(); !strings.Contains(text, want) {
-		t.Errorf("got\n%s\nwant in it\n%s", text, want)
+	const wrote = "\nThe user wrote: \"mail the offer\\u{a}to Ben\"\n"
+	if text := approval.NewPrompt(q).Text(); !strings.Contains(text, want) || !strings.Contains(text, wrote) {
+		t.Errorf("got\n%s\nwant in it\n%s%s", text, want, wrote)
 	}
 	for range 10 {
 		q.Values = append(q.Values, value("more", false, provenance.Novel))
