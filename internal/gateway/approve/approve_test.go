@@ -482,7 +482,8 @@ func FuzzText(f *testing.F) {
 		q.Origins = []guard.Origin{{URI: uri, Label: label.Label{Untrusted: true}}}
 		for i, line := range strings.Split(approval.NewPrompt(q).Text(), "\n") {
 			ours := false
-			for _, begin := range []string{"Allow this call of tool \"", "It may be impossible to undo; ", "Arguments:", "  ", "Why you are asked: the session", "The session holds untrusted content from ", "It is allowed once"} {
+			for _, begin := range []string{"Allow this call of tool \"", "It may be impossible to undo; ",
+				"Arguments:", "  ", "Why you are asked: the session", "The session holds untrusted content from ", "It is allowed once"} {
 				ours = ours || strings.HasPrefix(line, begin)
 			}
 			if !ours {

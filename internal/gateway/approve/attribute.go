@@ -52,7 +52,8 @@ func Attribute(server string, params json.RawMessage) (json.RawMessage, error) {
 }
 
 // phrases are the phrases of Weir's approval requests, as skeleton has them.
-var phrases = []string{"allowthiscall", "whyyouareasked", "noanswermeansno", "itisallowedonce", "approvalrequest", "wherethiscomesfrom", "maybeimpossibletoundo"}
+var phrases = []string{"allowthiscall", "whyyouareasked", "noanswermeansno", "itisallowedonce", "approvalrequest", "wherethiscomesfrom",
+	"maybeimpossibletoundo"}
 
 // imitatesWeir reports whether any text in a document reads like a part of Weir's approval requests, or names Weir.
 func imitatesWeir(doc json.RawMessage) bool {
