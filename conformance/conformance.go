@@ -1,6 +1,6 @@
-// Package conformance holds the common reading of the annotation vocabularies of MCP for every implementation, as data:
-// for each member of each dialect, valid, borderline and invalid documents with their meaning, and the place of each
-// member. The README beside it describes the format for implementations in other languages.
+// Package conformance holds the common reading of the annotation vocabularies of MCP for every implementation, as
+// data: for each member of each dialect, valid, borderline and invalid documents with their meaning, and the place
+// of each member. The README beside it describes the format for implementations in other languages.
 //
 //	files, err := conformance.Files()
 //	for _, file := range files {
@@ -19,7 +19,7 @@ import (
 	"io/fs"
 )
 
-//go:embed vectors/*.json schema/*.json digests.json messages.json
+//go:embed vectors/*.json schema/*.json digests.json messages.json exchanges.json
 var data embed.FS
 
 // A File is the vectors of one dialect.
@@ -126,8 +126,8 @@ func Digests() ([]Digest, error) {
 }
 
 // A Message is a message of JSON-RPC, and whether two parties that decode it may read the same of it: one that is not
-// valid has names that a decoder which ignores case takes for each other, or for names of MCP, or is a request without
-// an id.
+// valid has names that a decoder which ignores case takes for each other, or for names of MCP, or is a request
+// without an id.
 type Message struct {
 	Name    string `json:"name"`
 	Valid   bool   `json:"valid"`
@@ -143,6 +143,45 @@ func Messages() ([]Message, error) {
 	var all []Message
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("reading messages: %w", err)
+	}
+	return all, nil
+}
+
+// An Exchange is a call through a gateway: a request of a host and the answers of a server, as JSON text, and what
+// has to hold of it. In texts $TOOL is the name of a tool, $ID the id of the request, $TOKEN its progress token,
+// and $LARGE a hundred thousand characters. An absent text is that of a plain call, or of a plain result.
+type Exchange struct {
+	ID      string `json:"id"`
+	Level   string `json:"level"` // must or should
+	Section string `json:"section"`
+	Summary string `json:"summary"`
+
+	Params  string   `json:"params"`  // of tools/call
+	Line    string   `json:"line"`    // in place of the whole request
+	Result  string   `json:"result"`  // of the server
+	Error   string   `json:"error"`   // in place of a result
+	Answers []string `json:"answers"` // in place of both: whole messages of the server, in this order
+	Drops   bool     `json:"drops"`   // the server ends in place of an answer
+
+	Server   []string `json:"server"`   // JSON pointers to members of the params that reach the server
+	Host     []string `json:"host"`     // and to members of the result or the error that reach the host
+	Withheld bool     `json:"withheld"` // an error in the place of the result is right too
+	Ends     string   `json:"ends"`     // the host gets a result, or an error
+	Once     bool     `json:"once"`     // the host gets one answer
+	Calls    *int     `json:"calls"`    // requests that reach the server
+	Hides    string   `json:"hides"`    // text that no answer to the host has
+	Notified string   `json:"notified"` // the progress token that the host is told of
+}
+
+// Exchanges returns the exchanges for gateways.
+func Exchanges() ([]Exchange, error) {
+	text, err := data.ReadFile("exchanges.json")
+	if err != nil {
+		return nil, fmt.Errorf("reading exchanges: %w", err)
+	}
+	var all []Exchange
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("reading exchanges: %w", err)
 	}
 	return all, nil
 }

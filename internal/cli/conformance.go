@@ -24,11 +24,12 @@ func newConformance(env *home.Env) *cobra.Command {
 implementation keeps: one check a rule, with the section of the proposal and the vectors that break it. A check of an ability that
 the implementation does not have is not applicable, which is no pass. docs/conformance.md describes the checks.`,
 		Example: `  weir conformance reader -- ./my-reader
-  weir conformance vectors > vectors.jsonl`,
+  weir conformance gateway -- my-gateway --stdio {server}`,
 		Args: cobra.ArbitraryArgs,
 		RunE: needsSubcommand,
 	}
-	cmd.AddCommand(newConformanceReader(env), newConformanceVectors(env), newConformanceAnswer(env))
+	cmd.AddCommand(newConformanceGateway(env), newConformanceReader(env), newConformanceVectors(env), newConformanceAnswer(env),
+		newConformanceRelay(env))
 	return cmd
 }
 
@@ -96,6 +97,62 @@ func writeReportFile(path string, write func(io.Writer) error) error {
 // program returns the implementation that the arguments of a command start.
 func program(env *home.Env, args []string) kit.Program {
 	return kit.Program{Command: args, Env: env.Environ, Stderr: env.Stderr}
+}
+
+// startWait is the longest wait for the start of an implementation: npx may be loading it.
+const startWait = 2 * time.Minute
+
+func newConformanceGateway(env *home.Env) *cobra.Command {
+	var flags reportFlags
+	var url string
+	cmd := &cobra.Command{
+		Use:   "gateway [flags] -- COMMAND [ARGUMENT…]",
+		Short: "Hold a gateway or a proxy to the proposals, from both sides",
+		Long: `Start a gateway and be its client and its server: send annotations of all vocabularies, unusual messages and faults of
+servers through it, and tell which of them pass, which are refused, and which change on the way. In the command {server} stands for a
+program without arguments that is the server on standard input and output, {url} for the same server over
+streamable HTTP, and {config} for a file that names it below mcpServers.
+
+The gateway is spoken to on its standard input and output, or at --url once that answers. The exit status is 1 if a check
+fails or the gateway cannot be run.`,
+		Example: `  weir conformance gateway -- weir wrap --trust trusted --store memory --pins none -- {server}
+  weir conformance gateway -- npx mcp-remote {url} --allow-http
+  weir conformance gateway --url http://127.0.0.1:8123/mcp -- npx supergateway --port 8123 \
+    --outputTransport streamableHttp --stateful --stdio {server}
+  weir conformance gateway --junit report.xml -- my-gateway --config {config}`,
+		Args: needsArg("the command of a gateway"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			g := kit.Gateway{
+				Program: program(env, args), URL: url, Relay: []string{self, "conformance", "relay"}, Timeout: flags.timeout, Start: startWait,
+			}
+			r, err := g.Check(cmd.Context())
+			if err != nil {
+				return fmt.Errorf("checking the gateway: %w", err)
+			}
+			return flags.write(env, strings.Join(args, " "), r)
+		},
+	}
+	flags.add(cmd, 10*time.Second, "how long to wait for each answer")
+	cmd.Flags().StringVar(&url, "url", "", "speak to the gateway at this `URL` over streamable HTTP")
+	return cmd
+}
+
+func newConformanceRelay(env *home.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:     "relay ADDRESS TOKEN",
+		Short:   "Connect the server of weir conformance gateway with a gateway",
+		Long:    "Connect the server of weir conformance gateway, which starts this, with the gateway that does.",
+		Example: "  weir conformance gateway -- my-gateway {server}",
+		Hidden:  true,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return kit.Relay(args[0], args[1], env.Stdin, env.Stdout)
+		},
+	}
 }
 
 func newConformanceReader(env *home.Env) *cobra.Command {

@@ -93,12 +93,25 @@ func (r *running) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// close ends the program and its group, and waits for it.
+// grace is how long a program may take to end by itself, with the processes that it started.
+const grace = 2 * time.Second
+
+// close ends the program and its group: its input ends, then it is asked to exit, then killed.
 func (r *running) close() {
 	r.once.Do(func() {
 		close(r.done)
 		_ = r.stdin.Close()
+		upstream.TerminateGroup(r.cmd.Process)
+		exited := make(chan struct{})
+		go func() {
+			_ = r.cmd.Wait()
+			close(exited)
+		}()
+		select {
+		case <-exited:
+		case <-time.After(grace):
+		}
 		upstream.KillGroup(r.cmd.Process)
-		_ = r.cmd.Wait()
+		<-exited
 	})
 }

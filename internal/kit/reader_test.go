@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-mcp/weir/conformance"
 	"github.com/weir-mcp/weir/internal/kit"
+	"github.com/weir-mcp/weir/internal/rpc"
 )
 
 func lines(t testing.TB) []kit.Line {
@@ -210,6 +211,12 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "reader":
 		if err := kit.Reply(os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+	case "proxy":
+		(&proxy{fault: os.Args[1], relay: os.Args[2], pending: map[string]*rpc.Message{}}).serve()
+	case "relay":
+		if err := kit.Relay(os.Args[1], os.Args[2], os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)
 		}
 	case "hangs":

@@ -12,7 +12,8 @@ import (
 // OwnGroup does nothing here.
 func OwnGroup(*exec.Cmd) {}
 
-func terminateGroup(*os.Process) {}
+// TerminateGroup does nothing here.
+func TerminateGroup(*os.Process) {}
 
 // KillGroup kills the process.
 func KillGroup(p *os.Process) { _ = p.Kill() }

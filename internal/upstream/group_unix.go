@@ -12,8 +12,8 @@ import (
 // OwnGroup makes the command lead a process group of its own.
 func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminateGroup asks every process of the group that p leads to exit.
-func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
+// TerminateGroup asks every process of the group that p leads to exit.
+func TerminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
 
 // KillGroup kills every process of the group that p leads.
 func KillGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -128,7 +128,7 @@ func (p *process) Close() error {
 	p.closing.Do(func() {
 		_ = p.stdin.Close()
 		if !p.gone() {
-			terminateGroup(p.cmd.Process)
+			TerminateGroup(p.cmd.Process)
 			if !p.gone() {
 				KillGroup(p.cmd.Process)
 				if !p.gone() {

@@ -1,0 +1,92 @@
+package kit_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-mcp/weir/internal/kit"
+)
+
+// gateway returns the proxy of this test's program with a fault.
+func gateway(fault string) kit.Gateway {
+	p := program("proxy")
+	p.Command = append(p.Command, fault, "{server}")
+	return kit.Gateway{Program: p, Relay: []string{"env", "WEIR_KIT_PROGRAM=relay", os.Args[0]}, Timeout: 20 * time.Second, Start: time.Minute}
+}
+
+// Each fault of a gateway breaks exactly the checks of the rules that it breaks; a gateway without one breaks none.
+func TestFaultyGateways(t *testing.T) {
+	for fault, want := range map[string]string{
+		"none":                         "",
+		"quotes bad answers":           "fault.quoted",
+		"forwards every request":       "notification.call reading.request",
+		"forwards every result":        "reading.result",
+		"forwards notifications":       "notification.call",
+		"refuses surrogates":           "request.surrogate result.surrogate reading.plain",
+		"makes calls again":            "fault.ended",
+		"reads numbers as doubles":     "request.integers request.decimals",
+		"drops _meta of requests":      "request.meta",
+		"has tokens of its own":        "notification.progress",
+		"names the last origins":       "propagation.attribution",
+		"keeps the last label":         "propagation.open-world propagation.attribution",
+		"passes second answers":        "fault.twice",
+		"matches answers by order":     "fault.foreign",
+		"has errors of its own":        "result.error result.error-data",
+		"resolves to the static hints": "resolve.answer",
+		"drops warnings":               "malicious.result result.sep-1913-2025-11 result.sep-1913",
+		"knows no _meta of extensions": "result.trust-annotations",
+		"drops structured content":     "result.structured result.integers result.decimals result.range result.names",
+		"drops isError":                "result.failed",
+		"knows the hints of MCP alone": "tool.action-metadata tool.emails tool.mcp tool.organization tool.sep-1487 tool.sep-1560 tool.sep-1561 " +
+			"tool.sep-1913-2025-11 tool.sep-1913 tool.sep-1984 tool.sep-2061",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			r, err := gateway(fault).Check(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, strings.Join(failing(r, kit.Failed, kit.Warned), " ")); diff != "" {
+				t.Error(diff)
+			}
+			for _, one := range r.Checks {
+				if one.Verdict == kit.Failed && one.Broken[0].Text == "" {
+					t.Errorf("%s does not say why it fails", one.ID)
+				}
+			}
+		})
+	}
+}
+
+// A gateway that hangs fails within a few timeouts, and one that cannot be run is an error.
+func TestGatewaysThatHang(t *testing.T) {
+	g := gateway("hangs")
+	g.Timeout = 100 * time.Millisecond
+	r, err := g.Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range r.Checks {
+		passes := strings.HasPrefix(one.ID, "tool.") || one.ID == "resolve.answer"
+		if passes != (one.Verdict == kit.Passed) || one.Verdict == "" {
+			t.Errorf("%s: %s, %v", one.ID, one.Verdict, one.Broken)
+		}
+	}
+	for name, bad := range map[string]kit.Gateway{
+		"no placeholder": {Program: kit.Program{Command: []string{"true"}}},
+		"no program":     {Program: kit.Program{Command: []string{"/nowhere", "{server}"}}, Start: time.Second},
+		"ends":           {Program: kit.Program{Command: []string{"true", "{server}"}}, Start: time.Minute},
+		"says nothing":   {Program: kit.Program{Command: []string{"sleep", "100", "{server}"}}, Start: 100 * time.Millisecond},
+		"no endpoint": {
+			Program: kit.Program{Command: []string{"sleep", "100", "{url}"}}, URL: "http://127.0.0.1:1/mcp", Start: 100 * time.Millisecond,
+		},
+	} {
+		if _, err := bad.Check(t.Context()); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
