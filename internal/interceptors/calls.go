@@ -12,10 +12,10 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// Limits of what is remembered. A result whose call is forgotten is one of a tool that may do anything.
+// Limits of what is remembered. A result without a call is one of a tool that may do anything.
 const (
 	maxSessions = 4096
-	maxCalls    = 64      // open in an agent session
+	maxCalls    = 8       // whose results may come in an agent session
 	maxOutcomes = 64      // of results
 	maxOutcome  = 1 << 20 // bytes of a result whose outcome is remembered
 )
@@ -23,82 +23,92 @@ const (
 // A callBook remembers the calls of agent sessions whose results may come. It is safe for concurrent use.
 type callBook struct {
 	mu       sync.Mutex
-	sessions *bounded.Map[session.Ref, []*made]
+	sessions *bounded.Map[session.Ref, openCalls]
 	outcomes *bounded.Map[answer, guard.Outcome] // of results, for the mutator after the validator
 }
 
-// made is a call that was decided on.
+// openCalls are the last calls of an agent session. Errors of servers reach no interceptor, so a call may stay among
+// them.
+type openCalls struct {
+	all     []*made
+	results int // that were decided on since the first of them
+}
+
+// A made is a call that was decided on.
 type made struct {
 	trace, span string
 	call        *guard.Call
-	answered    bool
+	refused     bool // so it has a result only if the invoker ignores that
 }
 
-// An answer is a result of a call, by its digest.
+// An answer is a result of calls, by the last of them and its digest.
 type answer struct {
-	call   *made
+	last   *made
 	digest [sha256.Size]byte
 }
 
 func newCallBook() *callBook {
 	return &callBook{
-		sessions: bounded.NewMap[session.Ref, []*made](maxSessions), outcomes: bounded.NewMap[answer, guard.Outcome](maxOutcomes),
+		sessions: bounded.NewMap[session.Ref, openCalls](maxSessions), outcomes: bounded.NewMap[answer, guard.Outcome](maxOutcomes),
 	}
 }
 
-// add remembers a call. Once all calls of an agent session have their results, the next one has the results after it.
-func (b *callBook) add(about interceptor.Context, c *guard.Call) {
+// add remembers a call. Once all calls before it have their results, it is the only one.
+func (b *callBook) add(about interceptor.Context, c *guard.Call, refused bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all, _ := b.sessions.Get(c.Session)
-	if !slices.ContainsFunc(all, func(m *made) bool { return !m.answered }) {
-		all = nil
+	o, _ := b.sessions.Get(c.Session)
+	awaited := slices.DeleteFunc(slices.Clone(o.all), func(m *made) bool { return m.refused })
+	if o.results >= len(awaited) && len(awaited) > 0 {
+		o = openCalls{}
 	}
-	all = append(all[max(0, len(all)-maxCalls+1):], &made{trace: about.TraceID, span: about.SpanID, call: c})
-	b.sessions.Set(c.Session, all)
+	o.all = append(slices.Clone(o.all), &made{about.TraceID, about.SpanID, c, refused})
+	o.all = o.all[max(0, len(o.all)-maxCalls):]
+	b.sessions.Set(c.Session, o)
 }
 
-// find returns the call of a result: the one of its span, else of its trace, else the only one; nil if several could be
-// meant or none.
-func (b *callBook) find(about interceptor.Context, ref session.Ref, server, event string) *made {
+// find returns the calls that a result may be of: those of its span, else of its trace, else all; of these, those that
+// were not refused, if there are any.
+func (b *callBook) find(about interceptor.Context, ref session.Ref, server, event string) []*made {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all, _ := b.sessions.Get(ref)
-	all = slices.DeleteFunc(slices.Clone(all), func(m *made) bool { return m.call.Server != server || m.call.Method != event })
-	same := func(match func(m *made) bool) bool {
-		some := slices.ContainsFunc(all, match)
-		if some {
+	o, _ := b.sessions.Get(ref)
+	all := slices.DeleteFunc(slices.Clone(o.all), func(m *made) bool { return m.call.Server != server || m.call.Method != event })
+	narrow := func(match func(m *made) bool) {
+		if slices.ContainsFunc(all, match) {
 			all = slices.DeleteFunc(all, func(m *made) bool { return !match(m) })
 		}
-		return some
 	}
-	if about.TraceID == "" || !same(func(m *made) bool { return m.trace == about.TraceID && m.span == about.SpanID && m.span != "" }) {
-		_ = about.TraceID != "" && same(func(m *made) bool { return m.trace == about.TraceID })
+	if about.TraceID != "" {
+		narrow(func(m *made) bool { return m.trace == about.TraceID })
+		narrow(func(m *made) bool { return about.SpanID != "" && m.trace == about.TraceID && m.span == about.SpanID })
 	}
-	if len(all) != 1 {
-		return nil
-	}
-	return all[0]
+	narrow(func(m *made) bool { return !m.refused })
+	return all
 }
 
 // decided returns the outcome of a result that was decided on before.
-func (b *callBook) decided(m *made, result json.RawMessage) (guard.Outcome, bool) {
-	if m == nil {
+func (b *callBook) decided(of []*made, result json.RawMessage) (guard.Outcome, bool) {
+	if len(of) == 0 {
 		return guard.Outcome{}, false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.outcomes.Get(answer{m, sha256.Sum256(result)})
+	return b.outcomes.Get(answer{of[len(of)-1], sha256.Sum256(result)})
 }
 
 // decide notes that a call has its result, and remembers the outcome.
-func (b *callBook) decide(m *made, result json.RawMessage, o guard.Outcome) {
-	if m == nil {
+func (b *callBook) decide(ref session.Ref, of []*made, result json.RawMessage, out guard.Outcome) {
+	if len(of) == 0 {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m.answered = true; len(o.Answer.Result) <= maxOutcome {
-		b.outcomes.Set(answer{m, sha256.Sum256(result)}, o)
+	if o, ok := b.sessions.Get(ref); ok {
+		o.results++
+		b.sessions.Set(ref, o)
+	}
+	if passes(out.Effect) && len(out.Answer.Result) <= maxOutcome { // a person may accept any other
+		b.outcomes.Set(answer{of[len(of)-1], sha256.Sum256(result)}, out)
 	}
 }

@@ -240,7 +240,7 @@ func (p *desk) call(ctx context.Context, in *interceptor.Invocation) (intercepto
 			return interceptor.Verdict{}, p.failed("raising the agent session", err)
 		}
 	}
-	p.calls.add(in.Context, c) // also one that is refused: the invoker may ignore that
+	p.calls.add(in.Context, c, !v.Allowed()) // the invoker may ignore a refusal
 	if v.Err != nil {
 		return interceptor.Verdict{}, p.failed("deciding on a call", v.Err)
 	}
@@ -255,9 +255,12 @@ func (p *desk) call(ctx context.Context, in *interceptor.Invocation) (intercepto
 	return out, nil
 }
 
+// passes reports whether a payload goes on. There are no handles here, so one that is hidden does not.
+func passes(e policy.Effect) bool { return e == policy.Allow || e == policy.Warn }
+
 // told returns a decision as a verdict.
 func told(r guard.Refusal) interceptor.Verdict {
-	v := interceptor.Verdict{Valid: r.Effect == policy.Allow || r.Effect == policy.Warn}
+	v := interceptor.Verdict{Valid: passes(r.Effect)}
 	if r.Effect == policy.Allow {
 		return v
 	}
@@ -291,7 +294,7 @@ func (p *desk) annotate(ctx context.Context, in *interceptor.Invocation) (interc
 	switch {
 	case err != nil:
 		return interceptor.Change{}, err
-	case !o.Allowed():
+	case !passes(o.Effect):
 		return interceptor.Change{}, errors.New("withheld by policy: " + o.Refusal().String())
 	}
 	return interceptor.Change{Payload: o.Answer.Result}, nil
@@ -310,23 +313,54 @@ func (p *desk) observe(ctx context.Context, in *interceptor.Invocation) (guard.O
 	if rawjson.Kind(in.Payload) != '{' {
 		return guard.Outcome{}, bad("the payload is not an object")
 	}
-	made := p.calls.find(in.Context, ref, s.Name, in.Event)
-	if o, ok := p.calls.decided(made, in.Payload); ok {
+	of := p.calls.find(in.Context, ref, s.Name, in.Event)
+	if o, ok := p.calls.decided(of, in.Payload); ok {
 		return o, nil
 	}
-	var c *guard.Call
-	if made != nil {
-		again := *made.call
-		c = &again
-	} else if c, err = p.unknownCall(ctx, ref, s, in.Event); err != nil {
-		return guard.Outcome{}, err
+	o, err := p.observeAs(ctx, ref, s, in, of)
+	if err == nil {
+		p.calls.decide(ref, of, in.Payload, o)
 	}
-	o := p.Guard.Observe(ctx, c, guard.Answer{Result: in.Payload})
-	if o.Err != nil {
-		return o, p.failed("deciding on a result", errors.Join(o.Err, p.presumeWorst(ctx, c)))
+	return o, err
+}
+
+// observeAs decides on a result as on one of each call that it may be of. The label of each adds to that of those
+// before, and the strictest decision counts.
+func (p *desk) observeAs(
+	ctx context.Context, ref session.Ref, s *Server, in *interceptor.Invocation, of []*made,
+) (out guard.Outcome, err error) {
+	var calls []*guard.Call
+	for _, m := range of {
+		c := *m.call
+		if len(of) > 1 && c.Trust == contract.Trusted { // the label of another call is no statement of the server's
+			c.Trust = contract.Known
+		}
+		calls = append(calls, &c)
 	}
-	p.calls.decide(made, in.Payload, o)
-	return o, nil
+	if len(calls) == 0 {
+		c, err := p.unknownCall(ctx, ref, s, in.Event)
+		if err != nil {
+			return out, err
+		}
+		calls = append(calls, c)
+	}
+	result := in.Payload
+	for i, c := range calls {
+		o := p.Guard.Observe(ctx, c, guard.Answer{Result: result})
+		if o.Err != nil {
+			return guard.Outcome{}, p.failed("deciding on a result", errors.Join(o.Err, p.presumeWorst(ctx, c)))
+		}
+		if passes(o.Effect) {
+			result = o.Answer.Result
+		}
+		if i == 0 || o.Effect < out.Effect {
+			out = o
+		}
+	}
+	if out.Answer = (guard.Answer{}); passes(out.Effect) {
+		out.Answer.Result = result
+	}
+	return out, nil
 }
 
 // unknownCall returns the call of a result that belongs to none: of a tool that may do anything.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weir-mcp/weir/contract"
@@ -48,14 +49,23 @@ description = "key of the fixtures"
 regex = 'AKIA[A-Z0-9]{16}'
 `
 
-func known(t *testing.T, name string, trust contract.Trust, command ...string) interceptors.Server {
-	t.Helper()
-	o, err := catalogue.For(overlay.Server{Name: name, Command: command})
-	if err != nil || o == nil {
-		t.Fatalf("the catalogue has no %v: %v", command, err)
+// overlays are those of the catalogue for the servers of the fixtures.
+var overlays = sync.OnceValue(func() (all struct{ filesystem, sqlite *overlay.Overlay }) {
+	for _, one := range []struct {
+		to      **overlay.Overlay
+		command []string
+	}{
+		{&all.filesystem, []string{"npx", "-y", "@modelcontextprotocol/server-filesystem", "/workspace"}},
+		{&all.sqlite, []string{"uvx", "mcp-server-sqlite"}},
+	} {
+		o, err := catalogue.For(overlay.Server{Command: one.command})
+		if err != nil || o == nil {
+			panic("the catalogue lacks a server of the fixtures")
+		}
+		*one.to = o
 	}
-	return interceptors.Server{Name: name, Trust: trust, Overlay: o}
-}
+	return all
+})
 
 func open(t *testing.T, states guard.State) *desk {
 	t.Helper()
@@ -74,9 +84,10 @@ func open(t *testing.T, states guard.State) *desk {
 	by, err := interceptors.New(interceptors.Options{
 		Guard: g, Questions: d.book, Redacts: true, Logger: slog.New(slog.DiscardHandler),
 		Servers: []interceptors.Server{
-			known(t, "filesystem", contract.Known, "npx", "-y", "@modelcontextprotocol/server-filesystem", "/workspace"),
-			known(t, "sqlite", contract.Known, "uvx", "mcp-server-sqlite"),
+			{Name: "filesystem", Trust: contract.Known, Overlay: overlays().filesystem},
+			{Name: "sqlite", Trust: contract.Known, Overlay: overlays().sqlite},
 			{Name: "strange"},
+			{Name: "trusted", Trust: contract.Trusted},
 		},
 	})
 	if err != nil {

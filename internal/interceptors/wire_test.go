@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,46 +96,71 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestResultsOfCalls tells by the label on a result which call it was taken for.
+// TestResultsOfCalls tells by the label on a result which calls it was taken for.
 func TestResultsOfCalls(t *testing.T) {
 	const read = `{"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/workspace/notes.txt"}}}`
 	const list = `{"method":"tools/call","params":{"name":"list_directory","arguments":{"path":"/workspace"}}}`
+	type sent struct {
+		payload     string
+		trace, span string
+	}
 	at := func(trace, span string) interceptor.Context {
 		return interceptor.Context{SessionID: "s", TraceID: trace, SpanID: span}
 	}
 	for _, c := range []struct {
 		name     string
-		requests map[string]interceptor.Context
+		requests []sent
 		result   interceptor.Context
 		server   string
-		tool     string
+		tools    []string
 	}{
-		{"the only one", map[string]interceptor.Context{read: at("", "")}, at("", ""), "filesystem", "read_file"},
-		{"its span", map[string]interceptor.Context{read: at("1", "a"), list: at("1", "b")}, at("1", "b"), "filesystem", "list_directory"},
-		{"its trace", map[string]interceptor.Context{read: at("1", "a"), list: at("2", "b")}, at("1", "c"), "filesystem", "read_file"},
-		{"a trace of two", map[string]interceptor.Context{read: at("1", "a"), list: at("1", "b")}, at("1", "c"), "filesystem", "unknown"},
-		{"two, and no trace", map[string]interceptor.Context{read: at("", ""), list: at("", "")}, at("", ""), "filesystem", "unknown"},
-		{"a span without trace", map[string]interceptor.Context{read: at("", "a"), list: at("", "b")}, at("", "b"), "filesystem", "unknown"},
-		{"another server", map[string]interceptor.Context{read: at("", "")}, at("", ""), "strange", "unknown"},
-		{"none", nil, at("", ""), "filesystem", "unknown"},
+		{"the only one", []sent{{read, "", ""}}, at("", ""), "filesystem", []string{"read_file"}},
+		{"its span", []sent{{read, "1", "a"}, {list, "1", "b"}}, at("1", "b"), "filesystem", []string{"list_directory"}},
+		{"its trace", []sent{{read, "1", "a"}, {list, "2", "b"}}, at("1", "c"), "filesystem", []string{"read_file"}},
+		{"a trace of two", []sent{{read, "1", "a"}, {list, "1", "b"}, {read, "2", ""}}, at("1", "c"), "filesystem", []string{"read_file", "list_directory"}},
+		{"two, and no trace", []sent{{list, "", ""}, {read, "", ""}}, at("", ""), "filesystem", []string{"list_directory", "read_file"}},
+		{"a span without trace", []sent{{read, "", "a"}, {list, "", "b"}}, at("", "b"), "filesystem", []string{"read_file", "list_directory"}},
+		{"another server", []sent{{read, "", ""}}, at("", ""), "strange", []string{"unknown"}},
+		{"none", nil, at("", ""), "filesystem", []string{"unknown"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := open(t, inMemory())
-			for payload, about := range c.requests {
-				if o := d.run("filesystem", request, payload, about); !o.Released {
+			for _, s := range c.requests {
+				if o := d.run("filesystem", request, s.payload, at(s.trace, s.span)); !o.Released {
 					t.Fatal(said(o))
 				}
 			}
 			o := d.run(c.server, response, `{"content":[{"type":"text","text":"hello"}]}`, c.result)
 			raw, _ := rawjson.Get(o.Payload, "_meta", "annotations", "attribution")
-			if want := `["mcp://` + c.server + `/` + c.tool + `"]`; string(raw) != want {
-				t.Errorf("the attribution is %s, want %s (%s)", raw, want, said(o))
+			for _, tool := range []string{"read_file", "list_directory", "unknown"} {
+				if got := strings.Contains(string(raw), `"mcp://`+c.server+`/`+tool+`"`); got != slices.Contains(c.tools, tool) {
+					t.Errorf("it is of %s: %v: %s (%s)", tool, got, raw, said(o))
+				}
 			}
 			untrusted, _ := rawjson.Get(o.Payload, "_meta", "annotations", "openWorldHint")
-			if got := string(untrusted) == "true"; got != (c.tool == "unknown") {
+			if got := string(untrusted) == "true"; got != slices.Contains(c.tools, "unknown") {
 				t.Errorf("the result is untrusted: %v: %s", got, o.Payload)
 			}
 		})
+	}
+}
+
+// TestNextCall holds that a call whose result has come, and one that was refused, are not taken for the next.
+func TestNextCall(t *testing.T) {
+	d := open(t, inMemory())
+	about := interceptor.Context{SessionID: "s"}
+	d.run("filesystem", request, readSecret, about)
+	d.run("filesystem", response, secretText, about)
+	if o := d.run("sqlite", request, sendSecret, about); o.Released {
+		t.Fatal("the secret goes to another server")
+	}
+	const tables = `{"method":"tools/call","params":{"name":"list_tables","arguments":{}}}`
+	if o := d.run("sqlite", request, tables, about); !o.Released {
+		t.Fatal(said(o))
+	}
+	o := d.run("sqlite", response, `{"content":[{"type":"text","text":"n"}]}`, about)
+	if raw, _ := rawjson.Get(o.Payload, "_meta", "annotations", "attribution"); string(raw) != `["mcp://sqlite/list_tables"]` {
+		t.Errorf("the attribution is %s: %s", raw, said(o))
 	}
 }
 
