@@ -28,6 +28,7 @@ import (
 // A desk is a decider over a store in memory, with the servers of the fixtures.
 type desk struct {
 	t       *testing.T
+	by      *interceptors.Decider
 	host    *interceptor.Host
 	entries []interceptor.Entry
 	book    *approve.Book
@@ -81,7 +82,7 @@ func open(t *testing.T, states guard.State) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by, err := interceptors.New(interceptors.Options{
+	d.by, err = interceptors.New(interceptors.Options{
 		Guard: g, Questions: d.book, Redacts: true, Logger: slog.New(slog.DiscardHandler),
 		Servers: []interceptors.Server{
 			{Name: "filesystem", Trust: contract.Known, Overlay: overlays().filesystem},
@@ -93,7 +94,7 @@ func open(t *testing.T, states guard.State) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.host, err = by.Host(agentsession.LocalPrincipal); err != nil {
+	if d.host, err = d.by.Host(agentsession.LocalPrincipal); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := d.host.List(nil)

@@ -21,6 +21,6 @@
 //     counts as one of which nothing is known.
 //   - A payload names no server: the invoker's configuration does, and only servers of the operator's configuration
 //     exist.
-//   - A response names no call. It belongs to the call of the same span, or else to the only one that is open;
-//     otherwise it is the result of a tool that may do anything.
+//   - A response names no call. It belongs to the call of the same span, or else to each call that is open: its label
+//     is that of all of them. Without any it is the result of a tool that may do anything.
 package interceptors
