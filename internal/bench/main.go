@@ -114,6 +114,7 @@ func play(ctx context.Context, args []string) int {
 	case roleHTTPRelay:
 		err = relayHTTP(ctx, rest, os.Stderr)
 	case roleWeir:
+		cli.DelayCollection()
 		return cli.Main(ctx, rest, home.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: weirEnviron(rest)})
 	default:
 		err = fmt.Errorf("no role %q", role)
