@@ -96,8 +96,8 @@ func onward(r *request, by string) string {
 }
 
 // scope names the calls that an approval covers of a request that is asked once: of the session in its present state,
-// of the tool, its contract, the policy and the rules that ask, and of the destinations; where the operator does not
-// state these, of all arguments.
+// with all alerts that it has had, of the tool, its contract, the policy and the rules that ask, and of the
+// destinations; where the operator does not state these, of all arguments.
 func scope(in decisionInput, d decision) trace.Scope {
 	r, f := in.request, in.facts
 	where := json.RawMessage(r.canonical.text)
@@ -107,7 +107,7 @@ func scope(in decisionInput, d decision) trace.Scope {
 	seen := must(json.Marshal(f.Session.Label.Taint()))
 	parts := []string{
 		"once", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, r.Effective.String(), string(seen), d.by,
-		alertIDs(in.alerts),
+		alertIDs(in.alerts), in.raised, // a yes after an alert is for its own call, and for none that was approved before
 	}
 	for _, m := range d.Matched {
 		parts = append(parts, m.Rule)

@@ -212,3 +212,39 @@ func TestUnaskedCallsCountAfterARestart(t *testing.T) {
 		t.Errorf("once more than approved: %v", got)
 	}
 }
+
+// A yes that covers later calls covers none after an alert, also when a person has answered that: the answer is for the
+// call that showed it.
+func TestOnceEndsWithAnAlert(t *testing.T) {
+	const first = `{"url":"http://a.example/page"}`
+	for _, alert := range []bool{false, true} {
+		f := newFixture(t, searching(guard.Detection{Detector: detect.New()}))
+		f.run(t, stated(t, "profile", `{}`, ""), textResult("passport HGK137803"))
+		f.run(t, stated(t, "page", `{}`, "read pages"), textResult("see http://a.example/page"))
+		decide := func(name, arguments string) guard.Verdict {
+			return f.g.Before(t.Context(), stated(t, name, arguments, ""))
+		}
+		accept := func(name, arguments string) {
+			t.Helper()
+			v := decide(name, arguments)
+			if v.Effect != policy.Ask {
+				t.Fatalf("%s: %v by %s", name, v.Effect, v.Rule)
+			}
+			f.accepted[v.Question.Binding] = true
+			if v := decide(name, arguments); !v.Allowed() {
+				t.Fatalf("%s, accepted: %v by %s", name, v.Effect, v.Rule)
+			}
+		}
+		accept("fetch", first)
+		if v := decide("fetch", first); !v.Allowed() {
+			t.Fatalf("again: %v by %s", v.Effect, v.Rule)
+		}
+		if alert {
+			f.run(t, stated(t, "page", `{}`, ""), textResult(order))
+			accept("mail", `{"to":"ben@acme.example","body":"hello"}`)
+		}
+		if v := decide("fetch", first); v.Allowed() == alert {
+			t.Errorf("alert %v: %v by %s", alert, v.Effect, v.Rule)
+		}
+	}
+}
