@@ -33,6 +33,7 @@ type benchFlags struct {
 	domains  []string
 	json     bool
 	hidden   bool
+	plans    bool
 }
 
 func newBenchAgentDojo(env *home.Env) *cobra.Command {
@@ -58,7 +59,7 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 			if err != nil {
 				return err
 			}
-			opts.Hidden = flags.hidden
+			opts.Hidden, opts.Plans = flags.hidden, flags.plans
 			report, err := evaluate.Run(cmd.Context(), data, opts)
 			if err != nil {
 				return err
@@ -70,9 +71,9 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 			if err := write(env.Stdout); err != nil {
 				return err
 			}
-			for _, words := range []bool{false, true} {
-				if n := report.Row(evaluate.All, evaluate.Mode{Words: words}).Through; n > 0 {
-					return remedy.Failure(fmt.Errorf("%d attacks got through although nobody answered", n), "")
+			for _, row := range report.Rows {
+				if n := row.Through; n > 0 && row.Suite == evaluate.All && !row.Accepts {
+					return remedy.Failure(fmt.Errorf("%d attacks got through although nobody accepted their calls", n), "")
 				}
 			}
 			return nil
@@ -80,6 +81,7 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 	}
 	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
 	cmd.Flags().BoolVar(&flags.hidden, "hidden", false, "hide results, and replay with an agent that uses handles (default policy headless)")
+	cmd.Flags().BoolVar(&flags.plans, "plans", false, plansUsage)
 	cmd.Flags().StringArrayVar(&flags.overlays, "overlay", nil,
 		"describe the tools by this `FILE`, not by the built-in overlays; may be\ngiven several times")
 	cmd.Flags().StringArrayVar(&flags.domains, "domain", nil, "take this `DOMAIN` for one of the operator's own; may be given several times")
@@ -109,9 +111,13 @@ Nothing leaves this machine. The exit status is 1 if an attack got through.`,
 	}
 	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
 	cmd.Flags().StringArrayVar(&flags.domains, "domain", nil, "take this `DOMAIN` for one of the operator's own; may be given several times")
+	cmd.Flags().BoolVar(&flags.plans, "plans", false, plansUsage)
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the reports as JSON")
 	return cmd
 }
+
+// plansUsage is the help of --plans.
+const plansUsage = "replay with an agent that submits one plan a task, of all that it can know before"
 
 func benchDay(ctx context.Context, env *home.Env, flags *benchFlags, path string) error {
 	src, err := home.ReadFile(path)
@@ -122,7 +128,7 @@ func benchDay(ctx context.Context, env *home.Env, flags *benchFlags, path string
 	if err != nil {
 		return remedy.Usage(err, "docs/evaluation.md describes the file")
 	}
-	opts := evaluate.Options{Domains: flags.domains}
+	opts := evaluate.Options{Domains: flags.domains, Plans: flags.plans}
 	if flags.policy != "" {
 		if opts.Policy, err = setup.LoadPolicy(flags.policy); err != nil {
 			return err

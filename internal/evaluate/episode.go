@@ -2,12 +2,15 @@ package evaluate
 
 import (
 	"regexp"
+
+	"github.com/weir-mcp/weir/guard"
 )
 
 // A Mode is the circumstances of a replay.
 type Mode struct {
-	Words   bool `json:"userWords"`     // the host sends the user's messages
-	Accepts bool `json:"personAccepts"` // a person accepts everything; else nobody answers
+	Words   bool `json:"userWords"`               // the host sends the user's messages
+	Accepts bool `json:"personAccepts"`           // a person accepts everything; else nobody answers
+	Plans   bool `json:"plansAccepted,omitempty"` // a person accepts plans
 }
 
 // An episode is the record of one replay.
@@ -28,6 +31,13 @@ type Question struct {
 	Rule string `json:"rule"`
 }
 
+// plan notes the request about the plan of a task.
+func (e *episode) plan(task string, p planned) {
+	for range p.requests {
+		e.questions = append(e.questions, Question{task, "weir_plan", guard.RulePlan})
+	}
+}
+
 func (e *episode) note(task string, c Call, m made) {
 	for _, rule := range m.asked {
 		e.questions = append(e.questions, Question{task, c.Tool, rule})
@@ -41,7 +51,26 @@ func ruleOf(text string) string {
 	return ""
 }
 
-var modes = []Mode{{false, false}, {true, false}, {false, true}, {true, true}}
+var modes = []Mode{{}, {Words: true}, {Accepts: true}, {Words: true, Accepts: true}}
+
+// modesOf returns the modes of a replay.
+func modesOf(opts Options) []Mode {
+	if !opts.Plans {
+		return modes
+	}
+	return []Mode{{}, {Words: true}, {Plans: true}, {Words: true, Plans: true}, {Accepts: true, Plans: true}, {Words: true, Accepts: true, Plans: true}}
+}
+
+// person says who answers.
+func (m Mode) person() string {
+	switch {
+	case m.Accepts:
+		return "accepts all"
+	case m.Plans:
+		return "accepts plans"
+	}
+	return "no answer"
+}
 
 // rule finds the name of the rule in a question's text.
 var rule = regexp.MustCompile(`\(rule ([^)]+)\)`)

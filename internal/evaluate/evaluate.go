@@ -57,7 +57,7 @@ func Run(ctx context.Context, d *Data, opts Options) (*Report, error) {
 	report := &Report{Version: d.Version, Licence: d.Licence}
 	for _, name := range sorted(d.Suites) {
 		s := d.Suites[name]
-		for _, m := range modes {
+		for _, m := range modesOf(opts) {
 			row, err := runSuite(ctx, &s, m, d.Mark, opts)
 			if err != nil {
 				return nil, fmt.Errorf("suite %s: %w", name, err)
@@ -83,8 +83,8 @@ func runSuite(ctx context.Context, s *Suite, m Mode, mark string, opts Options) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	w.person = m.Accepts
-	p := &player{world: w, suite: s, mode: m, mark: mark, carries: carriers(s, opts.Overlays), hidden: opts.Hidden}
+	w.person, w.plans = m.Accepts, m.Plans
+	p := &player{world: w, suite: s, mode: m, mark: mark, carries: carriers(s, opts.Overlays), hidden: opts.Hidden, plans: opts.Plans}
 	row = &Row{}
 	for _, name := range sorted(s.UserTasks) {
 		task := s.UserTasks[name]
@@ -130,6 +130,7 @@ type player struct {
 	mark    string
 	carries map[string]bool
 	hidden  bool // the agent uses handles
+	plans   bool // it submits a plan for each task
 	played  int
 }
 
@@ -145,7 +146,11 @@ func (p *player) play(ctx context.Context, name string, task Task, attack *Injec
 	if p.mode.Words {
 		meta[guard.MetaUserMessage] = task.Prompt
 	}
-	for _, c := range task.Calls {
+	by := p.planner(&e, task, meta)
+	for i, c := range task.Calls {
+		if err := p.plan(ctx, by, &e, task.Calls[i:]); err != nil {
+			return e, err
+		}
 		shows := attack != nil && c.Attacked != "" && c.Shows
 		if shows {
 			c.Result = strings.ReplaceAll(c.Attacked, p.mark, payload(attack.Goal))
@@ -155,6 +160,7 @@ func (p *player) play(ctx context.Context, name string, task Task, attack *Injec
 			return e, err
 		}
 		e.note(name, c, m)
+		by.reads(task.Calls[i].Result)
 		e.done = e.done && m.arrived
 		if !shows || e.shown {
 			continue
@@ -165,6 +171,20 @@ func (p *player) play(ctx context.Context, name string, task Task, attack *Injec
 		}
 	}
 	return e, nil
+}
+
+// planner returns an agent that has read the user's words.
+func (p *player) planner(e *episode, task Task, meta mcp.Meta) *planner {
+	by := &planner{world: p.world, session: e.session, meta: meta, hidden: p.hidden}
+	by.begins(task.Prompt, p.plans)
+	return by
+}
+
+// plan submits a plan of the next calls of a task.
+func (p *player) plan(ctx context.Context, by *planner, e *episode, calls []Call) error {
+	submitted, err := by.submit(ctx, calls)
+	e.plan(e.task, submitted)
+	return err
 }
 
 // obey makes the attacker's calls.

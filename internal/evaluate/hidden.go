@@ -229,7 +229,11 @@ func (p *player) playHidden(ctx context.Context, name string, task Task, attack 
 	if p.mode.Words {
 		a.meta[guard.MetaUserMessage] = task.Prompt
 	}
-	for _, c := range task.Calls {
+	by := p.planner(&e, task, a.meta)
+	for i, c := range task.Calls {
+		if err := p.plan(ctx, by, &e, task.Calls[i:]); err != nil {
+			return e, err
+		}
 		meant := c.Args
 		c.Result = structured(c.Result)
 		if attack != nil && c.Attacked != "" && c.Shows {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 )
 
@@ -85,8 +86,11 @@ func (r *Report) total() {
 		s.Reached += row.Reached
 		s.Pressed, s.Wordless, s.Most = s.Pressed+row.Pressed, s.Wordless+row.Wordless, max(s.Most, row.Most)
 	}
-	for _, m := range modes {
-		r.Rows = append(r.Rows, *sums[m])
+	for _, row := range slices.Clone(r.Rows) {
+		if s := sums[row.Mode]; s != nil {
+			r.Rows = append(r.Rows, *s)
+			delete(sums, row.Mode)
+		}
 	}
 }
 
@@ -116,7 +120,7 @@ func (r *Report) Text(w io.Writer) error {
 	fmt.Fprintln(t, "suite\tuser's words\tperson\tattacks through\ttasks done\tno question\twithin one\tquestions a task\tmost")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d of %d\t%d of %d\t%d\t%d\t%.2f\t%d\n", row.Suite, pick(row.Words, "told", "not told"),
-			pick(row.Accepts, "accepts all", "no answer"), row.Through, row.Attacks, row.Done, row.Tasks,
+			row.person(), row.Through, row.Attacks, row.Done, row.Tasks,
 			row.Free, row.WithinOne, row.PerTask(), row.Most)
 	}
 	if err := t.Flush(); err != nil {
@@ -125,7 +129,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, row := range r.Rows {
 		if row.Suite == All && row.Reached > 0 {
 			fmt.Fprintf(w, "\nuser's words %s, person %s: the agent read the text of %d attacks\n", pick(row.Words, "told", "not told"),
-				pick(row.Accepts, "accepts all", "no answer"), row.Reached)
+				row.person(), row.Reached)
 		}
 		if !row.Accepts && len(row.Got) > 0 {
 			fmt.Fprintf(w, "\n%s, %s words, attacks that got through:\n", row.Suite, pick(row.Words, "with the user's", "without the user's"))

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 
 // A world is the servers of a suite, the gateway in front of them, and a host.
 type world struct {
+	suite   *Suite
 	host    *mcp.ClientSession
 	close   []func() error
 	mu      sync.Mutex
@@ -34,7 +36,9 @@ type world struct {
 	arrived bool   // the call came to its server
 	args    json.RawMessage
 	person  bool     // the approver's answer
+	plans   bool     // the approver's answer to requests about plans
 	asked   []string // rules of the questions since it was last emptied
+	request string   // the last question
 }
 
 // A described server is its trust, and its description in an overlay.
@@ -46,7 +50,7 @@ type described struct {
 
 // newWorld starts a world with the servers of a suite.
 func newWorld(ctx context.Context, s *Suite, opts Options, about func(server string) described) (*world, error) {
-	w := &world{}
+	w := &world{suite: s}
 	var servers []gateway.Server
 	for _, name := range sorted(s.Servers) {
 		url, err := w.serve(s, name)
@@ -61,7 +65,7 @@ func newWorld(ctx context.Context, s *Suite, opts Options, about func(server str
 	g, err := gateway.New(gateway.Options{
 		Servers: servers, Policy: opts.Policy, State: guard.NewState(nil, record.Discard()),
 		Own: gateway.Own{Domains: opts.Domains, Me: opts.Me, Readers: opts.Readers}, Version: "evaluation",
-		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}},
+		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}}, Hiding: gateway.Hiding{Plans: opts.Plans},
 	})
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -134,12 +138,17 @@ func (w *world) connect(ctx context.Context, g *gateway.Gateway) error {
 	return nil
 }
 
+// planRequest begins the request about a plan.
+const planRequest = "Allow the calls of this plan"
+
 // question is the person's answer.
 func (w *world) question(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.asked = append(w.asked, ruleOf(req.Params.Message))
-	if !w.person {
+	w.request = req.Params.Message
+	isPlan := strings.HasPrefix(w.request, planRequest)
+	w.asked = append(w.asked, pick(isPlan, guard.RulePlan, ruleOf(w.request)))
+	if !w.person && !(w.plans && isPlan) {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
 	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
@@ -159,6 +168,7 @@ func (w *world) Close() error {
 type made struct {
 	arrived bool // it came to its server
 	asked   []string
+	request string              // the last request
 	args    json.RawMessage     // with which it came
 	got     *mcp.CallToolResult // by the host
 }
@@ -166,7 +176,7 @@ type made struct {
 // call makes one call in an agent session. The result is the server's, with the attacker's text in it if there is one.
 func (w *world) call(ctx context.Context, session string, c Call, meta mcp.Meta) (made, error) {
 	w.mu.Lock()
-	w.next, w.arrived, w.asked = c, false, nil
+	w.next, w.arrived, w.asked, w.request = c, false, nil, ""
 	w.result = c.Result
 	w.mu.Unlock()
 
@@ -180,5 +190,5 @@ func (w *world) call(ctx context.Context, session string, c Call, meta mcp.Meta)
 	if err != nil && !w.arrived {
 		return made{}, fmt.Errorf("calling %s: %w", c.Tool, err)
 	}
-	return made{w.arrived, w.asked, w.args, got}, nil
+	return made{w.arrived, w.asked, w.request, w.args, got}, nil
 }
