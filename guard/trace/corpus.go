@@ -3,6 +3,8 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/weir-mcp/weir/provenance"
 )
@@ -13,6 +15,7 @@ import (
 type corpus struct {
 	index   *provenance.Index
 	listed  pages
+	found   foundPages
 	waiting []document // in the order in which they came
 	bytes   int        // of these
 }
@@ -22,6 +25,7 @@ type document struct {
 	source provenance.Source
 	text   json.RawMessage
 	public bool // it holds nothing private
+	found  bool // it is the result of a search of the web
 }
 
 // maxWaiting bounds the text that waits, in bytes: whoever adds more takes in the oldest documents first.
@@ -40,15 +44,31 @@ func (c *corpus) pages() pages {
 	return c.listed
 }
 
+// made reports whether an address is known already, from private data or from the arguments of a call: a search that
+// shows it then may repeat words of the agent.
+func (c *corpus) made(page string) bool {
+	return slices.ContainsFunc(c.index.Trace(page).Matches, func(m provenance.Match) bool {
+		known := m.How == provenance.Decoded || m.Start == 0 && m.End == len(page)
+		return known && (m.Source.Kinds&provenance.Private != 0 || strings.HasSuffix(m.Source.URI, sentAlong))
+	})
+}
+
+// foundPages returns the pages that searches found.
+func (c *corpus) foundPages() foundPages {
+	c.read()
+	return c.found
+}
+
 // add adds a document. It keeps a copy, as far as the index would.
-func (c *corpus) add(source provenance.Source, text json.RawMessage, public bool) {
-	if len(text) > provenance.MaxDocument {
-		text = text[:provenance.MaxDocument+1] // by which the index knows that there was more
+func (c *corpus) add(d document) {
+	if len(d.text) > provenance.MaxDocument {
+		d.text = d.text[:provenance.MaxDocument+1] // by which the index knows that there was more
 	}
-	for c.bytes+len(text) > maxWaiting && c.takeOne() {
+	for c.bytes+len(d.text) > maxWaiting && c.takeOne() {
 	}
-	c.waiting = append(c.waiting, document{source, bytes.Clone(text), public})
-	c.bytes += len(text)
+	d.text = bytes.Clone(d.text)
+	c.waiting = append(c.waiting, d)
+	c.bytes += len(d.text)
 }
 
 // takeOne takes in the oldest document that waits, and reports whether there was one.
@@ -62,7 +82,11 @@ func (c *corpus) takeOne() bool {
 		c.waiting = nil
 	}
 	if d.public && len(d.text) <= provenance.MaxDocument {
-		c.listed.add(d.text)
+		list := pagesIn(d.text)
+		c.listed.add(list)
+		if d.found && c.index.Complete() { // else nobody knows what an agent has told the search
+			c.found.add(slices.DeleteFunc(slices.Clone(list), c.made))
+		}
 	}
 	c.index.AddJSON(d.source, d.text)
 	return true

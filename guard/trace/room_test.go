@@ -25,7 +25,8 @@ func TestTracesAreCounted(t *testing.T) {
 			m.corpus.read().Add(provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, strings.Repeat(fmt.Sprintf("words %d of a page ", n), 4000))
 		},
 		"waiting": func(m *sessionTrace, n int) {
-			m.corpus.add(provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, fmt.Appendf(nil, `{"text":"%d%s"}`, n, strings.Repeat("w", 50000)), true)
+			text := fmt.Appendf(nil, `{"text":"%d%s"}`, n, strings.Repeat("w", 50000))
+			m.corpus.add(document{source: provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, text: text, public: true})
 		},
 		"names": func(m *sessionTrace, n int) {
 			for i := range 200 {

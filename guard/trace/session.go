@@ -199,6 +199,7 @@ func (s *sessionTrace) memory() int64 {
 	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) +
 		len(s.arrivals.awaited) + len(s.told.spent) + len(s.told.paid) +
 		s.arrivals.origins.Len() + len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
+	entries += len(s.corpus.found) * (1 + longestPage/entrySize)
 	for _, list := range s.corpus.listed {
 		entries += len(list) * (1 + longestPage/entrySize)
 	}

@@ -76,6 +76,7 @@ type Call struct {
 	Host    bool // it is a tool of the host itself, to which nothing crosses that the agent knows
 	Keeps   bool // the server may keep the arguments
 	Inquiry bool // it is the answer to a server's question
+	Finds   bool // it is a search of the web, by the operator's word
 }
 
 // AddUserMessages notes messages that the user wrote. It reports whether there was room for all of them.
@@ -179,6 +180,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 	}
 	ct.parts(found, roles)
 	f.Call.Self, f.Call.Readable = ct.toSelf(found, roles), s.whole(&f.Session) && ct.toReaders(found, roles)
+	f.Call.SearchHit = ct.onlyFound(found, roles)
 	ct.measure(c, found, roles)
 	if others && c.Keeps {
 		found.over = []receiver{{key: "secrets " + c.Server, base: ct.server(c).base}}
@@ -280,7 +282,7 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 	t.sessions.change(s, func() {
 		delete(s.arrivals.awaited, c.ID)
 		s.directory.add(c.Server, directory)
-		s.corpus.add(source, answer, !l.Private)
+		s.corpus.add(document{source, answer, !l.Private, c.Finds && c.Vouched && !l.Private && !l.Malicious})
 	})
 	select {
 	case t.sessions.behind <- s:
