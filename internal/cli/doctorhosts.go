@@ -16,9 +16,31 @@ import (
 	"github.com/weir-mcp/weir/internal/upstream"
 )
 
-// hooks looks for hooks of Claude Code that answer elicitations, and so approval requests, without the user.
+// switchedOff is the remedy for a file that keeps hooks from running.
+const switchedOff = "remove disableAllHooks, or hooksConfig"
+
+// hooks looks for files of projects that keep hooks from running, and for hooks of Claude Code that answer
+// elicitations, and so approval requests, without the user.
 func (d *doctor) hooks(projects []string) {
 	type place struct{ path, project string }
+	settings := func(p place) []byte {
+		src, err := install.Read(p.path, p.project)
+		if data := hostfile.Standard(src); err == nil && rawjson.Check(data) == nil {
+			return data
+		}
+		return nil
+	}
+	for _, project := range projects {
+		for _, of := range []struct{ file, host string }{
+			{".claude/settings.json", "Claude Code"}, {".claude/settings.local.json", "Claude Code"},
+			{".gemini/settings.json", "Gemini CLI"}, {".qwen/settings.json", "Qwen Code"},
+		} {
+			p := place{filepath.Join(project, filepath.FromSlash(of.file)), project}
+			if install.SwitchedOff(settings(p)) {
+				d.find("hook", p.path, switchedOff, "%s runs no hooks there, so its own tools pass weir by", of.host)
+			}
+		}
+	}
 	var places []place
 	m := hosts.Here(d.Env.Getenv)
 	dir := filepath.Join(m.Home, ".claude")
@@ -34,17 +56,7 @@ func (d *doctor) hooks(projects []string) {
 		}
 	}
 	for _, p := range places {
-		src, err := install.Read(p.path, p.project)
-		if err != nil {
-			continue
-		}
-		data := hostfile.Standard(src)
-		if rawjson.Check(data) != nil {
-			continue
-		}
-		if off, _ := rawjson.Get(data, "disableAllHooks"); p.project != "" && string(off) == "true" {
-			d.find("hook", p.path, "remove disableAllHooks", "Claude Code runs no hooks there, so its own tools pass weir by")
-		}
+		data := settings(p)
 		for _, event := range []string{"Elicitation", "ElicitationResult"} {
 			if v, ok := rawjson.Get(data, "hooks", event); ok && string(v) != "[]" && string(v) != "null" {
 				d.find("hook", p.path, "remove the hook, unless it is yours and answers nothing",

@@ -66,7 +66,7 @@ func (d *doctor) hooksOf(in *install.Installer) {
 		again := "weir install " + f.Host.ID
 		switch {
 		case f.Off:
-			d.find("hook", f.Path, "remove disableAllHooks", "%s runs no hooks, so its own tools pass weir by", f.Host.ID)
+			d.find("hook", f.Path, switchedOff, "%s runs no hooks, so its own tools pass weir by", f.Host.ID)
 		case f.Absent:
 			d.find("hook", f.Path, again, "%s does not run weir before its own tools: its shell, files and fetches pass weir by", f.Host.ID)
 		case f.Changes():

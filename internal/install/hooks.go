@@ -60,9 +60,7 @@ func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
 	case err != nil:
 		return nil, err
 	}
-	if off, ok := rawjson.Get(hostfile.Standard(src), "disableAllHooks"); ok && string(off) == "true" {
-		f.Off = true
-	}
+	f.Off = SwitchedOff(hostfile.Standard(src))
 	args, err := hookArguments(i, h)
 	if err != nil {
 		return nil, err
@@ -94,6 +92,20 @@ func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
 		f.after, err = hostfile.Append(h.Hooks.File.Format, f.after, f.Added)
 	}
 	return f, err
+}
+
+// SwitchedOff reports whether a file says that no hook runs, or none with the name of Weir's in Gemini CLI.
+func SwitchedOff(src []byte) bool {
+	off, _ := rawjson.Get(src, "disableAllHooks")
+	some, _ := rawjson.Get(src, "hooksConfig")
+	enabled, _ := rawjson.Get(some, "enabled")
+	names, _ := rawjson.Get(some, "disabled")
+	for name := range rawjson.Elements(names) {
+		if text, _ := rawjson.String(name); text == "weir" {
+			return true
+		}
+	}
+	return string(off) == "true" || string(enabled) == "false"
 }
 
 // hookArguments returns the arguments of weir hook that every event has: its places and the home directory, the configuration of the user's

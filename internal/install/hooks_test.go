@@ -217,6 +217,21 @@ func TestGuardedHooks(t *testing.T) {
 	}
 }
 
+// TestHooksSwitchedOff finds files that say that Weir's hook does not run.
+func TestHooksSwitchedOff(t *testing.T) {
+	for text, off := range map[string]bool{
+		`{"disableAllHooks": true}`: true, `{"disableAllHooks": false}`: false, `{"hooksConfig": {"enabled": false}}`: true,
+		`{"hooksConfig": {"enabled": true, "disabled": ["other"]}}`: false, "{ // mine\n\"hooksConfig\": {\"disabled\": [\"other\", \"weir\"]}}": true, `{}`: false,
+	} {
+		w := newWorld(t, "gemini", ".gemini/settings.json")
+		w.write(t, w.file, text)
+		all, notes := w.Hooks(install.Selection{Hosts: []string{"gemini"}})
+		if len(all) != 1 || len(notes) != 0 || all[0].Off != off {
+			t.Errorf("%s: %+v, %+v", text, all, notes)
+		}
+	}
+}
+
 // TestHooksRefuse leaves files alone that are not understood.
 func TestHooksRefuse(t *testing.T) {
 	for _, text := range []string{"", "{", `{"hooks":[]}`, `{"hooks":{"PreToolUse":{}}}`, `{"a":1,"a":2}`} {
