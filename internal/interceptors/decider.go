@@ -234,7 +234,11 @@ func (p *desk) call(ctx context.Context, in *interceptor.Invocation) (intercepto
 	if err != nil {
 		return interceptor.Verdict{}, err
 	}
-	v := p.Guard.Before(ctx, c)
+	decide := func(c *guard.Call) guard.Verdict { return p.Guard.Before(ctx, c) }
+	_, v := c.PermitReplies(decide) // which go with the call (2026-07-28, Multi Round-Trip Requests)
+	if v.Allowed() {
+		v = decide(c)
+	}
 	if v.Allowed() {
 		if err := v.Admission.Failed(ctx); err != nil { // the invoker may never show the result
 			return interceptor.Verdict{}, p.failed("raising the agent session", err)
@@ -347,6 +351,12 @@ func (p *desk) observeAs(
 	result := in.Payload
 	for i, c := range calls {
 		o := p.Guard.Observe(ctx, c, guard.Answer{Result: result})
+		if passes(o.Effect) { // its questions are shown to a person or a model, as results are
+			asked := c.AdmitQuestions(in.Payload, func(q *guard.Call) guard.Outcome { return p.Guard.Ask(ctx, q) })
+			if asked.Answer = o.Answer; !passes(asked.Effect) {
+				o = asked
+			}
+		}
 		if o.Err != nil {
 			return guard.Outcome{}, p.failed("deciding on a result", errors.Join(o.Err, p.presumeWorst(ctx, c)))
 		}

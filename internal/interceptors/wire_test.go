@@ -164,12 +164,42 @@ func TestNextCall(t *testing.T) {
 	}
 }
 
-// counted counts the decisions on results.
-type counted struct{ results int }
+// TestQuestions holds that the answers of a host go to a server as arguments do, and that a server's questions come as
+// results do.
+func TestQuestions(t *testing.T) {
+	events := &counted{}
+	d := open(t, guard.NewState(session.New(session.Options{Store: store.NewMemory(nil)}), events))
+	about := interceptor.Context{SessionID: "s"}
+	const again = `{"method":"tools/call","params":{"name":"list_tables","arguments":{},"inputResponses":{"q":ANSWER},"requestState":"x"}}`
+	typed := strings.Replace(again, "ANSWER", `{"action":"accept","content":{"name":"ann"}}`, 1)
+	if o := d.run("sqlite", request, typed, about); !o.Released {
+		t.Errorf("the user's own words do not go: %s", said(o))
+	}
+	d.run("sqlite", response, `{"content":[]}`, about)
+	d.run("filesystem", request, readSecret, about)
+	d.run("filesystem", response, secretText, about)
+	model := strings.Replace(again, "ANSWER", `{"role":"assistant","model":"m","content":{"type":"text","text":"s3kr1t-v4lue-of-the-file"}}`, 1)
+	if o := d.run("sqlite", request, model, about); o.Released {
+		t.Error("the model's answer takes the secret to another server")
+	}
+	const asks = `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"hello"}}}}`
+	fresh := interceptor.Context{SessionID: "t"}
+	d.run("strange", request, `{"name":"fetch","arguments":{}}`, fresh)
+	events.questions = 0
+	if o := d.run("strange", response, asks, fresh, "weir-result"); !o.Released || events.questions != 1 {
+		t.Errorf("%d decisions on the question: %s", events.questions, said(o))
+	}
+}
+
+// counted counts the decisions on results, and on questions of servers.
+type counted struct{ results, questions int }
 
 func (c *counted) Record(_ context.Context, e *record.Event) error {
 	if e.Kind == record.Decision && e.Phase == "result" {
 		c.results++
+	}
+	if e.Kind == record.Decision && e.Method == guard.Elicitation {
+		c.questions++
 	}
 	return nil
 }
