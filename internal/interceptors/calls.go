@@ -53,14 +53,19 @@ func newCallBook() *callBook {
 	}
 }
 
-// add remembers a call. Once all calls before it have their results, it is the only one.
+// add remembers a call. Once all calls before it have their results, it is the only one that was not refused.
 func (b *callBook) add(about interceptor.Context, c *guard.Call, refused bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o, _ := b.sessions.Get(c.Session)
-	awaited := slices.DeleteFunc(slices.Clone(o.all), func(m *made) bool { return m.refused })
-	if o.results >= len(awaited) && len(awaited) > 0 {
-		o = openCalls{}
+	var ignored []*made // by the invoker, maybe
+	for _, m := range o.all {
+		if m.refused {
+			ignored = append(ignored, m)
+		}
+	}
+	if o.results >= len(o.all)-len(ignored) {
+		o = openCalls{all: ignored}
 	}
 	o.all = append(slices.Clone(o.all), &made{about.TraceID, about.SpanID, c, refused})
 	o.all = o.all[max(0, len(o.all)-maxCalls):]

@@ -17,8 +17,10 @@ import (
 	"github.com/weir-mcp/weir/interceptor"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
@@ -179,6 +181,9 @@ func (d *Decider) newCall(ctx context.Context, ref session.Ref, s *Server, event
 	}
 	c.Describe(c.Declared, s.Overlay)
 	c.Readers, c.Context = s.Readers, s.Context
+	if c.Undeclared.Params = protocol.Beyond(event, params); c.Undeclared.Params != nil {
+		c.Violates = "the request has members that MCP does not know"
+	}
 	if c.Held, err = approve.HeldSession(ctx, d.Questions, ref, true); err != nil {
 		return nil, d.failed("reading the agent session", err)
 	}
@@ -194,7 +199,7 @@ func params(in *interceptor.Invocation) (json.RawMessage, error) {
 	method, wrapped := rawjson.Get(in.Payload, "method")
 	inner, there := rawjson.Get(in.Payload, "params")
 	if !wrapped && !there {
-		return in.Payload, nil
+		return in.Payload, checked(in.Event, "params", in.Payload)
 	}
 	if name, ok := rawjson.String(method); !ok || name != in.Event {
 		return nil, bad("payload.method is not the event")
@@ -207,7 +212,23 @@ func params(in *interceptor.Invocation) (json.RawMessage, error) {
 	if rawjson.Kind(inner) != '{' {
 		return nil, bad("payload.params is not an object")
 	}
-	return inner, nil
+	return inner, checked(in.Event, "params", inner)
+}
+
+// checked returns the failure of params or of a result that a server or a host may read as others than Weir.
+func checked(event, member string, value json.RawMessage) error {
+	head := `{"jsonrpc":"2.0","id":0,`
+	if member == "params" {
+		head += `"method":` + string(rawjson.Quote(event)) + `,`
+	}
+	m, err := rpc.Parse(slices.Concat([]byte(head+`"`+member+`":`), value, []byte(`}`)))
+	if err != nil {
+		return bad("the payload: %s", err)
+	}
+	if arguments, _ := rawjson.Get(m.Params, "arguments"); m.Odd && rawjson.Folded(arguments, nil) {
+		return bad("members of the arguments differ in nothing but case")
+	}
+	return nil
 }
 
 // failed logs an error of Weir's own, and returns the one that the invoker is told.
@@ -347,6 +368,9 @@ func (p *desk) observeAs(
 			return out, err
 		}
 		calls = append(calls, c)
+	}
+	if err := checked(in.Event, "result", in.Payload); err != nil { // the invoker may hand it on all the same
+		return out, errors.Join(err, p.presumeWorst(ctx, calls[0]))
 	}
 	result := in.Payload
 	for i, c := range calls {

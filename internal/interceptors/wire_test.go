@@ -233,12 +233,43 @@ func TestPayloads(t *testing.T) {
 		{"both", `{"method":"tools/call","params":` + flat + `,"name":"write_file"}`, false},
 		{"no tool", `{"method":"tools/call","params":{}}`, false},
 		{"a text", `"tools/call"`, false},
+		{"a tool in two spellings", `{"name":"read_file","Name":"write_file","arguments":{"path":"/workspace/notes.txt"}}`, false},
+		{"a tool in another spelling", `{"method":"tools/call","params":{"Name":"write_file","name":"read_file"}}`, false},
+		{"arguments in two spellings", `{"name":"read_file","arguments":{"path":"/workspace/notes.txt","Path":"/etc/shadow"}}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if o := open(t, inMemory()).run("filesystem", request, c.payload, interceptor.Context{}); o.Released != c.passes {
 				t.Errorf("released is %v: %s", o.Released, said(o))
 			}
 		})
+	}
+}
+
+// TestMembersBeyond holds that members which MCP does not know are arguments of a call that may do anything.
+func TestMembersBeyond(t *testing.T) {
+	d := open(t, inMemory())
+	about := interceptor.Context{SessionID: "s"}
+	d.run("filesystem", request, readSecret, about)
+	d.run("filesystem", response, secretText, about)
+	for member, passes := range map[string]bool{``: true, `,"extra":"s3kr1t-v4lue-of-the-file"`: false} {
+		o := d.run("sqlite", request, `{"name":"list_tables","arguments":{}`+member+`}`, about)
+		if o.Released != passes {
+			t.Errorf("with %q released is %v: %s", member, o.Released, said(o))
+		}
+	}
+}
+
+// TestUnreadableResult holds that a result which a host may read as another is none, and raises the agent session.
+func TestUnreadableResult(t *testing.T) {
+	d := open(t, inMemory())
+	about := interceptor.Context{SessionID: "s"}
+	const tables = `{"name":"list_tables","arguments":{}}`
+	d.run("sqlite", request, tables, about)
+	if o := d.run("sqlite", response, `{"content":[],"Content":[{"type":"text","text":"other"}]}`, about); o.Released {
+		t.Error("the result goes on")
+	}
+	if o := d.run("filesystem", request, `{"name":"write_file","arguments":{"path":"/workspace/x","content":"y"}}`, about); o.Released {
+		t.Error("the agent session is as it was")
 	}
 }
 

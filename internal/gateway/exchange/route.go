@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
@@ -186,7 +185,7 @@ func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.R
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
 		Held: e.Held, Overlay: e.Overlay, Context: set.Shown(),
 	}}
-	if r.call.Undeclared.Params = beyond(m); r.call.Undeclared.Params != nil {
+	if r.call.Undeclared.Params = protocol.Beyond(m.Method, m.Params); r.call.Undeclared.Params != nil {
 		r.call.Violates = unknownMembers
 	}
 	r.call.Readers = r.link.Readers()
@@ -204,46 +203,6 @@ func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.R
 
 // unknownMembers says why a request may do anything.
 const unknownMembers = "the request has members that MCP does not know"
-
-// beyond returns the members of a request's params that MCP does not have for the method; nil if there are none. The members of completions
-// count as arguments, but for the reference.
-func beyond(m *rpc.Message) json.RawMessage {
-	out, is := json.RawMessage("{}"), false
-	add := func(name string, value []byte) {
-		if more, err := rawjson.Set(out, value, name); err == nil {
-			out, is = more, true
-		}
-	}
-	for name, value := range rawjson.Members(m.Params) {
-		known := false
-		switch name {
-		case "_meta", "inputResponses", protocol.RequestState:
-			known = true
-		case "name", "arguments":
-			known = m.Method == "tools/call" || m.Method == "prompts/get" || m.Method == guard.MethodResolve
-		case "uri":
-			known = strings.HasPrefix(m.Method, "resources/")
-		case "task":
-			ttl, _ := rawjson.Get(value, "ttl")
-			known = m.Method == "tools/call" && rawjson.Kind(value) == '{' && (rawjson.Kind(ttl) == '0' || ttl == nil) &&
-				string(rawjson.Canonical(rawjson.Delete(value, "ttl"))) == "{}"
-		case "ref":
-			rest := rawjson.Delete(rawjson.Delete(value, "name"), "uri")
-			kind, _ := rawjson.Get(rest, "type")
-			known = rawjson.Kind(value) == '{' && (string(kind) == `"ref/prompt"` || string(kind) == `"ref/resource"`) &&
-				string(rawjson.Canonical(rawjson.Delete(rest, "type"))) == "{}"
-		default:
-			known = m.Method == "completion/complete" // where they are arguments
-		}
-		if !known {
-			add(name, value)
-		}
-	}
-	if !is {
-		return nil
-	}
-	return out
-}
 
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
 // is assumed, and its params count as chosen by the agent.

@@ -1,0 +1,48 @@
+package protocol
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// Beyond returns the members of a request's params that MCP does not have for the method; nil if there are none. The members of completions
+// count as arguments, but for the reference.
+func Beyond(method string, params json.RawMessage) json.RawMessage {
+	out, is := json.RawMessage("{}"), false
+	for name, value := range rawjson.Members(params) {
+		if hasMember(method, name, value) {
+			continue
+		}
+		if more, err := rawjson.Set(out, value, name); err == nil {
+			out, is = more, true
+		}
+	}
+	if !is {
+		return nil
+	}
+	return out
+}
+
+// hasMember reports whether MCP has a member for the params of a method.
+func hasMember(method, name string, value json.RawMessage) bool {
+	switch name {
+	case "_meta", "inputResponses", RequestState:
+		return true
+	case "name", "arguments":
+		return method == "tools/call" || method == "prompts/get" || method == "tools/resolve"
+	case "uri":
+		return strings.HasPrefix(method, "resources/")
+	case "task":
+		ttl, _ := rawjson.Get(value, "ttl")
+		return method == "tools/call" && rawjson.Kind(value) == '{' && (rawjson.Kind(ttl) == '0' || ttl == nil) &&
+			string(rawjson.Canonical(rawjson.Delete(value, "ttl"))) == "{}"
+	case "ref":
+		rest := rawjson.Delete(rawjson.Delete(value, "name"), "uri")
+		kind, _ := rawjson.Get(rest, "type")
+		return rawjson.Kind(value) == '{' && (string(kind) == `"ref/prompt"` || string(kind) == `"ref/resource"`) &&
+			string(rawjson.Canonical(rawjson.Delete(rest, "type"))) == "{}"
+	}
+	return method == "completion/complete" // where they are arguments
+}
