@@ -7,8 +7,8 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// Beyond returns the members of a request's params that MCP does not have for the method; nil if there are none. The members of completions
-// count as arguments, but for the reference.
+// Beyond returns the members of a request's params that MCP does not have for the method; nil if there are none. The
+// members of completions count as arguments, but for the reference.
 func Beyond(method string, params json.RawMessage) json.RawMessage {
 	out, is := json.RawMessage("{}"), false
 	for name, value := range rawjson.Members(params) {
