@@ -225,7 +225,7 @@ func (p *Prompt) target() string {
 func wanted(method string) string {
 	switch method {
 	case guard.Elicitation:
-		return "input of a person"
+		return "the answer of a person"
 	case guard.Roots:
 		return "the names of the open folders"
 	}

@@ -244,7 +244,7 @@ func TestAnswersOfHosts(t *testing.T) {
 				if len(r.Asked) != 3 {
 					t.Fatalf("asked %d times: %v\n%s", len(r.Asked), r.Asked, r.stderr)
 				}
-				if text, _ := r.Asked[2]["message"].(string); !strings.Contains(text, "Let server all have this answer?") {
+				if text, _ := r.Asked[2]["message"].(string); !strings.Contains(text, "Let server all have ") {
 					t.Errorf("asked %q", text)
 				}
 			})

@@ -40,7 +40,7 @@ func TestAPlanIsApprovedOnce(t *testing.T) {
 		}
 		text := open[0].Prompt.Text()
 		for _, want := range []string{
-			"Allow the calls of this plan, 3 steps? It may do something that cannot be undone; what it is given may become public.",
+			"Allow the calls of this plan, 3 steps?\nIt may be impossible to undo; its data may become public.",
 			`"tell them"`, `"post" of server s, up to 2 times.`, `{"text":"seven"}`, "Not covered by a yes: a placeholder may say where it goes.",
 			`in "account", any number from the result of step in`,
 		} {

@@ -370,7 +370,7 @@ func TestPrompts(t *testing.T) {
 	}
 	plain := question()
 	plain.Origins = origins
-	plain.Also = []policy.Match{{Rule: "ask-before-acting-on-untrusted", Effect: policy.Ask, Message: "the session has read text that anyone could have written"}}
+	plain.Also = []policy.Match{{Rule: "ask-before-acting-on-untrusted", Effect: policy.Ask, Message: "the session holds untrusted content"}}
 	result := question()
 	result.Phase, result.Method, result.Name = policy.OnResult, "resources/read", "https://x.example/\u202egpj.exe"
 	forged := question()
