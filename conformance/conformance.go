@@ -19,7 +19,7 @@ import (
 	"io/fs"
 )
 
-//go:embed vectors/*.json schema/*.json digests.json messages.json exchanges.json
+//go:embed vectors/*.json schema/*.json digests.json messages.json exchanges.json probes.json
 var data embed.FS
 
 // A File is the vectors of one dialect.
@@ -147,9 +147,9 @@ func Messages() ([]Message, error) {
 	return all, nil
 }
 
-// An Exchange is a call through a gateway: a request of a host and the answers of a server, as JSON text, and what
-// has to hold of it. In texts $TOOL is the name of a tool, $ID the id of the request, $TOKEN its progress token,
-// and $LARGE a hundred thousand characters. An absent text is that of a plain call, or of a plain result.
+// An Exchange is a call through a gateway: a request of a host and the answers of a server, as JSON text, and the
+// conditions on its outcome. In texts $TOOL is the name of a tool, $ID the id of the request, $TOKEN its progress
+// token, and $LARGE a hundred thousand characters. An absent text is that of a plain call, or of a plain result.
 type Exchange struct {
 	ID      string `json:"id"`
 	Level   string `json:"level"` // must or should
@@ -182,6 +182,34 @@ func Exchanges() ([]Exchange, error) {
 	var all []Exchange
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("reading exchanges: %w", err)
+	}
+	return all, nil
+}
+
+// A Probe is a message to a server, as JSON text, and the conditions on its answer. $ID is an id.
+type Probe struct {
+	ID      string `json:"id"`
+	Level   string `json:"level"` // must or should
+	Section string `json:"section"`
+	Summary string `json:"summary"`
+	Line    string `json:"line"`
+
+	Ends    string `json:"ends"`    // the answer is a result, an error, none, or any of these
+	Answers string `json:"answers"` // the id of the answer, where it is not $ID
+	Codes   []int  `json:"codes"`   // of the error
+	Never   []int  `json:"never"`   // codes that the error does not have
+	Hides   string `json:"hides"`   // text that no answer has
+}
+
+// Probes returns the messages to servers.
+func Probes() ([]Probe, error) {
+	text, err := data.ReadFile("probes.json")
+	if err != nil {
+		return nil, fmt.Errorf("reading probes: %w", err)
+	}
+	var all []Probe
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("reading probes: %w", err)
 	}
 	return all, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/kit"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/remedy"
 )
 
@@ -24,12 +25,13 @@ func newConformance(env *home.Env) *cobra.Command {
 implementation keeps: one check a rule, with the section of the proposal and the vectors that break it. A check of an ability that
 the implementation does not have is not applicable, which is no pass. docs/conformance.md describes the checks.`,
 		Example: `  weir conformance reader -- ./my-reader
-  weir conformance gateway -- my-gateway --stdio {server}`,
+  weir conformance gateway -- my-gateway --stdio {server}
+  weir conformance server --call 'read={"name":"a"}' -- ./my-server`,
 		Args: cobra.ArbitraryArgs,
 		RunE: needsSubcommand,
 	}
-	cmd.AddCommand(newConformanceGateway(env), newConformanceReader(env), newConformanceVectors(env), newConformanceAnswer(env),
-		newConformanceRelay(env))
+	cmd.AddCommand(newConformanceServer(env), newConformanceGateway(env), newConformanceReader(env),
+		newConformanceVectors(env), newConformanceAnswer(env), newConformanceRelay(env))
 	return cmd
 }
 
@@ -97,6 +99,51 @@ func writeReportFile(path string, write func(io.Writer) error) error {
 // program returns the implementation that the arguments of a command start.
 func program(env *home.Env, args []string) kit.Program {
 	return kit.Program{Command: args, Env: env.Environ, Stderr: env.Stderr}
+}
+
+func newConformanceServer(env *home.Env) *cobra.Command {
+	var flags reportFlags
+	var url string
+	var calls []string
+	cmd := &cobra.Command{
+		Use:   "server [flags] [-- COMMAND [ARGUMENT…]]",
+		Short: "Hold a server and its annotations to the proposals",
+		Long: `Start a server, or speak to one at --url, and check the annotations of its tools and its handling of unusual messages.
+Tools are called only as --call says, each three times: alone, with annotations of the data that the agent has seen, and with
+annotations that their schema refuses. Without --call the checks of results are not applicable.
+
+The exit status is 1 if a check fails or the server cannot be run.`,
+		Example: `  weir conformance server -- npx -y @example/server
+  weir conformance server --call 'read={"name":"minutes"}' --junit report.xml -- ./my-server
+  weir conformance server --url http://127.0.0.1:3000/mcp`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if url == "" && len(args) == 0 {
+				return usage(cmd, errors.New("needs a command or --url"))
+			}
+			s := kit.Server{Program: program(env, args), URL: url, Timeout: flags.timeout, Start: startWait}
+			for _, text := range calls {
+				tool, arguments, _ := strings.Cut(text, "=")
+				if rawjson.Check([]byte(arguments)) != nil || rawjson.Kind([]byte(arguments)) != '{' {
+					return usage(cmd, fmt.Errorf("--call %.200q is not NAME=OBJECT", text))
+				}
+				s.Calls = append(s.Calls, kit.Call{Tool: tool, Arguments: []byte(arguments)})
+			}
+			r, err := s.Check(cmd.Context())
+			if err != nil {
+				return fmt.Errorf("checking the server: %w", err)
+			}
+			target := strings.Join(args, " ")
+			if target == "" {
+				target = url
+			}
+			return flags.write(env, target, r)
+		},
+	}
+	flags.add(cmd, 10*time.Second, "how long to wait for each answer")
+	cmd.Flags().StringVar(&url, "url", "", "speak to the server at this `URL` over streamable HTTP")
+	cmd.Flags().StringArrayVar(&calls, "call", nil, "call this tool, `NAME=ARGUMENTS` with a JSON object; may be given several times")
+	return cmd
 }
 
 // startWait is the longest wait for the start of an implementation: npx may be loading it.

@@ -1,13 +1,11 @@
 package kit
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,12 +42,10 @@ type host struct {
 	back    *backend
 	dir     string
 
-	wire   wire
-	id     int
+	peer
 	rename func(tool string) string // the name of a tool of the server at the gateway
-	tools  map[string][]byte        // definitions by the gateway's names
 	silent int                      // calls in a row without an answer
-	sent   bool                     // something other than the handshake and the lists, since the start
+	start  int                      // the id of the last request of the handshake
 }
 
 // open starts the kit's server and the gateway.
@@ -104,33 +100,26 @@ func (h *host) restart(ctx context.Context) error {
 		h.wire = nil
 	}
 	h.back.begin(nil)
-	h.rename, h.sent = nil, false
+	h.timeout = 0
 	ctx, cancel := context.WithTimeout(ctx, h.gateway.Start)
 	defer cancel()
 	p := h.gateway.Program
 	p.Command = h.words
-	started, err := p.start()
-	if err != nil {
+	var err error
+	if h.wire, err = connect(ctx, p, h.gateway.URL); err != nil {
+		h.wire = nil
 		return err
 	}
-	h.wire = started
-	if h.gateway.URL != "" {
-		served := newEndpoint(h.gateway.URL)
-		h.wire = pair{served, started}
-		if err := served.reachable(ctx); err != nil {
-			return err
-		}
+	if err := h.greet(ctx); err != nil {
+		return err
 	}
-	return h.shake(ctx)
+	h.timeout, h.start = h.gateway.Timeout, h.id
+	return nil
 }
 
-// shake makes the handshake and reads the list of tools.
-func (h *host) shake(ctx context.Context) error {
-	hello := `{"protocolVersion":"` + revision + `","capabilities":{},"clientInfo":{"name":"weir-conformance","version":"1"}}`
-	if _, err := h.ask(ctx, "initialize", hello, "protocolVersion"); err != nil {
-		return err
-	}
-	if err := h.wire.send(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
+// greet makes the handshake and reads the list of tools.
+func (h *host) greet(ctx context.Context) error {
+	if err := h.shake(ctx); err != nil {
 		return err
 	}
 	for {
@@ -140,6 +129,9 @@ func (h *host) shake(ctx context.Context) error {
 		for name := range h.tools {
 			if before, after, ok := strings.Cut(name, plainTool); ok {
 				h.rename = func(tool string) string { return before + tool + after }
+				h.probe = func() string {
+					return fmt.Sprintf(`"method":"tools/call","params":{"name":%s,"arguments":{%s:1}}`, rawjson.Quote(h.rename(plainTool)), probe)
+				}
 				return nil
 			}
 		}
@@ -148,126 +140,6 @@ func (h *host) shake(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("tools/list of the gateway has %d tools, and none with %s in its name", len(h.tools), plainTool)
 		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-func (h *host) list(ctx context.Context) error {
-	h.tools = map[string][]byte{}
-	params := "{}"
-	for range 50 {
-		result, err := h.ask(ctx, "tools/list", params, "tools")
-		if err != nil {
-			return err
-		}
-		tools, _ := rawjson.Get(result, "tools")
-		for tool := range rawjson.Elements(tools) {
-			raw, _ := rawjson.Get(tool, "name")
-			name, _ := rawjson.String(raw)
-			h.tools[name] = bytes.Clone(tool)
-		}
-		cursor, more := rawjson.Get(result, "nextCursor")
-		if !more || rawjson.Kind(cursor) != '"' {
-			return nil
-		}
-		params = `{"cursor":` + string(cursor) + `}`
-	}
-	return errors.New("tools/list of the gateway has more than 50 pages")
-}
-
-// ask makes a request and returns its result, which has the member.
-func (h *host) ask(ctx context.Context, method, params, member string) ([]byte, error) {
-	id := h.newID()
-	o := h.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, id, method, params), false)
-	result, ok := rawjson.Get(o.answer, "result")
-	if _, has := rawjson.Get(result, member); !ok || !has {
-		return nil, fmt.Errorf("%s has no result with %s: %s", method, member, o.tells())
-	}
-	return result, nil
-}
-
-func (h *host) newID() string {
-	h.id++
-	return strconv.Itoa(1000 + h.id)
-}
-
-// An observation is the host's side of one exchange.
-type observation struct {
-	answer []byte   // the first one
-	extra  int      // further ones to the same request
-	other  [][]byte // everything else that came
-	err    error    // there is no answer, or the gateway ended
-}
-
-// tells returns the answer, or why there is none.
-func (o *observation) tells() string {
-	if o.answer == nil && o.err != nil {
-		return "no answer: " + o.err.Error()
-	}
-	return fmt.Sprintf("%.*s", maxQuote, o.answer)
-}
-
-// withheld reports whether the host got something else in the place of a result.
-func (o *observation) withheld() bool {
-	_, refused := rawjson.Get(o.answer, "error")
-	failed, _ := rawjson.Get(o.answer, "result", "isError")
-	return refused || string(failed) == "true"
-}
-
-// exchange sends a message and waits for the answer to it. If settled, it waits for the answers to two plain calls
-// after it, so that all that follows from the message has happened, and takes a missing answer for no fault.
-func (h *host) exchange(ctx context.Context, id string, message []byte, settled bool) (o observation) {
-	if h.rename != nil {
-		h.sent = true
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, h.gateway.Timeout)
-		defer cancel()
-	}
-	if o.err = h.wire.send(ctx, message); o.err != nil {
-		return o
-	}
-	if !settled {
-		o.err = h.until(ctx, id, id, &o)
-		return o
-	}
-	for range 2 {
-		probing := h.newID()
-		call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%s,"arguments":{%s:1}}}`,
-			probing, rawjson.Quote(h.rename(plainTool)), probe)
-		if o.err = h.wire.send(ctx, []byte(call)); o.err == nil {
-			o.err = h.until(ctx, id, probing, &o)
-		}
-		if o.err != nil {
-			break
-		}
-	}
-	return o
-}
-
-// until collects messages until the answer to the request last comes.
-func (h *host) until(ctx context.Context, id, last string, o *observation) error {
-	for {
-		line, err := h.wire.next(ctx)
-		if err != nil {
-			return err
-		}
-		got, _ := rawjson.Get(line, "id")
-		_, asks := rawjson.Get(line, "method")
-		switch {
-		case asks && got != nil:
-			refusal := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"the kit answers nothing"}}`, got)
-			if err := h.wire.send(ctx, refusal); err != nil {
-				return err
-			}
-		case !asks && string(got) == id && o.answer == nil:
-			o.answer = line
-		case !asks && string(got) == id:
-			o.extra++
-		default:
-			o.other = append(o.other, line)
-		}
-		if !asks && string(got) == last {
-			return nil
 		}
 	}
 }

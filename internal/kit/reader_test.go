@@ -215,6 +215,12 @@ func TestMain(m *testing.M) {
 		}
 	case "proxy":
 		(&proxy{fault: os.Args[1], relay: os.Args[2], pending: map[string]*rpc.Message{}}).serve()
+	case "mcptool":
+		if err := serveTools(); err != nil {
+			os.Exit(1)
+		}
+	case "server":
+		faulty{os.Args[1]}.serve()
 	case "relay":
 		if err := kit.Relay(os.Args[1], os.Args[2], os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)

@@ -62,7 +62,7 @@ func (g Gateway) Check(ctx context.Context) (Report, error) {
 
 // fresh starts the gateway anew, unless nothing was sent since its start.
 func (h *host) fresh(ctx context.Context) {
-	if h.sent && h.restart(ctx) != nil {
+	if h.id != h.start && h.restart(ctx) != nil {
 		h.silent = maxSilent
 	}
 }

@@ -179,7 +179,7 @@ func (e *endpoint) close() {
 	e.client.CloseIdleConnections()
 }
 
-// A pair is a program, and the endpoint that it serves.
+// A pair is an endpoint, and the program that serves it, if the kit has started that.
 type pair struct {
 	*endpoint
 	program *running
@@ -187,5 +187,7 @@ type pair struct {
 
 func (p pair) close() {
 	p.endpoint.close()
-	p.program.close()
+	if p.program != nil {
+		p.program.close()
+	}
 }
