@@ -143,6 +143,9 @@ func TestAssume(t *testing.T) {
 		c := draw(t, "c")
 		a := c.Assume()
 		same(t, "idempotent", a.Assume(), a)
+		if (a.ReadOnly == contract.Yes) != (c.ReadOnly == contract.Yes) {
+			t.Fatalf("a call is assumed to read only, or no longer: %v, %v", c, a)
+		}
 		sets := []string{"destination", "accepts", "outcomes", "source", "returns"}
 		quiet := c // the hints that warn may add to the declaration, nothing else
 		quiet.Output, quiet.Operation = contract.Output{}, contract.Operation{}

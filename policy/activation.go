@@ -50,13 +50,10 @@ func (a *activation) call() *CallFacts {
 
 // plainRead reports whether the call changes nothing, by the contract that counts: the word of a server that nobody
 // vouches for makes no call a plain read.
-func (a *activation) plainRead() bool { return a.annotations.ReadOnly == contract.Yes }
+func (a *activation) plainRead() bool { return a.facts.PlainRead() }
 
-// byAgent reports whether the agent chose the content that goes out. Text that a person types for a server, and the
-// folders that the host has open, are answers that no agent wrote.
-func (a *activation) byAgent() bool {
-	return a.facts.Method != "elicitation/create" && a.facts.Method != "roots/list"
-}
+// byAgent is [Facts.byAgent] for the vocabulary.
+func (a *activation) byAgent() bool { return a.facts.byAgent() }
 
 // boundedText returns the text, or an error if it is longer than rules may read.
 func boundedText(s string) ref.Val {
@@ -108,8 +105,7 @@ var ephemeral = label.SetOf(contract.Ephemeral)
 // arguments. Where a contract states the destination, that settles who learns the input (SEP-1913, Destination), and an
 // open world does not widen it.
 func (a *activation) egress() bool {
-	tells := !a.plainRead() || a.facts.Server.Trust == contract.Untrusted || hasMembers(a.facts.Arguments)
-	return tells && a.byAgent() && a.annotations.Destinations.Has(contract.Public)
+	return a.facts.goesOut() && a.annotations.Destinations.Has(contract.Public)
 }
 
 // crosses reports whether a secret may get from one server to another: the session holds credentials, and the agent
@@ -117,7 +113,7 @@ func (a *activation) egress() bool {
 // that keeps nothing of them takes nothing over.
 func (a *activation) crosses() bool {
 	keeps := !a.plainRead() || !ephemeral.Contains(a.annotations.Destinations.Set())
-	if !keeps || !a.byAgent() || !a.session().Sensitivity.Has(label.Credentials) {
+	if !keeps || !a.facts.byAgent() || !a.session().Sensitivity.Has(label.Credentials) {
 		return false
 	}
 	if call := a.call(); call.Traced {

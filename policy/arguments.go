@@ -5,6 +5,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/label"
 )
 
@@ -156,7 +157,26 @@ func crosses(f about) fact {
 }
 
 // PlainRead reports whether the call only reads, as the fact call.plainRead says.
-func (f *Facts) PlainRead() bool { return new(activation).of(f).plainRead() }
+func (f *Facts) PlainRead() bool {
+	return f.Tool.Annotations.ReadOnly == contract.Yes // which is assumed of no contract
+}
 
 // Egress reports whether somebody outside may learn of the call, as the fact call.egress says.
-func (f *Facts) Egress() bool { return new(activation).of(f).egress() }
+func (f *Facts) Egress() bool {
+	if !f.goesOut() {
+		return false
+	}
+	if assumed(&f.Tool.Annotations) {
+		return f.Tool.Annotations.Destinations.Has(contract.Public)
+	}
+	return f.Tool.Annotations.Assume().Destinations.Has(contract.Public)
+}
+
+// goesOut reports whether the call tells its receivers something that the agent chose.
+func (f *Facts) goesOut() bool {
+	return f.byAgent() && (!f.PlainRead() || f.Server.Trust == contract.Untrusted || hasMembers(f.Arguments))
+}
+
+// byAgent reports whether the agent chose the content that goes out. Text that a person types for a server, and the
+// folders that the host has open, are answers that no agent wrote.
+func (f *Facts) byAgent() bool { return f.Method != "elicitation/create" && f.Method != "roots/list" }
