@@ -152,7 +152,7 @@ func (p Prompt) Text() string {
 		b.WriteString("Also: " + r + "\n")
 	}
 	if len(p.To) > 1 {
-		b.WriteString("All destinations: " + strings.Join(p.To, ", ") + "\n")
+		b.WriteString("All targets: " + strings.Join(p.To, ", ") + "\n")
 	}
 	if len(p.Arguments) == 0 && p.Listed {
 		b.WriteString("Arguments: none\n")
@@ -211,9 +211,9 @@ func (p *Prompt) target() string {
 	if len(p.To) == 0 {
 		return ""
 	}
-	text := ", to " + p.To[0]
+	text := ", target " + p.To[0]
 	if p.Guessed {
-		text = ", by its arguments to " + p.To[0]
+		text = ", probable target " + p.To[0]
 	}
 	if n := len(p.To) - 1; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)

@@ -66,6 +66,6 @@ func Example() {
 	// Output:
 	// seen: untrusted source=["untrustedPublic"]
 	// read true
-	// Allow this call of tool "send" (server office), by its arguments to "eve@example.net"?
+	// Allow this call of tool "send" (server office), probable target "eve@example.net"?
 	// send false
 }

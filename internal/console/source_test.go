@@ -202,7 +202,7 @@ func story() *fake {
 	for _, id := range []string{"A", "B", "C", "D"} {
 		f.questions = append(f.questions, console.Question{
 			ID: id, Session: key, Asked: time.Now(), Expires: time.Now().Add(5 * time.Minute), MaySession: true,
-			Lead: `Allow this call of tool "send_email" (server mail), to "mallory@evil.example"?`,
+			Lead: `Allow this call of tool "send_email" (server mail), target "mallory@evil.example"?`,
 			Lines: []string{"It may be impossible to undo; its data may become public.",
 				"Why you are asked: the session holds private data (rule ask-before-private-data-leaves)",
 				"The session holds untrusted content from mcp://tickets/search, mcp://web/fetch; private data from mcp://files/read_file (financial)",

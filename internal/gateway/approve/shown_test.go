@@ -54,7 +54,7 @@ func TestNothingIsHidden(t *testing.T) {
 					t.Fatal(err)
 				}
 				text := p.Prompt.Text()
-				if first := strings.Split(text, "\n")[0]; !strings.HasPrefix(first, `Allow this call of tool "send_email" (server mail), by its arguments to "`+mallory) {
+				if first := strings.Split(text, "\n")[0]; !strings.HasPrefix(first, `Allow this call of tool "send_email" (server mail), probable target "`+mallory) {
 					t.Errorf("%d recipients: begins with %.100s", recipients, first)
 				}
 				whole := strings.Contains(text, body)
