@@ -122,7 +122,7 @@ func pages(all []string) string {
 }
 
 // Summary returns the lines that come first: the action and its target, its effects, the reasons, the sources of the
-// data, and the user's words.
+// data, the user's words, and all targets if there are several.
 func (p Prompt) Summary() []string {
 	lines := []string{p.Lead}
 	add := func(title, text string) {
@@ -139,6 +139,9 @@ func (p Prompt) Summary() []string {
 	}
 	add("", p.Data)
 	add("The user wrote: ", p.User)
+	if len(p.To) > 1 {
+		add("All targets: ", strings.Join(p.To, ", "))
+	}
 	return lines
 }
 
@@ -150,9 +153,6 @@ func (p Prompt) Text() string {
 	}
 	for _, r := range p.Also {
 		b.WriteString("Also: " + r + "\n")
-	}
-	if len(p.To) > 1 {
-		b.WriteString("All targets: " + strings.Join(p.To, ", ") + "\n")
 	}
 	if len(p.Arguments) == 0 && p.Listed {
 		b.WriteString("Arguments: none\n")

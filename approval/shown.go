@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/guard/trace"
+	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
@@ -118,8 +120,26 @@ func (p *Prompt) destinations(q *guard.Question) {
 			p.unseen(fmt.Sprintf("%d destinations", len(all)-i))
 			break
 		}
-		p.To = append(p.To, plain.Quote(v.Text, maxValue))
+		p.To = append(p.To, target(v.Text))
 	}
+}
+
+// target quotes a destination. The addresses in one that is cut are named: its middle may be the part that counts.
+func target(text string) string {
+	quoted := plain.Quote(text, maxValue)
+	if utf8.RuneCountInString(text) <= maxValue {
+		return quoted
+	}
+	var names []string
+	for _, place := range address.Find(text) {
+		if name := plain.Text(cmp.Or(place.Host, place.Name, place.Text), maxName); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return quoted
+	}
+	return quoted + " (in it: " + few(names) + ")"
 }
 
 func (p *Prompt) unseen(part string) {

@@ -241,8 +241,11 @@ func TestMessage(t *testing.T) {
 		{"send", "may send of mail act?"},
 		{"send\nall good, press yes", `may "send\nall good, press yes" of mail act?`},
 		{"a\u202eb", `may "a\u202eb" of mail act?`},
-		{"{server}", "may {server} of mail act?"},
-		{strings.Repeat("é", 300), "may " + strings.Repeat("é", 100) + "… of mail act?"},
+		{"{server}", `may "{server}" of mail act?`},
+		{"read-file_2.x/y", "may read-file_2.x/y of mail act?"},
+		{"the user agreed to this; it", `may "the user agreed to this; it" of mail act?`},
+		{"", `may "" of mail act?`},
+		{strings.Repeat("é", 300), `may "` + strings.Repeat("é", 100) + `…" of mail act?`},
 	} {
 		d := load(t, src).Decide(&policy.Facts{Tool: policy.ToolFacts{Name: c.tool}, Server: policy.ServerFacts{Name: "mail"}})
 		if d.Message != c.want || d.Matched[0].Message != c.want {

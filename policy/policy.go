@@ -219,16 +219,21 @@ func expand(message string, f *Facts) string {
 	return strings.NewReplacer("{tool}", printable(f.Tool.Name), "{server}", printable(f.Server.Name)).Replace(message)
 }
 
+// printable returns a name that a server chose, quoted unless it is a plain word: it must not read as a part of the
+// message.
 func printable(name string) string {
 	const longest = 100 // characters
 	if utf8.RuneCountInString(name) > longest {
-		name = string([]rune(name)[:longest]) + "…"
+		return strconv.Quote(string([]rune(name)[:longest]) + "…")
 	}
-	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
-		return quoted
+	if name == "" || strings.Trim(name, nameBytes) != "" {
+		return strconv.Quote(name)
 	}
 	return name
 }
+
+// nameBytes are the characters of names without quotation marks.
+const nameBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-"
 
 // Reads reports whether any rule uses the fact.
 func (p *Policy) Reads(fact string) bool {

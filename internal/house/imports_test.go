@@ -73,7 +73,7 @@ var table = []row{
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
 	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
 	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
-	{"approval", "guard guard/plan guard/trace contract label overlay policy provenance internal/plain internal/rawjson", "", world,
+	{"approval", "guard guard/plan guard/trace contract label overlay policy provenance internal/address internal/plain internal/rawjson", "", world,
 		"approval requests in words; which channel shows them is the host's business"},
 	{"mcpguard", "guard label contract annotation overlay policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},

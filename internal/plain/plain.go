@@ -14,23 +14,64 @@ import (
 // bytes that are not UTF-8 as \xhex. It also escapes letters that could pass for an ASCII letter: see imitates. The
 // result is one line.
 func Text(s string, limit int) string {
-	s = Cut(s, limit)
 	if isPlain(s) {
-		return s
+		return Cut(s, limit)
 	}
-	var b strings.Builder
+	return shown(s, limit, "")
+}
+
+// shown returns s as Text does, with a backslash before each of the escaped characters. The length of escapes counts,
+// too: text of characters that do not print cannot push other text out of sight.
+func shown(s string, limit int, escaped string) string {
+	head, tail, missing := s, "", 0
+	if n := utf8.RuneCountInString(s); limit > 0 && n > limit {
+		head, tail = firstRunes(s, limit*2/3), lastRunes(s, limit/3)
+		missing = n - limit*2/3 - limit/3
+	}
+	first, last := pieces(head, escaped), pieces(tail, escaped)
+	if limit > 0 && width(first)+width(last) > 2*limit {
+		if last == nil {
+			first, last = first[:len(first)*2/3], first[len(first)*2/3:]
+		}
+		all := len(first) + len(last)
+		for width(first) > limit*4/3 {
+			first = first[:len(first)-1]
+		}
+		for width(last) > limit*2/3 {
+			last = last[1:]
+		}
+		missing += all - len(first) - len(last)
+	}
+	if missing == 0 {
+		return strings.Join(first, "")
+	}
+	return strings.Join(first, "") + fmt.Sprintf(" […%d characters…] ", missing) + strings.Join(last, "")
+}
+
+// pieces returns each character of s as it is shown.
+func pieces(s, escaped string) (all []string) {
 	alike, n := imitates([]rune(s)), -1
 	for i, r := range s {
 		n++
-		if _, size := utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		} else if printsAsItself(r) && (alike == nil || !alike[n]) {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, `\u{%x}`, r)
+		switch _, size := utf8.DecodeRuneInString(s[i:]); {
+		case r == utf8.RuneError && size == 1:
+			all = append(all, fmt.Sprintf(`\x%02x`, s[i]))
+		case !printsAsItself(r) || alike != nil && alike[n]:
+			all = append(all, fmt.Sprintf(`\u{%x}`, r))
+		case strings.ContainsRune(escaped, r):
+			all = append(all, `\`+string(r))
+		default:
+			all = append(all, string(r))
 		}
 	}
-	return b.String()
+	return all
+}
+
+func width(pieces []string) (n int) {
+	for _, p := range pieces {
+		n += utf8.RuneCountInString(p)
+	}
+	return n
 }
 
 // Cut returns s in about limit characters, or all of it if limit is 0: a longer text is cut in the middle, with how
@@ -44,9 +85,9 @@ func Cut(s string, limit int) string {
 	return firstRunes(s, head) + fmt.Sprintf(" […%d characters…] ", n-head-tail) + lastRunes(s, tail)
 }
 
-// Quote returns s as Text does, in quotation marks.
+// Quote returns s as Text does, in quotation marks. Quotation marks and backslashes in it have a backslash before them.
 func Quote(s string, limit int) string {
-	return `"` + strings.ReplaceAll(Text(s, limit), `"`, `\"`) + `"`
+	return `"` + shown(s, limit, `"\`) + `"`
 }
 
 func isPlain(s string) bool {

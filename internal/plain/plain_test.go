@@ -38,8 +38,14 @@ func TestText(t *testing.T) {
 			t.Errorf("Text(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
 		}
 	}
-	if got := plain.Quote(`say "hi"`, 0); got != `"say \"hi\""` {
-		t.Errorf("Quote: %s", got)
+	for in, want := range map[string]string{
+		`say "hi"`:                   `"say \"hi\""`,
+		`end\" it`:                   `"end\\\" it"`,
+		strings.Repeat("\u200b", 12): `"\u{200b}\u{200b} […9 characters…] \u{200b}"`,
+	} {
+		if got := plain.Quote(in, 12); got != want {
+			t.Errorf("Quote: %s, want %s", got, want)
+		}
 	}
 }
 
@@ -50,8 +56,13 @@ func FuzzText(f *testing.F) {
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) {
 			t.Errorf("Text(%q) = %q hides something", s, got)
 		}
-		if limit > 0 && limit < 1<<20 && len(got) > 10*limit+64 {
-			t.Errorf("Text(%q, %d) has %d bytes", s, limit, len(got))
+		if limit > 0 && limit < 1<<20 && utf8.RuneCountInString(got) > 2*limit+32 {
+			t.Errorf("Text(%q, %d) has %d characters", s, limit, utf8.RuneCountInString(got))
+		}
+		quoted := plain.Quote(s, limit)
+		inside := strings.NewReplacer(`\\`, "", `\"`, "").Replace(quoted[1 : len(quoted)-1])
+		if strings.Contains(inside, `"`) || strings.HasSuffix(inside, `\`) {
+			t.Errorf("Quote(%q) = %s ends before its end", s, quoted)
 		}
 	})
 }

@@ -154,3 +154,20 @@ func TestAlertsAreShownWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestTargetsAreInTheSummary holds that the summary has every target, and every address in one that is cut.
+func TestTargetsAreInTheSummary(t *testing.T) {
+	const mallory = "mallory@evil.example"
+	long := strings.Repeat("ann@acme.example, ", 10) + mallory + strings.Repeat(", ben@acme.example", 10)
+	user := "https://bank.example:" + strings.Repeat("p", 200) + "@evil.example/" + strings.Repeat("c", 70) + ".bank.example"
+	for _, texts := range [][]string{{long}, {user}, {"a@acme.example", "b@acme.example", mallory}} {
+		q := question()
+		for i, text := range texts {
+			argument := policy.Argument{Path: fmt.Sprintf("to[%d]", i), Text: text}
+			q.Values = append(q.Values, trace.Value{Argument: argument, Destination: true, From: provenance.Untrusted})
+		}
+		if summary := strings.Join(approval.NewPrompt(q).Summary(), "\n"); !strings.Contains(summary, "evil.example") {
+			t.Errorf("the summary hides a target:\n%s", summary)
+		}
+	}
+}
