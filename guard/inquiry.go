@@ -52,8 +52,10 @@ func (c *Call) Reply(answer json.RawMessage) *Call {
 	}
 	content, _ := rawjson.Get(answer, "content")
 	rest := rawjson.Delete(rawjson.Delete(r.Arguments, "action"), "content")
+	action, _ := rawjson.Get(answer, "action")
 	switch {
-	case rawjson.Kind(answer) != '{', rawjson.HasMembers(rest), content != nil && rawjson.Kind(content) != '{' && rawjson.Kind(content) != 'n':
+	case rawjson.Kind(answer) != '{', action != nil && !slices.Contains([]string{`"accept"`, `"decline"`, `"cancel"`}, string(action)),
+		rawjson.HasMembers(rest), content != nil && rawjson.Kind(content) != '{' && rawjson.Kind(content) != 'n':
 		// Not the answer that the specification knows, so all of it counts.
 	case rawjson.HasMembers(content):
 		r.Arguments = content

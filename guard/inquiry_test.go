@@ -33,6 +33,7 @@ func TestReplies(t *testing.T) {
 		{"null", guard.Elicitation, `{"action":"cancel","content":null}`, ``, false},
 		{"content that is no object", guard.Elicitation, `{"action":"accept","content":"ann"}`, `{"action":"accept","content":"ann"}`, true},
 		{"more than the specification knows", guard.Elicitation, `{"action":"accept","note":"ann"}`, `{"action":"accept","note":"ann"}`, true},
+		{"an action that is none", guard.Elicitation, `{"action":"ann"}`, `{"action":"ann"}`, true},
 		{"no object", guard.Elicitation, `"ann"`, `"ann"`, true},
 		{"a model", guard.Sampling, `{"role":"assistant","content":{}}`, `{"role":"assistant","content":{}}`, false},
 		{"a model that acts as a form", guard.Sampling, `{"action":"accept"}`, `{"action":"accept"}`, false},

@@ -28,6 +28,9 @@ func Approved[D interface{ request() *Question }](decide func() D, ask func(*Que
 // answers as they may go, and the verdict on the first that may not go, or an allow.
 func (c *Call) PermitReplies(permit func(reply *Call) Verdict) (json.RawMessage, Verdict) {
 	params := c.Params
+	if responses, ok := rawjson.Get(params, "inputResponses"); ok && rawjson.Kind(responses) != '{' {
+		return nil, Denied(fmt.Errorf("answers to server %s: not an object", c.Server))
+	}
 	for _, r := range InputResponses(params) {
 		v := permit(c.Inquiry(r.Method, nil).Reply(r.Answer))
 		if !v.Allowed() {

@@ -157,3 +157,38 @@ rules:
 		t.Errorf("a third round went out unasked: %s", again)
 	}
 }
+
+// TestNothingComesBackUnasked holds that requestState and inputResponses go to a server as an answer to its questions, and in no other way:
+// nobody decides on their bytes otherwise, and no approval covers them.
+func TestNothingComesBackUnasked(t *testing.T) {
+	const secret = `"s3kr1t"`
+	eachServer(t, func(t *testing.T, p *pairing) {
+		r := &retry{wire: p.wire(t)}
+		state, question := r.state(r.call("form", ""))
+		q := fmt.Sprintf("%q", question)
+		for _, more := range []string{
+			`"requestState":` + secret,
+			accept(question),
+			`"inputResponses":{}` + `,"requestState":null`,
+			state + `,"inputResponses":` + secret,
+			state + `,"inputResponses":[` + secret + `]`,
+			state + `,"inputResponses":{` + q + `:` + secret + `}`,
+			state + `,"inputResponses":{` + secret + `:{"action":"decline"}}`,
+			state + `,"inputResponses":{` + q + `:{"action":"decline"},` + secret + `:{"action":"decline"}}`,
+		} {
+			if answer := r.call("form", more); !strings.Contains(answer, `"code":-32602`) {
+				t.Errorf("%s: %s", more, answer)
+			}
+		}
+	})
+	for _, server := range []string{oldEra, newEra} {
+		w := newPairing(t, oldEra, server, "stdio").wire(t)
+		w.ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"h","version":"1"}}}`)
+		for i, more := range []string{`"requestState":` + secret, `"inputResponses":{` + secret + `:{"action":"decline"}}`, `"inputResponses":[` + secret + `]`} {
+			answer := w.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"form","arguments":{},%s}}`, i+2, more))
+			if !strings.Contains(answer, `"code":-32602`) {
+				t.Errorf("an older host of a server of %s: %s: %s", server, more, answer)
+			}
+		}
+	}
+}

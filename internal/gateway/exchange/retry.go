@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
@@ -20,21 +21,29 @@ const (
 )
 
 // openRequestState opens the requestState with which a host of 2026-07-28 sends a request again, and puts the server's own in its
-// place. A state that is not ours, or of another request, is refused.
+// place. A state that is not ours, or of another request, is refused, and so are answers to other questions than those that came with it.
 func (x *exchange) openRequestState() *rpc.Error {
-	raw, ok := rawjson.Get(x.m.Params, "requestState")
-	if !ok || !x.who.Modern() {
+	raw, ok := rawjson.Get(x.m.Params, protocol.RequestState)
+	var state returnState
+	if ok && x.who.Modern() {
+		text, _ := rawjson.String(raw)
+		var err error
+		if state, err = x.f.Engine.sealer.open(x.binding(), text); err != nil {
+			return rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(err))
+		}
+		x.state = &state
+	}
+	given := func(json.RawMessage) bool { return x.state != nil }
+	if err := protocol.ComesBack(x.m.Params, given, func(name string) bool { return slices.Contains(state.Asked, name) }); err != nil {
+		return rpc.Errorf(rpc.InvalidParams, "%s", err)
+	}
+	if x.state == nil {
 		return nil
 	}
-	text, _ := rawjson.String(raw)
-	state, err := x.f.Engine.sealer.open(x.binding(), text)
-	if err != nil {
-		return rpc.Errorf(rpc.InvalidParams, "%s", hosterror.Text(err))
-	}
-	x.state = &state
-	params := rawjson.Delete(x.m.Params, "requestState")
-	if state.Kind == stateServer {
-		if params, err = rawjson.Set(params, state.Value, "requestState"); err != nil {
+	params := rawjson.Delete(x.m.Params, protocol.RequestState)
+	if state.Kind == stateServer && state.Value != nil {
+		var err error
+		if params, err = rawjson.Set(params, state.Value, protocol.RequestState); err != nil {
 			return rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 		}
 	}
@@ -52,17 +61,19 @@ func (x *exchange) sameServer() *rpc.Error {
 	return nil
 }
 
-// wrap seals the requestState in a result that requires input.
+// wrap seals the requestState in a result that requires input, with the names of its questions. A result without a state gets one.
 func (x *exchange) wrap(result json.RawMessage) (json.RawMessage, error) {
-	raw, ok := rawjson.Get(result, "requestState")
-	if !ok {
-		return result, nil
+	state := returnState{Kind: stateServer}
+	state.Value, _ = rawjson.Get(result, protocol.RequestState)
+	requests, _ := rawjson.Get(result, protocol.InputRequests)
+	for name := range rawjson.Members(requests) {
+		state.Asked = append(state.Asked, name)
 	}
-	state, err := x.seal(returnState{Kind: stateServer, Value: raw})
+	sealed, err := x.seal(state)
 	if err != nil {
 		return nil, err
 	}
-	return rawjson.Set(result, rawjson.Quote(state), "requestState")
+	return rawjson.Set(result, rawjson.Quote(sealed), protocol.RequestState)
 }
 
 // restore puts back the members that carry kept.

@@ -25,7 +25,7 @@ const stateLife = 15 * time.Minute
 
 // The kinds of sealed states.
 const (
-	stateServer  = "server"  // the requestState of a server, a JSON value
+	stateServer  = "server"  // the requestState of a server, a JSON value, or nothing
 	stateHeld    = "held"    // the name of a call that is held open, a JSON string
 	stateCarried = "carried" // the members of an earlier retry, an object
 )
@@ -34,8 +34,9 @@ const (
 type returnState struct {
 	Kind    string          `json:"kind"`
 	Server  string          `json:"server"`
-	Value   json.RawMessage `json:"value"`
-	Expires int64           `json:"expires"` // seconds since 1970
+	Value   json.RawMessage `json:"value,omitempty"`
+	Asked   []string        `json:"asked,omitempty"` // names of the questions that came with it
+	Expires int64           `json:"expires"`         // seconds since 1970
 }
 
 var errState = hosterror.New("params.requestState is not of this request, or has expired; call again without it")

@@ -181,7 +181,7 @@ func (x *exchange) question(c *suspendedCall, a *backend.Question) (*rpc.Message
 	if err != nil {
 		return nil, err
 	}
-	state, err := x.seal(returnState{Kind: stateHeld, Value: rawjson.Quote(name)})
+	state, err := x.seal(returnState{Kind: stateHeld, Value: rawjson.Quote(name), Asked: []string{inputName}})
 	if err != nil {
 		return nil, err
 	}

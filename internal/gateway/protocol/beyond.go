@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -28,7 +29,7 @@ func Beyond(method string, params json.RawMessage) json.RawMessage {
 // hasMember reports whether MCP has a member for the params of a method.
 func hasMember(method, name string, value json.RawMessage) bool {
 	switch name {
-	case "_meta", "inputResponses", RequestState:
+	case "_meta", InputResponses, RequestState: // see ComesBack
 		return true
 	case "name", "arguments":
 		return method == "tools/call" || method == "prompts/get" || method == "tools/resolve"
@@ -45,4 +46,23 @@ func hasMember(method, name string, value json.RawMessage) bool {
 			string(rawjson.Canonical(rawjson.Delete(rest, "type"))) == "{}"
 	}
 	return method == "completion/complete" // where they are arguments
+}
+
+// ComesBack returns the error of params whose inputResponses or requestState are not those with which a host comes back to a question:
+// the state one that a server gave, each answer an object under the name of a question that the server asked. Nothing measures any other,
+// and no approval covers it.
+func ComesBack(params json.RawMessage, given func(state json.RawMessage) bool, asked func(name string) bool) error {
+	if state, ok := rawjson.Get(params, RequestState); ok && !given(state) {
+		return errors.New("params.requestState is none that the server gave; call again without it")
+	}
+	responses, ok := rawjson.Get(params, InputResponses)
+	if ok && rawjson.Kind(responses) != '{' {
+		return errors.New("params.inputResponses is not an object")
+	}
+	for name, answer := range rawjson.Members(responses) {
+		if !asked(name) || rawjson.Kind(answer) != '{' {
+			return errors.New("params.inputResponses has a member that answers no question of the server")
+		}
+	}
+	return nil
 }

@@ -59,11 +59,12 @@ func MetaString(params json.RawMessage, name string) string {
 	return s
 }
 
-// Members of a result that requires input.
+// Members of a result that requires input, and of the request with which a host comes back.
 const (
-	ResultType    = "resultType"
-	InputRequests = "inputRequests"
-	RequestState  = "requestState"
+	ResultType     = "resultType"
+	InputRequests  = "inputRequests"
+	InputResponses = "inputResponses"
+	RequestState   = "requestState"
 )
 
 // NeedsInput reports whether a result is not one yet: its server wants to know something first, and then to be asked
