@@ -158,8 +158,8 @@ rules:
 	}
 }
 
-// TestNothingComesBackUnasked holds that requestState and inputResponses go to a server as an answer to its questions, and in no other way:
-// nobody decides on their bytes otherwise, and no approval covers them.
+// TestNothingComesBackUnasked holds that requestState and inputResponses go to a server as an answer to its
+// questions, and in no other way: nobody decides on their bytes otherwise, and no approval covers them.
 func TestNothingComesBackUnasked(t *testing.T) {
 	const secret = `"s3kr1t"`
 	eachServer(t, func(t *testing.T, p *pairing) {

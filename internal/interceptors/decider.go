@@ -1,6 +1,7 @@
 package interceptors
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,6 +51,7 @@ type Server struct {
 type Decider struct {
 	Options
 	calls  *callBook
+	given  *givenBook
 	latest atomic.Pointer[string] // which a tracker of agent sessions wants
 }
 
@@ -58,7 +60,7 @@ func New(opts Options) (*Decider, error) {
 	if len(opts.Servers) == 0 {
 		return nil, errors.New("no server is configured")
 	}
-	return &Decider{Options: opts, calls: newCallBook()}, nil
+	return &Decider{Options: opts, calls: newCallBook(), given: newGivenBook()}, nil
 }
 
 // events are the events that Weir decides on.
@@ -251,18 +253,27 @@ func (p *desk) call(ctx context.Context, in *interceptor.Invocation) (intercepto
 	if err != nil {
 		return interceptor.Verdict{}, err
 	}
+	if err := p.given.comesBack(ref, s.Name, sent); err != nil {
+		return interceptor.Verdict{}, bad("%s", err)
+	}
 	c, err := p.newCall(ctx, ref, s, in.Event, sent)
 	if err != nil {
 		return interceptor.Verdict{}, err
 	}
 	decide := func(c *guard.Call) guard.Verdict { return p.Guard.Before(ctx, c) }
-	_, v := c.PermitReplies(decide) // which go with the call (2026-07-28, Multi Round-Trip Requests)
+	replied, v := c.PermitReplies(decide) // which go with the call (2026-07-28, Multi Round-Trip Requests)
+	if v.Allowed() && !bytes.Equal(replied, c.Params) {
+		v = guard.Verdict{Message: "no server may be told the _meta of an answer in params.inputResponses; send it without"}
+	}
 	if v.Allowed() {
 		v = decide(c)
 	}
 	if v.Allowed() {
 		if err := v.Admission.Failed(ctx); err != nil { // the invoker may never show the result
 			return interceptor.Verdict{}, p.failed("raising the agent session", err)
+		}
+		if untold := p.given.untold(ref.Principal, c.Params, v.Params); untold != "" {
+			v = guard.Verdict{Message: untold}
 		}
 	}
 	p.calls.add(in.Context, c, !v.Allowed()) // the invoker may ignore a refusal
@@ -342,6 +353,7 @@ func (p *desk) observe(ctx context.Context, in *interceptor.Invocation) (guard.O
 	if o, ok := p.calls.decided(of, in.Payload); ok {
 		return o, nil
 	}
+	p.given.asks(ref, s.Name, in.Payload)
 	o, err := p.observeAs(ctx, ref, s, in, of)
 	if err == nil {
 		p.calls.decide(ref, of, in.Payload, o)

@@ -171,6 +171,10 @@ func TestQuestions(t *testing.T) {
 	d := open(t, guard.NewState(session.New(session.Options{Store: store.NewMemory(nil)}), events))
 	about := interceptor.Context{SessionID: "s"}
 	const again = `{"method":"tools/call","params":{"name":"list_tables","arguments":{},"inputResponses":{"q":ANSWER},"requestState":"x"}}`
+	const first = `{"method":"tools/call","params":{"name":"list_tables","arguments":{}}}`
+	const question = `{"resultType":"input_required","requestState":"x","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"who?"}}}}`
+	d.run("sqlite", request, first, about)
+	d.run("sqlite", response, question, about, "weir-result")
 	typed := strings.Replace(again, "ANSWER", `{"action":"accept","content":{"name":"ann"}}`, 1)
 	if o := d.run("sqlite", request, typed, about); !o.Released {
 		t.Errorf("the user's own words do not go: %s", said(o))
@@ -188,6 +192,52 @@ func TestQuestions(t *testing.T) {
 	events.questions = 0
 	if o := d.run("strange", response, asks, fresh, "weir-result"); !o.Released || events.questions != 1 {
 		t.Errorf("%d decisions on the question: %s", events.questions, said(o))
+	}
+}
+
+// TestParams holds that the bytes of a secret go to another server in no member of a request: each is an argument, or
+// one of the server's own, or refused.
+func TestParams(t *testing.T) {
+	const secret = "s3kr1t-v4lue-of-the-file"
+	introduction := `"io.modelcontextprotocol/clientInfo":{"name":"host","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}`
+	for member, passes := range map[string]bool{
+		``:                               true,
+		`"requestState":"x"`:             true, // the server's own
+		`"inputResponses":{}`:            true,
+		`"_meta":{"progressToken":7}`:    true,
+		`"_meta":{` + introduction + `}`: true, // told before the secret was read
+		`"inputResponses":{"q":{"action":"decline"}}`:                                                   true,
+		`"other":"` + secret + `"`:                                                                      false,
+		`"requestState":"` + secret + `"`:                                                               false,
+		`"requestState":{"x":"` + secret + `"}`:                                                         false,
+		`"_meta":{"x":"` + secret + `"}`:                                                                false,
+		`"_meta":{"progressToken":"` + secret + `"}`:                                                    false,
+		`"_meta":{"progressToken":11532512012345}`:                                                      false,
+		`"_meta":{"dev.weir/agent-session":"` + secret + `"}`:                                           false,
+		`"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"` + secret + `"}}`:                      false,
+		`"_meta":"` + secret + `"`:                                                                      false,
+		`"inputResponses":"` + secret + `"`:                                                             false,
+		`"inputResponses":["` + secret + `"]`:                                                           false,
+		`"inputResponses":{"q":"` + secret + `"}`:                                                       false,
+		`"inputResponses":{"` + secret + `":{"action":"decline"}}`:                                      false,
+		`"inputResponses":{"q":{"action":"` + secret + `"}}`:                                            false,
+		`"inputResponses":{"q":{"action":"decline","_meta":{"x":"` + secret + `"}}}`:                    false,
+		`"inputResponses":{"q":{"action":"decline","content":{"x":"` + secret + `"}}}`:                  false,
+		`"inputResponses":{"q":{"roots":[{"uri":"file:///` + secret + `"}]}}`:                           false,
+		`"inputResponses":{"q":{"role":"assistant","content":{"type":"text","text":"` + secret + `"}}}`: false,
+	} {
+		d := open(t, inMemory())
+		about := interceptor.Context{SessionID: "s"}
+		d.run("sqlite", request, `{"name":"list_tables","arguments":{},"_meta":{`+introduction+`}}`, about)
+		d.run("sqlite", response, `{"resultType":"input_required","requestState":"x","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"who?"}}}}`, about, "weir-result")
+		d.run("filesystem", request, readSecret, about)
+		d.run("filesystem", response, secretText, about)
+		if member != "" {
+			member = "," + member
+		}
+		if o := d.run("sqlite", request, `{"name":"list_tables","arguments":{}`+member+`}`, about); o.Released != passes {
+			t.Errorf("with %s released is %v: %s", member, o.Released, said(o))
+		}
 	}
 }
 

@@ -20,8 +20,9 @@ const (
 	roundPause = 200 * time.Millisecond // before a server that asks nothing is asked again, times the round
 )
 
-// openRequestState opens the requestState with which a host of 2026-07-28 sends a request again, and puts the server's own in its
-// place. A state that is not ours, or of another request, is refused, and so are answers to other questions than those that came with it.
+// openRequestState opens the requestState with which a host of 2026-07-28 sends a request again, and puts the
+// server's own in its place. A state that is not ours, or of another request, is refused, and so are answers to other
+// questions than those that came with it.
 func (x *exchange) openRequestState() *rpc.Error {
 	raw, ok := rawjson.Get(x.m.Params, protocol.RequestState)
 	var state returnState
@@ -61,7 +62,8 @@ func (x *exchange) sameServer() *rpc.Error {
 	return nil
 }
 
-// wrap seals the requestState in a result that requires input, with the names of its questions. A result without a state gets one.
+// wrap seals the requestState in a result that requires input, with the names of its questions. A result without a
+// state gets one.
 func (x *exchange) wrap(result json.RawMessage) (json.RawMessage, error) {
 	state := returnState{Kind: stateServer}
 	state.Value, _ = rawjson.Get(result, protocol.RequestState)

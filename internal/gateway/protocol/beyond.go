@@ -48,9 +48,9 @@ func hasMember(method, name string, value json.RawMessage) bool {
 	return method == "completion/complete" // where they are arguments
 }
 
-// ComesBack returns the error of params whose inputResponses or requestState are not those with which a host comes back to a question:
-// the state one that a server gave, each answer an object under the name of a question that the server asked. Nothing measures any other,
-// and no approval covers it.
+// ComesBack returns the error of params whose inputResponses or requestState are not those with which a host comes
+// back to a question: the state one that a server gave, each answer an object under the name of a question that the
+// server asked. Nothing measures any other, and no approval covers it.
 func ComesBack(params json.RawMessage, given func(state json.RawMessage) bool, asked func(name string) bool) error {
 	if state, ok := rawjson.Get(params, RequestState); ok && !given(state) {
 		return errors.New("params.requestState is none that the server gave; call again without it")
