@@ -72,3 +72,26 @@ func TestPrivateNamesPassedOn(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatedPrivateData holds that private data stays private whoever repeats it, in whatever longer text: a public search for
+// it asks.
+func TestRepeatedPrivateData(t *testing.T) {
+	for name, repeat := range map[string][]string{
+		"a page": {"page"}, "a file and a page": {"write", "page"}, "a page, twice": {"write", "page", "write", "page"},
+	} {
+		f := newFixture(t, nil)
+		f.run(t, vouched(t, "profile", `{}`, ""), textResult("passport HGK137803"))
+		for _, tool := range repeat {
+			if tool == "write" {
+				f.run(t, vouched(t, "write", `{"path":"/home/ann/a.md","text":"number HGK137803"}`, ""), textResult("written"))
+			} else {
+				f.run(t, vouched(t, "page", `{}`, ""), textResult("number HGK137803"))
+			}
+		}
+		for _, query := range []string{"HGK137803", "number HGK137803"} {
+			if v := f.g.Before(t.Context(), vouched(t, "find", `{"query":"`+query+`"}`, "")); v.Effect != policy.Ask {
+				t.Errorf("%s: %s: %s by %q", name, query, v.Effect, v.Rule)
+			}
+		}
+	}
+}

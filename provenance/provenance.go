@@ -32,11 +32,12 @@
 //
 // # The meaning of an answer
 //
-// A match explains and raises: it says that the value may come from there. Only two kinds may lower anything, [User]
-// and [Trusted], and they are given to a piece only if it is the same text byte for byte, and if neither its beginning
-// nor its end is inside a longer name, address or number: case, white space and the choice of words carry data. A value
-// that is more than one such piece is Novel too, since the agent chose how to put it together. A text of both a trusted
-// and an untrusted source has the source that had it first, so that no text becomes trusted by being written somewhere
+// A match explains and raises: it says that the value may come from there. A piece is Private if private data holds
+// it or a part of it that counts, whichever source it has. Only two kinds may lower anything, [User] and [Trusted],
+// and they are given to a piece only if it is the same text byte for byte, and if neither its beginning nor its end
+// is inside a longer name, address or number: case, white space and the choice of words carry data. A value that is
+// more than one such piece is Novel too, since the agent chose how to put it together. A text of both a trusted and
+// an untrusted source has the source that had it first, so that no text becomes trusted by being written somewhere
 // and read back. Text without a source is [Novel]. The caller has to take Novel for the worst that the session has
 // seen: a model can re-encode anything.
 //

@@ -18,6 +18,7 @@ type shelf struct {
 	untrustedAt int  // where the first untrusted content begins, as in placed; meaningless without untrusted
 	untrusted   bool // there is or was untrusted content
 	forgot      bool // and not all of it is known any more
+	private     bool // there is or was private data
 }
 
 // A placed source has its text from start on, in bytes since the shelf was new, up to where the next one begins.
@@ -58,6 +59,7 @@ func (s *shelf) open(src Source) *writer {
 		}
 		s.sources = append(s.sources, placed{src, s.base + len(s.text)})
 	}
+	s.private = s.private || src.Kinds&Private != 0
 	if src.Kinds&Untrusted != 0 && !s.untrusted {
 		s.untrustedAt, s.untrusted = s.base+len(s.text), true
 	}

@@ -51,12 +51,19 @@ func (x *Index) tile(v *value, how How) Trace {
 			i++
 			continue
 		}
+		also := x.private(v, p)
+		if len(also) > 0 {
+			p.kinds |= Private
+		}
 		t.From |= p.kinds
 		b.take(x, v, p)
 		t.Whole = p.start == 0 && p.end == len(v.norm) && v.isAll(p)
 		joined = joined || !t.Whole
 		if len(t.Matches) < MaxMatches {
 			t.Matches = append(t.Matches, p.match(how))
+		}
+		for _, q := range also[:min(len(also), MaxMatches-len(t.Matches))] {
+			t.Matches = append(t.Matches, q.match(how))
 		}
 		i = p.end
 	}
@@ -129,6 +136,27 @@ func (x *Index) best(v *value, i int, spots []spot) (best piece) {
 		}
 	}
 	return best
+}
+
+// private returns the pieces of private data that begin inside a piece and count, whichever source that has: who
+// repeats private data does not make it public. The user's own words are the user's to tell.
+func (x *Index) private(v *value, p piece) (all []piece) {
+	if !x.data.private || p.kinds == User || p.kinds&Private != 0 {
+		return nil
+	}
+	spots, end := make([]spot, 0, 2*slots), 0
+	for i := p.start; i < p.end; i++ {
+		if !v.looksAt(i) {
+			continue
+		}
+		spots = x.data.find(v, i, spots[:0])
+		for _, at := range spots {
+			if q := x.data.piece(v, i, at); q.kinds&Private != 0 && q.end > end && v.counts(q) {
+				all, end = append(all, q), q.end
+			}
+		}
+	}
+	return all
 }
 
 // before reports whether of two pieces of one length the first is to be taken.

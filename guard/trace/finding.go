@@ -32,7 +32,7 @@ func (v *Value) identifies() bool {
 			return true
 		}
 	}
-	return false
+	return len(v.Matches) >= provenance.MaxMatches && v.From&provenance.Private != 0 // there may be more
 }
 
 // A Finding is the outcome of tracing one call.
