@@ -309,7 +309,9 @@ func (g *Guard) labelled(in *result) (Answer, error) {
 	if a.Error == nil && !r.asked {
 		directory = r.Overlay.Directory(in.answer.Result)
 	}
-	g.tracer.AddResult(r.traced(), in.answer.Raw(), in.label, directory)
+	call := r.traced()
+	call.Finds = call.Finds && a.Error == nil && !isToolError(a.Result) // errors repeat arguments
+	g.tracer.AddResult(call, in.answer.Raw(), in.label, directory)
 	switch {
 	case a.Error != nil:
 		return a, nil

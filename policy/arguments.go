@@ -64,8 +64,8 @@ var argumentFacts = []fact{
 		func(f *Facts) *bool { return &f.Call.Readable }).traced(no),
 	flag(about{"call.destination.found", Chosen,
 		"each of them is, as it is, the address of a page in a result of a search that an overlay says finds pages, by a known or " +
-			"trusted server: a plain address without a query, a port, escapes or a user's name, of a public host, that no call of " +
-			"the agent held before; and there is no content but small values"},
+			"trusted server: a plain address without a query, a port, escapes or a user's name, of a public host, of which no words stood in " +
+			"private data or in arguments of the agent before; and there is no content but small values"},
 		func(f *Facts) *bool { return &f.Call.SearchHit }).traced(no),
 	flag(about{"call.destination.first", Open,
 		"the session has not sent anything to one of them before, but for requests that only read"},

@@ -153,7 +153,7 @@ func (t *callTracer) onlyFound(found *Finding, roles policy.Roles) bool {
 			return false
 		}
 	}
-	return roles.Known && !roles.Cut && len(places) > 0
+	return roles.Known && !roles.Cut && len(places) > 0 && t.session.told.foreign(t.facts.Session.Calls) == 0
 }
 
 // longestContent is how many bytes of a value are searched for links: any longer one may hold some.

@@ -206,7 +206,7 @@ func (s *sessionTrace) memory() int64 {
 	if entries != s.entries { // else they are the same: none is taken out but with another put in
 		s.entries, s.texts = entries, s.textSize()
 	}
-	return int64(ownSize + s.corpus.index.Size() + s.corpus.bytes + entries*entrySize + s.texts + 2*len(s.words) + len(s.key))
+	return int64(ownSize + s.corpus.index.Size() + s.corpus.sentSize() + s.corpus.bytes + entries*entrySize + s.texts + 2*len(s.words) + len(s.key))
 }
 
 // textSize adds up the texts in maps.

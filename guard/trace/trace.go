@@ -228,6 +228,9 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) 
 	s := t.sessions.of(c.Session)
 	t.sessions.change(s, func() {
 		s.addCall(f, t.sessions.now())
+		if !f.Call.SearchHit { // which is nothing of the agent's own
+			s.corpus.addSent(c)
+		}
 		if !c.Inquiry {
 			first = s.told.seen == 0
 			s.told.seen++
@@ -282,7 +285,13 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 	t.sessions.change(s, func() {
 		delete(s.arrivals.awaited, c.ID)
 		s.directory.add(c.Server, directory)
-		s.corpus.add(document{source, answer, !l.Private, c.Finds && c.Vouched && !l.Private && !l.Malicious})
+		if c.Finds {
+			s.corpus.addSent(c) // the trace may have begun after the call
+		}
+		s.corpus.add(document{
+			source: source, text: answer, public: !l.Private,
+			found: c.Finds && c.Vouched && !l.Private && !l.Malicious,
+		})
 	})
 	select {
 	case t.sessions.behind <- s:
