@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -79,6 +80,9 @@ func interceptedServers(env *home.Env, s *setup.Setup) (all []interceptors.Serve
 		return nil, err
 	}
 	for _, u := range servers {
+		if len(u.Hide) > 0 {
+			return nil, fmt.Errorf("server %s: results: hide needs weir run: interceptors cannot put handles in place of results", u.Name)
+		}
 		shown := label.Label{}
 		if u.Trust == contract.Untrusted {
 			shown = guard.Definitions(u.Name)

@@ -15,7 +15,7 @@ import (
 // Limits of what is remembered. A result without a call is one of a tool that may do anything.
 const (
 	maxSessions = 4096
-	maxCalls    = 8       // whose results may come in an agent session
+	maxCalls    = 64      // whose results may come in an agent session
 	maxOutcomes = 64      // of results
 	maxOutcome  = 1 << 20 // bytes of a result whose outcome is remembered
 )
@@ -27,18 +27,18 @@ type callBook struct {
 	outcomes *bounded.Map[answer, guard.Outcome] // of results, for the mutator after the validator
 }
 
-// openCalls are the last calls of an agent session. Errors of servers reach no interceptor, so a call may stay among
-// them.
+// openCalls are the calls of an agent session. Errors of servers reach no interceptor, so a call may stay among them.
 type openCalls struct {
 	all     []*made
-	results int // that were decided on since the first of them
+	dropped bool // whether one was forgotten whose result may come
 }
 
-// A made is a call that was decided on.
+// A made is a call that was decided on, or could not be. An invoker may let it happen in any case.
 type made struct {
-	trace, span string
-	call        *guard.Call
-	refused     bool // so it has a result only if the invoker ignores that
+	trace, span   string
+	server, event string
+	call          *guard.Call // nil if nothing is known of it
+	answered      bool        // by a result of its own span
 }
 
 // An answer is a result of calls, by the last of them and its digest.
@@ -53,48 +53,56 @@ func newCallBook() *callBook {
 	}
 }
 
-// add remembers a call. Once all calls before it have their results, it is the only one that was not refused.
-func (b *callBook) add(about interceptor.Context, c *guard.Call, refused bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	o, _ := b.sessions.Get(c.Session)
-	var ignored []*made // by the invoker, maybe
-	for _, m := range o.all {
-		if m.refused {
-			ignored = append(ignored, m)
-		}
-	}
-	if o.results >= len(o.all)-len(ignored) {
-		o = openCalls{all: ignored}
-	}
-	o.all = append(slices.Clone(o.all), &made{about.TraceID, about.SpanID, c, refused})
-	o.all = o.all[max(0, len(o.all)-maxCalls):]
-	b.sessions.Set(c.Session, o)
-}
-
-// find returns the calls that a result may be of: those of its span, else of its trace, else all; of these, those that
-// were not refused, if there are any.
-func (b *callBook) find(about interceptor.Context, ref session.Ref, server, event string) []*made {
+// add remembers a call, whatever was decided on it; nil stands for one of which nothing is known.
+func (b *callBook) add(about interceptor.Context, ref session.Ref, server, event string, c *guard.Call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o, _ := b.sessions.Get(ref)
-	all := slices.DeleteFunc(slices.Clone(o.all), func(m *made) bool { return m.call.Server != server || m.call.Method != event })
-	narrow := func(match func(m *made) bool) {
-		if slices.ContainsFunc(all, match) {
-			all = slices.DeleteFunc(all, func(m *made) bool { return !match(m) })
+	o.all = append(slices.Clone(o.all), &made{trace: about.TraceID, span: about.SpanID, server: server, event: event, call: c})
+	if len(o.all) > maxCalls {
+		oldest := max(0, slices.IndexFunc(o.all, func(m *made) bool { return m.answered }))
+		o.dropped = o.dropped || !o.all[oldest].answered
+		o.all = slices.Delete(o.all, oldest, oldest+1)
+	}
+	b.sessions.Set(ref, o)
+}
+
+// find returns the calls that a result may be of: those of its span, else all that may have it by what is told of them
+// and that no result of their own has answered. One without a call is among them if it may be of a call that is not
+// there.
+func (b *callBook) find(about interceptor.Context, ref session.Ref, server, event string) (all []*made) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o, _ := b.sessions.Get(ref)
+	for _, m := range o.all {
+		if m.server == server && m.event == event && m.is(about) {
+			all = append(all, m)
 		}
 	}
-	if about.TraceID != "" {
-		narrow(func(m *made) bool { return m.trace == about.TraceID })
-		narrow(func(m *made) bool { return about.SpanID != "" && m.trace == about.TraceID && m.span == about.SpanID })
+	if len(all) > 0 {
+		return all
 	}
-	narrow(func(m *made) bool { return !m.refused })
+	may := func(mine, told string) bool { return mine == "" || told == "" || mine == told }
+	for _, m := range o.all {
+		if m.server == server && m.event == event && !m.answered && may(m.trace, about.TraceID) &&
+			(about.TraceID == "" || may(m.span, about.SpanID)) {
+			all = append(all, m)
+		}
+	}
+	if o.dropped || len(all) == 0 {
+		all = slices.Insert(all, 0, &made{})
+	}
 	return all
+}
+
+// is reports whether a call is the one of a span.
+func (m *made) is(about interceptor.Context) bool {
+	return about.TraceID != "" && about.SpanID != "" && m.trace == about.TraceID && m.span == about.SpanID
 }
 
 // decided returns the outcome of a result that was decided on before.
 func (b *callBook) decided(of []*made, result json.RawMessage) (guard.Outcome, bool) {
-	if len(of) == 0 {
+	if of[len(of)-1].call == nil {
 		return guard.Outcome{}, false
 	}
 	b.mu.Lock()
@@ -102,16 +110,15 @@ func (b *callBook) decided(of []*made, result json.RawMessage) (guard.Outcome, b
 	return b.outcomes.Get(answer{of[len(of)-1], sha256.Sum256(result)})
 }
 
-// decide notes that a call has its result, and remembers the outcome.
-func (b *callBook) decide(ref session.Ref, of []*made, result json.RawMessage, out guard.Outcome) {
-	if len(of) == 0 {
+// decide notes the calls that have a result of their own, and remembers the outcome.
+func (b *callBook) decide(about interceptor.Context, of []*made, result json.RawMessage, out guard.Outcome) {
+	if of[len(of)-1].call == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if o, ok := b.sessions.Get(ref); ok {
-		o.results++
-		b.sessions.Set(ref, o)
+	for _, m := range of {
+		m.answered = m.answered || m.is(about)
 	}
 	if passes(out.Effect) && len(out.Answer.Result) <= maxOutcome { // a person may accept any other
 		b.outcomes.Set(answer{of[len(of)-1], sha256.Sum256(result)}, out)

@@ -155,7 +155,7 @@ func (d *Decider) server(in *interceptor.Invocation) (*Server, error) {
 func (p *desk) session(in *interceptor.Invocation) (session.Ref, error) {
 	owner := p.principal
 	if of := in.Context.Principal; of != (interceptor.Principal{}) {
-		owner = url.PathEscape(owner) + "/" + url.PathEscape(of.Type) + ":" + url.PathEscape(of.ID)
+		owner = url.QueryEscape(owner) + "//" + url.QueryEscape(of.Type) + "/" + url.QueryEscape(of.ID)
 	}
 	meta := in.Meta
 	if _, named := rawjson.Get(meta, agentsession.MetaSession); !named && in.Context.SessionID != "" {
@@ -249,16 +249,23 @@ func (p *desk) call(ctx context.Context, in *interceptor.Invocation) (intercepto
 	if err != nil {
 		return interceptor.Verdict{}, err
 	}
+	out, c, err := p.decide(ctx, ref, s, in)
+	p.calls.add(in.Context, ref, s.Name, in.Event, c) // the invoker may ignore a refusal, and an error
+	return out, err
+}
+
+// decide decides on a call. The call is nil if its payload cannot be read.
+func (p *desk) decide(ctx context.Context, ref session.Ref, s *Server, in *interceptor.Invocation) (interceptor.Verdict, *guard.Call, error) {
 	sent, err := params(in)
 	if err != nil {
-		return interceptor.Verdict{}, err
+		return interceptor.Verdict{}, nil, err
 	}
 	if err := p.given.comesBack(ref, s.Name, sent); err != nil {
-		return interceptor.Verdict{}, bad("%s", err)
+		return interceptor.Verdict{}, nil, bad("%s", err)
 	}
 	c, err := p.newCall(ctx, ref, s, in.Event, sent)
 	if err != nil {
-		return interceptor.Verdict{}, err
+		return interceptor.Verdict{}, nil, err
 	}
 	decide := func(c *guard.Call) guard.Verdict { return p.Guard.Before(ctx, c) }
 	replied, v := c.PermitReplies(decide) // which go with the call (2026-07-28, Multi Round-Trip Requests)
@@ -270,25 +277,24 @@ func (p *desk) call(ctx context.Context, in *interceptor.Invocation) (intercepto
 	}
 	if v.Allowed() {
 		if err := v.Admission.Failed(ctx); err != nil { // the invoker may never show the result
-			return interceptor.Verdict{}, p.failed("raising the agent session", err)
+			return interceptor.Verdict{}, c, p.failed("raising the agent session", err)
 		}
 		if untold := p.given.untold(ref.Principal, c.Params, v.Params); untold != "" {
 			v = guard.Verdict{Message: untold}
 		}
 	}
-	p.calls.add(in.Context, c, !v.Allowed()) // the invoker may ignore a refusal
 	if v.Err != nil {
-		return interceptor.Verdict{}, p.failed("deciding on a call", v.Err)
+		return interceptor.Verdict{}, c, p.failed("deciding on a call", v.Err)
 	}
 	out := told(v.Refusal())
 	if v.Question != nil {
 		open, err := p.Questions.Open(ctx, v.Question, nil)
 		if err != nil {
-			return interceptor.Verdict{}, p.failed("entering an approval request", err)
+			return interceptor.Verdict{}, c, p.failed("entering an approval request", err)
 		}
 		out.Messages[0].Message += "; the user can approve it with: " + approve.Command(open.ID) + ", then send it again"
 	}
-	return out, nil
+	return out, c, nil
 }
 
 // passes reports whether a payload goes on. There are no handles here, so one that is hidden does not.
@@ -346,9 +352,6 @@ func (p *desk) observe(ctx context.Context, in *interceptor.Invocation) (guard.O
 	if err != nil {
 		return guard.Outcome{}, err
 	}
-	if rawjson.Kind(in.Payload) != '{' {
-		return guard.Outcome{}, bad("the payload is not an object")
-	}
 	of := p.calls.find(in.Context, ref, s.Name, in.Event)
 	if o, ok := p.calls.decided(of, in.Payload); ok {
 		return o, nil
@@ -356,7 +359,7 @@ func (p *desk) observe(ctx context.Context, in *interceptor.Invocation) (guard.O
 	p.given.asks(ref, s.Name, in.Payload)
 	o, err := p.observeAs(ctx, ref, s, in, of)
 	if err == nil {
-		p.calls.decide(ref, of, in.Payload, o)
+		p.calls.decide(in.Context, of, in.Payload, o)
 	}
 	return o, err
 }
@@ -367,21 +370,26 @@ func (p *desk) observeAs(
 	ctx context.Context, ref session.Ref, s *Server, in *interceptor.Invocation, of []*made,
 ) (out guard.Outcome, err error) {
 	var calls []*guard.Call
+	unknown := false
 	for _, m := range of {
+		if m.call == nil {
+			unknown = true
+			continue
+		}
 		c := *m.call
 		if len(of) > 1 && c.Trust == contract.Trusted { // the label of another call is no statement of the server's
 			c.Trust = contract.Known
 		}
 		calls = append(calls, &c)
 	}
-	if len(calls) == 0 {
+	if unknown {
 		c, err := p.unknownCall(ctx, ref, s, in.Event)
 		if err != nil {
 			return out, err
 		}
 		calls = append(calls, c)
 	}
-	if err := checked(in.Event, "result", in.Payload); err != nil { // the invoker may hand it on all the same
+	if err := bare(in); err != nil { // the invoker may hand it on all the same
 		return out, errors.Join(err, p.presumeWorst(ctx, calls[0]))
 	}
 	result := in.Payload
@@ -409,6 +417,20 @@ func (p *desk) observeAs(
 	return out, nil
 }
 
+// bare returns the failure of a payload that is no result of MCP alone: a label in a whole response would stand
+// beside the result, where no host reads it.
+func bare(in *interceptor.Invocation) error {
+	if rawjson.Kind(in.Payload) != '{' {
+		return bad("the payload is not an object")
+	}
+	for _, name := range [...]string{"jsonrpc", "result", "error"} {
+		if _, whole := rawjson.Get(in.Payload, name); whole {
+			return bad("the payload is a response: send its result alone")
+		}
+	}
+	return checked(in.Event, "result", in.Payload)
+}
+
 // unknownCall returns the call of a result that belongs to none: of a tool that may do anything.
 func (d *Decider) unknownCall(ctx context.Context, ref session.Ref, s *Server, event string) (*guard.Call, error) {
 	worst := *s
@@ -420,6 +442,8 @@ func (d *Decider) unknownCall(ctx context.Context, ref session.Ref, s *Server, e
 	c, err := d.newCall(ctx, ref, &worst, event, json.RawMessage(sent))
 	if err == nil {
 		c.Context = label.Join(c.Context, unknown())
+		c.Effective = contract.Pessimistic()
+		c.Effective.Returns = contract.Possible(label.Credentials)
 	}
 	return c, err
 }

@@ -116,8 +116,10 @@ func TestResultsOfCalls(t *testing.T) {
 	}{
 		{"the only one", []sent{{read, "", ""}}, at("", ""), "filesystem", []string{"read_file"}},
 		{"its span", []sent{{read, "1", "a"}, {list, "1", "b"}}, at("1", "b"), "filesystem", []string{"list_directory"}},
-		{"its trace", []sent{{read, "1", "a"}, {list, "2", "b"}}, at("1", "c"), "filesystem", []string{"read_file"}},
-		{"a trace of two", []sent{{read, "1", "a"}, {list, "1", "b"}, {read, "2", ""}}, at("1", "c"), "filesystem", []string{"read_file", "list_directory"}},
+		{"its trace", []sent{{read, "1", "a"}, {list, "2", "b"}}, at("1", ""), "filesystem", []string{"read_file"}},
+		{"no call's span", []sent{{read, "1", "a"}}, at("1", "c"), "filesystem", []string{"unknown"}},
+		{"no call's trace", []sent{{read, "1", "a"}}, at("2", "a"), "filesystem", []string{"unknown"}},
+		{"a trace of two", []sent{{read, "1", "a"}, {list, "1", "b"}, {read, "2", ""}}, at("1", ""), "filesystem", []string{"read_file", "list_directory"}},
 		{"two, and no trace", []sent{{list, "", ""}, {read, "", ""}}, at("", ""), "filesystem", []string{"list_directory", "read_file"}},
 		{"a span without trace", []sent{{read, "", "a"}, {list, "", "b"}}, at("", "b"), "filesystem", []string{"read_file", "list_directory"}},
 		{"another server", []sent{{read, "", ""}}, at("", ""), "strange", []string{"unknown"}},
@@ -145,22 +147,76 @@ func TestResultsOfCalls(t *testing.T) {
 	}
 }
 
-// TestNextCall holds that a call whose result has come, and one that was refused, are not taken for the next.
-func TestNextCall(t *testing.T) {
+// TestRefusedCalls holds that a call whose decision the invoker ignores, or whose payload cannot be read, may have
+// the next result, and that the agent session is raised by it.
+func TestRefusedCalls(t *testing.T) {
+	const open1 = `{"name":"read_file","arguments":{"path":"/workspace/a.txt"}}`
+	for name, run := range map[string]func(d *desk, about interceptor.Context){
+		"two names": func(d *desk, about interceptor.Context) {
+			d.run("filesystem", request, `{"name":"read_file","Name":"x"}`, about, "weir-call")
+		},
+		"no object": func(d *desk, about interceptor.Context) { d.run("filesystem", request, `[]`, about, "weir-call") },
+		"an unasked state": func(d *desk, about interceptor.Context) {
+			d.run("filesystem", request, `{"name":"read_file","requestState":"x"}`, about, "weir-call")
+		},
+		"a secret":          func(d *desk, about interceptor.Context) { d.run("filesystem", request, readSecret, about) },
+		"the result a text": func(d *desk, about interceptor.Context) { d.run("filesystem", response, `"text"`, about) },
+		"the result a list": func(d *desk, about interceptor.Context) { d.run("filesystem", response, `[]`, about) },
+		"the result wrapped": func(d *desk, about interceptor.Context) {
+			d.run("filesystem", response, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, about)
+		},
+		"an error in a result": func(d *desk, about interceptor.Context) {
+			d.run("filesystem", response, `{"error":{"code":1,"message":"s3kr1t"}}`, about)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t, inMemory())
+			about := interceptor.Context{SessionID: "s"}
+			d.run("filesystem", request, open1, about)
+			run(d, about)
+			d.run("filesystem", response, secretText, about)
+			if o := d.run("sqlite", request, sendSecret, about); o.Released {
+				t.Error("the secret goes to another server")
+			}
+		})
+	}
+}
+
+// TestOpenCalls holds that a call stays open until a result of its own span comes, however many calls and results
+// come in between.
+func TestOpenCalls(t *testing.T) {
 	d := open(t, inMemory())
-	about := interceptor.Context{SessionID: "s"}
-	d.run("filesystem", request, readSecret, about)
-	d.run("filesystem", response, secretText, about)
-	if o := d.run("sqlite", request, sendSecret, about); o.Released {
-		t.Fatal("the secret goes to another server")
+	at := func(span string) interceptor.Context {
+		return interceptor.Context{SessionID: "s", TraceID: "t", SpanID: span}
 	}
-	const tables = `{"method":"tools/call","params":{"name":"list_tables","arguments":{}}}`
-	if o := d.run("sqlite", request, tables, about); !o.Released {
-		t.Fatal(said(o))
+	d.run("filesystem", request, readSecret, at("secret"))
+	for i := range 200 {
+		span := strings.Repeat("x", i+1)
+		d.run("filesystem", request, `{"name":"read_file","arguments":{"path":"/workspace/a.txt"}}`, at(span))
+		if i >= 150 {
+			continue // its result does not come
+		}
+		for _, text := range []string{"one", "two"} {
+			d.run("filesystem", response, `{"content":[{"type":"text","text":"`+text+`"}]}`, at(span), "weir-annotate")
+		}
+		if i == 149 {
+			for _, about := range []interceptor.Context{at("secret"), {SessionID: "s"}} {
+				o := d.run("filesystem", response, secretText, about, "weir-annotate")
+				if !strings.Contains(string(o.Payload), `"credentials"`) {
+					t.Errorf("the label of %v is another: %s", about, o.Payload)
+				}
+			}
+		}
 	}
-	o := d.run("sqlite", response, `{"content":[{"type":"text","text":"n"}]}`, about)
-	if raw, _ := rawjson.Get(o.Payload, "_meta", "annotations", "attribution"); string(raw) != `["mcp://sqlite/list_tables"]` {
-		t.Errorf("the attribution is %s: %s", raw, said(o))
+	d.run("filesystem", request, readSecret, at("secret2"))
+	for i := range 70 {
+		d.run("filesystem", request, `{"name":"read_file","arguments":{"path":"/workspace/a.txt"}}`, at(strings.Repeat("y", i+1)))
+	}
+	for _, about := range []interceptor.Context{at("secret2"), {SessionID: "s"}, {SessionID: "fresh"}} {
+		o := d.run("filesystem", response, `{"content":[],"_meta":{"annotations":{"sensitivity":"none"}}}`, about, "weir-annotate")
+		if !strings.Contains(string(o.Payload), `"credentials"`) {
+			t.Errorf("a result of no known call, %v: %s", about, o.Payload)
+		}
 	}
 }
 
