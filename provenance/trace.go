@@ -138,6 +138,10 @@ func (x *Index) best(v *value, i int, spots []spot) (best piece) {
 	return best
 }
 
+// overlap is how many normalised bytes at the end of a piece of private data may begin others: to look in all of a
+// long one takes time by the square of its length.
+const overlap = 64
+
 // private returns the pieces of private data that begin inside a piece and count, whichever source that has: who
 // repeats private data does not make it public. The user's own words are the user's to tell.
 func (x *Index) private(v *value, p piece) (all []piece) {
@@ -151,10 +155,14 @@ func (x *Index) private(v *value, p piece) (all []piece) {
 		}
 		spots = x.data.find(v, i, spots[:0])
 		for _, at := range spots {
-			if q := x.data.piece(v, i, at); q.kinds&Private != 0 && q.end > end && v.counts(q) {
+			if _, src, ok := x.data.reach(at.at); !ok || src.Kinds&Private == 0 {
+				continue
+			}
+			if q := x.data.piece(v, i, at); q.end > end && v.counts(q) {
 				all, end = append(all, q), q.end
 			}
 		}
+		i = max(i, end-overlap)
 	}
 	return all
 }
