@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -72,6 +73,7 @@ func (l listed) program(t *testing.T) (to target, version string) {
 		for _, path = range programs {
 			break
 		}
+		path = cmp.Or(programs[filepath.Base(l.pkg)], path) // as npx chooses among several
 	}
 	to = node(filepath.Join(dir, path), l.args...)
 	to.Env = homeless(t)

@@ -38,7 +38,8 @@ func TestLoad(t *testing.T) {
 		"goal: g\nsteps:\n- {id: a, tool: b, arguments: {n: \"[[w12345]]\"}}":        "p.yaml:3:3: step 1: a handle of a value is no constant",
 		"goal: g\nsteps:\n- {id: a, tool: b, repeat: many}":                          "p.yaml:1:1: the arguments are not those of the tool's schema",
 		"goal: g\nsteps:\n- {id: a, tool: b, arguments: {t: {from: a, type: text}}}": "step 1: a placeholder is from no earlier step",
-		"goal: \xff": "not valid UTF-8",
+		"goal: g\nroot:*:20228: x":                                                   "p.yaml:2:1: unknown field in the plan",
+		"goal: \xff":                                                                 "not valid UTF-8",
 	} {
 		if _, err := plan.Load("p.yaml", []byte(src)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", src, err, want)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/weir-mcp/weir/internal/document"
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
@@ -69,7 +70,7 @@ func (r reader) object(m member, fields fields) {
 		if near := spelling.Nearest(e.key, known); near != "" && !r.d.Has(m.pointer+Pointer(near)) {
 			r.d.Set(m.pointer+Pointer(near), e.at) // there, if misspelt: not missing as well
 		}
-		r.d.Fault(e.at, spelling.DidYouMean(e.key, known), "%sunknown field %.64q", within(m.name), e.key)
+		r.d.Fault(e.at, spelling.DidYouMean(e.key, known), "%s%s", within(m.name), document.Unknown(e.key))
 	}
 }
 

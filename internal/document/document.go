@@ -12,7 +12,9 @@ package document
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -126,6 +128,18 @@ type Member struct {
 	Value ast.Node
 }
 
+// names is the form of names of fields.
+var names = regexp.MustCompile(`^[\w.$@/-]{1,64}$`)
+
+// Unknown names an unknown field in a message. Text that is no name is left out: the file may be a link to one that
+// nobody should read from messages.
+func Unknown(name string) string {
+	if !names.MatchString(name) {
+		return "unknown field"
+	}
+	return "unknown field " + strconv.Quote(name)
+}
+
 // Members returns the members of a mapping by name. Unknown and repeated names and anything that is no mapping are
 // complained of.
 func (d *Document) Members(n ast.Node, what string, allowed []string) (map[string]Member, bool) {
@@ -140,7 +154,7 @@ func (d *Document) Members(n ast.Node, what string, allowed []string) (map[strin
 		first, seen := found[m.Name]
 		switch {
 		case !slices.Contains(allowed, m.Name):
-			d.Complain(m.At, spelling.DidYouMean(m.Name, allowed), "unknown field %q in %s", m.Name, what)
+			d.Complain(m.At, spelling.DidYouMean(m.Name, allowed), "%s in %s", Unknown(m.Name), what)
 		case seen:
 			d.Complain(m.At, "", "field %q occurs twice; first in line %d", m.Name, first.At.Line)
 		default:

@@ -16,6 +16,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/plain"
 )
 
 // A Level is the force of a check.
@@ -96,17 +98,17 @@ func (t *tally) of(c Check) *Outcome {
 	return t.byID[c.ID]
 }
 
-// count adds a vector to its check. A problem of "" is none.
+// count adds a vector to its check. A problem of "" is none. Text of the implementation can do nothing in a report.
 func (t *tally) count(c Check, vector, problem string) {
 	o := t.of(c)
 	o.Vectors++
 	if problem != "" {
-		o.Broken = append(o.Broken, Problem{vector, problem})
+		o.Broken = append(o.Broken, Problem{plain.Text(vector, 0), plain.Text(problem, 0)})
 	}
 }
 
 // absent adds a vector that asks for an ability which the implementation does not have.
-func (t *tally) absent(c Check, because string) { t.of(c).Because = because }
+func (t *tally) absent(c Check, because string) { t.of(c).Because = plain.Text(because, 0) }
 
 // report returns the verdicts.
 func (t *tally) report(kind string) Report {

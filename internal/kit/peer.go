@@ -93,6 +93,7 @@ type observation struct {
 	answer []byte   // the first one
 	extra  int      // further ones to the same request
 	other  [][]byte // everything else that came
+	size   int      // of the rest, in bytes
 	err    error    // there is no answer, or the gateway ended
 }
 
@@ -139,6 +140,9 @@ func (p *peer) exchange(ctx context.Context, id string, message []byte, settled 
 	return o
 }
 
+// maxRest bounds the messages beside an answer, in bytes.
+const maxRest = 32 << 20
+
 // until collects messages until the answer to the request last comes.
 func (p *peer) until(ctx context.Context, id, last string, o *observation) error {
 	for {
@@ -160,6 +164,9 @@ func (p *peer) until(ctx context.Context, id, last string, o *observation) error
 			o.extra++
 		default:
 			o.other = append(o.other, line)
+			if o.size += len(line); o.size > maxRest {
+				return fmt.Errorf("it sends more than %d bytes that answer nothing", maxRest)
+			}
 		}
 		if !asks && string(got) == last {
 			return nil

@@ -122,6 +122,10 @@ func (s faulty) call(m *rpc.Message, name []byte) string {
 		return `"error":{"code":-32602,"message":"bad annotations"}`
 	case annotated && s.fault == "hangs at annotations":
 		select {}
+	case annotated && s.fault == "never stops talking":
+		for line := `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 1<<20) + `"}`; ; {
+			s.write(line)
+		}
 	case s.fault == "does not aggregate":
 		return `"result":{` + lookClaim + `,"_meta":{"annotations":{"openWorldHint":false}}}`
 	case s.fault == "has a value of its own":
@@ -248,6 +252,12 @@ func TestServersThatHang(t *testing.T) {
 	}
 	if got := failing(r, kit.Failed); len(got) == 0 || got[0] != "request.annotations" {
 		t.Errorf("it fails %v", got)
+	}
+	s = server("never stops talking")
+	if r, err = s.Check(t.Context()); err == nil {
+		if got := failing(r, kit.Failed); len(got) == 0 || got[0] != "request.annotations" {
+			t.Errorf("one that never stops talking fails %v", got)
+		}
 	}
 	s = server("none")
 	s.Calls = nil
