@@ -92,17 +92,30 @@ func (d *Decider) start(e *Event) (Answer, error) {
 	if err != nil || known || e.Source == again {
 		return Answer{Effect: Pass}, err
 	}
-	if isNew, err := e.isNew(); err != nil || isNew {
-		if err == nil {
-			_, err = d.Begun.Enter(beginning, about)
+	note, _, err := d.Conversations.Find(key)
+	if err != nil {
+		return Answer{}, err
+	}
+	isNew, err := e.isNew()
+	if err == nil && isNew {
+		_, err = d.Begun.Enter(within(beginning, note), about)
+		if err == nil && within(beginning, note) != beginning {
+			_, err = d.Begun.Enter(beginning, about) // in no later generation it begins again
 		}
+	}
+	if err != nil || isNew || key == beginning && note.Generation != "" {
 		return Answer{Effect: Pass}, err
 	}
-	if note, _, err := d.Conversations.Find(key); err != nil || note.Generation != "" {
-		return Answer{Effect: Pass}, err
+	notice := "weir did not see this conversation begin, so it counts as one that holds private data and untrusted content; begin a new one"
+	if key == beginning {
+		notice += ", or, if there is nothing of that kind in it: weir session new '" + key + "'"
 	}
-	return Answer{Effect: Pass, Notice: "weir did not see this conversation begin, so it counts as one that holds private data and untrusted content; " +
-		"begin a new one, or, if there is nothing of that kind in it: " + "weir session new '" + key + "'"}, nil
+	return Answer{Effect: Pass, Notice: notice}, nil
+}
+
+// within returns the key by which it is noted that a conversation began in a generation of its agent session.
+func within(beginning string, note conversation.Note) string {
+	return conversation.Note{Key: beginning, Generation: note.Generation}.Session()
 }
 
 // isNew reports whether the conversation begins: its host says so, and its file has no answer of the model yet.
@@ -161,8 +174,8 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 	if e.Unread != "" {
 		c.Context = unknown()
 	}
-	if note.Generation == "" {
-		_, seen, err := d.Begun.Find(beginning)
+	if note.Generation == "" || key != beginning { // else the user has said so of this very conversation
+		_, seen, err := d.Begun.Find(within(beginning, note))
 		if err != nil {
 			return nil, err
 		}

@@ -60,11 +60,13 @@ type Host struct {
 	answer  func(Answer, *Event) map[string]any
 	serves  func(e *Event, entry string) bool // whether the tool is one of the server that has an entry
 
-	shell     string            // the tool that runs a command of the Bourne shell; "" on systems where it is another shell
-	folder    string            // the argument of the shell for another working directory; "" if it has none
-	search    string            // the tool that searches the contents of files, if its results are understood
-	resources []string          // tools that read resources of MCP servers
-	here      map[string]string // the argument of a tool that is the working directory if it is not given
+	shell     string   // the tool that runs a command of the Bourne shell; "" on systems where it is another shell
+	folder    string   // the argument of the shell for another working directory; "" if it has none
+	search    string   // the tool that searches the contents of files, if its results are understood
+	resources []string // tools that read resources of MCP servers
+	searches  map[string]search
+	paths     map[string]string // the argument of a tool for its file
+	finds     string            // the tool that looks elsewhere for a file that is not there
 
 	overlay []byte
 	tools   map[string][]string // the arguments that are known of each tool that the overlay names

@@ -210,7 +210,7 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 		told.Glob != "" && !expression.PathNoSecrets(strings.ReplaceAll(told.Glob, "*", "x")) {
 		return args, nil
 	}
-	if rest := strings.TrimPrefix(told.Path, e.Folder); otherName.MatchString(rest) {
+	if rest := strings.TrimPrefix(told.Path, e.Folder); told.Path == everything || otherName.MatchString(rest) {
 		return args, nil
 	}
 	if !strings.HasPrefix(told.Path, "/") {

@@ -36,7 +36,10 @@ var viaMCP = []string{"ReadMcpResourceTool", "ListMcpResourcesTool"}
 var claudeCode = &Host{
 	ID: "claude-code", Kind: "claude-code", Events: []string{SessionStart, PreToolUse, PostToolUse, PostFailure},
 	form: snake, begins: []string{"startup", "clear"}, answered: `"assistant"`, asks: true, streams: true, answer: claudeAnswer,
-	serves: servesDoubly, resources: viaMCP, shell: "Bash", search: "Grep", here: map[string]string{"Glob": "path", "Grep": "path", "LS": "path"},
+	serves: servesDoubly, resources: viaMCP, shell: "Bash", search: "Grep",
+	searches: map[string]search{"Glob": {path: "path", patterns: []string{"pattern"}}, "Grep": {path: "path"}, "LS": {path: "path"}},
+	paths: map[string]string{"Edit": "file_path", "LSP": "filePath", "MultiEdit": "file_path", "NotebookEdit": "notebook_path",
+		"Read": "file_path", "Write": "file_path"},
 	overlay: claudeOverlay, tools: map[string][]string{
 		"Agent":             {"description", "prompt", "subagent_type", "model", "run_in_background"},
 		"AskUserQuestion":   {"questions", "answers", "metadata"},
@@ -94,7 +97,12 @@ var gemini = &Host{
 	form:   form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", response: "tool_response"},
 	begins: []string{"startup", "clear"}, answered: `"gemini"`, answer: geminiAnswer, serves: servesTold,
 	shell: bourne("run_shell_command"), folder: "dir_path",
-	here:    map[string]string{"glob": "dir_path", "grep_search": "dir_path", "list_directory": "dir_path"},
+	searches: map[string]search{
+		"glob":           {path: "dir_path", patterns: []string{"pattern"}, everywhere: true},
+		"grep_search":    {path: "dir_path", patterns: []string{"include_pattern"}, everywhere: true},
+		"list_directory": {path: "dir_path", everywhere: true},
+	},
+	paths: map[string]string{"read_file": "file_path", "replace": "file_path", "write_file": "file_path"}, finds: "replace",
 	overlay: geminiOverlay, tools: map[string][]string{
 		"activate_skill":    {"name"},
 		"ask_user":          {"questions"},
@@ -123,7 +131,12 @@ var qwen = &Host{
 	form: form{event: "hook_event_name", session: "session_id", tool: "tool_name", input: "tool_input", call: "tool_use_id",
 		response: "tool_response"},
 	answered: `"assistant"`, answer: qwenAnswer, serves: servesDoubly, shell: bourne("run_shell_command"), folder: "directory",
-	here:    map[string]string{"glob": "path", "grep_search": "path", "list_directory": "path"},
+	searches: map[string]search{
+		"glob":           {path: "path", patterns: []string{"pattern"}, everywhere: true},
+		"grep_search":    {path: "path", patterns: []string{"glob"}, everywhere: true},
+		"list_directory": {path: "path", everywhere: true},
+	},
+	paths: map[string]string{"edit": "file_path", "read_file": "file_path", "write_file": "file_path"}, finds: "edit",
 	overlay: qwenOverlay, tools: map[string][]string{
 		"ask_user_question": {"questions"},
 		"edit":              {"file_path", "old_string", "new_string", "replace_all"},
@@ -149,7 +162,8 @@ var copilot = &Host{
 	steps:  map[string]string{"sessionStart": SessionStart, "preToolUse": PreToolUse, "postToolUse": PostToolUse, "postToolUseFailure": PostFailure},
 	form:   form{session: "sessionId", source: "source", tool: "toolName", input: "toolArgs", response: "toolResult"},
 	begins: []string{"new"}, answer: copilotAnswer, serves: servesDashed,
-	shell: bourne("bash"), here: map[string]string{"glob": severalPaths, "grep": severalPaths},
+	shell: bourne("bash"), searches: map[string]search{"glob": {path: severalPaths, patterns: []string{"pattern"}}, "grep": {path: severalPaths}},
+	paths: map[string]string{"create": "path", "edit": "path", "view": "path"}, finds: "edit",
 	overlay: copilotOverlay, tools: map[string][]string{
 		"ask_user":                        {"question", "choices", "allow_freeform"},
 		"bash":                            {"command", "description", "mode", "initial_wait", "detach"},

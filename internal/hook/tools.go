@@ -15,26 +15,22 @@ func (h *Host) Overlay() (*overlay.Set, error) {
 	return overlay.Load("hook/"+h.ID+".yaml", h.overlay)
 }
 
-// arguments returns the arguments of a call as the tool takes them.
+// arguments returns the arguments of a call with the folders that a search looks through.
 func (e *Event) arguments() (json.RawMessage, error) {
-	name, takes := e.Host.here[e.Tool]
-	value, given := rawjson.Get(e.Input, name)
-	switch {
-	case !takes || given && (name != severalPaths || rawjson.Kind(value) == '['):
+	s, searches := e.Host.searches[e.Tool]
+	if !searches {
 		return e.Input, nil
-	case !given:
-		value = rawjson.Quote(e.Folder)
 	}
-	if name == severalPaths {
-		value = slices.Concat([]byte("["), value, []byte("]"))
+	all := e.folders(s)
+	var value any = all
+	if s.path != severalPaths {
+		value = all[0]
 	}
-	return rawjson.Set(e.Input, value, name)
+	return withMembers(e.Input, map[string]any{s.path: value})
 }
 
-// severalPaths is the argument that may be one path or a list of them; overlays see a list.
-const severalPaths = "paths"
-
-// strange says which argument nothing is known of; "" if there is none, or the whole tool is not known, which may do anything.
+// strange says which argument nothing is known of, or which path leads elsewhere in the host; "" if there is none, or
+// the whole tool is not known, which may do anything.
 func (e *Event) strange() string {
 	known, ok := e.Host.tools[e.Tool]
 	if !ok {
@@ -45,7 +41,7 @@ func (e *Event) strange() string {
 			return fmt.Sprintf("nothing is known of the argument %+.80q", name)
 		}
 	}
-	return ""
+	return e.oddPath()
 }
 
 // behind reports whether the call goes to one of the entries that run Weir, which decides on it there.
@@ -70,9 +66,9 @@ func servesTold(e *Event, entry string) bool {
 	return e.Server == entry && strings.HasPrefix(e.Tool, "mcp_")
 }
 
-// servesDashed is for hosts with names like SERVER-TOOL. No other server has a name that begins alike: see
-// install.ReadNames.
+// servesDashed is for hosts with names like SERVER-TOOL, which have servers in no file, such as github-mcp-server. So only the
+// name that weir install writes is believed, which none of these begins with. See install.ReadNames for those in files.
 func servesDashed(e *Event, entry string) bool {
-	tool, ok := strings.CutPrefix(e.Tool, entry+"-")
-	return ok && tool != ""
+	tool, ok := strings.CutPrefix(e.Tool, "weir-")
+	return entry == "weir" && ok && tool != ""
 }
