@@ -72,6 +72,13 @@ type Host struct {
 	tools   map[string][]string // the arguments that are known of each tool that the overlay names
 }
 
+// A search is a tool that looks through folders.
+type search struct {
+	path       string   // the argument for its folder; severalPaths for one path or a list of them
+	patterns   []string // arguments for patterns of paths below the folder
+	everywhere bool     // without a folder it looks through every one that the host was given; else through the working directory
+}
+
 // A form is how a host names the members of its events; "" for one that it does not have.
 type form struct{ event, session, source, tool, input, call, response string }
 

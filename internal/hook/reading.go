@@ -222,19 +222,6 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 	return withMembers(args, map[string]any{memberNames: cmdline.Lines})
 }
 
-func withMembers(args json.RawMessage, members map[string]any) (json.RawMessage, error) {
-	for name, v := range members {
-		text, err := json.Marshal(v)
-		if err == nil {
-			args, err = rawjson.Set(args, text, name)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return args, nil
-}
-
 var (
 	fileLine   = regexp.MustCompile(`^(.+?)[:-][0-9]+[:-]`)
 	otherName  = regexp.MustCompile(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)`) // of a folder: a line has the end of its name elsewhere

@@ -78,13 +78,6 @@ func servesDashed(e *Event, entry string) bool {
 	return entry == "weir" && ok && tool != ""
 }
 
-// A search is a tool that looks through folders.
-type search struct {
-	path       string   // the argument for its folder; severalPaths for one path or a list of them
-	patterns   []string // arguments for patterns of paths below the folder
-	everywhere bool     // without a folder it looks through every one that the host was given; else through the working directory
-}
-
 // severalPaths is the argument that may be one path or a list of them; overlays see a list.
 const severalPaths = "paths"
 
@@ -189,3 +182,16 @@ var (
 	alternatives = regexp.MustCompile(`\{[A-Za-z0-9_*-]+(,[A-Za-z0-9_*-]+)*\}`)
 	belowOnly    = regexp.MustCompile(`^[\pL\pN_*?.-][\pL\pN_*?./-]*$`)
 )
+
+func withMembers(args json.RawMessage, members map[string]any) (json.RawMessage, error) {
+	for name, v := range members {
+		text, err := json.Marshal(v)
+		if err == nil {
+			args, err = rawjson.Set(args, text, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
