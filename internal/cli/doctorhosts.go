@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hostfile"
@@ -17,7 +20,7 @@ import (
 )
 
 // switchedOff is the remedy for a file that keeps hooks from running.
-const switchedOff = "remove disableAllHooks, or hooksConfig"
+const switchedOff = "remove disableAllHooks, disabledHooks or hooksConfig"
 
 // hooks looks for files of projects that keep hooks from running, and for hooks of Claude Code that answer
 // elicitations, and so approval requests, without the user.
@@ -31,13 +34,12 @@ func (d *doctor) hooks(projects []string) {
 		return nil
 	}
 	for _, project := range projects {
-		for _, of := range []struct{ file, host string }{
-			{".claude/settings.json", "Claude Code"}, {".claude/settings.local.json", "Claude Code"},
-			{".gemini/settings.json", "Gemini CLI"}, {".qwen/settings.json", "Qwen Code"},
-		} {
-			p := place{filepath.Join(project, filepath.FromSlash(of.file)), project}
-			if install.SwitchedOff(settings(p)) {
-				d.find("hook", p.path, switchedOff, "%s runs no hooks there, so its own tools pass weir by", of.host)
+		for _, h := range hosts.Table {
+			if h.Hooks == nil {
+				continue
+			}
+			for _, file := range h.Hooks.Offs {
+				d.switchedOff(h, project, file)
 			}
 		}
 	}
@@ -63,6 +65,27 @@ func (d *doctor) hooks(projects []string) {
 					"a hook of Claude Code runs at %s: it can approve calls in the user's place", event)
 			}
 		}
+	}
+}
+
+// switchedOff reports a file of a project that may keep the hooks of a host from running.
+func (d *doctor) switchedOff(h hosts.Host, project, file string) {
+	path := filepath.Join(project, filepath.FromSlash(file))
+	if s, ok := h.Hooks.File.Resolve(hosts.Here(d.Env.Getenv)); ok && s == path {
+		return // the user's own: see hooksOf
+	}
+	src, err := install.Read(path, project)
+	data := hostfile.Standard(src)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case err != nil || !strings.HasSuffix(file, ".toml") && rawjson.Check(data) != nil:
+		d.find("hook", path, "correct it", "it cannot be read, so it may keep the hooks of %s from running", h.Name)
+	case strings.HasSuffix(file, ".toml"):
+		if bytes.Contains(src, []byte("hooks")) || bytes.Contains(src, []byte(`\`)) {
+			d.find("hook", path, "remove its settings of hooks, unless they are yours", "it may keep the hooks of %s from running", h.Name)
+		}
+	case install.SwitchedOff(data):
+		d.find("hook", path, switchedOff, "%s runs no hooks there, so its own tools pass weir by", h.Name)
 	}
 }
 

@@ -59,7 +59,7 @@ type File struct {
 	Path    string     // on all systems that have none of their own below
 	MacOS   string
 	Windows string
-	Env     string // the variable that names another directory for the file, if it is set
+	Env     string // the variable that names another directory for the file, if it is set; NAME/below: one around it
 	Refers  string // a member by which the file may lead to other files with servers
 }
 
@@ -80,6 +80,7 @@ type Hooks struct {
 	Command string   // the member for the command line; "" is command
 	Extra   []Member // further members: how long the host waits, and that a hook that fails keeps the tool from running
 	Guarded bool     // a program that fails keeps the tool from running by its status alone: its shell turns every failure into that one
+	Offs    []string // files of a project, with slashes, that may keep hooks from running; in one that is no JSON a mention of them does
 	Trust   string   // what the user has to do before the hooks run; "" if nothing
 }
 
@@ -127,8 +128,9 @@ func (f File) Resolve(m Machine) (string, bool) {
 	if f.Scope == Project {
 		return p, true
 	}
-	if dir := m.env(f.Env); m.absolute(dir) {
-		return m.native(dir, path.Base(p)), true
+	name, below, _ := strings.Cut(f.Env, "/")
+	if dir := m.env(name); m.absolute(dir) {
+		return m.native(dir, path.Join(below, path.Base(p))), true
 	}
 	first, rest, _ := strings.Cut(p, "/")
 	switch first {

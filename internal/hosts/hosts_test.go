@@ -39,6 +39,8 @@ func TestResolve(t *testing.T) {
 		{"windsurf", 0, windows, nil, `C:\Users\ann\.codeium\windsurf\mcp_config.json`},
 		{"gemini", 2, windows, nil, `C:\ProgramData\gemini-cli\settings.json`},
 		{"qwen", 0, linux, nil, "/home/ann/.qwen/settings.json"},
+		{"qwen", 0, linux, map[string]string{"QWEN_HOME": "/q"}, "/q/settings.json"},
+		{"gemini", 0, linux, map[string]string{"GEMINI_CLI_HOME": "/g"}, "/g/.gemini/settings.json"},
 		{"codex", 0, mac, map[string]string{"CODEX_HOME": "/c"}, "/c/config.toml"},
 		{"opencode", 0, mac, nil, "/Users/ann/.config/opencode/opencode.json"},
 		{"copilot", 0, linux, nil, "/home/ann/.copilot/mcp-config.json"},
@@ -73,6 +75,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 		seen[h.ID] = true
+		if h.Hooks != nil && len(h.Hooks.Offs) == 0 {
+			t.Errorf("%s: no file of a project is known that may keep its hooks from running", h.ID)
+		}
 		for _, f := range h.Files {
 			if f.Scope == "" || f.Format == "" || len(f.List) == 0 || f.Path == "" {
 				t.Errorf("%s: %+v", h.ID, f)

@@ -40,11 +40,11 @@ var Table = []Host{
 	{ID: "windsurf", Name: "Windsurf", Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.codeium/windsurf/mcp_config.json"},
 	}},
-	{ID: "gemini", Name: "Gemini CLI", Files: geminiFiles("~/.gemini", ".gemini"), Hooks: geminiHooks, Agents: []File{
-		{Scope: User, List: codexList, Path: "~/.gemini/agents"},
+	{ID: "gemini", Name: "Gemini CLI", Files: geminiFiles("~/.gemini", ".gemini", geminiHome), Hooks: geminiHooks, Agents: []File{
+		{Scope: User, List: codexList, Path: "~/.gemini/agents", Env: geminiHome},
 		{Scope: Project, List: codexList, Path: ".gemini/agents"},
 	}},
-	{ID: "qwen", Name: "Qwen Code", Files: geminiFiles("~/.qwen", ".qwen")[:2], Hooks: qwenHooks},
+	{ID: "qwen", Name: "Qwen Code", Files: geminiFiles("~/.qwen", ".qwen", qwenHome)[:2], Hooks: qwenHooks},
 	{ID: "codex", Name: "Codex CLI", Entry: codexEntry, Files: []File{
 		{Scope: User, Format: TOML, List: codexList, Path: "~/.codex/config.toml", Env: "CODEX_HOME"},
 		{Scope: Project, Format: TOML, List: codexList, Path: ".codex/config.toml", Refers: "config_file"},
@@ -105,16 +105,26 @@ var Table = []Host{
 
 var hookEvents = []string{"hooks"}
 
+// claudeOffs are the settings of a project in Claude Code, which Copilot CLI reads too.
+var claudeOffs = []string{".claude/settings.json", ".claude/settings.local.json"}
+
+// The variables for the folder around .gemini, and for .qwen.
+const (
+	geminiHome = "GEMINI_CLI_HOME/.gemini"
+	qwenHome   = "QWEN_HOME"
+)
+
 // Claude Code goes on where a hook fails or is too slow, unless it is told otherwise, which versions before 2.1.295 do
 // not understand.
 var claudeHooks = &Hooks{
 	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.claude/settings.json", Env: "CLAUDE_CONFIG_DIR"},
+	Offs:   claudeOffs,
 	Events: []string{"SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure"}, Listed: true,
 	Extra: []Member{{"timeout", "60"}, {"onFailure", `"block"`}},
 }
 
 var codexHooks = &Hooks{
-	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.codex/hooks.json", Env: "CODEX_HOME"},
+	File: File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.codex/hooks.json", Env: "CODEX_HOME"}, Offs: []string{".codex/config.toml"},
 	Events: []string{"SessionStart", "PreToolUse", "PostToolUse"}, Extra: []Member{{"timeout", "60"}},
 	Trust: "Codex runs them only after you accept them there: /hooks",
 }
@@ -122,11 +132,11 @@ var codexHooks = &Hooks{
 // Gemini CLI and Qwen Code count milliseconds.
 var (
 	geminiHooks = &Hooks{
-		File:   File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.gemini/settings.json"},
+		File: File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.gemini/settings.json", Env: geminiHome}, Offs: []string{".gemini/settings.json"},
 		Events: []string{"SessionStart", "BeforeTool", "AfterTool"}, Guarded: true, Extra: []Member{{"name", `"weir"`}, {"timeout", "60000"}},
 	}
 	qwenHooks = &Hooks{
-		File:   File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.qwen/settings.json"},
+		File: File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.qwen/settings.json", Env: qwenHome}, Offs: []string{".qwen/settings.json"},
 		Events: []string{"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"}, Guarded: true,
 		Extra: []Member{{"name", `"weir"`}, {"timeout", "60000"}},
 	}
@@ -134,6 +144,7 @@ var (
 
 var copilotHooks = &Hooks{
 	File:   File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.copilot/settings.json", Env: "COPILOT_HOME"},
+	Offs:   append([]string{".github/copilot/settings.json", ".github/copilot/settings.local.json"}, claudeOffs...),
 	Events: []string{"sessionStart", "preToolUse", "postToolUse", "postToolUseFailure"}, Flat: true, Command: "bash", Guarded: true,
 	Extra: []Member{{"timeoutSec", "60"}},
 }
@@ -158,9 +169,9 @@ var gooseEntry = Entry{Command: "cmd", Env: "envs", Extra: []Member{
 var excluded = [][]string{{"mcp", "excluded"}}
 
 // geminiFiles returns the files of Gemini CLI, and of a program that was made from it.
-func geminiFiles(home, project string) []File {
+func geminiFiles(home, project, env string) []File {
 	return []File{
-		{Scope: User, Format: JSONC, List: mcpServers, Path: home + "/settings.json", Off: excluded},
+		{Scope: User, Format: JSONC, List: mcpServers, Path: home + "/settings.json", Env: env, Off: excluded},
 		{Scope: Project, Format: JSONC, List: mcpServers, Path: project + "/settings.json", Off: excluded},
 		{Scope: Managed, Format: JSONC, List: mcpServers, Path: "/etc/gemini-cli/settings.json",
 			MacOS:   "/Library/Application Support/GeminiCli/settings.json",

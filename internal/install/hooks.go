@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -94,19 +95,37 @@ func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
 	return f, err
 }
 
-// SwitchedOff reports whether a file says that no hook runs, or none with the name of Weir's in Gemini CLI.
+// SwitchedOff reports whether a file may say that no hook runs, or not that of Weir: all but settings that are known to
+// leave it on.
 func SwitchedOff(src []byte) bool {
-	off, _ := rawjson.Get(src, "disableAllHooks")
-	some, _ := rawjson.Get(src, "hooksConfig")
-	enabled, _ := rawjson.Get(some, "enabled")
-	names, _ := rawjson.Get(some, "disabled")
-	for name := range rawjson.Elements(names) {
-		if text, _ := rawjson.String(name); text == "weir" {
+	if off, ok := rawjson.Get(src, "disableAllHooks"); ok && string(off) != "false" {
+		return true
+	}
+	if keys, ok := rawjson.Get(src, "disabledHooks"); ok && string(rawjson.Canonical(keys)) != "[]" {
+		return true
+	}
+	some, ok := rawjson.Get(src, "hooksConfig")
+	if ok && rawjson.Kind(some) != '{' {
+		return true
+	}
+	for member, v := range rawjson.Members(some) {
+		switch {
+		case member == "notifications", member == "enabled" && string(v) == "true":
+		case member != "disabled" || rawjson.Kind(v) != '[':
 			return true
+		default:
+			for name := range rawjson.Elements(v) {
+				if text, ok := rawjson.String(name); !ok || !otherHook.MatchString(text) || strings.EqualFold(text, "weir") {
+					return true
+				}
+			}
 		}
 	}
-	return string(off) == "true" || string(enabled) == "false"
+	return false
 }
+
+// otherHook is the name of a hook in which the host replaces nothing.
+var otherHook = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // hookArguments returns the arguments of weir hook that every event has: its places and the home directory, the configuration of the user's
 // servers if there is one, and the entries that run Weir: those that weir install wrote, and those that the user wrote for every project.

@@ -222,6 +222,10 @@ func TestHooksSwitchedOff(t *testing.T) {
 	for text, off := range map[string]bool{
 		`{"disableAllHooks": true}`: true, `{"disableAllHooks": false}`: false, `{"hooksConfig": {"enabled": false}}`: true,
 		`{"hooksConfig": {"enabled": true, "disabled": ["other"]}}`: false, "{ // mine\n\"hooksConfig\": {\"disabled\": [\"other\", \"weir\"]}}": true, `{}`: false,
+		`{"disableAllHooks": 1}`: true, `{"disableAllHooks": "yes"}`: true, `{"disableAllHooks": "false"}`: true, `{"disableAllHooks": null}`: true,
+		`{"hooksConfig": {"enabled": 0}}`: true, `{"hooksConfig": {"disabled": ["${W:-weir}"]}}`: true, `{"hooksConfig": {"disabled": "weir"}}`: true,
+		`{"hooksConfig": {"disabled": [1]}}`: true, `{"hooksConfig": {"disabled": [], "notifications": false}}`: false, `{"hooksConfig": "${X}"}`: true,
+		`{"hooksConfig": {"new": true}}`: true, `{"disabledHooks": ["a1b2"]}`: true, `{"disabledHooks": []}`: false,
 	} {
 		w := newWorld(t, "gemini", ".gemini/settings.json")
 		w.write(t, w.file, text)
