@@ -1,12 +1,14 @@
 package gateway_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -168,27 +170,38 @@ func TestNothingComesBackUnasked(t *testing.T) {
 		q := fmt.Sprintf("%q", question)
 		for _, more := range []string{
 			`"requestState":` + secret,
-			accept(question),
 			`"inputResponses":{}` + `,"requestState":null`,
 			state + `,"inputResponses":` + secret,
 			state + `,"inputResponses":[` + secret + `]`,
 			state + `,"inputResponses":{` + q + `:` + secret + `}`,
-			state + `,"inputResponses":{` + secret + `:{"action":"decline"}}`,
-			state + `,"inputResponses":{` + q + `:{"action":"decline"},` + secret + `:{"action":"decline"}}`,
 		} {
 			if answer := r.call("form", more); !strings.Contains(answer, `"code":-32602`) {
 				t.Errorf("%s: %s", more, answer)
 			}
 		}
+		other := secret + `:{"action":"accept","content":{"name":` + secret + `}}`
+		answer := r.call("form", state+`,"inputResponses":{`+other+`,`+q+`:{"action":"decline"}}`)
+		if strings.Contains(answer, "-32602") || strings.Contains(answer, "s3kr1t") {
+			t.Errorf("an answer to another question: %s", answer)
+		}
 	})
 	for _, server := range []string{oldEra, newEra} {
 		w := newPairing(t, oldEra, server, "stdio").wire(t)
 		w.ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"h","version":"1"}}}`)
-		for i, more := range []string{`"requestState":` + secret, `"inputResponses":{` + secret + `:{"action":"decline"}}`, `"inputResponses":[` + secret + `]`} {
+		for i, more := range []string{`"requestState":` + secret, `"inputResponses":[` + secret + `]`} {
 			answer := w.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"form","arguments":{},%s}}`, i+2, more))
 			if !strings.Contains(answer, `"code":-32602`) {
 				t.Errorf("an older host of a server of %s: %s: %s", server, more, answer)
 			}
 		}
+	}
+}
+
+// Answers to questions that nobody asked do not go on.
+func TestAnswering(t *testing.T) {
+	params := json.RawMessage(`{"inputResponses":{"a":{},"b":{"x":1},"c":{}},"name":"n"}`)
+	const want = `{"inputResponses":{"b":{"x":1}},"name":"n"}`
+	if got := protocol.Answering(params, func(name string) bool { return name == "b" }); string(got) != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -43,6 +43,9 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 			x.route.call.Written = plain
 		}
 		rerr = x.sameServer()
+		if err := x.unasked(); err != nil {
+			return f.InternalError(m, err)
+		}
 	}
 	if rerr == nil {
 		rerr = x.fitsHeaders()

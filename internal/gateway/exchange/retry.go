@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,8 +22,8 @@ const (
 )
 
 // openRequestState opens the requestState with which a host of 2026-07-28 sends a request again, and puts the
-// server's own in its place. A state that is not ours, or of another request, is refused, and so are answers to other
-// questions than those that came with it.
+// server's own in its place. A state that is not ours, or of another request, is refused. Answers to other questions than
+// those that came with it do not go on: a server ignores them (2026-07-28, Multi Round-Trip Requests).
 func (x *exchange) openRequestState() *rpc.Error {
 	raw, ok := rawjson.Get(x.m.Params, protocol.RequestState)
 	var state returnState
@@ -35,13 +36,21 @@ func (x *exchange) openRequestState() *rpc.Error {
 		x.state = &state
 	}
 	given := func(json.RawMessage) bool { return x.state != nil }
-	if err := protocol.ComesBack(x.m.Params, given, func(name string) bool { return slices.Contains(state.Asked, name) }); err != nil {
+	asked := func(name string) bool {
+		// Answers of a host of 2026-07-28 that nobody asked for are decided on as arguments: see unasked.
+		return slices.Contains(state.Asked, name) || x.state == nil && x.who.Modern()
+	}
+	params := x.m.Params
+	if x.state != nil {
+		params = protocol.Answering(params, asked)
+	}
+	if err := protocol.ComesBack(params, given, asked); err != nil {
 		return rpc.Errorf(rpc.InvalidParams, "%s", err)
 	}
 	if x.state == nil {
 		return nil
 	}
-	params := rawjson.Delete(x.m.Params, protocol.RequestState)
+	params = rawjson.Delete(params, protocol.RequestState)
 	if state.Kind == stateServer && state.Value != nil {
 		var err error
 		if params, err = rawjson.Set(params, state.Value, protocol.RequestState); err != nil {
@@ -52,6 +61,18 @@ func (x *exchange) openRequestState() *rpc.Error {
 	back.Params = params
 	x.m = &back
 	return nil
+}
+
+// unasked has answers to questions that nobody asked count as members that MCP does not know.
+func (x *exchange) unasked() (err error) {
+	answers, ok := rawjson.Get(x.m.Params, protocol.InputResponses)
+	if !ok || x.state != nil {
+		return nil
+	}
+	c := x.route.call
+	c.Violates = unknownMembers
+	c.Undeclared.Params, err = rawjson.Set([]byte(cmp.Or(string(c.Undeclared.Params), "{}")), answers, protocol.InputResponses)
+	return err
 }
 
 // sameServer reports whether the state goes back to the server that it came from.

@@ -48,6 +48,20 @@ func hasMember(method, name string, value json.RawMessage) bool {
 	return method == "completion/complete" // where they are arguments
 }
 
+// Answering returns params without those of their inputResponses that answer no question that was asked.
+func Answering(params json.RawMessage, asked func(name string) bool) json.RawMessage {
+	responses, ok := rawjson.Get(params, InputResponses)
+	if !ok || rawjson.Kind(responses) != '{' {
+		return params
+	}
+	for name := range rawjson.Members(responses) {
+		if !asked(name) {
+			params = rawjson.Delete(params, InputResponses, name)
+		}
+	}
+	return params
+}
+
 // ComesBack returns the error of params whose inputResponses or requestState are not those with which a host comes
 // back to a question: the state one that a server gave, each answer an object under the name of a question that the
 // server asked. Nothing measures any other, and no approval covers it.
