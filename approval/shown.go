@@ -40,6 +40,13 @@ func members(q *guard.Question) []member {
 	for name, value := range rawjson.Members(args) {
 		all = append(all, member{name, string(value), !q.Cut && isNamed(q.Values, name)})
 	}
+	if ok { // an approval covers the other params, too
+		for name, value := range rawjson.Members(q.Arguments) {
+			if name != "arguments" && name != "name" {
+				all = append(all, member{"params." + name, string(value), false})
+			}
+		}
+	}
 	slices.SortStableFunc(all, func(a, b member) int { return order(a.named) - order(b.named) })
 	return all
 }

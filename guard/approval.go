@@ -92,7 +92,7 @@ func (a *approver) redeem(ctx context.Context, r *request, q *Question, by strin
 // onward returns the binding of further rounds of a call: see [Admission.Onward].
 func onward(r *request, by string) string {
 	return bind("onward", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name,
-		string(canonicalArguments(r.Params)), r.Effective.String(), by)
+		string(canonicalArguments(r.Params, true)), r.Effective.String(), by)
 }
 
 // scope names the calls that an approval covers of a request that is asked once: of the session in its present state,

@@ -23,7 +23,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		return Denied(errBackwards)
 	}
 	r := g.parse(c)
-	r.canonical = newCanonical(c.Params)
+	r.canonical = newCanonical(c)
 	seen, err := g.enter(ctx, r)
 	if err != nil {
 		return Denied(err)
@@ -118,7 +118,7 @@ func (g *Guard) Ask(ctx context.Context, inquiry *Call) Outcome {
 		return Withheld(errNoInquiry)
 	}
 	r := g.parse(inquiry)
-	r.canonical = newCanonical(inquiry.Params)
+	r.canonical = newCanonical(inquiry)
 	asked := Answer{Result: inquiry.Params}
 	if asked.Result == nil {
 		asked.Result = json.RawMessage(`{}`)
@@ -148,7 +148,7 @@ func (g *Guard) Presume(ctx context.Context, c *Call) error {
 // the decision: to withhold it may be too late.
 func (g *Guard) Observe(ctx context.Context, c *Call, answer Answer) Outcome {
 	r := g.parse(c)
-	r.canonical = newCanonical(c.Params)
+	r.canonical = newCanonical(c)
 	return g.result(ctx, result{request: r, answer: answer, seen: true})
 }
 
@@ -230,7 +230,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, false)
-	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params), salt{}).facts
+	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params, r.Further), salt{}).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}

@@ -127,10 +127,11 @@ func NewCall(ref session.Ref, server string, trust contract.Trust, method string
 	if rawjson.Kind(args) != '{' {
 		args = nil
 	}
-	_, further := rawjson.Get(params, "inputResponses")
+	_, answers := rawjson.Get(params, "inputResponses")
+	_, state := rawjson.Get(params, "requestState")
 	c := &Call{
 		ID: rand.Text(), Session: ref, Server: server, Trust: trust, Method: method, Name: name, Params: params, Arguments: args,
-		Further: further,
+		Further: answers || state,
 	}
 	declared := contract.Offered(trust)
 	if method == "tools/call" {
@@ -159,11 +160,12 @@ func (c *Call) URI() string {
 	return "mcp://" + url.PathEscape(c.Server) + "/" + (&url.URL{Path: c.Name}).EscapedPath()
 }
 
-// canonicalArguments is the canonical form of everything that a call's params ask for: all members but the
-// metadata and the answers of a multi round-trip request.
-func canonicalArguments(params json.RawMessage) []byte {
-	for _, member := range []string{"_meta", "inputResponses", "requestState"} {
-		params = rawjson.Delete(params, member)
+// canonicalArguments is the canonical form of everything that a call's params ask for: all members but the metadata
+// and, of a further round, the answers to the server's questions, which are decided on one by one.
+func canonicalArguments(params json.RawMessage, further bool) []byte {
+	params = rawjson.Delete(params, "_meta")
+	if further {
+		params = rawjson.Delete(rawjson.Delete(params, "inputResponses"), "requestState")
 	}
 	if len(params) == 0 {
 		return []byte("{}")

@@ -51,8 +51,8 @@ type canonical struct {
 	digest string
 }
 
-func newCanonical(params json.RawMessage) canonical {
-	k := canonical{text: canonicalArguments(params)}
+func newCanonical(c *Call) canonical {
+	k := canonical{text: canonicalArguments(c.Params, c.Further)}
 	rand.Read(k.salt[:]) // never fails
 	k.digest = k.salt.digest(k.text)
 	return k

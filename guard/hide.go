@@ -259,7 +259,7 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 // the agent, about which a person is asked.
 func (h *Hidden) Reveal(ctx context.Context, asking, source *Call, v vault.Value) Outcome {
 	r := h.guard.parse(source)
-	r.canonical, r.revealing = newCanonical(asking.Params), asking
+	r.canonical, r.revealing = newCanonical(asking), asking
 	in := result{request: r, answer: Answer{Result: v.Result, Error: v.Error}, kept: withoutAlerts(v.Label)}
 	if v.Part != nil || v.Method != asking.Method {
 		in.answer = Answer{Result: must(json.Marshal(map[string]any{"content": []map[string]any{{"type": "text", "text": v.Text()}}}))}

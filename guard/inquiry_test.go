@@ -174,6 +174,29 @@ func TestFurtherRounds(t *testing.T) {
 	}
 }
 
+// TestAnswersThatNobodyAskedFor holds that the approval of a call does not cover answers to questions that no server
+// asked: of a first round they are arguments.
+func TestAnswersThatNobodyAskedFor(t *testing.T) {
+	f := newFixture(t, nil)
+	f.run(t, call("fetch", fetchPage, `{}`), okResult)
+	send := call("send", sendMail, `{"arguments":{"to":"a"}}`)
+	v := f.g.Before(t.Context(), send)
+	if v.Effect != policy.Ask {
+		t.Fatalf("%+v", v)
+	}
+	f.accepted[v.Question.Binding] = true
+	f.accepted[v.Admission.Onward()] = true
+	for _, more := range []string{`"inputResponses":{"s3kr1t":{"action":"decline"}}`, `"inputResponses":{}`, `"requestState":"s3kr1t"`} {
+		c := call("send", sendMail, `{"arguments":{"to":"a"},`+more+`}`)
+		if v := f.g.Before(t.Context(), c); v.Effect != policy.Ask {
+			t.Errorf("%s: %+v", more, v)
+		}
+	}
+	if v := f.g.Before(t.Context(), send); !v.Allowed() {
+		t.Errorf("the call that was accepted: %+v", v)
+	}
+}
+
 // TestFurtherRoundsAreNobodysYes has a rule that asks once for a destination, and a round that goes on unasked: no later call
 // may be covered by it.
 func TestFurtherRoundsAreNobodysYes(t *testing.T) {

@@ -177,7 +177,7 @@ func (p *Plans) step(ctx context.Context, s *plan.Step, call *Call, flow, by str
 
 // plannable reports whether a plan may cover a request: a call of a tool that is all declared.
 func plannable(r *request) bool {
-	rest := rawjson.Delete(rawjson.Delete(canonicalArguments(r.Params), "name"), "arguments")
+	rest := rawjson.Delete(rawjson.Delete(canonicalArguments(r.Params, r.Further), "name"), "arguments")
 	return r.Method == "tools/call" && r.Server != Own && !r.Host && !r.asked && r.within == nil && !r.Further && r.anything() == "" &&
 		r.Held == "" && r.Undeclared.Params == nil && len(r.Undeclared.Names) == 0 && string(rawjson.Canonical(rest)) == "{}"
 }
@@ -220,7 +220,7 @@ func (p *Plans) question(asking *Call, pl *plan.Plan, v *PlanVerdict, seen label
 	}
 	q := &Question{
 		Session: asking.Session, Phase: policy.OnCall, Server: Own, Method: asking.Method, Name: asking.Name, Contract: asking.Effective,
-		Arguments: newCanonical(asking.Params).text, Rule: RulePlan, Message: message, Label: seen, Later: Later{Goal: pl.Goal, Plan: v.Steps},
+		Arguments: newCanonical(asking).text, Rule: RulePlan, Message: message, Label: seen, Later: Later{Goal: pl.Goal, Plan: v.Steps},
 		Origins: p.guard.origins.tainted(asking.Session),
 	}
 	parts := []string{"plan", asking.Session.Principal, asking.Session.Key, string(q.Arguments), string(must(json.Marshal(seen))), by}

@@ -94,10 +94,10 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		q.Origins = nil
 	}
 	if r.within != nil {
-		q.outer.method, q.outer.arguments = r.within.Method, canonicalArguments(r.within.Params)
+		q.outer.method, q.outer.arguments = r.within.Method, canonicalArguments(r.within.Params, true)
 	}
 	if r.revealing != nil {
-		q.outer.method, q.outer.arguments = r.revealing.Method, canonicalArguments(r.revealing.Params)
+		q.outer.method, q.outer.arguments = r.revealing.Method, canonicalArguments(r.revealing.Params, true)
 	}
 	if f.Response == nil {
 		q.Origins = append(q.Origins, r.used()...)
@@ -177,9 +177,9 @@ func bind(parts ...string) string {
 // question that its server asks in the middle of it.
 func (q *Question) Asks(method string, params json.RawMessage) bool {
 	if q.outer.method != "" {
-		return q.outer.method == method && bytes.Equal(q.outer.arguments, canonicalArguments(params))
+		return q.outer.method == method && bytes.Equal(q.outer.arguments, canonicalArguments(params, true))
 	}
-	return q.Method == method && bytes.Equal(q.Arguments, canonicalArguments(params))
+	return q.Method == method && bytes.Equal(q.Arguments, canonicalArguments(params, true))
 }
 
 // leakText says how much a call can tell, for approvers.

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 	"github.com/goccy/go-yaml/ast"
@@ -56,15 +55,7 @@ type loader struct {
 }
 
 func (l *loader) load(src []byte) *Set {
-	switch {
-	case len(src) > maxSource:
-		l.Complain(document.Mark{}, "part it into several files", "the file has %d bytes, more than the %d that one may", len(src), maxSource)
-		return nil
-	case !utf8.Valid(src):
-		l.Complain(document.Mark{}, "save the file as UTF-8", "the file is not valid UTF-8")
-		return nil
-	}
-	root := l.Parse(src)
+	root := l.Parse(src, maxSource)
 	if root == nil {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -49,15 +48,7 @@ type loader struct {
 }
 
 func (l *loader) load(src []byte) *Policy {
-	switch {
-	case len(src) > maxSource:
-		l.Complain(document.Mark{}, "", "the file has %d bytes, more than the %d that a policy may", len(src), maxSource)
-		return nil
-	case !utf8.Valid(src):
-		l.Complain(document.Mark{}, "save the file as UTF-8", "the file is not valid UTF-8")
-		return nil
-	}
-	root := l.Parse(src)
+	root := l.Parse(src, maxSource)
 	if root == nil {
 		return nil
 	}

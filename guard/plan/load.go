@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -31,11 +30,7 @@ const maxSource = 1 << 20
 type loader struct{ document.Document }
 
 func (l *loader) load(src []byte) *Plan {
-	if len(src) > maxSource || !utf8.Valid(src) {
-		l.Complain(document.Mark{}, "", "the file has more than %d bytes, or is not valid UTF-8", maxSource)
-		return nil
-	}
-	root := l.Parse(src)
+	root := l.Parse(src, maxSource)
 	if root == nil {
 		return nil
 	}

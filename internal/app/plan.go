@@ -54,7 +54,9 @@ func CheckPlan(ctx context.Context, env *home.Env, s *Service, p *plan.Plan) (re
 	people := newNotifier(env, config.Notify{}, slog.New(slog.DiscardHandler))
 	defer people.Close()
 	kept := &state{state: guard.NewState(nil, record.Discard()), backend: store.NewMemory(nil)}
-	g, err := newGateway(env, s, kept, people, setup.NewKeychain(env, s.Setup))
+	quiet := *env
+	quiet.Stderr = io.Discard // for the words of servers
+	g, err := newGateway(&quiet, s, kept, people, setup.NewKeychain(env, s.Setup))
 	if err != nil {
 		return report, err
 	}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -57,8 +58,16 @@ func (d *Document) Complain(at Mark, hint, format string, args ...any) {
 // QuoteHint is the remedy for the commonest mistake in YAML.
 const QuoteHint = `a text that begins with a quote, ! or [, or that holds ": " or " #", needs quotes; a condition is best put under if: >-`
 
-// Parse returns the root of the file, or nil after a complaint.
-func (d *Document) Parse(src []byte) ast.Node {
+// Parse returns the root of the file, which has at most so many bytes, or nil after a complaint.
+func (d *Document) Parse(src []byte, most int) ast.Node {
+	switch {
+	case len(src) > most:
+		d.Complain(Mark{}, "part it into several files", "the file has %d bytes, more than the %d that one may", len(src), most)
+		return nil
+	case !utf8.Valid(src):
+		d.Complain(Mark{}, "save the file as UTF-8", "the file is not valid UTF-8")
+		return nil
+	}
 	text := string(src)
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		// JSON: a tab can only be white space there, and a space in its place keeps all columns.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // CopyFile copies a file to a new one, readable by its owner only, that is on disk when it returns.
@@ -49,9 +50,9 @@ func Shorten(path string) string {
 	return path
 }
 
-// ReadFile reads a file of a bounded size.
+// ReadFile reads a file of a bounded size. A named pipe without a writer is empty: reading does not wait for one.
 func ReadFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -43,11 +42,7 @@ type fact struct {
 }
 
 func (l *loader) load(src []byte) *File {
-	if len(src) > maxSource || !utf8.Valid(src) {
-		l.Complain(document.Mark{}, "", "the file has more than %d bytes, or is not valid UTF-8", maxSource)
-		return nil
-	}
-	root := l.Parse(src)
+	root := l.Parse(src, maxSource)
 	if root == nil {
 		return nil
 	}

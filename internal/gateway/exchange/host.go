@@ -56,8 +56,7 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 	if err := x.f.Engine.holdEnded(ctx, x.route.call); err != nil {
 		return f.InternalError(m, err)
 	}
-	_, answers := rawjson.Get(x.m.Params, "inputResponses")
-	x.route.call.Further = answers || x.state != nil
+	x.route.call.Further = x.state != nil
 	if resumed != nil && !resumed.said.Yes() {
 		return x.declined(resumed)
 	}
