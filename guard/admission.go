@@ -309,9 +309,7 @@ func (g *Guard) labelled(in *result) (Answer, error) {
 	if a.Error == nil && !r.asked {
 		directory = r.Overlay.Directory(in.answer.Result)
 	}
-	call := r.traced()
-	call.Finds = call.Finds && a.Error == nil && !isToolError(a.Result) // errors repeat arguments
-	g.tracer.AddResult(call, in.answer.Raw(), in.label, directory)
+	g.tracer.AddResult(r.traced(), in.answer.Raw(), in.label, directory)
 	switch {
 	case a.Error != nil:
 		return a, nil

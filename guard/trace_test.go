@@ -30,9 +30,6 @@ overlays:
       fetch:
         contract: {readOnly: true, openWorld: true, destinations: [public], sources: [untrustedPublic], returns: []}
         arguments: {destination: [url]}
-      search:
-        contract: {readOnly: true, openWorld: true, destinations: [system], sources: [untrustedPublic], returns: []}
-        finds: pages
       find:
         contract: {readOnly: true, openWorld: true, destinations: [system], sources: [untrustedPublic], returns: []}
       channels:

@@ -11,7 +11,7 @@ import (
 )
 
 // definitionMembers are the members that a tool, resource or prompt may have.
-var definitionMembers = []string{"contract", "when", "arguments", "resource", "results", "lists", "finds"}
+var definitionMembers = []string{"contract", "when", "arguments", "resource", "results", "lists"}
 
 // definitions reads the mapping below tools, resources or prompts.
 func (l *loader) definitions(e *entry, m document.Member) definitions {
@@ -62,9 +62,6 @@ func (l *loader) definition(e *entry, one document.Member) *definition {
 	}
 	if member, ok := m["lists"]; ok {
 		l.lists(d, member)
-	}
-	if member, ok := m["finds"]; ok {
-		l.finds(d, member)
 	}
 	return d
 }
@@ -262,13 +259,4 @@ func (l *loader) lists(d *definition, member document.Member) {
 		}
 		*part.to = p
 	}
-}
-
-// finds reads what the tool finds for a query.
-func (l *loader) finds(d *definition, member document.Member) {
-	s := l.Text(member)
-	if s.Present() && s.Value != findsPages && s.Value != "nothing" {
-		l.Complain(s.At, "write pages or nothing", "unknown value %s of finds", s.Value)
-	}
-	d.finds = s.Value
 }

@@ -99,19 +99,6 @@ func (t *Tool) listing() listing {
 	return listing{}
 }
 
-// findsPages says of a tool that it searches the web: its results list pages of many sites, by the addresses that these
-// have, and it writes nothing of its own.
-const findsPages = "pages"
-
-// FindsPages reports whether the tool is said to search the web for pages.
-func (t *Tool) FindsPages() bool {
-	if t == nil {
-		return false
-	}
-	i := slices.IndexFunc(t.layers, func(d *definition) bool { return d.finds != "" })
-	return i >= 0 && t.layers[i].finds == findsPages
-}
-
 // Directory returns the things that a result lists by id and name, where the tool is said to list such. A thing without
 // either is left out.
 func (t *Tool) Directory(result []byte) (all []Named) {

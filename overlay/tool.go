@@ -29,7 +29,6 @@ type definition struct {
 	resource    bool // reads or writes is stated
 	results     []rule
 	lists       *listing
-	finds       string // "" if nothing is said
 }
 
 // A refinement replaces members of the contract where a condition holds.

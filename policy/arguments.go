@@ -62,11 +62,6 @@ var argumentFacts = []fact{
 			"reads no resource, no other member is in the arguments, not even an empty one, and the other values hold no " +
 			"markup and, but for a body, no separators of lines"},
 		func(f *Facts) *bool { return &f.Call.Readable }).traced(no),
-	flag(about{"call.destination.found", Chosen,
-		"each of them is, as it is, the address of a page in a result of a search that an overlay says finds pages, by a known or " +
-			"trusted server: a plain address without a query, a port, escapes or a user's name, of a public host, of which no words stood in " +
-			"private data or in arguments of the agent before; and there is no content but small values"},
-		func(f *Facts) *bool { return &f.Call.SearchHit }).traced(no),
 	flag(about{"call.destination.first", Open,
 		"the session has not sent anything to one of them before, but for requests that only read"},
 		func(f *Facts) *bool { return &f.Call.First }).traced(yes),

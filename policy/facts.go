@@ -104,7 +104,6 @@ type CallFacts struct {
 	Own             bool              // every destination is in one of the operator's own domains
 	Self            bool              // plain text to the user's own mail addresses alone
 	Readable        bool              // every recipient may read all private data of the session, and the call sends nothing else
-	SearchHit       bool              // every destination is a page as a search found it, and there is no content
 	First           bool              // a destination that the session has not sent anything to before
 	Strange         bool              // a destination is at a site that only a stranger can have named
 

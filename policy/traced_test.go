@@ -67,7 +67,6 @@ func self(c *policy.CallFacts)   { c.Self = true }
 func shown(c *policy.CallFacts)  { c.Readable = true }
 func hosted(c *policy.CallFacts) { c.Hosts = from("somewhere.example") }
 func afar(c *policy.CallFacts)   { c.Strange = true }
-func hit(c *policy.CallFacts)    { c.Strange, c.SearchHit = true, true }
 
 func much(c *policy.CallFacts) { c.Leak, c.Total = 65, 65 }
 func lots(c *policy.CallFacts) { c.Leak, c.Total, c.Hosts = 257, 257, from("somewhere.example") }
@@ -209,10 +208,6 @@ var tracedCases = []tracedCase{
 	{"a request to where a stranger points", untrusted, openReader, with(to(from("untrusted"), nothing), afar), policy.Ask, rules(placeAsk)},
 	{"a request to where no stranger has pointed", clean, openReader, with(to(from("novel"), nothing), afar), policy.Allow, nil},
 	{"a request of a stranger's words to a known place", untrusted, openReader, to(from("untrusted"), nothing), policy.Allow, nil},
-	{"a request for a page that a search found", untrusted, openReader, with(to(from("untrusted"), nothing), hit), policy.Allow, nil},
-	{"both, a request for a page that a search found", both, openReader, with(to(from("untrusted"), nothing), hit), policy.Allow, nil},
-	{"both, one that may tell much", both, openReader, with(to(from("untrusted"), nothing), hit, much), policy.Ask, rules(tellAsk)},
-	{"both, mail to what a search found", both, poster, with(to(from("untrusted"), nothing), hit), policy.Ask, rules(actAsk)},
 	{"both, a request to where a stranger points", both, openReader, with(to(from("untrusted"), nothing), afar), policy.Ask, rules(requestAsk)},
 	{"a request that tells a stranger's site much", untrusted, openReader, with(to(user, user), lots), policy.Ask, rules(siteAsk)},
 	{"a request that tells it little", untrusted, openReader, with(to(user, user), lots, func(c *policy.CallFacts) { c.Total = 256 }), policy.Allow, nil},

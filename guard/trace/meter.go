@@ -21,9 +21,8 @@ type meter struct {
 }
 
 // A text is as package provenance has it, a row of numerals, a moment, or a place that the user's wishes name by its
-// address (kindBits) or by its name in a directory (kindBits+1), or a page that a search found (kindBits+1): with the
-// shares 2^-2+2^-3 of the first and 3/2^4 of these for sentences, 1/8, 9/2^6, 1/8, 1/16 and 1/16 these are less than
-// one together.
+// address (kindBits) or by its name in a directory (kindBits+1): with the shares 2^-2+2^-3 of the first and 3/2^4 of
+// these for sentences, 1/8, 9/2^6, 1/8 and 1/16 these are less than one together.
 
 // value adds a value of which the schema is known, if schema is not nil.
 func (m *meter) value(path string, value, schema json.RawMessage) {
@@ -98,9 +97,6 @@ func (m *meter) text(path string, literal json.RawMessage) {
 			}
 		}
 		n = min(n, kindBits+spelling+bits.Len(uint(len(m.t.session.named))))
-	}
-	if m.place[a] && m.t.stated && m.t.found(a) {
-		n = min(n, kindBits+1+foundBits)
 	}
 	if m.place[a] && m.t.called(text) {
 		n = min(n, kindBits+1+bits.Len(uint(len(m.t.session.directory.names))))

@@ -27,8 +27,9 @@ type pages [][]string
 // that nothing stands in it that an approver overlooks.
 var link = regexp.MustCompile(`(?s)https?://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~/+-]*)?(.|$)`)
 
-// pagesIn returns the first pages that a result lists.
-func pagesIn(result json.RawMessage) (found []string) {
+// add notes the pages that a result lists.
+func (all *pages) add(result json.RawMessage) {
+	var found []string
 	left := mostSearch // bytes of text
 	var walk func(value []byte)
 	walk = func(value []byte) {
@@ -49,15 +50,10 @@ func pagesIn(result json.RawMessage) (found []string) {
 		}
 	}
 	walk(result)
-	return found
-}
-
-// add notes the pages that a result lists.
-func (all *pages) add(list []string) {
-	if len(list) < 2 {
+	if len(found) < 2 {
 		return
 	}
-	if *all = append(*all, list); len(*all) > maxLists {
+	if *all = append(*all, found); len(*all) > maxLists {
 		*all = slices.Delete(*all, 0, 1)
 	}
 }
@@ -95,24 +91,6 @@ func (all pages) beside(page string) (others []string) {
 		return others
 	}
 	return nil
-}
-
-// foundPages are the pages that searches of the web found, the newest last.
-type foundPages []string
-
-// foundBits are the bits of a page that a search found: no outsider has more than 65,536 pages that an agent can find
-// by queries of its choice.
-const foundBits = 16
-
-func (all *foundPages) add(list []string) {
-	for _, page := range list {
-		if !slices.Contains(*all, page) {
-			*all = append(*all, page)
-		}
-	}
-	if more := len(*all) - maxLists*maxListed; more > 0 {
-		*all = slices.Delete(*all, 0, more)
-	}
 }
 
 // target returns the only destination of a call; the zero Argument if there is another number of them.

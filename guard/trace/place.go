@@ -139,23 +139,6 @@ func (t *callTracer) called(id string) bool {
 	return t.stated && name != "" && speech.Names(t.session.wishes, "#"+name)
 }
 
-// found reports whether an argument is the address of a page as a search found it.
-func (t *callTracer) found(a policy.Argument) bool {
-	v := t.value(a)
-	return v.Whole && v.From.Only(provenance.Untrusted|provenance.Trusted) && slices.Contains(t.session.corpus.foundPages(), a.Text)
-}
-
-// onlyFound reports whether all destinations of a call are pages that searches found, and there is no content.
-func (t *callTracer) onlyFound(found *Finding, roles policy.Roles) bool {
-	places := setOf(roles.Destinations)
-	for _, v := range found.Values {
-		if !places[v.Argument] && !small(v.Text) || places[v.Argument] && !t.found(v.Argument) {
-			return false
-		}
-	}
-	return roles.Known && !roles.Cut && len(places) > 0 && t.session.told.foreign(t.facts.Session.Calls) == 0
-}
-
 // longestContent is how many bytes of a value are searched for links: any longer one may hold some.
 const longestContent = 64 << 10
 
@@ -199,8 +182,8 @@ func (t *callTracer) toMe(a policy.Argument) bool {
 	return t.stated && t.vouched && recipient.MatchString(a.Path) && t.mine(a.Text)
 }
 
-// toSelf reports whether the call tells the user alone: a known or trusted server sends text to the user's addresses
-// and no others.
+// toSelf reports whether the call tells the user alone: a known or trusted server sends text to the user's addresses and no
+// others.
 func (t *callTracer) toSelf(found *Finding, roles policy.Roles) bool {
 	return t.tellsOnly(found, roles, t.toMe)
 }

@@ -25,8 +25,7 @@ func TestTracesAreCounted(t *testing.T) {
 			m.corpus.read().Add(provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, strings.Repeat(fmt.Sprintf("words %d of a page ", n), 4000))
 		},
 		"waiting": func(m *sessionTrace, n int) {
-			text := fmt.Appendf(nil, `{"text":"%d%s"}`, n, strings.Repeat("w", 50000))
-			m.corpus.add(document{source: provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, text: text, public: true})
+			m.corpus.add(provenance.Source{URI: "mcp://s/read", Kinds: provenance.Untrusted}, fmt.Appendf(nil, `{"text":"%d%s"}`, n, strings.Repeat("w", 50000)), true)
 		},
 		"names": func(m *sessionTrace, n int) {
 			for i := range 200 {

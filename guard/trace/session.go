@@ -199,14 +199,13 @@ func (s *sessionTrace) memory() int64 {
 	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) +
 		len(s.arrivals.awaited) + len(s.told.spent) + len(s.told.paid) +
 		s.arrivals.origins.Len() + len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
-	entries += len(s.corpus.found) * (1 + longestPage/entrySize)
 	for _, list := range s.corpus.listed {
 		entries += len(list) * (1 + longestPage/entrySize)
 	}
 	if entries != s.entries { // else they are the same: none is taken out but with another put in
 		s.entries, s.texts = entries, s.textSize()
 	}
-	return int64(ownSize + s.corpus.index.Size() + s.corpus.sentSize() + s.corpus.bytes + entries*entrySize + s.texts + 2*len(s.words) + len(s.key))
+	return int64(ownSize + s.corpus.index.Size() + s.corpus.bytes + entries*entrySize + s.texts + 2*len(s.words) + len(s.key))
 }
 
 // textSize adds up the texts in maps.

@@ -76,7 +76,6 @@ type Call struct {
 	Host    bool // it is a tool of the host itself, to which nothing crosses that the agent knows
 	Keeps   bool // the server may keep the arguments
 	Inquiry bool // it is the answer to a server's question
-	Finds   bool // it is a search of the web, by the operator's word
 }
 
 // AddUserMessages notes messages that the user wrote. It reports whether there was room for all of them.
@@ -180,7 +179,6 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 	}
 	ct.parts(found, roles)
 	f.Call.Self, f.Call.Readable = ct.toSelf(found, roles), s.whole(&f.Session) && ct.toReaders(found, roles)
-	f.Call.SearchHit = ct.onlyFound(found, roles)
 	ct.measure(c, found, roles)
 	if others && c.Keeps {
 		found.over = []receiver{{key: "secrets " + c.Server, base: ct.server(c).base}}
@@ -228,9 +226,6 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) 
 	s := t.sessions.of(c.Session)
 	t.sessions.change(s, func() {
 		s.addCall(f, t.sessions.now())
-		if !f.Call.SearchHit { // which is nothing of the agent's own
-			s.corpus.addSent(c)
-		}
 		if !c.Inquiry {
 			first = s.told.seen == 0
 			s.told.seen++
@@ -285,13 +280,7 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 	t.sessions.change(s, func() {
 		delete(s.arrivals.awaited, c.ID)
 		s.directory.add(c.Server, directory)
-		if c.Finds {
-			s.corpus.addSent(c) // the trace may have begun after the call
-		}
-		s.corpus.add(document{
-			source: source, text: answer, public: !l.Private,
-			found: c.Finds && c.Vouched && !l.Private && !l.Malicious,
-		})
+		s.corpus.add(source, answer, !l.Private)
 	})
 	select {
 	case t.sessions.behind <- s:

@@ -84,7 +84,7 @@ func Explore(ctx context.Context, q Question) (Result, error) {
 
 // small are the facts by which policy recognises data that an attacker chose. Data in small values and choices is
 // recognised by none of them.
-var small = []string{"call.from", "call.small.from", "call.destination.from", "call.destination.found", "call.crosses", "call.named"}
+var small = []string{"call.from", "call.small.from", "call.destination.from", "call.crosses", "call.named"}
 
 // bits returns the largest leak that policy lets reach the goal from any of the states. Only the call that reaches the
 // goal is asked about: its addition to the total is in the total.
