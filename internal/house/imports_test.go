@@ -78,6 +78,7 @@ var table = []row{
 	{"mcpguard", "guard label contract annotation overlay policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 
+	{"tracker", "label contract annotation store", "", world, "a session's label for hosts with rules of their own; store for the limits of a label"},
 	{"mcptool", "label contract annotation internal/rawjson", sdk + " github.com/google/jsonschema-go", world,
 		"annotated tools for authors of servers, without the rest of Weir"},
 
