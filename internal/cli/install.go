@@ -112,14 +112,9 @@ func installer(env *home.Env) (*install.Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	anchors, err := env.AnchorsDir()
+	vars, err := placeVariables(env)
 	if err != nil {
 		return nil, err
-	}
-	// Variables that a host inherits, or reads from a project, must not move the state: the entry names its place.
-	vars := map[string]string{"XDG_STATE_HOME": filepath.Dir(state), "XDG_DATA_HOME": filepath.Dir(filepath.Dir(anchors))}
-	if dir, _ := env.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		vars["XDG_RUNTIME_DIR"] = dir
 	}
 	return install.New(install.Options{Machine: hosts.Here(env.Getenv), State: state, Exe: exe, Env: vars}), nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 func newRun(env *home.Env) *cobra.Command {
 	var flags serveFlags
 	var path, listen string
+	var vars []string
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Serve the servers of a configuration, on stdio or HTTP",
@@ -32,6 +34,9 @@ over, if there is no mistake in them. Connections to servers that stay the same 
   weir run --config .mcp.json --policy policy.yaml --mode audit`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			with := *env
+			with.Environ = slices.Concat(env.Environ, vars)
+			env := &with
 			load := func() (*setup.Setup, error) {
 				s, err := setup.Load(env, path, flags.policy)
 				if err != nil {
@@ -63,6 +68,7 @@ over, if there is no mistake in them. Connections to servers that stay the same 
 	flags.add(cmd)
 	cmd.Flags().StringVar(&path, "config", "", "read this `FILE` (default ./weir.yaml, else ./.mcp.json)")
 	cmd.Flags().StringVar(&listen, "listen", "", "serve HTTP at this `ADDRESS`, host:port, path "+app.Endpoint+" (default stdio)")
+	cmd.Flags().StringArrayVar(&vars, "env", nil, "take the variable `NAME=VALUE`, not that of the environment; may be given several times")
 	return cmd
 }
 

@@ -142,6 +142,7 @@ var table = []row{
 	{"internal/install", "internal/config internal/hosts internal/hostfile internal/importer internal/rawjson",
 		"github.com/rogpeppe/go-internal/lockedfile", "net net/http",
 		"changes files of hosts, writes configurations and a journal; looks programs up and starts none"},
+	{"internal/service", "", "", "net net/http os/exec", "the file by which a system keeps weir run going; starts nothing"},
 	{"internal/survey", "internal/rawjson internal/upstream", "", "os os/exec", "asks servers what they offer"},
 	{"internal/draft", "label contract annotation internal/rawjson internal/plain", "", world, "guesses at what tools do; a guess decides nothing"},
 	{"internal/lint", "label contract annotation overlay detect internal/rawjson internal/draft internal/report", "golang.org/x/text", world,
