@@ -74,7 +74,7 @@ func literals(text []byte, form Form, found []Finding) (all []literal) {
 			}
 		}
 	}
-	plainScanner().scan(text, form, nil, each)
+	plainScanner().scan(text, form, nil, Named{}, each)
 	slices.SortStableFunc(all, func(a, b literal) int { return cmp.Compare(len(b.value), len(a.value)) })
 	return all[:min(len(all), 2*maxFindings)]
 }

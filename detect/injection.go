@@ -109,6 +109,8 @@ type reading struct {
 	passage passage
 	hidden  int // the end of the last run of characters that do not show
 	splits  int // how many words were split
+	tools   Named
+	named   int // how far names of tools were looked for
 }
 
 // A companion is where the strongest mere company of a family was.
@@ -210,11 +212,18 @@ func (r *reading) close() {
 	}
 }
 
+// score returns the sum of the weights. The name of a tool and mere company are a note at most: manuals of
+// tools have both.
 func (p *passage) score() (sum int) {
-	for _, s := range p.best {
+	beyond := p.best[callsTool] == nil
+	for by, s := range p.best {
 		if s != nil {
 			sum += s.weight
+			beyond = beyond || !s.company && family(by) != callsTool
 		}
+	}
+	if !beyond {
+		return min(sum, untrustedScore-1)
 	}
 	return sum
 }
@@ -250,6 +259,9 @@ func (p *passage) finding(encoded bool) (f Finding, ok bool) {
 // word notes a term that ends at end, if it stands there as a word.
 func (r *reading) word(l *lexeme, end int) {
 	text := r.text
+	if r.tools.tools == nil && (l.means == toCall || l.means == toCallBefore) {
+		return
+	}
 	start := l.start(text, end)
 	switch l.means {
 	case address:
@@ -267,6 +279,10 @@ func (r *reading) word(l *lexeme, end int) {
 		if joins(text, start, start-1) || !l.open && joins(text, end-1, end) {
 			return
 		}
+	}
+	if l.means == toCall || l.means == toCallBefore {
+		r.orders(l, start, end)
+		return
 	}
 	r.say(l.means, start, end)
 }

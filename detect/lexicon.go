@@ -31,6 +31,10 @@ const (
 	privateData          // passwords, the conversation
 	address              // a mail address, a URL
 	toolCall             // call the tool
+	toCall               // call, use
+	toCallBefore         // the same behind the name
+	actingTool           // the name of a tool that the agent has, and that acts
+	otherTool            // the name of another tool that the agent has
 	toReveal             // print, repeat, reveal
 	ownPrompt            // your system prompt
 	unbound              // developer mode, without restrictions
@@ -285,6 +289,13 @@ func actTerms() []term {
 			"llama a la herramienta", "chame a ferramenta", "chiama lo strumento",
 			"вызови инструмент", "调用工具", "ツールを呼び出", "ツールを使って",
 		}},
+		{toCall, []string{
+			"call", "use", "run", "invoke", "execute", "trigger", "rufe", "rufen sie", "verwende", "verwenden sie", "benutze", "nutze",
+			"führe", "führen sie", "starte", "appelle", "appelez", "utilise", "utilisez", "exécute", "exécutez", "lance", "lancez",
+			"llama", "llame", "usa", "utiliza", "utilice", "ejecuta", "ejecute", "chame", "chama", "utilize", "chiama", "chiamate",
+			"usate", "utilizza", "esegui", "eseguite", "вызови*", "используй*", "запусти*", "выполни*", "调用", "使用", "运行", "执行",
+		}},
+		{toCallBefore, []string{"を呼び出", "を使", "を実行", "ツールを呼び出", "ツールを使", "ツールを実行"}},
 		{toReveal, []string{
 			"print", "repeat", "reveal", "output", "display", "show", "tell me", "give me", "what is", "what are", "what's", "share",
 			"list", "say", "write", "echo", "summarize", "translate", "spell", "dump",

@@ -14,6 +14,7 @@ type scan struct {
 	counts  map[Class]int // of findings
 	cut     bool
 	reading reading
+	tools   Named
 	each    func(*view)
 	levels  [maxDepth + 1]level
 }

@@ -143,13 +143,19 @@ func (s *Scanner) newScan() *scan {
 // Scan looks at a text. The salt goes before each value in its digest: without a secret salt, short values can be
 // guessed from their digests.
 func (s *Scanner) Scan(text []byte, form Form, salt []byte) Report {
-	return s.scan(text, form, salt, nil)
+	return s.scan(text, form, salt, Named{}, nil)
 }
 
-// scan is Scan that reads out each form of the text, unless each is nil.
-func (s *Scanner) scan(text []byte, form Form, salt []byte, each func(*view)) Report {
+// ScanNamed is Scan of a text that an agent with these tools reads. An order to call one of them is a signal.
+func (s *Scanner) ScanNamed(text []byte, form Form, salt []byte, tools Named) Report {
+	return s.scan(text, form, salt, tools, nil)
+}
+
+// scan is ScanNamed that reads out each form of the text, unless each is nil.
+func (s *Scanner) scan(text []byte, form Form, salt []byte, tools Named, each func(*view)) Report {
 	w := s.pool.Get().(*scan)
 	defer s.pool.Put(w)
+	w.tools = tools
 	w.salt, w.work, w.cut, w.found, w.each = salt, leastWork+mostWork*len(text)*(1+len(s.further)), false, nil, each
 	clear(w.counts)
 	v := view{text: text}
@@ -177,7 +183,7 @@ func (w *scan) look(v view) {
 	l := &w.levels[v.depth]
 	clear(l.runs)
 	l.pem = -1
-	w.reading = reading{text: v.text, grammar: w.s.grammar, judged: w.reading.judged[:0]}
+	w.reading = reading{text: v.text, grammar: w.s.grammar, tools: w.tools, judged: w.reading.judged[:0]}
 	w.candidates(&v)
 	w.reading.close()
 	w.cut = w.cut || w.reading.full

@@ -31,36 +31,37 @@ func hostileTexts() map[string][]byte {
 	}
 	twice := []byte(base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString(cleanTexts()["prose"][:1<<17]))))
 	return map[string][]byte{
-		"anchors":     repeat("AKIAghp_sk-ant-xoxb-glpat-eyJ"),
-		"one anchor":  repeat("ghp_"),
-		"dashes":      repeat("sk-"),
-		"names":       repeat("password"),
-		"assignments": repeat("password="),
-		"secrets":     repeat("api_key: q8Zk3Vw9Lm2x\n"),
-		"urls":        repeat("a://b:c"),
-		"pem":         repeat("-----BEGIN PRIVATE KEY-----"),
-		"jwt":         repeat("eyJ."),
-		"digits":      repeat("4"),
-		"groups":      repeat("4111 "),
-		"accounts":    repeat("DE89"),
-		"escapes":     repeat(`\u0041`),
-		"percent":     repeat("%25"),
-		"references":  repeat("&amp;"),
-		"ampersands":  repeat("&aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
-		"tags":        repeat("\U000e0041"),
-		"hex":         []byte(hex.EncodeToString(noise)),
-		"base64":      []byte(base64.StdEncoding.EncodeToString(noise)),
-		"twice":       twice,
-		"any place":   repeat("V"),
-		"short runs":  repeat("VVVVVVVVVVVVVVVV "),
-		"hex text":    repeat("41"),
-		"bytes":       bytes.Clone(noise),
-		"orders":      repeat("ignore all previous instructions "),
-		"words":       repeat("forget the prior user "),
-		"images":      repeat("](http"),
-		"invisible":   repeat("a\u200b"),
-		"spaces":      repeat("do not" + strings.Repeat(" ", 200)),
-		"signs":       repeat("@a"),
+		"anchors":         repeat("AKIAghp_sk-ant-xoxb-glpat-eyJ"),
+		"one anchor":      repeat("ghp_"),
+		"dashes":          repeat("sk-"),
+		"names":           repeat("password"),
+		"assignments":     repeat("password="),
+		"secrets":         repeat("api_key: q8Zk3Vw9Lm2x\n"),
+		"urls":            repeat("a://b:c"),
+		"pem":             repeat("-----BEGIN PRIVATE KEY-----"),
+		"jwt":             repeat("eyJ."),
+		"digits":          repeat("4"),
+		"groups":          repeat("4111 "),
+		"accounts":        repeat("DE89"),
+		"escapes":         repeat(`\u0041`),
+		"percent":         repeat("%25"),
+		"references":      repeat("&amp;"),
+		"ampersands":      repeat("&aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+		"tags":            repeat("\U000e0041"),
+		"hex":             []byte(hex.EncodeToString(noise)),
+		"base64":          []byte(base64.StdEncoding.EncodeToString(noise)),
+		"twice":           twice,
+		"any place":       repeat("V"),
+		"short runs":      repeat("VVVVVVVVVVVVVVVV "),
+		"hex text":        repeat("41"),
+		"bytes":           bytes.Clone(noise),
+		"orders":          repeat("ignore all previous instructions "),
+		"words":           repeat("forget the prior user "),
+		"images":          repeat("](http"),
+		"invisible":       repeat("a\u200b"),
+		"spaces":          repeat("do not" + strings.Repeat(" ", 200)),
+		"signs":           repeat("@a"),
+		"orders of tools": repeat("use send_email use a.b_c__d "),
 	}
 }
 
@@ -75,9 +76,23 @@ func BenchmarkScan(b *testing.B) {
 			}
 		})
 	}
+	tools := detect.NewTools([]detect.Tool{{Name: "send_email", Acts: true, Vouched: true}}).In("")
 	for name, text := range cleanTexts() {
 		run("clean/"+name, text, detect.Plain)
+		b.Run("named/"+name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				s.ScanNamed(text, detect.Plain, nil, tools)
+			}
+		})
 	}
+	b.Run("named/orders", func(b *testing.B) {
+		text := hostileTexts()["orders of tools"]
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			s.ScanNamed(text, detect.Plain, nil, tools)
+		}
+	})
 	run("clean/result", cleanTexts()["json"], detect.JSON)
 	run("short", cleanTexts()["json"][:1024], detect.JSON)
 	for name, text := range hostileTexts() {

@@ -62,6 +62,8 @@ func signals() []signal {
 		{sendsOut, 1, 160, true, true, []meaning{toSend, address}, "asks to send something to an address"},
 		{sendsOut, 4, 0, false, false, []meaning{leakingImage}, "has an image or a link with a place for data in its address"},
 		{callsTool, 1, 0, false, true, []meaning{toolCall}, "asks for calls of tools"},
+		{callsTool, 1, 0, false, false, []meaning{otherTool}, "tells the reader to call a tool that it has"},
+		{callsTool, 2, 0, false, false, []meaning{actingTool}, "tells the reader to call a tool that it has, and that acts"},
 		{asksForPrompt, 3, 50, false, false, []meaning{toReveal, ownPrompt}, "asks for the reader's instructions or secrets"},
 		{unbinds, 3, 0, false, false, []meaning{unbound}, "tells the reader that it has no limits"},
 		{hides, 2, 0, false, true, []meaning{hiddenPlace}, "stands where people do not see it"},
