@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -73,7 +74,7 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	} else {
 		found = g.tracer.Trace(traced, f, true)
 	}
-	search := g.contents.Detection.search(r.canonical.text, r.canonical.salt)
+	search := g.contents.Detection.search(r.canonical.text, r.canonical.salt, detect.Named{})
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = known.Malicious || len(alerts) > 0
@@ -230,7 +231,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, false)
-	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params, r.Further), salt{}).facts
+	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params, r.Further), salt{}, detect.Named{}).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
@@ -62,6 +63,10 @@ type Call struct {
 	// resources, instructions, log and progress messages. It enters the agent session before the call is decided. See
 	// [Definitions].
 	Context label.Label
+
+	// Tools are all that the agent may call; nil: they are not known. Orders to call one of them, in a
+	// text of the server, count as a signal.
+	Tools *detect.Tools
 
 	// Further says that the request goes on with a call that went out before, and adds nothing but answers to its
 	// server's questions: see [Guard.Onward].

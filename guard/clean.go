@@ -67,7 +67,7 @@ func (d *Detection) clean(text json.RawMessage, by searched) (shown json.RawMess
 			}
 			return shown, ""
 		}
-		shown, by = next, d.scan(next, salt{})
+		shown, by = next, d.scan(next, salt{}, by.tools)
 	}
 	return nil, unredacted
 }
@@ -142,7 +142,7 @@ func (g *decider) Clean(text json.RawMessage) (json.RawMessage, error) {
 	if changes, _ := d.changes(); !changes || len(text) == 0 {
 		return text, nil
 	}
-	shown, why := d.clean(text, d.scan(text, salt{}))
+	shown, why := d.clean(text, d.scan(text, salt{}, detect.Named{}))
 	if why != "" {
 		return nil, errUnclean
 	}

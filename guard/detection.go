@@ -18,6 +18,13 @@ type Detector interface {
 	Scan(text []byte, form detect.Form, salt []byte) detect.Report
 }
 
+// A NamedDetector is a detector that also knows the tools which an agent that reads the text may call.
+// [detect.Scanner] is one.
+type NamedDetector interface {
+	Detector
+	ScanNamed(text []byte, form detect.Form, salt []byte, tools detect.Named) detect.Report
+}
+
 // Detection configures the search of arguments, answers and questions of servers for sensitive values, and for text that speaks to the
 // agent. A value that it misses is decided on as without it, and so is a text that it cannot read.
 type Detection struct {
@@ -85,12 +92,12 @@ type detected struct {
 	alert string // how the text speaks to the agent as attacks do; "" if it does not
 }
 
-// search searches a text.
-func (d *Detection) search(text []byte, key salt) detected {
+// search searches a text. The agent that may read it has these tools.
+func (d *Detection) search(text []byte, key salt, tools detect.Named) detected {
 	if d.Detector == nil || len(text) == 0 {
 		return detected{}
 	}
-	by := d.scan(text, key)
+	by := d.scan(text, key, tools)
 	report, failed := by.report, by.failed
 	out := detected{by: by, event: &record.Detection{Findings: findings(d.with(report.Findings, Note)), Incomplete: failed}}
 	if failed == "" && len(out.event.Findings) == 0 {
@@ -107,11 +114,12 @@ func (d *Detection) search(text []byte, key salt) detected {
 type searched struct {
 	report detect.Report
 	failed string
+	tools  detect.Named // that the agent has
 }
 
 // scan searches a text.
-func (d *Detection) scan(text []byte, key salt) searched {
-	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], key)
+func (d *Detection) scan(text []byte, key salt, tools detect.Named) searched {
+	report, failed := scanned(d.Detector, text[:min(len(text), maxScanned)], key, tools)
 	switch {
 	case failed != "":
 	case report.Failed != "":
@@ -121,7 +129,7 @@ func (d *Detection) scan(text []byte, key salt) searched {
 	case report.Cut:
 		failed = "it takes too long to search, or has too many findings"
 	}
-	return searched{report, failed}
+	return searched{report, failed, tools}
 }
 
 // raise finds the label of findings, and the alert.
@@ -175,12 +183,15 @@ func factsOf(all []detect.Finding) (out policy.Findings) {
 }
 
 // scanned searches a text, and returns why that failed. A detector that panics has found nothing.
-func scanned(d Detector, text []byte, key salt) (report detect.Report, failed string) {
+func scanned(d Detector, text []byte, key salt, tools detect.Named) (report detect.Report, failed string) {
 	defer func() {
 		if problem := recover(); problem != nil {
 			report, failed = detect.Report{}, "the detector panicked"
 		}
 	}()
+	if named, ok := d.(NamedDetector); ok {
+		return named.ScanNamed(text, detect.JSON, key[:], tools), ""
+	}
 	return d.Scan(text, detect.JSON, key[:]), ""
 }
 

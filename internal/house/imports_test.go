@@ -109,7 +109,7 @@ var table = []row{
 		"the agent session of a request; knows no server and no guard"},
 	{"internal/interceptors", "contract guard interceptor label overlay policy session internal/bounded internal/hosterror internal/rawjson internal/rpc internal/gateway/agentsession internal/gateway/approve internal/gateway/protocol", "", "net net/http os os/exec",
 		"payloads of invokers to decisions of the guard; knows no transport and no configuration file"},
-	{"internal/gateway/backend", "annotation contract guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
+	{"internal/gateway/backend", "annotation contract detect guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
 	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +

@@ -14,12 +14,22 @@ type Detector interface {
 // Together are detectors that search a text at the same time. Each counts, whatever becomes of the others.
 type Together []Detector
 
+// A named detector knows the tools of the agent that reads the text, too.
+type named interface {
+	ScanNamed(text []byte, form detect.Form, salt []byte, tools detect.Named) detect.Report
+}
+
 // Scan implements Detector.
-func (t Together) Scan(text []byte, form detect.Form, salt []byte) (report detect.Report) {
+func (t Together) Scan(text []byte, form detect.Form, salt []byte) detect.Report {
+	return t.ScanNamed(text, form, salt, detect.Named{})
+}
+
+// ScanNamed is Scan of a text that an agent with these tools reads.
+func (t Together) ScanNamed(text []byte, form detect.Form, salt []byte, tools detect.Named) (report detect.Report) {
 	reports := make([]detect.Report, len(t))
 	var all sync.WaitGroup
 	for i, d := range t {
-		all.Go(func() { reports[i] = guarded(d, text, form, salt) })
+		all.Go(func() { reports[i] = guarded(d, text, form, salt, tools) })
 	}
 	all.Wait()
 	for _, r := range reports {
@@ -33,11 +43,14 @@ func (t Together) Scan(text []byte, form detect.Form, salt []byte) (report detec
 }
 
 // guarded searches a text. A detector that panics has found nothing.
-func guarded(d Detector, text []byte, form detect.Form, salt []byte) (report detect.Report) {
+func guarded(d Detector, text []byte, form detect.Form, salt []byte, tools detect.Named) (report detect.Report) {
 	defer func() {
 		if problem := recover(); problem != nil {
 			report = detect.Report{Failed: "a detector panicked"}
 		}
 	}()
+	if n, ok := d.(named); ok {
+		return n.ScanNamed(text, form, salt, tools)
+	}
 	return d.Scan(text, form, salt)
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 )
 
@@ -32,6 +34,8 @@ type lists struct {
 
 	mu sync.Mutex
 	by map[string]*catalog.List // by list method
+
+	tools atomic.Pointer[detect.Tools] // of the list of tools that was read last, even if a server has said since that its own has changed
 }
 
 func newLists(e *environment, servers source) *lists {
@@ -54,6 +58,9 @@ func (s *lists) Cached(kind catalog.Kind) *catalog.List {
 	defer s.mu.Unlock()
 	return s.by[kind.Method]
 }
+
+// Tools returns the tools that agents may call, as they were listed last; nil if nobody has listed them.
+func (s *lists) Tools() *detect.Tools { return s.tools.Load() }
 
 // List returns the merged list, from the cache if fresh is false and it is there.
 func (s *lists) List(ctx context.Context, kind catalog.Kind, fresh bool) (*catalog.List, error) {
@@ -111,6 +118,9 @@ func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, err
 	s.mu.Lock()
 	if s.servers.generation() == servers { // or it is a list of servers that were configured before
 		s.by[kind.Method] = l
+		if named := l.Named(); named != nil {
+			s.tools.Store(named)
+		}
 	}
 	s.mu.Unlock()
 	return l, nil

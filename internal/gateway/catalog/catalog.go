@@ -98,6 +98,7 @@ type List struct {
 	entries []Entry
 	shown   map[string]int
 	result  json.RawMessage
+	tools   *detect.Tools
 }
 
 // Build merges the sources, in their order.
@@ -112,6 +113,7 @@ func Build(kind Kind, sources []Source) (*List, []Defect) {
 	l.nameApart()
 	defects = append(defects, l.index()...)
 	l.result = l.merge(sources)
+	l.tools = l.named()
 	return l, defects
 }
 
@@ -341,6 +343,24 @@ func (l *List) Len() int { return len(l.entries) }
 
 // All iterates over the entries, in the order in which hosts see them.
 func (l *List) All() iter.Seq[Entry] { return slices.Values(l.entries) }
+
+// named returns the tools of the list as detection knows them. Only a server that the operator knows may have
+// the names of its tools count in the others' texts.
+func (l *List) named() *detect.Tools {
+	if l.kind.Method != Tools.Method {
+		return nil
+	}
+	all := make([]detect.Tool, len(l.entries))
+	for i, e := range l.entries {
+		all[i] = detect.Tool{
+			Name: e.Name, Acts: e.Effective.ReadOnly != contract.Yes, Source: e.Server, Vouched: e.Trust == contract.Known || e.Trust == contract.Trusted,
+		}
+	}
+	return detect.NewTools(all)
+}
+
+// Named returns the tools of the list for the search of texts that an agent reads; nil of another list.
+func (l *List) Named() *detect.Tools { return l.tools }
 
 // Result returns the raw result of the list method, in one page.
 func (l *List) Result() json.RawMessage { return l.result }

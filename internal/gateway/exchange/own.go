@@ -138,7 +138,7 @@ func (f ownHost) open(ctx context.Context, m *rpc.Message) (*exchange, *rpc.Mess
 	arguments, _ := rawjson.Get(m.Params, "arguments")
 	call := &guard.Call{
 		ID: rand.Text(), Session: ref, Server: guard.Own, Trust: contract.Trusted, Method: m.Method, Name: tool, Params: m.Params,
-		Arguments: arguments, Declared: guard.Looking(), Effective: guard.Looking(), Context: f.set.Shown(),
+		Arguments: arguments, Declared: guard.Looking(), Effective: guard.Looking(), Context: f.set.Shown(), Tools: f.set.Tools(),
 	}
 	x := newExchange(f.Host, m, f.who, &route{set: f.set, call: call})
 	if err := f.Engine.holdEnded(ctx, call); err != nil {
@@ -225,7 +225,7 @@ func (f ownHost) source(ctx context.Context, x *ownCall) *guard.Call {
 	v, asking := &x.value, x.route.call
 	unknown := &guard.Call{
 		ID: asking.ID, Session: asking.Session, Server: v.Server, Method: v.Method, Name: v.Tool, Params: asking.Params, Arguments: v.Arguments,
-		Effective: contract.Pessimistic(), Context: asking.Context,
+		Effective: contract.Pessimistic(), Context: asking.Context, Tools: asking.Tools,
 	}
 	kind := catalog.Tools
 	if v.Method != asking.Method {

@@ -183,7 +183,7 @@ func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.R
 	r := &route{set: set, link: set.Find(e.Server), call: &guard.Call{
 		ID: rand.Text(), Session: ref, Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
-		Held: e.Held, Overlay: e.Overlay, Context: set.Shown(),
+		Held: e.Held, Overlay: e.Overlay, Context: set.Shown(), Tools: set.Tools(),
 	}}
 	if r.call.Undeclared.Params = protocol.Beyond(m.Method, m.Params); r.call.Undeclared.Params != nil {
 		r.call.Violates = unknownMembers
@@ -218,7 +218,7 @@ func (f *Host) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*route
 	r := &route{set: set, link: l, call: &guard.Call{
 		ID: rand.Text(), Session: ref, Server: l.Name(), Trust: l.Trust(),
 		Method: m.Method, Name: m.Method, Params: params, Arguments: rawjson.Delete(params, "_meta"),
-		Effective: contract.Pessimistic(), Context: set.Shown(),
+		Effective: contract.Pessimistic(), Context: set.Shown(), Tools: set.Tools(),
 	}}
 	r.call.Hide = f.Engine.Hiding() && l.HidesAny() // it may be the result of a task of a tool whose results are hidden
 	return r, nil
