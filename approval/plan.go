@@ -32,7 +32,8 @@ func (p *Prompt) plan(q *guard.Question) {
 	p.Subject = "Plan, in the words of the agent: " + plain.Quote(q.Later.Goal, maxValue)
 	p.Listed = true
 	p.Note = "Each call is allowed as often as its step says, with exactly these arguments, for twelve hours. " +
-		"Plans that were approved before stay so. Other calls are asked about. No answer means no."
+		"Plans that were approved before stay so. Other calls are " + map[bool]string{true: "blocked", false: "asked about"}[q.Later.Strict] +
+		". No answer means no."
 }
 
 // planned describes a step of a plan, of which all steps are given.

@@ -235,6 +235,6 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}
-	d := by.decide(facts, r.reading.forms)
+	d := g.Plans.foresee(r, facts, by.decide(facts, r.reading.forms))
 	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message, asks: d.asking()}, nil
 }

@@ -43,9 +43,19 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 	if f.Trace != nil && d.Effect != policy.Allow { // people are shown where arguments come from
 		f.Trace()
 	}
-	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message}
-	e := g.event(in, d)
 	hint := g.unreviewed(by, in, d)
+	var planned approval
+	var err error
+	if held := g.approver.plans.rules.Load(); held != nil && held.Strict {
+		if planned, d, err = g.approver.plans.confine(ctx, in, d); err != nil {
+			return ruling{}, err
+		}
+	}
+	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message, approval: planned}
+	e := g.event(in, d)
+	if d.Rule == RulePlan {
+		hint = "" // a review would not help
+	}
 	if v.effect != policy.Allow && hint != "" {
 		v.message += "; " + hint
 	}
@@ -53,16 +63,18 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 		v.question = newQuestion(in, d, g.origins.tainted(r.Session))
 		v.question.Hint = hint
 		e.Binding = v.question.Binding
-		var err error
-		if v.approval, err = g.approver.find(ctx, in, d, v.question); err != nil {
+		if !v.approval.given {
+			v.approval, err = g.approver.find(ctx, in, d, v.question)
+		}
+		if err != nil {
 			return ruling{}, err
 		}
 		if v.approval.given {
 			v.effect, v.question = policy.Allow, nil
 		}
-		if v.approval.planned != nil {
-			e.Binding = v.approval.redeemed
-		}
+	}
+	if v.approval.planned != nil {
+		e.Binding = v.approval.redeemed
 	}
 	e.Effect = v.effect.String()
 	if v.effect != d.Effect {

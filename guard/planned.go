@@ -49,6 +49,28 @@ func (p *Plans) activate(ref session.Ref, pl *plan.Plan, v *PlanVerdict) {
 	p.active[ref] = slices.Clone(all[max(0, len(all)-maxPlans):])
 }
 
+// of returns the plan of an agent session; nil if this process knows none.
+func (p *Plans) of(ref session.Ref) *approvedPlan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.active[keyOf(ref)]
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
+}
+
+// names reports whether a plan has a step with the tool and the arguments of a request.
+func (p *Plans) names(r *request) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.active[keyOf(r.Session)], func(a *approvedPlan) bool {
+		return slices.ContainsFunc(a.plan.Steps, func(s plan.Step) bool {
+			return r.Method == "tools/call" && a.sources[s.ID] == r.Server+" "+r.Name && s.Matches(r.written(), a.fills(r))
+		})
+	})
+}
+
 // A plannedCall is a call that a step of a plan covers.
 type plannedCall struct {
 	binding string

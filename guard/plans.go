@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard/plan"
@@ -31,6 +32,7 @@ const RulePlan = "weir:plan"
 // that raise it.
 type Plans struct {
 	guard *Guard
+	rules atomic.Pointer[PlanRules] // nil: the zero PlanRules
 
 	mu     sync.Mutex
 	active map[session.Ref][]*approvedPlan
@@ -95,7 +97,7 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 	seen := label.Join(state.Label, asking.Context)
 	alerts := alertsIn(seen)
 	var v PlanVerdict
-	asks, blocks := false, false
+	asks, blocks, strict := false, false, p.strict()
 	var raised label.Label // by the steps before
 	flow := []string{"flow", string(must(json.Marshal(pl)))}
 	for i := range pl.Steps {
@@ -108,10 +110,13 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 		if len(alerts) > mostShown || seen.Findings.Has(session.More) {
 			step.Open, step.Binding = "the session has more alerts than one request shows", ""
 		}
+		if strict && step.Open != "" && step.Effect != policy.Block {
+			step.Effect, step.Rule, step.Message = policy.Block, RulePlan, step.Open
+		}
 		flow = append(flow, step.Binding)
 		raised = label.Join(raised, step.Contract.Label())
 		step.assumed = label.Join(seen, raised)
-		asks = asks || step.Effect == policy.Ask && step.Open == ""
+		asks = asks || (strict || step.Effect == policy.Ask) && step.Open == ""
 		blocks = blocks || step.Effect == policy.Block
 		v.Steps = append(v.Steps, step)
 	}
@@ -135,15 +140,15 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 
 // step returns the decision on a step by its call, with the steps before it in the context.
 func (p *Plans) step(ctx context.Context, s *plan.Step, call *Call, flow, by string) (PlannedStep, error) {
-	would, err := p.guard.Resolve(ctx, call)
+	r := p.guard.parse(call)
+	r.step = true
+	would, err := p.guard.peek(ctx, r)
 	if err != nil {
 		return PlannedStep{}, err
 	}
-	r := p.guard.parse(call)
 	out := PlannedStep{
 		Step: s, Server: r.Server, Name: r.Name, Contract: r.Effective, Assumed: r.assumed(), To: r.roles.Destinations,
-		Effect: would.Verdict.Effect, Rule: would.Verdict.Rule, Message: would.Verdict.Message,
-		asks: would.Verdict.asks,
+		Effect: would.Effect, Rule: would.Rule, Message: would.Message, asks: would.asks,
 	}
 	if len(s.Placeholders()) > 0 {
 		out.Contract, out.To, out.flow = r.tool, nil, flow
@@ -199,12 +204,15 @@ func stepBinding(r *request, s *plan.Step, shown contract.Contract, flow, by str
 // question returns the approval request for a plan.
 func (p *Plans) question(asking *Call, pl *plan.Plan, v *PlanVerdict, seen label.Label, by string) *Question {
 	message := "the plan has calls that need an approval"
+	if p.strict() {
+		message = "only calls of an approved plan go"
+	}
 	if seen.Untrusted {
 		message = "the agent had read untrusted content when it wrote this plan, so its constants may come from there"
 	}
 	q := &Question{
 		Session: asking.Session, Phase: policy.OnCall, Server: Own, Method: asking.Method, Name: asking.Name, Contract: asking.Effective,
-		Arguments: newCanonical(asking).text, Rule: RulePlan, Message: message, Label: seen, Later: Later{Goal: pl.Goal, Plan: v.Steps},
+		Arguments: newCanonical(asking).text, Rule: RulePlan, Message: message, Label: seen, Later: Later{Goal: pl.Goal, Plan: v.Steps, Strict: p.strict()},
 		Origins: p.guard.origins.tainted(asking.Session),
 	}
 	parts := []string{"plan", asking.Session.Principal, asking.Session.Key, string(q.Arguments), string(must(json.Marshal(seen))), by}

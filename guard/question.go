@@ -64,8 +64,9 @@ type Later struct {
 	Place bool     // to the same destinations, with arguments from nothing worse
 	Pages []string // with Place, to these pages too, which the same result lists
 
-	Goal string        // of a plan, in the agent's words
-	Plan []PlannedStep // the calls of a plan that the request is about; nil if it is about one call
+	Goal   string        // of a plan, in the agent's words
+	Plan   []PlannedStep // the calls of a plan that the request is about; nil if it is about one call
+	Strict bool          // calls outside of the plan are blocked
 }
 
 // newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method,

@@ -28,6 +28,7 @@ type request struct {
 	roles     overlay.Roles     // of the arguments, by the operator
 	resources overlay.Resources // that they name
 	said      contract.Contract // by operator and server, for the arguments
+	step      bool              // it is decided on as a step of a plan that nobody has approved
 	revealing *Call             // the agent's request to see the answer, which was hidden; nil if there is none
 	notes     []overlay.Note    // why the operator says that for the arguments
 }

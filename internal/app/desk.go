@@ -49,6 +49,7 @@ func openDesk(ctx context.Context, env *home.Env, s *setup.Setup, log *slog.Logg
 		people.Close()
 		return desk{}, errors.Join(err, kept.Close())
 	}
+	g.Plans.Set(planRules(c)) // no plan has tools of the host
 	return desk{kept, g, book, people}, nil
 }
 

@@ -217,7 +217,7 @@ func (r *reloader) take(ctx context.Context, s *setup.Setup, by string) {
 	if err == nil {
 		d, err = r.gateway.Reload(ctx, gateway.Change{
 			Servers: servers, Policy: s.Policy, Mode: s.Config.Mode, Approval: s.Config.Approval.Timeout,
-			Startup: s.Config.Startup, Plans: s.Config.Plan != "", Why: why,
+			Startup: s.Config.Startup, Plans: plansOf(s.Config), Why: why,
 		})
 	}
 	if err != nil {

@@ -103,7 +103,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		State: kept.state, Approvals: kept.backend,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
-		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine), Plans: s.Config.Plan != ""},
+		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine), Plans: plansOf(s.Config)},
 		Hosts: gateway.Hosts{
 			Local: local, HostAnswers: hostAnswers(s.Config),
 		},
@@ -115,6 +115,15 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
 		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})
+}
+
+// plansOf returns how plans count by a configuration.
+func plansOf(c *config.Config) gateway.Plans {
+	return gateway.Plans{Offered: c.Plan != "", PlanRules: planRules(c)}
+}
+
+func planRules(c *config.Config) guard.PlanRules {
+	return guard.PlanRules{Strict: c.Plan == config.StrictPlans}
 }
 
 // hostAnswers returns which answers of hosts count, and how it goes on where none can.

@@ -47,7 +47,7 @@ func readFile(r reader, root ast.Node) {
 		"limits":      r.by(readLimits),
 		"detect":      r.by(readDetection),
 		"quarantine":  r.by(readQuarantine),
-		"plan":        r.oneOf(&c.Plan, OfferPlans),
+		"plan":        r.oneOf(&c.Plan, OfferPlans, StrictPlans),
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.by(readPinMode)}) },
 	})
 	if _, ok := root.(*ast.MappingNode); !ok {

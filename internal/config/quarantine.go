@@ -7,8 +7,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// OfferPlans in Results.Plan offers weir_plan to every agent.
-const OfferPlans = "offer"
+// OfferPlans in Results.Plan offers weir_plan to every agent; StrictPlans also blocks calls outside of plans.
+const (
+	OfferPlans  = "offer"
+	StrictPlans = "strict"
+)
 
 // A Quarantine is a model without tools that answers questions about hidden results. The zero Quarantine is none.
 type Quarantine struct {

@@ -211,7 +211,7 @@ type Config struct {
 type Results struct {
 	Detect     Detection  // of sensitive values, in arguments too
 	Quarantine Quarantine // answers questions about hidden results
-	Plan       string     // "offer": agents may submit plans also where no result is hidden
+	Plan       string     // "offer": agents may submit plans also where no result is hidden; "strict": and do nothing else
 }
 
 // Own is the operator's and the user's own places.

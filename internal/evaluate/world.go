@@ -65,7 +65,7 @@ func newWorld(ctx context.Context, s *Suite, opts Options, about func(server str
 	g, err := gateway.New(gateway.Options{
 		Servers: servers, Policy: opts.Policy, State: guard.NewState(nil, record.Discard()),
 		Own: gateway.Own{Domains: opts.Domains, Me: opts.Me, Readers: opts.Readers}, Version: "evaluation",
-		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}}, Hiding: gateway.Hiding{Plans: opts.Plans},
+		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}}, Hiding: gateway.Hiding{Plans: gateway.Plans{Offered: opts.Plans}},
 	})
 	if err != nil {
 		return nil, errors.Join(err, w.Close())

@@ -93,7 +93,13 @@ type Options struct {
 type Hiding struct {
 	Vault      *vault.Vault // nil: in memory, for this gateway alone
 	Quarantine Quarantine   // nil: nobody answers
-	Plans      bool         // agents may submit plans also where no result is hidden
+	Plans      Plans
+}
+
+// Plans is where agents may submit plans, and how far these bind them.
+type Plans struct {
+	Offered bool // also where no result is hidden
+	guard.PlanRules
 }
 
 // A Quarantine answers questions about hidden values.
@@ -189,7 +195,8 @@ func New(opts Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	gw.engine.SetOwn(hides(g, opts.Servers), opts.Plans)
+	g.Plans.Set(opts.Plans.PlanRules)
+	gw.engine.SetOwn(hides(g, opts.Servers), opts.Plans.Offered)
 	gw.await(opts.Approval, opts.Startup)
 	gw.stopIndexing = start(func(ctx context.Context) { guard.Index(ctx, g) })
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,

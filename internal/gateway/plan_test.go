@@ -129,7 +129,7 @@ func TestPlansWithoutHiddenResults(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o.Policy, o.Plans = p, offered
+				o.Policy, o.Plans.Offered = p, offered
 			})
 			list := string(h.request("tools/list", ""))
 			if got := strings.Contains(list, `"weir_plan"`); got != offered || strings.Contains(list, "weir_reveal") || strings.Contains(list, `w[0-9]`) {

@@ -20,7 +20,7 @@ type Change struct {
 	Mode    policy.Mode
 
 	Approval, Startup time.Duration
-	Plans             bool
+	Plans             Plans
 
 	Why string // the changes of the policy and who accepted them, for the event; "" for none
 }
@@ -63,9 +63,10 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 		return Difference{}, fmt.Errorf("recording the change: %w", err)
 	}
 	g.guard.Swap(c.Policy, c.Mode)
+	g.guard.Plans.Set(c.Plans.PlanRules)
 	g.await(c.Approval, c.Startup)
 	hid, planned := g.engine.Hiding(), g.engine.Planning()
-	g.engine.SetOwn(hides(g.guard, c.Servers), c.Plans) // before hosts list the tools anew
+	g.engine.SetOwn(hides(g.guard, c.Servers), c.Plans.Offered) // before hosts list the tools anew
 	if hid == g.engine.Hiding() && planned == g.engine.Planning() && slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}

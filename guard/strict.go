@@ -1,0 +1,80 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weir-mcp/weir/policy"
+)
+
+// PlanRules say how far plans bind agents. With the zero PlanRules, calls outside of plans are decided by policy alone.
+type PlanRules struct {
+	// Strict has calls outside of the plan of their agent session blocked, also those that policy allows, and plans
+	// without an approval count for nothing. In a session without a plan, plain reads of which nobody outside learns go
+	// as policy says. After a restart a session has none, but calls of constants that were approved go.
+	Strict bool
+}
+
+// Set has the rules count from now on. Plans that were approved before stay so.
+func (p *Plans) Set(r PlanRules) { p.rules.Store(&r) }
+
+// strict reports whether calls outside of plans are blocked.
+func (p *Plans) strict() bool {
+	r := p.rules.Load()
+	return r != nil && r.Strict
+}
+
+// confines reports whether a plan has to cover a request. Weir's own tools are no part of plans.
+func (p *Plans) confines(r *request, phase policy.Phase) bool {
+	return p.strict() && phase == policy.OnCall && r.Server != Own && !r.step
+}
+
+// confine holds a request to the plan of its agent session where plans are strict: it returns the approval that it uses
+// up, or the decision that blocks it. Grants of other requests do not lead out of a plan.
+func (p *Plans) confine(ctx context.Context, in decisionInput, d decision) (approval, decision, error) {
+	r := in.request
+	if !p.confines(r, in.facts.Phase) || d.Effect == policy.Block {
+		return approval{}, d, nil
+	}
+	if r.Further && !r.asked { // it goes on with a call that went
+		binding := onward(r, d.by)
+		if ok, err := p.redeem(ctx, binding); ok || err != nil {
+			return approval{given: ok, redeemed: binding}, d, err
+		}
+	}
+	c, err := p.cover(ctx, in, d.asking(), d.by)
+	if err != nil {
+		return approval{}, d, err
+	}
+	if c != nil {
+		return approval{given: true, redeemed: c.binding, planned: c}, d, nil
+	}
+	return approval{}, p.bar(r, in.facts, d), nil
+}
+
+// foresee returns the decision on a request as a plan that is strict changes it, as far as that is known before the
+// request is made.
+func (p *Plans) foresee(r *request, f *policy.Facts, d decision) decision {
+	if !p.confines(r, f.Phase) || d.Effect == policy.Block || p.names(r) {
+		return d
+	}
+	return p.bar(r, f, d)
+}
+
+// bar returns the decision on a request outside of plans.
+func (p *Plans) bar(r *request, f *policy.Facts, d decision) decision {
+	why := ""
+	switch a := p.of(r.Session); {
+	case r.asked:
+		why = "calls outside of plans are blocked, and a plan has no answers to questions of servers"
+	case a != nil:
+		why = fmt.Sprintf("the approved plan %+.80q has no call left that is this one: submit an amended plan with weir_plan", a.plan.Goal)
+	case r.reads() && f.PlainRead() && !f.Egress():
+		return d
+	default:
+		why = "no plan is approved in this agent session, and without one only reads go of which nobody outside learns: " +
+			"submit a plan with weir_plan"
+	}
+	d.Effect, d.Rule, d.Message = policy.Block, RulePlan, why
+	return d
+}
