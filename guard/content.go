@@ -20,6 +20,9 @@ type Contents struct {
 	// through objects alone): by "SERVER/NAME", by "SERVER/*", and by "*". Values of more than 4 KiB are left out.
 	Fields map[string][]string
 
+	// Destinations has the facts of a call hold the arguments that the operator states to be its destinations.
+	Destinations bool
+
 	// All gives whole arguments and answers to the Recorder, with each event of a decision. It must encrypt what it keeps.
 	All bool
 
@@ -75,6 +78,14 @@ func (k *Contents) describe(e *record.Event, r *request, phase policy.Phase, ans
 	default:
 		e.Content.Arguments = r.canonical.text
 	}
+}
+
+// facts returns the facts of a decision as its event has them.
+func (k *Contents) facts(f *policy.Facts) json.RawMessage {
+	if k.Destinations {
+		return f.EncodeDestinations()
+	}
+	return f.Encode()
 }
 
 // fields returns the members of a part of the call that the operator wants to keep.

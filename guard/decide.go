@@ -105,7 +105,7 @@ func (g *decider) event(in decisionInput, d decision) *record.Event {
 	}
 	e.Rule, e.Message = d.Rule, d.Message
 	seen := f.Session.Label
-	e.Label, e.Facts, e.Evidence = &seen, f.Encode(), recordedEvidence(in.evidence)
+	e.Label, e.Facts, e.Evidence = &seen, g.contents.facts(f), recordedEvidence(in.evidence)
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}

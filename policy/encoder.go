@@ -15,6 +15,8 @@ type encoder struct {
 	facts *Facts
 	text  []byte
 
+	destinations bool // the elements of call.destinations, too
+
 	unsaid  *contract.Contract // the zero contract, unless tool.declared is it
 	follows *contract.Contract // the contract that follows from tool.declared, unless tool.annotations is it
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -192,10 +193,28 @@ func stated(f about, of func(*Facts) ([]string, bool), give func(*ParsedFacts, [
 			return err
 		},
 		encode: func(e *encoder) {
-			if items, known := of(e.facts); known {
-				e.count(f.name, measure(label.SetOf(items...)))
+			items, known := of(e.facts)
+			switch all := label.SetOf(items...); {
+			case !known:
+			case e.destinations && f.name == destinationsFact && recordable(items):
+				encodeSet(e, f.name, all)
+			default:
+				e.count(f.name, measure(all))
 			}
 		}}
+}
+
+// destinationsFact is the set whose elements the record may have, and the bounds of these.
+const (
+	destinationsFact  = "call.destinations"
+	mostDestinations  = 16
+	longestRecordable = 256 // bytes
+)
+
+// recordable reports whether an event may hold the elements of a set.
+func recordable(items []string) bool {
+	return len(items) <= mostDestinations &&
+		!slices.ContainsFunc(items, func(s string) bool { return len(s) > longestRecordable || !utf8.ValidString(s) })
 }
 
 // readers is the circle that a label leaves. A label without a limit has none: of private data nothing is known then.

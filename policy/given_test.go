@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,43 @@ import (
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 )
+
+// Destinations are recorded if that is wanted, within their bounds, and then a replay reads them.
+func TestDestinationsAreRecorded(t *testing.T) {
+	many := make([]policy.Argument, 17)
+	for i := range many {
+		many[i].Text = fmt.Sprint(i)
+	}
+	for name, c := range map[string]struct {
+		to     []policy.Argument
+		hidden bool
+	}{
+		"two":      {[]policy.Argument{{Text: "b\n\u2028\"<"}, {Text: "a"}}, false},
+		"none":     {nil, false},
+		"too long": {[]policy.Argument{{Text: strings.Repeat("x", 257)}}, true},
+		"no UTF-8": {[]policy.Argument{{Text: "\xff"}}, true},
+		"too many": {many, true},
+	} {
+		f := &policy.Facts{Roles: policy.Roles{Known: true, Destinations: c.to}}
+		for _, encoded := range [][]byte{f.Encode(), f.EncodeDestinations()} {
+			v, err := policy.DecodeFacts(encoded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := policy.ParseFacts(policy.OnCall, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hidden := c.hidden || len(c.to) > 0 && string(encoded) == string(f.Encode())
+			if slices.Contains(g.Hidden, "call.destinations") != hidden || !g.Roles.Known {
+				t.Errorf("%s: hidden %v in %s", name, g.Hidden, encoded)
+			}
+			if !hidden && len(g.Roles.Destinations) != len(c.to) || !hidden && len(c.to) == 2 && g.Roles.Destinations[1].Text != c.to[0].Text {
+				t.Errorf("%s: %v", name, g.Roles.Destinations)
+			}
+		}
+	}
+}
 
 func TestGiveRefuses(t *testing.T) {
 	for _, c := range []struct {

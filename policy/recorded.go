@@ -11,8 +11,14 @@ import (
 // reads. It has no argument of the call: of the sets that hold some, their sizes. It leaves out the values that
 // [ParseFacts] fills in by itself, and those that an event of package record has elsewhere: the moment, the names of
 // method, tool, server and session, and the session's label.
-func (f *Facts) Encode() []byte {
-	e := encoder{facts: f, text: append(make([]byte, 0, 512), '{')}
+func (f *Facts) Encode() []byte { return f.encode(false) }
+
+// EncodeDestinations is Encode with the elements of call.destinations, which are values of the arguments. Of more or
+// longer ones than events hold, it has the size alone.
+func (f *Facts) EncodeDestinations() []byte { return f.encode(true) }
+
+func (f *Facts) encode(destinations bool) []byte {
+	e := encoder{facts: f, text: append(make([]byte, 0, 512), '{'), destinations: destinations}
 	if c := new(contract.Contract); !f.Tool.Declared.Equal(*c) {
 		e.unsaid = c
 	}

@@ -197,7 +197,7 @@ var callFacts = []fact{
 		"the call changes nothing, by the contract that counts: `tool.annotations.readOnlyHint`, and never an " +
 			"answer to a [question of the server](#questions-of-servers)"}, (*activation).plainRead).ofTool(),
 	hasArguments(about{"call.hasArguments", Chosen, "there is at least one argument"}),
-	stated(about{"call.destinations", Open,
+	stated(about{destinationsFact, Open,
 		"the arguments that say where something goes: addresses, URLs, channels"},
 		func(f *Facts) ([]string, bool) { return textsOf(f.Roles.Destinations), f.Roles.Known && !f.Roles.Cut },
 		func(g *ParsedFacts, to []string) {

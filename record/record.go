@@ -72,8 +72,8 @@ type Event struct {
 	Label     *label.Label `json:"label,omitempty"`     // decision: the session's label then; label: the added part
 
 	// Facts holds the other inputs of a policy's decision: an object of facts by their names in the language of
-	// policies. It describes the call's arguments without their values. See policy.Facts.Encode, which lists the
-	// omissions.
+	// policies. It describes the call's arguments without their values, but for the destinations if the operator keeps
+	// these. See policy.Facts.Encode, which lists the omissions.
 	Facts json.RawMessage `json:"facts,omitempty"`
 
 	// Content holds digests, and captures if configured, of the arguments and the answer of a decision's call.

@@ -10,9 +10,10 @@ import (
 func readCapture(r reader, m member) {
 	c := &r.d.Config.Capture
 	r.object(m, fields{
-		"content":    r.by(readCaptureContent),
-		"recipients": r.by(readRecipients),
-		"fields":     func(m member) { c.Fields = readCaptureFields(r, m) },
+		"content":      r.by(readCaptureContent),
+		"recipients":   r.by(readRecipients),
+		"destinations": r.boolean(&c.Destinations),
+		"fields":       func(m member) { c.Fields = readCaptureFields(r, m) },
 	})
 }
 

@@ -99,9 +99,10 @@ type Webhook struct {
 
 // Capture selects the parts of arguments and results to keep beyond their digests. The zero Capture keeps nothing.
 type Capture struct {
-	Content    bool                // all of them, encrypted
-	Recipients []string            // age public keys to encrypt to; none: the key that Weir makes beside its store
-	Fields     map[string][]string // members that events hold in the clear, as /arguments/to: by SERVER/NAME, SERVER/* or *
+	Content      bool                // all of them, encrypted
+	Recipients   []string            // age public keys to encrypt to; none: the key that Weir makes beside its store
+	Destinations bool                // the stated destinations of calls, in the clear
+	Fields       map[string][]string // members that events hold in the clear, as /arguments/to: by SERVER/NAME, SERVER/* or *
 }
 
 // A Durability is when an event has to be on disk. The zero Durability is Default.
