@@ -35,7 +35,7 @@ func newApprovals(env *home.Env) *cobra.Command {
 arguments, and the reason for asking. Answer them with weir approve and weir deny. With the
 start of an ID, show one of them with everything that its prompt leaves out; the code that weir
 approve needs then stands at the end. With --stats, show the number of questions, the answers, and
-the time that they took.`,
+the time that they took. weir approvals suggest proposes changes of the policy from past answers.`,
 		Example: "  weir approvals\n  weir approvals K7Q2\n  weir approvals --stats\n  weir approvals --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,6 +68,7 @@ the time that they took.`,
 	a.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the questions as JSON")
 	cmd.Flags().BoolVar(&stats, "stats", false, "show how much is asked and answered")
+	cmd.AddCommand(newSuggest(env))
 	return cmd
 }
 

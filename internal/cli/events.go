@@ -35,6 +35,11 @@ func (f *eventFlags) add(cmd *cobra.Command) {
 
 // decisions calls do with the recorded decisions, the oldest first.
 func decisions(ctx context.Context, env *home.Env, f *eventFlags, do func(iter.Seq2[*record.Event, error]) error) error {
+	return events(ctx, env, f, record.Decision, do)
+}
+
+// events calls do with the recorded events of a kind, or of all kinds if that is "", the oldest first.
+func events(ctx context.Context, env *home.Env, f *eventFlags, kind record.Kind, do func(iter.Seq2[*record.Event, error]) error) error {
 	if f.record != "" {
 		file, err := os.Open(f.record)
 		if err != nil {
@@ -44,7 +49,7 @@ func decisions(ctx context.Context, env *home.Env, f *eventFlags, do func(iter.S
 	}
 	return readStore(ctx, env, f.store, func(db *sqlstore.DB, _ string) error {
 		return do(func(yield func(*record.Event, error) bool) {
-			for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.Decision)}) {
+			for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(kind)}) {
 				if err == nil && row.Erased() {
 					continue
 				}

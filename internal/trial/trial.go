@@ -23,7 +23,8 @@
 // and call.content.from, and a call with a call.destination.from goes somewhere, unless the case says otherwise.
 //
 // [Replay] puts recorded decisions before a policy and tells which of them would change, and where the record does not
-// say enough to tell. The package does no I/O.
+// say enough to tell. [Suggest] proposes exceptions from rules by the answers of people to recorded approval requests.
+// The package does no I/O.
 package trial
 
 import (

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/home"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/setup"
+	"github.com/weir-mcp/weir/internal/trial"
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+)
+
+// A suggestReport is the output of approvals suggest.
+type suggestReport struct {
+	*trial.Suggestions
+	Profile string `json:"profile,omitempty"` // the built-in policy of which the diff changes a copy
+	File    string `json:"file"`              // that the diff changes
+	Diff    string `json:"diff"`
+}
+
+func newSuggest(env *home.Env) *cobra.Command {
+	var flags eventFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "suggest",
+		Short: "Propose changes of the policy from past answers",
+		Long: `Propose exceptions from rules that ask about calls which people have always accepted: at least three
+requests in two agent sessions, and none refused, of one tool of one server to one destination.
+Print each with the calls of the log that it would have allowed, and all of them as a diff of the
+policy. Weir never applies it. An exception holds for exactly that server, tool and destination,
+and for data of no other kinds and origins than the accepted calls had. One that would have allowed
+a call that a person refused is not made.
+
+The log has the destinations of calls only with capture: {destinations: true} in the configuration.`,
+		Example: "  weir approvals suggest\n  weir approvals suggest --json\n  weir approvals suggest --policy policy.yaml --record events.jsonl",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			base, err := findPolicy(env, flags.policy)
+			if err != nil {
+				return err
+			}
+			s, err := trial.Suggest(base.file, base.src, func(do func(*record.Event) error) error {
+				return eachEvent(cmd.Context(), env, &flags, do)
+			})
+			if err != nil {
+				return err
+			}
+			r := suggestReport{Suggestions: s, Profile: base.profile, File: base.file, Diff: base.diff(s.Policy)}
+			if asJSON {
+				return writeJSON(env.Stdout, r)
+			}
+			return r.print(env.Stdout)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the proposals as JSON")
+	return cmd
+}
+
+// eachEvent calls do with each recorded event, the oldest first.
+func eachEvent(ctx context.Context, env *home.Env, flags *eventFlags, do func(*record.Event) error) error {
+	return events(ctx, env, flags, "", func(all iter.Seq2[*record.Event, error]) error {
+		for e, err := range all {
+			if err != nil {
+				return err
+			}
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// A policyBase is the policy that is proposed to change.
+type policyBase struct {
+	file    string // of it, or where a copy of the profile goes
+	profile string // "" if the policy is a file
+	src     []byte
+
+	config    string // the configuration that names the profile; "" if there is none
+	configSrc []byte
+}
+
+// findPolicy returns the policy at a path, or else that of the configuration here, or else the default.
+func findPolicy(env *home.Env, path string) (*policyBase, error) {
+	b := &policyBase{}
+	if path == "" {
+		if name, err := setup.Find(); err == nil {
+			s, err := setup.Load(env, "", "")
+			if err != nil {
+				return nil, err
+			}
+			path, b.config = s.Config.Policy, name
+		}
+	}
+	if path == "" {
+		path = policy.Balanced
+	}
+	var err error
+	if src, ok := policy.ProfileSource(path); ok {
+		b.profile, b.src = path, src
+		b.file = freeName()
+		if b.config != "" {
+			b.configSrc, err = home.ReadFile(b.config)
+		}
+		return b, err
+	}
+	b.config, b.file = "", home.Shorten(path)
+	b.src, err = home.ReadFile(path)
+	return b, err
+}
+
+// freeName returns a name for a copy of a profile, of no file that is there.
+func freeName() string {
+	for i := 1; ; i++ {
+		name := "policy.yaml"
+		if i > 1 {
+			name = fmt.Sprintf("policy-%d.yaml", i)
+		}
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) || i == 100 {
+			return name
+		}
+	}
+}
+
+// named matches the line of a configuration that names its policy.
+var named = regexp.MustCompile(`(?m)^policy:.*$`)
+
+// diff returns the changes as a unified diff: of the policy and, if that is a copy of a profile, of the configuration.
+func (b *policyBase) diff(changed []byte) string {
+	text := unified(b.file, b.src, changed)
+	if text == "" || filepath.Ext(b.config) != ".yaml" {
+		return text
+	}
+	line := "policy: " + b.file
+	to := named.ReplaceAllLiteralString(string(b.configSrc), line)
+	if !named.Match(b.configSrc) {
+		to = strings.TrimRight(string(b.configSrc), "\n") + "\n" + line + "\n"
+	}
+	return text + unified(b.config, b.configSrc, []byte(to))
+}
+
+// unified returns the difference of two texts of a file.
+func unified(name string, before, after []byte) string {
+	text := string(diff.Diff(name, before, name, after))
+	if _, rest, ok := strings.Cut(text, "\n"); ok { // without the command line
+		return rest
+	}
+	return text
+}
+
+func (r *suggestReport) print(w io.Writer) error {
+	var b strings.Builder
+	for i := range r.Proposals {
+		printProposal(&b, i+1, &r.Proposals[i])
+	}
+	if r.Unknown > 0 {
+		fmt.Fprintf(&b, "%d accepted requests have no destination in the log; capture: {destinations: true} keeps those that an overlay states\n",
+			r.Unknown)
+	}
+	if r.Diff == "" {
+		b.WriteString("past answers suggest no change\n")
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	b.WriteString("Nothing is changed. To take this over, read it, then ")
+	if r.Profile != "" {
+		fmt.Fprintf(&b, "run weir policy default %s > %s, and ", r.Profile, r.File)
+	}
+	b.WriteString("apply the diff with patch -p0:\n\n")
+	_, err := io.WriteString(w, b.String()+r.Diff)
+	return err
+}
+
+func printProposal(b *strings.Builder, n int, p *trial.Proposal) {
+	quoted := func(texts []string) string {
+		all := make([]string, len(texts))
+		for i, s := range texts {
+			all[i] = plain.Quote(s, app.MaxName)
+		}
+		return strings.Join(all, ", ")
+	}
+	fmt.Fprintf(b, "Proposal %d: do not ask about %s of server %s, target %s\n", n, plain.Quote(p.Name, app.MaxName),
+		plain.Text(p.Server, app.MaxName), quoted(p.Destinations))
+	fmt.Fprintf(b, "  accepted %d times in %d agent sessions by %s, never refused\n", p.Accepted, p.Sessions, quoted(p.Principals))
+	fmt.Fprintf(b, "  an exception from %s\n", plain.Text(strings.Join(p.Rules, ", "), 0))
+	b.WriteString("  calls of the log that it would have allowed:\n")
+	for _, c := range p.Calls {
+		answer := c.Answer
+		if answer == "" {
+			answer = "not answered"
+		}
+		fmt.Fprintf(b, "    %s  %s  %-12s  session %s\n",
+			c.Time.UTC().Format(time.DateTime), plain.Text(c.Event, 40), answer, plain.Text(c.Session, app.MaxName))
+	}
+	if p.Covered > 0 {
+		fmt.Fprintf(b, "    and %d calls that an answer had allowed already\n", p.Covered)
+	}
+	if p.Unknown > 0 {
+		fmt.Fprintf(b, "  the log does not tell of %d further calls of the tool whether it would have allowed them\n", p.Unknown)
+	}
+	b.WriteString("\n")
+}

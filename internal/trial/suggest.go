@@ -1,0 +1,261 @@
+package trial
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
+)
+
+// The least that suggests an exception.
+const (
+	leastYes      = 3
+	leastSessions = 2
+	mostProposals = 20
+)
+
+// A Proposal is an exception from rules that ask, for calls like those that a person accepted.
+type Proposal struct {
+	Server       string   `json:"server"`
+	Method       string   `json:"method"`
+	Name         string   `json:"name"`
+	Destinations []string `json:"destinations"`
+	Principals   []string `json:"principals"` // whose answers these are
+	Accepted     int      `json:"accepted"`   // requests
+	Sessions     int      `json:"sessions"`   // in which they were
+	Rules        []string `json:"rules"`      // that would not ask any more about such calls
+	Condition    []string `json:"condition"`  // of the exception: all terms hold
+	Calls        []Asked  `json:"calls"`      // of the log that it would have allowed, in their order
+	Covered      int      `json:"covered"`    // calls that an answer had allowed already
+	Unknown      int      `json:"unknown"`    // calls of the tool of which the log does not tell whether it would have
+}
+
+// An Asked is a recorded call about which policy had a person asked.
+type Asked struct {
+	Event   string    `json:"event"`
+	Time    time.Time `json:"time"`
+	Session string    `json:"session"`
+	Answer  string    `json:"answer"` // accepted; "" if nobody answered, or nobody was asked
+}
+
+// Suggestions are the exceptions that past answers suggest.
+type Suggestions struct {
+	Proposals []Proposal `json:"proposals"`
+	Unknown   int        `json:"unknown"` // accepted requests of which the log does not hold the destination
+	Policy    []byte     `json:"-"`       // the source of the policy with all of them
+}
+
+// Suggest looks for exceptions from the rules of a policy that ask about calls which people have always accepted: at
+// least three requests in two sessions, and none refused, of one tool to one destination. An exception holds for
+// exactly that server, tool and destinations, and for nothing worse than the accepted calls had ([narrowing]). It is
+// tried on all recorded decisions: one that would have allowed a call that a person refused, or of which the log
+// does not tell whether it would, is left out. Events calls its argument with each recorded event in their order, each
+// time that Suggest calls it.
+func Suggest(name string, src []byte, events func(func(*record.Event) error) error) (*Suggestions, error) {
+	s := suggester{answers: answers{latest: map[string]*asking{}, of: map[string]*asking{}}, groups: map[target]*group{}, barred: map[target]bool{}}
+	var err error
+	if s.policy, err = policy.Load(name, src); err != nil {
+		return nil, err
+	}
+	if s.probe, err = newProbe(); err != nil {
+		return nil, err
+	}
+	if err := events(s.answers.add); err != nil {
+		return nil, err
+	}
+	if err := events(s.gather); err != nil {
+		return nil, err
+	}
+	s.choose()
+	for {
+		out, changed, err := except(name, src, s.exceptions())
+		if err != nil {
+			return nil, err
+		}
+		dropped, err := s.try(changed, events)
+		if err != nil {
+			return nil, err
+		}
+		if !dropped {
+			return s.suggestions(out), nil
+		}
+	}
+}
+
+type suggester struct {
+	policy, probe *policy.Policy
+	answers       answers
+	groups        map[target]*group
+	barred        map[target]bool // targets, or tools, of which a call was refused
+	unknown       int
+}
+
+// A group are the requests about one target.
+type group struct {
+	accepted             int
+	sessions, principals map[string]bool
+	rules                map[string]bool // that ask
+	example              example
+	proposal             Proposal
+}
+
+// gather sorts the calls that people were asked about by their targets.
+func (s *suggester) gather(e *record.Event) error {
+	ask := s.answers.of[e.ID]
+	if ask == nil || !decided(e) || ask.answer == unanswered {
+		return nil
+	}
+	g, _, err := Restore(e)
+	if err != nil {
+		s.barred[tool(e)] = s.barred[tool(e)] || ask.answer != accepted
+		return nil
+	}
+	to, ok := targetOf(e, g)
+	switch {
+	case ask.answer != accepted: // without destinations it bars the tool
+		s.barred[to] = true
+	case !ok:
+		s.unknown++
+	case ask.first == e.ID:
+		s.accept(to, e, g)
+	}
+	return nil
+}
+
+// accept adds an accepted call that the policy would still ask about. Calls to several destinations suggest nothing:
+// rules see them as a set, in which a sender and a recipient that change places are the same.
+func (s *suggester) accept(to target, e *record.Event, g *policy.ParsedFacts) {
+	if len(to.list()) > 1 {
+		return
+	}
+	x := s.policy.Explain(g)
+	if !x.Sure() || x.Strictest != policy.Ask {
+		return
+	}
+	of := s.groups[to]
+	if of == nil {
+		of = &group{sessions: map[string]bool{}, principals: map[string]bool{}, rules: map[string]bool{}, example: example{}}
+	}
+	if !of.example.join(s.probe, g) {
+		return
+	}
+	s.groups[to] = of
+	of.accepted++
+	of.principals[e.Principal] = true
+	session := e.Session
+	if e.Parent != "" { // children of one session are one conversation
+		session = e.Parent
+	}
+	of.sessions[session] = true
+	for _, r := range x.Rules {
+		if r.State != policy.Unmatched && r.Effect == policy.Ask {
+			of.rules[r.Rule] = true
+		}
+	}
+}
+
+// choose drops the groups that suggest nothing, and more than a person reads.
+func (s *suggester) choose() {
+	maps.DeleteFunc(s.groups, func(to target, g *group) bool {
+		return g.accepted < leastYes || len(g.sessions) < leastSessions || s.bars(to)
+	})
+	for _, to := range sorted(s.groups)[min(len(s.groups), mostProposals):] {
+		delete(s.groups, to)
+	}
+}
+
+// bars reports whether a call to a target was refused, or one of which the log does not hold the target.
+func (s *suggester) bars(to target) bool {
+	any := to
+	any.destinations = ""
+	return s.barred[to] || s.barred[any]
+}
+
+func (s *suggester) exceptions() map[string][][]string {
+	all := map[string][][]string{}
+	for _, to := range sorted(s.groups) {
+		g := s.groups[to]
+		g.proposal = Proposal{
+			Server: to.server, Method: to.method, Name: to.name, Destinations: to.list(), Principals: slices.Sorted(maps.Keys(g.principals)),
+			Accepted: g.accepted, Sessions: len(g.sessions), Rules: slices.Sorted(maps.Keys(g.rules)), Condition: g.example.condition(to),
+		}
+		for rule := range g.rules {
+			all[rule] = append(all[rule], g.proposal.Condition)
+		}
+	}
+	return all
+}
+
+// try puts all recorded decisions before the changed policy. It drops the groups whose exceptions do more than they
+// may, and reports whether there are any.
+func (s *suggester) try(changed *policy.Policy, events func(func(*record.Event) error) error) (dropped bool, err error) {
+	foreign := ""
+	drop := func(bad func(target) bool) {
+		before := len(s.groups)
+		maps.DeleteFunc(s.groups, func(to target, _ *group) bool { return bad(to) })
+		dropped = dropped || len(s.groups) < before
+	}
+	err = events(func(e *record.Event) error {
+		if !decided(e) {
+			return nil
+		}
+		g, _, err := Restore(e)
+		if err != nil {
+			return nil // gather has barred its tool, if it was refused
+		}
+		was, is := s.policy.Explain(g), changed.Explain(g)
+		if was.Strictest == is.Strictest && was.Mildest == is.Mildest {
+			return nil
+		}
+		to, known := targetOf(e, g)
+		of := s.groups[to]
+		ask := s.answers.of[e.ID]
+		no := ask != nil && ask.answer != accepted && ask.answer != unanswered
+		switch {
+		case was.Sure() && is.Sure() && of != nil && !no:
+			of.proposal.note(e, ask)
+		case !known && !no:
+			for other, g := range s.groups {
+				if other.destinations = ""; other == to {
+					g.proposal.Unknown++
+				}
+			}
+		default: // it was refused, or no group is its own
+			foreign = e.ID
+			drop(func(other target) bool { other.destinations = ""; return other == tool(e) })
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+	case !dropped && foreign != "":
+		return false, fmt.Errorf("an exception would change the decision %.64q about another call", foreign)
+	case !dropped: // an exception that allows nothing may be of a default that asks
+		drop(func(to target) bool { return len(s.groups[to].proposal.Calls) == 0 })
+	}
+	return dropped, err
+}
+
+// note adds a call that the exception would have allowed.
+func (p *Proposal) note(e *record.Event, ask *asking) {
+	if ask == nil && e.Effect == policy.Allow.String() {
+		p.Covered++
+		return
+	}
+	call := Asked{Event: e.ID, Time: e.Time, Session: e.Session}
+	if ask != nil {
+		call.Answer = ask.answer
+	}
+	p.Calls = append(p.Calls, call)
+}
+
+func (s *suggester) suggestions(src []byte) *Suggestions {
+	out := &Suggestions{Proposals: []Proposal{}, Unknown: s.unknown, Policy: src}
+	for _, to := range sorted(s.groups) {
+		out.Proposals = append(out.Proposals, s.groups[to].proposal)
+	}
+	return out
+}
