@@ -82,6 +82,9 @@ func NewPrompt(q *guard.Question) Prompt {
 	if q.Assumed && q.Phase == policy.OnCall && !guard.IsInquiry(q.Method) {
 		p.Also = append(p.Also, "no contract is known for it, so the worst is assumed; weir annotate drafts one")
 	}
+	if q.Burst != "" {
+		p.Also = append(p.Also, q.Burst)
+	}
 	if q.Hint != "" {
 		p.Also = append(p.Also, plain.Text(q.Hint, maxHint))
 	}

@@ -271,6 +271,10 @@ func (g *Guard) resultFacts(in *result, state session.State) *policy.Facts {
 	f := r.facts(policy.OnResult, state)
 	f.Response, f.ResponseError = &in.label, in.answer.Error != nil || isToolError(in.outline)
 	f.ResponseFound = in.search.facts
+	if !r.asked { // a contract speaks of results, not of questions
+		outside := append(r.said.Bounds(in.claim.Stated), r.said.Outside(in.search.label)...)
+		f.ResponseOutside = label.SetOf(outside...)
+	}
 	if in.found == nil {
 		in.found = g.tracer.Trace(r.traced(), f, false)
 	} else {

@@ -64,6 +64,36 @@ func TestInstructionsRaiseTheLabel(t *testing.T) {
 	}
 }
 
+// Rules read in which members a result is outside of the description of its tool, by its own word or by a finding.
+func TestResultsOutsideOfTheDescription(t *testing.T) {
+	clean := lookUp
+	clean.Sources = contract.Possible(label.System)
+	for _, c := range []struct {
+		name, result string
+		declared     contract.Contract
+		want         string
+	}{
+		{"inside", answerOf("a line"), clean, ""},
+		{"a key", answerOf("key " + foundKey), clean, "returnMetadata.sensitivity"},
+		{"an order", answerOf(order), clean, "openWorldHint"},
+		{"its own word", `{"content":[],"_meta":{"annotations":{"openWorldHint":true}}}`, clean, "openWorldHint"},
+		{"nothing is declared", answerOf("key " + foundKey), contract.Contract{}, ""},
+	} {
+		condition := "size(response.outside) == 0"
+		if c.want != "" {
+			condition = `"` + c.want + `" in response.outside`
+		}
+		p, err := policy.Load("p.yaml", []byte("version: 1\nrules: [{name: a, when: result, effect: block, if: '"+condition+"'}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFixture(t, func(o *guard.Options) { o.Policy, o.Contents.Detection.Detector = p, detect.New() })
+		if o := f.run(t, call("lookup", c.declared, `{"name":"lookup","arguments":{}}`), c.result); o.Rule != "a" {
+			t.Errorf("%s: outcome %+v", c.name, o)
+		}
+	}
+}
+
 // After text that speaks to the agent as attacks do, the next effect asks and shows why, once.
 func TestTheNextEffectAsks(t *testing.T) {
 	for _, text := range []string{"a line", hint, order} {

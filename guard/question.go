@@ -56,6 +56,7 @@ type Question struct {
 // About tells approvers more of the agent session than its label does.
 type About struct {
 	Alerts []string // results that speak to the agent as attacks do; a yes answers these
+	Burst  string   // tells of many calls after untrusted content; "" if there were few
 	Hint   string   // says that reviews of definitions of servers would make the approval unnecessary; "" if they would not
 }
 
@@ -79,7 +80,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		Session: r.Session, Phase: f.Phase, Server: r.Server, Method: r.Method, Name: r.Name,
 		Contract: r.Effective, Assumed: r.assumed(), Arguments: canonical, Refined: r.notes, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: from, Leak: leakText(f), Later: Later{Place: d.asksOnce(f)},
-		About:  About{Alerts: shownAlerts(in.alerts)},
+		About:  About{Alerts: shownAlerts(in.alerts), Burst: burstText(&f.Session)},
 		Values: in.found.Values, Cut: in.found.Cut, UserWords: in.found.UserWords,
 	}
 	for _, m := range d.Matched {
@@ -181,6 +182,27 @@ func (q *Question) Asks(method string, params json.RawMessage) bool {
 		return q.outer.method == method && bytes.Equal(q.outer.arguments, canonicalArguments(params, true))
 	}
 	return q.Method == method && bytes.Equal(q.Arguments, canonicalArguments(params, true))
+}
+
+// Numbers from which approvers are told of calls and destinations after untrusted content.
+const (
+	manyCalls   = 10
+	manyReached = 5
+)
+
+// burstText tells approvers of many calls and new destinations after untrusted content.
+func burstText(f *policy.SessionFacts) string {
+	var told []string
+	if f.Burst >= manyCalls {
+		told = append(told, fmt.Sprintf("it made %d calls in the last minute that are no plain reads", f.Burst))
+	}
+	if f.Reached >= manyReached {
+		told = append(told, fmt.Sprintf("%d destinations were new to it", f.Reached))
+	}
+	if told == nil {
+		return ""
+	}
+	return "since the session has read untrusted content, " + strings.Join(told, ", and ")
 }
 
 // leakText says how much a call can tell, for approvers.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
@@ -345,6 +346,52 @@ func TestSessionCounts(t *testing.T) {
 	now = now.Add(29 * time.Second)
 	if v := f.g.Before(t.Context(), stated(t, "mail", mail, wish)); v.Effect != policy.Block {
 		t.Errorf("the second mail: %s", v.Effect)
+	}
+}
+
+// TestSessionBursts holds that rules can read how many calls acted since untrusted content came, and how many destinations
+// were new, and that a request tells of many.
+func TestSessionBursts(t *testing.T) {
+	const page, sends = "page", 12
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	mails := func(f *fixture, read bool) (last guard.Verdict) {
+		if read {
+			f.run(t, stated(t, page, `{}`, wish), textResult("a page"))
+		} else {
+			f.run(t, stated(t, "list", `{}`, wish), textResult("a list"))
+		}
+		for i := range sends + 1 {
+			last = f.g.Before(t.Context(), stated(t, "mail", fmt.Sprintf(`{"to":"u%d@acme.example","body":"hello"}`, i%7), wish))
+		}
+		return last
+	}
+	for _, c := range []struct {
+		condition string
+		read      bool
+		later     time.Duration
+		asks      bool
+	}{
+		{"session.burst == 12 && session.reached == 7", true, 0, true},
+		{"session.burst > 0 || session.reached > 0", false, 0, false},
+		{"session.burst == 0 && session.reached == 7", true, 2 * time.Minute, true},
+	} {
+		p, err := policy.Load("p.yaml", []byte("version: 1\nrules: [{name: a, when: call, effect: ask, if: 'session.sent >= 12 && ("+c.condition+")'}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFixture(t, func(o *guard.Options) { o.Policy, o.Now = p, func() time.Time { return now } })
+		v := mails(f, c.read)
+		if c.later > 0 {
+			now = now.Add(c.later)
+			v = f.g.Before(t.Context(), stated(t, "mail", `{"to":"u@acme.example","body":"hello"}`, wish))
+		}
+		if (v.Effect == policy.Ask) != c.asks {
+			t.Errorf("%s: %s", c.condition, v.Effect)
+			continue
+		}
+		if c.asks && !strings.Contains(strings.Join(approval.NewPrompt(v.Question).Also, "\n"), "7 destinations were new to it") {
+			t.Errorf("the request says %q", approval.NewPrompt(v.Question).Also)
+		}
 	}
 }
 

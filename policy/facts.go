@@ -32,6 +32,10 @@ type Facts struct {
 	Response      *label.Label
 	ResponseError bool     // the result says that the call went wrong
 	ResponseFound Findings // in the result
+
+	// ResponseOutside are the members of the tool's description that the result's own statement, or a finding in it, is
+	// outside of.
+	ResponseOutside label.Set[string]
 }
 
 // An Argument is one value among the arguments of a call.
@@ -87,6 +91,8 @@ type SessionFacts struct {
 	SinceUser time.Duration // since the user's last message; meaningless without UserWords
 	Sent      int           // calls made before this one that sent anything out
 	Recent    int           // calls made in the last minute
+	Burst     int           // of these, calls that changed or sent something after untrusted content
+	Reached   int           // destinations that are new since untrusted content
 }
 
 // CallFacts describes the arguments of a call. Sets of kinds hold names of provenance: user, trusted, private,

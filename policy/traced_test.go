@@ -340,10 +340,11 @@ func TestProfiles(t *testing.T) {
 
 // TestSessionFacts reads the facts of sessions and calls, and their values where nothing is known.
 func TestSessionFacts(t *testing.T) {
-	f := &policy.Facts{Session: policy.SessionFacts{Label: both, Sent: 2, Recent: 3, UserWords: true, SinceUser: 90 * time.Second}}
+	f := &policy.Facts{Session: policy.SessionFacts{Label: both, Sent: 2, Recent: 3, Burst: 2, Reached: 1, UserWords: true, SinceUser: 90 * time.Second}}
 	for condition, want := range map[string]bool{
 		`session.trifecta == ["private", "sent", "untrusted"]`: true,
 		`session.sent == 2 && session.recent == 3`:             true,
+		`session.burst == 2 && session.reached == 1`:           true,
 		`session.userWords && session.sinceUser == 90`:         true,
 		`has(session.sinceUser)`:                               true,
 		`call.destination.first`:                               true,

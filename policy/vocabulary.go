@@ -131,6 +131,10 @@ var responseFacts = responses([]fact{
 		func(f *Facts) *bool { return &f.Response.Untrusted }),
 	flag(about{"response.annotations.maliciousActivityHint", Settled, "it was reported as malicious"},
 		func(f *Facts) *bool { return &f.Response.Malicious }),
+	set(about{"response.outside", Open,
+		"the members of the description of the tool (`tool.declared`) that the result is outside of, by its own annotations or by " +
+			"[findings](detection.md#behaviour) in it"}, memberNames(),
+		func(f *Facts) *label.Set[string] { return &f.ResponseOutside }),
 	flag(about{"response.isError", Open, "the server says that the call went wrong"},
 		func(f *Facts) *bool { return &f.ResponseError }),
 })
@@ -163,6 +167,12 @@ var sessionFacts = []fact{
 		func(f *Facts) *int { return &f.Session.Sent }),
 	count(about{"session.recent", Open, "calls made in the last minute, up to 64"},
 		func(f *Facts) *int { return &f.Session.Recent }),
+	count(about{"session.burst", Open, "of these, calls that are no plain read and were made after the session had read untrusted content"},
+		func(f *Facts) *int { return &f.Session.Burst }),
+	count(about{"session.reached", Open,
+		"destinations and sites to which a call that an outsider may learn of went for the first time after the session had " +
+			"read untrusted content, up to 64"},
+		func(f *Facts) *int { return &f.Session.Reached }),
 	count(about{"session.looked", Open,
 		"bits that [typed looks](patterns.md#typed-looks) have told the agent of hidden values, with those of this call"},
 		func(f *Facts) *int { return &f.Session.Looked }),

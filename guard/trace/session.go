@@ -19,6 +19,7 @@ const (
 	maxWords    = 64 << 10
 	maxRecent   = 64 // calls of which the time is kept
 	recent      = time.Minute
+	maxReached  = 64 // destinations that are counted
 )
 
 // A sessionTrace is the memory of one agent session.
@@ -40,7 +41,8 @@ type sessionTrace struct {
 	directory    directory
 	told         account
 	sent         int
-	calls        []time.Time // of the last minute
+	calls        []recentCall // of the last minute
+	reached      int          // new destinations since the session has held untrusted content
 	grants       grants
 	arrivals     arrivals
 	entries      int // as counted in texts
@@ -48,6 +50,12 @@ type sessionTrace struct {
 
 	traced    bool // a call of it was traced
 	untrusted bool // untrusted data entered the session here
+}
+
+// A recentCall is a call that went out. It acted if it changed or sent something for a session with untrusted content.
+type recentCall struct {
+	at    time.Time
+	acted bool
 }
 
 func newSessionTrace(ref session.Ref) *sessionTrace {
@@ -146,9 +154,13 @@ func (s *sessionTrace) describe(f *policy.SessionFacts, now time.Time) {
 	if !s.lastMessage.IsZero() {
 		f.SinceUser = max(now.Sub(s.lastMessage), 0)
 	}
-	for _, t := range s.calls {
-		if now.Sub(t) < recent {
-			f.Recent++
+	f.Reached = s.reached
+	for _, c := range s.calls {
+		if now.Sub(c.at) >= recent {
+			continue
+		}
+		if f.Recent++; c.acted {
+			f.Burst++
 		}
 	}
 }
@@ -158,21 +170,21 @@ func (s *sessionTrace) addCall(f *policy.Facts, now time.Time) {
 	if len(s.calls) >= maxRecent {
 		s.calls = s.calls[1:]
 	}
-	s.calls = append(s.calls, now)
+	s.calls = append(s.calls, recentCall{now, f.Session.Label.Untrusted && !f.PlainRead()})
 	if !f.Egress() {
 		return
 	}
 	s.sent++
-	if f.PlainRead() { // a place that was looked at is not a place to send something to
-		for d := range f.Call.Destinations.All() {
-			s.addSites(d)
-		}
-		return
-	}
+	before := len(s.destinations) + len(s.sites)
 	for d := range f.Call.Destinations.All() {
-		if len(s.destinations) < maxDestinations {
+		if f.PlainRead() { // a place that was looked at is not a place to send something to
+			s.addSites(d)
+		} else if len(s.destinations) < maxDestinations {
 			s.destinations[d] = true
 		}
+	}
+	if f.Session.Label.Untrusted {
+		s.reached = min(s.reached+len(s.destinations)+len(s.sites)-before, maxReached)
 	}
 }
 
