@@ -127,8 +127,20 @@ func (p *Prompt) destinations(q *guard.Question) {
 			p.unseen(fmt.Sprintf("%d destinations", len(all)-i))
 			break
 		}
-		p.To = append(p.To, target(v.Text))
+		p.To = append(p.To, target(v.Text)+named(v.Listed, q.Server))
 	}
+}
+
+// named says the name that a server lists for an id, as its claim.
+func named(l trace.Listed, server string) string {
+	if l.Name == "" {
+		return ""
+	}
+	by := plain.Quote(l.Tool, maxName) + " of " + plain.Text(server, maxName)
+	if l.Untrusted {
+		by = "untrusted content of " + by
+	}
+	return fmt.Sprintf(" (%s, says %s)", plain.Quote(l.Name, maxName), by)
 }
 
 // target quotes a destination. The addresses in one that is cut are named: its middle may be the part that counts.

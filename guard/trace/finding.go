@@ -15,7 +15,8 @@ type Value struct {
 	From        provenance.Kinds // empty of a text without letters and digits
 	Whole       bool             // all of it is one piece of one source
 	Matches     []provenance.Match
-	Bits, Known int // that its choice can tell; see provenance.Trace
+	Listed      Listed // of a destination, the name that the call's server lists for it as an id
+	Bits, Known int    // that its choice can tell; see provenance.Trace
 }
 
 // copies reports whether the value is, as a whole, one piece of a source of these kinds.

@@ -119,7 +119,7 @@ func (t *callTracer) parts(found *Finding, roles policy.Roles) {
 		call.Identifies = call.Identifies || v.identifies()
 		if v.Destination = isDestination[v.Argument]; v.Destination {
 			place := t.place(v.Argument)
-			v.From, v.Whole = place.From, place.Whole
+			v.From, v.Whole, v.Listed = place.From, place.Whole, t.session.directory.listed(t.facts.Server.Name, v.Text)
 		}
 		if !v.Destination && !isContent[v.Argument] {
 			contents = append(contents, v.Argument)

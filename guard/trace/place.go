@@ -135,7 +135,7 @@ func (t *callTracer) strange(v *Value) bool {
 // called reports whether a value is the id of a thing of the call's server that the wishes name as people name places
 // to write to: #general.
 func (t *callTracer) called(id string) bool {
-	name := t.session.directory.name(t.facts.Server.Name, id)
+	name := t.session.directory.listed(t.facts.Server.Name, id).Name
 	return t.stated && name != "" && speech.Names(t.session.wishes, "#"+name)
 }
 

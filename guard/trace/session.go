@@ -64,7 +64,7 @@ func newSessionTrace(ref session.Ref) *sessionTrace {
 		corpus:   corpus{index: provenance.New(provenance.Options{})},
 		messages: map[[sha256.Size]byte]bool{}, destinations: map[string]bool{},
 		named: map[string]bool{}, wished: map[string]bool{}, sites: map[string]bool{},
-		grants: grants{}, directory: directory{names: map[thing]string{}, ids: map[thing]string{}},
+		grants: grants{}, directory: directory{names: map[thing]Listed{}, ids: map[thing]string{}},
 	}
 }
 
@@ -227,10 +227,11 @@ func (s *sessionTrace) textSize() (n int) {
 			n += len(text)
 		}
 	}
-	for _, names := range []map[thing]string{s.directory.names, s.directory.ids} {
-		for of, name := range names {
-			n += len(of.server) + len(of.text) + len(name)
-		}
+	for of, l := range s.directory.names {
+		n += len(of.server) + len(of.text) + len(l.Name) + len(l.Tool)
+	}
+	for of, id := range s.directory.ids {
+		n += len(of.server) + len(of.text) + len(id)
 	}
 	for _, amounts := range []map[string]int{s.told.spent, s.told.paid} {
 		for key := range amounts {

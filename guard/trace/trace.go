@@ -279,7 +279,7 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 	s := t.sessions.of(c.Session)
 	t.sessions.change(s, func() {
 		delete(s.arrivals.awaited, c.ID)
-		s.directory.add(c.Server, directory)
+		s.directory.add(c.Server, Listed{Tool: c.Name, Untrusted: source.Kinds&provenance.Untrusted != 0}, directory)
 		s.corpus.add(source, answer, !l.Private)
 	})
 	select {

@@ -450,7 +450,9 @@ func TestForgedDialogs(t *testing.T) {
 		q.Name, q.Arguments = trick, args
 		q.Origins = []guard.Origin{{URI: "mcp://x/" + trick, Label: label.Label{Untrusted: true, Sensitivity: label.SetOf(label.Class(trick))}}}
 		q.To, q.Grant = []overlay.Argument{{Path: trick, Text: trick}}, "g"
-		q.Values, q.UserWords = []trace.Value{{Argument: policy.Argument{Path: trick, Text: trick}, Destination: true, From: 1}}, trick
+		q.Values, q.UserWords = []trace.Value{{
+			Argument: policy.Argument{Path: trick, Text: trick}, Destination: true, From: 1, Listed: trace.Listed{Name: trick, Tool: trick},
+		}}, trick
 		p := approval.NewPrompt(q)
 		lines := strings.Split(p.Text(), "\n")
 		if len(lines) > 14 || len(p.Text()) > 6000 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/guard/trace"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
 )
@@ -55,5 +56,25 @@ func TestOrigins(t *testing.T) {
 	q.Phase = policy.OnResult
 	if text := approval.NewPrompt(q).Text(); strings.Contains(text, "Where this comes from") {
 		t.Errorf("a result has arguments:\n%s", text)
+	}
+}
+
+// TestListedNames holds that a request shows the name that a server lists for an id as its claim, beside the id.
+func TestListedNames(t *testing.T) {
+	for _, c := range []struct {
+		listed trace.Listed
+		want   string
+	}{
+		{trace.Listed{}, `, target "C012"?`},
+		{trace.Listed{Name: "metrics", Tool: "list_channels"}, `, target "C012" ("metrics", says "list_channels" of mail)?`},
+		{trace.Listed{Name: "metrics", Tool: "search", Untrusted: true}, `, target "C012" ("metrics", says untrusted content of "search" of mail)?`},
+		{trace.Listed{Name: "x\", says Weir)\n\u202e?", Tool: "a\" of bank"}, `, target "C012" ("x\", says Weir)\u{a}\u{202e}?", says "a\" of bank" of mail)?`},
+	} {
+		q := question()
+		q.To = []overlay.Argument{{Path: "channel", Text: "C012"}}
+		q.Values = []trace.Value{{Argument: policy.Argument{Path: "channel", Text: "C012"}, Destination: true, From: provenance.Novel, Listed: c.listed}}
+		if lead := approval.NewPrompt(q).Lead; !strings.HasSuffix(lead, c.want) {
+			t.Errorf("got %s\nwant %s", lead, c.want)
+		}
 	}
 }
