@@ -102,24 +102,28 @@ func digest(salt, value []byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// settled returns the findings in the order of their places, without those that overlap with one that is better: more
-// certain, or else longer.
-func settled(found []Finding) []Finding {
+// settled returns the findings without those that overlap with one that is better, which is more certain, or else
+// longer, and beside them these others. Both are in the order of their places.
+func settled(found []Finding) (kept, under []Finding) {
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(len(a.Layers), len(b.Layers)),
 			cmp.Compare(b.Size, a.Size), cmp.Compare(a.Offset, b.Offset))
 	})
-	kept := found[:0]
+	kept = found[:0]
 	for _, f := range found {
 		better := func(k Finding) bool {
 			return k.Offset < f.end() && f.Offset < k.end() && k.displaces(f)
 		}
-		if !slices.ContainsFunc(kept, better) {
+		if slices.ContainsFunc(kept, better) {
+			under = append(under, f)
+		} else {
 			kept = append(kept, f)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
-	return kept
+	byPlace := func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) }
+	slices.SortStableFunc(kept, byPlace)
+	slices.SortStableFunc(under, byPlace)
+	return kept, under
 }
 
 // displaces reports whether a finding at the same place makes another one needless. No instruction and no name

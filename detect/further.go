@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// canaryValue is the kind of a canary.
-const canaryValue = "canary"
+// CanaryKind is the kind of findings of canaries.
+const CanaryKind Kind = "canary"
 
 // canaryRules are of values that the operator has put where nobody should have them from, in any case of ASCII letters.
 func canaryRules(values []string) (all []Rule) {
 	for _, value := range values {
 		anchor := string(lowered([]byte(value)))
 		all = append(all, Rule{
-			Kind: canaryValue, Name: "canary of the operator's", Class: Canary, Confidence: High, Source: "docs/detection.md", anchors: []string{anchor},
+			Kind: CanaryKind, Name: "canary of the operator's", Class: Canary, Confidence: High, Source: "docs/detection.md", anchors: []string{anchor},
 			find: func(_ *scan, v *view, start, end int) (m match, ok bool) {
 				ok = start >= 0 && equal(v.text[start:end], anchor, true)
 				return match{start: start, end: end, secret: start, last: end, confidence: High}, ok
@@ -54,7 +54,7 @@ func Placed(text []byte, form Form, salt []byte, found []Finding) []Finding {
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
 	if form == JSON {
-		locate(text, found)
+		Locate(text, found)
 	}
 	return found
 }

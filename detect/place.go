@@ -1,14 +1,30 @@
 package detect
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// locate fills in the members that findings are in, of a text that is JSON. The findings are in the order of their
-// places. It takes one pass, and on text that is no JSON gives up where that shows.
-func locate(text []byte, found []Finding) {
-	p := &placer{text: text, found: found}
+// Locate fills in the members that findings are in, of a text that is JSON. Each list of findings is in the order of
+// their places. A name of a member in which the value of any of the findings is stands as "…" in their paths, which are
+// shown and kept where no value may be. It takes a pass for each list, and on text that is no JSON gives up where that
+// shows.
+func Locate(text []byte, lists ...[]Finding) {
+	var values []int
+	for _, found := range lists {
+		for _, f := range found {
+			values = append(values, f.ValueOffset)
+		}
+	}
+	slices.Sort(values)
+	for _, found := range lists {
+		(&placer{text: text, found: found, values: values}).locate()
+	}
+}
+
+func (p *placer) locate() {
+	text := p.text
 	for i := 0; i < len(text) && len(p.found) > 0; {
 		switch c := text[i]; c {
 		case '{', '[':
@@ -42,9 +58,10 @@ const maxNesting = 1000
 
 // A placer knows where in a document it is.
 type placer struct {
-	text  []byte
-	found []Finding // that are still to come
-	stack []place
+	text   []byte
+	found  []Finding // that are still to come
+	values []int     // where values begin, from the last name on
+	stack  []place
 }
 
 // A place is a member of an object, or an element of an array.
@@ -65,10 +82,24 @@ func (p *placer) next() {
 // string passes a string, which is the name of a member if it is the first of one.
 func (p *placer) string(start, end int) {
 	if n := len(p.stack); n > 0 && !p.stack[n-1].array && p.stack[n-1].name == nil {
-		p.stack[n-1].name = p.text[start:end]
+		p.stack[n-1].name = p.named(start, end)
 		return // a finding from here on is in the member, or assigned to its name
 	}
 	p.visit(end)
+}
+
+// hiddenName stands for a name of a member that is a value, or holds one.
+const hiddenName = `"…"`
+
+// named returns the name of a member as paths have it.
+func (p *placer) named(start, end int) []byte {
+	for len(p.values) > 0 && p.values[0] < start {
+		p.values = p.values[1:]
+	}
+	if len(p.values) > 0 && p.values[0] < end {
+		return []byte(hiddenName)
+	}
+	return p.text[start:end]
 }
 
 // visit gives the findings before a place the path.

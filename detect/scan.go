@@ -55,6 +55,7 @@ type target struct {
 // A Report is the result of a scan.
 type Report struct {
 	Findings []Finding // by place; at most 64 of a class
+	Under    []Finding // by place; those left out, since a better one of Findings is at the same place
 
 	// Cut says that there was more to look at than a scan may: the text was built so that reading it takes long, or
 	// holds more findings.
@@ -167,11 +168,11 @@ func (s *Scanner) scan(text []byte, form Form, salt []byte, tools Named, each fu
 	if len(w.found) == 0 {
 		return Report{Cut: w.cut}
 	}
-	found := settled(w.found)
+	found, under := settled(w.found)
 	if form == JSON {
-		locate(text, found)
+		Locate(text, found, under)
 	}
-	return Report{Findings: found, Cut: w.cut}
+	return Report{Findings: found, Under: under, Cut: w.cut}
 }
 
 // look finds all values in a view and in its encoded parts.

@@ -32,14 +32,27 @@ func (t Together) ScanNamed(text []byte, form detect.Form, salt []byte, tools de
 		all.Go(func() { reports[i] = guarded(d, text, form, salt, tools) })
 	}
 	all.Wait()
+	if form == detect.JSON {
+		locateAll(text, reports)
+	}
 	for _, r := range reports {
 		report.Findings = append(report.Findings, r.Findings...)
+		report.Under = append(report.Under, r.Under...)
 		report.Cut = report.Cut || r.Cut
 		if report.Failed == "" {
 			report.Failed = r.Failed
 		}
 	}
 	return report
+}
+
+// locateAll finds the members of all findings again: a name may be the value of another detector's finding.
+func locateAll(text []byte, reports []detect.Report) {
+	var all [][]detect.Finding
+	for _, r := range reports {
+		all = append(all, r.Findings, r.Under)
+	}
+	detect.Locate(text, all...)
 }
 
 // guarded searches a text. A detector that panics has found nothing.
