@@ -301,7 +301,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	if err != nil {
 		return err
 	}
-	in.search = g.contents.Detection.search(in.answer.Raw(), r.canonical.salt, r.Tools.In(r.Server))
+	in.search = g.contents.Detection.search(ctx, r, policy.OnResult, in.answer.Raw())
 	in.label = label.Join(label.Join(label.Join(label.Join(in.label, lasting), withoutAlerts(r.actor())), in.search.label), in.kept)
 	return g.evidence.defects(ctx, &r.Call, defects)
 }

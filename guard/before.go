@@ -8,7 +8,6 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
-	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -74,7 +73,7 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	} else {
 		found = g.tracer.Trace(traced, f, true)
 	}
-	search := g.contents.Detection.search(r.canonical.text, r.canonical.salt, detect.Named{})
+	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.text)
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = known.Malicious || len(alerts) > 0
@@ -231,7 +230,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, false)
-	facts.Call.Found = g.contents.Detection.search(canonicalArguments(r.Params, r.Further), salt{}, detect.Named{}).facts
+	facts.Call.Found = g.contents.Detection.search(ctx, r, policy.OnCall, canonicalArguments(r.Params, r.Further)).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}

@@ -57,6 +57,10 @@ type Call struct {
 
 	Hiding // hidden values of the call
 
+	// Reached stands for how the server is reached, so that no other server gets the exceptions of this one by its
+	// name. "": it is not known, and there are no exceptions.
+	Reached string
+
 	Held string // why the call must not go, for any policy; "" if nothing holds it
 
 	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and
@@ -72,7 +76,12 @@ type Call struct {
 	// server's questions: see [Guard.Onward].
 	Further bool
 
-	asked  bool  // it is a question of the server, see Inquiry
+	questioning
+}
+
+// A questioning says whether a call is a question of a server.
+type questioning struct {
+	asked  bool  // it is one, see Inquiry
 	within *Call // in which the server asked; nil if that is not known
 }
 

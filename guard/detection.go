@@ -2,8 +2,10 @@ package guard
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weir-mcp/weir/detect"
@@ -33,6 +35,10 @@ type Detection struct {
 	Strict   bool     // findings of medium confidence raise labels too, and data about one person do
 
 	Effects map[string]FindingEffect // by class or by rule of a finding; the rule counts first
+
+	// Exceptions are findings that count for nothing by the word of a person. The texts that hosts get are changed by
+	// Effects all the same. Nil: there are none.
+	Exceptions Exceptions
 
 	// Conforms reports whether the structured content of a result, which was changed, satisfies the output schema of
 	// its tool. Nil: it does not.
@@ -92,21 +98,55 @@ type detected struct {
 	alert string // how the text speaks to the agent as attacks do; "" if it does not
 }
 
-// search searches a text. The agent that may read it has these tools.
-func (d *Detection) search(text []byte, key salt, tools detect.Named) detected {
+// search searches a text of a call: its params, or what its server says.
+func (d *Detection) search(ctx context.Context, r *request, phase policy.Phase, text []byte) detected {
 	if d.Detector == nil || len(text) == 0 {
 		return detected{}
 	}
-	by := d.scan(text, key, tools)
-	report, failed := by.report, by.failed
-	out := detected{by: by, event: &record.Detection{Findings: findings(d.with(report.Findings, Note)), Incomplete: failed}}
-	if failed == "" && len(out.event.Findings) == 0 {
-		out.event = nil
+	var tools detect.Named
+	if phase == policy.OnResult {
+		tools = r.Tools.In(r.Server)
 	}
-	counting := d.with(report.Findings, Redact)
+	by := d.scan(text, r.canonical.salt, tools)
+	out := d.outcome(text, r.canonical.salt, by, d.sift(ctx, r, phase, text, by))
+	if at, ok := r.place(phase); ok && out.event != nil {
+		out.event.Reached = at.Reached
+	}
+	return out
+}
+
+// told searches a message of a server, in which no finding is excepted. The agent that may read it has these tools.
+func (d *Detection) told(text []byte, tools detect.Named) detected {
+	if d.Detector == nil || len(text) == 0 {
+		return detected{}
+	}
+	by := d.scan(text, salt{}, tools)
+	return d.outcome(text, salt{}, by, sifted{counts: by.report.Findings})
+}
+
+// outcome returns the outcome of a search.
+func (d *Detection) outcome(text []byte, key salt, by searched, all sifted) detected {
+	out := detected{by: by, event: d.event(text, key, by.failed, all)}
+	counting := d.with(all.counts, Redact)
 	out.raise(counting, d.Strict)
 	out.facts = factsOf(counting)
-	out.facts.Incomplete = failed != "" && !d.Notes
+	out.facts.Incomplete = by.failed != "" && !d.Notes
+	return out
+}
+
+// event returns the outcome of a search for the event of the decision; nil if there is nothing to say.
+func (d *Detection) event(text []byte, key salt, failed string, all sifted) *record.Detection {
+	out := &record.Detection{Incomplete: failed, Findings: findings(text, key, d.with(all.counts, Note))}
+	for _, id := range slices.Sorted(maps.Keys(all.excepted)) {
+		for _, f := range findings(text, key, d.with(all.excepted[id], Note)) {
+			if f.Exception = id; len(out.Findings) < record.MaxFindings {
+				out.Findings = append(out.Findings, f)
+			}
+		}
+	}
+	if failed == "" && len(out.Findings) == 0 {
+		return nil
+	}
 	return out
 }
 
@@ -210,7 +250,7 @@ func classOf(f detect.Finding) label.Class {
 
 // findings returns findings as events have them: the most certain ones, and of these data about persons last. Numbers of
 // cards, accounts and persons are too few to be told by a digest only to those who have them.
-func findings(all []detect.Finding) (out []record.Finding) {
+func findings(text []byte, key salt, all []detect.Finding) (out []record.Finding) {
 	all = slices.DeleteFunc(slices.Clone(all), func(f detect.Finding) bool {
 		return f.Confidence == detect.Low
 	})
@@ -233,6 +273,11 @@ func findings(all []detect.Finding) (out []record.Finding) {
 		}
 		if f.Class == detect.Credentials {
 			one.Digest = f.Digest
+		}
+		if value := passage(&f, text); value != nil && (f.Class == detect.Credentials || f.Class == detect.Injection) {
+			if one.Raw = key.digest(value); one.Raw == one.Digest {
+				one.Raw = ""
+			}
 		}
 		out = append(out, one)
 	}

@@ -124,7 +124,7 @@ func (g *Guard) Defect(ctx context.Context, c *Call, d annotation.Defect) error 
 // was searched already is nil. The agent may see the text if the error is nil.
 func (g *Guard) Told(ctx context.Context, c *Call, l label.Label, text json.RawMessage) error {
 	r := g.parse(c)
-	search := g.contents.Detection.search(text, salt{}, r.Tools.In(r.Server))
+	search := g.contents.Detection.told(text, r.Tools.In(r.Server))
 	l = label.Join(l, search.label)
 	if answer := label.Join(r.Effective.Label(), r.actor()).Normal(); !answer.IsZero() {
 		answer.Attribution = label.SetOf(r.uri)

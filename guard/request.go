@@ -192,6 +192,15 @@ func (r *request) keeps() bool {
 	return r.Effective.ReadOnly != contract.Yes || !label.SetOf(contract.Ephemeral).Contains(r.Effective.Destinations.Set())
 }
 
+// place returns where findings in a part of the call are; false if there are no exceptions of such findings.
+func (r *request) place(phase policy.Phase) (FindingPlace, bool) {
+	at := FindingPlace{r.Server, r.Reached, r.Method, r.Name, phase.String()}
+	if r.Host {
+		at.Reached = HostReached
+	}
+	return at, at.Reached != "" && !r.asked
+}
+
 // spoken returns the text of the call's server that an alert is about.
 func (r *request) spoken() string {
 	if r.asked {

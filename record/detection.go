@@ -13,6 +13,7 @@ const (
 type Detection struct {
 	Findings   []Finding `json:"findings,omitempty"`   // the most certain ones, MaxFindings at most
 	Incomplete string    `json:"incomplete,omitempty"` // why a part of the text was not searched; empty if all of it was
+	Reached    string    `json:"reached,omitempty"`    // stands for how the server is reached; empty: without exceptions
 	Changed    bool      `json:"changed,omitempty"`    // whether hosts get the answer with findings redacted, stripped or marked
 }
 
@@ -27,4 +28,10 @@ type Finding struct {
 	Size       int         `json:"size"`             // in bytes
 	Path       string      `json:"path,omitempty"`   // of the member, as a JSON Pointer; empty if it is longer than MaxPath
 	Digest     string      `json:"digest,omitempty"` // of the value, with the salt of the event's Content; empty for numbers, which could be guessed
+
+	// Raw is the digest of the bytes of the value, or of the passage, as they stand in the text, unless it is Digest;
+	// empty for numbers.
+	Raw string `json:"raw,omitempty"`
+
+	Exception string `json:"exception,omitempty"` // the ID of the exception by which it counts for nothing; empty if it counts
 }

@@ -7,5 +7,6 @@ const (
 	Begin      Kind = "begin"      // began a new conversation: Session is the agent session until then, Name that from then on
 	Forget     Kind = "forget"     // removed a session, with the label that Label says, because of Message
 	Erase      Kind = "erase"      // erases events or their captured content; Rule is how they were chosen, Message how many and why
+	Exception  Kind = "exception"  // said that a finding is none, or is one after all: Binding is the ID, Effect "accepted" or "removed"
 	Restore    Kind = "restore"    // put a backup in the place of the state
 )

@@ -1,10 +1,13 @@
 package setup
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"os/exec"
+	"path/filepath"
 	"slices"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -45,9 +48,24 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 		}
 		out = append(out, gateway.Server{
 			Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve, Hide: s.Hide, Readers: s.Readers,
+			Reached: reached(&spec),
 		})
 	}
 	return out
+}
+
+// reached returns a text that no server has that is reached in another way: by another URL, or by another command or in
+// another folder, which says more of the program than its words do.
+func reached(spec *upstream.Spec) string {
+	folder := ""
+	if spec.URL == "" {
+		var err error
+		if folder, err = filepath.Abs(spec.Dir); err != nil {
+			return ""
+		}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %t", spec.Command, folder, spec.URL, spec.SSE))
+	return hex.EncodeToString(sum[:16])
 }
 
 // MissingCommands returns the problems of servers whose command is not there. No problem quotes a command.

@@ -28,6 +28,7 @@ type Server struct {
 	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
 	Hide    []string         // tools of which results are hidden; "*" is all
 	Readers []string         // groups of readers of everything that it returns
+	Reached string           // stands for how it is reached, see [guard.Call]; "": it has no exceptions
 }
 
 // Same reports whether two servers are reached and treated in the same way.
@@ -68,6 +69,9 @@ func (s *settings) Hides(tool string) bool {
 
 // Readers returns the groups who may read everything that the server returns.
 func (s *settings) Readers() []string { return s.of.Load().Readers }
+
+// Reached returns the text that stands for how the server is reached.
+func (s *settings) Reached() string { return s.of.Load().Reached }
 
 // HidesAny reports whether the operator has results of any tool hidden.
 func (s *settings) HidesAny() bool { return len(s.of.Load().Hide) > 0 }

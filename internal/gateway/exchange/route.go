@@ -188,7 +188,7 @@ func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.R
 	if r.call.Undeclared.Params = protocol.Beyond(m.Method, m.Params); r.call.Undeclared.Params != nil {
 		r.call.Violates = unknownMembers
 	}
-	r.call.Readers = r.link.Readers()
+	r.call.Readers, r.call.Reached = r.link.Readers(), r.link.Reached()
 	r.call.Hide = f.Engine.Hiding() && r.link.Hides(e.Name)
 	if m.Method == "tools/call" || m.Method == guard.MethodResolve {
 		r.tool, r.resolvable = e.Raw, e.Resolvable
