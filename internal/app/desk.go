@@ -43,7 +43,7 @@ func openDesk(ctx context.Context, env *home.Env, s *setup.Setup, log *slog.Logg
 		Policy: s.Policy, Mode: c.Mode, State: kept.state, Approvals: book, Words: words,
 		Domains: c.Own.Domains, Me: c.Own.Me, Readers: c.Own.Readers, Files: files,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(c.Retention)}),
-		Contents: guard.Contents{Fields: c.Capture.Fields, Destinations: c.Capture.Destinations, All: c.Capture.Content, Detection: setup.Detection(s)},
+		Contents: contentsOf(s, kept),
 	})
 	if err != nil {
 		people.Close()

@@ -111,10 +111,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		Contents: guard.Contents{
-			Fields: s.Config.Capture.Fields, Destinations: s.Config.Capture.Destinations, All: s.Config.Capture.Content,
-			Detection: setup.Detection(s.Setup),
-		},
+		Contents:  contentsOf(s.Setup, kept),
 		TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
 		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,14 +76,8 @@ func renew(ctx context.Context, env *home.Env, r renewal) error {
 	if err != nil {
 		return err
 	}
-	in, isFile := env.Stdin.(*os.File)
-	switch asks := isFile && home.IsTerminal(in) && home.IsTerminal(env.Stderr); {
-	case r.yes:
-	case !asks:
-		err := errors.New("nobody is at a terminal to begin a new agent session")
-		return remedy.Failure(err, "run it in a terminal of your own, or with --yes")
-	case !confirm(env, "Begin a new agent session, without a label, of "+n.Of()+"?"):
-		return remedy.Silent(remedy.Failed) // said above
+	if err := attended(env, r.yes, "begin a new agent session", "Begin a new agent session, without a label, of "+n.Of()+"?"); err != nil {
+		return err
 	}
 	return withLedger(ctx, env, r.place, func(db *sqlstore.DB, l *ledger.Ledger) error {
 		next, err := notes.Renew(n.Key, time.Now(), func(next conversation.Note) error {

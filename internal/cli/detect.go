@@ -80,7 +80,7 @@ is 1.`,
 	cmd.Flags().BoolVar(&flags.redact, "redact", false, "print the input with a placeholder in the place of each value")
 	cmd.Flags().BoolVar(&flags.strip, "strip", false, "print the input without the characters that do not show")
 	cmd.Flags().StringArrayVar(&flags.rules, "rules", nil, "a TOML `FILE` of further rules (may be given several times)")
-	cmd.AddCommand(newDetectRules(env), newDetectTest(env))
+	cmd.AddCommand(newDetectRules(env), newDetectTest(env), newDetectAccept(env), newDetectExceptions(env))
 	return cmd
 }
 
