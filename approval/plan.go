@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
@@ -21,19 +22,44 @@ func (p *Prompt) plan(q *guard.Question) {
 		if worst = contract.Join(worst, s.Contract); i == 0 {
 			worst = s.Contract
 		}
-		p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), planned(s, q.Later.Plan)})
+		p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), change(s, q.Later.Amends) + planned(s, q.Later.Plan)})
 		if s.Effect == policy.Ask && s.Open == "" {
 			reason := fmt.Sprintf("step %s: %s (rule %s)", plain.Text(s.ID, maxName), plain.Text(s.Message, maxValue), plain.Text(s.Rule, maxName))
 			p.Also = append(p.Also, reason)
 		}
 	}
 	p.Lead = fmt.Sprintf("Allow the calls of this plan, %d steps?", len(q.Later.Plan))
+	if a := q.Later.Amends; a != nil {
+		p.Lead = fmt.Sprintf("Allow this change of a plan, now %d steps?", len(q.Later.Plan))
+		for i := range a.Removed {
+			s := &a.Removed[i]
+			p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), fmt.Sprintf("Removed, with %d calls left: %s", s.Calls, written(s))})
+		}
+	}
 	p.Effect = effects(worst)
 	p.Subject = "Plan, in the words of the agent: " + plain.Quote(q.Later.Goal, maxValue)
 	p.Listed = true
 	p.Note = "Each call is allowed as often as its step says, with exactly these arguments, for twelve hours. " +
-		"Plans that were approved before stay so. Other calls are " + map[bool]string{true: "blocked", false: "asked about"}[q.Later.Strict] +
+		"A plan that was approved before is over. Other calls are " + map[bool]string{true: "blocked", false: "asked about"}[q.Later.Strict] +
 		". No answer means no."
+}
+
+// change describes how a step differs from the plan before.
+func change(s *guard.PlannedStep, a *guard.Amendment) string {
+	switch {
+	case a == nil:
+		return ""
+	case s.Kept:
+		return fmt.Sprintf("Kept, with %d calls left: ", s.Calls)
+	case s.Was != nil:
+		return "Changed, from " + written(s.Was) + ", up to " + strconv.Itoa(s.Was.Times()) + " times, to: "
+	}
+	return "Added: "
+}
+
+// written is the call of a step as the agent wrote it.
+func written(s *guard.PlannedStep) string {
+	return fmt.Sprintf("%s of server %s with %s", plain.Quote(s.Name, maxName), plain.Text(s.Server, maxName), plain.Text(string(s.Arguments), 0))
 }
 
 // planned describes a step of a plan, of which all steps are given.

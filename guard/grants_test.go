@@ -39,19 +39,23 @@ func newWaryRig(t testing.TB, rules string) *planRig {
 	return r
 }
 
-// A step with a placeholder is of its plan alone: no result of another plan fills it, though the step reads alike.
+// A step with a placeholder is of its plan alone: no result of another plan fills it, though the step reads alike, and
+// the plan that is approved last takes the place of the other.
 func TestPlansDoNotPoolTheirGrants(t *testing.T) {
 	plan := func(url string, n int) string {
 		return fmt.Sprintf(`{"goal":"pay","steps":[{"id":"s1","tool":"page","arguments":{"url":%q}},`+
 			`{"id":"s2","tool":"pay","arguments":{"to":"ann","amount":{"from":"s1","type":"number"}},"repeat":%d}]}`, url, n)
 	}
 	r := newPlanRig(t, granted{})
-	for url, c := range map[string]struct {
-		amount string
-		times  int
-	}{"https://bank.example": {"1", 9}, "https://evil.example": {"999999", 1}} {
-		r.approve(t, plan(url, c.times))
-		r.run(t, r.call("page", fmt.Sprintf(`{"url":%q}`, url)), `{"content":[{"type":"text","text":"{\"rent\":`+c.amount+`}"}]}`)
+	for _, c := range []struct {
+		url, amount string
+		times       int
+	}{{"https://bank.example", "1", 9}, {"https://evil.example", "999999", 1}} {
+		r.approve(t, plan(c.url, c.times))
+		r.run(t, r.call("page", fmt.Sprintf(`{"url":%q}`, c.url)), `{"content":[{"type":"text","text":"{\"rent\":`+c.amount+`}"}]}`)
+	}
+	if got := r.try(t, "pay", `{"to":"ann","amount":1}`); got != policy.Ask {
+		t.Errorf("the number of the first page: %v", got)
 	}
 	for i, want := range []policy.Effect{policy.Allow, policy.Ask} {
 		if got := r.try(t, "pay", `{"to":"ann","amount":999999}`); got != want {

@@ -15,59 +15,55 @@ import (
 	"github.com/weir-mcp/weir/vault"
 )
 
-// Bounds of the plans that are remembered. Steps with placeholders of a plan that was dropped are asked about.
-const (
-	maxPlans        = 8 // of an agent session
-	maxPlanSessions = 1024
-)
+// maxPlanSessions bounds the agent sessions of which plans are remembered. Steps with placeholders of a plan that was
+// dropped are asked about.
+const maxPlanSessions = 1024
 
-// An approvedPlan is a plan with the results of its steps. The lock of the plans guards it.
+// An approvedPlan is a plan with the results of its steps. The lock of the plans guards used and answers.
 type approvedPlan struct {
-	plan     *plan.Plan
-	bindings []string      // of the steps; "" of those that it does not cover
-	flows    []string      // of the steps
-	assumed  []label.Label // of the session after the steps, as the request had it
-	answers  plan.Answers
-	sources  map[string]string // the tools whose results answer, by step
+	plan    *plan.Plan
+	steps   []PlannedStep
+	used    []int // calls of the steps
+	answers plan.Answers
 }
 
-// activate remembers an approved plan, for the results of its steps.
-func (p *Plans) activate(ref session.Ref, pl *plan.Plan, v *PlanVerdict) {
-	a := &approvedPlan{plan: pl, sources: map[string]string{}}
-	for i := range v.Steps {
-		a.bindings, a.flows = append(a.bindings, v.Steps[i].Binding), append(a.flows, v.Steps[i].flow)
-		a.assumed = append(a.assumed, v.Steps[i].assumed)
-		a.sources[v.Steps[i].ID] = v.Steps[i].Server + " " + v.Steps[i].Name
+// activate remembers an approved plan in the place of the one before, of which the results of kept steps stay.
+func (p *Plans) activate(ref session.Ref, pl *plan.Plan, before *approvedPlan, steps []PlannedStep) {
+	a := &approvedPlan{plan: pl, steps: slices.Clone(steps), used: make([]int, len(steps))}
+	for i := range a.steps {
+		a.steps[i].Was = nil // or all plans of a session would be kept
 	}
 	ref = keyOf(ref)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.active == nil || p.active[ref] == nil && len(p.active) >= maxPlanSessions {
-		p.active = map[session.Ref][]*approvedPlan{} // asked about again
+		p.active = map[session.Ref]*approvedPlan{} // asked about again
 	}
-	all := append(p.active[ref], a)
-	p.active[ref] = slices.Clone(all[max(0, len(all)-maxPlans):])
+	if before != nil && p.active[ref] == before {
+		a.answers.Carry(pl, &before.answers, func(step string) bool {
+			return slices.ContainsFunc(steps, func(s PlannedStep) bool { return s.ID == step && s.Kept })
+		})
+	}
+	p.active[ref] = a
 }
 
-// of returns the plan of an agent session; nil if this process knows none.
-func (p *Plans) of(ref session.Ref) *approvedPlan {
+// of returns the plan of an agent session, and the calls of its steps that went; nil if this process knows none.
+func (p *Plans) of(ref session.Ref) (a *approvedPlan, used []int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := p.active[keyOf(ref)]
-	if len(all) == 0 {
-		return nil
+	if a = p.active[keyOf(ref)]; a != nil {
+		used = slices.Clone(a.used)
 	}
-	return all[len(all)-1]
+	return a, used
 }
 
 // names reports whether a plan has a step with the tool and the arguments of a request.
 func (p *Plans) names(r *request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.active[keyOf(r.Session)], func(a *approvedPlan) bool {
-		return slices.ContainsFunc(a.plan.Steps, func(s plan.Step) bool {
-			return r.Method == "tools/call" && a.sources[s.ID] == r.Server+" "+r.Name && s.Matches(r.written(), a.fills(r))
-		})
+	a := p.active[keyOf(r.Session)]
+	return a != nil && r.Method == "tools/call" && slices.ContainsFunc(a.steps, func(s PlannedStep) bool {
+		return s.Server == r.Server && s.Name == r.Name && s.Matches(r.written(), a.fills(r))
 	})
 }
 
@@ -94,10 +90,21 @@ func (p *Plans) cover(ctx context.Context, in decisionInput, asks []string, by s
 			return nil, err
 		}
 		if ok {
+			p.count(&c)
 			return &c, nil
 		}
 	}
 	return nil, nil
+}
+
+// count counts a call of a step.
+func (p *Plans) count(c *plannedCall) {
+	if c.plan == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.plan.used[c.step]++
 }
 
 // use uses up the approval of one call of a step, about which rules ask. The rules come first: what one of them holds
@@ -116,15 +123,15 @@ func (p *Plans) use(ctx context.Context, binding string, asks []string) (bool, e
 func (p *Plans) candidates(r, shown *request, by string) (all []plannedCall) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, a := range slices.Backward(p.active[keyOf(r.Session)]) {
-		for i := range a.plan.Steps {
-			s := &a.plan.Steps[i]
+	if a := p.active[keyOf(r.Session)]; a != nil {
+		for i := range a.steps {
+			s := a.steps[i].Step
 			c := shown.Effective
 			if len(s.Placeholders()) > 0 {
 				c = shown.tool
 			}
-			binding := stepBinding(r, s, c, a.flows[i], by)
-			if a.bindings[i] == binding && covers(c, r.Effective) && !steers(r, s) && s.Matches(r.written(), a.fills(r)) {
+			binding := stepBinding(r, s, c, a.steps[i].flow, by)
+			if a.steps[i].Binding == binding && covers(c, r.Effective) && !steers(r, s) && s.Matches(r.written(), a.fills(r)) {
 				all = append(all, plannedCall{binding, a, i, r.Session})
 			}
 		}
@@ -151,7 +158,11 @@ func (a *approvedPlan) fills(r *request) func(plan.Placeholder, json.RawMessage)
 	return func(at plan.Placeholder, got json.RawMessage) bool {
 		return a.answers.Fills(at, got, func(name string) (string, bool) {
 			i := slices.IndexFunc(r.Uses, func(v vault.Value) bool { return v.Name == name })
-			if i < 0 || a.sources[at.From] != r.Uses[i].Server+" "+r.Uses[i].Tool || !a.expects(at.From, r.Uses[i].Label) {
+			if i < 0 || !a.expects(at.From, r.Uses[i].Label) {
+				return "", false
+			}
+			from := a.step(at.From)
+			if from.Server != r.Uses[i].Server || from.Name != r.Uses[i].Tool {
 				return "", false
 			}
 			if r.Uses[i].Of != "" {
@@ -165,9 +176,18 @@ func (a *approvedPlan) fills(r *request) func(plan.Placeholder, json.RawMessage)
 // expects reports whether a result of a step is no worse than the contracts of the steps said when the plan was
 // approved. Nobody expects credentials.
 func (a *approvedPlan) expects(step string, l label.Label) bool {
-	i := slices.IndexFunc(a.plan.Steps, func(s plan.Step) bool { return s.ID == step })
-	return i >= 0 && !l.Sensitivity.Has(label.Credentials) && (!l.Private || a.assumed[i].Private) &&
-		(!l.Malicious || a.assumed[i].Malicious) && a.assumed[i].Sensitivity.Contains(l.Sensitivity)
+	s := a.step(step)
+	return s != nil && !l.Sensitivity.Has(label.Credentials) && (!l.Private || s.assumed.Private) &&
+		(!l.Malicious || s.assumed.Malicious) && s.assumed.Sensitivity.Contains(l.Sensitivity)
+}
+
+// step returns the step with an ID; nil if there is none.
+func (a *approvedPlan) step(id string) *PlannedStep {
+	i := slices.IndexFunc(a.steps, func(s PlannedStep) bool { return s.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &a.steps[i]
 }
 
 // written returns the arguments as the agent wrote them, with handles.
@@ -207,7 +227,7 @@ func (p *Plans) note(ctx context.Context, c *plannedCall, in Answer, o *Outcome)
 func (p *Plans) follows(r *request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.active[keyOf(r.Session)]) > 0 || p.guard.Hidden.vault != nil && !r.reads()
+	return p.active[keyOf(r.Session)] != nil || p.guard.Hidden.vault != nil && !r.reads()
 }
 
 // keyOf returns a session without its parent, which not every call names.

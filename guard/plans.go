@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,7 @@ type Plans struct {
 	rules atomic.Pointer[PlanRules] // nil: the zero PlanRules
 
 	mu     sync.Mutex
-	active map[session.Ref][]*approvedPlan
+	active map[session.Ref]*approvedPlan // the plan that was approved last
 }
 
 // A PlannedStep is a step of a plan with the decision that its call would get at worst.
@@ -51,13 +52,18 @@ type PlannedStep struct {
 	Message  string
 	Open     string // why an approval of the plan does not cover it; "" if it does
 	Binding  string // of its calls; "" if Open
+	Calls    int    // that an approval gives it
 
-	asks    []string    // the rules that ask, which the approval is for
-	flow    string      // where its placeholders come from
-	assumed label.Label // of the session after it
+	Kept bool         // it is a step of the plan before, with the calls that it has left
+	Was  *PlannedStep // the step of the plan before that has the same ID, and that it is not; nil if there is none
+
+	asks     []string    // the rules that ask, which the approval is for
+	flow     string      // where its placeholders come from
+	identity string      // stands for the same step of any plan and under any policy
+	assumed  label.Label // of the session after it
 }
 
-// Bindings returns the bindings that an approval of the plan gives, each as often as the step may be called: of its
+// Bindings returns the bindings that an approval of the plan gives, each as often as Calls says: of its
 // calls, and of each rule that asks about them.
 func (s *PlannedStep) Bindings() []string {
 	if s.Binding == "" {
@@ -77,7 +83,8 @@ func askBinding(binding, rule string) string { return "plan:" + bind("asked", bi
 type PlanVerdict struct {
 	Steps    []PlannedStep
 	Question *Question
-	Approved bool // the steps' Bindings have to be kept in Approvals, each as often as its step says
+	Approved bool       // the steps' Bindings have to be kept, in the place of all of the session
+	Amends   *Amendment // of the plan before; nil if nothing is left of one
 }
 
 // errPlan says that the steps of a plan and their calls do not belong together.
@@ -123,6 +130,8 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 	if !asks || blocks || pl.Check {
 		return v, nil
 	}
+	before, used := p.of(asking.Session)
+	v.Amends = amend(before, used, v.Steps)
 	q := p.question(asking, pl, &v, seen, by)
 	q.Alerts = shownAlerts(alerts)
 	redeemed, err := p.redeem(ctx, q.Binding)
@@ -130,7 +139,10 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 	case err != nil:
 		return PlanVerdict{}, err
 	case redeemed:
-		p.activate(asking.Session, pl, &v)
+		if err := replace(ctx, p.redeem, before, v.Steps); err != nil {
+			return PlanVerdict{}, err
+		}
+		p.activate(asking.Session, pl, before, v.Steps)
 		v.Approved = true
 	default:
 		v.Question = q
@@ -148,11 +160,12 @@ func (p *Plans) step(ctx context.Context, s *plan.Step, call *Call, flow, by str
 	}
 	out := PlannedStep{
 		Step: s, Server: r.Server, Name: r.Name, Contract: r.Effective, Assumed: r.assumed(), To: r.roles.Destinations,
-		Effect: would.Effect, Rule: would.Rule, Message: would.Message, asks: would.asks,
+		Effect: would.Effect, Rule: would.Rule, Message: would.Message, asks: would.asks, Calls: s.Times(),
 	}
 	if len(s.Placeholders()) > 0 {
 		out.Contract, out.To, out.flow = r.tool, nil, flow
 	}
+	out.identity = stepBinding(r, s, out.Contract, "", "")
 	switch {
 	case !plannable(r):
 		out.Open = "no plan covers such a call"
@@ -212,13 +225,14 @@ func (p *Plans) question(asking *Call, pl *plan.Plan, v *PlanVerdict, seen label
 	}
 	q := &Question{
 		Session: asking.Session, Phase: policy.OnCall, Server: Own, Method: asking.Method, Name: asking.Name, Contract: asking.Effective,
-		Arguments: newCanonical(asking).text, Rule: RulePlan, Message: message, Label: seen, Later: Later{Goal: pl.Goal, Plan: v.Steps, Strict: p.strict()},
+		Arguments: newCanonical(asking).text, Rule: RulePlan, Message: message, Label: seen,
+		Later:   Later{Goal: pl.Goal, Plan: v.Steps, Amends: v.Amends, Strict: p.strict()},
 		Origins: p.guard.origins.tainted(asking.Session),
 	}
-	parts := []string{"plan", asking.Session.Principal, asking.Session.Key, string(q.Arguments), string(must(json.Marshal(seen))), by}
+	parts := []string{"plan", asking.Session.Principal, asking.Session.Key, string(q.Arguments), string(must(json.Marshal(seen))), by, v.Amends.state()}
 	for i := range v.Steps {
 		parts = append(parts, v.Steps[i].Contract.String())
-		parts = append(parts, v.Steps[i].Bindings()...)
+		parts = append(append(parts, strconv.Itoa(v.Steps[i].Calls)), v.Steps[i].Bindings()...)
 	}
 	q.Binding = bind(parts...)
 	return q

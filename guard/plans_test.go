@@ -119,7 +119,7 @@ func (r *planRig) approve(t testing.TB, text string) guard.PlanVerdict {
 	}
 	for i := range v.Steps {
 		for _, b := range v.Steps[i].Bindings() {
-			r.approvals[b] += v.Steps[i].Times()
+			r.approvals[b] += v.Steps[i].Calls
 		}
 	}
 	return v

@@ -67,6 +67,7 @@ type Later struct {
 
 	Goal   string        // of a plan, in the agent's words
 	Plan   []PlannedStep // the calls of a plan that the request is about; nil if it is about one call
+	Amends *Amendment    // of the plan that was approved before; nil if nothing is left of one
 	Strict bool          // calls outside of the plan are blocked
 }
 

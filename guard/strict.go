@@ -64,7 +64,7 @@ func (p *Plans) foresee(r *request, f *policy.Facts, d decision) decision {
 // bar returns the decision on a request outside of plans.
 func (p *Plans) bar(r *request, f *policy.Facts, d decision) decision {
 	why := ""
-	switch a := p.of(r.Session); {
+	switch a, _ := p.of(r.Session); {
 	case r.asked:
 		why = "calls outside of plans are blocked, and a plan has no answers to questions of servers"
 	case a != nil:

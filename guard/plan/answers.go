@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,6 +38,26 @@ func (a *Answers) Add(p *Plan, step string, result json.RawMessage, hidden strin
 		for _, at := range p.Steps[i].Placeholders() {
 			if at.From == step && at.Type != Handle {
 				a.note(&at.Placeholder, doc)
+			}
+		}
+	}
+}
+
+// Carry takes over the answers that the plan before has for the placeholders of a plan, from steps that are kept.
+func (a *Answers) Carry(p *Plan, before *Answers, kept func(step string) bool) {
+	for step, done := range before.done {
+		if !done || !kept(step) {
+			continue
+		}
+		if a.done == nil {
+			a.done, a.typed, a.values = map[string]bool{}, map[string]map[string]bool{}, map[string][]string{}
+		}
+		a.done[step], a.values[step] = true, slices.Clone(before.values[step])
+		for i := range p.Steps {
+			for _, at := range p.Steps[i].Placeholders() {
+				if known, ok := before.typed[at.key()]; ok && at.From == step {
+					a.typed[at.key()] = maps.Clone(known)
+				}
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-mcp/weir/guard/plan"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -25,7 +26,7 @@ func TestPlansOutliveTheProcess(t *testing.T) {
 	}
 	before, lines := open()
 	err := before.KeepPlan(t.Context(), session.Ref{Key: "s", Principal: "ann"}, []guard.PlannedStep{
-		{Step: &plan.Step{ID: "a", Repeat: 2}, Binding: "plan:sha256:a"}, {Step: &plan.Step{ID: "b"}, Open: "it steers"},
+		{Step: &plan.Step{ID: "a", Repeat: 2}, Binding: "plan:sha256:a", Calls: 2}, {Step: &plan.Step{ID: "b"}, Open: "it steers"},
 	})
 	if err != nil || len(lines.events) != 1 || lines.events[0].Binding != "plan:sha256:a" {
 		t.Fatalf("%v: %d events", err, len(lines.events))
@@ -40,11 +41,31 @@ func TestPlansOutliveTheProcess(t *testing.T) {
 		}
 	}
 	broken := approve.NewBook(approve.Options{Record: &full{0}})
-	steps := []guard.PlannedStep{{Step: &plan.Step{ID: "a"}, Binding: "plan:sha256:a"}}
+	steps := []guard.PlannedStep{{Step: &plan.Step{ID: "a"}, Binding: "plan:sha256:a", Calls: 1}}
 	if err := broken.KeepPlan(t.Context(), session.Ref{Key: "s", Principal: "ann"}, steps); err == nil {
 		t.Error("a plan counts that was not recorded")
 	}
 	if ok, _ := broken.Redeem(t.Context(), "plan:sha256:a"); ok {
 		t.Error("an approval counts that was not recorded")
+	}
+}
+
+// A plan takes the place of all that its agent session had, also of another process, and of no other session's.
+func TestPlansTakeTheirPlace(t *testing.T) {
+	st := store.NewMemory(nil)
+	keep := func(ref session.Ref, id string) {
+		steps := []guard.PlannedStep{{Step: &plan.Step{ID: id}, Binding: "plan:sha256:" + id, Calls: 2}}
+		if err := approve.NewBook(approve.Options{Record: &counter{}, Store: st}).KeepPlan(t.Context(), ref, steps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(session.Ref{Key: "other", Principal: "ann"}, "other")
+	keep(session.Ref{Key: "s", Principal: "bob"}, "bob")
+	keep(session.Ref{Key: "s", Principal: "ann"}, "before")
+	keep(session.Ref{Key: "s", Principal: "ann"}, "after")
+	for id, want := range map[string]bool{"other": true, "bob": true, "before": false, "after": true} {
+		if ok, err := st.Redeem(t.Context(), "plan:sha256:"+id); ok != want || err != nil {
+			t.Errorf("%s: %v, %v", id, ok, err)
+		}
 	}
 }

@@ -126,6 +126,9 @@ func planned(p *plan.Plan, v *guard.PlanVerdict) map[string]any {
 		if s.Effect == policy.Ask && s.Open != "" {
 			step["asked"] = "when you make the call: " + s.Open
 		}
+		if s.Kept {
+			step["calls"] = s.Calls // that it has left
+		}
 		blocked = blocked || s.Effect == policy.Block
 		steps = append(steps, step)
 	}
