@@ -46,6 +46,7 @@ type Prompt struct {
 
 	Also      []string   `json:"also,omitempty"`    // further reasons, and hints
 	To        []string   `json:"to,omitempty"`      // the destinations, those first that the user has not named
+	ToFrom    []string   `json:"toFrom,omitempty"`  // the origin of each of them, if there are several; "" of one that was not traced
 	Guessed   bool       `json:"guessed,omitempty"` // whether only the names of arguments tell that they are destinations
 	Arguments []Argument `json:"arguments,omitempty"`
 	Listed    bool       `json:"listed,omitempty"`  // whether it has arguments to speak of, or none
@@ -125,7 +126,7 @@ func pages(all []string) string {
 }
 
 // Summary returns the lines that come first: the action and its target, its effects, the reasons, the sources of the
-// data, the user's words, and all targets if there are several.
+// data, the user's words, and all targets with their origins if there are several.
 func (p Prompt) Summary() []string {
 	lines := []string{p.Lead}
 	add := func(title, text string) {
@@ -143,7 +144,7 @@ func (p Prompt) Summary() []string {
 	add("", p.Data)
 	add("The user wrote: ", p.User)
 	if len(p.To) > 1 {
-		add("All targets: ", strings.Join(p.To, ", "))
+		add("All targets: ", strings.Join(p.targets(), ", "))
 	}
 	return lines
 }

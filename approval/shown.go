@@ -128,7 +128,21 @@ func (p *Prompt) destinations(q *guard.Question) {
 			break
 		}
 		p.To = append(p.To, target(v.Text)+named(v.Listed, q.Server))
+		if len(all) > 1 {
+			p.ToFrom = append(p.ToFrom, shortOrigin(v))
+		}
 	}
+}
+
+// targets returns the destinations, each with its origin.
+func (p *Prompt) targets() []string {
+	all := slices.Clone(p.To)
+	for i, from := range p.ToFrom {
+		if from != "" && i < len(all) {
+			all[i] += " (" + from + ")"
+		}
+	}
+	return all
 }
 
 // named says the name that a server lists for an id, as its claim.
@@ -254,6 +268,16 @@ func origin(v trace.Value) string {
 	}
 	add(provenance.Novel, "the agent's own words, or reworded")
 	return strings.Join(parts, "; ")
+}
+
+// shortOrigin is origin, without the sources if these are too long for a line about several values.
+func shortOrigin(v trace.Value) string {
+	text := origin(v)
+	if utf8.RuneCountInString(text) > maxValue {
+		v.Matches = nil
+		text = origin(v)
+	}
+	return text
 }
 
 // sources names where pieces of the kind stand.

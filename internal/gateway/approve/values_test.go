@@ -78,3 +78,36 @@ func TestListedNames(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralTargets holds that a request lists all targets, each with its origin, those first that the user has not
+// written.
+func TestSeveralTargets(t *testing.T) {
+	q := question()
+	match := func(uri string) provenance.Match {
+		return provenance.Match{Source: provenance.Source{URI: uri, Kinds: provenance.Untrusted | provenance.Private}}
+	}
+	const both = provenance.Untrusted | provenance.Private
+	for i, v := range []trace.Value{
+		{From: provenance.User}, {From: provenance.Untrusted, Matches: []provenance.Match{match("mcp://web/fet\u202ech")}},
+		{From: both, Matches: []provenance.Match{match(strings.Repeat("x", 100)), match(strings.Repeat("y", 100))}}, {From: 0},
+	} {
+		path := []string{"cc[0]", "to", "cc[1]", "cc[2]"}[i]
+		v.Argument, v.Destination = policy.Argument{Path: path, Text: path + "@a.example"}, true
+		q.Values = append(q.Values, v)
+		q.To = append(q.To, overlay.Argument(v.Argument))
+	}
+	want := `All targets: "to@a.example" (untrusted content, mcp://web/fet\u{202e}ch), "cc[1]@a.example" (untrusted content; private data), ` +
+		`"cc[2]@a.example", "cc[0]@a.example" (the user's own words)`
+	p := approval.NewPrompt(q)
+	lines := p.Summary()
+	if last := lines[len(lines)-1]; last != want {
+		t.Errorf("got %s\nwant %s", last, want)
+	}
+	if !strings.Contains(lines[0], `target "to@a.example" and 3 more`) {
+		t.Errorf("got %s", lines[0])
+	}
+	q.Values, q.To = q.Values[:1], q.To[:1]
+	if p := approval.NewPrompt(q); p.ToFrom != nil || len(p.Summary()) != len(lines)-1 {
+		t.Errorf("one target: %q", p.Summary())
+	}
+}
