@@ -86,10 +86,10 @@ func (c *check) names(text string, surely bool) string {
 			if c.isNamed(word, surely, changes) {
 				return "the file that " + word + " names"
 			}
-			if !surely && len(text) > maxText {
+			if !surely && (len(text) > maxText || !strings.ContainsAny(word, `/\~`)) {
 				continue
 			}
-			if why := c.path(word, false); why != "" && (surely || strings.ContainsAny(word, `/\~`)) {
+			if why := c.path(word, false); why != "" {
 				return why
 			}
 		}

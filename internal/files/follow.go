@@ -21,8 +21,10 @@ type end struct {
 
 // follow goes through a path as the system does, name by name: through links, those that lead nowhere yet included, and
 // through ".." where links have led it to. The working directory is that of the process whose /proc/self it may name.
-func follow(path, dir string) end {
-	w := walk{dir: dir}
+func follow(path, dir string) end { return new(disk).follow(path, dir) }
+
+func (d *disk) follow(path, dir string) end {
+	w := walk{disk: d, dir: dir}
 	w.begin(path)
 	for len(w.rest) > 0 && w.links <= maxLinks {
 		name := w.rest[0]
@@ -40,7 +42,7 @@ func follow(path, dir string) end {
 		w.at = filepath.Join(append([]string{w.at}, w.rest...)...)
 	}
 	e := end{path: w.at, unsure: w.unsure}
-	if info, err := os.Lstat(w.at); err == nil {
+	if info, err := d.lstat(w.at); err == nil {
 		e.info = info
 		e.unsure = e.unsure || info.Mode().IsRegular() && linked(info)
 	}
@@ -49,6 +51,7 @@ func follow(path, dir string) end {
 
 // A walk is on its way through a path.
 type walk struct {
+	disk   *disk
 	dir    string
 	at     string
 	rest   []string
@@ -70,7 +73,7 @@ func (w *walk) step(name string) {
 		w.self()
 		return
 	}
-	info, err := os.Lstat(next)
+	info, err := w.disk.lstat(next)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		w.at = next

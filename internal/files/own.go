@@ -36,10 +36,10 @@ func (g *Ground) Own(t guard.Touch) string {
 
 // An owned is one of Weir's own files or folders, as it is at the moment.
 type owned struct {
-	name   string // as it is configured
-	path   string // with links followed
-	info   fs.FileInfo
-	around []fs.FileInfo // the folders around it, as far as they exist
+	name string // as it is configured
+	path string // with links followed
+	info fs.FileInfo
+	dir  fs.FileInfo // the folder that it is in
 }
 
 // owned returns Weir's own files, which may be replaced at any time.
@@ -48,14 +48,8 @@ func (c *check) owned() []owned {
 		return c.own
 	}
 	for _, name := range c.opts.Own {
-		o := owned{name: name, path: follow(name, "").path}
-		o.info, _ = os.Stat(o.path)
-		for _, dir := range append(parents(o.path)[1:], parents(filepath.Clean(name))[1:]...) {
-			if info, err := os.Stat(dir); err == nil {
-				o.around = append(o.around, info)
-			}
-		}
-		c.own = append(c.own, o)
+		path := c.disk.follow(name, "").path
+		c.own = append(c.own, owned{name: name, path: path, info: c.disk.stat(path), dir: c.disk.stat(filepath.Dir(path))})
 	}
 	return c.own
 }
@@ -82,9 +76,13 @@ func (c *check) text(a guard.Text) string {
 
 // path says which of Weir's own files a path leads to, or is around; "" if none.
 func (c *check) path(text string, around bool) string {
-	if text == "" {
+	if text == "" || !around && c.looked[text] {
 		return ""
 	}
+	if c.looked == nil {
+		c.looked = map[string]bool{}
+	}
+	c.looked[text] = true // returning early ends the check
 	text = strings.Trim(text, `"'`)
 	if before, _, cut := strings.Cut(text, "\x00"); cut {
 		text = before // as programs in C have it
@@ -93,7 +91,7 @@ func (c *check) path(text string, around bool) string {
 		for _, abs := range c.absolutes(spelling, c.site) {
 			for _, host := range appendNew(c.site.hosts(abs), hostName(abs)...) {
 				for _, way := range appendNew(nil, host, filepath.Clean(host)) {
-					if why := c.leads(follow(way, first(c.site.bases)), around); why != "" {
+					if why := c.leads(c.disk.follow(way, first(c.site.bases)), around); why != "" {
 						return why
 					}
 				}
@@ -119,7 +117,7 @@ func (c *check) leads(e end, around bool) string {
 			return "weir's own process"
 		}
 	}
-	infos := infosOf(parents(e.path))
+	infos := c.disk.infos(parents(e.path))
 	for _, o := range c.owned() {
 		if isIn(e.path, o.path) || isIn(e.path, filepath.Clean(o.name)) {
 			return o.name
@@ -129,24 +127,23 @@ func (c *check) leads(e end, around bool) string {
 			case info == nil:
 			case o.info != nil && os.SameFile(info, o.info):
 				return o.name
-			case i == 1 && len(o.around) > 0 && os.SameFile(info, o.around[0]) && sameName(filepath.Base(e.path), filepath.Base(o.path)):
+			case i == 1 && o.dir != nil && os.SameFile(info, o.dir) && sameName(filepath.Base(e.path), filepath.Base(o.path)):
 				return o.name // which may not be there yet
 			}
 		}
-		if around && infos[0] != nil && slices.ContainsFunc(o.around, func(dir fs.FileInfo) bool { return os.SameFile(dir, infos[0]) }) {
+		if around && infos[0] != nil && c.surrounds(infos[0], &o) {
 			return o.name + ", which is below " + e.path
 		}
 	}
 	return ""
 }
 
-// infosOf returns the file infos at the paths; nil for a missing file.
-func infosOf(paths []string) []fs.FileInfo {
-	infos := make([]fs.FileInfo, len(paths))
-	for i, p := range paths {
-		infos[i], _ = os.Stat(p)
-	}
-	return infos
+// surrounds reports whether a folder is one of those around an own file, by its path or with links followed.
+func (c *check) surrounds(folder fs.FileInfo, o *owned) bool {
+	return slices.ContainsFunc(append(parents(o.path)[1:], parents(filepath.Clean(o.name))[1:]...), func(dir string) bool {
+		info := c.disk.stat(dir)
+		return info != nil && os.SameFile(info, folder)
+	})
 }
 
 // isIn reports whether a path is another or below it, by names that some file system may take for the same.
@@ -160,12 +157,13 @@ func isIn(path, other string) bool {
 // sameName compares names as the laxest file system does: without case, without the dots and spaces that Windows drops
 // at the end, and without the name of a stream.
 func sameName(a, b string) bool {
-	trim := func(s string) string {
-		dir, base := filepath.Split(s)
-		base, _, _ = strings.Cut(base, ":")
-		return dir + strings.TrimRight(base, " .")
+	if strings.EqualFold(a, b) {
+		return true
 	}
-	return strings.EqualFold(a, b) || strings.EqualFold(trim(a), b)
+	dir, base := filepath.Split(a)
+	base, _, _ = strings.Cut(base, ":")
+	base = strings.TrimRight(base, " .")
+	return len(dir)+len(base) < len(a) && strings.EqualFold(dir+base, b)
 }
 
 // isFolder reports whether a text is an absolute path of a folder: others of the call may be relative to it.
@@ -174,7 +172,7 @@ func (c *check) isFolder(text string) bool {
 		return false
 	}
 	for _, abs := range c.absolutes(text, c.site) {
-		if info, err := os.Stat(abs); err == nil && info.IsDir() {
+		if info := c.disk.stat(abs); info != nil && info.IsDir() {
 			return true
 		}
 	}
@@ -236,7 +234,10 @@ type check struct {
 	site  site
 	touch guard.Touch
 	takes bool // the call may move, remove or replace a folder
+	disk  disk
 	own   []owned
+
+	looked map[string]bool // texts that are not paths of Weir's own
 }
 
 // process says whether a value is the number of Weir's own process.

@@ -12,7 +12,7 @@ import (
 
 // world is a home directory with a work tree that holds a weir.yaml, and Weir's state directory.
 type world struct {
-	t           *testing.T
+	t           testing.TB
 	home, tree  string
 	state       string
 	ground      *files.Ground
@@ -21,7 +21,7 @@ type world struct {
 	ownEndpoint string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -195,3 +195,15 @@ func TestOwnByCall(t *testing.T) {
 }
 
 func (w *world) filled(s string) string { return strings.ReplaceAll(s, "HOME", w.home) }
+
+// BenchmarkOwn looks at a call that reads one file.
+func BenchmarkOwn(b *testing.B) {
+	w := newWorld(b)
+	touch := guard.Touch{Server: "fs", Name: "read_file", Texts: []guard.Text{{Path: "path", Text: "docs/a.txt"}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if own := w.ground.Own(touch); own != "" {
+			b.Fatal(own)
+		}
+	}
+}
