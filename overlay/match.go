@@ -46,12 +46,26 @@ func (m match) fits(s Server) bool {
 	return name != "" && samePackage(name, m.pkg) && (m.version == nil || version == "" || m.version.has(version))
 }
 
+// MayMatch reports whether an entry with that text may be for the server: the text mentions its package or its program, or
+// speaks of URLs or of names of servers. It counts only for texts of YAML without escapes.
+func (s Server) MayMatch(text string) bool {
+	if s.URL != "" && strings.Contains(text, "url:") || strings.Contains(text, "server:") {
+		return true
+	}
+	text = foldPackage(text)
+	mentions := func(name string) bool { return name != "" && strings.Contains(text, foldPackage(name)) }
+	return mentions(s.Package()) || len(s.Command) > 0 && mentions("command: "+program(s.Command[0]))
+}
+
 // samePackage compares names as the registries do: Python's do not tell -, _ and . apart, and none tells upper from
 // lower case.
 func samePackage(a, b string) bool {
-	fold := strings.NewReplacer("_", "-", ".", "-")
-	return strings.EqualFold(fold.Replace(a), fold.Replace(b))
+	return foldPackage(a) == foldPackage(b)
 }
+
+func foldPackage(name string) string { return strings.ToLower(separators.Replace(name)) }
+
+var separators = strings.NewReplacer("_", "-", ".", "-")
 
 // isGlob reports whether the pattern has a star.
 func isGlob(pattern string) bool { return strings.Contains(pattern, "*") }

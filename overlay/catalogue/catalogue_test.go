@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/overlay/catalogue"
@@ -113,31 +115,64 @@ func load(t *testing.T) *overlay.Set {
 	return set
 }
 
-// The part of a file that is cut off to read its matches begins with its tools, and each file has one entry.
-func TestHeads(t *testing.T) {
-	all, err := catalogue.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestFor holds that one entry read alone is as it is among all, and that each server that an entry is for finds it, however
+// its operator writes it.
+func TestFor(t *testing.T) {
+	all := load(t)
 	names, err := catalogue.Names()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, e := range all.Entries() {
 		if names[i] != e.Name {
-			t.Fatalf("%s: the entry %s begins after the tools of another", e.File, e.Name)
+			t.Fatalf("%s has the entry %s", e.File, e.Name)
 		}
 		if o, err := catalogue.Named(e.Name); err != nil || !o.Equal(all.Named(e.Name)) {
 			t.Errorf("%s is another when it is read alone: %v", e.Name, err)
 		}
+		for _, server := range matched(t, e.Name+".yaml") {
+			o, err := catalogue.For(server)
+			if err != nil || o == nil || !o.Equal(all.For(server)) {
+				t.Errorf("%s: %+v: %v %v, all together %v", e.Name, server, o.Entries(), err, all.For(server).Entries())
+			}
+		}
 	}
-	for _, server := range []overlay.Server{
-		{Command: []string{"npx", "-y", "@modelcontextprotocol/server-memory"}}, {Command: []string{"npx", "nothing"}}, {URL: "https://api.githubcopilot.com/mcp/"},
-	} {
-		if o, err := catalogue.For(server); err != nil || !o.Equal(all.For(server)) {
+	for _, server := range []overlay.Server{{Command: []string{"npx", "nothing"}}, {Command: []string{"npx"}}, {URL: "https://mcp.example/"}, {}} {
+		if o, err := catalogue.For(server); err != nil || o != nil {
 			t.Errorf("%+v: %v %v", server, o.Entries(), err)
 		}
 	}
+}
+
+// matched returns servers that a file's entry is for.
+func matched(t *testing.T, name string) (all []overlay.Server) {
+	t.Helper()
+	var file struct {
+		Overlays []struct {
+			Match []struct{ Package, Command, URL, Version string }
+		}
+	}
+	src, err := os.ReadFile(name)
+	if err == nil {
+		err = yaml.Unmarshal(src, &file)
+	}
+	if err != nil || len(file.Overlays) != 1 || len(file.Overlays[0].Match) == 0 {
+		t.Fatal(name, err)
+	}
+	for _, m := range file.Overlays[0].Match {
+		switch {
+		case m.URL != "":
+			all = append(all, overlay.Server{URL: strings.ReplaceAll(m.URL, "*", "a")})
+		case m.Command != "":
+			all = append(all, overlay.Server{Command: []string{m.Command}}, overlay.Server{Command: []string{`C:\bin\` + m.Command + ".EXE", "stdio"}})
+		case m.Version == "":
+			all = append(all, overlay.Server{Command: []string{"npx", "-y", strings.ToUpper(m.Package)}})
+			fallthrough
+		default:
+			all = append(all, overlay.Server{Command: []string{"uvx", strings.ReplaceAll(m.Package, "-", "_")}})
+		}
+	}
+	return all
 }
 
 func TestLoad(t *testing.T) {
