@@ -1,8 +1,9 @@
 package address
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // accountDigits is how many digits make a number an account, a telephone number or the like; plainDigits, how many a number without
@@ -14,48 +15,48 @@ const (
 
 var (
 	// moments are dates and times, which hold many digits and lead nowhere.
-	moments = regexp.MustCompile(`\b(?:\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:[Zz]|[+-]\d{2}:\d{2})?)?|` +
+	moments = pattern.New(`\b(?:\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:[Zz]|[+-]\d{2}:\d{2})?)?|` +
 		`\d{1,2}[./]\d{1,2}[./]\d{2}(?:\d{2})?|\d{1,2}:\d{2}(?::\d{2})?)\b`)
 
 	// printed are digits as they are printed in groups.
-	printed = regexp.MustCompile(`\+?\d(?:[ ./()-]{0,3}\d)+`)
+	printed = pattern.New(`\+?\d(?:[ ./()-]{0,3}\d)+`)
 
 	// amounts are numbers with their thousands apart, and those with a fraction.
-	amounts = regexp.MustCompile(`^[1-9]\d{0,2}(?:\.\d{3}){1,2}$|^\d+\.\d+$`)
+	amounts = pattern.New(`^[1-9]\d{0,2}(?:\.\d{3}){1,2}$|^\d+\.\d+$`)
 
 	// bank is the form of an IBAN (ISO 13616) as it is printed.
-	bank = regexp.MustCompile(`(?i)\b[a-z]{2}\d{2}(?:[ ./-]?[a-z0-9]){11,30}\b`)
+	bank = pattern.New(`(?i)\b[a-z]{2}\d{2}(?:[ ./-]?[a-z0-9]){11,30}\b`)
 
 	// tokens may be wallets, accounts and keys: letters and digits without a break.
-	tokens = regexp.MustCompile(`[\pL\pN_-]{8,}`)
+	tokens = pattern.New(`[\pL\pN_-]{8,}`)
 
 	// heads are fields that say to whom a mail goes, at the beginning of a line that is not the first (RFC 5322, 3.6; CWE-93).
 	// Programs also end lines at separators of Unicode.
-	heads = regexp.MustCompile(`(?i)[\r\n\v\f\x1c-\x1e\x{85}\x{2028}\x{2029}][ \t]*((?:resent-)?(?:to|cc|bcc|from|sender|reply-to|return-path)|` +
+	heads = pattern.New(`(?i)[\r\n\v\f\x1c-\x1e\x{85}\x{2028}\x{2029}][ \t]*((?:resent-)?(?:to|cc|bcc|from|sender|reply-to|return-path)|` +
 		`(?:disposition-notification|return-receipt|confirm-reading|x-confirm-reading|errors|apparently|mail-reply|mail-followup)-to)[ \t]*:[ \t]*\S`)
 
 	// spelledDots is a name of which the dots are words or stand in brackets.
-	spelledDots = regexp.MustCompile(`(?i)[a-z0-9-]+(?:(?:\s*[\[({]\s*(?:dot|punkt|point|punto|ponto|\.)\s*[\])}]\s*|\s+(?:dot|punkt|punto|ponto|\.)\s+)[a-z0-9-]+)+`)
-	dots        = regexp.MustCompile(`(?i)\s*[\[({]\s*(?:dot|punkt|point|punto|ponto|\.)\s*[\])}]\s*|\s+(?:dot|punkt|punto|ponto|\.)\s+`)
+	spelledDots = pattern.New(`(?i)[a-z0-9-]+(?:(?:\s*[\[({]\s*(?:dot|punkt|point|punto|ponto|\.)\s*[\])}]\s*|\s+(?:dot|punkt|punto|ponto|\.)\s+)[a-z0-9-]+)+`)
+	dots        = pattern.New(`(?i)\s*[\[({]\s*(?:dot|punkt|point|punto|ponto|\.)\s*[\])}]\s*|\s+(?:dot|punkt|punto|ponto|\.)\s+`)
 )
 
 // accounts adds telephone numbers, accounts and the like, also as they are printed.
 func (s *scanner) accounts(folded string) {
-	text := moments.ReplaceAllString(folded, "~")
-	for _, m := range bank.FindAllString(text, -1) {
+	text := moments().ReplaceAllString(folded, "~")
+	for _, m := range bank().FindAllString(text, -1) {
 		if name := digitsAndLetters(m); digits(name) > plainDigits && len(name) >= 15 {
 			s.add(Place{Account, m, "", name})
 		}
 	}
-	for _, m := range printed.FindAllString(text, -1) {
+	for _, m := range printed().FindAllString(text, -1) {
 		n := digits(m)
-		plain := n == len(m) || amounts.MatchString(m)
-		if n < accountDigits || plain && n <= plainDigits || amounts.MatchString(m) && n <= 9 {
+		plain := n == len(m) || amounts().MatchString(m)
+		if n < accountDigits || plain && n <= plainDigits || amounts().MatchString(m) && n <= 9 {
 			continue
 		}
 		s.add(Place{Account, m, "", digitsAndLetters(m)})
 	}
-	for _, m := range tokens.FindAllString(text, -1) {
+	for _, m := range tokens().FindAllString(text, -1) {
 		if n := digits(m); n >= accountDigits && n < len(m) {
 			s.add(Place{Account, m, "", digitsAndLetters(m)})
 		}
@@ -65,7 +66,7 @@ func (s *scanner) accounts(folded string) {
 // headers adds lines that a mail program may take for its own.
 func (s *scanner) headers(folded string) {
 	for _, text := range []string{folded, percentDecoded(folded)} {
-		for _, m := range heads.FindAllStringSubmatch(text, -1) {
+		for _, m := range heads().FindAllStringSubmatch(text, -1) {
 			s.add(Place{Header, strings.TrimLeft(m[0], "\r\n\v\f\x1c\x1d\x1e\u0085\u2028\u2029 \t"), "", ""})
 		}
 	}
@@ -73,8 +74,8 @@ func (s *scanner) headers(folded string) {
 
 // spelled adds names of which the dots are spelled out.
 func (s *scanner) spelled(folded string) {
-	for _, m := range spelledDots.FindAllString(folded, -1) {
-		host := Host(dots.ReplaceAllString(m, "."))
+	for _, m := range spelledDots().FindAllString(folded, -1) {
+		host := Host(dots().ReplaceAllString(m, "."))
 		for ; isDomain(host); host = host[:strings.LastIndexByte(host, '.')] {
 			if isPublicName(host) {
 				s.add(Place{Web, m, host, host})

@@ -1,9 +1,10 @@
 package address
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // BareMail returns the one text for all spellings of a mail address; "" of a text that is not one such address alone, in ASCII and
@@ -54,7 +55,7 @@ func (p Place) Single() bool {
 }
 
 // vanishing are markup that no reader sees and that goes on, right after a host.
-var vanishing = regexp.MustCompile("^(?:</\\w+>|[*`])+[^\\s.,;:!?)\\]}\"'<*`]|^(?:</\\w+>|[*`])*<[^/]")
+var vanishing = pattern.New("^(?:</\\w+>|[*`])+[^\\s.,;:!?)\\]}\"'<*`]|^(?:</\\w+>|[*`])*<[^/]")
 
 // IsContinued reports whether the host at the end of a place may be longer when the markup of its text is taken away.
 func (p Place) IsContinued(text string) bool {
@@ -66,7 +67,7 @@ func (p Place) IsContinued(text string) bool {
 		if !found {
 			return false
 		}
-		if vanishing.MatchString(after) {
+		if vanishing().MatchString(after) {
 			return true
 		}
 		text = after

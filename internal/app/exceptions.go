@@ -20,8 +20,7 @@ import (
 const DefaultException = 90 * 24 * time.Hour
 
 // contentsOf returns the parts of arguments and answers that events keep, and the search of these.
-func contentsOf(s *setup.Setup, kept *state) guard.Contents {
-	d := setup.Detection(s)
+func contentsOf(s *setup.Setup, kept *state, d guard.Detection) guard.Contents {
 	d.Exceptions = approve.NewExceptions(kept.backend, nil)
 	c := s.Config.Capture
 	return guard.Contents{Fields: c.Fields, Destinations: c.Destinations, All: c.Content, Detection: d}

@@ -56,7 +56,7 @@ func CheckPlan(ctx context.Context, env *home.Env, s *Service, p *plan.Plan) (re
 	kept := &state{state: guard.NewState(nil, record.Discard()), backend: store.NewMemory(nil)}
 	quiet := *env
 	quiet.Stderr = io.Discard // for the words of servers
-	g, err := newGateway(&quiet, s, kept, people, setup.NewKeychain(env, s.Setup))
+	g, err := newGateway(&quiet, s, kept, people, readBeside(s, setup.NewKeychain(env, s.Setup)))
 	if err != nil {
 		return report, err
 	}

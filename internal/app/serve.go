@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/config"
@@ -27,6 +29,8 @@ import (
 // or on standard input and output.
 func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 	log := s.Log
+	keys := setup.NewKeychain(env, s.Setup)
+	read := readBeside(s, keys)
 	people := newNotifier(env, s.Config.Notify, log)
 	kept, err := openState(ctx, env, s.Config, log, people)
 	if err != nil {
@@ -41,9 +45,8 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 	if s.locked, err = OpenPins(env, s.Config, kept.backend); err != nil {
 		return err
 	}
-	keys := setup.NewKeychain(env, s.Setup)
 	s.ground.Set(setup.GroundOf(env, s.Setup, log))
-	g, err := newGateway(env, s, kept, people, keys)
+	g, err := newGateway(env, s, kept, people, read)
 	if err != nil {
 		return err
 	}
@@ -84,13 +87,33 @@ func serveHosts(ctx context.Context, env *home.Env, t *statusSource) error {
 	return t.gateway.ServeStdio(ctx, rpc.NewStream(readCloser(env.Stdin), writeCloser(env.Stdout), limits))
 }
 
+// A reading is the part of a setup that takes time and needs no state.
+type reading struct {
+	servers   func() ([]gateway.Server, error)
+	detection func() guard.Detection
+}
+
+// readBeside begins to read, while the state is opened.
+func readBeside(s *Service, keys *setup.Keychain) reading {
+	r := reading{
+		servers:   sync.OnceValues(func() ([]gateway.Server, error) { return s.Servers(keys) }),
+		detection: sync.OnceValue(func() guard.Detection { return setup.Detection(s.Setup) }),
+	}
+	go func() {
+		_, _ = r.servers()
+		_ = r.detection()
+		_ = detect.Definitions() // for the first list
+	}()
+	return r
+}
+
 // newGateway returns the gateway of a service.
-func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier, keys *setup.Keychain) (*gateway.Gateway, error) {
+func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier, read reading) (*gateway.Gateway, error) {
 	words, err := setup.Words(s.Config.Words)
 	if err != nil {
 		return nil, err
 	}
-	servers, err := s.Servers(keys)
+	servers, err := read.servers()
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +134,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		Contents:  contentsOf(s.Setup, kept),
+		Contents:  contentsOf(s.Setup, kept, read.detection()),
 		TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
 		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})

@@ -1,9 +1,10 @@
 package cmdline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // AWSReadOnly reports whether a line is a command of the AWS command line that only looks: describe and list of any
@@ -26,7 +27,7 @@ func AWSNoSecrets(line string) bool {
 // awsCommand returns service and operation of a command whose options are all on the list.
 func awsCommand(line string) (service, operation string, ok bool) {
 	all, ok := Words(line)
-	if !ok || len(all) < 3 || all[0] != "aws" || !awsName.MatchString(all[1]) || !awsName.MatchString(all[2]) {
+	if !ok || len(all) < 3 || all[0] != "aws" || !awsName().MatchString(all[1]) || !awsName().MatchString(all[2]) {
 		return "", "", false
 	}
 	return all[1], all[2], awsOptions(all[3:])
@@ -53,15 +54,15 @@ func awsOptions(all []string) bool {
 }
 
 var (
-	awsName   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-	awsRegion = regexp.MustCompile(`^(af|ap|ca|cn|eu|il|me|mx|sa|us|us-gov)-(central|north|south|east|west|northeast|northwest|southeast|southwest)-[1-9]$`)
+	awsName   = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
+	awsRegion = pattern.New(`^(af|ap|ca|cn|eu|il|me|mx|sa|us|us-gov)-(central|north|south|east|west|northeast|northwest|southeast|southwest)-[1-9]$`)
 )
 
 // awsValue reports whether a value stands for itself: the command line reads files and pages for values that are URLs.
 func awsValue(option, value string) bool {
 	switch option {
 	case "region":
-		return awsRegion.MatchString(value)
+		return awsRegion().MatchString(value)
 	case "output":
 		return slices.Contains([]string{"json", "text", "table", "yaml"}, value)
 	}

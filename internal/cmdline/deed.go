@@ -308,11 +308,11 @@ func (c command) outside(all []string) bool {
 		all = all[:i]
 	}
 	named, ok := c.accepts(all)
-	return !ok || slices.ContainsFunc(named, func(name string) bool { return !ofHead.MatchString(name) }) ||
+	return !ok || slices.ContainsFunc(named, func(name string) bool { return !ofHead().MatchString(name) }) ||
 		slices.ContainsFunc(all, func(w string) bool {
 			option, value, _ := strings.Cut(w, "=")
 			cluster := len(w) > 1 && w[0] == '-' && w[1] != '-' && !c.takesJoined(w[:2])
-			return everywhere[option] || namesRefs.MatchString(value) || cluster && strings.ContainsAny(w, "arl")
+			return everywhere[option] || namesRefs().MatchString(value) || cluster && strings.ContainsAny(w, "arl")
 		})
 }
 

@@ -1,9 +1,10 @@
 package cmdline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // environments run a command in an environment of Python that the project describes.
@@ -17,7 +18,7 @@ var modules = words("pytest mypy ruff black flake8 pylint")
 var everywhere = words("--all --branches --tags --remotes --list --decorate")
 
 // namesRefs matches formats of git with names of branches and tags, or with notes.
-var namesRefs = regexp.MustCompile(`%[-+ ]?[dDSN(]`)
+var namesRefs = pattern.New(`%[-+ ]?[dDSN(]`)
 
 // atSigns are programs for which a word with @ in front is one like others: for many it names a file with options and
 // operands.

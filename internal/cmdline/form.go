@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A Form is that of an output in which the name of a file stands before its contents.
@@ -18,18 +20,18 @@ const (
 var (
 	// numbered, plainSearch and plainPatch match the options of which each form is known. Not among them are those that
 	// leave names out, end lines otherwise, follow links, or put a text of the line's author at the begin of a line.
-	numbered    = regexp.MustCompile(`^(-[riIwEFHsv]*n[rniIwEFHsv]*|--line-number)$`)
-	plainSearch = regexp.MustCompile(`^(-[rniIwEFHsv]+|-[ABCm]?[0-9]*|-[egtT].*|--(line-number|recursive|ignore-case|word-regexp|fixed-strings|` +
+	numbered    = pattern.New(`^(-[riIwEFHsv]*n[rniIwEFHsv]*|--line-number)$`)
+	plainSearch = pattern.New(`^(-[rniIwEFHsv]+|-[ABCm]?[0-9]*|-[egtT].*|--(line-number|recursive|ignore-case|word-regexp|fixed-strings|` +
 		`extended-regexp|invert-match|include|exclude|exclude-dir|max-count|context|after-context|before-context|glob|type|hidden|no-ignore|` +
 		`no-heading|color=never)(=.*)?)$`)
-	plainPatch = regexp.MustCompile(`^(-[pswb]+|-[nU]?[0-9]*|-[SG].*|--(patch|stat|shortstat|numstat|summary|cached|staged|unified|oneline|no-color|` +
+	plainPatch = pattern.New(`^(-[pswb]+|-[nU]?[0-9]*|-[SG].*|--(patch|stat|shortstat|numstat|summary|cached|staged|unified|oneline|no-color|` +
 		`color=never|no-ext-diff|no-textconv|no-merges|first-parent|reverse|follow|since|until|after|before|author|grep|max-count|skip|diff-filter|` +
 		`ignore-all-space)(=.*)?)$`)
 
-	noFilename = regexp.MustCompile(`^-[niwEFHsv]*I`) // of rg
+	noFilename = pattern.New(`^-[niwEFHsv]*I`) // of rg
 
 	// likeLines matches paths of which a reader of lines may take a part for the whole, or that are names of others.
-	likeLines = regexp.MustCompile(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)|[*?]`)
+	likeLines = pattern.New(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)|[*?]`)
 )
 
 // form returns how the output of a command names files, if it is all of the output.
@@ -39,10 +41,10 @@ func (r read) form(all []string) Form {
 	}
 	switch {
 	case r.command.history:
-		if every(plainPatch) && r.ofCommits(all) {
+		if every(plainPatch()) && r.ofCommits(all) {
 			return Patch
 		}
-	case slices.ContainsFunc(r.options, numbered.MatchString) && every(plainSearch) && !r.onlyInput() && r.inNamed():
+	case slices.ContainsFunc(r.options, numbered().MatchString) && every(plainSearch()) && !r.onlyInput() && r.inNamed():
 		return Lines
 	}
 	return ""
@@ -56,7 +58,7 @@ func (r read) ofCommits(all []string) bool {
 	}
 	objects, _ := r.command.accepts(all)
 	return !slices.ContainsFunc(objects, func(o string) bool {
-		return !ofHead.MatchString(o)
+		return !ofHead().MatchString(o)
 	})
 }
 
@@ -66,8 +68,8 @@ func (r read) inNamed() bool {
 	if len(paths) > 0 && !r.hasPattern() {
 		paths = paths[1:]
 	}
-	nameless := !r.command.needle && slices.ContainsFunc(r.options, noFilename.MatchString)
-	return !nameless && !slices.ContainsFunc(paths, likeLines.MatchString)
+	nameless := !r.command.needle && slices.ContainsFunc(r.options, noFilename().MatchString)
+	return !nameless && !slices.ContainsFunc(paths, likeLines().MatchString)
 }
 
 // hasPattern reports whether an option holds the pattern of a search.
@@ -83,4 +85,4 @@ func (r read) onlyInput() bool {
 }
 
 // ofHead matches the commits of the history of the work tree.
-var ofHead = regexp.MustCompile(`^HEAD(~[0-9]*)*(\.\.\.?HEAD(~[0-9]*)*)?$`)
+var ofHead = pattern.New(`^HEAD(~[0-9]*)*(\.\.\.?HEAD(~[0-9]*)*)?$`)

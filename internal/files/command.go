@@ -2,11 +2,11 @@ package files
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/speech"
 )
 
@@ -71,13 +71,13 @@ func (c *check) command(text string, surely bool) string {
 }
 
 // toNowhere matches redirections that change no file.
-var toNowhere = regexp.MustCompile(`[12]?>&[12]($|[\s;|&)])|[&12]?>>? ?/dev/null($|[\s;|&)])`)
+var toNowhere = pattern.New(`[12]?>&[12]($|[\s;|&)])|[&12]?>>? ?/dev/null($|[\s;|&)])`)
 
 // names looks at each word of a text.
 func (c *check) names(text string, surely bool) string {
 	changes := surely && slices.ContainsFunc(speech.NameWords(text), func(w string) bool {
 		return slices.Contains(removers, w) || slices.Contains(movers, w) || slices.Contains(writers, w)
-	}) || surely && strings.Contains(toNowhere.ReplaceAllString(text, ""), ">")
+	}) || surely && strings.Contains(toNowhere().ReplaceAllString(text, ""), ">")
 	for _, signs := range []string{" \t\r\n;|&<>()\"'`{},", " \t\r\n;|&<>()\"'`{},=:[]@"} {
 		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(signs, r) }) {
 			if len(word) > maxPath {

@@ -3,10 +3,10 @@ package files
 import (
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // maxPath is how long a path can be, in bytes; longer texts are none.
@@ -91,7 +91,7 @@ func (p *places) atHome(text string) (string, bool) {
 // ofURI returns the path of a file URI, and any other text as it is. Its authority is not a machine's name: an overlay
 // makes file://docs/a.txt of a relative path.
 func ofURI(text string) string {
-	rest := fileScheme.ReplaceAllString(text, "")
+	rest := fileScheme().ReplaceAllString(text, "")
 	if rest == text {
 		return text
 	}
@@ -106,13 +106,13 @@ func ofURI(text string) string {
 	return rest
 }
 
-var fileScheme = regexp.MustCompile(`(?i)^file:`)
+var fileScheme = pattern.New(`(?i)^file:`)
 
 // spellings returns the texts that a path may mean: a file URI without its scheme and its escapes, and a path with the
 // separators of another system.
 func spellings(path string) []string {
 	all := []string{path}
-	if rest := fileScheme.ReplaceAllString(path, ""); rest != path {
+	if rest := fileScheme().ReplaceAllString(path, ""); rest != path {
 		all = nil
 		rest, _, _ = strings.Cut(rest, "#")
 		host := ""

@@ -5,11 +5,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/speech"
 )
 
@@ -27,7 +27,7 @@ func (g *Ground) Runs(t guard.Touch) string {
 		switch {
 		case a.Name || len(a.Text) > maxText:
 		case isCommand(a.Path):
-			uses = uses || gitWord.MatchString(a.Text)
+			uses = uses || gitWord().MatchString(a.Text)
 		case !a.Content && len(a.Text) <= maxPath:
 			dirs = appendNew(dirs, strings.TrimSpace(a.Text))
 		}
@@ -65,7 +65,7 @@ func (g *Ground) Starts(server, path string) string {
 }
 
 // gitWord finds git as a word of a command.
-var gitWord = regexp.MustCompile(`(?i)(^|[^a-z0-9_-])git(\.exe)?($|[^a-z0-9_])`)
+var gitWord = pattern.New(`(?i)(^|[^a-z0-9_-])git(\.exe)?($|[^a-z0-9_])`)
 
 // unusual returns how a folder, as the root of a repository, differs from a plain clone; "" if it does not, or is no
 // repository.
@@ -170,9 +170,9 @@ func holdsRepositories(index string) bool {
 }
 
 var (
-	gitSection = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?:[ \t]+"[^"\\]*")?\]$`)
-	gitSetting = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*([^"\\#;]*))?$`)
-	gitFetches = regexp.MustCompile(`^(?i:https?://|ssh://|git://|file://)|^[A-Za-z0-9_.@/~][A-Za-z0-9_.@/~-]*(:[^:]|$)`) // and no helper by its name, as in ext::sh
+	gitSection = pattern.New(`^\[([A-Za-z0-9-]+)(?:[ \t]+"[^"\\]*")?\]$`)
+	gitSetting = pattern.New(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*([^"\\#;]*))?$`)
+	gitFetches = pattern.New(`^(?i:https?://|ssh://|git://|file://)|^[A-Za-z0-9_.@/~][A-Za-z0-9_.@/~-]*(:[^:]|$)`) // and no helper by its name, as in ext::sh
 )
 
 // unknownKey returns the first setting of a configuration of git that is none of those which a clone writes and which
@@ -184,18 +184,18 @@ func unknownKey(config string) string {
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
-		if m := gitSection.FindStringSubmatch(line); m != nil {
+		if m := gitSection().FindStringSubmatch(line); m != nil {
 			section = strings.ToLower(m[1])
 			continue
 		}
-		m := gitSetting.FindStringSubmatch(line)
+		m := gitSetting().FindStringSubmatch(line)
 		if m == nil {
 			return line
 		}
 		key, value := section+"."+strings.ToLower(m[1]), strings.TrimSpace(m[2])
 		switch {
 		case key == "remote.url" || key == "remote.pushurl" || key == "submodule.url" || key == "branch.remote" || key == "branch.pushremote":
-			if !gitFetches.MatchString(value) {
+			if !gitFetches().MatchString(value) {
 				return key
 			}
 		case key == "core.fsmonitor" && !slices.Contains([]string{"true", "false"}, value), !gitSettings[key]:

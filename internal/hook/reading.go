@@ -12,6 +12,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/cmdline"
 	"github.com/weir-mcp/weir/internal/expression"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 )
@@ -122,19 +123,19 @@ var anything = map[string]any{
 // mounted when they are named. To look at it would be a connection already.
 func (e *Event) reachesHosts(deed cmdline.Deed) bool {
 	return slices.ContainsFunc(slices.Concat(deed.Within, deed.Shows, deed.Writes, deed.Into), func(p string) bool {
-		if share.MatchString(p) {
+		if share().MatchString(p) {
 			return true
 		}
 		if !strings.HasPrefix(p, "/") {
 			p = e.Folder + "/" + p
 		}
-		return mounts.MatchString(path.Clean(p))
+		return mounts().MatchString(path.Clean(p))
 	})
 }
 
 var (
-	share  = regexp.MustCompile(`^[/\\]{2}[^/ ]`)
-	mounts = regexp.MustCompile(`(?i)^/(net|afs)(/|$)`)
+	share  = pattern.New(`^[/\\]{2}[^/ ]`)
+	mounts = pattern.New(`(?i)^/(net|afs)(/|$)`)
 )
 
 // into returns the files that a copy writes below its target, unless that is a file.
@@ -210,7 +211,7 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 		told.Glob != "" && !expression.PathNoSecrets(strings.ReplaceAll(told.Glob, "*", "x")) {
 		return args, nil
 	}
-	if rest := strings.TrimPrefix(told.Path, e.Folder); told.Path == everything || otherName.MatchString(rest) {
+	if rest := strings.TrimPrefix(told.Path, e.Folder); told.Path == everything || otherName().MatchString(rest) {
 		return args, nil
 	}
 	if !strings.HasPrefix(told.Path, "/") {
@@ -223,10 +224,10 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 }
 
 var (
-	fileLine   = regexp.MustCompile(`^(.+?)[:-][0-9]+[:-]`)
-	otherName  = regexp.MustCompile(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)`) // of a folder: a line has the end of its name elsewhere
-	fileHeader = regexp.MustCompile(`^diff --git a/(.+) b/(.+)$`)
-	ofLog      = regexp.MustCompile(`^(commit [0-9a-f]+( .*)?|(Author|Date|Merge): .*|[0-9a-f]{4,64} .*|[0-9]+\t[0-9]+\t.*| .*|---)$`)
+	fileLine   = pattern.New(`^(.+?)[:-][0-9]+[:-]`)
+	otherName  = pattern.New(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)`) // of a folder: a line has the end of its name elsewhere
+	fileHeader = pattern.New(`^diff --git a/(.+) b/(.+)$`)
+	ofLog      = pattern.New(`^(commit [0-9a-f]+( .*)?|(Author|Date|Merge): .*|[0-9a-f]{4,64} .*|[0-9]+\t[0-9]+\t.*| .*|---)$`)
 )
 
 // mayTell returns the label of a result of which its call was decided on as one that names each file: that of
@@ -261,11 +262,11 @@ func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
 func harmless(text string, form cmdline.Form) bool {
 	switch form {
 	case cmdline.Lines:
-		return everyLine(text, func(line string) bool { return line == "--" || names(fileLine, line) })
+		return everyLine(text, func(line string) bool { return line == "--" || names(fileLine(), line) })
 	case cmdline.Patch:
 		before, _, found := strings.Cut("\n"+text, "\ndiff --git ")
-		return text == "" || found && everyLine(before, ofLog.MatchString) && everyLine(text, func(line string) bool {
-			return !strings.HasPrefix(line, "diff ") || names(fileHeader, line)
+		return text == "" || found && everyLine(before, ofLog().MatchString) && everyLine(text, func(line string) bool {
+			return !strings.HasPrefix(line, "diff ") || names(fileHeader(), line)
 		})
 	}
 	return false

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/overlay"
 )
@@ -174,13 +174,13 @@ func odd(p string) string {
 
 // inside reports whether a pattern can match below its folder alone, whichever library reads it.
 func inside(pattern string) bool {
-	plain := alternatives.ReplaceAllString(pattern, "x")
-	return belowOnly.MatchString(plain) && !strings.Contains(plain, "..")
+	plain := alternatives().ReplaceAllString(pattern, "x")
+	return belowOnly().MatchString(plain) && !strings.Contains(plain, "..")
 }
 
 var (
-	alternatives = regexp.MustCompile(`\{[A-Za-z0-9_*-]+(,[A-Za-z0-9_*-]+)*\}`)
-	belowOnly    = regexp.MustCompile(`^[\pL\pN_*?.-][\pL\pN_*?./-]*$`)
+	alternatives = pattern.New(`\{[A-Za-z0-9_*-]+(,[A-Za-z0-9_*-]+)*\}`)
+	belowOnly    = pattern.New(`^[\pL\pN_*?.-][\pL\pN_*?./-]*$`)
 )
 
 func withMembers(args json.RawMessage, members map[string]any) (json.RawMessage, error) {

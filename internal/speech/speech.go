@@ -10,8 +10,9 @@
 package speech
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A Message is a user's message, taken apart.
@@ -40,17 +41,17 @@ type part struct {
 }
 
 var (
-	fence = regexp.MustCompile("^\\s*(```|~~~)")
-	cited = regexp.MustCompile(`(?i)<(?:blockquote|q|cite)\b`)
+	fence = pattern.New("^\\s*(```|~~~)")
+	cited = pattern.New(`(?i)<(?:blockquote|q|cite)\b`)
 
 	// wrote ends the line that mail programs write above quoted text; begins matches the line above forwarded text.
-	wrote  = regexp.MustCompile(`(?i)^\s*(on|am|le|el|il|op|den|em)\b.{4,200}\b(wrote|schrieb|a écrit|escribió|ha scritto|schreef|skrev|escreveu)\b.{0,80}:\s*$`)
-	begins = regexp.MustCompile(`(?i)^\s*(-{3,}|_{10,}|begin forwarded message|anfang der weitergeleiteten)\s*` +
+	wrote  = pattern.New(`(?i)^\s*(on|am|le|el|il|op|den|em)\b.{4,200}\b(wrote|schrieb|a écrit|escribió|ha scritto|schreef|skrev|escreveu)\b.{0,80}:\s*$`)
+	begins = pattern.New(`(?i)^\s*(-{3,}|_{10,}|begin forwarded message|anfang der weitergeleiteten)\s*` +
 		`(forwarded message|original message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|mensaje original)?`)
 
 	// sender is the field that names the author of a mail; it may stand anywhere in a line.
-	sender = regexp.MustCompile(`(?im)(?:^|[\s"'(>*])(?:from|von|de|da|van|sent|gesendet|envoyé)\**\s*:\**\s*\S`)
-	isFrom = regexp.MustCompile(`(?i)@|\b(?:to|an|subject|betreff|date|datum|objet|asunto|à|para)\**\s*:`)
+	sender = pattern.New(`(?im)(?:^|[\s"'(>*])(?:from|von|de|da|van|sent|gesendet|envoyé)\**\s*:\**\s*\S`)
+	isFrom = pattern.New(`(?i)@|\b(?:to|an|subject|betreff|date|datum|objet|asunto|à|para)\**\s*:`)
 )
 
 // lines cuts a message into runs of lines that are pasted, by the signs that programs put before them, and runs that
@@ -71,17 +72,17 @@ func lines(text string) (parts []part) {
 		}
 		rest = after
 		trimmed := strings.TrimSpace(line)
-		switch isFence := fence.MatchString(line); {
+		switch isFence := fence().MatchString(line); {
 		case isFence:
 			fenced = !fenced
 			add(line, true)
 		case fenced, strings.HasPrefix(trimmed, ">"), strings.HasPrefix(trimmed, "|"):
 			add(line, true)
-		case cited.MatchString(line), wrote.MatchString(trimmed), begins.MatchString(trimmed) && len(trimmed) > 3:
+		case cited().MatchString(line), wrote().MatchString(trimmed), begins().MatchString(trimmed) && len(trimmed) > 3:
 			add(line+rest, true)
 			return parts
 		default:
-			if at := sender.FindStringIndex(line); at != nil && isFrom.MatchString(line[at[0]:]+firstLine(rest)) {
+			if at := sender().FindStringIndex(line); at != nil && isFrom().MatchString(line[at[0]:]+firstLine(rest)) {
 				add(line[:at[0]], false)
 				add(line[at[0]:]+rest, true)
 				return parts
