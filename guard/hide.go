@@ -70,7 +70,7 @@ func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error)
 // steered returns the label of a call that goes to a number which a look told of untrusted text: an author of that text chose it. Where
 // the operator does not say which arguments are destinations, any may be one.
 func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
-	if h.vault == nil || r.Server == Own || r.Arguments == nil && r.Undeclared.Params == nil {
+	if h.vault == nil || r.Server == Own || r.Arguments == nil && r.Undeclared.Params == nil || h.vault.Quiet() {
 		return label.Label{}, nil
 	}
 	key, err := h.family(ctx, r.Session)

@@ -33,6 +33,7 @@ func (v *Vault) account(key Space, open bool) *account {
 	if open {
 		v.accounts[key] = a
 		v.owned[key.Owner]++
+		v.tells = v.tells || v.owned[key.Owner] >= v.limits.Counts
 	}
 	return a
 }
@@ -60,12 +61,20 @@ func (v *Vault) Told(key Space, answer json.RawMessage) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	a := v.account(key, true)
+	v.tells = v.tells || digits != ""
 	if a == nil || digits == "" || slices.Contains(a.numbers, digits) {
 		return
 	}
 	if a.full = a.full || len(a.numbers) >= maxNumbers; !a.full {
 		a.numbers = append(a.numbers, digits)
 	}
+}
+
+// Quiet reports whether no look at any value has told a number, and no owner has too many spaces to know: [Vault.Names] finds nothing then.
+func (v *Vault) Quiet() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return !v.tells
 }
 
 // Names reports whether a text holds a number that looks have told of the values of a space: among its numbers, or, from four digits on,

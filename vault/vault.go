@@ -76,6 +76,7 @@ type Vault struct {
 
 	accounts map[Space]*account // which outlive the spaces
 	owned    map[string]int     // how many of them an owner has
+	tells    bool               // a look has told a number, or an owner has too many accounts
 }
 
 // A Space names the values of an agent session, and of those above and below it.

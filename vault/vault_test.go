@@ -277,6 +277,26 @@ func TestNumbersAreKnownAgain(t *testing.T) {
 	}
 }
 
+// A vault is quiet only as long as it finds no number in any text of any space.
+func TestQuiet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := vault.New(vault.Limits{Counts: 3})
+		spaces := rapid.Custom(func(t *rapid.T) vault.Space {
+			return vault.Space{Owner: rapid.SampledFrom([]string{"me", "you"}).Draw(t, "owner"), Key: rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "key")}
+		})
+		for range rapid.IntRange(0, 8).Draw(t, "looks") {
+			if rapid.Bool().Draw(t, "counts") {
+				v.Looked(spaces.Draw(t, "space"), rapid.IntRange(-1, 2).Draw(t, "bits"))
+			} else {
+				v.Told(spaces.Draw(t, "space"), json.RawMessage(rapid.SampledFrom([]string{`"x"`, "-", "7", "42", "1e400"}).Draw(t, "answer")))
+			}
+		}
+		if space := spaces.Draw(t, "of"); v.Quiet() && v.Names(space, "7 42 1400") {
+			t.Fatalf("a quiet vault finds numbers of %v", space)
+		}
+	})
+}
+
 // Limits of integers are compared as integers, and a call has no more handles than can be expanded soon.
 func TestBoundsOfLooksAndHandles(t *testing.T) {
 	var look vault.Look
