@@ -43,10 +43,11 @@ var table = []row{
 		"wire words to contracts and labels; no SDK, whose types drop unknown members"},
 	{"internal/spelling", "", "", world, "what a misspelt word was meant to be"},
 	{"internal/document", "internal/spelling", yaml, world, "strict YAML with the place of every mistake, for formats of ours"},
-	{"internal/address", "", "golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text/unicode/norm", "net net/http os os/exec",
+	{"internal/pattern", "", "", world, "regular expressions that are compiled when they are used"},
+	{"internal/address", "internal/pattern", "golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text/unicode/norm", "net net/http os os/exec",
 		"the one reader of URLs, hosts, mail addresses and accounts; asks no DNS"},
-	{"internal/speech", "", "", world, "which of a user's words are the user's own, and what they ask for"},
-	{"internal/cmdline", "", "mvdan.cc/sh/v3/syntax", world, "which program a command line runs, and whether it only reads; runs nothing"},
+	{"internal/speech", "internal/pattern", "", world, "which of a user's words are the user's own, and what they ask for"},
+	{"internal/cmdline", "internal/pattern", "mvdan.cc/sh/v3/syntax", world, "which program a command line runs, and whether it only reads; runs nothing"},
 	{"internal/sqlread", "", "github.com/wasilibs/go-pgquery/parser github.com/pingcap/tidb/pkg/parser modernc.org/sqlite", world,
 		"whether a text of SQL only reads, by the grammar of its dialect; SQLite reads it in memory, without a table"},
 	{"internal/expression", "internal/spelling internal/address internal/sqlread internal/cmdline", cel + " golang.org/x/text/unicode/norm", world, "conditions in CEL over a closed vocabulary, and their helper functions"},
@@ -97,7 +98,7 @@ var table = []row{
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
-	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
+	{"internal/files", "guard internal/pattern internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/gateway/catalog", "annotation contract overlay detect internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
 	{"internal/gateway/approve", "approval detect guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
@@ -132,7 +133,7 @@ var table = []row{
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
 	{"internal/signin", "internal/streamable", "github.com/coreos/go-oidc/v3/oidc github.com/go-jose/go-jose/v4 " + sdk, "os os/exec", "whose HTTP request it is: named tokens, access tokens of an authorization server, client certificates"},
 	{"internal/config", "annotation contract label overlay policy internal/address internal/document internal/signin internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
-	{"internal/hook", "approval guard label contract overlay policy session internal/cmdline internal/conversation internal/expression internal/gateway/approve internal/plain internal/rawjson", "", "net net/http os/exec",
+	{"internal/hook", "approval guard label contract overlay policy session internal/cmdline internal/conversation internal/expression internal/gateway/approve internal/pattern internal/plain internal/rawjson", "", "net net/http os/exec",
 		"events of hosts to decisions and back; os for whether the file of a conversation has begun, and whether a path is a folder"},
 	{"internal/hosts", "", "", world, "where hosts keep their servers: a table; reads no file"},
 	{"internal/hostfile", "internal/hosts internal/rawjson", yaml + " github.com/tailscale/hujson github.com/pelletier/go-toml/v2", world,
@@ -166,7 +167,7 @@ var table = []row{
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/inputschema internal/oauth internal/rawjson internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
-	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
+	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish internal/quarantine " +
 		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
@@ -224,7 +225,7 @@ var never = []struct{ from, to, why string }{
 }
 
 // pure are the internal packages that are no part of the product, but tools of the packages that are public.
-const pure = "internal/plain internal/rawjson internal/spelling internal/document internal/expression internal/address internal/sqlread internal/cmdline"
+const pure = "internal/plain internal/rawjson internal/spelling internal/document internal/expression internal/address internal/sqlread internal/cmdline internal/pattern"
 
 // onlyFrom lists packages that only some may import.
 var onlyFrom = map[string]string{
