@@ -46,8 +46,8 @@ func (m match) fits(s Server) bool {
 	return name != "" && samePackage(name, m.pkg) && (m.version == nil || version == "" || m.version.has(version))
 }
 
-// MayMatch reports whether an entry with that text may be for the server: the text mentions its package or its program, or
-// speaks of URLs or of names of servers. It counts only for texts of YAML without escapes.
+// MayMatch reports whether an entry with that text may be for the server: the text mentions its package or its program,
+// or speaks of URLs or of names of servers. It counts only for texts of YAML without escapes.
 func (s Server) MayMatch(text string) bool {
 	if s.URL != "" && strings.Contains(text, "url:") || strings.Contains(text, "server:") {
 		return true

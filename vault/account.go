@@ -70,7 +70,8 @@ func (v *Vault) Told(key Space, answer json.RawMessage) {
 	}
 }
 
-// Quiet reports whether no look at any value has told a number, and no owner has too many spaces to know: [Vault.Names] finds nothing then.
+// Quiet reports whether no look at any value has told a number, and no owner has too many spaces to know: then
+// [Vault.Names] finds nothing.
 func (v *Vault) Quiet() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

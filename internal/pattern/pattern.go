@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// New returns a function that returns the regular expression, and panics if that is wrong. It is safe for concurrent use.
+// New returns a function that returns the regular expression, and panics if that is wrong. It is safe for concurrent
+// use.
 func New(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

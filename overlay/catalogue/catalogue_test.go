@@ -115,8 +115,8 @@ func load(t *testing.T) *overlay.Set {
 	return set
 }
 
-// TestFor holds that one entry read alone is as it is among all, and that each server that an entry is for finds it, however
-// its operator writes it.
+// TestFor holds that one entry read alone is as it is among all, and that each server that an entry is for finds it,
+// however its operator writes it.
 func TestFor(t *testing.T) {
 	all := load(t)
 	names, err := catalogue.Names()
