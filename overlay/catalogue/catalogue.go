@@ -1,8 +1,8 @@
 // Package catalogue holds the built-in overlays: facts about the most common servers. Each entry names the source of
 // its facts, the date of the research, and whether they were checked against a running server.
 //
-// [For] returns the overlay of one server, and parses only entries whose text mentions it; [Load] returns all of them. An
-// entry applies to a server only if the operator's configuration runs that package, that program or that URL: no
+// [For] returns the overlay of one server, and parses only entries whose text mentions it; [Load] returns all of them.
+// An entry applies to a server only if the operator's configuration runs that package, that program or that URL: no
 // statement of a server about itself makes an entry apply. Overlays of operators take precedence.
 package catalogue
 
