@@ -87,14 +87,15 @@ var copilot = host{id: "copilot", shell: [2]string{"bash", "command"}, shellNeed
 	},
 }
 
-var opencode = host{id: "opencode", unnamed: true, files: []string{".config/opencode/opencode.json"},
+var opencode = host{id: "opencode", unnamed: true, shell: [2]string{"bash", "command"}, shellNeeds: map[string]any{"description": "run it"},
+	files: []string{".config/opencode/opencode.json", ".config/opencode/plugins/weir.js"},
 	prepare: func(r *rig, servers []server) {
 		list := map[string]any{}
 		for _, s := range servers {
 			list[s.name] = map[string]any{"type": "local", "command": append([]string{s.command}, s.args...), "environment": s.env, "enabled": true}
 		}
 		r.write(filepath.Join(r.home, ".config", "opencode", "opencode.json"),
-			"{\n  // The model is scripted.\n  \"autoupdate\": false,\n  \"mcp\": "+encode(list)+
+			"{\n  // The model is scripted.\n  \"autoupdate\": false,\n  \"permission\": \"allow\",\n  \"mcp\": "+encode(list)+
 				",\n  \"model\": \"scripted/scripted\",\n  \"provider\": "+encode(map[string]any{"scripted": map[string]any{
 				"npm": "@ai-sdk/openai-compatible", "name": "Scripted", "options": map[string]any{"baseURL": r.model.URL + "/v1", "apiKey": "x"},
 				"models": map[string]any{"scripted": map[string]any{"name": "Scripted"}}}})+",\n}\n")

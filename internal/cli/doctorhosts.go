@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +22,9 @@ import (
 
 // switchedOff is the remedy for a file that keeps hooks from running.
 const switchedOff = "remove disableAllHooks, disabledHooks or hooksConfig"
+
+// ownCode is the remedy for code of a project that runs in a host.
+const ownCode = "see whether it is yours, and remove it if not: a host with code of others asks nobody"
 
 // hooks looks for files of projects that keep hooks from running, and for hooks of Claude Code that answer
 // elicitations, and so approval requests, without the user.
@@ -40,6 +44,12 @@ func (d *doctor) hooks(projects []string) {
 			}
 			for _, file := range h.Hooks.Offs {
 				d.switchedOff(h, project, file)
+			}
+			for _, folder := range h.Hooks.Code {
+				path := filepath.Join(project, filepath.FromSlash(folder))
+				if all, err := os.ReadDir(path); len(all) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+					d.find("hook", path, ownCode, "its programs run in %s, and may keep it from asking weir", h.Name)
+				}
 			}
 		}
 	}
@@ -84,6 +94,8 @@ func (d *doctor) switchedOff(h hosts.Host, project, file string) {
 		if bytes.Contains(src, []byte("hooks")) || bytes.Contains(src, []byte(`\`)) {
 			d.find("hook", path, "remove its settings of hooks, unless they are yours", "it may keep the hooks of %s from running", h.Name)
 		}
+	case h.Hooks.Plugin && install.LoadsCode(data):
+		d.find("hook", path, ownCode, "it has %s load plugins, which may keep it from asking weir", h.Name)
 	case install.SwitchedOff(data):
 		d.find("hook", path, switchedOff, "%s runs no hooks there, so its own tools pass weir by", h.Name)
 	}

@@ -56,7 +56,7 @@ one weir: its configuration gets one entry that runs weir, and the servers move 
 only you can read. You see each change and are asked before it is made. Entries that weir
 cannot carry over stay where they are, with the reason.
 
-Hosts with hooks (Claude Code, Codex CLI) get one before and after each of their own tools, so that weir
+Hosts with hooks (Claude Code, Codex CLI and others) get one before and after each of their own tools, so that weir
 decides on their shell, files and fetches too: see weir hook.
 
 Comments, formatting and other members of the files stay. weir uninstall restores them byte for

@@ -99,6 +99,15 @@ func copilotAnswer(a Answer, e *Event) map[string]any {
 	return map[string]any{"modifiedResult": map[string]string{"resultType": "failure", "textResultForLlm": a.Text}}
 }
 
+// opencodeAnswer is the answer for Weir's plugin in opencode, which goes on for nothing else.
+func opencodeAnswer(a Answer, _ *Event) map[string]any {
+	out := a.noticed()
+	if out["proceed"] = a.Effect == Pass; a.Effect != Pass {
+		out["reason"] = a.Text
+	}
+	return out
+}
+
 // Bounds of texts that are shown, in characters.
 const (
 	maxText   = 2000

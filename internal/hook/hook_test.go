@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 // TestRecorded reads events that real hosts sent, one in a line, by the name of their version, and writes an answer of
 // each kind to them. A host that does not say in the event which one it is has the name before it.
 func TestRecorded(t *testing.T) {
-	for _, name := range []string{"claude-code-2.1.197", "codex-0.169.0", "gemini-0.61.0", "qwen-0.15.10", "copilot-1.0.102"} {
+	for _, name := range []string{"claude-code-2.1.197", "codex-0.169.0", "gemini-0.61.0", "qwen-0.15.10", "copilot-1.0.102", "opencode-1.18.33"} {
 		t.Run(name, func(t *testing.T) {
 			host := name[:strings.LastIndexByte(name, '-')]
 			recorded, err := os.ReadFile("testdata/" + name + ".jsonl")
@@ -52,6 +52,7 @@ func TestRecorded(t *testing.T) {
 			for line := range strings.Lines(string(recorded)) {
 				var said struct {
 					Event string `json:"hook_event_name"`
+					Other string `json:"event"`
 				}
 				name, text, named := strings.Cut(line, " {")
 				if text = "{" + text; !named || strings.HasPrefix(line, "{") {
@@ -60,7 +61,7 @@ func TestRecorded(t *testing.T) {
 				if err := json.Unmarshal([]byte(text), &said); err != nil {
 					t.Fatal(err)
 				}
-				said.Event += name
+				said.Event += said.Other + name
 				e, err := hook.Parse(host, said.Event, []byte(text))
 				if err != nil {
 					t.Fatalf("%v in %s", err, line)
@@ -108,11 +109,14 @@ func event(name string, members map[string]any) []byte {
 
 // anyEvent returns a good event of any host: the members of Claude Code are there under the names of other hosts too.
 func anyEvent(name string, members map[string]any) []byte {
-	all := map[string]any{"sessionId": "s", "toolName": "Bash", "toolArgs": map[string]any{"command": "pwd"}, "toolResult": "/w"}
+	all := map[string]any{"event": name, "callID": "t"}
+	good := map[string]any{"session_id": "s", "tool_name": "Bash", "tool_input": map[string]any{"command": "pwd"}, "tool_response": "/w"}
 	maps.Copy(all, members)
-	for other, k := range map[string]string{"sessionId": "session_id", "toolName": "tool_name", "toolArgs": "tool_input", "toolResult": "tool_response"} {
-		if v, ok := members[k]; ok {
-			all[other] = v
+	maps.Copy(good, members)
+	for k, others := range map[string][]string{"session_id": {"sessionId", "sessionID"}, "tool_name": {"toolName", "tool"}, "tool_input": {"toolArgs", "args"},
+		"tool_response": {"toolResult", "output"}} {
+		for _, other := range others {
+			all[other] = good[k]
 		}
 	}
 	return event(name, all)
@@ -153,7 +157,7 @@ func TestParseRefuses(t *testing.T) {
 // A decision is all that hosts read of an answer.
 type decision struct {
 	Decision, PermissionDecision string
-	Continue                     *bool
+	Continue, Proceed            *bool
 	ModifiedResult               *struct{ ResultType string }
 	Specific                     struct{ HookEventName, PermissionDecision string } `json:"hookSpecificOutput"`
 }
@@ -165,7 +169,10 @@ var denials = map[string]struct{ before, after func(decision) bool }{
 	"qwen":        {denied, func(d decision) bool { return d.Continue != nil && !*d.Continue }},
 	"gemini":      {func(d decision) bool { return d.Decision == "deny" }, func(d decision) bool { return d.Decision == "deny" }},
 	"copilot":     {func(d decision) bool { return d.PermissionDecision == "deny" }, func(d decision) bool { return d.ModifiedResult != nil }},
+	"opencode":    {stopped, stopped},
 }
+
+func stopped(d decision) bool { return d.Proceed != nil && !*d.Proceed }
 
 func denied(d decision) bool { return d.Specific.PermissionDecision == "deny" }
 
@@ -188,7 +195,10 @@ func TestAnswersAreReadable(t *testing.T) {
 		}
 		switch {
 		case a.Effect == hook.Pass:
-			if o.Status != 0 || out != (decision{}) {
+			if goes := out.Proceed != nil && *out.Proceed; goes != (host.ID == "opencode") {
+				t.Fatalf("%+v", o)
+			}
+			if out.Proceed = nil; o.Status != 0 || out != (decision{}) {
 				t.Fatalf("%+v", o)
 			}
 		case e.Name == hook.PreToolUse && a.Effect == hook.Ask && host.ID == "claude-code":

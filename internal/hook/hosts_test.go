@@ -40,6 +40,9 @@ var dialects = map[string]dialect{
 	"copilot": {map[string]any{"source": "new"}, [3]string{"sessionStart", "preToolUse", "postToolUse"},
 		call{"bash", input{"command": "git status", "description": "look"}}, call{"web_fetch", input{"url": "https://tips.example/focus"}},
 		call{"view", input{"path": "salaries.csv"}}, call{"bash", input{"command": send["command"], "description": "send"}}, "weir-x", "weir2-x", ""},
+	"opencode": {map[string]any{"source": "new"}, [3]string{"chat.message", "tool.execute.before", "tool.execute.after"},
+		call{"bash", input{"command": "git status", "workdir": "."}}, call{"webfetch", input{"url": "https://tips.example/focus", "format": "text"}},
+		call{"read", input{"filePath": "salaries.csv"}}, call{"bash", send}, "weir_x", "weird_x", ""},
 }
 
 // play tells of an event of the attack.
@@ -140,7 +143,7 @@ func TestResultsOfEveryHost(t *testing.T) {
 // one conversation counts in another there, by a link too, and in no other folder; and one whose beginning nobody saw
 // makes it the worst.
 func TestFolderIsTheConversation(t *testing.T) {
-	for _, id := range []string{"gemini", "qwen"} {
+	for _, id := range []string{"gemini", "qwen", "opencode"} {
 		t.Run(id, func(t *testing.T) {
 			d := dialects[id]
 			m := newMachine(t, id)

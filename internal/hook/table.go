@@ -20,11 +20,14 @@ var (
 
 	//go:embed copilot.yaml
 	copilotOverlay []byte
+
+	//go:embed opencode.yaml
+	opencodeOverlay []byte
 )
 
 // table has every host. Arguments that are not listed may change the meaning of the others: such a call may do
 // anything.
-var table = []*Host{claudeCode, codex, gemini, qwen, copilot}
+var table = []*Host{claudeCode, codex, gemini, qwen, copilot, opencode}
 
 // snake is the form of Claude Code, which others took.
 var snake = form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", call: "tool_use_id",
@@ -32,6 +35,9 @@ var snake = form{event: "hook_event_name", session: "session_id", source: "sourc
 
 // viaMCP are tools of the host that read resources of MCP servers.
 var viaMCP = []string{"ReadMcpResourceTool", "ListMcpResourcesTool"}
+
+// resourceTools are those of opencode.
+var resourceTools = []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}
 
 var claudeCode = &Host{
 	ID: "claude-code", Kind: "claude-code", Events: []string{SessionStart, PreToolUse, PostToolUse, PostFailure},
@@ -179,6 +185,37 @@ var copilot = &Host{
 		"stop_bash":                       {"shellId"},
 		"view":                            {"path", "view_range", "forceReadLargeFiles"},
 		"web_fetch":                       {"url", "max_length", "start_index", "raw"},
+	},
+}
+
+// opencode is asked by a plugin, which knows whether a conversation has an answer of the model yet. It tells of no call
+// that failed. Its shell has one output for both streams.
+var opencode = &Host{
+	ID: "opencode", Events: []string{"chat.message", "tool.execute.before", "tool.execute.after"},
+	steps:  map[string]string{"chat.message": SessionStart, "tool.execute.before": PreToolUse, "tool.execute.after": PostToolUse},
+	form:   form{event: "event", session: "sessionID", source: "source", tool: "tool", input: "args", call: "callID", response: "output"},
+	begins: []string{"new"}, answer: opencodeAnswer, serves: servesLowered, resources: resourceTools, shell: bourne("bash"), folder: "workdir",
+	searches: map[string]search{
+		"glob": {path: "path", patterns: []string{"pattern"}},
+		"grep": {path: "path", patterns: []string{"include"}},
+		"list": {path: "path"},
+	},
+	paths:   map[string]string{"edit": "filePath", "read": "filePath", "write": "filePath"},
+	overlay: opencodeOverlay, tools: map[string][]string{
+		"bash":      {"command", "timeout", "workdir", "description"},
+		"edit":      {"filePath", "oldString", "newString", "replaceAll"},
+		"glob":      {"pattern", "path"},
+		"grep":      {"pattern", "path", "include"},
+		"list":      {"path", "ignore"},
+		"plan_exit": {},
+		"question":  {"questions"},
+		"read":      {"filePath", "offset", "limit"},
+		"skill":     {"name"},
+		"task":      {"description", "prompt", "subagent_type", "task_id", "command"},
+		"todowrite": {"todos"},
+		"webfetch":  {"url", "format", "timeout"},
+		"websearch": {"query", "numResults", "livecrawl", "type", "contextMaxCharacters"},
+		"write":     {"filePath", "content"},
 	},
 }
 

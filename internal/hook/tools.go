@@ -78,6 +78,13 @@ func servesDashed(e *Event, entry string) bool {
 	return entry == "weir" && ok && tool != ""
 }
 
+// servesLowered is for hosts with names like SERVER_TOOL. Others of that name in files see install.ReadNames; plugins and tools of
+// the user, and of a project, are code in the host anyway.
+func servesLowered(e *Event, entry string) bool {
+	tool, ok := strings.CutPrefix(e.Tool, "weir_")
+	return entry == "weir" && ok && tool != ""
+}
+
 // severalPaths is the argument that may be one path or a list of them; overlays see a list.
 const severalPaths = "paths"
 

@@ -80,6 +80,8 @@ type Hooks struct {
 	Command string   // the member for the command line; "" is command
 	Extra   []Member // further members: how long the host waits, and that a hook that fails keeps the tool from running
 	Guarded bool     // a program that fails keeps the tool from running by its status alone: its shell turns every failure into that one
+	Plugin  bool     // the file is a program that runs in the host, and Weir's whole; the other members but Events and Offs do not count
+	Code    []string // folders of a project, with slashes, whose programs run in the host, so that they may keep hooks from running
 	Offs    []string // files of a project, with slashes, that may keep hooks from running; in one that is no JSON a mention of them does
 	Trust   string   // what the user has to do before the hooks run; "" if nothing
 }

@@ -58,6 +58,12 @@ var Table = []Host{
 		{Scope: User, Format: JSONC, List: mcp, Path: "{xdg}/opencode/opencode.jsonc"},
 		{Scope: Project, Format: JSONC, List: mcp, Path: "opencode.json"},
 		{Scope: Project, Format: JSONC, List: mcp, Path: "opencode.jsonc"},
+	}, Hooks: opencodeHooks, Agents: []File{
+		{Scope: User, List: mcp, Path: "{xdg}/opencode/config.json"},
+		{Scope: User, List: mcp, Path: "~/.opencode/opencode.json"},
+		{Scope: User, List: mcp, Path: "~/.opencode/opencode.jsonc"},
+		{Scope: Project, List: mcp, Path: ".opencode/opencode.json"},
+		{Scope: Project, List: mcp, Path: ".opencode/opencode.jsonc"},
 	}},
 	{ID: "copilot", Name: "Copilot CLI", Entry: Entry{Extra: []Member{{"type", `"local"`}, {"tools", `["*"]`}}}, Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.copilot/mcp-config.json", Env: "COPILOT_HOME"},
@@ -147,6 +153,13 @@ var copilotHooks = &Hooks{
 	Offs:   append([]string{".github/copilot/settings.json", ".github/copilot/settings.local.json"}, claudeOffs...),
 	Events: []string{"sessionStart", "preToolUse", "postToolUse", "postToolUseFailure"}, Flat: true, Command: "bash", Guarded: true,
 	Extra: []Member{{"timeoutSec", "60"}},
+}
+
+var opencodeHooks = &Hooks{
+	File:   File{Scope: User, Path: "{xdg}/opencode/plugins/weir.js"},
+	Offs:   []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
+	Code:   []string{".opencode/plugin", ".opencode/plugins", ".opencode/tool", ".opencode/tools"},
+	Events: []string{"chat.message", "tool.execute.before", "tool.execute.after"}, Plugin: true,
 }
 
 const clineSettings = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"

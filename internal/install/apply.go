@@ -107,7 +107,7 @@ func (i *Installer) applyHooks(f *HookFile) error {
 		return nil
 	}
 	r := &record{Path: f.Path, Target: f.target, Format: f.Host.Hooks.File.Format, Before: f.before, After: digest(f.after),
-		Created: f.before == nil, Hooks: &recordHooks{Host: f.Host.ID, Added: f.Added}}
+		Created: f.before == nil, Hooks: &recordHooks{Host: f.Host.ID, Added: f.Added, Plugin: f.Plugin}}
 	if err := i.journal.note(r, i.opts.Now()); err != nil {
 		return fmt.Errorf("writing the journal: %w", err)
 	}

@@ -24,6 +24,9 @@ func (f *File) Diff() (lines []string) {
 func (m *Removal) Diff() (lines []string) {
 	var seen []string
 	for _, r := range m.records {
+		if r.Hooks != nil && r.Hooks.Plugin {
+			return changedLines(m.before, m.after)
+		}
 		if r.Hooks != nil {
 			for _, e := range r.Hooks.Added {
 				lines = append(lines, fmt.Sprintf("- %s: %s", strings.Join(e.Array, "."), e.Value))

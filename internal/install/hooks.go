@@ -26,6 +26,7 @@ type HookFile struct {
 	Stale  []hostfile.Element // hooks of Weir that go, since they do not run this Weir as it should
 	Absent bool               // there is no hook of Weir
 	Off    bool               // the file says that no hook runs
+	Plugin bool               // the file is a plugin that is written whole
 
 	target string // where links lead
 	before []byte // nil: the file is not there
@@ -33,7 +34,7 @@ type HookFile struct {
 }
 
 // Changes reports whether the file is to change.
-func (f *HookFile) Changes() bool { return len(f.Added)+len(f.Stale) > 0 }
+func (f *HookFile) Changes() bool { return f.Plugin || len(f.Added)+len(f.Stale) > 0 }
 
 // isHere reports whether a host is used on this machine: the folder of its hooks is there, or a file of its servers.
 func isHere(i *Installer, h hosts.Host, path string) bool {
@@ -48,6 +49,9 @@ func isHere(i *Installer, h hosts.Host, path string) bool {
 
 // planHooks reads the file of a host's hooks and says how it would change.
 func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
+	if h.Hooks.Plugin {
+		return planPlugin(i, h, path)
+	}
 	f := &HookFile{Host: h, Path: path, Absent: true}
 	var err error
 	f.target, f.before, err = read(path, "")
@@ -92,6 +96,33 @@ func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
 	if f.after, err = hostfile.Without(h.Hooks.File.Format, src, src, f.Stale); err == nil {
 		f.after, err = hostfile.Append(h.Hooks.File.Format, f.after, f.Added)
 	}
+	return f, err
+}
+
+// planPlugin says how the file of a plugin would change.
+func planPlugin(i *Installer, h hosts.Host, path string) (*HookFile, error) {
+	f := &HookFile{Host: h, Path: path, Absent: true}
+	var err error
+	f.target, f.before, err = read(path, "")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.target = path
+		if info, err := os.Lstat(path); err == nil {
+			return nil, fmt.Errorf("it is a %s that leads nowhere", info.Mode().Type())
+		}
+	case err != nil:
+		return nil, err
+	case !isPlugin(f.before):
+		return nil, errors.New("it is a plugin that weir install did not write; rename it")
+	default:
+		f.Absent = false
+	}
+	args, err := hookArguments(i, h)
+	if err != nil {
+		return nil, err
+	}
+	text, err := renderPlugin(i.opts.Exe, args)
+	f.after, f.Plugin = text, string(f.before) != string(text)
 	return f, err
 }
 
@@ -264,6 +295,9 @@ func runsWeirFor(one []byte, host string) bool {
 
 // Diff returns the hooks that go and come, one in a line. The lines are not fit to be shown raw.
 func (f *HookFile) Diff() (lines []string) {
+	if f.Plugin {
+		return changedLines(f.before, f.after)
+	}
 	for _, side := range []struct {
 		sign string
 		all  []hostfile.Element

@@ -45,7 +45,7 @@ func (w *world) removeAll(t interface{ Fatal(...any) }) (all []*install.Removal)
 // TestHooks sets hooks up where none are, finds nothing more to do, and takes them out again.
 func TestHooks(t *testing.T) {
 	for id, file := range map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json",
-		"qwen": ".qwen/settings.json", "copilot": ".copilot/settings.json"} {
+		"qwen": ".qwen/settings.json", "copilot": ".copilot/settings.json", "opencode": ".config/opencode/plugins/weir.js"} {
 		t.Run(id, func(t *testing.T) {
 			w := newWorld(t, id, file)
 			if all, _ := w.Hooks(install.Selection{}); len(all) != 0 {
@@ -54,7 +54,7 @@ func TestHooks(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(w.file), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if f := w.applyHooks(t, id); !f.Absent || len(f.Added) != len(f.Host.Hooks.Events) {
+			if f := w.applyHooks(t, id); !f.Absent || len(f.Added) != len(f.Host.Hooks.Events) && !f.Plugin {
 				t.Errorf("%+v", f)
 			}
 			if f := w.applyHooks(t, id); f.Absent || f.Changes() {
@@ -71,6 +71,58 @@ func TestHooks(t *testing.T) {
 				t.Error("the file is still there", err)
 			}
 		})
+	}
+}
+
+// TestPlugin replaces a plugin of another Weir, removes one that was changed since, and leaves one that Weir did not write.
+func TestPlugin(t *testing.T) {
+	w := newWorld(t, "opencode", ".config/opencode/plugins/weir.js")
+	if err := os.MkdirAll(filepath.Dir(w.file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.applyHooks(t, "opencode")
+	written := w.plugin(t)
+	for _, changed := range []string{strings.ReplaceAll(written, w.exe, "/old/weir"), strings.ReplaceAll(written, "!== true", "=== false"), written + "// more\n"} {
+		w.write(t, w.file, changed)
+		if f := w.applyHooks(t, "opencode"); !f.Changes() || f.Absent || len(f.Diff()) == 0 || w.plugin(t) != written {
+			t.Errorf("%+v\n%s", f, w.plugin(t))
+		}
+	}
+	w.write(t, w.file, written+"// mine\n")
+	if all := w.removeAll(t); len(all) != 1 {
+		t.Errorf("%+v", all)
+	}
+	if _, err := os.Stat(w.file); !os.IsNotExist(err) {
+		t.Error("the file is still there", err)
+	}
+	w.applyHooks(t, "opencode")
+	const others = "export const Mine = async () => ({})\n"
+	w.write(t, w.file, others)
+	if all, notes := w.Hooks(install.Selection{Hosts: []string{"opencode"}}); len(all) != 0 || len(notes) != 1 || !notes[0].Bad {
+		t.Errorf("%+v, %+v", all, notes)
+	}
+	all, err := w.Removals(install.Selection{})
+	if err != nil || len(all) != 1 || all[0].Err == nil || w.plugin(t) != others {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func (w *world) plugin(t *testing.T) string {
+	text, err := os.ReadFile(w.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLoadsCode finds settings by which a project has a host run its programs.
+func TestLoadsCode(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`: false, `{"plugin":[]}`: false, `{"plugin": ["x"]}`: true, `{"plugins":["x"]}`: true, `{"plugin":"x"}`: true, `{"plugin":null}`: true,
+	} {
+		if got := install.LoadsCode([]byte(text)); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
 	}
 }
 

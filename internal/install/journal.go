@@ -50,6 +50,8 @@ type recordPart struct {
 type recordHooks struct {
 	Host  string             `json:"host"`
 	Added []hostfile.Element `json:"added"`
+
+	Plugin bool `json:"plugin,omitempty"` // the whole file is Weir's
 }
 
 // hosts returns the ids of the hosts whose files the record is about.

@@ -92,7 +92,14 @@ func (m *Removal) undo(r *record) {
 	case digest(m.after) == digest(r.Before) && !r.Created:
 	default:
 		m.Exact = false
-		if r.Hooks != nil {
+		switch {
+		case r.Hooks != nil && r.Hooks.Plugin && isPlugin(m.after):
+			m.after, m.deletes = r.Before, r.Created
+			return
+		case r.Hooks != nil && r.Hooks.Plugin:
+			m.Err = errors.New("it is no plugin that weir install wrote any more: see to it yourself")
+			return
+		case r.Hooks != nil:
 			m.after, m.Err = hostfile.Without(r.Format, m.after, r.Before, r.Hooks.Added)
 			return
 		}
