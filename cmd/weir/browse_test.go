@@ -14,11 +14,13 @@ import (
 var (
 	loginLink = regexp.MustCompile(`weir: console: (http://\S+)/login\?once=\S+`)
 	formField = regexp.MustCompile(`name="form" value="([0-9a-f]+)"`)
+	foundAt   = regexp.MustCompile(`name="entry" value="([0-9]+)"><input type="hidden" name="number" value="([0-9]+)"`)
 	firstID   = regexp.MustCompile(`name="id" value="([A-Z2-7]+|[0-9a-f]{64})"`)
 )
 
-// browse is "browse LOG PATH… [choice=CHOICE] [accept]": it logs in at the console whose link is in the log, prints the pages, gives the
-// first open question that answer, and accepts the first difference of pins.
+// browse is "browse LOG PATH… [choice=CHOICE] [accept] [except]": it logs in at the console whose link is in the log, prints
+// the pages, gives the first open question that answer, accepts the first difference of pins, and excepts the first
+// finding that can be.
 func browse(ts *testscript.TestScript, _ bool, args []string) {
 	link := loginLink.FindStringSubmatch(ts.ReadFile(args[0]))
 	if link == nil {
@@ -37,7 +39,14 @@ func browse(ts *testscript.TestScript, _ bool, args []string) {
 	read(client.Get(strings.TrimPrefix(link[0], "weir: console: ")))
 	for _, arg := range args[1:] {
 		page := ""
-		if choice, ok := strings.CutPrefix(arg, "choice="); ok || arg == "accept" {
+		if arg == "except" {
+			page = read(client.Get(link[1] + "/findings"))
+			form, at := formField.FindStringSubmatch(page), foundAt.FindStringSubmatch(page)
+			if form == nil || at == nil {
+				ts.Fatalf("nothing to except: %s", page)
+			}
+			page = read(client.PostForm(link[1]+"/except", url.Values{"form": {form[1]}, "entry": {at[1]}, "number": {at[2]}, "why": {"by the script"}}))
+		} else if choice, ok := strings.CutPrefix(arg, "choice="); ok || arg == "accept" {
 			from, to := "/approvals", "/answer"
 			if !ok {
 				from, to = "/pins", "/accept"

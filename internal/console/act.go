@@ -1,13 +1,15 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/weir-mcp/weir/internal/plain"
 )
 
-// answer, end, declassify and accept carry out a person's decision, and go back to the page that shows it.
+// answer, end, declassify, accept and except carry out a person's decision, and go back to the page that shows it.
 func (c *site) answer(w http.ResponseWriter, r *http.Request) {
 	c.done(w, r, "/approvals", c.opts.Actor.Answer(r.Context(), r.PostFormValue("id"), r.PostFormValue("choice"), r.PostFormValue("code")))
 }
@@ -31,6 +33,18 @@ func (c *site) accept(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	c.done(w, r, "/pins", err)
+}
+
+func (c *site) except(w http.ResponseWriter, r *http.Request) {
+	x := Exception{AnyValue: r.PostFormValue("any") == "yes", Why: r.PostFormValue("why")}
+	var unread, uncounted error
+	x.Entry, unread = strconv.ParseInt(r.PostFormValue("entry"), 10, 64)
+	x.Number, uncounted = strconv.Atoi(r.PostFormValue("number"))
+	err := errors.Join(unread, uncounted)
+	if err == nil {
+		err = c.opts.Actor.Except(r.Context(), x)
+	}
+	c.done(w, r, "/findings", err)
 }
 
 // sessionOf returns the key of the session that a form is about. Forms hold it escaped, because it may hold anything.

@@ -51,7 +51,7 @@ func TestBrowserRefuses(t *testing.T) {
 	b.run(t, chromedp.Navigate(s.base+"/approvals"), chromedp.Value("input[name=form]", &token))
 	other := blank(t)
 	for _, from := range []string{"http://" + evilHost + ":" + port(other), other} { // another site, and the same site at another port
-		for _, action := range []string{"/answer", "/accept", "/end", "/declassify"} {
+		for _, action := range []string{"/answer", "/accept", "/end", "/declassify", "/except"} {
 			form := fmt.Sprintf(`const f = document.createElement("form"); f.method = "post"; f.action = %q;
 				for (const [n, v] of Object.entries({id: "A", choice: "once", key: "k", why: "w", drop: "private", form: %q})) {
 					const i = document.createElement("input"); i.name = n; i.value = v; f.append(i);

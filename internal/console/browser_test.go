@@ -135,7 +135,13 @@ func TestBrowserAnswers(t *testing.T) {
 	b.run(t, chromedp.SendKeys(`form[action="/end"] input[name=why]`, "over"))
 	b.goes(t, chromedp.Submit(`form[action="/end"] input[name=why]`))
 	b.run(t, chromedp.Navigate(s.base+"/pins"), chromedp.Click(`article[aria-labelledby="p-P1"] button`), chromedp.WaitNotPresent("#p-P1"))
-	want := []string{"deny A", "end B", "session C", "once D", "lower " + key + " [untrusted]: test data", "end " + key + ": over", "accept P1"}
+	for _, name := range []string{"f-7-1", "f-7-2"} {
+		field := fmt.Sprintf(`article[aria-labelledby=%q] input[name=why]`, name)
+		b.run(t, chromedp.Navigate(s.base+"/findings"), chromedp.SendKeys(field, "an example"))
+		b.goes(t, chromedp.Submit(field))
+	}
+	want := []string{"deny A", "end B", "session C", "once D", "lower " + key + " [untrusted]: test data", "end " + key + ": over", "accept P1",
+		"except 7 1 false: an example", "except 7 2 true: an example"}
 	if diff := cmp.Diff(want, s.done()); diff != "" {
 		t.Error(diff)
 	}

@@ -64,6 +64,8 @@ func (c *Console) Handler() http.Handler {
 	pages.HandleFunc("GET /events", c.events)
 	pages.HandleFunc("GET /event", c.event)
 	pages.HandleFunc("GET /policy", c.policy)
+	pages.HandleFunc("GET /findings", c.findings)
+	pages.HandleFunc("POST /except", c.except)
 	pages.HandleFunc("GET /servers", c.servers)
 	pages.HandleFunc("GET /tools", c.tools)
 	pages.HandleFunc("GET /pins", c.pins)

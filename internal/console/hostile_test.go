@@ -31,12 +31,13 @@ func poisoned(text string) *fake {
 		f.add(e)
 	}
 	f.sessions = make([]console.Session, 1)
-	for _, all := range []any{&f.sessions, &f.counts, &f.questions, &f.servers, &f.tools, &f.pins, &f.policies} {
+	for _, all := range []any{&f.sessions, &f.counts, &f.questions, &f.servers, &f.tools, &f.pins, &f.policies, &f.findings} {
 		plaintest.Fill(all, text)
 	}
 	s := &f.sessions[0]
 	s.Key, s.Parent, s.Label, s.Created, s.Seen = key, key, l, f.events[0].Time, f.events[len(f.events)-1].Time
 	f.questions[0].ID, f.pins[0].Pins[0].ID = "Q", "P" // random, of Weir
+	f.findings[0].Session, f.findings[0].Exception, f.findings[0].Refused = key, "", ""
 	f.questions[0].Expires, f.pins[0].Pins[0].TooLarge = time.Now().Add(time.Minute), false
 	return f
 }

@@ -145,6 +145,27 @@ func (c *site) approvals(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, page{Title: "Approvals", At: "approvals", Content: content}, err)
 }
 
+// foundEvents is how many decisions with findings a page shows.
+const foundEvents = 25
+
+func (c *site) findings(w http.ResponseWriter, r *http.Request) {
+	var content struct {
+		Findings []Found
+		Older    string // address of the next page; "" if there is none
+	}
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
+	var err error
+	content.Findings, err = c.opts.Log.Findings(r.Context(), before, foundEvents)
+	entries := map[int64]bool{}
+	for _, f := range content.Findings {
+		entries[f.Entry] = true
+	}
+	if len(entries) == foundEvents {
+		content.Older = fmt.Sprintf("/findings?before=%d", content.Findings[len(content.Findings)-1].Entry)
+	}
+	c.render(w, r, page{Title: "Findings", At: "findings", Content: content}, err)
+}
+
 // An eventsPage is the content of the page of events.
 type eventsPage struct {
 	Filter Filter
@@ -167,7 +188,7 @@ func (c *site) events(w http.ResponseWriter, r *http.Request) {
 	all, err := c.opts.Log.Events(r.Context(), f)
 	content := eventsPage{Filter: f, Events: all, Sizes: pageSizes,
 		Kinds: []record.Kind{record.Decision, record.Label, record.Approval, record.Defect, record.Upstream, record.Taint, record.Pin, record.Reload,
-			record.Declassify, record.End, record.Begin},
+			record.Declassify, record.Exception, record.End, record.Begin},
 		Does: []string{"allow", "warn", "ask", "block", "asked", "accepted", "granted", "declined", "ended", "expired"}}
 	if f.Before > 0 {
 		content.Newest = f.address(0)

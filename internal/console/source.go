@@ -16,6 +16,10 @@ type Log interface {
 	// Events returns the events that the filter selects, the newest first.
 	Events(ctx context.Context, f Filter) ([]Event, error)
 
+	// Findings returns what was found in arguments and answers of decisions before an entry of the log, 0 being the end
+	// of it, the newest first: those of so many decisions at most.
+	Findings(ctx context.Context, before int64, limit int) ([]Found, error)
+
 	// Flows returns how much of each kind happened in a session with each subject, the most frequent first, so many at
 	// most.
 	Flows(ctx context.Context, session string, limit int) ([]Flow, error)
@@ -57,6 +61,9 @@ type Actor interface {
 	// Declassify takes the named words out of the label of an agent session.
 	Declassify(ctx context.Context, key string, drop []string, why string) error
 
+	// Except has a finding count for nothing from now on.
+	Except(ctx context.Context, x Exception) error
+
 	// Accept pins the definition that the id of a [Pin] stands for, if that has not changed.
 	Accept(ctx context.Context, id string) error
 }
@@ -92,6 +99,31 @@ type Filter struct {
 type Flow struct {
 	Kind, Subject, Effect string
 	Count                 int64
+}
+
+// A Found is a finding in the arguments or the answer of a decision. It has no value.
+type Found struct {
+	Entry  int64 // of the log
+	Number int   // of the finding in it, from 1
+	Time   time.Time
+
+	Session, Server, Name string
+	Arguments             bool // it is in arguments, not in an answer
+	Kind, Is, Confidence  string
+	Path                  string // of the member; "" if it is not known
+	Size                  int    // in bytes
+
+	Exception string // the ID of the one by which it counted for nothing; "" if it counted
+	Refused   string // why it cannot be excepted; "" if it can be
+	AnyValue  bool   // an exception would be for any value at its place
+}
+
+// An Exception is a person's word that a finding is none.
+type Exception struct {
+	Entry    int64
+	Number   int
+	AnyValue bool // the person was told that it is for any value
+	Why      string
 }
 
 // A Question waits for an answer. Its texts are plain already.

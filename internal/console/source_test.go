@@ -23,6 +23,7 @@ type fake struct {
 	tools    []console.Tool
 	pins     []console.PinFile
 	policies []console.Policy
+	findings []console.Found
 
 	mu        sync.Mutex
 	questions []console.Question
@@ -45,6 +46,13 @@ func (f *fake) Counts(context.Context) (console.Counts, error)     { return f.co
 func (f *fake) Servers(context.Context) ([]console.Server, error)  { return f.servers, nil }
 func (f *fake) Tools(context.Context) ([]console.Tool, error)      { return f.tools, nil }
 func (f *fake) Policies(context.Context) ([]console.Policy, error) { return f.policies, nil }
+func (f *fake) Findings(_ context.Context, before int64, _ int) ([]console.Found, error) {
+	return f.findings, nil
+}
+func (f *fake) Except(_ context.Context, x console.Exception) error {
+	f.do("except %d %d %t: %s", x.Entry, x.Number, x.AnyValue, x.Why)
+	return nil
+}
 func (f *fake) Pins(context.Context) ([]console.PinFile, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,6 +232,16 @@ func story() *fake {
 		{Name: "web", Process: "weir run (4711)", Trust: "untrusted", State: "cannot be reached, is tried again when it is needed", Error: "connection refused"},
 	}
 	f.tools, f.pins = offered(), pinned()
+	f.findings = []console.Found{
+		{Entry: 7, Number: 1, Time: time.Now(), Session: key, Server: "files", Name: "read_file", Kind: "aws-access-key-id", Is: "credentials",
+			Confidence: "high", Path: "/content/0/text", Size: 20},
+		{Entry: 7, Number: 2, Time: time.Now(), Session: key, Server: "files", Name: "read_file", Kind: "payment-card", Is: "financial",
+			Confidence: "high", Path: "/content/0/text", Size: 16, AnyValue: true},
+		{Entry: 6, Number: 1, Time: time.Now(), Session: key, Server: "web", Name: "fetch", Kind: "injected-instructions", Is: "malicious",
+			Confidence: "high", Path: "/content/0/text", Size: 90, Exception: "3QXVABCDEF"},
+		{Entry: 5, Number: 1, Time: time.Now(), Session: key, Server: "mail", Name: "send", Arguments: true, Kind: "canary", Is: "unspecified",
+			Confidence: "high", Refused: "this finding cannot be excepted: it is a canary"},
+	}
 	return f
 }
 
