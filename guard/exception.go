@@ -24,9 +24,6 @@ type FindingPlace struct {
 	Phase   string `json:"phase"` // "call" or "result"
 }
 
-// HostReached is Reached of the tools that a host has itself.
-const HostReached = "host"
-
 // An Exception is a person's word that findings of one rule at one place are none. They are recorded, and count for
 // nothing: they raise no label and are no facts of policy. What a label has already stays.
 type Exception struct {

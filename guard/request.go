@@ -195,9 +195,6 @@ func (r *request) keeps() bool {
 // place returns where findings in a part of the call are; false if there are no exceptions of such findings.
 func (r *request) place(phase policy.Phase) (FindingPlace, bool) {
 	at := FindingPlace{r.Server, r.Reached, r.Method, r.Name, phase.String()}
-	if r.Host {
-		at.Reached = HostReached
-	}
 	return at, at.Reached != "" && !r.asked
 }
 

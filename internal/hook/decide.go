@@ -168,6 +168,9 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 		Overlay: d.Overlay.Tool(e.Tool), Violates: e.strange(),
 	}
 	c.Effective = c.Overlay.Effective(c.Declared, c.Trust)
+	if _, own := e.Host.tools[e.Tool]; own && e.Server == "" { // anyone may name a server like another
+		c.Reached = Server + ":" + e.Host.ID
+	}
 	if e.Name == PostToolUse || e.Name == PostFailure {
 		c.Context = e.mayTell(args)
 	}

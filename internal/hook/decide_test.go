@@ -31,6 +31,8 @@ type machine struct {
 
 	noHost bool // no answers of hosts count
 
+	detection guard.Detection
+
 	warm    bool // one process decides on all events
 	decider *hook.Decider
 }
@@ -72,7 +74,8 @@ func (m *machine) process() *hook.Decider {
 	ground := files.New(files.Options{Dir: m.work, Folders: []string{m.work}, Own: []string{m.state},
 		Servers: map[string]files.Server{hook.Server: {Command: []string{m.host}, Dir: m.work}}})
 	g, err := guard.New(guard.Options{State: guard.NewState(sessions, record.Discard()), Approvals: book, Files: ground,
-		Taints: session.NewTaints(session.TaintOptions{Store: m.store, Keep: session.KeepForever})})
+		Taints:   session.NewTaints(session.TaintOptions{Store: m.store, Keep: session.KeepForever}),
+		Contents: guard.Contents{Detection: m.detection}})
 	if err != nil {
 		m.t.Fatal(err)
 	}
