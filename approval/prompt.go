@@ -53,6 +53,7 @@ type Prompt struct {
 	Full      []Argument `json:"full,omitempty"`    // long arguments that the user has not written, uncut
 	Unseen    string     `json:"unseen,omitempty"`  // the parts that are not shown; "" if everything is
 	Refined   []string   `json:"refined,omitempty"` // the refinements of overlays for these arguments
+	Display   string     `json:"display,omitempty"` // the call in the words of a trusted server, quoted
 	Values    []string   `json:"values,omitempty"`  // where the arguments come from
 	Note      string     `json:"note"`              // the meaning of an answer
 }
@@ -74,6 +75,7 @@ func NewPrompt(q *guard.Question) Prompt {
 	}
 	p.subject(q)
 	p.refined(q.Refined)
+	p.Display = displayed(q)
 	if q.Phase == policy.OnCall {
 		p.values(q)
 	}
@@ -164,6 +166,9 @@ func (p Prompt) Text() string {
 	list(&b, "Arguments:", p.Arguments)
 	for _, r := range p.Refined {
 		b.WriteString("For these arguments: " + r + "\n")
+	}
+	if p.Display != "" {
+		b.WriteString(p.Display + "\n")
 	}
 	if len(p.Values) > 0 {
 		b.WriteString("Where this comes from:\n")

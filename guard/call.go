@@ -47,9 +47,7 @@ type Call struct {
 	// Undeclared are the parts of the request that nothing declares: the agent chose their names, as it did values.
 	Undeclared Undeclared
 
-	// Schema is the JSON Schema of the arguments, as the server wrote it, or nil. It tells how much the choice of
-	// arguments can carry.
-	Schema json.RawMessage
+	Listed // the server's definition of the tool
 
 	// Host says that the tool is one of the host itself. The host knows everything that the agent was shown, so no secret of another server
 	// crosses to it. What the tool sends on is egress, as with any other.
@@ -83,6 +81,17 @@ type Call struct {
 type questioning struct {
 	asked  bool  // it is one, see Inquiry
 	within *Call // in which the server asked; nil if that is not known
+}
+
+// Listed is the rest of the definition of a tool, beside its contract. The zero Listed defines nothing.
+type Listed struct {
+	// Schema is the JSON Schema of the arguments, as the server wrote it, or nil. It tells how much the choice of
+	// arguments can carry.
+	Schema json.RawMessage
+
+	// Display is the template by which the server describes calls to people: see [annotation.DisplayTemplate]. Only
+	// requests about calls of a trusted server show it.
+	Display string
 }
 
 // Hiding is the part of a call that concerns hidden values. The zero Hiding has none.

@@ -55,6 +55,27 @@ func TestReplies(t *testing.T) {
 	}
 }
 
+// A template describes calls of its tool, and neither the questions that its server asks meanwhile nor their answers.
+func TestDisplayIsOfTheCall(t *testing.T) {
+	p, err := policy.Load("p.yaml", []byte("version: 1\ndefault: ask\nrules: []\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, func(o *guard.Options) { o.Policy = p })
+	c := call("tool", readSalaries, `{"name":"tool","arguments":{}}`)
+	c.Display = "read all"
+	answer := c.Inquiry(guard.Elicitation, nil).Reply(raw(`{"action":"accept","content":{"name":"ann"}}`))
+	for name, test := range map[string]struct {
+		call *guard.Call
+		want string
+	}{"call": {c, "read all"}, "answer": {answer, ""}} {
+		v := f.g.Before(t.Context(), test.call)
+		if v.Question == nil || v.Question.Display != test.want {
+			t.Errorf("%s: %+v", name, v.Question)
+		}
+	}
+}
+
 func TestReplyMethod(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"action":"accept"}`:                           guard.Elicitation,

@@ -45,7 +45,7 @@ type Question struct {
 	UserWords string         // the user's messages in this session, as far as the host tells
 	Later     Later          // later calls that a yes covers too
 
-	About // the agent session
+	About // the agent session and the tool
 	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
 	outer struct {
 		method    string
@@ -53,8 +53,10 @@ type Question struct {
 	}
 }
 
-// About tells approvers more of the agent session than its label does.
+// About tells approvers more of the agent session than its label does, and of the tool.
 type About struct {
+	Display string // how a trusted server describes calls of the tool, with names of arguments in braces; "" if it does not
+
 	Alerts []string // results that speak to the agent as attacks do; a yes answers these
 	Burst  string   // tells of many calls after untrusted content; "" if there were few
 	Hint   string   // says that reviews of definitions of servers would make the approval unnecessary; "" if they would not
@@ -81,7 +83,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		Session: r.Session, Phase: f.Phase, Server: r.Server, Method: r.Method, Name: r.Name,
 		Contract: r.Effective, Assumed: r.assumed(), Arguments: canonical, Refined: r.notes, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: from, Leak: leakText(f), Later: Later{Place: d.asksOnce(f)},
-		About:  About{Alerts: shownAlerts(in.alerts), Burst: burstText(&f.Session)},
+		About:  About{Alerts: shownAlerts(in.alerts), Burst: burstText(&f.Session), Display: r.display(f.Phase)},
 		Values: in.found.Values, Cut: in.found.Cut, UserWords: in.found.UserWords,
 	}
 	for _, m := range d.Matched {

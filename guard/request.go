@@ -198,6 +198,15 @@ func (r *request) place(phase policy.Phase) (FindingPlace, bool) {
 	return at, at.Reached != "" && !r.asked
 }
 
+// display returns the server's description of calls of the tool. That of a server that is not trusted may describe
+// anything, and that of a trusted one is of calls that fit its schema.
+func (r *request) display(phase policy.Phase) string {
+	if r.Trust != contract.Trusted || r.Violates != "" || r.asked || phase != policy.OnCall {
+		return ""
+	}
+	return r.Display
+}
+
 // spoken returns the text of the call's server that an alert is about.
 func (r *request) spoken() string {
 	if r.asked {

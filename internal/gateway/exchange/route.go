@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
@@ -194,6 +195,7 @@ func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.R
 		r.tool, r.resolvable = e.Raw, e.Resolvable
 		r.call.Schema, _ = rawjson.Get(e.Raw, "inputSchema")
 		r.call.Output, _ = rawjson.Get(e.Raw, "outputSchema")
+		r.call.Display = annotation.DisplayTemplate(e.Raw)
 	}
 	if e.Shown != e.Name {
 		r.rename = e.Name

@@ -1,0 +1,61 @@
+package approval
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// displayed returns the call in the words of its server (extension io.modelcontextprotocol/display-templates). A
+// template may leave out the argument that matters, so this stands behind all arguments and tells how many it leaves
+// out (Security Implications). The guard has the template of a trusted server only.
+func displayed(q *guard.Question) string {
+	if q.Display == "" {
+		return ""
+	}
+	args, _ := rawjson.Get(q.Arguments, "arguments")
+	text, without := filled(q.Display, args)
+	line := fmt.Sprintf("In the words of server %s: %s", plain.Text(q.Server, maxName), plain.Quote(text, maxValue))
+	switch without {
+	case 0:
+		return line
+	case 1:
+		return line + ", which leaves out 1 argument"
+	}
+	return line + fmt.Sprintf(", which leaves out %d arguments", without)
+}
+
+// placeholder is a name in braces, or a brace that is written twice.
+var placeholder = regexp.MustCompile(`\{\{|\}\}|\{[^{}]*\}`)
+
+// filled returns the template with the arguments that it names as JSON, so that none of them passes for words of the
+// server, and the number of the arguments that it does not name. Values that are neither text nor number nor truth
+// value are dots (Rendering semantics).
+func filled(template string, args []byte) (text string, without int) {
+	values := map[string]string{}
+	for name, value := range rawjson.Members(args) {
+		values[name] = "..."
+		switch rawjson.Kind(value) {
+		case '{', '[', 'n':
+		default:
+			values[name] = plain.Cut(string(value), maxName)
+		}
+	}
+	named := map[string]bool{}
+	text = placeholder.ReplaceAllStringFunc(template, func(found string) string {
+		switch found {
+		case "{{", "}}":
+			return found[:1]
+		}
+		value, ok := values[found[1:len(found)-1]]
+		if !ok {
+			return "..."
+		}
+		named[found] = true
+		return value
+	})
+	return text, len(values) - len(named)
+}
