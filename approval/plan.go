@@ -38,6 +38,9 @@ func (p *Prompt) plan(q *guard.Question) {
 	}
 	p.Effect = effects(worst)
 	p.Subject = "Plan, in the words of the agent: " + plain.Quote(q.Later.Goal, maxValue)
+	if q.Later.Template != "" {
+		p.Subject = "Plan of the operator, template " + plain.Quote(q.Later.Template, maxName) + ": " + plain.Quote(q.Later.Goal, maxValue)
+	}
 	p.Listed = true
 	p.Note = "Each call is allowed as often as its step says, with exactly these arguments, for twelve hours. " +
 		"A plan that was approved before is over. Other calls are " + map[bool]string{true: "blocked", false: "asked about"}[q.Later.Strict] +

@@ -17,11 +17,10 @@ type Amendment struct {
 // calls that they have left. It returns nil if there is nothing left of the plan before. A step is kept if it is the
 // same call of the same tool, definition and contract, as often, with values of kept steps alone in its placeholders.
 func amend(before *approvedPlan, used []int, steps []PlannedStep) *Amendment {
-	if before == nil {
+	if before == nil || before.over(used) {
 		return nil
 	}
 	out := &Amendment{Goal: before.plan.Goal}
-	some := false
 	for i := range steps {
 		s := &steps[i]
 		j := slices.IndexFunc(before.steps, func(b PlannedStep) bool { return b.ID == s.ID })
@@ -30,7 +29,7 @@ func amend(before *approvedPlan, used []int, steps []PlannedStep) *Amendment {
 		}
 		was := &before.steps[j]
 		if s.Kept = s.Binding != "" && s.follows(was, steps); s.Kept {
-			s.Calls, some = max(was.Calls-used[j], 0), true
+			s.Calls = max(was.Calls-used[j], 0)
 		} else {
 			s.Was = was
 		}
@@ -40,18 +39,21 @@ func amend(before *approvedPlan, used []int, steps []PlannedStep) *Amendment {
 		if b.Calls -= used[j]; b.Calls <= 0 || b.Binding == "" {
 			continue
 		}
-		some = true
 		if !slices.ContainsFunc(steps, func(s PlannedStep) bool { return s.ID == b.ID }) {
 			out.Removed = append(out.Removed, b)
 		}
 	}
-	if !some {
-		for i := range steps {
-			steps[i].Was = nil
-		}
-		return nil
-	}
 	return out
+}
+
+// over reports whether none of the steps has calls left.
+func (a *approvedPlan) over(used []int) bool {
+	for i := range a.steps {
+		if a.steps[i].Binding != "" && a.steps[i].Calls > used[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // follows reports whether a step is the same as one of the plan before, as far as a person was shown that and beyond.

@@ -52,7 +52,7 @@ func TestAmendments(t *testing.T) {
 				r.try(t, "pay", `{"to":"ann","amount":`+amount+`}`)
 			}
 			r.try(t, "pay", payBob)
-		}, "s3 kept 0"},
+		}, "no amendment"},
 		"another task": {steps(`{"id":"x","tool":"pay","arguments":{"to":"bob","amount":5}}`), func(r *planRig) {
 			r.run(t, r.call("page", `{"url":"https://a.example"}`), rentPage)
 			for _, amount := range []string{"950", "1900"} {

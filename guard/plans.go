@@ -131,10 +131,15 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 		return v, nil
 	}
 	before, used := p.of(asking.Session)
-	v.Amends = amend(before, used, v.Steps)
+	if pl.Template == "" {
+		v.Amends = amend(before, used, v.Steps)
+	}
 	q := p.question(asking, pl, &v, seen, by)
 	q.Alerts = shownAlerts(alerts)
-	redeemed, err := p.redeem(ctx, q.Binding)
+	redeemed, err := pl.Approved && len(alerts) == 0, error(nil)
+	if !redeemed {
+		redeemed, err = p.redeem(ctx, q.Binding)
+	}
 	switch {
 	case err != nil:
 		return PlanVerdict{}, err
@@ -226,7 +231,7 @@ func (p *Plans) question(asking *Call, pl *plan.Plan, v *PlanVerdict, seen label
 	q := &Question{
 		Session: asking.Session, Phase: policy.OnCall, Server: Own, Method: asking.Method, Name: asking.Name, Contract: asking.Effective,
 		Arguments: newCanonical(asking).text, Rule: RulePlan, Message: message, Label: seen,
-		Later:   Later{Goal: pl.Goal, Plan: v.Steps, Amends: v.Amends, Strict: p.strict()},
+		Later:   Later{Goal: pl.Goal, Template: pl.Template, Plan: v.Steps, Amends: v.Amends, Strict: p.strict()},
 		Origins: p.guard.origins.tainted(asking.Session),
 	}
 	parts := []string{"plan", asking.Session.Principal, asking.Session.Key, string(q.Arguments), string(must(json.Marshal(seen))), by, v.Amends.state()}

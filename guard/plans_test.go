@@ -89,7 +89,7 @@ func (r *planRig) call(tool, arguments string) *guard.Call {
 // decide decides on a plan.
 func (r *planRig) decide(t testing.TB, text string) guard.PlanVerdict {
 	t.Helper()
-	p, err := plan.Parse(json.RawMessage(text))
+	p, err := r.g.Plans.Read(json.RawMessage(text))
 	if err != nil {
 		t.Fatal(err)
 	}

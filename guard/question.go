@@ -67,10 +67,11 @@ type Later struct {
 	Place bool     // to the same destinations, with arguments from nothing worse
 	Pages []string // with Place, to these pages too, which the same result lists
 
-	Goal   string        // of a plan, in the agent's words
-	Plan   []PlannedStep // the calls of a plan that the request is about; nil if it is about one call
-	Amends *Amendment    // of the plan that was approved before; nil if nothing is left of one
-	Strict bool          // calls outside of the plan are blocked
+	Goal     string        // of a plan, in the agent's words
+	Template string        // of which the plan is; then Goal is the words of the operator
+	Plan     []PlannedStep // the calls of a plan that the request is about; nil if it is about one call
+	Amends   *Amendment    // of the plan that was approved before; nil if nothing is left of one
+	Strict   bool          // calls outside of the plan are blocked
 }
 
 // newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method,

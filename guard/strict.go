@@ -2,8 +2,10 @@ package guard
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
+	"github.com/weir-mcp/weir/guard/plan"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -13,16 +15,34 @@ type PlanRules struct {
 	// without an approval count for nothing. In a session without a plan, plain reads of which nobody outside learns go
 	// as policy says. After a restart a session has none, but calls of constants that were approved go.
 	Strict bool
+
+	// Templates are plans of the operator, by name. Where there are some and Strict is set, no other plan is taken. One
+	// that the operator approved needs no approval of its calls by a person, unless an alert waits for an answer.
+	Templates map[string]*plan.Template
+}
+
+// Read reads the arguments of weir_plan: a plan, or the choice of a template.
+func (p *Plans) Read(arguments json.RawMessage) (*plan.Plan, error) {
+	r := p.Rules()
+	if len(r.Templates) == 0 {
+		return plan.Parse(arguments)
+	}
+	return plan.Choose(arguments, r.Templates, r.Strict)
+}
+
+// Rules returns the rules that count.
+func (p *Plans) Rules() PlanRules {
+	if r := p.rules.Load(); r != nil {
+		return *r
+	}
+	return PlanRules{}
 }
 
 // Set has the rules count from now on. Plans that were approved before stay so.
 func (p *Plans) Set(r PlanRules) { p.rules.Store(&r) }
 
 // strict reports whether calls outside of plans are blocked.
-func (p *Plans) strict() bool {
-	r := p.rules.Load()
-	return r != nil && r.Strict
-}
+func (p *Plans) strict() bool { return p.Rules().Strict }
 
 // confines reports whether a plan has to cover a request. Weir's own tools are no part of plans.
 func (p *Plans) confines(r *request, phase policy.Phase) bool {
@@ -63,17 +83,20 @@ func (p *Plans) foresee(r *request, f *policy.Facts, d decision) decision {
 
 // bar returns the decision on a request outside of plans.
 func (p *Plans) bar(r *request, f *policy.Facts, d decision) decision {
-	why := ""
+	why, remedy := "", "with weir_plan"
+	if len(p.Rules().Templates) > 0 {
+		remedy = "with weir_plan, by a template of the operator"
+	}
 	switch a, _ := p.of(r.Session); {
 	case r.asked:
 		why = "calls outside of plans are blocked, and a plan has no answers to questions of servers"
 	case a != nil:
-		why = fmt.Sprintf("the approved plan %+.80q has no call left that is this one: submit an amended plan with weir_plan", a.plan.Goal)
+		why = fmt.Sprintf("the approved plan %+.80q has no call left that is this one: submit an amended plan %s", a.plan.Goal, remedy)
 	case r.reads() && f.PlainRead() && !f.Egress():
 		return d
 	default:
 		why = "no plan is approved in this agent session, and without one only reads go of which nobody outside learns: " +
-			"submit a plan with weir_plan"
+			"submit a plan " + remedy
 	}
 	d.Effect, d.Rule, d.Message = policy.Block, RulePlan, why
 	return d

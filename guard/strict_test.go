@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/plan"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -137,6 +138,57 @@ func TestStrictPlansAreApproved(t *testing.T) {
 	v := r.decide(t, `{"goal":"g","steps":[{"id":"s1","tool":"page","arguments":{}},{"id":"s2","tool":"pay","arguments":{"to":{"from":"s1","type":"number"}}}]}`)
 	if v.Question != nil || v.Steps[1].Effect != policy.Block || v.Steps[1].Rule != guard.RulePlan {
 		t.Errorf("a step that no approval covers: %+v", v)
+	}
+}
+
+// Where the operator wrote plans, only these are taken. One that is approved goes without a person, but not while an
+// alert waits; any other is asked about at each use. What goes is of the template, with the values.
+func TestTemplatesOfTheOperator(t *testing.T) {
+	const body = `"goal":"pay","parameters":{"n":{"type":"integer","min":1,"max":9}},"steps":[{"id":"p","tool":"pay","arguments":{"to":"bob","amount":{"parameter":"n"}}}]}`
+	rules := guard.PlanRules{Strict: true, Templates: map[string]*plan.Template{}}
+	for name, text := range map[string]string{"free": `{"approved":true,` + body, "asked": `{` + body} {
+		template, err := plan.ParseTemplate(name, json.RawMessage(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules.Templates[name] = template
+	}
+	r := newPlanRig(t, granted{})
+	r.g.Plans.Set(rules)
+	if _, err := r.g.Plans.Read(json.RawMessage(payPlan)); err == nil {
+		t.Error("a plan of the agent is taken")
+	}
+	use := func(name string, n int) guard.PlanVerdict {
+		v := r.decide(t, fmt.Sprintf(`{"template":%q,"parameters":{"n":%d}}`, name, n))
+		for i := range v.Steps {
+			for _, b := range v.Steps[i].Bindings() {
+				if v.Approved {
+					r.approvals[b] += v.Steps[i].Calls
+				}
+			}
+		}
+		return v
+	}
+	goes := func(to string, n int) bool {
+		return r.g.Before(t.Context(), r.call("pay", fmt.Sprintf(`{"to":%q,"amount":%d}`, to, n))).Allowed()
+	}
+	for range 2 { // each use has its calls
+		if v := use("free", 5); !v.Approved || v.Question != nil {
+			t.Errorf("%+v", v)
+		}
+		if goes("eve", 5) || goes("bob", 6) || !goes("bob", 5) || goes("bob", 5) {
+			t.Error("another call goes than the template has")
+		}
+	}
+	for range 2 {
+		v := use("asked", 7)
+		if v.Approved || v.Question == nil || v.Question.Later.Template != "asked" || goes("bob", 7) {
+			t.Errorf("%+v", v)
+		}
+		r.approvals[v.Question.Binding]++
+		if v := use("asked", 7); !v.Approved || !goes("bob", 7) || goes("bob", 7) {
+			t.Errorf("%+v", v)
+		}
 	}
 }
 

@@ -1,15 +1,9 @@
 package plan
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"slices"
-
-	"github.com/goccy/go-yaml/ast"
 
 	"github.com/weir-mcp/weir/internal/document"
-	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
 // Load reads a plan from a file that a person wrote, in YAML or JSON, with the members that weir_plan takes. The name
@@ -48,7 +42,7 @@ func (l *loader) load(src []byte) *Plan {
 	if len(l.Problems) > 0 {
 		return nil
 	}
-	raw := l.value(root)
+	raw := l.JSON(root)
 	if len(l.Problems) > 0 {
 		return nil
 	}
@@ -65,29 +59,4 @@ func (l *loader) load(src []byte) *Plan {
 		}
 	}
 	return p
-}
-
-// value returns a node as JSON.
-func (l *loader) value(n ast.Node) json.RawMessage {
-	var parts [][]byte
-	switch n := n.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-		for _, m := range l.Entries(n, "a mapping") {
-			parts = append(parts, slices.Concat(rawjson.Quote(m.Name), []byte{':'}, l.value(m.Value)))
-		}
-		return slices.Concat([]byte{'{'}, bytes.Join(parts, []byte{','}), []byte{'}'})
-	case *ast.SequenceNode:
-		for _, element := range n.Values {
-			parts = append(parts, l.value(element))
-		}
-		return slices.Concat([]byte{'['}, bytes.Join(parts, []byte{','}), []byte{']'})
-	case *ast.StringNode, *ast.LiteralNode:
-		return rawjson.Quote(l.Text(document.Member{Value: n}).Value)
-	case *ast.NullNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode:
-		if text := []byte(n.GetToken().Value); json.Valid(text) {
-			return text
-		}
-	}
-	l.Complain(document.At(n), "write it as JSON does, or in quotes if it is meant to be a text", "a plan has no such value")
-	return json.RawMessage("null")
 }

@@ -45,6 +45,9 @@ type Plan struct {
 	Goal  string `json:"goal"`
 	Steps []Step `json:"steps"`
 	Check bool   `json:"check,omitempty"` // nobody is asked to approve it
+
+	Template string `json:"-"` // of the operator, of which it is; "" for a plan of an agent
+	Approved bool   `json:"-"` // by the operator
 }
 
 // A Step is a call, or several with the same arguments but for placeholders.

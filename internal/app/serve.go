@@ -146,7 +146,7 @@ func plansOf(c *config.Config) gateway.Plans {
 }
 
 func planRules(c *config.Config) guard.PlanRules {
-	return guard.PlanRules{Strict: c.Plan == config.StrictPlans}
+	return guard.PlanRules{Strict: c.Plan == config.StrictPlans, Templates: c.Templates}
 }
 
 // hostAnswers returns which answers of hosts count, and how it goes on where none can.

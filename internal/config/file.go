@@ -48,10 +48,15 @@ func readFile(r reader, root ast.Node) {
 		"detect":      r.by(readDetection),
 		"quarantine":  r.by(readQuarantine),
 		"plan":        r.oneOf(&c.Plan, OfferPlans, StrictPlans),
+		"templates":   note(r.by(readTemplates)),
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.by(readPinMode)}) },
 	})
 	if _, ok := root.(*ast.MappingNode); !ok {
 		return
+	}
+	if seen["templates"] && c.Plan == "" {
+		r.d.Fault(r.d.Place(Pointer("templates")), "write plan: offer, or plan: strict, with which only templates are taken",
+			"templates: no agent is offered plans")
 	}
 	if !seen["version"] {
 		r.d.Fault(Place{}, "write version: 1", "version is missing")

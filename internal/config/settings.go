@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard/plan"
 	"github.com/weir-mcp/weir/internal/signin"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -210,9 +211,10 @@ type Config struct {
 
 // Results is how results are searched and hidden.
 type Results struct {
-	Detect     Detection  // of sensitive values, in arguments too
-	Quarantine Quarantine // answers questions about hidden results
-	Plan       string     // "offer": agents may submit plans also where no result is hidden; "strict": and do nothing else
+	Detect     Detection                 // of sensitive values, in arguments too
+	Quarantine Quarantine                // answers questions about hidden results
+	Templates  map[string]*plan.Template // plans of the operator
+	Plan       string                    // "offer": agents may submit plans also where no result is hidden; "strict": and do nothing else
 }
 
 // Own is the operator's and the user's own places.

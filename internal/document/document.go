@@ -10,6 +10,8 @@
 package document
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -239,6 +241,40 @@ func (d *Document) Text(m Member) Scalar {
 	}
 	d.Complain(At(m.Value), hint, "%s is %s, not a text", m.Name, Kind(m.Value))
 	return Scalar{}
+}
+
+// JSON returns a node as JSON. Values that JSON does not have are complained of.
+func (d *Document) JSON(n ast.Node) json.RawMessage {
+	var parts [][]byte
+	switch n := n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		for _, m := range d.Entries(n, "a mapping") {
+			parts = append(parts, slices.Concat(quote(m.Name), []byte{':'}, d.JSON(m.Value)))
+		}
+		return slices.Concat([]byte{'{'}, bytes.Join(parts, []byte{','}), []byte{'}'})
+	case *ast.SequenceNode:
+		for _, element := range n.Values {
+			parts = append(parts, d.JSON(element))
+		}
+		return slices.Concat([]byte{'['}, bytes.Join(parts, []byte{','}), []byte{']'})
+	case *ast.StringNode, *ast.LiteralNode:
+		return quote(d.Text(Member{Value: n}).Value)
+	case *ast.NullNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode:
+		if text := []byte(n.GetToken().Value); json.Valid(text) {
+			return text
+		}
+	}
+	d.Complain(At(n), "write it as JSON does, or in quotes if it is meant to be a text", "a plan has no such value")
+	return json.RawMessage("null")
+}
+
+// quote returns a text as JSON.
+func quote(s string) []byte {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // no text has no form
+	}
+	return raw
 }
 
 // Texts returns the texts of a list.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -63,11 +64,13 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 		return Difference{}, fmt.Errorf("recording the change: %w", err)
 	}
 	g.guard.Swap(c.Policy, c.Mode)
+	rules := g.guard.Plans.Rules()
 	g.guard.Plans.Set(c.Plans.PlanRules)
 	g.await(c.Approval, c.Startup)
 	hid, planned := g.engine.Hiding(), g.engine.Planning()
 	g.engine.SetOwn(hides(g.guard, c.Servers), c.Plans.Offered) // before hosts list the tools anew
-	if hid == g.engine.Hiding() && planned == g.engine.Planning() && slices.EqualFunc(before, c.Servers, Server.Same) {
+	if hid == g.engine.Hiding() && planned == g.engine.Planning() && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
+		slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}
 	g.servers.Change(c.Servers)

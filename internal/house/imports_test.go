@@ -132,7 +132,7 @@ var table = []row{
 	{"internal/replay", "audit label record", "", world, "computes the state from the log, and compares the two; does no I/O"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
 	{"internal/signin", "internal/streamable", "github.com/coreos/go-oidc/v3/oidc github.com/go-jose/go-jose/v4 " + sdk, "os os/exec", "whose HTTP request it is: named tokens, access tokens of an authorization server, client certificates"},
-	{"internal/config", "annotation contract label overlay policy internal/address internal/document internal/signin internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
+	{"internal/config", "annotation contract guard/plan label overlay policy internal/address internal/document internal/signin internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
 	{"internal/hook", "approval guard label contract overlay policy session internal/cmdline internal/conversation internal/expression internal/gateway/approve internal/pattern internal/plain internal/rawjson", "", "net net/http os/exec",
 		"events of hosts to decisions and back; os for whether the file of a conversation has begun, and whether a path is a folder"},
 	{"internal/hosts", "", "", world, "where hosts keep their servers: a table; reads no file"},

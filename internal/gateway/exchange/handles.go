@@ -107,7 +107,11 @@ func WithOwn(g *Engine, result json.RawMessage) (json.RawMessage, error) {
 	}
 	for _, own := range ownTools {
 		if offers(g, own.name) {
-			list = append(list, []byte(own.definition))
+			definition, err := definitionOf(g, own)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, definition)
 		}
 	}
 	return rawjson.Set(result, slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'}), "tools")

@@ -3,6 +3,9 @@ package exchange
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/guard"
@@ -25,6 +28,50 @@ const planDefinition = `{"name":"weir_plan","title":"Plan calls","description":"
 	`"arguments":{"type":"object"},"repeat":{"type":"integer","description":"calls at most, 1 if left out"},"optional":{"type":"boolean"}},` +
 	`"required":["id","tool"]}}},"required":["goal","steps"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}}`
 
+// definitionOf returns the definition of a tool of Weir's own. That of plans names the templates of the operator; where
+// only these are taken, it has nothing else.
+func definitionOf(g *Engine, own ownEntry) (json.RawMessage, error) {
+	r := g.Guard.Plans.Rules()
+	if own.name != planTool || len(r.Templates) == 0 {
+		return json.RawMessage(own.definition), nil
+	}
+	names := slices.Sorted(maps.Keys(r.Templates))
+	about := " Plans of the operator, chosen by template and parameters:"
+	for _, name := range names {
+		t := r.Templates[name]
+		about += fmt.Sprintf(" %s (%s", name, t.Goal)
+		for _, p := range slices.Sorted(maps.Keys(t.Parameters)) {
+			about += fmt.Sprintf("; %s: %s", p, t.Parameters[p])
+		}
+		about += ")."
+	}
+	var definition struct {
+		Name        string          `json:"name"`
+		Title       string          `json:"title"`
+		Description string          `json:"description"`
+		Annotations json.RawMessage `json:"annotations"`
+		InputSchema struct {
+			Type       string         `json:"type"`
+			Properties map[string]any `json:"properties"`
+			Required   []string       `json:"required,omitempty"`
+		} `json:"inputSchema"`
+	}
+	if err := json.Unmarshal([]byte(own.definition), &definition); err != nil {
+		return nil, fmt.Errorf("reading the definition of %s: %w", own.name, err)
+	}
+	definition.Description += about
+	definition.InputSchema.Required = nil
+	properties := definition.InputSchema.Properties
+	properties["template"], properties["parameters"] = map[string]any{"type": "string", "enum": names}, map[string]any{"type": "object"}
+	if r.Strict {
+		definition.Description = "Has the calls of a plan of the operator approved. Only these go." + about
+		definition.InputSchema.Required = []string{"template"}
+		delete(properties, "goal")
+		delete(properties, "steps")
+	}
+	return json.Marshal(&definition)
+}
+
 // ownPrefix begins the names of Weir's own tools.
 const ownPrefix = "weir_"
 
@@ -43,7 +90,7 @@ func (f ownHost) plan(ctx context.Context, m *rpc.Message) *rpc.Message {
 	if asking.Held != "" {
 		return x.refused(guard.Refusal{When: policy.OnCall, Rule: guard.RuleHeld, Message: asking.Held})
 	}
-	p, err := plan.Parse(asking.Arguments)
+	p, err := f.Engine.Guard.Plans.Read(asking.Arguments)
 	if err != nil {
 		return failed(x, err.Error())
 	}
