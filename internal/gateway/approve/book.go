@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ import (
 	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -100,6 +102,9 @@ func (b *Book) enter(ctx context.Context, q *guard.Question, held *Held) (p *Pen
 		return p, false, err
 	}
 	prompt := approval.NewPrompt(q)
+	if p, err := b.elsewhere(ctx, q, prompt, held); p != nil || err != nil {
+		return p, false, err
+	}
 	p = &Pending{
 		ID: rand.Text(), Principal: q.Session.Principal, Session: q.Session.Key, Binding: q.Binding, Asked: now,
 		Expires: now.Add(time.Duration(b.timeout.Load())), Question: q, Held: held, Body: Body{
@@ -148,6 +153,34 @@ func (b *Book) same(ctx context.Context, binding string) (*Pending, error) {
 		}
 	}
 	return nil, nil
+}
+
+// elsewhere returns the open question with the binding of q that another process put, or this one before a restart; nil
+// if there is none. It has to show the same call, and no answer of a server may wait for it. The lock must be held.
+func (b *Book) elsewhere(ctx context.Context, q *guard.Question, prompt approval.Prompt, held *Held) (*Pending, error) {
+	if held != nil || q.Phase != policy.OnCall || len(b.local.byID) >= maxOpen {
+		return nil, nil
+	}
+	query := store.QuestionQuery{Principal: q.Session.Principal, Binding: q.Binding, Open: true}
+	for kept, err := range b.opts.Store.Questions(ctx, query) {
+		if err != nil {
+			return nil, fmt.Errorf("reading questions: %w", err)
+		}
+		p, err := restore(kept)
+		if err != nil || b.local.byID[kept.ID] != nil || p.Session != q.Session.Key || !showsCall(p.Prompt, prompt) {
+			continue
+		}
+		p.Question = q
+		b.local.add(p)
+		return p, nil
+	}
+	return nil, nil
+}
+
+// showsCall reports whether two prompts show the same call, whatever they say of its origins.
+func showsCall(a, b approval.Prompt) bool {
+	return a.Lead == b.Lead && a.Effect == b.Effect && a.Subject == b.Subject && a.Unseen == b.Unseen && a.Note == b.Note &&
+		slices.Equal(a.Reasons, b.Reasons) && slices.Equal(a.Arguments, b.Arguments) && slices.Equal(a.Full, b.Full)
 }
 
 // write records the effect of an answer on a question, with its channel and approver.
