@@ -92,12 +92,27 @@ func (b *Book) Open(ctx context.Context, q *guard.Question, held *Held) (*Pendin
 	return p, err
 }
 
+// Put returns when a question was put last: a call that is made again shows it again, and no one reads faster then.
+func (b *Book) Put(p *Pending) time.Time {
+	b.local.mu.Lock()
+	defer b.local.mu.Unlock()
+	if p.put.After(p.Asked) {
+		return p.put
+	}
+	return p.Asked
+}
+
 // enter is Open, and reports whether the question is a new one.
 func (b *Book) enter(ctx context.Context, q *guard.Question, held *Held) (p *Pending, fresh bool, err error) {
 	now := time.Now()
 	b.local.mu.Lock()
 	defer b.local.mu.Unlock()
 	b.local.expire(now)
+	defer func() {
+		if p != nil {
+			p.put = now
+		}
+	}()
 	if p, err := b.same(ctx, q.Binding); p != nil || err != nil {
 		return p, false, err
 	}

@@ -3,6 +3,7 @@ package approve_test
 import (
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
@@ -92,4 +93,22 @@ func TestAMergedQuestionExpires(t *testing.T) {
 	if b, err := second.Open(t.Context(), question(), nil); err != nil || b.ID == a.ID {
 		t.Errorf("an expired question is asked: %v", err)
 	}
+}
+
+// A question that a call asks again was put again: an answer is as fast as the time since then.
+func TestAQuestionIsPutAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := store.NewMemory(nil)
+		for _, b := range []*approve.Book{
+			approve.NewBook(approve.Options{Record: &counter{}, Store: st}), approve.NewBook(approve.Options{Record: &counter{}, Store: st}),
+		} {
+			for range 2 {
+				time.Sleep(time.Minute)
+				p, err := b.Open(t.Context(), question(), nil)
+				if err != nil || time.Since(b.Put(p)) != 0 {
+					t.Errorf("put %s ago, %v", time.Since(b.Put(p)), err)
+				}
+			}
+		}
+	})
 }

@@ -50,7 +50,8 @@ type Pending struct {
 	Question *guard.Question // nil if another process asked
 	Held     *Held           // the server's answer that the question is about; nil before the call
 
-	closed bool // whether it was answered in this process; the book's lock guards it
+	put    time.Time // when a call last asked it in this process; the book's lock guards it
+	closed bool      // whether it was answered in this process; the book's lock guards it
 }
 
 // A Held is an answer of a server that waits for a person. The admission accepts it; if it is allowed as a whole, and

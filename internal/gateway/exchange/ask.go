@@ -344,7 +344,7 @@ func closeQuestion(ctx context.Context, f *Host, r approve.Reply) (*resumption, 
 	if err != nil {
 		return nil, err
 	}
-	if err := counts(f, p.ID, r.Answer, time.Since(p.Asked)); err != nil {
+	if err := counts(f, p.ID, r.Answer, time.Since(book.Put(p))); err != nil {
 		return nil, err
 	}
 	err = book.Answer(ctx, r)
