@@ -192,7 +192,7 @@ func (b *Book) elsewhere(ctx context.Context, q *guard.Question, prompt approval
 	return nil, nil
 }
 
-// showsCall reports whether two prompts show the same call, whatever they say of its origins.
+// showsCall reports whether two prompts show the same call. They may differ in the origins of its values.
 func showsCall(a, b approval.Prompt) bool {
 	return a.Lead == b.Lead && a.Effect == b.Effect && a.Subject == b.Subject && a.Unseen == b.Unseen && a.Note == b.Note &&
 		slices.Equal(a.Reasons, b.Reasons) && slices.Equal(a.Arguments, b.Arguments) && slices.Equal(a.Full, b.Full)
