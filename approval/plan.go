@@ -24,8 +24,7 @@ func (p *Prompt) plan(q *guard.Question) {
 		}
 		p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), change(s, q.Later.Amends) + planned(s, q.Later.Plan)})
 		if s.Effect == policy.Ask && s.Open == "" {
-			reason := fmt.Sprintf("step %s: %s (rule %s)", plain.Text(s.ID, maxName), plain.Text(s.Message, maxValue), plain.Text(s.Rule, maxName))
-			p.Also = append(p.Also, reason)
+			p.Also = append(p.Also, "step "+plain.Text(s.ID, maxName)+": "+reason(s.Message, s.Rule))
 		}
 	}
 	p.Lead = fmt.Sprintf("Allow the calls of this plan, %d steps?", len(q.Later.Plan))

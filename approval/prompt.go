@@ -66,7 +66,7 @@ type Argument struct {
 
 // NewPrompt puts the question into words.
 func NewPrompt(q *guard.Question) Prompt {
-	p := Prompt{Reasons: []string{fmt.Sprintf("%s (rule %s)", plain.Text(q.Message, maxValue), plain.Text(q.Rule, maxName))}}
+	p := Prompt{Reasons: []string{reason(q.Message, q.Rule)}}
 	p.alerts(q.Alerts)
 	p.data(q)
 	if q.Later.Plan != nil {
@@ -80,7 +80,7 @@ func NewPrompt(q *guard.Question) Prompt {
 		p.values(q)
 	}
 	for _, m := range q.Also {
-		p.Also = append(p.Also, fmt.Sprintf("%s (rule %s)", plain.Text(m.Message, maxValue), plain.Text(m.Rule, maxName)))
+		p.Also = append(p.Also, reason(m.Message, m.Rule))
 	}
 	if q.Assumed && q.Phase == policy.OnCall && !guard.IsInquiry(q.Method) {
 		p.Also = append(p.Also, "no contract is known for it, so the worst is assumed; weir annotate drafts one")
@@ -116,6 +116,14 @@ func (p *Prompt) alerts(all []string) {
 	if texts != nil {
 		p.Reasons = append(p.Reasons, strings.Join(texts, "; "))
 	}
+}
+
+// reason returns the message of a rule with its name. Where no rule matched, the policy's default asks.
+func reason(message, rule string) string {
+	if rule == "" {
+		return "no rule of the policy matches, and its default is to ask"
+	}
+	return fmt.Sprintf("%s (rule %s)", plain.Text(message, maxValue), plain.Text(rule, maxName))
 }
 
 // pages quotes the addresses of pages.

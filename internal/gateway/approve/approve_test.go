@@ -388,9 +388,10 @@ func TestPrompts(t *testing.T) {
 	answer.Arguments = json.RawMessage(`{"content":{"text":"paris","type":"text"},"role":"assistant"}`)
 	inquiry.Method, inquiry.Name, inquiry.Phase = guard.Elicitation, guard.Elicitation, policy.OnResult
 	inquiry.Arguments = json.RawMessage(`{"message":"your password?","mode":"form"}`)
-	assumed := question()
+	assumed, byDefault := question(), question()
 	assumed.Assumed = true
-	for name, q := range map[string]*guard.Question{"assumed": assumed, "answer": answer, "inquiry": inquiry, "plain": plain, "result": result, "forged": forged, "many": many} {
+	byDefault.Rule, byDefault.Message = "", ""
+	for name, q := range map[string]*guard.Question{"default": byDefault, "assumed": assumed, "answer": answer, "inquiry": inquiry, "plain": plain, "result": result, "forged": forged, "many": many} {
 		got := approval.NewPrompt(q).Text()
 		path := filepath.Join("testdata", name+".txt")
 		if *update {
