@@ -80,14 +80,6 @@ func (k *Contents) describe(e *record.Event, r *request, phase policy.Phase, ans
 	}
 }
 
-// facts returns the facts of a decision as its event has them.
-func (k *Contents) facts(f *policy.Facts) json.RawMessage {
-	if k.Destinations {
-		return f.EncodeDestinations()
-	}
-	return f.Encode()
-}
-
 // fields returns the members of a part of the call that the operator wants to keep.
 func (k *Contents) fields(c *Call, part string, text json.RawMessage) map[string]json.RawMessage {
 	if len(k.Fields) == 0 {

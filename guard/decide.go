@@ -105,7 +105,11 @@ func (g *decider) event(in decisionInput, d decision) *record.Event {
 	}
 	e.Rule, e.Message = d.Rule, d.Message
 	seen := f.Session.Label
-	e.Label, e.Facts, e.Evidence = &seen, g.contents.facts(f), recordedEvidence(in.evidence)
+	encode := f.Encode
+	if g.contents.Destinations {
+		encode = f.EncodeDestinations
+	}
+	e.Label, e.Facts, e.Evidence = &seen, encode(), recordedEvidence(in.evidence)
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}
