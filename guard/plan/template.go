@@ -36,6 +36,18 @@ func (p Parameter) look() *vault.Look {
 	return &vault.Look{As: p.Type, Options: p.Options, Min: p.Min, Max: p.Max}
 }
 
+// value returns the value of the type that an agent gives: of one_of exactly one of the options.
+func (p Parameter) value(given json.RawMessage) (json.RawMessage, error) {
+	if p.Type != vault.OneOf {
+		return p.look().Accept(given)
+	}
+	text, isText := rawjson.String(given)
+	if !isText || !slices.Contains(p.Options, text) {
+		return nil, vault.ErrNoAnswer // of which a look would say that it is none of them
+	}
+	return rawjson.Quote(text), nil
+}
+
 // String describes the type, as in "number from 1 to 2000".
 func (p Parameter) String() string {
 	switch {
@@ -91,6 +103,11 @@ func ParseTemplate(name string, raw json.RawMessage) (*Template, error) {
 		case look.Check() != nil:
 			return nil, &ParameterError{p, look.Check()}
 		}
+		for _, option := range look.Options {
+			if got, err := look.Accept(rawjson.Quote(option)); err != nil || !bytes.Equal(got, rawjson.Quote(option)) {
+				return nil, &ParameterError{p, fmt.Errorf("write option %+.64q without white space around it", option)}
+			}
+		}
 		examples[p] = json.RawMessage("1")
 	}
 	used := map[string]bool{}
@@ -108,6 +125,15 @@ func ParseTemplate(name string, raw json.RawMessage) (*Template, error) {
 	}
 	_, err := t.fill(examples)
 	return t, err
+}
+
+// String returns the whole template as text: any other has another.
+func (t *Template) String() string {
+	raw, err := json.Marshal([]any{t.Name, t.Goal, t.Approved, t.Parameters, t.steps})
+	if err != nil {
+		panic("writing a template: " + err.Error()) // it was read from JSON
+	}
+	return string(raw)
 }
 
 // fill returns the plan with values for the parameters.
@@ -139,10 +165,7 @@ func (t *Template) Fill(parameters json.RawMessage) (*Plan, error) {
 		if !ok {
 			return nil, fmt.Errorf("template %s has no parameter %+.64q", t.Name, name)
 		}
-		answer, err := p.look().Accept(value)
-		if text, isText := rawjson.String(value); p.Type == vault.OneOf && (!isText || !slices.Contains(p.Options, text)) {
-			err = vault.ErrNoAnswer // a look answers that it is none of them
-		}
+		answer, err := p.value(value)
 		if err != nil {
 			return nil, fmt.Errorf("parameter %s of template %s: write a value of type %s", name, t.Name, p)
 		}
