@@ -23,10 +23,8 @@ func (p *Prompt) plan(q *guard.Question) {
 			worst = s.Contract
 		}
 		p.Arguments = append(p.Arguments, Argument{plain.Quote(s.ID, maxName), change(s, q.Later.Amends) + planned(s, q.Later.Plan)})
-		if s.Effect == policy.Ask && s.Open == "" {
-			p.Also = append(p.Also, "step "+plain.Text(s.ID, maxName)+": "+reason(s.Message, s.Rule))
-		}
 	}
+	p.Also = append(p.Also, asking(q.Later.Plan)...)
 	p.Lead = fmt.Sprintf("Allow the calls of this plan, %d steps?", len(q.Later.Plan))
 	if a := q.Later.Amends; a != nil {
 		p.Lead = fmt.Sprintf("Allow this change of a plan, now %d steps?", len(q.Later.Plan))
@@ -44,6 +42,33 @@ func (p *Prompt) plan(q *guard.Question) {
 	p.Note = "Each call is allowed as often as its step says, with exactly these arguments, for twelve hours. " +
 		"A plan that was approved before is over. Other calls are " + map[bool]string{true: "blocked", false: "asked about"}[q.Later.Strict] +
 		". No answer means no."
+}
+
+// asking tells each rule that asks about a step which a yes covers, with these steps.
+func asking(steps []guard.PlannedStep) []string {
+	var why []string
+	ids := map[string][]string{}
+	for i := range steps {
+		s := &steps[i]
+		if s.Effect != policy.Ask || s.Open != "" {
+			continue
+		}
+		for _, m := range s.Asks {
+			text := reason(m.Message, m.Rule)
+			if ids[text] == nil {
+				why = append(why, text)
+			}
+			ids[text] = append(ids[text], plain.Text(s.ID, maxName))
+		}
+	}
+	for i, text := range why {
+		step := "step "
+		if len(ids[text]) > 1 {
+			step = "steps "
+		}
+		why[i] = step + strings.Join(ids[text], ", ") + ": " + text
+	}
+	return why
 }
 
 // change describes how a step differs from the plan before.

@@ -31,7 +31,7 @@ type Verdict struct {
 	Redeemed  string          // the binding of the acceptance that was used up; empty if none was
 	Err       error           // why Rule is RuleInternal, for logs: it may tell of the store; nil otherwise
 
-	asks []string // the rules that ask, if nothing was redeemed or recorded
+	asks []policy.Match // the rules that ask, if nothing was redeemed or recorded
 }
 
 // Allowed reports whether the call may go.

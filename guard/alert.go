@@ -51,6 +51,9 @@ func alertsIn(l label.Label) (all []alert) {
 	return all
 }
 
+// harmed reports whether a session counts as malicious: by its label, or by alerts that nobody has answered.
+func harmed(l label.Label, open []alert) bool { return l.Malicious || len(open) > 0 }
+
 // withoutAlerts returns the label without what it tells of alerts.
 func withoutAlerts(l label.Label) label.Label {
 	told := func(finding string) bool {

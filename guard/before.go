@@ -76,7 +76,7 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.text)
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
-	f.Session.Label.Malicious = known.Malicious || len(alerts) > 0
+	f.Session.Label.Malicious = harmed(known, alerts)
 	in := decisionInput{request: r, facts: f, found: found, detection: search.event, alerts: alerts, raised: raisedAlerts(seen)}
 	v, err := g.settle(ctx, in)
 	f.Session.Label = known // which goes to the resources that the call writes
@@ -225,7 +225,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	state.Label = label.Join(state.Label, g.readers.Limit(state.Label, label.Join(told, label.Join(r.actor(), steered)), nil))
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
-	facts.Session.Label.Malicious = state.Label.Malicious || len(alertsIn(state.Label)) > 0
+	facts.Session.Label.Malicious = harmed(state.Label, alertsIn(state.Label))
 	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, by); err != nil {
 		return Verdict{}, err
 	}
@@ -235,5 +235,5 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		facts.Call.Crosses = found.Tells()
 	}
 	d := g.Plans.foresee(r, facts, by.decide(facts, r.reading.forms))
-	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message, asks: d.asking()}, nil
+	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message, asks: d.asked()}, nil
 }

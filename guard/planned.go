@@ -22,6 +22,7 @@ const maxPlanSessions = 1024
 // An approvedPlan is a plan with the results of its steps. The lock of the plans guards used and answers.
 type approvedPlan struct {
 	plan    *plan.Plan
+	under   string // the templates that counted
 	steps   []PlannedStep
 	used    []int // calls of the steps
 	answers plan.Answers
@@ -29,7 +30,7 @@ type approvedPlan struct {
 
 // activate remembers an approved plan in the place of the one before, of which the results of kept steps stay.
 func (p *Plans) activate(ref session.Ref, pl *plan.Plan, before *approvedPlan, steps []PlannedStep) {
-	a := &approvedPlan{plan: pl, steps: slices.Clone(steps), used: make([]int, len(steps))}
+	a := &approvedPlan{plan: pl, under: p.under(""), steps: slices.Clone(steps), used: make([]int, len(steps))}
 	for i := range a.steps {
 		a.steps[i].Was = nil // or all plans of a session would be kept
 	}
@@ -57,14 +58,21 @@ func (p *Plans) of(ref session.Ref) (a *approvedPlan, used []int) {
 	return a, used
 }
 
-// names reports whether a plan has a step with the tool and the arguments of a request.
+// names reports whether a plan has a step with the tool and the arguments of a request, and with calls left.
 func (p *Plans) names(r *request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.active[keyOf(r.Session)]
-	return a != nil && r.Method == "tools/call" && slices.ContainsFunc(a.steps, func(s PlannedStep) bool {
-		return s.Server == r.Server && s.Name == r.Name && s.Matches(r.written(), a.fills(r))
-	})
+	if a == nil || a.under != p.under("") || r.Method != "tools/call" {
+		return false
+	}
+	for i := range a.steps {
+		s := &a.steps[i]
+		if a.used[i] < s.Calls && s.Server == r.Server && s.Name == r.Name && s.Matches(r.written(), a.fills(r)) {
+			return true
+		}
+	}
+	return false
 }
 
 // A plannedCall is a call that a step of a plan covers.
@@ -84,7 +92,7 @@ func (p *Plans) cover(ctx context.Context, in decisionInput, asks []string, by s
 	static := r.Call
 	static.Resolved = nil
 	shown := p.guard.parse(&static)
-	for _, c := range p.candidates(r, shown, by+in.raised) {
+	for _, c := range p.candidates(r, shown, p.under(by)+in.raised) {
 		ok, err := p.use(ctx, c.binding, asks)
 		if err != nil {
 			return nil, err

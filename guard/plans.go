@@ -33,7 +33,9 @@ const RulePlan = "weir:plan"
 // that raise it.
 type Plans struct {
 	guard *Guard
-	rules atomic.Pointer[PlanRules] // nil: the zero PlanRules
+	rules atomic.Pointer[setRules] // nil: the zero PlanRules
+
+	committing sync.Mutex // from the decision on a plan that is approved to its grants
 
 	mu     sync.Mutex
 	active map[session.Ref]*approvedPlan // the plan that was approved last
@@ -50,14 +52,14 @@ type PlannedStep struct {
 	Effect   policy.Effect
 	Rule     string
 	Message  string
-	Open     string // why an approval of the plan does not cover it; "" if it does
-	Binding  string // of its calls; "" if Open
-	Calls    int    // that an approval gives it
+	Asks     []policy.Match // all rules that ask, of which an approval is for each
+	Open     string         // why an approval of the plan does not cover it; "" if it does
+	Binding  string         // of its calls; "" if Open
+	Calls    int            // that an approval gives it
 
 	Kept bool         // it is a step of the plan before, with the calls that it has left
 	Was  *PlannedStep // the step of the plan before that has the same ID, and that it is not; nil if there is none
 
-	asks     []string    // the rules that ask, which the approval is for
 	flow     string      // where its placeholders come from
 	identity string      // stands for the same step of any plan and under any policy
 	assumed  label.Label // of the session after it
@@ -70,8 +72,8 @@ func (s *PlannedStep) Bindings() []string {
 		return nil
 	}
 	all := []string{s.Binding}
-	for _, rule := range s.asks {
-		all = append(all, askBinding(s.Binding, rule))
+	for _, m := range s.Asks {
+		all = append(all, askBinding(s.Binding, m.Rule))
 	}
 	return all
 }
@@ -83,15 +85,17 @@ func askBinding(binding, rule string) string { return "plan:" + bind("asked", bi
 type PlanVerdict struct {
 	Steps    []PlannedStep
 	Question *Question
-	Approved bool       // the steps' Bindings have to be kept, in the place of all of the session
+	Approved bool       // by a person or the operator; it counts once [Plans.Commit] has returned it
 	Amends   *Amendment // of the plan before; nil if nothing is left of one
+
+	before *approvedPlan
 }
 
 // errPlan says that the steps of a plan and their calls do not belong together.
 var errPlan = errors.New("a plan is decided with one call for each step")
 
 // Decide decides on a plan, by the calls of its steps with [plan.Step.Example] as arguments. Asking is the agent's
-// call of weir_plan.
+// call of weir_plan. Nothing is used up, kept or counted.
 func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls []*Call) (PlanVerdict, error) {
 	if len(calls) != len(pl.Steps) {
 		return PlanVerdict{}, errPlan
@@ -100,7 +104,7 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 	if err != nil {
 		return PlanVerdict{}, fmt.Errorf("reading the agent session: %w", err)
 	}
-	by := p.guard.rules.Load().policy.Digest()
+	by := p.under(p.guard.rules.Load().policy.Digest())
 	seen := label.Join(state.Label, asking.Context)
 	alerts := alertsIn(seen)
 	var v PlanVerdict
@@ -131,26 +135,46 @@ func (p *Plans) Decide(ctx context.Context, asking *Call, pl *plan.Plan, calls [
 		return v, nil
 	}
 	before, used := p.of(asking.Session)
-	if pl.Template == "" {
+	if v.before = before; pl.Template == "" {
 		v.Amends = amend(before, used, v.Steps)
 	}
-	q := p.question(asking, pl, &v, seen, by)
-	q.Alerts = shownAlerts(alerts)
-	redeemed, err := pl.Approved && len(alerts) == 0, error(nil)
-	if !redeemed {
-		redeemed, err = p.redeem(ctx, q.Binding)
+	if v.Approved = pl.Approved && !harmed(seen, alerts); v.Approved {
+		return v, nil
 	}
-	switch {
-	case err != nil:
-		return PlanVerdict{}, err
-	case redeemed:
-		if err := replace(ctx, p.redeem, before, v.Steps); err != nil {
-			return PlanVerdict{}, err
+	v.Question = p.question(asking, pl, &v, seen, by)
+	v.Question.Alerts = shownAlerts(alerts)
+	return v, nil
+}
+
+// Commit decides on a plan as [Plans.Decide] does and, if a person or the operator has approved it, has it take the
+// place of the one before in the agent session: keep keeps the Bindings of its steps, in the place of all that the
+// session has. It takes the admission of the agent's call of weir_plan, without which no plan counts. Plans are
+// committed one after the other, so that each is decided after the one before has taken its place.
+func (p *Plans) Commit(
+	ctx context.Context, a *Admission, pl *plan.Plan, calls []*Call, keep func(context.Context, session.Ref, []PlannedStep) error,
+) (PlanVerdict, error) {
+	if a == nil || a.guard != p.guard || a.state.Load() != open || a.request.Server != Own {
+		return PlanVerdict{}, errAdmitted
+	}
+	asking := &a.request.Call
+	p.committing.Lock()
+	defer p.committing.Unlock()
+	v, err := p.Decide(ctx, asking, pl, calls)
+	if err != nil || v.Question == nil && !v.Approved {
+		return v, err
+	}
+	if q := v.Question; q != nil {
+		if v.Approved, err = p.redeem(ctx, q.Binding); err != nil || !v.Approved {
+			return v, err
 		}
-		p.activate(asking.Session, pl, before, v.Steps)
-		v.Approved = true
-	default:
-		v.Question = q
+		v.Question = nil
+	}
+	if err := replace(ctx, p.redeem, v.before, v.Steps); err != nil {
+		return PlanVerdict{}, err
+	}
+	p.activate(asking.Session, pl, v.before, v.Steps)
+	if err := keep(ctx, asking.Session, v.Steps); err != nil {
+		return PlanVerdict{}, err
 	}
 	return v, nil
 }
@@ -165,7 +189,7 @@ func (p *Plans) step(ctx context.Context, s *plan.Step, call *Call, flow, by str
 	}
 	out := PlannedStep{
 		Step: s, Server: r.Server, Name: r.Name, Contract: r.Effective, Assumed: r.assumed(), To: r.roles.Destinations,
-		Effect: would.Effect, Rule: would.Rule, Message: would.Message, asks: would.asks, Calls: s.Times(),
+		Effect: would.Effect, Rule: would.Rule, Message: would.Message, Asks: would.asks, Calls: s.Times(),
 	}
 	if len(s.Placeholders()) > 0 {
 		out.Contract, out.To, out.flow = r.tool, nil, flow

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/guard/plan"
@@ -86,24 +87,44 @@ func (r *planRig) call(tool, arguments string) *guard.Call {
 	return c
 }
 
-// decide decides on a plan.
+// decide has the agent submit a plan.
 func (r *planRig) decide(t testing.TB, text string) guard.PlanVerdict {
+	t.Helper()
+	asking, p, calls := r.submitted(t, text)
+	admitted := r.g.Before(t.Context(), asking)
+	if !admitted.Allowed() {
+		t.Fatalf("weir_plan: %v", admitted)
+	}
+	v, err := r.g.Plans.Commit(t.Context(), admitted.Admission, p, calls, r.keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// keep keeps the approvals of steps.
+func (r *planRig) keep(_ context.Context, _ session.Ref, steps []guard.PlannedStep) error {
+	for i := range steps {
+		for _, b := range steps[i].Bindings() {
+			r.approvals[b] += steps[i].Calls
+		}
+	}
+	return nil
+}
+
+// submitted returns the call of weir_plan with a plan, the plan, and the calls of its steps.
+func (r *planRig) submitted(t testing.TB, text string) (asking *guard.Call, p *plan.Plan, calls []*guard.Call) {
 	t.Helper()
 	p, err := r.g.Plans.Read(json.RawMessage(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	asking := call("weir_plan", guard.Looking(), `{"name":"weir_plan","arguments":`+text+`}`)
+	asking = call("weir_plan", guard.Looking(), `{"name":"weir_plan","arguments":`+text+`}`)
 	asking.Server = guard.Own
-	var calls []*guard.Call
 	for i := range p.Steps {
 		calls = append(calls, r.call(p.Steps[i].Tool, string(p.Steps[i].Example())))
 	}
-	v, err := r.g.Plans.Decide(t.Context(), asking, p, calls)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return asking, p, calls
 }
 
 // approve has a person approve a plan.
@@ -116,11 +137,6 @@ func (r *planRig) approve(t testing.TB, text string) guard.PlanVerdict {
 	r.approvals[v.Question.Binding]++
 	if v = r.decide(t, text); !v.Approved {
 		t.Fatalf("not approved: %+v", v)
-	}
-	for i := range v.Steps {
-		for _, b := range v.Steps[i].Bindings() {
-			r.approvals[b] += v.Steps[i].Calls
-		}
 	}
 	return v
 }
@@ -335,5 +351,32 @@ func TestPlansAfterUntrustedText(t *testing.T) {
 	v := r.decide(t, payPlan)
 	if v.Question == nil || !strings.Contains(v.Question.Message, "had read untrusted content") || len(v.Question.Origins) == 0 {
 		t.Errorf("%+v", v.Question)
+	}
+}
+
+// The request for a plan names each rule that asks about a step, with its message, as a request for one call does; and a
+// yes is for exactly these.
+func TestPlansNameAllRules(t *testing.T) {
+	const first = "version: 1\nrules:\n- {name: first, when: call, effect: ask, if: tool.name == \"pay\", message: it pays}\n"
+	const both = first + "- {name: grave, when: call, effect: ask, if: session.untrusted, message: strangers may have written it}\n"
+	r := newPlanRig(t, granted{})
+	p, err := policy.Load("p.yaml", []byte(both))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.g.Swap(p, policy.Enforce)
+	v := r.decide(t, `{"goal":"g","steps":[{"id":"one","tool":"pay","arguments":`+payBob+`},{"id":"in","tool":"page"},{"id":"two","tool":"pay","arguments":`+payBob+`}]}`)
+	if v.Question == nil {
+		t.Fatalf("not asked: %+v", v)
+	}
+	got := strings.Join(approval.NewPrompt(v.Question).Also, "\n")
+	want := "steps one, two: it pays (rule first)\nstep two: strangers may have written it (rule grave)"
+	if got != want {
+		t.Errorf("the request says %q, want %q", got, want)
+	}
+	for i, want := range []int{2, 0, 3} { // the call, and each rule
+		if v.Steps[i].Binding != "" && v.Steps[i].Effect == policy.Ask && len(v.Steps[i].Bindings()) != want {
+			t.Errorf("step %d: %q", i, v.Steps[i].Bindings())
+		}
 	}
 }

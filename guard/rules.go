@@ -36,16 +36,26 @@ type decision struct {
 	by string // the digest of the policy
 }
 
-// asking returns the rules that ask, in order; the fallback and what could not be evaluated have no name.
-func (d decision) asking() []string {
+// asked returns the rules that ask with their messages, first the one that decides; the fallback and what could not be
+// evaluated have no name.
+func (d decision) asked() []policy.Match {
 	if d.Effect != policy.Ask {
 		return nil
 	}
-	all := []string{d.Rule}
+	all := []policy.Match{{Rule: d.Rule, Effect: policy.Ask, Message: d.Message}}
 	for _, m := range d.Matched {
-		if m.Effect == policy.Ask {
-			all = append(all, m.Rule)
+		if m.Effect == policy.Ask && m.Rule != d.Rule {
+			all = append(all, m)
 		}
+	}
+	return all
+}
+
+// asking returns the names of the rules that ask, in order.
+func (d decision) asking() []string {
+	var all []string
+	for _, m := range d.asked() {
+		all = append(all, m.Rule)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/weir-mcp/weir/guard/plan"
 	"github.com/weir-mcp/weir/policy"
@@ -17,8 +19,14 @@ type PlanRules struct {
 	Strict bool
 
 	// Templates are plans of the operator, by name. Where there are some and Strict is set, no other plan is taken. One
-	// that the operator approved needs no approval of its calls by a person, unless an alert waits for an answer.
+	// that the operator approved needs no approval of its calls by a person, unless the session is malicious.
 	Templates map[string]*plan.Template
+}
+
+// setRules are the rules that count.
+type setRules struct {
+	PlanRules
+	under string // stands for the templates; "" for none
 }
 
 // Read reads the arguments of weir_plan: a plan, or the choice of a template.
@@ -33,13 +41,32 @@ func (p *Plans) Read(arguments json.RawMessage) (*plan.Plan, error) {
 // Rules returns the rules that count.
 func (p *Plans) Rules() PlanRules {
 	if r := p.rules.Load(); r != nil {
-		return *r
+		return r.PlanRules
 	}
 	return PlanRules{}
 }
 
-// Set has the rules count from now on. Plans that were approved before stay so.
-func (p *Plans) Set(r PlanRules) { p.rules.Store(&r) }
+// Set has the rules count from now on. Plans that were approved under other templates cover nothing any more.
+func (p *Plans) Set(r PlanRules) {
+	set := setRules{PlanRules: r}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Templates)) {
+		parts = append(parts, name, r.Templates[name].String())
+	}
+	if parts != nil {
+		set.under = bind(parts...)
+	}
+	p.rules.Store(&set)
+}
+
+// under returns text that stands for a policy with the templates that count, which the operator may take back as he may
+// change the policy.
+func (p *Plans) under(policy string) string {
+	if r := p.rules.Load(); r != nil {
+		return policy + r.under
+	}
+	return policy
+}
 
 // strict reports whether calls outside of plans are blocked.
 func (p *Plans) strict() bool { return p.Rules().Strict }
@@ -94,6 +121,8 @@ func (p *Plans) bar(r *request, f *policy.Facts, d decision) decision {
 		why = fmt.Sprintf("the approved plan %+.80q has no call left that is this one: submit an amended plan %s", a.plan.Goal, remedy)
 	case r.reads() && f.PlainRead() && !f.Egress():
 		return d
+	case r.Host:
+		why = "only calls of an approved plan go, and no plan has tools of the host"
 	default:
 		why = "no plan is approved in this agent session, and without one only reads go of which nobody outside learns: " +
 			"submit a plan " + remedy

@@ -1,12 +1,14 @@
 package gateway_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weir-mcp/weir/guard/plan"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/policy"
@@ -147,4 +149,29 @@ func TestPlansWithoutHiddenResults(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A plan does not count, whoever has approved it, if the call that submits it is blocked.
+func TestPlansOfBlockedCalls(t *testing.T) {
+	template, err := plan.ParseTemplate("free", json.RawMessage(`{"goal":"g","approved":true,"steps":[{"id":"a","tool":"post","arguments":{"text":"x"}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rule, goes := range map[string]bool{"": true, `- {name: none, when: call, effect: block, if: tool.name == "weir_plan"}`: false} {
+		p, err := policy.Load("p.yaml", []byte("version: 1\nrules:\n- {name: warn, when: call, effect: warn, if: tool.name == \"x\"}\n"+rule+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := newLeakyHost(t, true, func(o *gateway.Options) {
+			o.Policy, o.Plans.Offered, o.Plans.Strict = p, true, true
+			o.Plans.Templates = map[string]*plan.Template{"free": template}
+		})
+		h.says(leak{nil, `"result":{"content":[{"type":"text","text":"done"}]}`})
+		if answer := string(h.call("weir_plan", `{"template":"free"}`)); strings.Contains(answer, `\"approved\":true`) != goes {
+			t.Errorf("%s: %s", rule, answer)
+		}
+		if answer := string(h.call("post", `{"text":"x"}`)); strings.Contains(answer, "done") != goes {
+			t.Errorf("%s: %s", rule, answer)
+		}
+	}
 }

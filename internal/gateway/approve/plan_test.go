@@ -1,6 +1,7 @@
 package approve_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -66,6 +67,44 @@ func TestPlansTakeTheirPlace(t *testing.T) {
 	for id, want := range map[string]bool{"other": true, "bob": true, "before": false, "after": true} {
 		if ok, err := st.Redeem(t.Context(), "plan:sha256:"+id); ok != want || err != nil {
 			t.Errorf("%s: %v, %v", id, ok, err)
+		}
+	}
+}
+
+// amidst is a store in which something happens once, before a question is kept.
+type amidst struct {
+	store.Approvals
+	do func()
+}
+
+func (a *amidst) Ask(ctx context.Context, q store.Question) error {
+	if do := a.do; do != nil {
+		a.do = nil
+		do()
+	}
+	return a.Approvals.Ask(ctx, q)
+}
+
+// Plans that two processes keep for one agent session at the same time do not add up, whichever steps they have.
+func TestPlansOfTwoProcesses(t *testing.T) {
+	for name, other := range map[string]string{"the same step": "a", "another step": "b"} {
+		st, ref := store.NewMemory(nil), session.Ref{Key: "s", Principal: "ann"}
+		keep := func(st store.Approvals, id string) error {
+			steps := []guard.PlannedStep{{Step: &plan.Step{ID: id}, Binding: "plan:sha256:" + id, Calls: 2}}
+			return approve.NewBook(approve.Options{Record: &counter{}, Store: st}).KeepPlan(t.Context(), ref, steps)
+		}
+		err := keep(&amidst{st, func() {
+			if err := keep(st, other); err != nil {
+				t.Errorf("%s: the other one: %v", name, err)
+			}
+		}}, "a")
+		if err == nil {
+			t.Errorf("%s: both count", name)
+		}
+		for _, id := range []string{"a", "b"} {
+			if ok, err := st.Redeem(t.Context(), "plan:sha256:"+id); ok || err != nil {
+				t.Errorf("%s: %s is left, %v", name, id, err)
+			}
 		}
 	}
 }

@@ -105,38 +105,47 @@ func (f ownHost) plan(ctx context.Context, m *rpc.Message) *rpc.Message {
 		}
 		calls = append(calls, call)
 	}
-	decide := func() (guard.PlanVerdict, error) {
-		v, err := f.Engine.Guard.Plans.Decide(ctx, asking, p, calls)
-		if err == nil && v.Approved {
-			err = f.Engine.Book.KeepPlan(ctx, asking.Session, v.Steps)
-		}
-		return v, err
-	}
-	v, err := decide()
+	bits, err := f.planBits(ctx, asking, p, calls)
 	if err != nil {
 		return f.InternalError(x.m, err)
-	}
-	bits := stepBits * len(p.Steps)
-	switch {
-	case !f.Engine.Hiding():
-		bits = 0
-	case v.Approved:
-		bits = 1 // the decisions were told with the request
 	}
 	own := &ownCall{exchange: x}
 	admission, refusal := own.permitLook(ctx, bits, 0, true)
 	if refusal != nil {
 		return refusal
 	}
+	commit := func() (guard.PlanVerdict, error) {
+		return f.Engine.Guard.Plans.Commit(ctx, admission, p, calls, f.Engine.Book.KeepPlan)
+	}
+	v, err := commit()
+	if err != nil {
+		return f.InternalError(x.m, err)
+	}
 	if v.Question != nil {
 		if refusal := x.ask(ctx, v.Question, nil); refusal != nil {
 			return refusal
 		}
-		if v, err = decide(); err != nil {
+		if v, err = commit(); err != nil {
 			return f.InternalError(x.m, err)
 		}
 	}
 	return own.answered(ctx, admission, planned(p, &v), nil)
+}
+
+// planBits returns the bits that the answer to weir_plan tells of hidden results. If the plan is approved, the decisions
+// were told with the request.
+func (f ownHost) planBits(ctx context.Context, asking *guard.Call, p *plan.Plan, calls []*guard.Call) (int, error) {
+	if !f.Engine.Hiding() {
+		return 0, nil
+	}
+	v, err := f.Engine.Guard.Plans.Decide(ctx, asking, p, calls)
+	if err == nil && v.Question != nil {
+		v.Approved, err = f.Engine.Book.Holds(ctx, v.Question.Binding)
+	}
+	if err != nil || v.Approved {
+		return 1, err
+	}
+	return stepBits * len(p.Steps), nil
 }
 
 // stepCall returns the call of a step, with an example in each placeholder.
