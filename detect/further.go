@@ -54,7 +54,7 @@ func Placed(text []byte, form Form, salt []byte, found []Finding) []Finding {
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
 	if form == JSON {
-		Locate(text, found)
+		Locate(text, true, found)
 	}
 	return found
 }

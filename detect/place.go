@@ -1,27 +1,36 @@
 package detect
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
 )
 
 // Locate fills in the members that findings are in, of a text that is JSON. Each list of findings is in the order of
-// their places. A name of a member in which the value of any of the findings is stands as "…" in their paths, which are
-// shown and kept where no value may be. It takes a pass for each list, and on text that is no JSON gives up where that
-// shows.
-func Locate(text []byte, lists ...[]Finding) {
-	var values []int
+// their places. Paths are shown and kept where no value may be: a name of a member stands in them as "…" if the value
+// of any of the findings is in it, if it holds the bytes of one, and if the lists are not whole, since a value may be
+// missing there. It takes a pass for each list, and on text that is no JSON gives up where that shows.
+func Locate(text []byte, whole bool, lists ...[]Finding) {
+	p := placer{text: text, whole: whole}
 	for _, found := range lists {
 		for _, f := range found {
-			values = append(values, f.ValueOffset)
+			p.values = append(p.values, f.ValueOffset)
+			if f.ValueSize >= leastNamed && f.valueEnd() <= len(text) {
+				p.copies = append(p.copies, text[f.ValueOffset:f.valueEnd()])
+			}
 		}
 	}
-	slices.Sort(values)
+	slices.Sort(p.values)
 	for _, found := range lists {
-		(&placer{text: text, found: found, values: values}).locate()
+		at := p
+		at.found = found
+		at.locate()
 	}
 }
+
+// leastNamed is how long a value is that is looked for in names, in bytes. Shorter ones are in many words.
+const leastNamed = 4
 
 func (p *placer) locate() {
 	text := p.text
@@ -59,8 +68,10 @@ const maxNesting = 1000
 // A placer knows where in a document it is.
 type placer struct {
 	text   []byte
+	whole  bool      // no value is missing
 	found  []Finding // that are still to come
 	values []int     // where values begin, from the last name on
+	copies [][]byte  // the values
 	stack  []place
 }
 
@@ -118,6 +129,9 @@ func (p *placer) path() string {
 		if at.array {
 			b.WriteString(strconv.Itoa(at.index))
 			continue
+		}
+		if !p.whole || slices.ContainsFunc(p.copies, func(value []byte) bool { return bytes.Contains(at.name, value) }) {
+			at.name = []byte(hiddenName)
 		}
 		name, err := strconv.Unquote(string(at.name))
 		if err != nil {

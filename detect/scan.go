@@ -170,7 +170,7 @@ func (s *Scanner) scan(text []byte, form Form, salt []byte, tools Named, each fu
 	}
 	found, under := settled(w.found)
 	if form == JSON {
-		Locate(text, found, under)
+		Locate(text, !w.cut, found, under)
 	}
 	return Report{Findings: found, Under: under, Cut: w.cut}
 }

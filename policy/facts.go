@@ -91,7 +91,7 @@ type SessionFacts struct {
 	SinceUser time.Duration // since the user's last message; meaningless without UserWords
 	Sent      int           // calls made before this one that sent anything out
 	Recent    int           // calls made in the last minute
-	Burst     int           // of these, calls that changed or sent something after untrusted content
+	Burst     int           // calls in the last minute that changed or sent something after untrusted content
 	Reached   int           // destinations that are new since untrusted content
 }
 

@@ -167,7 +167,7 @@ var sessionFacts = []fact{
 		func(f *Facts) *int { return &f.Session.Sent }),
 	count(about{"session.recent", Open, "calls made in the last minute, up to 64"},
 		func(f *Facts) *int { return &f.Session.Recent }),
-	count(about{"session.burst", Open, "of these, calls that are no plain read and were made after the session had read untrusted content"},
+	count(about{"session.burst", Open, "calls in the last minute that are no plain read and were made after the session had read untrusted content"},
 		func(f *Facts) *int { return &f.Session.Burst }),
 	count(about{"session.reached", Open,
 		"destinations and sites to which a call that an outsider may learn of went for the first time after the session had " +

@@ -40,22 +40,41 @@ type sessionTrace struct {
 	wished       map[string]bool // hosts of those alone
 	directory    directory
 	told         account
-	sent         int
-	calls        []recentCall // of the last minute
-	reached      int          // new destinations since the session has held untrusted content
-	grants       grants
-	arrivals     arrivals
-	entries      int // as counted in texts
-	texts        int // bytes in maps
+	pace
+	grants   grants
+	arrivals arrivals
+	entries  int // as counted in texts
+	texts    int // bytes in maps
 
 	traced    bool // a call of it was traced
 	untrusted bool // untrusted data entered the session here
 }
 
-// A recentCall is a call that went out. It acted if it changed or sent something for a session with untrusted content.
-type recentCall struct {
-	at    time.Time
-	acted bool
+// A pace is how many calls went out.
+type pace struct {
+	sent        int
+	calls, acts times // of the last minute; the acts changed or sent something with untrusted content about
+	reached     int   // new destinations since the session has held untrusted content
+}
+
+// times are those of the last calls, up to maxRecent.
+type times []time.Time
+
+func (m *times) add(now time.Time) {
+	if len(*m) >= maxRecent {
+		*m = (*m)[1:]
+	}
+	*m = append(*m, now)
+}
+
+// since returns how many there were in the time called recent.
+func (m times) since(now time.Time) (n int) {
+	for _, at := range m {
+		if now.Sub(at) < recent {
+			n++
+		}
+	}
+	return n
 }
 
 func newSessionTrace(ref session.Ref) *sessionTrace {
@@ -154,23 +173,15 @@ func (s *sessionTrace) describe(f *policy.SessionFacts, now time.Time) {
 	if !s.lastMessage.IsZero() {
 		f.SinceUser = max(now.Sub(s.lastMessage), 0)
 	}
-	f.Reached = s.reached
-	for _, c := range s.calls {
-		if now.Sub(c.at) >= recent {
-			continue
-		}
-		if f.Recent++; c.acted {
-			f.Burst++
-		}
-	}
+	f.Reached, f.Recent, f.Burst = s.reached, s.calls.since(now), s.acts.since(now)
 }
 
 // addCall notes that a call goes out.
 func (s *sessionTrace) addCall(f *policy.Facts, now time.Time) {
-	if len(s.calls) >= maxRecent {
-		s.calls = s.calls[1:]
+	s.calls.add(now)
+	if f.Session.Label.Untrusted && !f.PlainRead() {
+		s.acts.add(now)
 	}
-	s.calls = append(s.calls, recentCall{now, f.Session.Label.Untrusted && !f.PlainRead()})
 	if !f.Egress() {
 		return
 	}

@@ -48,11 +48,11 @@ func (t Together) ScanNamed(text []byte, form detect.Form, salt []byte, tools de
 
 // locateAll finds the members of all findings again: a name may be the value of another detector's finding.
 func locateAll(text []byte, reports []detect.Report) {
-	var all [][]detect.Finding
+	all, whole := [][]detect.Finding{}, true
 	for _, r := range reports {
-		all = append(all, r.Findings, r.Under)
+		all, whole = append(all, r.Findings, r.Under), whole && !r.Cut && r.Failed == ""
 	}
-	detect.Locate(text, all...)
+	detect.Locate(text, whole, all...)
 }
 
 // guarded searches a text. A detector that panics has found nothing.
