@@ -38,6 +38,7 @@ type Decider struct {
 	Entries       []string           // names of the host's entries that run Weir
 	Key           func(kind, id string) string
 	Principal     string
+	Opens         bool // a project may put any file into the conversation, with no tool and no hook
 	NoHost        bool // no answers of hosts count
 	Now           func() time.Time
 }
@@ -91,6 +92,10 @@ func (d *Decider) start(e *Event) (Answer, error) {
 	_, known, err := d.Begun.Find(beginning)
 	if err != nil || known || e.Source == again {
 		return Answer{Effect: Pass}, err
+	}
+	if d.Opens {
+		return Answer{Effect: Pass, Notice: "settings or texts of this project may put files into the conversation that weir does not see, so it counts " +
+			"as one that holds private data and untrusted content; see weir doctor"}, nil
 	}
 	note, _, err := d.Conversations.Find(key)
 	if err != nil {
@@ -185,6 +190,9 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 		if !seen {
 			c.Context = unknown()
 		}
+	}
+	if d.Opens {
+		c.Context = unknown()
 	}
 	return c, nil
 }

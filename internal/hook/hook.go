@@ -66,6 +66,7 @@ type Host struct {
 	resources []string // tools that read resources of MCP servers
 	searches  map[string]search
 	paths     map[string]string // the argument of a tool for its file
+	expands   []string          // tools in whose texts it puts files in the place of @PATH, with no tool of their own
 	finds     string            // the tool that looks elsewhere for a file that is not there
 
 	overlay []byte

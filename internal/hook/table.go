@@ -201,6 +201,7 @@ var opencode = &Host{
 		"list": {path: "path"},
 	},
 	paths:   map[string]string{"edit": "filePath", "read": "filePath", "write": "filePath"},
+	expands: []string{"task", "skill"},
 	overlay: opencodeOverlay, tools: map[string][]string{
 		"bash":      {"command", "timeout", "workdir", "description"},
 		"edit":      {"filePath", "oldString", "newString", "replaceAll"},

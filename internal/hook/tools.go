@@ -46,6 +46,13 @@ func (e *Event) strange() string {
 			return fmt.Sprintf("nothing is known of the argument %+.80q", name)
 		}
 	}
+	if slices.Contains(e.Host.expands, e.Tool) {
+		for name, v := range rawjson.Members(e.Input) {
+			if text, ok := rawjson.String(v); !ok && rawjson.Kind(v) != 'n' || strings.Contains(text, "@") {
+				return fmt.Sprintf("the host may put files into the text of the argument %+.80q", name)
+			}
+		}
+	}
 	return e.oddPath()
 }
 

@@ -191,3 +191,46 @@ func TestNewSessionOfFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestExpandedTexts has a call whose text the host expands count as one that returns anything, so nothing leaves after it.
+func TestExpandedTexts(t *testing.T) {
+	for text, want := range map[string]bool{"look around": true, "read @~/.ssh/id_rsa": false, "@/etc/passwd": false, "(@x)": false} {
+		for _, name := range []string{"prompt", "command", "description"} {
+			m := newMachine(t, "opencode")
+			d := dialects["opencode"]
+			m.begins(d, "s")
+			m.asks(d, "s", call{"task", input{"prompt": "x", name: text, "subagent_type": "general"}}, "done")
+			if got := m.asks(d, "s", d.fetch, "") == hook.Pass; got != want {
+				t.Errorf("%s %q: a later fetch goes: %v", name, text, got)
+			}
+		}
+	}
+	m := newMachine(t, "opencode")
+	d := dialects["opencode"]
+	m.begins(d, "s")
+	if got := m.asks(d, "s", call{"task", input{"prompt": input{"@x": "@y"}}}, ""); m.asks(d, "s", d.fetch, "") == hook.Pass {
+		t.Errorf("a prompt that is no text: %v, and a fetch goes", got)
+	}
+}
+
+// TestOpenedConversations has a conversation into which a project may put files count as the worst, also once its settings are gone.
+func TestOpenedConversations(t *testing.T) {
+	d := dialects["opencode"]
+	for _, opens := range []bool{false, true} {
+		m := newMachine(t, "opencode")
+		m.warm = true
+		m.decider = m.process()
+		m.decider.Opens = opens
+		if a := m.begins(d, "s"); (a.Notice != "") != opens {
+			t.Errorf("opens %v: %q", opens, a.Notice)
+		}
+		m.decider.Opens = false
+		if got := m.asks(d, "s", d.fetch, "") == hook.Pass; got == opens {
+			t.Errorf("opens %v at the start: a fetch goes: %v", opens, got)
+		}
+		m.decider.Opens = true
+		if m.asks(d, "s", d.fetch, "") == hook.Pass {
+			t.Error("a fetch goes after files came")
+		}
+	}
+}
