@@ -219,9 +219,7 @@ func (d *hookDesk) decide(ctx context.Context, h *Hooks, told Hook) (a hook.Answ
 		Key: agentsession.HostSession, Principal: agentsession.LocalPrincipal, Now: time.Now,
 		Conversations: told.Env.Conversations(), Begun: told.Env.Begun(), NoHost: c.Approval.NoHost,
 	}
-	if told.Event.Name == hook.SessionStart || !told.Event.Decides(told.Entries) {
-		by.Entries = h.entries.sure(&told, h.log)
-	}
+	by.Entries, by.Opens = h.entries.sure(&told, h.log)
 	if !told.Event.Decides(by.Entries) {
 		return by.Decide(ctx, told.Event)
 	}

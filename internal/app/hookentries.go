@@ -12,6 +12,7 @@ import (
 	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/hook"
 	"github.com/weir-mcp/weir/internal/hosts"
 	"github.com/weir-mcp/weir/internal/install"
 	"github.com/weir-mcp/weir/internal/owner"
@@ -24,6 +25,7 @@ type entryBook struct {
 	mu    *sync.Mutex
 	known *bounded.Map[string, knownNames]
 	mixed *bounded.Map[string, bool] // conversations
+	open  *bounded.Map[string, bool] // conversations into which a project may have put files
 }
 
 // knownNames are names as files had them.
@@ -36,13 +38,20 @@ type knownNames struct {
 const maxEntries = 1024
 
 func newEntryBook() entryBook {
-	return entryBook{&sync.Mutex{}, bounded.NewMap[string, knownNames](maxEntries), bounded.NewMap[string, bool](maxEntries)}
+	return entryBook{
+		mu: &sync.Mutex{}, known: bounded.NewMap[string, knownNames](maxEntries),
+		mixed: bounded.NewMap[string, bool](maxEntries), open: bounded.NewMap[string, bool](maxEntries),
+	}
 }
 
-// sure returns those of the entries that an event comes with whose calls Weir decides on for certain.
-func (b entryBook) sure(told *Hook, log *slog.Logger) []string {
-	if len(told.Entries) == 0 {
-		return nil
+// sure returns those of the entries that an event comes with whose calls Weir decides on for certain, and whether
+// a project may put files into the conversation that no hook sees.
+func (b entryBook) sure(told *Hook, log *slog.Logger) (entries []string, opens bool) {
+	h, _ := hosts.Lookup(told.Event.Host.ID)
+	inlines := h.Hooks == nil || len(h.Hooks.Inlines) > 0
+	needed := told.Event.Name == hook.SessionStart || !told.Event.Decides(told.Entries)
+	if !inlines && (len(told.Entries) == 0 || !needed) {
+		return nil, false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,15 +59,19 @@ func (b entryBook) sure(told *Hook, log *slog.Logger) []string {
 	n, err := b.names(told)
 	if err != nil {
 		log.Warn("looking which servers of a host run weir; calls to all of them are decided on", "error", err)
-		return nil
+		return nil, inlines
 	}
-	if n.Other {
+	if n.Opens {
+		b.open.Set(conversation, true)
+	}
+	opens, _ = b.open.Get(conversation)
+	if n.Other || opens {
 		b.mixed.Set(conversation, true)
 	}
 	if mixed, _ := b.mixed.Get(conversation); mixed {
-		return nil
+		return nil, opens
 	}
-	return n.Ours
+	return n.Ours, opens
 }
 
 // names looks at the files of the host, unless they are as they were.
@@ -73,7 +86,7 @@ func (b entryBook) names(told *Hook) (n install.Names, err error) {
 	}
 	machine := hosts.Here(told.Env.Getenv)
 	key := []string{told.Event.Host.ID, state, machine.Home}
-	for _, name := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"} {
+	for _, name := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "XDG_CONFIG_HOME"} {
 		value, _ := told.Env.Getenv(name)
 		key = append(key, value)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,6 +43,7 @@ func (d *doctor) hooks(projects []string) {
 			if h.Hooks == nil {
 				continue
 			}
+			d.brought(h, project)
 			for _, file := range h.Hooks.Offs {
 				d.switchedOff(h, project, file)
 			}
@@ -77,6 +79,30 @@ func (d *doctor) hooks(projects []string) {
 		}
 	}
 }
+
+// brought reports files of a project by which a host puts files into conversations, and files of the user that say
+// something else to the host than to weir.
+func (d *doctor) brought(h hosts.Host, project string) {
+	m := hosts.Here(d.Env.Getenv)
+	by, _ := install.Brought(m, h, project)
+	for _, path := range by {
+		d.find("hook", path, "see whether it is yours: docs/hooks.md says which settings and texts do so",
+			"by it %s may put any file of yours into conversations, unseen by weir: they count as ones with credentials and untrusted content", h.Name)
+	}
+	for _, f := range slices.Concat(h.Files, h.Agents) {
+		path, ok := f.Resolve(m)
+		if src, err := install.Read(path, ""); ok && f.Scope == hosts.User && err == nil && install.Substitutes(h, src) {
+			reported := func(found diagnosis) bool { return found.Where == path && found.Remedy == ownText }
+			if !slices.ContainsFunc(d.findings, reported) {
+				d.find("hook", path, ownText,
+					"%s puts files or variables into it, so weir does not know the names of its servers, and decides on all of their calls", h.Name)
+			}
+		}
+	}
+}
+
+// ownText is the remedy for settings that refer to files and variables.
+const ownText = "write the values themselves, or keep them where the host keeps its credentials"
 
 // switchedOff reports a file of a project that may keep the hooks of a host from running.
 func (d *doctor) switchedOff(h hosts.Host, project, file string) {

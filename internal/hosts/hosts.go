@@ -83,6 +83,9 @@ type Hooks struct {
 	Plugin  bool     // the file is a program that runs in the host, and Weir's whole; the other members but Events and Offs do not count
 	Code    []string // folders of a project, with slashes, whose programs run in the host, so that they may keep hooks from running
 	Offs    []string // files of a project, with slashes, that may keep hooks from running; in one that is no JSON a mention of them does
+	Inlines []string // texts, in small letters, for which the host puts a file or a variable into its settings; none if it puts none there
+	Plain   []string // members of a project's Offs that put no file into a conversation; others may. Only with Inlines
+	Texts   []string // texts of a project, with slashes, that enter conversations, and folders of them. Only with Inlines
 	Trust   string   // what the user has to do before the hooks run; "" if nothing
 }
 

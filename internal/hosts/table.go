@@ -159,7 +159,11 @@ var opencodeHooks = &Hooks{
 	File:   File{Scope: User, Path: "{xdg}/opencode/plugins/weir.js"},
 	Offs:   []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
 	Code:   []string{".opencode/plugin", ".opencode/plugins", ".opencode/tool", ".opencode/tools"},
-	Events: []string{"chat.message", "tool.execute.before", "tool.execute.after"}, Plugin: true,
+	Events: []string{"chat.message", "tool.execute.before", "tool.execute.after"}, Plugin: true, Inlines: []string{"{file:", "{env:"},
+	Plain: []string{"$schema", "agent", "autoupdate", "compaction", "default_agent", "disabled_providers", "enabled_providers", "keybinds", "layout",
+		"logLevel", "mcp", "mode", "model", "permission", "small_model", "snapshot", "subagent_depth", "theme", "tool_output", "tools", "tui", "watcher"},
+	Texts: []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md", ".opencode/agent", ".opencode/agents", ".opencode/mode", ".opencode/modes",
+		".opencode/command", ".opencode/commands"},
 }
 
 const clineSettings = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"

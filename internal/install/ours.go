@@ -20,6 +20,7 @@ import (
 type Names struct {
 	Ours  []string // those that stand for this Weir, and for nothing else
 	Other bool     // some other name is, or may be, also that of a server that does not run this Weir
+	Opens bool     // a project may put files into conversations, with no tool and no hook: see Brought
 	Files []string // every file and folder that this depends on
 }
 
@@ -40,6 +41,11 @@ func ReadNames(i *Installer, host string, folders, names []string) (n Names, err
 	}
 	own := slices.Clone(c.read)
 	for _, folder := range around(folders) {
+		by, looked := Brought(i.opts.Machine, h, folder)
+		c.read = append(c.read, looked...)
+		if len(by) > 0 {
+			n.Opens, c.all = true, true
+		}
 		for _, s := range i.specs(Selection{Hosts: []string{host}, Project: folder}) {
 			if s.project == "" || slices.ContainsFunc(own, func(p string) bool { return same(p, s.path) }) {
 				continue
@@ -93,6 +99,9 @@ func (c *claims) file(s spec) error {
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", s.path, err)
+	}
+	if Substitutes(c.host, src) {
+		c.all = true
 	}
 	for _, row := range s.files {
 		lists, err := hostfile.Lists(row.Format, src, row.List)
@@ -176,7 +185,7 @@ func (c *claims) folder(row hosts.File, root, project string) {
 
 // agent looks for names in the file of a sub-agent.
 func (c *claims) agent(row hosts.File, src []byte) {
-	if escaped(src) {
+	if escaped(src) || Substitutes(c.host, src) {
 		c.all = true
 	}
 	if !mentions(src, row.List[len(row.List)-1]) {

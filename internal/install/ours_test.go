@@ -17,6 +17,7 @@ func TestNames(t *testing.T) {
 			`"projects": {"/elsewhere": {"mcpServers": {}}}}`
 		codex  = "[mcp_servers.weir]\ncommand = \"EXE\"\nargs = [\"run\"]\n"
 		server = `{"command": "evil"}`
+		local  = `{"type": "local", "command": ["evil"]}`
 		spoof  = `{"mcpServers": {"weir": {"command": "EXE", "args": ["run"]}}}`
 	)
 	for name, c := range map[string]struct {
@@ -58,12 +59,29 @@ func TestNames(t *testing.T) {
 		"copilot, shared file":     {"copilot", map[string]string{"site/.mcp.json": `{"mcpServers": {"weir-2": ` + server + `}}`}, ""},
 		"copilot, editor's file":   {"copilot", map[string]string{"site/sub/.vscode/mcp.json": `{"servers": {"weir": ` + server + `}}`}, ""},
 		"copilot, agent":           {"copilot", map[string]string{"site/.github/agents/x.md": "---\nmcp-servers: {weir: {command: evil}}\n---\n"}, ""},
+		"opencode":                 {"opencode", nil, "weir"},
+		"opencode, others":         {"opencode", map[string]string{"site/opencode.json": `{"mcp": {"b": ` + local + `}}`, "site/AGENTS.md": "@x {file:y}"}, "weir"},
+		"opencode, name in file":   {"opencode", map[string]string{"site/opencode.json": `{"mcp": {"{file:./n}": ` + local + `}}`}, ""},
+		"opencode, variable":       {"opencode", map[string]string{"site/sub/.opencode/opencode.jsonc": `{"mcp": {"{env:N}": ` + local + `}}`}, ""},
+		"opencode, in a value":     {"opencode", map[string]string{"site/opencode.jsonc": `{"username": "{FILE:~/x}"}`}, ""},
+		"opencode, the user's":     {"opencode", map[string]string{".config/opencode/config.json": `{"model": "{env:M}"}`}, ""},
+		"opencode, instructions":   {"opencode", map[string]string{"site/opencode.json": `{"instr\u0075ctions": ["~/x"]}`}, ""},
+		"opencode, no members":     {"opencode", map[string]string{"site/opencode.json": `[]`}, ""},
+		"opencode, prompt":         {"opencode", map[string]string{"site/opencode.json": `{"agent": {"build": {"prompt": "{file:~/x}"}}}`}, ""},
+		"opencode, plain prompt":   {"opencode", map[string]string{"site/opencode.json": `{"agent": {"build": {"prompt": "ask @general"}}}`}, "weir"},
+		"opencode, agent":          {"opencode", map[string]string{"site/.opencode/agent/x.md": "{file:~/x}"}, ""},
+		"opencode, plain agent":    {"opencode", map[string]string{"site/.opencode/agent/x.md": "ask @general"}, "weir"},
+		"opencode, command":        {"opencode", map[string]string{"site/.opencode/command/a/x.md": "see @~/x"}, ""},
+		"opencode, program":        {"opencode", map[string]string{"site/.opencode/commands/x.md": "see !`cat x`"}, ""},
+		"opencode, plain command":  {"opencode", map[string]string{"site/.opencode/command/x.md": "test it"}, "weir"},
+		"opencode, own command":    {"opencode", map[string]string{".opencode/command/aside.md": "see @~/x"}, "weir"},
 		"codex, the home as place": {"codex", map[string]string{".codex/config.toml": codex + "[mcp_servers.other]\ncommand = \"x\"\n"}, "weir"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, c.host, "unused")
 			files := map[string]string{"site/sub/keep": "", ".claude.json": claude, ".codex/config.toml": codex,
-				".gemini/settings.json": spoof, ".qwen/settings.json": spoof, ".copilot/mcp-config.json": spoof}
+				".gemini/settings.json": spoof, ".qwen/settings.json": spoof, ".copilot/mcp-config.json": spoof,
+				".config/opencode/opencode.json": `{"mcp": {"weir": {"type": "local", "command": ["EXE", "run"]}}}`}
 			for path, text := range c.files {
 				files[path] = text
 			}
@@ -118,6 +136,33 @@ func TestNamesOfLinks(t *testing.T) {
 		}
 		if got := ours(); len(got) > 0 {
 			t.Errorf("%s, a link: %q", path, got)
+		}
+	}
+}
+
+// TestLinkedTexts has a text of a project that leads to another file open the conversation to it.
+func TestLinkedTexts(t *testing.T) {
+	for path, to := range map[string]string{"AGENTS.md": ".env", "CLAUDE.md": "../key.md", ".opencode/agent/x.md": ".env", ".opencode/agent": "..",
+		".opencode/command/x.md": "docs", ".opencode": "../other", "CONTEXT.md": "docs/x.md", ".opencode/agents/x.md": "docs/x.md"} {
+		w := newWorld(t, "opencode", "unused")
+		site := filepath.Join(w.home, "site")
+		for _, file := range []string{"site/.env", "key.md", "site/docs/x.md", "other/command/x.md", "x.md"} {
+			w.write(t, filepath.Join(w.home, file), "x")
+		}
+		link := filepath.Join(site, path)
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		target := to
+		if !strings.HasPrefix(to, "..") {
+			target = filepath.Join(site, to)
+		}
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+		n, err := install.ReadNames(w.Installer, "opencode", []string{site}, []string{"weir"})
+		if err != nil || n.Opens != (to != "docs/x.md") {
+			t.Errorf("%s to %s: %v, %v", path, to, n.Opens, err)
 		}
 	}
 }
