@@ -31,10 +31,35 @@ type asking struct {
 type answers struct {
 	latest map[string]*asking // by binding
 	of     map[string]*asking // by the id of the decision
+	began  map[string]string  // the session that began a session
+}
+
+func newAnswers() answers {
+	return answers{latest: map[string]*asking{}, of: map[string]*asking{}, began: map[string]string{}}
+}
+
+// conversation returns the session from which that of an event came, over all that the log tells: all that one session
+// began are one conversation, for which one person may answer.
+func (a *answers) conversation(e *record.Event) string {
+	root := e.Session
+	for range len(a.began) + 1 {
+		parent := a.began[root]
+		if parent == "" {
+			return root
+		}
+		root = parent
+	}
+	return "" // each began another: the log is not to be trusted on them
 }
 
 // add takes in an event, in the order of the record.
 func (a *answers) add(e *record.Event) error {
+	if e.Parent != "" {
+		if len(a.began) == maxAsked {
+			return errors.New("the log has too many sessions")
+		}
+		a.began[e.Session] = e.Parent
+	}
 	switch {
 	case e.Binding == "":
 	case e.Kind == record.Decision && e.Phase == policy.OnCall.String() && e.Effect == policy.Ask.String():

@@ -18,7 +18,7 @@ func except(name string, src []byte, exceptions map[string][][]string) ([]byte, 
 		return nil, nil, err
 	}
 	lines := strings.Split(string(src), "\n")
-	want := map[string]string{}
+	want := map[string]wrapped{}
 	for rule, at := range conditions(name, src) { // from the last to the first: the places of the others stay
 		if len(exceptions[rule]) == 0 {
 			continue
@@ -29,7 +29,7 @@ func except(name string, src []byte, exceptions map[string][][]string) ([]byte, 
 		}
 		cond := before.Rules()[i].If
 		guard := exceptionLines(exceptions[rule])
-		want[rule] = strings.Join(guard, " ") + " " + cond + " )"
+		want[rule] = wrapped{strings.Join(guard, " "), cond}
 		if lines, err = wrap(lines, at, guard, cond); err != nil {
 			return nil, nil, fmt.Errorf("rule %q of %s: %w", rule, name, err)
 		}
@@ -45,20 +45,29 @@ func except(name string, src []byte, exceptions map[string][][]string) ([]byte, 
 	return text, after, nil
 }
 
+// A wrapped condition is one behind a guard.
+type wrapped struct{ guard, cond string }
+
+// is reports whether a text is the guard and the condition, which is the same to the last blank: one in a literal counts.
+func (w wrapped) is(text string) bool {
+	cond := strings.TrimSpace(w.cond)
+	guard, ok := strings.CutSuffix(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), ")")), cond)
+	return ok && strings.HasSuffix(strings.TrimSpace(text), ")") && strings.TrimSpace(strings.ReplaceAll(guard, "\n", " ")) == w.guard
+}
+
 // unchanged reports whether two policies are the same but for the conditions of some rules.
-func unchanged(before, after *policy.Policy, conditions map[string]string) bool {
+func unchanged(before, after *policy.Policy, conditions map[string]wrapped) bool {
 	plain := func(r policy.Rule) policy.Rule {
-		r.If, r.Line, r.Cost, r.Limited = strings.Join(strings.Fields(r.If), " "), 0, 0, false
+		r.Line, r.Cost, r.Limited = 0, 0, false
 		return r
 	}
-	want := before.Rules()
-	for i := range want {
-		if c, ok := conditions[want[i].Name]; ok {
-			want[i].If = c
-		}
-	}
 	return before.Fallback() == after.Fallback() &&
-		slices.EqualFunc(want, after.Rules(), func(a, b policy.Rule) bool { return plain(a) == plain(b) })
+		slices.EqualFunc(before.Rules(), after.Rules(), func(a, b policy.Rule) bool {
+			if w, ok := conditions[a.Name]; ok && w.is(b.If) {
+				b.If = a.If
+			}
+			return plain(a) == plain(b)
+		})
 }
 
 // conditions goes over the places of the conditions in a policy by the names of their rules, the last first.
@@ -120,12 +129,20 @@ func wrap(lines []string, at document.Mark, guard []string, cond string) ([]stri
 			end = n + 1
 		}
 	}
-	body := []string{indent + strings.Join(strings.Fields(cond), " ")}
+	mark := ">-" // which turns the ends of lines to blanks
+	if strings.Contains(strings.TrimSpace(cond), "\n") {
+		mark = "|-" // and this keeps them: one may end a comment
+	}
+	var body []string
+	for line := range strings.Lines(strings.TrimSpace(cond)) {
+		body = append(body, indent+strings.TrimSuffix(line, "\n"))
+	}
 	if block.MatchString(strings.TrimSpace(value)) && end > first+1 {
 		body = lines[first+1 : end]
 		indent = body[0][:len(body[0])-len(strings.TrimLeft(body[0], " "))]
+		mark = strings.TrimSpace(value)
 	}
-	out := append(slices.Clone(lines[:first]), head+"if: >-")
+	out := append(slices.Clone(lines[:first]), head+"if: "+mark)
 	for _, line := range guard {
 		out = append(out, indent+line)
 	}

@@ -55,7 +55,7 @@ type Suggestions struct {
 // does not tell whether it would, is left out. Events calls its argument with each recorded event in their order, each
 // time that Suggest calls it.
 func Suggest(name string, src []byte, events func(func(*record.Event) error) error) (*Suggestions, error) {
-	s := suggester{answers: answers{latest: map[string]*asking{}, of: map[string]*asking{}}, groups: map[target]*group{}, barred: map[target]bool{}}
+	s := suggester{answers: newAnswers(), groups: map[target]*group{}, barred: map[target]bool{}}
 	var err error
 	if s.policy, err = policy.Load(name, src); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *suggester) accept(to target, e *record.Event, g *policy.ParsedFacts) {
 	}
 	of := s.groups[to]
 	if of == nil {
-		of = &group{sessions: map[string]bool{}, principals: map[string]bool{}, rules: map[string]bool{}, example: example{}}
+		of = &group{sessions: map[string]bool{}, principals: map[string]bool{}, rules: map[string]bool{}, example: newExample()}
 	}
 	if !of.example.join(s.probe, g) {
 		return
@@ -145,14 +145,11 @@ func (s *suggester) accept(to target, e *record.Event, g *policy.ParsedFacts) {
 	s.groups[to] = of
 	of.accepted++
 	of.principals[e.Principal] = true
-	session := e.Session
-	if e.Parent != "" { // children of one session are one conversation
-		session = e.Parent
-	}
-	of.sessions[session] = true
+	of.sessions[s.answers.conversation(e)] = true
 	for _, r := range x.Rules {
 		if r.State != policy.Unmatched && r.Effect == policy.Ask {
 			of.rules[r.Rule] = true
+			of.example.reads(r.Reads)
 		}
 	}
 }
@@ -160,7 +157,7 @@ func (s *suggester) accept(to target, e *record.Event, g *policy.ParsedFacts) {
 // choose drops the groups that suggest nothing, and more than a person reads.
 func (s *suggester) choose() {
 	maps.DeleteFunc(s.groups, func(to target, g *group) bool {
-		return g.accepted < leastYes || len(g.sessions) < leastSessions || s.bars(to)
+		return g.accepted < leastYes || len(g.sessions) < leastSessions || s.bars(to) || !g.example.whole()
 	})
 	for _, to := range sorted(s.groups)[min(len(s.groups), mostProposals):] {
 		delete(s.groups, to)

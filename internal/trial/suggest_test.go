@@ -130,6 +130,12 @@ func TestSuggest(t *testing.T) {
 		{"two", base[1:], 0},
 		{"three in one session", []mailed{mail("a"), mail("a"), mail("a")}, 0},
 		{"children of one session", []mailed{mail("p"), with(mail("c"), func(m *mailed) { m.parent = "p" }), with(mail("d"), func(m *mailed) { m.parent = "p" })}, 0},
+		{"all that one session began", []mailed{
+			with(mail("c"), func(m *mailed) { m.parent = "p" }), with(mail("d"), func(m *mailed) { m.parent = "c" }), mail("p"),
+		}, 0},
+		{"sessions that began each other", []mailed{
+			with(mail("c"), func(m *mailed) { m.parent = "d" }), with(mail("d"), func(m *mailed) { m.parent = "c" }), with(mail("c"), func(m *mailed) { m.parent = "d" }),
+		}, 0},
 		{"one refused", append(base, with(mail("c"), func(m *mailed) { m.answers = []string{"declined"} })), 0},
 		{"one dismissed", append(base, with(mail("c"), func(m *mailed) { m.answers = []string{"cancelled"} })), 0},
 		{"one ended its session", append(base, with(mail("c"), func(m *mailed) { m.answers = []string{"ended"} })), 0},
@@ -171,6 +177,50 @@ func TestSuggest(t *testing.T) {
 		}
 		if (string(s.Policy) == asksAlways) != (test.want == 0) {
 			t.Errorf("%s: the policy is\n%s", test.name, s.Policy)
+		}
+	}
+}
+
+// An exception holds for no call with another value of a fact that its rule reads, or with more, where it is a number.
+func TestSuggestedExceptionsRepeatTheFactsOfTheirRules(t *testing.T) {
+	for _, test := range []struct {
+		rule, fact string
+		had, other any
+		want       int // calls of the proposal, of three accepted ones and another; 0: there is none
+	}{
+		{"session.burst >= 10", "session.burst", 10, 11, 3},
+		{"session.burst >= 10 || session.reached >= 5", "session.burst", 10, 1000, 3},
+		{"session.reached >= 5", "session.reached", 5, 60, 3},
+		{"session.recent >= 5", "session.recent", 9, 8, 4},
+		{"session.calls >= 5", "session.calls", 9, 10, 3},
+		{"call.leak.bits > 64", "call.leak.bits", 100, 101, 3},
+		{"call.leak.total > 64", "call.leak.total", 100, 101, 3},
+		{"call.destination.first || tool.name != ''", "call.destination.first", false, true, 3},
+		{"!call.destination.readable", "call.destination.readable", false, true, 3},
+		{"!call.named || tool.name != ''", "call.named", true, false, 3},
+		{"'internal' in tool.annotations.returnMetadata.source || tool.name != ''", "tool.declared.returnMetadata.source", []string{"user"}, []string{"internal"}, 3},
+		{"session.id != ''", "session.recent", 1, 1, 0},
+	} {
+		var l log
+		for _, session := range []string{"a", "a", "b"} {
+			m := mail(session)
+			m.facts = map[string]any{test.fact: test.had}
+			l.add(t, m)
+		}
+		m := mail("c")
+		m.facts, m.answers = map[string]any{test.fact: test.other}, nil
+		l.add(t, m)
+		src := "version: 1\nrules:\n  - name: r\n    when: call\n    effect: ask\n    if: >-\n      " + test.rule + "\n"
+		s, err := trial.Suggest("policy.yaml", []byte(src), l.each)
+		if err != nil {
+			t.Fatalf("%s: %v", test.rule, err)
+		}
+		got := 0
+		for _, p := range s.Proposals {
+			got += len(p.Calls)
+		}
+		if got != test.want {
+			t.Errorf("%s, %s of %v and then %v: %d calls, want %d\n%s", test.rule, test.fact, test.had, test.other, got, test.want, s.Policy)
 		}
 	}
 }
@@ -258,6 +308,30 @@ func TestSuggestedEdits(t *testing.T) {
 		"    if: |\n      tool.name == \"send\"\n      || session.private\n\n", "    if: >\n      session.private || tool.name == \"send\"\n", "    if: >-\n        tool.name ==\n          \"send\"\n",
 	} {
 		sources[form] = fmt.Appendf(nil, rule, form)
+	}
+	kept := map[string]string{ // forms of conditions, and a text that stays in them
+		"    if: tool.name == \"send\" && session.id != \"two  blanks\"\n":                  "\"two  blanks\"",
+		"    if: 'session.id != \"two  blanks\" && tool.name == \"send\"'\n":                "\"two  blanks\"",
+		"    if: |\n      tool.name == \"send\" // or not\n      || session.private\n":      "// or not\n",
+		"    if: >-\n      tool.name == \"send\" && session.id !=\n      \"two  blanks\"\n": "\"two  blanks\"",
+	}
+	for form, text := range kept {
+		src := fmt.Appendf(nil, rule, form)
+		if p, err := policy.Load("p", src); err != nil || !strings.Contains(p.Rules()[0].If, text) {
+			t.Fatalf("%s: %v", form, err)
+		}
+		l := log{}
+		for _, session := range []string{"a", "a", "b"} {
+			l.add(t, mail(session))
+		}
+		s, err := trial.Suggest("p", src, l.each)
+		if err != nil {
+			t.Errorf("%s: %v", form, err)
+			continue
+		}
+		if p, err := policy.Load("p", s.Policy); err != nil || !strings.Contains(p.Rules()[0].If, text) {
+			t.Errorf("%s became\n%s: %v", form, s.Policy, err)
+		}
 	}
 	for name, src := range sources {
 		l := log{}
