@@ -218,11 +218,17 @@ func serviceVariables(env *home.Env, names []string) (vars, hidden []string, err
 	for _, name := range names {
 		value, ok := env.Getenv(name)
 		if !ok || name == "" || strings.Contains(name, "=") {
-			return nil, nil, remedy.Usage(fmt.Errorf("--env: there is no variable %.64q", name), "name one that is set; its value is taken over")
+			return nil, nil, remedy.Usage(fmt.Errorf("--env: there is no variable %.64q", before(name)), "name one that is set; its value is taken over")
 		}
 		vars, hidden = append(vars, name+"="+value), append(hidden, name+"=…")
 	}
 	return vars, hidden, nil
+}
+
+// before returns the name of a variable, of what may be NAME=value.
+func before(text string) string {
+	name, _, _ := strings.Cut(text, "=")
+	return name
 }
 
 // checkService reads the configuration as the service will, and returns its path.
@@ -303,7 +309,7 @@ func serviceChange(ctx context.Context, env *home.Env, job *service.Job, shown s
 	switch {
 	case whose == service.Foreign:
 		return foreignService(job)
-	case text == job.Text:
+	case whose == service.Ours && text == job.Text:
 		v.Change, v.Text = "none", ""
 	case whose == service.Absent:
 		v.Change = "create"

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 )
 
@@ -60,9 +61,14 @@ type Step struct {
 
 // For returns the job for a system, in the words of runtime.GOOS.
 func For(system string, at Place, c Command) (*Job, error) {
-	for _, text := range append([]string{c.Exe, c.Folder}, append(c.Args, c.Env...)...) {
-		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' || r >= 0xFFFE && r <= 0xFFFF }) {
+	for _, text := range append([]string{c.Exe, c.Folder}, c.Args...) {
+		if strings.ContainsFunc(text, barred) {
 			return nil, fmt.Errorf("%.200q has characters that cannot be in the file of a service", text)
+		}
+	}
+	for _, v := range c.Env {
+		if name, _, _ := strings.Cut(v, "="); strings.ContainsFunc(v, barred) { // never the value: it may be a secret
+			return nil, fmt.Errorf("the variable %.64q has characters that cannot be in the file of a service", name)
 		}
 	}
 	var job *Job
@@ -83,6 +89,9 @@ func For(system string, at Place, c Command) (*Job, error) {
 	job.Text = strings.Replace(job.Text, unsealed, strings.TrimSuffix(unsealed, zeros)+digest(job.Text), 1)
 	return job, nil
 }
+
+// barred reports whether no file of a service can have the character.
+func barred(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' || r >= 0xFFFE && r <= 0xFFFF }
 
 // The sign by which Weir knows its file, with a digest of the text around it.
 const (
@@ -133,6 +142,8 @@ func (j *Job) Look() (Standing, string, error) {
 		return Foreign, text, nil
 	case digest(strings.Replace(text, m[0], m[1]+zeros, 1)) != m[2]:
 		return Changed, text, nil
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0: // others can read the values
+		return Changed, text, nil
 	}
 	return Ours, text, nil
 }
@@ -182,8 +193,19 @@ func (j *Job) Remove() error {
 	return err
 }
 
-// Old is where a file goes that was changed since Weir wrote it.
-func (j *Job) Old() string { return j.Path + ".old" }
+// Old is where a file goes that was changed since Weir wrote it: a name of no file that is there.
+func (j *Job) Old() string {
+	name := j.Path + ".old"
+	for i := 2; i <= maxKept; i++ {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		name = fmt.Sprintf("%s.old%d", j.Path, i)
+	}
+	return name
+}
+
+const maxKept = 100
 
 // keep puts a file aside that was changed since Weir wrote it, and refuses one that Weir did not write.
 func (j *Job) keep() error {
@@ -196,7 +218,14 @@ func (j *Job) keep() error {
 	case whose == Foreign:
 		return ErrForeign
 	case whose == Changed:
-		return os.Rename(j.Path, j.Old())
+		err := os.Chmod(j.Path, 0o600)
+		if err == nil {
+			err = os.Link(j.Path, j.Old()) // which replaces nothing
+		}
+		if err == nil {
+			err = os.Remove(j.Path)
+		}
+		return err
 	}
 	return nil
 }

@@ -293,12 +293,33 @@ func TestStanding(t *testing.T) {
 			changed := append(slices.Clone(raw), raw[len(raw)-2:]...)
 			put(t, job.Path, changed)
 			stands(service.Changed)
+			put(t, job.Path+".old", []byte("of somebody"))
+			aside := job.Old()
 			if err := job.Remove(); err != nil {
 				t.Fatal(err)
 			}
 			stands(service.Absent)
-			if kept, err := os.ReadFile(job.Old()); err != nil || string(kept) != string(changed) {
+			if kept, err := os.ReadFile(aside); err != nil || string(kept) != string(changed) || job.Old() == aside {
 				t.Fatalf("%q, %v", kept, err)
+			}
+			if kept, err := os.ReadFile(job.Path + ".old"); err != nil || string(kept) != "of somebody" {
+				t.Fatalf("%q, %v", kept, err)
+			}
+			if runtime.GOOS != "windows" {
+				put(t, job.Path, raw)
+				stands(service.Ours)
+				if err := os.Chmod(job.Path, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				stands(service.Changed)
+				aside = job.Old()
+				if err := job.Write(); err != nil {
+					t.Fatal(err)
+				}
+				stands(service.Ours)
+				if info, err := os.Stat(aside); err != nil || info.Mode().Perm() != 0o600 {
+					t.Fatalf("%v, %v", info, err)
+				}
 			}
 			put(t, job.Path, []byte("[Service]\n"))
 			stands(service.Foreign)
@@ -332,6 +353,8 @@ func TestRefused(t *testing.T) {
 		for _, system := range append(systems, "plan9") {
 			if job, err := service.For(system, place(system), c); err == nil {
 				t.Errorf("%s on %s: %s", name, system, job.Text)
+			} else if strings.Contains(err.Error(), "C=d") {
+				t.Errorf("%s on %s: the error shows a value: %v", name, system, err)
 			}
 		}
 	}
