@@ -9,9 +9,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -19,6 +19,7 @@ import (
 	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/trial"
 	"github.com/weir-mcp/weir/policy"
@@ -31,6 +32,7 @@ type suggestReport struct {
 	Profile string `json:"profile,omitempty"` // the built-in policy of which the diff changes a copy
 	File    string `json:"file"`              // that the diff changes
 	Diff    string `json:"diff"`
+	Config  string `json:"config,omitempty"` // the configuration that has to name the file
 }
 
 func newSuggest(env *home.Env) *cobra.Command {
@@ -60,7 +62,7 @@ The log has the destinations of calls only with capture: {destinations: true} in
 			if err != nil {
 				return err
 			}
-			r := suggestReport{Suggestions: s, Profile: base.profile, File: base.file, Diff: base.diff(s.Policy)}
+			r := suggestReport{Suggestions: s, Profile: base.profile, File: base.file, Diff: unified(base.file, base.src, s.Policy), Config: base.config}
 			if asJSON {
 				return writeJSON(env.Stdout, r)
 			}
@@ -93,8 +95,7 @@ type policyBase struct {
 	profile string // "" if the policy is a file
 	src     []byte
 
-	config    string // the configuration that names the profile; "" if there is none
-	configSrc []byte
+	config string // the configuration that names the profile; "" if there is none
 }
 
 // findPolicy returns the policy at a path, or else that of the configuration here, or else the default.
@@ -106,21 +107,20 @@ func findPolicy(env *home.Env, path string) (*policyBase, error) {
 			if err != nil {
 				return nil, err
 			}
-			path, b.config = s.Config.Policy, name
+			path = s.Config.Policy
+			if filepath.Ext(name) == ".yaml" {
+				b.config = name
+			}
 		}
 	}
 	if path == "" {
 		path = policy.Balanced
 	}
-	var err error
 	if src, ok := policy.ProfileSource(path); ok {
-		b.profile, b.src = path, src
-		b.file = freeName()
-		if b.config != "" {
-			b.configSrc, err = home.ReadFile(b.config)
-		}
-		return b, err
+		b.profile, b.src, b.file = path, src, freeName()
+		return b, nil
 	}
+	var err error
 	b.config, b.file = "", home.Shorten(path)
 	b.src, err = home.ReadFile(path)
 	return b, err
@@ -137,23 +137,6 @@ func freeName() string {
 			return name
 		}
 	}
-}
-
-// named matches the line of a configuration that names its policy.
-var named = regexp.MustCompile(`(?m)^policy:.*$`)
-
-// diff returns the changes as a unified diff: of the policy and, if that is a copy of a profile, of the configuration.
-func (b *policyBase) diff(changed []byte) string {
-	text := unified(b.file, b.src, changed)
-	if text == "" || filepath.Ext(b.config) != ".yaml" {
-		return text
-	}
-	line := "policy: " + b.file
-	to := named.ReplaceAllLiteralString(string(b.configSrc), line)
-	if !named.Match(b.configSrc) {
-		to = strings.TrimRight(string(b.configSrc), "\n") + "\n" + line + "\n"
-	}
-	return text + unified(b.config, b.configSrc, []byte(to))
 }
 
 // unified returns the difference of two texts of a file.
@@ -179,13 +162,26 @@ func (r *suggestReport) print(w io.Writer) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
+	if strings.ContainsFunc(r.Diff, steers) {
+		return remedy.Failure(fmt.Errorf("%.200q has characters that can hide parts of the diff on a terminal", r.File),
+			"take them out of the policy, or read the proposals with --json")
+	}
 	b.WriteString("Nothing is changed. To take this over, read it, then ")
 	if r.Profile != "" {
 		fmt.Fprintf(&b, "run weir policy default %s > %s, and ", r.Profile, r.File)
 	}
-	b.WriteString("apply the diff with patch -p0:\n\n")
+	b.WriteString("apply the diff with patch -p0")
+	if r.Config != "" { // of which no line is shown: it may hold secrets
+		fmt.Fprintf(&b, ", and name the copy in %s:\n\n  policy: %s", plain.Text(r.Config, app.MaxName), r.File)
+	}
+	b.WriteString("\n\n")
 	_, err := io.WriteString(w, b.String()+r.Diff)
 	return err
+}
+
+// steers reports whether a character may change how a terminal shows others.
+func steers(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
 func printProposal(b *strings.Builder, n int, p *trial.Proposal) {
