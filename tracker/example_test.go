@@ -58,7 +58,7 @@ func ExampleTracker_Result() {
 	// Output:
 	// The server warns of this result. <nil>
 	// reading a result: at byte 16: duplicate name "content"
-	// untrusted private malicious sensitivity=["unspecified"] source=["internal"]
+	// untrusted private malicious sensitivity=["credentials" "financial" "pii" "regulated" "unspecified" "user"] source=["internal" "untrustedPublic"]
 }
 
 // A server that is not trusted cannot talk itself out of a conflict.

@@ -13,6 +13,7 @@
 package tracker
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
@@ -64,8 +65,7 @@ func (t *Tracker) Result(tool Tool, result []byte) (label.Label, error) {
 
 func labelOf(tool Tool, result []byte) (label.Label, error) {
 	if err := annotation.Check(result); err != nil {
-		unreadable := label.Label{Untrusted: true, Sensitivity: label.SetOf(label.Unspecified)}.Normal()
-		return unreadable, fmt.Errorf("reading a result: %w", err)
+		return unreadable(tool, result), fmt.Errorf("reading a result: %w", err)
 	}
 	claim, _ := annotation.ReadResult(result) // a defect claims nothing
 	var stated contract.Contract
@@ -74,6 +74,16 @@ func labelOf(tool Tool, result []byte) (label.Label, error) {
 	}
 	_, from := contract.ForCall(contract.Contract{}, tool.Declared, stated, tool.Trust)
 	return label.Join(from.Label(), claim.Label).Normal(), nil
+}
+
+// unreadable returns the label of a result of which nothing is known: all classes, what the tool declares, and
+// malicious if its text may say so.
+func unreadable(tool Tool, result []byte) label.Label {
+	_, from := contract.ForCall(contract.Contract{}, tool.Declared, contract.Contract{}, tool.Trust)
+	return label.Join(from.Label(), label.Label{
+		Untrusted: true, Private: true, Sensitivity: label.SetOf(label.Classes()...), Sources: label.SetOf(label.UntrustedPublic),
+		Malicious: bytes.Contains(result, []byte("maliciousActivityHint")) || bytes.Contains(result, []byte(`\u`)), // a spelling of a letter
+	}).Normal()
 }
 
 // Request returns the params of a request with the session's label in their annotations, as far as requests can state

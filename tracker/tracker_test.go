@@ -2,6 +2,7 @@ package tracker_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -115,12 +116,22 @@ func TestLabelOnlyRises(t *testing.T) {
 }
 
 func TestUnreadableDocuments(t *testing.T) {
-	worst := label.Label{Untrusted: true, Private: true, Sensitivity: label.SetOf(label.Unspecified)}
-	for _, text := range []string{``, `{`, `{"a":1,"a":2}`, "{\"a\":\"\xff\"}", `{} {}`, strings.Repeat("[", 100_000)} {
+	for text, malicious := range map[string]bool{
+		``: false, `{`: false, `{"a":1,"a":2}`: false, "{\"a\":\"\xff\"}": false, `{} {}`: false, strings.Repeat("[", 100_000): false,
+		`{"a":1,"a":{"maliciousActivityHint":true}}`: true, `{"a":1,"a":{"m\u0061liciousActivityHint":true}}`: true,
+	} {
 		var seen tracker.Tracker
-		closed := tracker.Tool{Declared: contract.Reads(label.System).Returning(), Trust: contract.Trusted}
-		if _, err := seen.Result(closed, []byte(text)); err == nil || !seen.Label().Equal(worst) {
-			t.Errorf("result %.20q: %v, %v", text, seen.Label(), err)
+		declared := contract.Reads(label.System).Returning(label.Financial, label.Regulated+":HIPAA")
+		tool := tracker.Tool{Declared: declared, Trust: contract.Trusted}
+		_, err := seen.Result(tool, []byte(text))
+		l := seen.Label()
+		all := label.SetOf(append(label.Classes(), label.Regulated+":HIPAA")...)
+		if err == nil || !l.Untrusted || !l.Private || !l.Sensitivity.Contains(all) || !l.Sources.Has(label.System) || l.Malicious != malicious {
+			t.Errorf("result %.20q: %v, %v", text, l, err)
+		}
+		mail := tracker.Tool{Declared: contract.Sends(contract.Public).Accepting(label.Unspecified), Trust: contract.Trusted}
+		if !slices.Contains(seen.Conflicts(mail), tracker.ClassNotAccepted) {
+			t.Errorf("result %.20q goes anywhere", text)
 		}
 		if params, err := seen.Request([]byte(text), false); err == nil || params != nil {
 			t.Errorf("params %.20q: %s", text, params)
