@@ -287,7 +287,7 @@ func (v *serviceView) print(env *home.Env) {
 		fmt.Fprintf(env.Stdout, "  it was changed since weir wrote it, and is kept as %s\n", plain.Text(v.Kept, maxError))
 	}
 	for line := range strings.Lines(v.Text) {
-		fmt.Fprintf(env.Stdout, "    %s\n", plain.Text(strings.TrimRight(line, "\r\n"), maxDiffLine))
+		fmt.Fprintf(env.Stdout, "    %s\n", plain.Text(strings.TrimRight(line, "\r\n"), 0)) // whole: it is agreed to
 	}
 	for _, step := range v.Steps {
 		fmt.Fprintf(env.Stdout, "  then: %s\n", plain.Text(step, maxDiffLine))
