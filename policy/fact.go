@@ -196,7 +196,7 @@ func stated(f about, of func(*Facts) ([]string, bool), give func(*ParsedFacts, [
 			items, known := of(e.facts)
 			switch all := label.SetOf(items...); {
 			case !known:
-			case e.destinations && f.name == destinationsFact && recordable(items):
+			case e.destinations && f.name == destinationsFact && e.facts.clean() && recordable(items):
 				encodeSet(e, f.name, all)
 			default:
 				e.count(f.name, measure(all))
@@ -211,11 +211,16 @@ const (
 	longestRecordable = 256 // bytes
 )
 
-// recordable reports whether an event may hold the elements of a set.
+// recordable reports whether an event may hold the elements of a set. It holds no URL with a part in which secrets are.
 func recordable(items []string) bool {
-	return len(items) <= mostDestinations &&
-		!slices.ContainsFunc(items, func(s string) bool { return len(s) > longestRecordable || !utf8.ValidString(s) })
+	return len(items) <= mostDestinations && !slices.ContainsFunc(items, func(s string) bool {
+		_, rest, isURL := strings.Cut(s, "://")
+		return len(s) > longestRecordable || !utf8.ValidString(s) || isURL && strings.ContainsAny(rest, "@?#")
+	})
 }
+
+// clean reports whether the arguments were searched, and nothing was found in them.
+func (f *Facts) clean() bool { return f.Call.Traced && f.Call.Found.none() }
 
 // readers is the circle that a label leaves. A label without a limit has none: of private data nothing is known then.
 func readers(f about) fact {

@@ -14,6 +14,11 @@ type Findings struct {
 	Incomplete bool // a part of the text was not searched, or a detector failed
 }
 
+// none reports whether all was searched and nothing was found.
+func (f *Findings) none() bool {
+	return f.Certain.IsZero() && f.Likely.IsZero() && f.Kinds.IsZero() && f.Count == 0 && !f.Incomplete
+}
+
 // findingNames are the classes of findings: of values, and for text that speaks to the agent its level.
 var findingNames = []string{"canary", "credentials", "financial", "malicious", "pii", "untrusted"}
 

@@ -21,10 +21,13 @@ func TestDestinationsAreRecorded(t *testing.T) {
 	for i := range many {
 		many[i].Text = fmt.Sprint(i)
 	}
+	one := func(to string) []policy.Argument { return []policy.Argument{{Text: to}} }
 	for name, c := range map[string]struct {
 		to     []policy.Argument
 		hidden bool
 	}{
+		"a page": {one("https://a.example/b"), false}, "a query": {one("https://a.example/?token=x"), true},
+		"a user": {one("https://u:p@a.example/"), true}, "a fragment": {one("https://a.example/#x"), true},
 		"two":      {[]policy.Argument{{Text: "b\n\u2028\"<"}, {Text: "a"}}, false},
 		"none":     {nil, false},
 		"too long": {[]policy.Argument{{Text: strings.Repeat("x", 257)}}, true},
@@ -32,6 +35,15 @@ func TestDestinationsAreRecorded(t *testing.T) {
 		"too many": {many, true},
 	} {
 		f := &policy.Facts{Roles: policy.Roles{Known: true, Destinations: c.to}}
+		if size, unsearched := string(f.Encode()), string(f.EncodeDestinations()); unsearched != size {
+			t.Errorf("%s: not searched, and recorded: %s", name, unsearched)
+		}
+		f.Call.Traced = true
+		f.Call.Found.Likely = label.SetOf("credentials")
+		if size, found := string(f.Encode()), string(f.EncodeDestinations()); found != size {
+			t.Errorf("%s: a secret was found, and is recorded: %s", name, found)
+		}
+		f.Call.Found.Likely = label.Set[string]{}
 		for _, encoded := range [][]byte{f.Encode(), f.EncodeDestinations()} {
 			v, err := policy.DecodeFacts(encoded)
 			if err != nil {
