@@ -48,7 +48,7 @@ func except(name string, src []byte, exceptions map[string][][]string) ([]byte, 
 // A wrapped condition is one behind a guard.
 type wrapped struct{ guard, cond string }
 
-// is reports whether a text is the guard and the condition, which is the same to the last blank: one in a literal counts.
+// is reports whether a text is the guard and the condition, which is the same to the last blank: a literal may hold it.
 func (w wrapped) is(text string) bool {
 	cond := strings.TrimSpace(w.cond)
 	guard, ok := strings.CutSuffix(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), ")")), cond)
