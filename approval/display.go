@@ -17,8 +17,12 @@ func displayed(q *guard.Question) string {
 		return ""
 	}
 	args, _ := rawjson.Get(q.Arguments, "arguments")
-	text, without := filled(q.Display, args)
-	line := fmt.Sprintf("In the words of server %s: %s", plain.Text(q.Server, maxName), plain.Quote(text, maxValue))
+	text, all, without := filled(q.Display, args)
+	quoted := plain.Quote(text, maxValue)
+	if quoted != plain.Quote(text, 0) { // nobody knows which of them are in the part that is left
+		without = all
+	}
+	line := fmt.Sprintf("In the words of server %s: %s", plain.Text(q.Server, maxName), quoted)
 	switch without {
 	case 0:
 		return line
@@ -32,16 +36,17 @@ func displayed(q *guard.Question) string {
 var placeholder = regexp.MustCompile(`\{\{|\}\}|\{[^{}]*\}`)
 
 // filled returns the template with the arguments that it names as JSON, so that none of them passes for words of the
-// server, and the number of the arguments that it does not name. Values that are neither text nor number nor truth
-// value are dots (Rendering semantics).
-func filled(template string, args []byte) (text string, without int) {
-	values := map[string]string{}
+// server, the number of the arguments, and of those that it does not show whole. Values that are neither text nor
+// number nor truth value are dots (Rendering semantics).
+func filled(template string, args []byte) (text string, all, without int) {
+	values, whole := map[string]string{}, map[string]bool{}
 	for name, value := range rawjson.Members(args) {
 		values[name] = "..."
 		switch rawjson.Kind(value) {
 		case '{', '[', 'n':
 		default:
 			values[name] = plain.Cut(string(value), maxName)
+			whole[name] = values[name] == string(value)
 		}
 	}
 	named := map[string]bool{}
@@ -50,12 +55,15 @@ func filled(template string, args []byte) (text string, without int) {
 		case "{{", "}}":
 			return found[:1]
 		}
-		value, ok := values[found[1:len(found)-1]]
+		name := found[1 : len(found)-1]
+		value, ok := values[name]
 		if !ok {
 			return "..."
 		}
-		named[found] = true
+		if whole[name] {
+			named[name] = true
+		}
 		return value
 	})
-	return text, len(values) - len(named)
+	return text, len(values), len(values) - len(named)
 }

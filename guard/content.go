@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -20,7 +22,8 @@ type Contents struct {
 	// through objects alone): by "SERVER/NAME", by "SERVER/*", and by "*". Values of more than 4 KiB are left out.
 	Fields map[string][]string
 
-	// Destinations has the facts of a call hold the arguments that the operator states to be its destinations.
+	// Destinations has the facts of a call hold the arguments that the operator states to be its destinations, unless
+	// they may hold a hidden value or a secret.
 	Destinations bool
 
 	// All gives whole arguments and answers to the Recorder, with each event of a decision. It must encrypt what it keeps.
@@ -65,12 +68,16 @@ func newCanonical(c *Call) canonical {
 func (k *Contents) describe(e *record.Event, r *request, phase policy.Phase, answer json.RawMessage) {
 	e.Arguments = r.canonical.digest
 	e.Content = &record.Content{Salt: hex.EncodeToString(r.canonical.salt[:])}
-	part, text := "/arguments/", r.Arguments
 	if phase == policy.OnResult {
 		e.Content.Answer = r.canonical.salt.digest(answer)
-		part, text = "/result/", answer
 	}
-	e.Content.Fields = k.fields(&r.Call, part, text)
+	switch {
+	case len(k.Fields) == 0:
+	case phase != policy.OnResult && (r.Written != nil || len(r.Uses) == 0): // else nobody says where the hidden values are
+		e.Content.Fields = k.fields(&r.Call, "/arguments/", r.written())
+	case phase == policy.OnResult && !hides(e, r):
+		e.Content.Fields = k.fields(&r.Call, "/result/", answer)
+	}
 	switch {
 	case !k.All:
 	case phase == policy.OnResult:
@@ -80,11 +87,25 @@ func (k *Contents) describe(e *record.Event, r *request, phase policy.Phase, ans
 	}
 }
 
+// hides reports whether the answer is, or may hold, a hidden value.
+func hides(e *record.Event, r *request) bool {
+	return r.Hide || len(r.Uses) > 0 || r.revealing != nil || e.Effect == policy.Hide.String()
+}
+
+// keepsDestinations reports whether an event may hold the destinations of the call: no hidden value is in the
+// arguments, and no secret in the destinations.
+func (k *Contents) keepsDestinations(r *request, f *policy.Facts) bool {
+	return len(r.Uses) == 0 && !slices.ContainsFunc(f.Roles.Destinations, func(a policy.Argument) bool {
+		if k.Detection.Detector == nil {
+			return false
+		}
+		by := k.Detection.scan(must(json.Marshal(a.Text)), r.canonical.salt, detect.Named{})
+		return by.failed != "" || slices.ContainsFunc(by.report.Findings, func(f detect.Finding) bool { return f.Class != detect.Personal })
+	})
+}
+
 // fields returns the members of a part of the call that the operator wants to keep.
 func (k *Contents) fields(c *Call, part string, text json.RawMessage) map[string]json.RawMessage {
-	if len(k.Fields) == 0 {
-		return nil
-	}
 	var kept map[string]json.RawMessage
 	for _, name := range [...]string{c.Server + "/" + c.Name, c.Server + "/*", "*"} {
 		for _, pointer := range k.Fields[name] {

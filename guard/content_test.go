@@ -3,13 +3,17 @@ package guard_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/vault"
 )
 
 func digestOf(t *testing.T, salt, text string) string {
@@ -89,5 +93,59 @@ func TestDigestsAreSalted(t *testing.T) {
 	}
 	if len(seen) != 2 {
 		t.Errorf("two calls have %d digests", len(seen))
+	}
+}
+
+// Events never hold bytes of hidden values or of secrets that are found, whatever the operator wants to keep.
+func TestEventsHoldNoSecrets(t *testing.T) {
+	p, _ := policy.Profile(policy.Headless)
+	for _, c := range []struct {
+		name, to string
+		kept     bool
+		change   func(*guard.Call)
+	}{
+		{"a plain destination", "carol@example.com", true, nil},
+		{"a handle", "[[NAME#/from]]", false, nil},
+		{"a handle, as written", "[[NAME#/from]]", false, func(c *guard.Call) { c.Written = []byte(`{"to":"[[w1#/from]]","body":"b"}`) }},
+		{"a found secret", foundKey, false, nil},
+		{"a query", "https://x.example/?k=bob@acme", false, nil},
+	} {
+		f := newFixture(t, func(o *guard.Options) {
+			o.Policy, o.Vault = p, vault.New(vault.Limits{})
+			o.Contents = guard.Contents{
+				Destinations: true, Detection: guard.Detection{Detector: detect.New()},
+				Fields: map[string][]string{"mail/send": {"/arguments/to", "/result/content"}, "srv/inbox": {"/result/content"}},
+			}
+		})
+		name := f.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob)
+		send := overlaid(t, "send", `{"to":"`+strings.Replace(c.to, "NAME", name, 1)+`","body":"b"}`)
+		send.Session = call("inbox", fetchPage, `{"name":"inbox"}`).Session
+		send = f.uses(t, send)
+		if c.change != nil {
+			c.change(send)
+		}
+		if v := f.g.Before(t.Context(), send); v.Allowed() {
+			v.Admission.After(t.Context(), guard.Answer{Result: []byte(mailFromBob)})
+		}
+		decisions := 0
+		for _, e := range f.events.all {
+			if e.Kind != record.Decision {
+				continue
+			}
+			decisions++
+			if fields := fmt.Sprint(e.Content.Fields); strings.Contains(string(e.Facts), "acme") || strings.Contains(string(e.Facts), foundKey) ||
+				len(send.Uses) > 0 && strings.Contains(fields, "acme") || e.Server == "srv" && len(e.Content.Fields) > 0 {
+				t.Errorf("%s: %s %s %q", c.name, e.Phase, e.Facts, e.Content.Fields)
+			}
+			if e.Server == "mail" && strings.Contains(string(e.Facts), c.to) != c.kept {
+				t.Errorf("%s: %s %s", c.name, e.Phase, e.Facts)
+			}
+			if to := string(e.Content.Fields["/arguments/to"]); c.change != nil && e.Phase == "call" && e.Server == "mail" && to != `"[[w1#/from]]"` {
+				t.Errorf("%s: the event has %s", c.name, to)
+			}
+		}
+		if decisions < 3 {
+			t.Errorf("%s: %d decisions", c.name, decisions)
+		}
 	}
 }

@@ -103,10 +103,10 @@ func (g *decider) event(in decisionInput, d decision) *record.Event {
 	if r.revealing != nil {
 		e.Where = "weir_reveal"
 	}
-	e.Rule, e.Message = d.Rule, d.Message
+	e.Effect, e.Rule, e.Message = d.Effect.String(), d.Rule, d.Message
 	seen := f.Session.Label
 	encode := f.Encode
-	if g.contents.Destinations {
+	if g.contents.Destinations && g.contents.keepsDestinations(r, f) {
 		encode = f.EncodeDestinations
 	}
 	e.Label, e.Facts, e.Evidence = &seen, encode(), recordedEvidence(in.evidence)

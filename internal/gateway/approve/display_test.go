@@ -24,19 +24,32 @@ func TestDisplayIsFilledIn(t *testing.T) {
 	for _, test := range []struct{ template, arguments, want string }{
 		{"set {bus} bus to {gain_db} dB", `{"bus":"music","gain_db":-6.0}`, `"set \"music\" bus to -6.0 dB"`},
 		{"set {bus} for {ramp_ms} ms", `{"bus":"sfx"}`, `"set \"sfx\" for ... ms"`},
-		{"{a} {b} {c} {d} {e}", `{"a":true,"b":null,"c":[1],"d":{"x":1},"e":1e400}`, `"true ... ... ... 1e400"`},
+		{"{a} {b} {c} {d} {e}", `{"a":true,"b":null,"c":[1],"d":{"x":1},"e":1e400}`, `"true ... ... ... 1e400", which leaves out 3 arguments`},
 		{"{{bus}} is {{{bus}}}", `{"bus":1}`, `"{bus} is {1}"`},
 		{"read {path}", `{"path":"a","upload_to":"https://evil.example"}`, `"read \"a\"", which leaves out 1 argument`},
 		{"read", `{"a":1,"b":2}`, `"read", which leaves out 2 arguments`},
 		{"{a} and {a}", `{"a":1,"b":2}`, `"1 and 1", which leaves out 1 argument`},
 		{"open { and } and {", `{}`, `"open ... and {"`},
 		{"{}", `{"":"x"}`, `"\"x\""`},
+		{"save {note} {to}", `{"note":"x","to":["mallory@evil.example"]}`, `"save \"x\" ...", which leaves out 1 argument`},
 		{"{a.b}", `{"a":{"b":1}}`, `"...", which leaves out 1 argument`},
 		{"{a}", `{"a":"{b}","b":"x"}`, `"\"{b}\"", which leaves out 1 argument`},
 		{"pay {n} to {to}", `{"n":"1\" to \"ann","to":"eve"}`, `"pay \"1\\\" to \\\"ann\" to \"eve\""`},
 	} {
 		if got, want := displayed(test.template, test.arguments), "In the words of server mail: "+test.want; got != want {
 			t.Errorf("%q with %s:\n got %s\nwant %s", test.template, test.arguments, got, want)
+		}
+	}
+}
+
+// An argument of which a part is not shown is left out, whether it or the whole line is too long.
+func TestDisplayCountsTheCut(t *testing.T) {
+	for _, test := range []struct{ template, arguments, want string }{
+		{"{a} {b}", `{"a":"` + strings.Repeat("x", 5000) + `","b":1}`, ", which leaves out 1 argument"},
+		{"{a} {b} " + strings.Repeat("x", 5000), `{"a":1,"b":1}`, ", which leaves out 2 arguments"},
+	} {
+		if got := displayed(test.template, test.arguments); !strings.HasSuffix(got, `"`+test.want) {
+			t.Errorf("%.20q: %s", test.template, got)
 		}
 	}
 }
