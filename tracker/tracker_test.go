@@ -60,8 +60,9 @@ func aResult(t *rapid.T) []byte {
 	return []byte(`{"content":[{"type":"text","text":"x",` + meta() + `}],` + meta() + `}`)
 }
 
-// A result has the label that it has behind the gateway, and no smaller one.
-func TestLabelIsThatOfTheGuard(t *testing.T) {
+// A result has at least the label that it has behind the gateway, which takes a part of a trusted server's statement
+// where the rest of it is outside of its declaration.
+func TestLabelIsAtLeastThatOfTheGuard(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tool, result := aTool(t), aResult(t)
 		g, err := guard.New(guard.Options{State: guard.NewState(nil, record.Discard())})
@@ -80,7 +81,7 @@ func TestLabelIsThatOfTheGuard(t *testing.T) {
 		want := v.Admission.After(t.Context(), guard.Answer{Result: result}).Label.Taint()
 		var seen tracker.Tracker
 		got, err := seen.Result(tool, result)
-		if diff := cmp.Diff(want, got.Taint()); diff != "" || err != nil {
+		if diff := cmp.Diff(label.Join(want, got.Taint()), got.Taint()); diff != "" || err != nil {
 			t.Errorf("of %v, %s: %v\n(-guard +tracker)%s", tool, result, err, diff)
 		}
 	})
