@@ -60,13 +60,6 @@ type pace struct {
 // times are those of the last calls, up to maxRecent.
 type times []time.Time
 
-func (m *times) add(now time.Time) {
-	if len(*m) >= maxRecent {
-		*m = (*m)[1:]
-	}
-	*m = append(*m, now)
-}
-
 // since returns how many there were in the time called recent.
 func (m times) since(now time.Time) (n int) {
 	for _, at := range m {
@@ -178,9 +171,9 @@ func (s *sessionTrace) describe(f *policy.SessionFacts, now time.Time) {
 
 // addCall notes that a call goes out.
 func (s *sessionTrace) addCall(f *policy.Facts, now time.Time) {
-	s.calls.add(now)
+	s.calls = append(s.calls[max(0, len(s.calls)+1-maxRecent):], now)
 	if f.Session.Label.Untrusted && !f.PlainRead() {
-		s.acts.add(now)
+		s.acts = append(s.acts[max(0, len(s.acts)+1-maxRecent):], now)
 	}
 	if !f.Egress() {
 		return
