@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -105,15 +106,17 @@ func missing(c contract.Contract) (names []string) {
 	return names
 }
 
-// load returns the catalogue.
+// load returns the catalogue, which is parsed once: nothing changes it.
 func load(t *testing.T) *overlay.Set {
 	t.Helper()
-	set, err := catalogue.Load()
+	set, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return set
 }
+
+var loaded = sync.OnceValues(catalogue.Load)
 
 // TestFor holds that one entry read alone is as it is among all, and that each server that an entry is for finds it,
 // however its operator writes it.
