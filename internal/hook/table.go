@@ -44,6 +44,7 @@ var claudeCode = &Host{
 	form: snake, begins: []string{"startup", "clear"}, answered: `"assistant"`, asks: true, streams: true, answer: claudeAnswer,
 	serves: servesDoubly, resources: viaMCP, shell: "Bash", search: "Grep",
 	searches: map[string]search{"Glob": {path: "path", patterns: []string{"pattern"}}, "Grep": {path: "path"}, "LS": {path: "path"}},
+	expands:  []string{"Skill", "SlashCommand"},
 	paths: map[string]string{"Edit": "file_path", "LSP": "filePath", "MultiEdit": "file_path", "NotebookEdit": "notebook_path",
 		"Read": "file_path", "Write": "file_path"},
 	overlay: claudeOverlay, tools: map[string][]string{

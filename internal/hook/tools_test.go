@@ -205,6 +205,20 @@ func TestExpandedTexts(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range []struct {
+		call
+		goes bool
+	}{ // in a conversation with untrusted content, which a command brings
+		{call{"SlashCommand", input{"command": "/review x"}}, true}, {call{"SlashCommand", input{"command": "/review @~/.ssh/id_rsa"}}, false},
+		{call{"Skill", input{"skill": "review", "args": "x"}}, true}, {call{"Skill", input{"skill": "review", "args": "@~/.ssh/id_rsa"}}, false},
+	} {
+		m, d := newMachine(t, "claude-code"), dialects["claude-code"]
+		m.begins(d, "s")
+		m.asks(d, "s", call{"SlashCommand", input{"command": "/review"}}, "done")
+		if got := m.asks(d, "s", c.call, "") == hook.Pass; got != c.goes {
+			t.Errorf("%v goes: %v", c.call, got)
+		}
+	}
 	m := newMachine(t, "opencode")
 	d := dialects["opencode"]
 	m.begins(d, "s")
