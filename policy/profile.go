@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Names of profiles.
@@ -38,17 +39,29 @@ func embedded(name string) []byte {
 	return src
 }
 
-// Profile returns a built-in policy, and whether there is one of that name. Each call compiles it anew.
+// builtin are the policies that come with Weir. Each is compiled when it is first asked for.
+var builtin = func() map[string]func() *Policy {
+	all := map[string]func() *Policy{}
+	for _, name := range Profiles() {
+		all[name] = sync.OnceValue(func() *Policy {
+			src, _ := ProfileSource(name)
+			p, err := Load(name+".yaml", src)
+			if err != nil {
+				panic(fmt.Sprintf("policy: the profile %s does not load: %v", name, err)) // the tests load it
+			}
+			return p
+		})
+	}
+	return all
+}()
+
+// Profile returns a built-in policy, and whether there is one of that name.
 func Profile(name string) (*Policy, bool) {
-	src, ok := ProfileSource(name)
+	compile, ok := builtin[name]
 	if !ok {
 		return nil, false
 	}
-	p, err := Load(name+".yaml", src)
-	if err != nil {
-		panic(fmt.Sprintf("policy: the profile %s does not load: %v", name, err)) // the tests load it
-	}
-	return p, true
+	return compile(), true
 }
 
 // DefaultSource returns the file of the policy that decides when no other is chosen.
@@ -57,7 +70,7 @@ func DefaultSource() []byte {
 	return src
 }
 
-// Default returns the policy that decides when no other is chosen. Each call compiles it anew.
+// Default returns the policy that decides when no other is chosen.
 func Default() *Policy {
 	p, _ := Profile(Balanced)
 	return p
