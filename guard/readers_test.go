@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"encoding/json"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -53,10 +54,12 @@ func readersFixture(t testing.TB) *fixture {
 	})
 }
 
+var readersOf = sync.OnceValues(func() (*overlay.Set, error) { return overlay.Load("all.yaml", []byte(readersOverlay)) })
+
 // to returns a call of a tool of a server whose data the groups may read.
 func to(t testing.TB, server, tool, arguments string, readers ...string) *guard.Call {
 	t.Helper()
-	set, err := overlay.Load("all.yaml", []byte(readersOverlay))
+	set, err := readersOf()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,10 +52,12 @@ overlays:
       profile: {contract: {readOnly: true, openWorld: false, destinations: [ephemeral], sources: [user], returns: [pii]}}
 `
 
+var traced = sync.OnceValues(func() (*overlay.Set, error) { return overlay.Load("all.yaml", []byte(traceOverlay)) })
+
 // stated returns a call of a tool that the overlay speaks of, with what the user wrote if that is told.
 func stated(t testing.TB, name, arguments, user string) *guard.Call {
 	t.Helper()
-	set, err := overlay.Load("all.yaml", []byte(traceOverlay))
+	set, err := traced()
 	if err != nil {
 		t.Fatal(err)
 	}
