@@ -21,15 +21,16 @@ type asker struct {
 	era     string
 	http    http.Handler
 	mu      sync.Mutex
-	headers []string // Mcp-Param-Region of every POST
-	blocked chan any // the ends of calls of the tool block
+	headers []string      // Mcp-Param-Region of every POST
+	blocked chan any      // the ends of calls of the tool block
+	over    chan struct{} // closed when the client of such a call has hung up, of which the SDK does not tell the tool
 }
 
 const regionSchema = `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`
 
 func newAsker() *asker {
 	nothing := func(context.Context, *mcp.SubscribeRequest) error { return nil }
-	a := &asker{blocked: make(chan any, 4), Server: mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, &mcp.ServerOptions{
+	a := &asker{blocked: make(chan any, 4), over: make(chan struct{}), Server: mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, &mcp.ServerOptions{
 		SubscribeHandler:   nothing,
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})}
@@ -65,7 +66,10 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if a.era == newEra && bytes.Contains(body, []byte(`"name":"block"`)) {
 		// The SDK's server does not cancel requests of clients that hung up, so this is seen where it happens.
-		context.AfterFunc(r.Context(), func() { a.blocked <- "cancelled" })
+		context.AfterFunc(r.Context(), func() {
+			a.blocked <- "cancelled"
+			close(a.over)
+		})
 	}
 	a.http.ServeHTTP(w, r)
 }
@@ -168,6 +172,7 @@ func (a *asker) block(ctx context.Context, _ *mcp.CallToolRequest, _ any) (*mcp.
 	select {
 	case <-ctx.Done():
 		a.blocked <- "cancelled"
+	case <-a.over:
 	case <-time.After(3 * time.Second):
 		a.blocked <- "not cancelled"
 	}

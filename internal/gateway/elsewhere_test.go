@@ -74,7 +74,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 				}
 				select {
 				case <-ctx.Done():
-				case <-time.After(2 * time.Second): // a host of 2026-07-28 is not told
+				case <-time.After(200 * time.Millisecond): // a host of 2026-07-28 is not told
 				}
 				return &mcp.ElicitResult{Action: "accept", Content: filledIn}, nil
 			}})

@@ -43,10 +43,12 @@ func (l *listener) options(answer string) *mcp.ClientOptions {
 				l.steps = append(l.steps, r.Params.Progress)
 			}
 		},
-		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			select {
-			case <-l.waited:
-			case <-time.After(2 * time.Second): // a host of 2026-07-28 does not wait in the call
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if v := r.Session.InitializeResult().ProtocolVersion; v >= "2025-06-18" && v < newEra { // others are asked after the call
+				select {
+				case <-l.waited:
+				case <-time.After(10 * time.Second):
+				}
 			}
 			return &mcp.ElicitResult{Action: answer, Content: filledIn}, nil
 		},
