@@ -22,7 +22,7 @@ import (
 	"github.com/weir-mcp/weir/internal/owner"
 )
 
-var ownerKills = flag.Int("kills", 20, "how often TestOwnerKilled kills weir serve")
+var ownerKills = flag.Int("kills", 6, "how often TestOwnerKilled kills weir serve")
 
 // A hooked is a user's machine with the hooks of hosts on it.
 type hooked struct {
