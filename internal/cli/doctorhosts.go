@@ -122,9 +122,22 @@ func (d *doctor) switchedOff(h hosts.Host, project, file string) {
 		}
 	case h.Hooks.Plugin && install.LoadsCode(data):
 		d.find("hook", path, ownCode, "it has %s load plugins, which may keep it from asking weir", h.Name)
+	case h.Hooks.Steers && hasHooks(data):
+		d.find("hook", path, "see whether they are yours, and remove them if not", "its hooks in %s may change a call after weir has decided on it", h.Name)
 	case install.SwitchedOff(data):
 		d.find("hook", path, switchedOff, "%s runs no hooks there, so its own tools pass weir by", h.Name)
 	}
+}
+
+// hasHooks reports whether a file has a hook, or members that could be some.
+func hasHooks(data []byte) bool {
+	all, ok := rawjson.Get(data, "hooks")
+	for _, list := range rawjson.Members(all) {
+		if string(rawjson.Canonical(list)) != "[]" {
+			return true
+		}
+	}
+	return ok && rawjson.Kind(all) != '{'
 }
 
 // lastBytes is how much is kept of the output of a server.

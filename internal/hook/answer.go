@@ -99,6 +99,18 @@ func copilotAnswer(a Answer, e *Event) map[string]any {
 	return map[string]any{"modifiedResult": map[string]string{"resultType": "failure", "textResultForLlm": a.Text}}
 }
 
+// cursorAnswer is the answer for Cursor, which takes an empty one for a failure of the hook, has no text for the user of
+// a call that goes, and no question that hooks could put. A result that the agent has cannot be taken back.
+func cursorAnswer(a Answer, e *Event) map[string]any {
+	switch {
+	case e.Name != PreToolUse:
+		return map[string]any{"additional_context": a.Text}
+	case a.Effect == Pass:
+		return map[string]any{"permission": "allow"}
+	}
+	return map[string]any{"permission": "deny", "user_message": a.Text, "agent_message": a.Text}
+}
+
 // opencodeAnswer is the answer for Weir's plugin in opencode, which goes on for nothing else.
 func opencodeAnswer(a Answer, _ *Event) map[string]any {
 	out := a.noticed()

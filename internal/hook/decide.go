@@ -44,7 +44,10 @@ type Decider struct {
 }
 
 // Decides reports whether the event is one for the guard: about a call that does not go to one of the entries that run Weir.
-func (e *Event) Decides(entries []string) bool { return e.Name != SessionStart && !e.behind(entries) }
+// One that another event tells more of is for that other one.
+func (e *Event) Decides(entries []string) bool {
+	return e.Name != SessionStart && !e.elsewhere() && !e.behind(entries)
+}
 
 // Decide answers an event. An error is no answer: the call must not go.
 func (d *Decider) Decide(ctx context.Context, e *Event) (Answer, error) {
@@ -68,12 +71,15 @@ func (d *Decider) Decide(ctx context.Context, e *Event) (Answer, error) {
 }
 
 // Keys returns the key of the conversation of an event, in its first generation, by a function that makes keys, and the
-// key by which its beginning is noted. They differ where the servers of a host know a conversation by its folder alone:
-// then all conversations in it are one.
+// key by which its beginning is noted. They differ where the servers of a host know no id of a conversation: then all
+// conversations in a folder are one, or all of the host.
 func (e *Event) Keys(key func(kind, id string) string) (conversation, beginning string, err error) {
-	if e.Host.Kind != "" {
+	switch {
+	case e.Host.Kind != "":
 		conversation = key(e.Host.Kind, e.Session)
 		return conversation, conversation, nil
+	case e.Host.shared != "":
+		return key("named", e.Host.shared), key(e.Host.ID, e.Session), nil
 	}
 	folder, err := filepath.EvalSymlinks(e.Folder)
 	if err != nil {
@@ -129,7 +135,7 @@ func (e *Event) isNew() (bool, error) {
 		return false, nil
 	}
 	if e.Transcript == "" {
-		return e.Host.form.source != "", nil
+		return e.Host.form.source != "" || e.Host.form.fresh, nil
 	}
 	f, err := os.Open(e.Transcript)
 	if errors.Is(err, os.ErrNotExist) {

@@ -54,6 +54,7 @@ func (m *machine) hook(name, id string, members map[string]any) (hook.Answer, er
 	if members["cwd"] == nil {
 		members["cwd"] = m.work
 	}
+	members["workspace_roots"] = []any{members["cwd"]}
 	e, err := hook.Parse(m.host, name, anyEvent(name, members))
 	if err != nil {
 		m.t.Fatal(err)

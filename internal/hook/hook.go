@@ -20,9 +20,11 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -46,13 +48,16 @@ const (
 // A Host is a program whose hooks Weir understands.
 type Host struct {
 	ID     string
-	Kind   string   // of its keys of agent sessions; "" if its servers know a conversation by the folder alone
+	Kind   string   // of its keys of agent sessions; "" if its servers know no id of a conversation
 	Events []string // as it names them, in the order in which they come
 
 	steps    map[string]string // its events by their names here, where these are others
 	form     form
 	begins   []string // the sources of a conversation that begins
 	answered string   // the mark of an answer of the model in the file of a conversation
+
+	shared string // the agent session of all its conversations, see hosts.Host; "" if each, or each folder, has its own
+	detail detail
 
 	asks    bool // it puts a question to its user for a hook
 	roams   bool // it does not tell in which folder a command of its shell runs
@@ -80,8 +85,19 @@ type search struct {
 	everywhere bool     // without a folder it looks through every one that the host was given; else through the working directory
 }
 
+// A detail is an event before calls of tools of MCP servers that says of which server they are. Other events of these
+// calls do not, and have a prefix before the names of tools.
+type detail struct{ event, prefix string }
+
 // A form is how a host names the members of its events; "" for one that it does not have.
-type form struct{ event, session, source, tool, input, call, response string }
+type form struct {
+	event, session, source, tool, input, call, response string
+
+	failure string   // "" is error
+	roots   string   // a list with the working directory; "" is the text cwd
+	server  []string // the members that lead to the MCP server of the tool
+	fresh   bool     // an event of a beginning tells of new conversations alone
+}
 
 // Lookup returns the host with an id, which is that of package hosts.
 func Lookup(id string) (*Host, bool) {
@@ -164,7 +180,7 @@ func Parse(host, name string, input []byte) (*Event, error) {
 	if told := r.text(h.form.event, maxName); h.form.event != "" && r.err == nil && told != name {
 		return nil, fmt.Errorf("reading the event: it says to be %.64q", told)
 	}
-	e.Session, e.Folder = r.text(h.form.session, maxName), r.text("cwd", 1<<16)
+	e.Session, e.Folder = r.text(h.form.session, maxName), r.folder(h.form.roots)
 	e.Transcript = r.optional("transcript_path")
 	r.tell(e)
 	return e, r.err
@@ -186,17 +202,23 @@ func (r *reader) tell(e *Event) {
 	case PostToolUse:
 		e.Response = r.value(f.response)
 	case PostFailure:
-		e.Response = r.value("error")
+		e.Response = r.value(f.failed())
 	}
 	e.Tool, e.Call, e.Input = r.text(f.tool, maxName), r.text(f.call, maxName), r.value(f.input)
 	if rawjson.Kind(e.Input) != '{' && r.err == nil {
 		e.Input = slices.Concat([]byte(`{"input":`), e.Input, []byte("}"))
 	}
-	if about, ok := rawjson.Get(r.object, "mcp_context"); ok {
-		server, _ := rawjson.Get(about, "server_name")
+	if len(f.server) > 0 {
+		server, _ := rawjson.Get(r.object, f.server...)
 		e.Server, _ = rawjson.String(server)
 	}
+	if d := e.Host.detail; d.event != "" && (e.Told == d.event || e.Server != "") && !strings.HasPrefix(e.Tool, d.prefix) {
+		e.Tool = d.prefix + e.Tool // never a name of the host's own tools
+	}
 }
+
+// failed is the member for the error of a call.
+func (f form) failed() string { return cmp.Or(f.failure, "error") }
 
 // A reader reads members until the first that is missing or of another kind.
 type reader struct {
@@ -221,6 +243,24 @@ func (r *reader) text(name string, most int) string {
 		r.err = fmt.Errorf("reading the event: %s is not a text of 1 to %d bytes", name, most)
 	}
 	return s
+}
+
+// folder returns the working directory: the text cwd, or the one element of a list. In a window of several folders, or
+// of none, it is not known where the host finds a file, nor whose servers it has.
+func (r *reader) folder(roots string) string {
+	if roots == "" {
+		return r.text("cwd", 1<<16)
+	}
+	all, n := r.value(roots), 0
+	var folder string
+	for one := range rawjson.Elements(all) {
+		folder, _ = rawjson.String(one)
+		n++
+	}
+	if r.err == nil && (n != 1 || !filepath.IsAbs(folder) || strings.ContainsRune(folder, 0)) {
+		r.err = fmt.Errorf("reading the event: %s is not one absolute path, so it is not known in which folder the host works", roots)
+	}
+	return folder
 }
 
 // optional returns a text; "" if it is null or not there.

@@ -38,10 +38,12 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRecorded reads events that real hosts sent, one in a line, by the name of their version, and writes an answer of
-// each kind to them. A host that does not say in the event which one it is has the name before it.
+// TestRecorded reads events that real hosts sent, those of Cursor as others recorded and described them, one in a line, by
+// the name of their version, and writes an answer of each kind to them. A host that does not say in the event which one it
+// is has the name before it.
 func TestRecorded(t *testing.T) {
-	for _, name := range []string{"claude-code-2.1.197", "codex-0.169.0", "gemini-0.61.0", "qwen-0.15.10", "copilot-1.0.102", "opencode-1.18.33"} {
+	for _, name := range []string{"claude-code-2.1.197", "codex-0.169.0", "gemini-0.61.0", "qwen-0.15.10", "copilot-1.0.102", "opencode-1.18.33",
+		"cursor-2026.09.28"} {
 		t.Run(name, func(t *testing.T) {
 			host := name[:strings.LastIndexByte(name, '-')]
 			recorded, err := os.ReadFile("testdata/" + name + ".jsonl")
@@ -109,12 +111,12 @@ func event(name string, members map[string]any) []byte {
 
 // anyEvent returns a good event of any host: the members of Claude Code are there under the names of other hosts too.
 func anyEvent(name string, members map[string]any) []byte {
-	all := map[string]any{"event": name, "callID": "t"}
+	all := map[string]any{"event": name, "callID": "t", "error_message": "no", "workspace_roots": []any{"/w"}}
 	good := map[string]any{"session_id": "s", "tool_name": "Bash", "tool_input": map[string]any{"command": "pwd"}, "tool_response": "/w"}
 	maps.Copy(all, members)
 	maps.Copy(good, members)
-	for k, others := range map[string][]string{"session_id": {"sessionId", "sessionID"}, "tool_name": {"toolName", "tool"}, "tool_input": {"toolArgs", "args"},
-		"tool_response": {"toolResult", "output"}} {
+	for k, others := range map[string][]string{"session_id": {"sessionId", "sessionID", "conversation_id"}, "tool_name": {"toolName", "tool"}, "tool_input": {"toolArgs", "args"},
+		"tool_response": {"toolResult", "output", "tool_output"}} {
 		for _, other := range others {
 			all[other] = good[k]
 		}
@@ -126,7 +128,12 @@ func anyEvent(name string, members map[string]any) []byte {
 func TestParseRefuses(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for _, c := range []struct{ host, name, input string }{
-		{"cursor", hook.PreToolUse, string(event(hook.PreToolUse, nil))},
+		{"zed", hook.PreToolUse, string(event(hook.PreToolUse, nil))},
+		{"cursor", "preToolUse", string(anyEvent("preToolUse", map[string]any{"workspace_roots": []any{}}))},
+		{"cursor", "preToolUse", string(anyEvent("preToolUse", map[string]any{"workspace_roots": []any{"/w", "/v"}}))},
+		{"cursor", "preToolUse", string(anyEvent("preToolUse", map[string]any{"workspace_roots": []any{"w"}}))},
+		{"cursor", "preToolUse", string(anyEvent("preToolUse", map[string]any{"workspace_roots": "/w"}))},
+		{"cursor", "preToolUse", string(anyEvent("preToolUse", map[string]any{"workspace_roots": nil}))},
 		{"claude-code", "Stop", string(event("Stop", nil))},
 		{"codex", hook.PostFailure, string(event(hook.PostFailure, nil))},
 		{"claude-code", hook.PreToolUse, string(event(hook.PostToolUse, nil))},
@@ -157,6 +164,8 @@ func TestParseRefuses(t *testing.T) {
 // A decision is all that hosts read of an answer.
 type decision struct {
 	Decision, PermissionDecision string
+	Permission                   string  // of Cursor, whose pass says allow
+	AdditionalContext            *string `json:"additional_context"`
 	Continue, Proceed            *bool
 	ModifiedResult               *struct{ ResultType string }
 	Specific                     struct{ HookEventName, PermissionDecision string } `json:"hookSpecificOutput"`
@@ -170,6 +179,7 @@ var denials = map[string]struct{ before, after func(decision) bool }{
 	"gemini":      {func(d decision) bool { return d.Decision == "deny" }, func(d decision) bool { return d.Decision == "deny" }},
 	"copilot":     {func(d decision) bool { return d.PermissionDecision == "deny" }, func(d decision) bool { return d.ModifiedResult != nil }},
 	"opencode":    {stopped, stopped},
+	"cursor":      {func(d decision) bool { return d.Permission == "deny" }, func(d decision) bool { return d.AdditionalContext != nil }},
 }
 
 func stopped(d decision) bool { return d.Proceed != nil && !*d.Proceed }
@@ -197,6 +207,9 @@ func TestAnswersAreReadable(t *testing.T) {
 		case a.Effect == hook.Pass:
 			if goes := out.Proceed != nil && *out.Proceed; goes != (host.ID == "opencode") {
 				t.Fatalf("%+v", o)
+			}
+			if host.ID == "cursor" && (out.Permission == "allow") == (e.Name == hook.PreToolUse) {
+				out.Permission, out.AdditionalContext = "", nil
 			}
 			if out.Proceed = nil; o.Status != 0 || out != (decision{}) {
 				t.Fatalf("%+v", o)

@@ -43,6 +43,9 @@ var dialects = map[string]dialect{
 	"opencode": {map[string]any{"source": "new"}, [3]string{"chat.message", "tool.execute.before", "tool.execute.after"},
 		call{"bash", input{"command": "git status", "workdir": "."}}, call{"webfetch", input{"url": "https://tips.example/focus", "format": "text"}},
 		call{"read", input{"filePath": "salaries.csv"}}, call{"bash", send}, "weir_x", "weird_x", ""},
+	"cursor": {map[string]any{}, [3]string{"sessionStart", "preToolUse", "postToolUse"},
+		call{"Shell", input{"command": "git status", "cwd": "", "timeout": 30000}}, call{"Shell", input{"command": "curl https://tips.example/"}},
+		call{"Read", input{"file_path": "salaries.csv"}}, call{"Shell", send}, "MCP:x", "x", ""},
 }
 
 // play tells of an event of the attack.
@@ -97,7 +100,7 @@ func TestEveryHost(t *testing.T) {
 				t.Error("a command after a page goes")
 			}
 			m.asks(d, "s", d.read, "")
-			if id != "codex" { // a folder that is not known
+			if id != "codex" && id != "cursor" { // a folder that is not known
 				if got := m.asks(d, "s", d.look, ""); got != hook.Pass {
 					t.Errorf("a command that reads: %v", got)
 				}
@@ -172,6 +175,60 @@ func TestFolderIsTheConversation(t *testing.T) {
 				t.Error("a folder that is not there is decided on")
 			}
 		})
+	}
+}
+
+// TestCursorIsOneConversation holds Cursor, whose servers know neither an id nor a folder: untrusted content in one
+// conversation counts in all, in the servers' agent session, and one whose beginning nobody saw makes that the worst.
+func TestCursorIsOneConversation(t *testing.T) {
+	d := dialects["cursor"]
+	goes := func(m *machine, id, folder string) bool {
+		return m.play(id, d.names[1], map[string]any{"tool_name": d.send.tool, "tool_input": d.send.input, "cwd": folder}).Effect == hook.Pass
+	}
+	m := newMachine(t, "cursor")
+	m.begins(d, "one")
+	m.begins(d, "two")
+	if !goes(m, "one", m.work) {
+		t.Error("a clean conversation is held up")
+	}
+	if goes(m, "two", t.TempDir()) {
+		t.Error("the command of another window counts in no other")
+	}
+	if l, err := m.store.Get(t.Context(), key("named", "cursor")); err != nil || !l.Label.Untrusted {
+		t.Errorf("the agent session of weir run: %+v, %v", l, err)
+	}
+	if m = newMachine(t, "cursor"); goes(m, "unseen", m.work) {
+		t.Error("a conversation whose beginning nobody saw begins clean")
+	}
+}
+
+// TestCursorServers decides on calls of MCP servers at the event that names the server: those to Weir's entry go, all
+// others may do anything, whatever their tools are called.
+func TestCursorServers(t *testing.T) {
+	d := dialects["cursor"]
+	m := newMachine(t, "cursor")
+	m.begins(d, "s")
+	m.asks(d, "s", d.fetch, "")
+	for _, c := range []struct {
+		event, tool string
+		server      any
+		goes        bool
+	}{
+		{"beforeMCPExecution", "x", "weir", true},
+		{"beforeMCPExecution", "MCP:x", "weir", true},
+		{"beforeMCPExecution", "x", "weird", false},
+		{"beforeMCPExecution", "MCP:x", nil, false},
+		{"beforeMCPExecution", "x", 7, false},
+		{"beforeMCPExecution", "Read", "web", false},
+		{"beforeMCPExecution", "Read", nil, false},
+		{"preToolUse", "MCP:x", nil, true}, // the other event comes too
+		{"preToolUse", "Read", "web", true},
+		{"preToolUse", "mcp__weir__x", nil, false},
+	} {
+		a := m.play("s", c.event, map[string]any{"tool_name": c.tool, "tool_input": `{"file_path":"notes.txt"}`, "mcp_server_name": c.server})
+		if got := a.Effect == hook.Pass; got != c.goes {
+			t.Errorf("%+v: %+v", c, a)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ func salvage(input []byte, f form) (event []byte, unread string, err error) {
 	told := map[string]json.RawMessage{}
 	for name, value := range rawjson.Members(input) {
 		switch {
-		case name == f.response || name == "error":
+		case name == f.response || name == f.failed():
 			told[name] = rawjson.Quote(texts(value))
 		case rawjson.Check(value) == nil:
 			told[name] = value

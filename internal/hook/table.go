@@ -21,13 +21,16 @@ var (
 	//go:embed copilot.yaml
 	copilotOverlay []byte
 
+	//go:embed cursor.yaml
+	cursorOverlay []byte
+
 	//go:embed opencode.yaml
 	opencodeOverlay []byte
 )
 
 // table has every host. Arguments that are not listed may change the meaning of the others: such a call may do
 // anything.
-var table = []*Host{claudeCode, codex, gemini, qwen, copilot, opencode}
+var table = []*Host{claudeCode, codex, gemini, qwen, copilot, opencode, cursor}
 
 // snake is the form of Claude Code, which others took.
 var snake = form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", call: "tool_use_id",
@@ -100,8 +103,9 @@ var codex = &Host{
 // gemini has one event after each call, whether it has failed or not, and gives calls no ids.
 var gemini = &Host{
 	ID: "gemini", Events: []string{"SessionStart", "BeforeTool", "AfterTool"},
-	steps:  map[string]string{"BeforeTool": PreToolUse, "AfterTool": PostToolUse},
-	form:   form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", response: "tool_response"},
+	steps: map[string]string{"BeforeTool": PreToolUse, "AfterTool": PostToolUse},
+	form: form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", response: "tool_response",
+		server: []string{"mcp_context", "server_name"}},
 	begins: []string{"startup", "clear"}, answered: `"gemini"`, answer: geminiAnswer, serves: servesTold,
 	shell: bourne("run_shell_command"), folder: "dir_path",
 	searches: map[string]search{
@@ -218,6 +222,28 @@ var opencode = &Host{
 		"webfetch":  {"url", "format", "timeout"},
 		"websearch": {"query", "numResults", "livecrawl", "type", "contextMaxCharacters"},
 		"write":     {"filePath", "content"},
+	},
+}
+
+// cursor gives several calls of a turn one id, has one process of a server for all its windows, and does not tell of
+// the text that Read and Grep return. Its shell keeps the folder that a command has changed to.
+var cursor = &Host{
+	ID: "cursor", Events: []string{"sessionStart", "preToolUse", "beforeMCPExecution", "postToolUse", "postToolUseFailure"},
+	steps: map[string]string{"sessionStart": SessionStart, "preToolUse": PreToolUse, "beforeMCPExecution": PreToolUse, "postToolUse": PostToolUse,
+		"postToolUseFailure": PostFailure},
+	form: form{event: "hook_event_name", session: "conversation_id", tool: "tool_name", input: "tool_input", response: "tool_output",
+		failure: "error_message", roots: "workspace_roots", server: []string{"mcp_server_name"}, fresh: true},
+	shared: "cursor", detail: detail{"beforeMCPExecution", "MCP:"}, answered: `"assistant"`,
+	roams: true, answer: cursorAnswer, serves: servesNamed, shell: bourne("Shell"),
+	searches: map[string]search{"Grep": {path: "file_path", everywhere: true}},
+	paths:    map[string]string{"Delete": "file_path", "Read": "file_path", "Write": "file_path"}, expands: []string{"Task"},
+	overlay: cursorOverlay, tools: map[string][]string{
+		"Delete": {"file_path"},
+		"Grep":   {"pattern", "file_path"},
+		"Read":   {"file_path"},
+		"Shell":  {"command", "cwd", "timeout"},
+		"Task":   {"description", "prompt", "subagent_type", "run_in_background"},
+		"Write":  {"file_path", "content"},
 	},
 }
 

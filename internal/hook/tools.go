@@ -78,6 +78,15 @@ func servesTold(e *Event, entry string) bool {
 	return e.Server == entry && strings.HasPrefix(e.Tool, "mcp_")
 }
 
+// servesNamed is for hosts that tell the server of a call in an event of its own.
+func servesNamed(e *Event, entry string) bool { return e.Server == entry }
+
+// elsewhere reports whether another event of the same call says more of it, and is decided on.
+func (e *Event) elsewhere() bool {
+	d := e.Host.detail
+	return d.event != "" && e.Told != d.event && strings.HasPrefix(e.Tool, d.prefix)
+}
+
 // servesDashed is for hosts with names like SERVER-TOOL, which have servers in no file, such as github-mcp-server. So only the
 // name that weir install writes is believed, which none of these begins with. See install.ReadNames for those in files.
 func servesDashed(e *Event, entry string) bool {
@@ -117,7 +126,7 @@ func (e *Event) folders(s search) []string {
 	for one := range listed(raw, s.path == severalPaths) {
 		p, ok := rawjson.String(one)
 		if !ok || odd(p) != "" || s.path == severalPaths && strings.ContainsAny(p, " ,;:'\"*?[]{}()$%") ||
-			(s.everywhere || s.path == severalPaths) && !e.exists(p) {
+			e.Host.roams && !filepath.IsAbs(p) || (s.everywhere || s.path == severalPaths) && !e.exists(p) {
 			return []string{everything}
 		}
 		all = append(all, p)
@@ -164,6 +173,9 @@ func (e *Event) oddPath() string {
 	}
 	if why := odd(p); why != "" {
 		return why
+	}
+	if e.Host.roams && !filepath.IsAbs(p) {
+		return fmt.Sprintf("it is not known in which folder the host looks for %+.80q", p)
 	}
 	if e.Tool == e.Host.finds && !filepath.IsAbs(p) && !e.exists(p) {
 		return fmt.Sprintf("there is no file %+.80q, and the host may look for it elsewhere", p)

@@ -45,6 +45,10 @@ type Host struct {
 	Hooks  *Hooks // nil: it has none that Weir knows
 	Agents []File // further files, and folders of sub-agents, that may have servers below the last member of List; only of hosts with hooks
 	Manual string // how to put Weir in by hand, for a host whose files cannot be changed; else ""
+
+	// Session is the agent session of all its conversations, for a host whose servers know neither the id nor the
+	// folder of one: Weir's entry names it, and hooks count in it. "" for others.
+	Session string
 }
 
 // A File is one place where a host keeps servers. A path begins with ~ for the home directory, {config} for the user's
@@ -78,11 +82,13 @@ type Hooks struct {
 	Listed  bool     // the arguments of a program are a list; else they stand in a command line of the shell
 	Flat    bool     // the array holds the programs; else groups of them
 	Command string   // the member for the command line; "" is command
+	New     string   // the text of a file that is not there; "" is an empty object
 	Extra   []Member // further members: how long the host waits, and that a hook that fails keeps the tool from running
 	Guarded bool     // a program that fails keeps the tool from running by its status alone: its shell turns every failure into that one
 	Plugin  bool     // the file is a program that runs in the host, and Weir's whole; the other members but Events and Offs do not count
 	Code    []string // folders of a project, with slashes, whose programs run in the host, so that they may keep hooks from running
 	Offs    []string // files of a project, with slashes, that may keep hooks from running; in one that is no JSON a mention of them does
+	Steers  bool     // any hook in a file of Offs is reported: it may change a call after Weir has decided on it
 	Inlines []string // texts, in small letters, for which the host puts a file or a variable into its settings; none if it puts none there
 	Plain   []string // members of a project's Offs that put no file into a conversation; others may. Only with Inlines
 	Texts   []string // texts of a project, with slashes, that enter conversations, and folders of them. Only with Inlines

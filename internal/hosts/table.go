@@ -36,7 +36,7 @@ var Table = []Host{
 	{ID: "cursor", Name: "Cursor", Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.cursor/mcp.json"},
 		{Scope: Project, Format: JSON, List: mcpServers, Path: ".cursor/mcp.json"},
-	}},
+	}, Hooks: cursorHooks, Session: "cursor"},
 	{ID: "windsurf", Name: "Windsurf", Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.codeium/windsurf/mcp_config.json"},
 	}},
@@ -147,6 +147,13 @@ var (
 		Extra: []Member{{"name", `"weir"`}, {"timeout", "60000"}},
 	}
 )
+
+// Cursor goes on where a hook fails, is too slow or writes nothing, unless the hook says otherwise.
+var cursorHooks = &Hooks{
+	File: File{Scope: User, Format: JSON, List: hookEvents, Path: "~/.cursor/hooks.json"}, Offs: []string{".cursor/hooks.json"}, Steers: true,
+	Events: []string{"sessionStart", "preToolUse", "beforeMCPExecution", "postToolUse", "postToolUseFailure"},
+	Flat:   true, Guarded: true, New: "{\n  \"version\": 1\n}\n", Extra: []Member{{"timeout", "60"}, {"failClosed", "true"}},
+}
 
 var copilotHooks = &Hooks{
 	File:   File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.copilot/settings.json", Env: "COPILOT_HOME"},

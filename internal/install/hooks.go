@@ -58,7 +58,7 @@ func planHooks(i *Installer, h hosts.Host, path string) (*HookFile, error) {
 	src := f.before
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		f.target, src = path, []byte("{\n}\n")
+		f.target, src = path, []byte(cmp.Or(h.Hooks.New, "{\n}\n"))
 		if info, err := os.Lstat(path); err == nil {
 			return nil, fmt.Errorf("it is a %s that leads nowhere", info.Mode().Type())
 		}
@@ -182,7 +182,7 @@ func hookArguments(i *Installer, h hosts.Host) (args []string, err error) {
 				entries = append(entries, p.Entry)
 			}
 			for _, name := range p.Behind {
-				if p.Scope == hosts.User && !slices.Contains(entries, name) {
+				if h.Session == "" && p.Scope == hosts.User && !slices.Contains(entries, name) {
 					entries = append(entries, name)
 				}
 			}

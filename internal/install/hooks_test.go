@@ -45,7 +45,7 @@ func (w *world) removeAll(t interface{ Fatal(...any) }) (all []*install.Removal)
 // TestHooks sets hooks up where none are, finds nothing more to do, and takes them out again.
 func TestHooks(t *testing.T) {
 	for id, file := range map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json",
-		"qwen": ".qwen/settings.json", "copilot": ".copilot/settings.json", "opencode": ".config/opencode/plugins/weir.js"} {
+		"qwen": ".qwen/settings.json", "copilot": ".copilot/settings.json", "cursor": ".cursor/hooks.json", "opencode": ".config/opencode/plugins/weir.js"} {
 		t.Run(id, func(t *testing.T) {
 			w := newWorld(t, id, file)
 			if all, _ := w.Hooks(install.Selection{}); len(all) != 0 {
@@ -226,7 +226,7 @@ func TestGuardedHooks(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no bash")
 	}
-	for _, id := range []string{"gemini", "qwen", "copilot"} {
+	for _, id := range []string{"gemini", "qwen", "copilot", "cursor"} {
 		h, _ := hosts.Lookup(id)
 		w := newWorld(t, id, strings.TrimPrefix(h.Hooks.File.Path, "~/"))
 		check(t, os.MkdirAll(filepath.Dir(w.file), 0o700))

@@ -75,7 +75,16 @@ func (l *lister) leave(name, why string) {
 
 // owns reports whether an entry is the one that weir install made for this list.
 func (l *lister) owns(s config.Server) bool {
-	return slices.Equal(s.Args, []string{"run", "--config", l.part.Config})
+	return slices.Equal(s.Args, l.args())
+}
+
+// args are the arguments of Weir in the entry that weir install makes for this list.
+func (l *lister) args() []string {
+	args := []string{"run", "--config", l.part.Config}
+	if l.spec.host.Session != "" {
+		args = append(args, "--agent-session", l.spec.host.Session)
+	}
+	return args
 }
 
 // runsWeir reports whether an entry runs a program called weir as a gateway.
@@ -302,7 +311,7 @@ func (l *lister) weirEntry() []byte {
 	if env == "" {
 		env = "env"
 	}
-	args := []string{"run", "--config", l.part.Config}
+	args := l.args()
 	if spelling.Joined {
 		member(command, append([]string{l.opts.Exe}, args...))
 	} else {

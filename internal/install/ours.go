@@ -127,7 +127,7 @@ func (c *claims) file(s spec) error {
 func (c *claims) entry(l *lister, e hostfile.Entry) {
 	users := l.part.Scope == hosts.User || l.part.Scope == hosts.Local
 	s := importer.Read(e.Name, e.Value).Server
-	if users && s.URL == "" && (l.owns(s) || runsWeir(s)) && sameProgram(s.Command, l.opts.Exe) {
+	if users && s.URL == "" && (l.owns(s) || runsWeir(s) && c.host.Session == "") && sameProgram(s.Command, l.opts.Exe) {
 		c.ours[e.Name] = true
 		return
 	}
