@@ -68,7 +68,7 @@ func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
 	if a.key, err = anchorKey(a.path(keyFile), origin, signer); err != nil {
 		return nil, err
 	}
-	if err := a.makeSeal(); err != nil {
+	if err := makeSeal(a); err != nil {
 		return nil, err
 	}
 	if err := a.read(); err != nil {
@@ -78,7 +78,7 @@ func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the anchor: %w", err)
 	}
-	a.mark = &marked{f, lockedfile.MutexAt(a.path(markLockFile))}
+	a.mark = &marked{f: f, lock: lockedfile.MutexAt(a.path(markLockFile))}
 	return a, nil
 }
 

@@ -145,6 +145,13 @@ func (a *Anchor) note(base mark, to Head) (done bool, err error) {
 	return true, nil
 }
 
+// Mark returns how far the log has come, as any process that shares the directory has noted: a log with another head
+// has to be read again.
+func (a *Anchor) Mark() (tlog.Tree, error) {
+	m, err := a.current()
+	return tlog.Tree{N: m.size, Hash: m.root}, err
+}
+
 // current returns how far the log was seen to come, by other processes too. A file that the machine has lost gets it.
 func (a *Anchor) current() (mark, error) {
 	a.mu.Lock()
@@ -200,6 +207,9 @@ func (t trees) has(m mark) bool {
 type marked struct {
 	f    *os.File
 	lock *lockedfile.Mutex
+
+	text string // as it was read last, with its mark; guarded by the lock of the anchor
+	last mark
 }
 
 func (f *marked) turn() (unlock func(), err error) {
@@ -223,11 +233,14 @@ func (f *marked) there() (mark, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return mark{}, fmt.Errorf("reading how far the log has come: %w", err)
 	}
-	there, err := parseMark(string(b[:n]))
-	if err != nil {
-		return mark{}, nil
+	if string(b[:n]) == f.text {
+		return f.last, nil
 	}
-	return there, nil
+	f.text = string(b[:n])
+	if f.last, err = parseMark(f.text); err != nil {
+		f.last = mark{}
+	}
+	return f.last, nil
 }
 
 const markSize = 20 + 1 + 44 + 1

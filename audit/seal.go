@@ -24,7 +24,7 @@ func WithSeal(key *Key, seal string) (*Anchor, error) {
 }
 
 // makeSeal makes the key of the seal if there is none.
-func (a *Anchor) makeSeal() error {
+func makeSeal(a *Anchor) error {
 	path := a.path(sealFile)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

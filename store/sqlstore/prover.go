@@ -25,6 +25,7 @@ type prover struct {
 	latest   store.Clock // of questions: one that has expired stays so, also if the machine's clock is set back
 	steady   steady      // of labels of resources
 	proofs   proofs
+	recent   recent
 	endCache audit.EndCache
 	anchor   atomic.Pointer[audit.Anchor] // of the log; nil: none was given
 	sealed   atomic.Bool                  // whether each head has to be, with the ends of the chains
@@ -77,8 +78,13 @@ func (p *prover) lasting(s *statements) audit.Storage {
 }
 
 // proven calls read with a snapshot. The rows that read finds do not fit together if others write meanwhile: then it is
-// called again, in a transaction that reads.
-func (p *prover) proven(ctx context.Context, read func(*snapshot) error) error {
+// called again, in a transaction that reads. The head may be known from another read.
+func (p *prover) proven(ctx context.Context, known *headRow, read func(*snapshot) error) error {
+	if known != nil {
+		if err := read(p.snapshot(&p.reads, *known)); !unsettled(err) {
+			return err
+		}
+	}
 	check, err := p.since()
 	if err != nil {
 		return err

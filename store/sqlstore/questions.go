@@ -114,8 +114,12 @@ func (d *approvals) Answered() <-chan struct{} {
 	return d.listener.bell.Next()
 }
 
-// Redeem implements [store.Approvals].
+// Redeem implements [store.Approvals]. It writes only if there is an acceptance to use up.
 func (d *approvals) Redeem(ctx context.Context, binding string) (redeemed bool, err error) {
+	all, err := d.boundNow(ctx, binding)
+	if err != nil || !slices.ContainsFunc(all, d.redeemable) {
+		return false, err
+	}
 	err = d.do(ctx, &op{run: func(ctx context.Context, u *unit) error {
 		all, err := bound(ctx, u, binding)
 		redeemed = false
@@ -139,15 +143,54 @@ func (d *approvals) Redeem(ctx context.Context, binding string) (redeemed bool, 
 	return redeemed && err == nil, err
 }
 
+// redeemable reports whether a question was accepted, and the acceptance not used up.
+func (d *approvals) redeemable(q store.Question) bool {
+	return q.Answer == store.Accepted && d.lately().Before(q.Expires)
+}
+
 // Questions implements [store.Approvals].
 func (d *approvals) Questions(ctx context.Context, q store.QuestionQuery) iter.Seq2[store.Question, error] {
 	return pages(ctx, pageSize, placeOfQuestion{asked: -1 << 62}, func(at placeOfQuestion) (page []store.Question, end placeOfQuestion, err error) {
-		err = d.proven(ctx, func(s *snapshot) (err error) {
+		if q.Binding != "" {
+			all, err := d.boundNow(ctx, q.Binding)
+			page, end = pageOf(all, q, at, d.lately())
+			return page, end, err
+		}
+		err = d.proven(ctx, nil, func(s *snapshot) (err error) {
 			page, end, err = d.questionsAt(ctx, s, q, at)
 			return err
 		})
 		return page, end, err
 	})
+}
+
+// boundNow returns the questions with a binding, which are as the log proves. None is missing, but for expired ones.
+func (d *approvals) boundNow(ctx context.Context, binding string) ([]store.Question, error) {
+	var all []store.Question
+	var head *headRow
+	known := false
+	at, err := d.recall(ctx, func(m *recent) {
+		all, known = m.questions.Get(binding)
+		head = m.head
+	})
+	if err != nil || known {
+		return all, err
+	}
+	err = d.proven(ctx, head, func(s *snapshot) (err error) {
+		if all, err = d.boundAt(ctx, s, binding); err == nil {
+			head = &s.headRow
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.remember(at, func(m *recent) {
+		if m.head = head; len(all) <= maxAround {
+			m.questions.Set(binding, all)
+		}
+	})
+	return all, nil
 }
 
 type placeOfQuestion struct {
@@ -160,7 +203,7 @@ func (p placeOfQuestion) compare(o placeOfQuestion) int {
 }
 
 // pageOf returns those of the questions with one binding that a query selects, after a place.
-func pageOf(proved map[string]store.Question, q store.QuestionQuery, at placeOfQuestion, now time.Time) (
+func pageOf(proved []store.Question, q store.QuestionQuery, at placeOfQuestion, now time.Time) (
 	page []store.Question, end placeOfQuestion) {
 	place := func(q store.Question) placeOfQuestion { return placeOfQuestion{micros(q.Asked), q.ID} }
 	for _, found := range proved {
@@ -177,16 +220,10 @@ func pageOf(proved map[string]store.Question, q store.QuestionQuery, at placeOfQ
 	return page, place(page[len(page)-1])
 }
 
-// questionsAt returns questions after a place, which are as the log proves. Of those with the binding of the query, if
-// it has one, none is missing.
+// questionsAt returns questions after a place, which are as the log proves.
 func (d *approvals) questionsAt(ctx context.Context, s *snapshot, q store.QuestionQuery, at placeOfQuestion) (
 	page []store.Question, end placeOfQuestion, err error) {
 	proved := map[string]store.Question{}
-	if q.Binding != "" {
-		err = d.addBound(ctx, s, q.Binding, proved)
-		page, end = pageOf(proved, q, at, d.lately())
-		return page, end, err
-	}
 	open := 0
 	if q.Open {
 		open = 1
@@ -200,8 +237,13 @@ func (d *approvals) questionsAt(ctx context.Context, s *snapshot, q store.Questi
 		return err
 	}, micros(d.lately()), q.ID, q.Principal, open, at.asked, at.id)
 	for binding := range bindings {
-		if err == nil {
-			err = d.addBound(ctx, s, binding, proved)
+		if err != nil {
+			break
+		}
+		var all []store.Question
+		all, err = d.boundAt(ctx, s, binding)
+		for _, found := range all {
+			proved[found.ID] = found
 		}
 	}
 	for i := range page {
@@ -213,17 +255,14 @@ func (d *approvals) questionsAt(ctx context.Context, s *snapshot, q store.Questi
 	return page, end, err
 }
 
-// addBound adds the questions with a binding, which are as the log proves.
-func (d *approvals) addBound(ctx context.Context, s *snapshot, binding string, proved map[string]store.Question) error {
+// boundAt returns the questions with a binding at a head, which are as the log proves.
+func (d *approvals) boundAt(ctx context.Context, s *snapshot, binding string) ([]store.Question, error) {
 	known := d.proofs.get(boundTo(binding).Chain())
 	all, rows, err := boundRows(ctx, s.statements, binding)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, q := range all {
-		proved[q.ID] = q
-	}
-	return d.settled(ctx, s, claim{name: boundTo(binding), rows: rows, known: known})
+	return all, d.settled(ctx, s, claim{name: boundTo(binding), rows: rows, known: known})
 }
 
 // bound returns the questions with a binding, which are as the log proves: all of them, expired ones perhaps not.

@@ -8,22 +8,15 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"sync"
 
 	"github.com/weir-mcp/weir/audit"
-	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
 
 // sessions implement [store.Store].
-type sessions struct {
-	*writer
-	recent recent
-}
-
-func newSessions(w *writer) *sessions { return &sessions{writer: w, recent: recent{pool: w.pool}} }
+type sessions struct{ *writer }
 
 // Open implements [store.Store]. Opening without a write is one query.
 func (d *sessions) Open(ctx context.Context, ref store.Ref, lim store.Limits) (store.Session, []store.Rise, error) {
@@ -102,40 +95,49 @@ func (d *sessions) Tally(ctx context.Context, key string) error {
 	}})
 }
 
-// session reads one session, and compares it with the log: in a transaction, if it does not fit the rows read before.
-func (d *sessions) session(ctx context.Context, key string) (s store.Session, ok bool, err error) {
-	check, err := d.since()
-	if err != nil {
-		return s, false, err
-	}
-	r := recentSession{}
-	if d.dialect.version != "" {
-		r, err = d.recent.get(ctx, key)
-	} else {
-		err = d.reads.query(ctx, readSession, r.scan, key)
-	}
-	if err = r.missing(err); err == nil {
-		if err = check(ctx, &d.reads, r.head); err != nil {
-			return s, false, err
+// session reads one session, and compares it with the log, unless it is remembered.
+func (d *sessions) session(ctx context.Context, key string) (store.Session, bool, error) {
+	var r recentSession
+	known := false
+	at, err := d.recall(ctx, func(m *recent) { r, known = m.sessions.Get(key) })
+	if err == nil && !known {
+		if r, err = d.readSession(ctx, key); err == nil {
+			d.remember(at, func(m *recent) { m.sessions.Set(key, r) })
 		}
-		r.Key = key
-		err = d.prove(ctx, d.snapshot(&d.reads, r.headRow), &r)
-	}
-	if unsettled(err) {
-		r, err = d.provenSession(ctx, key)
 	}
 	return r.Session, r.there && err == nil, err
 }
 
+// readSession reads one session, and compares it with the log: in a transaction, if it does not fit the rows read
+// before.
+func (d *sessions) readSession(ctx context.Context, key string) (recentSession, error) {
+	check, err := d.since()
+	if err != nil {
+		return recentSession{}, err
+	}
+	r := sessionRow{}
+	if err = r.missing(d.reads.query(ctx, readSession, r.scan, key)); err == nil {
+		if err = check(ctx, &d.reads, r.head); err != nil {
+			return recentSession{}, err
+		}
+		r.Key = key
+		err = d.prove(ctx, d.snapshot(&d.reads, r.headRow), &r.recentSession)
+	}
+	if unsettled(err) {
+		r, err = d.provenSession(ctx, key)
+	}
+	return r.recentSession, err
+}
+
 // provenSession compares a session, or that there is none, with the log, in a transaction that reads.
-func (d *sessions) provenSession(ctx context.Context, key string) (r recentSession, err error) {
+func (d *sessions) provenSession(ctx context.Context, key string) (r sessionRow, err error) {
 	err = d.still(ctx, func(s *snapshot) error {
-		r = recentSession{}
+		r = sessionRow{}
 		if err := s.query(ctx, readSession, r.scan, key); err != nil {
 			return err
 		}
 		r.Key = key
-		return d.prove(ctx, s, &r)
+		return d.prove(ctx, s, &r.recentSession)
 	})
 	return r, err
 }
@@ -215,31 +217,13 @@ func noted(rises []store.Rise, note func(store.Rise) (audit.Entry, error)) ([]au
 	return entries, check(entries)
 }
 
-// maxRecent is how many sessions are remembered.
-const maxRecent = 10_000
-
-// recent remembers sessions that were read, for as long as nobody has committed anything to the database since: no
-// writer of this process, nor another process. SQLite tells that of a connection that does not write itself (pragma
-// data_version), for less than it takes to read a session and its label. So it returns the same session as a query
-// would.
-type recent struct {
-	pool *pool
-
-	mu         sync.Mutex
-	conn       *sql.Conn
-	statements *statements
-	version    int64
-	sessions   *bounded.Map[string, recentSession]
-}
-
-// A recentSession is a session, if it is there, and the head of the log that it was read with.
-type recentSession struct {
-	store.Session
+// A sessionRow is a session, if it is there, and the head of the log that it was read with.
+type sessionRow struct {
+	recentSession
 	headRow
-	there bool
 }
 
-func (s *recentSession) scan(rows *sql.Rows) error {
+func (s *sessionRow) scan(rows *sql.Rows) error {
 	var text []byte
 	var created, seen int64
 	if err := s.headRow.scan(rows, &s.there, &s.Parent, &s.Principal, &text, &s.Calls, &created, &seen); err != nil {
@@ -255,63 +239,3 @@ func (s *recentSession) scan(rows *sql.Rows) error {
 const readSession = `select ` + stateColumns + `, case when s.key is null then 0 else 1 end, coalesce(s.parent, ''), coalesce(s.principal, ''),
 	coalesce(s.label, '{}'), coalesce(s.calls, 0), coalesce(s.created, 0), coalesce(s.seen, 0)
 from state t left join session s on s.key = $1 where t.id = 1`
-
-// get returns a session as it is now.
-func (r *recent) get(ctx context.Context, key string) (s recentSession, err error) {
-	err = r.pool.reading(r.pool.opts.Timeout)(ctx, func(ctx context.Context) (began bool, err error) {
-		s, err = r.read(ctx, key)
-		return s.there, err
-	})
-	return s, err
-}
-
-func (r *recent) read(ctx context.Context, key string) (s recentSession, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.connect(ctx); err != nil {
-		return s, err
-	}
-	// The read is short, and a connection that a context interrupts may be of no use: it is not interrupted.
-	ctx = context.WithoutCancel(ctx)
-	var version int64
-	if err := r.statements.query(ctx, r.pool.dialect.version, func(rows *sql.Rows) error { return rows.Scan(&version) }); err != nil {
-		return s, err
-	}
-	if version != r.version {
-		r.version = version
-		r.sessions.Clear()
-	}
-	if s, ok := r.sessions.Get(key); ok {
-		return s, nil
-	}
-	// The session is at least as new as the version: if it is newer, the next version is another.
-	if err = r.statements.query(ctx, readSession, s.scan, key); s.there && err == nil {
-		s.Key = key
-		r.sessions.Set(key, s)
-	}
-	return s, err
-}
-
-func (r *recent) connect(ctx context.Context) error {
-	if r.conn != nil {
-		return nil
-	}
-	c, err := r.pool.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	r.conn, r.sessions = c, bounded.NewMap[string, recentSession](maxRecent)
-	r.statements = &statements{db: c, prepared: map[string]*sql.Stmt{}}
-	return nil
-}
-
-func (r *recent) close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.conn == nil {
-		return nil
-	}
-	err := errors.Join(r.statements.close(), r.conn.Close())
-	r.conn = nil
-	return err
-}

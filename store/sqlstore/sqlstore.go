@@ -70,7 +70,7 @@ func Open(ctx context.Context, target string, opts *Options) (*DB, error) {
 		return nil, fmt.Errorf("opening the database: %w", errors.Join(err, p.close()))
 	}
 	w := newWriter(&prover{pool: p})
-	d := &DB{writer: w, sessions: newSessions(w), approvals: newApprovals(w, target),
+	d := &DB{writer: w, sessions: &sessions{w}, approvals: newApprovals(w, target),
 		pins: &pins{w}, taints: &taints{w}, admin: &admin{w}, repair: &repair{w}, upkeep: &upkeep{w}}
 	if err := d.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), d.Close())

@@ -101,14 +101,38 @@ func (d *taints) Tainted(ctx context.Context, resource string, lim store.Limits)
 
 // taintsAround returns the taints that have not expired of a resource, of those that contain it and of those that it
 // contains. They are as the log proves, and none is missing.
-func (d *taints) taintsAround(ctx context.Context, resource string) (found []store.Taint, err error) {
-	err = d.proven(ctx, func(s *snapshot) error {
-		found, err = d.taintsAt(ctx, s, resource)
-		return err
+func (d *taints) taintsAround(ctx context.Context, resource string) ([]store.Taint, error) {
+	resource = store.ResourceName(resource)
+	var found []store.Taint
+	var head *headRow
+	known := false
+	at, err := d.recall(ctx, func(m *recent) {
+		found, known = m.taints.Get(resource)
+		head = m.head
 	})
-	return found, err
+	if err == nil && !known {
+		err = d.proven(ctx, head, func(s *snapshot) (err error) {
+			if found, err = d.taintsAt(ctx, s, resource); err == nil {
+				head = &s.headRow
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		d.remember(at, func(m *recent) {
+			if m.head = head; len(found) <= maxAround {
+				m.taints.Set(resource, found)
+			}
+		})
+	}
+	now := d.now()
+	return slices.DeleteFunc(slices.Clone(found), func(t store.Taint) bool { return !t.Live(now) }), nil
 }
 
+// taintsAt returns the taints around a resource at a head, expired ones too as far as they are there.
 func (d *taints) taintsAt(ctx context.Context, s *snapshot, resource string) (found []store.Taint, err error) {
 	known := map[string]*proof{} // before the rows are read
 	first, end := store.ResourceBelow(resource)
@@ -135,14 +159,13 @@ func (d *taints) taintsAt(ctx context.Context, s *snapshot, resource string) (fo
 	if err != nil {
 		return nil, err
 	}
-	now := d.now()
 	slices.Sort(chains)
 	for _, chain := range slices.Compact(chains) {
 		t, there := rows[chain]
 		if err := d.settled(ctx, s, taintClaim(strings.TrimPrefix(chain, audit.Listed), t, there, known[chain])); err != nil {
 			return nil, err
 		}
-		if there && t.Live(now) {
+		if there {
 			found = append(found, t)
 		}
 	}

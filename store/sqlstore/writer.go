@@ -375,6 +375,7 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 	}
 	if err == nil && u.wrote {
 		w.doubt = u
+		since := w.recent.leave()
 		_, err = w.statements.exec(ctx, "commit")
 		if err != nil && w.dialect.lost(err) {
 			if err = w.settle(ctx, u, err); err != nil {
@@ -387,6 +388,9 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			}
 			w.doubt = nil
 			u.committed()
+			if w.dialect.version != "" && w.conn != nil {
+				w.follow(ctx, since, u)
+			}
 			return nil
 		}
 	}
