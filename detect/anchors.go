@@ -1,16 +1,62 @@
 package detect
 
-import "slices"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // An automaton finds all anchors of all rules in one pass over a text, whatever their number (Aho and Corasick, 1975).
 // It takes ASCII letters of either case for the same, and white space for a space: rules compare them themselves.
 type automaton struct {
-	class  [256]uint8 // of each byte: bytes in no anchor share class 0
-	shift  uint       // a state has 1<<shift transitions
-	next   []uint16   // by state and class
-	accept uint16     // the first state at which an anchor ends
-	ends   [][]uint16 // the anchors that end there, by state from accept on
-	whole  []bool     // that all these count only as whole words
+	class [256]uint8 // of each byte: bytes in no anchor share class 0
+	shift uint       // a state has 1<<shift transitions
+	next  []uint16   // by state and class
+	ends  [][]uint16 // the anchors that end at a state, by the state without its sign
+	whole []bool     // that all these count only as whole words
+}
+
+// accepts is the sign of a state at which an anchor ends.
+const accepts = 1 << 15
+
+// Each step waits for the table, so the lanes of a block are read side by side.
+const (
+	lanes = 4
+	lane  = 256 // bytes
+	block = lanes * lane
+)
+
+// read writes the state behind each byte of a block, which is no longer than a block. It returns the last one.
+func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint16 {
+	if len(text) < block {
+		for i, c := range text {
+			state = a.step(state, c)
+			states[i] = state
+		}
+		return state
+	}
+	next, shift, t := a.next, a.shift&15, (*[block]byte)(text)
+	s0, s1, s2, s3 := state, uint16(0), uint16(0), uint16(0)
+	for i := range lane {
+		s0 = next[int(s0&^accepts)<<shift|int(a.class[t[i]])]
+		s1 = next[int(s1&^accepts)<<shift|int(a.class[t[i+lane]])]
+		s2 = next[int(s2&^accepts)<<shift|int(a.class[t[i+2*lane]])]
+		s3 = next[int(s3&^accepts)<<shift|int(a.class[t[i+3*lane]])]
+		states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
+	}
+	for from := lane; from < block; from += lane { // a lane began as if nothing stood before it
+		state = states[from-1]
+		for i := from; i < from+lane; i++ {
+			if state = a.step(state, t[i]); state == states[i] {
+				break
+			}
+			states[i] = state
+		}
+	}
+	return states[block-1]
+}
+
+func (a *automaton) step(state uint16, c byte) uint16 {
+	return a.next[int(state&^accepts)<<(a.shift&15)|int(a.class[c])]
 }
 
 // lower returns the lower case of an ASCII letter, and any other byte as it is.
@@ -24,10 +70,16 @@ func lower(c byte) byte {
 // newAutomaton builds the automaton of these anchors, of which some count only where the word ends. No anchor is empty.
 func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	a := &automaton{}
-	classes := 1
+	var used set
 	for _, anchor := range anchors {
 		for i := range len(anchor) {
-			if c := lower(anchor[i]); a.class[c] == 0 {
+			used[lower(anchor[i])] = true
+		}
+	}
+	classes := 1
+	for _, ascii := range []bool{true, false} { // the transitions that most texts need lie near each other
+		for c := range used {
+			if used[c] && (c < utf8.RuneSelf) == ascii {
 				a.class[c] = uint8(classes)
 				classes++
 			}
@@ -107,26 +159,17 @@ func (t trie) link() (order []uint16) {
 	return order
 }
 
-// fill writes the transitions. The states are numbered by depth, those with an end behind all others, so that one
-// comparison tells them.
+// fill writes the transitions. The states are numbered by depth.
 func (a *automaton) fill(t trie, order []uint16) {
-	number, n := make([]uint16, len(t)), uint16(0)
-	for _, at := range order {
-		if len(t[at].ends) == 0 {
-			number[at] = n
-			n++
-		}
-	}
-	a.accept = n
-	for _, at := range order {
-		if len(t[at].ends) > 0 {
-			number[at] = n
-			n++
-			a.ends = append(a.ends, slices.Clip(t[at].ends))
+	number := make([]uint16, len(t))
+	a.ends = make([][]uint16, len(t))
+	for n, at := range order {
+		if number[at] = uint16(n); len(t[at].ends) > 0 {
+			number[at], a.ends[n] = uint16(n)|accepts, slices.Clip(t[at].ends)
 		}
 	}
 	a.next = make([]uint16, len(t)<<a.shift)
-	row := func(at uint16) []uint16 { return a.next[int(number[at])<<a.shift:][:1<<a.shift] }
+	row := func(at uint16) []uint16 { return a.next[int(number[at]&^accepts)<<a.shift:][:1<<a.shift] }
 	for _, at := range order {
 		if at != 0 {
 			copy(row(at), row(t[at].fail))

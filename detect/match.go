@@ -17,6 +17,7 @@ type scan struct {
 	tools   Named
 	each    func(*view)
 	levels  [maxDepth + 1]level
+	states  [block]uint16 // of the automaton, behind each byte of a block
 }
 
 // A level is the memory for the view at one depth.

@@ -216,16 +216,22 @@ func (w *scan) look(v view) {
 
 // candidates looks for anchors, and checks their surroundings.
 func (w *scan) candidates(v *view) {
-	a := w.s.anchors
-	next, shift, accept := a.next, a.shift, a.accept
+	a, text := w.s.anchors, v.text
 	state := uint16(0)
-	for i, c := range v.text {
-		state = next[int(state)<<shift|int(a.class[c])]
-		if state < accept || a.whole[state-accept] && i+1 < len(v.text) && wordByte[v.text[i+1]] {
-			continue
-		}
-		for _, t := range a.ends[state-accept] {
-			w.candidate(v, i+1, w.s.targets[t])
+	for from := 0; from < len(text); from += block {
+		size := min(block, len(text)-from)
+		state = a.read(text[from:from+size], state, &w.states)
+		for i, at := range w.states[:size] {
+			if at < accepts {
+				continue
+			}
+			at &^= accepts
+			if end := from + i + 1; a.whole[at] && end < len(text) && wordByte[text[end]] {
+				continue
+			}
+			for _, t := range a.ends[at] {
+				w.candidate(v, from+i+1, w.s.targets[t])
+			}
 		}
 	}
 }
