@@ -59,6 +59,21 @@ func (a *automaton) step(state uint16, c byte) uint16 {
 	return a.next[int(state&^accepts)<<(a.shift&15)|int(a.class[c])]
 }
 
+// accepted returns the first place from a place on at which an anchor ends, or the end of the states.
+func accepted(states []uint16, at int) int {
+	for at+8 <= len(states) {
+		s := (*[8]uint16)(states[at:])
+		if s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7] >= accepts {
+			break
+		}
+		at += 8
+	}
+	for at < len(states) && states[at] < accepts {
+		at++
+	}
+	return at
+}
+
 // lower returns the lower case of an ASCII letter, and any other byte as it is.
 func lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {

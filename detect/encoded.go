@@ -54,6 +54,41 @@ func collect(buf []byte, marks []mark, text []byte, start int) (digits []byte, a
 	}
 }
 
+// pairs tells for each byte by which kinds of bytes it may be followed in text, and of which kind it is.
+var pairs = func() (t [256]pairing) {
+	for i := range t {
+		switch c := byte(i); {
+		case readable[c]:
+			t[i] = pairing{asciiByte, asciiByte | leadByte}
+		case 0x80 <= c && c <= 0xbf:
+			t[i] = pairing{innerByte, asciiByte | leadByte | innerByte}
+		case 0xc2 <= c && c <= 0xf4:
+			t[i] = pairing{leadByte, innerByte}
+		}
+	}
+	return t
+}()
+
+// A pairing is the kind of a byte, and the kinds that may follow.
+type pairing struct{ kind, follows uint8 }
+
+// Kinds of bytes in text.
+const (
+	asciiByte uint8 = 1 << iota
+	leadByte
+	innerByte
+)
+
+// broken returns the place behind the last byte that no byte of text may have behind it as data has; 0 if there is none.
+func broken(data []byte) int {
+	for i := len(data) - 1; i > 0; i-- {
+		if pairs[data[i-1]].follows&pairs[data[i]].kind == 0 {
+			return i
+		}
+	}
+	return 0
+}
+
 // textual returns the size of the text that data begins with: readable ASCII, and valid UTF-8 beyond it.
 func textual(data []byte) int {
 	i := 0

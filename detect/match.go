@@ -22,6 +22,7 @@ type scan struct {
 
 // A level is the memory for the view at one depth.
 type level struct {
+	view  view
 	runs  []run  // of each set, the last run that was looked at
 	pem   int    // where the next end of a PEM block was found
 	buf   []byte // decoded text for the next depth

@@ -8,37 +8,28 @@ const (
 	bankAccount = "iban"
 )
 
-// numbers looks for card numbers and bank accounts. Every group of two digits covers a place that is looked at.
+// numbers looks for card numbers, bank accounts and addresses, at every group of two digits or more.
 func numbers(w *scan, v *view) {
 	text := v.text
-	for at := 1; at < len(text); at += 2 {
-		if !isDigit(text[at]) {
-			continue
-		}
-		start := at
-		if isDigit(text[at-1]) {
-			start--
-		}
-		end := at + 1
+	for start := twoDigits(text, 0); start >= 0; {
+		end := start + 2
 		for end < len(text) && isDigit(text[end]) {
 			end++
 		}
-		first := start == 0 || !isDigit(text[start-1]) // else it was looked at before
-		if n := end - start; first && n >= 2 {
-			if m, ok := cardAt(text, start, n); ok {
-				w.judge(v, w.s.rule(paymentCard), m)
-			}
-			if m, ok := accountAt(text, start); ok {
-				w.judge(v, w.s.rule(bankAccount), m)
-			}
-			if m, ok := addressAt(text, start, n); ok {
-				w.judge(v, w.s.rule(ipAddress), m)
-			}
-			if m, ok := machineAt(text, start); n == 2 && ok {
-				w.judge(v, w.s.rule(macAddress), m)
-			}
+		n := end - start
+		if m, ok := cardAt(text, start, n); ok {
+			w.judge(v, w.s.rule(paymentCard), m)
 		}
-		at = max(at, end-1)
+		if m, ok := accountAt(text, start); ok {
+			w.judge(v, w.s.rule(bankAccount), m)
+		}
+		if m, ok := addressAt(text, start, n); ok {
+			w.judge(v, w.s.rule(ipAddress), m)
+		}
+		if m, ok := machineAt(text, start); n == 2 && ok {
+			w.judge(v, w.s.rule(macAddress), m)
+		}
+		start = twoDigits(text, end)
 	}
 }
 

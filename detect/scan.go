@@ -159,12 +159,14 @@ func (s *Scanner) scan(text []byte, form Form, salt []byte, tools Named, each fu
 	w.tools = tools
 	w.salt, w.work, w.cut, w.found, w.each = salt, leastWork+mostWork*len(text)*(1+len(s.further)), false, nil, each
 	clear(w.counts)
-	v := view{text: text}
+	v := &w.levels[0].view
+	*v = view{text: text}
 	if form == JSON && bytes.IndexByte(text, '\\') >= 0 {
 		w.unescaped(v, jsonEscapes)
 	} else {
 		w.look(v)
 	}
+	*v, w.reading.text = view{}, nil // the pool keeps no text
 	if len(w.found) == 0 {
 		return Report{Cut: w.cut}
 	}
@@ -176,7 +178,7 @@ func (s *Scanner) scan(text []byte, form Form, salt []byte, tools Named, each fu
 }
 
 // look finds all values in a view and in its encoded parts.
-func (w *scan) look(v view) {
+func (w *scan) look(v *view) {
 	if w.work -= len(v.text); w.work < 0 {
 		w.cut = true
 		return
@@ -185,23 +187,23 @@ func (w *scan) look(v view) {
 	clear(l.runs)
 	l.pem = -1
 	w.reading = reading{text: v.text, grammar: w.s.grammar, tools: w.tools, judged: w.reading.judged[:0]}
-	w.candidates(&v)
+	w.candidates(v)
 	w.reading.close()
 	w.cut = w.cut || w.reading.full
 	for _, p := range w.reading.judged {
 		if f, ok := p.finding(v.encoded > 0); ok {
-			w.add(&v, f, match{start: p.start, end: p.end, secret: p.start, last: p.end})
+			w.add(v, f, match{start: p.start, end: p.end, secret: p.start, last: p.end})
 		}
 	}
 	if !w.s.only {
-		numbers(w, &v)
+		numbers(w, v)
 	}
-	searches(w, &v)
+	searches(w, v)
 	if w.each != nil {
-		w.each(&v)
+		w.each(v)
 	}
 	if w.s.unseen {
-		unseen(w, &v)
+		unseen(w, v)
 	}
 	if v.depth >= maxDepth {
 		return
@@ -214,6 +216,14 @@ func (w *scan) look(v view) {
 	}
 }
 
+// below looks at a view of a part of another one.
+func (w *scan) below(v view) {
+	v.depth = v.from.depth + 1
+	at := &w.levels[v.depth].view
+	*at = v
+	w.look(at)
+}
+
 // candidates looks for anchors, and checks their surroundings.
 func (w *scan) candidates(v *view) {
 	a, text := w.s.anchors, v.text
@@ -221,16 +231,14 @@ func (w *scan) candidates(v *view) {
 	for from := 0; from < len(text); from += block {
 		size := min(block, len(text)-from)
 		state = a.read(text[from:from+size], state, &w.states)
-		for i, at := range w.states[:size] {
-			if at < accepts {
-				continue
-			}
-			at &^= accepts
-			if end := from + i + 1; a.whole[at] && end < len(text) && wordByte[text[end]] {
+		states := w.states[:size]
+		for i := accepted(states, 0); i < size; i = accepted(states, i+1) {
+			at, end := states[i]&^accepts, from+i+1
+			if a.whole[at] && end < len(text) && wordByte[text[end]] {
 				continue
 			}
 			for _, t := range a.ends[at] {
-				w.candidate(v, from+i+1, w.s.targets[t])
+				w.candidate(v, end, w.s.targets[t])
 			}
 		}
 	}
@@ -270,31 +278,15 @@ func Rules() []Rule {
 	return all
 }
 
-// encodings looks for runs of base64 and hexadecimal, and at the text that they encode. Every run of leastBase64 bytes
-// covers a place that is looked at.
-func (w *scan) encodings(v view) {
-	done := 0
-	for at := leastBase64 - 1; at < len(v.text); at += leastBase64 {
-		if base64Value[v.text[at]] > 63 {
-			continue
-		}
-		start := at
-		for start > done && base64Value[v.text[start-1]] <= 63 {
-			start--
-		}
-		end := at
-		for end < len(v.text) && base64Value[v.text[end]] <= 63 {
-			end++
-		}
-		if done = end; end-start >= leastBase64 {
-			done = w.encoding(v, start)
-		}
-		at = max(at, done-1)
+// encodings looks for runs of base64 and hexadecimal, and at the text that they encode.
+func (w *scan) encodings(v *view) {
+	for at := encodedRun(v.text, 0); at >= 0; {
+		at = encodedRun(v.text, w.encoding(v, at))
 	}
 }
 
 // encoding decodes the run that begins at start, looks at its text, and returns the end of the run.
-func (w *scan) encoding(v view, start int) (end int) {
+func (w *scan) encoding(v *view, start int) (end int) {
 	l := &w.levels[v.depth]
 	for next := start; ; {
 		isHex := false
@@ -322,7 +314,7 @@ func (w *scan) encoding(v view, start int) (end int) {
 }
 
 // decoded decodes the digits of a run from a shift on, and looks at the parts that are text.
-func (w *scan) decoded(v view, layer Layer, shift int, more bool) {
+func (w *scan) decoded(v *view, layer Layer, shift int, more bool) {
 	l := &w.levels[v.depth]
 	buf, r := l.buf[:0], rate{4, 3}
 	if layer == Hex {
@@ -331,8 +323,9 @@ func (w *scan) decoded(v view, layer Layer, shift int, more bool) {
 		buf = appendBase64(buf, l.wide[shift:])
 	}
 	l.buf = buf
-	for i := 0; i < len(buf); i++ {
-		if buf[i] < ' ' && !readable[buf[i]] || i+1 < len(buf) && buf[i+1] < ' ' && !readable[buf[i+1]] {
+	for i := 0; i+leastText <= len(buf); i++ {
+		if n := broken(buf[i : i+leastText]); n > 0 {
+			i += n - 1
 			continue
 		}
 		start := i
@@ -344,17 +337,16 @@ func (w *scan) decoded(v view, layer Layer, shift int, more bool) {
 			at := (m.at - shift + r.text - 1) / r.text * r.view
 			l.coded = append(l.coded, mark{at - start, m.from + (at/r.view*r.text + shift - m.at)})
 		}
-		w.look(view{
-			text: buf[start:i], depth: v.depth + 1, encoded: v.encoded + 1, from: &v, layer: layer, marks: l.coded, rate: r,
-			goes: i == len(buf) && more,
+		w.below(view{
+			text: buf[start:i], encoded: v.encoded + 1, from: v, layer: layer, marks: l.coded, rate: r, goes: i == len(buf) && more,
 		})
 	}
 }
 
 // unescaped looks at the view without its escapes, chunk by chunk.
-func (w *scan) unescaped(v view, how escapes) {
+func (w *scan) unescaped(v *view, how escapes) {
 	l := &w.levels[v.depth]
-	layer, depth := Escapes, v.depth+1
+	layer := Escapes
 	if how == jsonEscapes {
 		layer = "" // of the text itself
 	}
@@ -365,8 +357,8 @@ func (w *scan) unescaped(v view, how escapes) {
 		}
 		next := 0
 		l.buf, l.marks, next = flatten(l.buf[:0], l.marks[:0], v.text, from, how)
-		w.look(view{
-			text: l.buf, depth: depth, encoded: v.encoded, from: &v, layer: layer, marks: l.marks, rate: rate{1, 1},
+		w.below(view{
+			text: l.buf, encoded: v.encoded, from: v, layer: layer, marks: l.marks, rate: rate{1, 1},
 			open: from > 0 || v.open, goes: next < len(v.text) || v.goes,
 		})
 		if next < len(v.text) { // go on a little earlier, for values across the border

@@ -39,9 +39,12 @@ var triggers = func() (t [256]uint8) {
 
 // trigger returns the first place where a text may read differently for an agent than byte for byte, or -1.
 func trigger(text []byte) int {
-	for i := 0; i < len(text); i++ {
+	for i := plain(text); i < len(text); i++ {
 		switch triggers[text[i]] {
 		case nothing:
+			if i&7 == 7 {
+				i += plain(text[i+1:])
+			}
 		case escape:
 			if _, n := unescape(text[i:], allEscapes); n > 0 {
 				return i
@@ -107,12 +110,13 @@ func plainRun(text []byte, how escapes) int {
 		}
 		return len(text)
 	}
-	for i, c := range text {
-		if triggers[c] != nothing {
-			return i
+	i := plain(text)
+	for i < len(text) && triggers[text[i]] == nothing {
+		if i++; i&7 == 0 {
+			i += plain(text[i:])
 		}
 	}
-	return len(text)
+	return i
 }
 
 // Results of folding that are no characters.
