@@ -51,27 +51,32 @@ func twoDigits(text []byte, at int) int {
 	return -1
 }
 
+// mayEncode reports whether eight bytes may be digits of base64: letters, the bytes from + to 9, an underscore.
+func mayEncode(x uint64) bool {
+	if x&highs != 0 {
+		return false
+	}
+	letter := x | 0x20*ones // which an underscore becomes 0x7f by
+	letters := (letter + (0x80-'a')*ones) &^ (letter + (0x80-'z'-1)*ones)
+	others := (x+(0x80-'+')*ones)&^(x+(0x80-'9'-1)*ones) | letter + ones
+	return (letters|others)&highs == highs
+}
+
 // encodedRun returns the first run of at least leastBase64 digits of base64 that begins from a place on, or -1.
 // Each such run covers eight bytes that begin at a multiple of eight.
 func encodedRun(text []byte, from int) (start int) {
 	for at := from; at+8 <= len(text); at += 8 {
-		if x := eight(text[at:]); (x|(x-'+'*ones)&^x)&highs != 0 { // a byte beyond ASCII, or one before the digits
+		if !mayEncode(eight(text[at:])) {
 			continue
-		}
-		i := at
-		for i < at+8 && base64Value[text[i]] <= 63 {
-			i++
-		}
-		if i < at+8 {
-			continue
-		}
-		for i < len(text) && i < at+leastBase64 && base64Value[text[i]] <= 63 {
-			i++
 		}
 		for start = at; start > from && base64Value[text[start-1]] <= 63; {
 			start--
 		}
-		if i-start >= leastBase64 {
+		end := at
+		for end < len(text) && end < at+leastBase64 && base64Value[text[end]] <= 63 {
+			end++
+		}
+		if end-start >= leastBase64 {
 			return start
 		}
 	}

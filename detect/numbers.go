@@ -16,20 +16,39 @@ func numbers(w *scan, v *view) {
 		for end < len(text) && isDigit(text[end]) {
 			end++
 		}
-		n := end - start
+		digitGroup(w, v, start, end)
+		start = twoDigits(text, end)
+	}
+}
+
+// digitGroup looks at a group of digits. Its size and its neighbours tell most of them.
+func digitGroup(w *scan, v *view, start, end int) {
+	text, n, before, after := v.text, end-start, byte(0), byte(0)
+	if start > 0 {
+		before = text[start-1]
+	}
+	if end < len(text) {
+		after = text[end]
+	}
+	if n >= 13 || n == 4 && (after == ' ' || after == '-') {
 		if m, ok := cardAt(text, start, n); ok {
 			w.judge(v, w.s.rule(paymentCard), m)
 		}
+	}
+	if isUpper(before) {
 		if m, ok := accountAt(text, start); ok {
 			w.judge(v, w.s.rule(bankAccount), m)
 		}
+	}
+	if n <= 3 && after == '.' {
 		if m, ok := addressAt(text, start, n); ok {
 			w.judge(v, w.s.rule(ipAddress), m)
 		}
-		if m, ok := machineAt(text, start); n == 2 && ok {
+	}
+	if n == 2 && (before == ':' || before == '-' || after == ':' || after == '-') {
+		if m, ok := machineAt(text, start); ok {
 			w.judge(v, w.s.rule(macAddress), m)
 		}
-		start = twoDigits(text, end)
 	}
 }
 
