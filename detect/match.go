@@ -59,9 +59,14 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 	if v.open && m.start == 0 || v.goes && m.end == len(v.text) { // the neighbouring chunk has it whole
 		return
 	}
-	secret := v.text[m.secret:m.last]
 	if !r.Found() {
 		m.confidence = r.Confidence
+	}
+	if w.cut && w.full(r.Class) && w.weaker(r.Class, m.confidence) < 0 { // before the check, which takes long
+		return
+	}
+	secret := v.text[m.secret:m.last]
+	if !r.Found() {
 		if r.Check != nil && !r.Check(secret) || r.Check == nil && !random(secret) {
 			return
 		}
@@ -97,18 +102,32 @@ func (w *scan) add(v *view, f Finding, m match) {
 
 // room makes room for a finding of a class, if there is none, by leaving out one that is less certain.
 func (w *scan) room(c Class, at Confidence) bool {
-	if w.counts[c] < maxFindings || w.s.only && w.counts[c] < maxCopies {
+	if !w.full(c) {
 		return true
 	}
 	w.cut = true
-	weaker := func(k Finding) bool { return k.Class == c && k.Confidence < at }
-	i := slices.IndexFunc(w.found, weaker)
+	i := w.weaker(c, at)
 	if i < 0 {
 		return false
 	}
 	w.found = slices.Delete(w.found, i, i+1)
 	w.counts[c]--
 	return true
+}
+
+// full reports whether there are as many findings of a class as there may be.
+func (w *scan) full(c Class) bool {
+	return w.counts[c] >= maxFindings && !(w.s.only && w.counts[c] < maxCopies)
+}
+
+// weaker returns the first finding of a class that is less certain than another one, or -1.
+func (w *scan) weaker(c Class, at Confidence) int {
+	for i := range w.found {
+		if f := &w.found[i]; f.Class == c && f.Confidence < at {
+			return i
+		}
+	}
+	return -1
 }
 
 // match checks a shape whose anchor begins at a place.

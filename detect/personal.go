@@ -37,11 +37,12 @@ func findMail(_ *scan, v *view, start, end int) (m match, ok bool) {
 	for last > end && (text[last-1] == '.' || text[last-1] == '-') {
 		last--
 	}
-	local, domain := bytes.ToLower(text[from:start]), bytes.ToLower(text[end:last])
+	local, domain := text[from:start], text[end:last]
 	dot := bytes.LastIndexByte(domain, '.')
 	if len(local) == 0 || local[0] == '.' || dot < 1 || isDigit(domain[0]) || !lettersOnly(domain[dot+1:]) || len(domain)-dot < 3 {
 		return m, false
 	}
+	local, domain = bytes.ToLower(local), bytes.ToLower(domain)
 	url := from > 1 && string(text[from-2:from]) == "//"
 	if url || nobody(local) || reserved(domain, domain[dot+1:]) {
 		return m, false
