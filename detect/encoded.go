@@ -79,7 +79,7 @@ const (
 	innerByte
 )
 
-// broken returns the place behind the last byte that no byte of text may have behind it as data has; 0 if there is none.
+// broken returns the last place whose byte never follows the one before it in text; 0 if there is none.
 func broken(data []byte) int {
 	for i := len(data) - 1; i > 0; i-- {
 		if pairs[data[i-1]].follows&pairs[data[i]].kind == 0 {
