@@ -263,6 +263,7 @@ func findings(text []byte, key salt, all []detect.Finding) (out []record.Finding
 	slices.SortStableFunc(all, func(a, b detect.Finding) int {
 		return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(b.Confidence, a.Confidence))
 	})
+	in := &values{text: text}
 	for _, f := range all[:min(len(all), record.MaxFindings)] {
 		one := record.Finding{Kind: string(f.Kind), Confidence: f.Confidence.String(), Offset: f.Offset, Size: f.Size}
 		if one.Level = string(f.Level()); one.Level == "" {
@@ -274,7 +275,7 @@ func findings(text []byte, key salt, all []detect.Finding) (out []record.Finding
 		if f.Class == detect.Credentials {
 			one.Digest = f.Digest
 		}
-		if value := passage(&f, text); value != nil && (f.Class == detect.Credentials || f.Class == detect.Injection) {
+		if value := in.of(&f); value != nil && (f.Class == detect.Credentials || f.Class == detect.Injection) {
 			if one.Raw = key.digest(value); one.Raw == one.Digest {
 				one.Raw = ""
 			}

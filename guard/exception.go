@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/detect"
@@ -34,8 +35,12 @@ type Exception struct {
 	// Confidence is the greatest confidence of these findings: one that is more certain counts.
 	Confidence detect.Confidence `json:"confidence"`
 
-	Salt   string `json:"salt,omitempty"`   // of Digest, in hexadecimal
-	Digest string `json:"digest,omitempty"` // of the bytes of the one value; "": of any
+	Salt   string `json:"salt,omitempty"`   // of the digests, in hexadecimal
+	Digest string `json:"digest,omitempty"` // of the one value, or of a passage with the text around it; "": of any
+
+	// Call is the digest of the params of the one call whose result it is for; "": of any. Text that speaks to the agent
+	// is excepted in the results of one call only: the next page or file is another author's.
+	Call string `json:"call,omitempty"`
 }
 
 // PathPattern returns the path of a member for each element of the arrays in it: "/content/*/text" for
@@ -53,30 +58,29 @@ func PathPattern(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// covers reports whether an exception is for a finding in a text.
-func (e *Exception) covers(f *detect.Finding, text []byte) bool {
-	if f.Class == detect.Canary || f.Path == "" || f.Kind != e.Kind || f.Confidence > e.Confidence || PathPattern(f.Path) != e.Path {
-		return false
-	}
-	if e.Digest == "" {
-		return true
-	}
-	key, err := hex.DecodeString(e.Salt)
-	value := passage(f, text)
-	return err == nil && len(key) == len(salt{}) && len(value) > 0 && salt(key).digest(value) == e.Digest
+// of reports whether an exception is for a call with these params.
+func (e *Exception) of(params *canonical) bool {
+	return e.Call == "" || e.digests(params.text, e.Call)
 }
 
-// passage returns the bytes of the value of a finding, or of its text that speaks to the agent; nil if the detector
-// does not say where these are.
-func passage(f *detect.Finding, text []byte) []byte {
-	start, size := f.ValueOffset, f.ValueSize
-	if f.Class == detect.Injection {
-		start, size = f.Offset, f.Size
+// digests reports whether a digest of an exception is that of a text.
+func (e *Exception) digests(text []byte, digest string) bool {
+	key, err := hex.DecodeString(e.Salt)
+	return err == nil && len(key) == len(salt{}) && salt(key).digest(text) == digest
+}
+
+// covers reports whether an exception, which is for calls like this one, is for a finding in a text.
+func (e *Exception) covers(f *detect.Finding, phase policy.Phase, in *values) bool {
+	switch {
+	case f.Class == detect.Canary, f.Path == "", f.Kind != e.Kind, f.Confidence > e.Confidence, PathPattern(f.Path) != e.Path:
+		return false
+	case f.Class == detect.Injection && phase == policy.OnResult && e.Call == "":
+		return false
+	case e.Digest == "":
+		return true
 	}
-	if start < 0 || size <= 0 || start > len(text) || size > len(text)-start {
-		return nil
-	}
-	return text[start : start+size]
+	value := in.of(f)
+	return value != nil && e.digests(value, e.Digest)
 }
 
 // A sifted is the findings in a text: those that count, and by the ID of its exception each that does not.
@@ -98,14 +102,16 @@ func (d *Detection) sift(ctx context.Context, r *request, phase policy.Phase, te
 		return all
 	}
 	known, err := d.Exceptions.At(ctx, at)
+	known = slices.DeleteFunc(slices.Clone(known), func(e Exception) bool { return !e.of(&r.canonical) })
 	if err != nil || len(known) == 0 {
 		return all
 	}
+	in := &values{text: text}
 	out := sifted{excepted: map[string][]detect.Finding{}}
 	var gone []detect.Finding
 	add := func(f detect.Finding) {
 		for i := range known {
-			if known[i].covers(&f, text) {
+			if known[i].covers(&f, phase, in) {
 				out.excepted[known[i].ID] = append(out.excepted[known[i].ID], f)
 				gone = append(gone, f)
 				return

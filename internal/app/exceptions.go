@@ -57,8 +57,13 @@ func ExceptionLines(x *approve.Excepted) []string {
 		part = "arguments for"
 	}
 	value := "this one value only"
-	if x.AnyValue() {
+	switch {
+	case x.AnyValue() && x.Call != "":
+		value = "ANY instructions there, also of attackers, if the call has the same arguments"
+	case x.AnyValue():
 		value = "ANY value there, also secrets and instructions that nobody has seen yet"
+	case x.Call != "":
+		value = "this one text only, if the call has the same arguments"
 	}
 	return []string{
 		fmt.Sprintf("rule: %s, %s confidence or less", plain.Text(is, MaxName), x.Confidence),

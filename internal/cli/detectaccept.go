@@ -53,8 +53,9 @@ func newDetectAccept(env *home.Env) *cobra.Command {
 From then on findings of the same rule, in the same member of the results (or of the arguments) of
 the same tool, of a server that is reached in the same way, are recorded and count for nothing, if
 their value is the same: they raise no label, and are no facts of policy. Elements of one array are
-one member, and so are members whose names are numbers. Labels that were raised already stay, and
-redaction goes on.
+one member, and so are members whose names are numbers. Instructions are the same if all text of
+their member is, and in results only of calls with the same arguments. Labels that were raised
+already stay, and redaction goes on.
 
 NUMBER chooses among several findings, from 1. Events have no digests of numbers of cards, accounts
 and persons: an exception of one is for any value of its kind there, which --any-value says. The

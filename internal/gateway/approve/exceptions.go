@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
@@ -82,7 +83,15 @@ func ExceptionOf(e *record.Event, n int, any bool) (*Excepted, error) {
 		return refused("events have no digest of such values, so it has to be for any value: --any-value")
 	}
 	if any {
-		x.Salt, x.Digest = "", ""
+		x.Digest = ""
+	}
+	if f.Level != "" && e.Phase == policy.OnResult.String() {
+		if x.Call = e.Arguments; x.Call == "" {
+			return refused("the event has no digest of the arguments of its call")
+		}
+	}
+	if x.Digest == "" && x.Call == "" {
+		x.Salt = ""
 	}
 	switch f.Confidence {
 	case detect.High.String():
@@ -219,6 +228,7 @@ func (x *Excepted) event(effect, why, by, via string) *record.Event {
 	e := record.New(record.Exception, time.Now())
 	e.Server, e.Method, e.Name, e.Phase = x.Place.Server, x.Place.Method, x.Place.Name, x.Place.Phase
 	e.Effect, e.Rule, e.Binding, e.Message, e.Where = effect, string(x.Kind), x.ID, why, by+", "+via
+	e.Arguments = x.Call
 	e.Content = &record.Content{Salt: x.Salt, Detection: &record.Detection{Reached: x.Place.Reached, Findings: []record.Finding{{
 		Kind: string(x.Kind), Class: label.Class(x.Class), Level: x.Level, Confidence: x.Confidence.String(), Path: x.Path, Raw: x.Digest, Exception: x.ID,
 	}}}}
