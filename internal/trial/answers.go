@@ -123,5 +123,11 @@ func targetOf(e *record.Event, g *policy.ParsedFacts) (t target, ok bool) {
 	return t, !strings.Contains(strings.Join(all, ""), "\x00")
 }
 
+// tool returns the target without its destinations.
+func (t target) tool() target {
+	t.destinations = ""
+	return t
+}
+
 // list returns the destinations.
 func (t target) list() []string { return strings.Split(t.destinations, "\x00") }

@@ -15,17 +15,18 @@ type kind uint8
 const (
 	open    kind = iota // not at all: a rule that reads it gets no exception
 	settled             // the target of the exception settles it
-	flagged             // a flag that stays down unless an accepted call had it up
 	never               // a flag, and a call with it up is no example
-	within              // a set that holds no more than those of the accepted calls
+	same                // it has the same value as in the accepted calls: flags, too, whether up or down
+	within              // a set that holds no more than that of the accepted calls
 	from                // likewise, of kinds of origins; the user's words and trusted sources may always be among them
 	empty               // a set, and a call with an element in it is no example
-	same                // a text, the same in all accepted calls
-	seen                // one of the values of the accepted calls
-	sized               // a set with as many elements as one of theirs
+	sized               // a set with as many elements as theirs
 	atMost              // a number, no more than in the accepted calls
 	leaked              // likewise, if one of these had read untrusted content or a rule reads it
 )
+
+// number reports whether the accepted calls of one exception may have several values of a fact.
+func (k kind) number() bool { return k == atMost || k == leaked }
 
 // A narrowed fact is one that an exception repeats, so that it is as narrow as the answers that led to it.
 type narrowed struct {
@@ -35,8 +36,8 @@ type narrowed struct {
 
 // narrowing are the facts that each exception repeats.
 var narrowing = []narrowed{
-	{"session.private", flagged},
-	{"session.untrusted", flagged},
+	{"session.private", same},
+	{"session.untrusted", same},
 	{"session.malicious", never},
 	{"session.credentials", never},
 	{"session.sensitivity", within},
@@ -45,18 +46,18 @@ var narrowing = []narrowed{
 	{"call.destination.from", from},
 	{"call.content.from", from},
 	{"call.small.from", from},
-	{"call.destination.strange", flagged},
-	{"call.content.links", flagged},
-	{"call.content.orders", flagged},
-	{"call.content.identifies", flagged},
-	{"call.links.made", flagged},
+	{"call.destination.strange", same},
+	{"call.content.links", same},
+	{"call.content.orders", same},
+	{"call.content.identifies", same},
+	{"call.links.made", same},
 	{"call.crosses", never},
 	{"call.leak.total", leaked},
 	{"call.findings", empty},
 	{"call.findings.likely", empty},
 	{"call.findings.incomplete", never},
-	{"tool.annotations.destructiveHint", flagged},
-	{"tool.annotations.openWorldHint", flagged},
+	{"tool.annotations.destructiveHint", same},
+	{"tool.annotations.openWorldHint", same},
 	{"tool.annotations.maliciousActivityHint", never},
 	{"tool.annotations.requiresReview", never},
 	{"tool.annotations.inputMetadata.destination", within},
@@ -67,17 +68,17 @@ var narrowing = []narrowed{
 // facts of calls: one that is in neither is open.
 var whenRead = append(memberFacts(), []narrowed{
 	{"server.name", settled}, {"call.method", settled}, {"call.name", settled}, {"tool.name", settled}, {"call.destinations", settled},
-	{"session.sources", within}, {"session.attribution", within}, {"session.trifecta", within}, {"session.readers", seen},
+	{"session.sources", within}, {"session.attribution", within}, {"session.trifecta", within}, {"session.readers", same},
 	{"session.calls", atMost}, {"session.sent", atMost}, {"session.recent", atMost}, {"session.burst", atMost},
-	{"session.reached", atMost}, {"session.looked", atMost}, {"session.userWords", seen},
+	{"session.reached", atMost}, {"session.looked", atMost}, {"session.userWords", same},
 	{"session.id", open}, {"session.parent", open}, {"session.sinceUser", open},
-	{"request.annotations.openWorldHint", flagged}, {"request.annotations.attribution", within},
-	{"call.byAgent", seen}, {"call.plainRead", seen}, {"call.hasArguments", seen}, {"call.egress", seen}, {"call.verbatim", seen},
-	{"call.named", seen}, {"call.from", from}, {"call.leak.bits", atMost},
-	{"call.destination.values", sized}, {"call.destination.hosts", sized}, {"call.destination.own", seen},
-	{"call.destination.self", seen}, {"call.destination.readable", seen}, {"call.destination.first", seen},
+	{"request.annotations.openWorldHint", same}, {"request.annotations.attribution", within},
+	{"call.byAgent", same}, {"call.plainRead", same}, {"call.hasArguments", same}, {"call.egress", same}, {"call.verbatim", same},
+	{"call.named", same}, {"call.from", from}, {"call.leak.bits", atMost},
+	{"call.destination.values", sized}, {"call.destination.hosts", sized}, {"call.destination.own", same},
+	{"call.destination.self", same}, {"call.destination.readable", same}, {"call.destination.first", same},
 	{"call.findings.kinds", within}, {"call.findings.count", atMost}, {"call.findings.paths", open},
-	{"call.arguments", open}, {"call.reads", open}, {"call.writes", open}, {"tool.declares", seen},
+	{"call.arguments", open}, {"call.reads", open}, {"call.writes", open}, {"tool.declares", same},
 }...)
 
 // memberFacts are the members of the contract and of the declaration of a tool, but for those in narrowing.
@@ -90,7 +91,7 @@ func memberFacts() (all []narrowed) {
 			"sensitiveDataHint", "slowExecutionHint", "trustedHint", "unsafeOutputHint",
 		} {
 			if fact := place + member; kindIn(narrowing, fact) == open {
-				all = append(all, narrowed{fact, seen})
+				all = append(all, narrowed{fact, same})
 			}
 		}
 	}
@@ -124,161 +125,136 @@ func newProbe() (*policy.Policy, error) {
 	return policy.Load("probe", []byte(text))
 }
 
-// mostSeen is how many values of a fact an exception lists.
-const mostSeen = 8
-
-// An example holds the facts of accepted calls, joined.
+// An example holds the facts of accepted calls that are the same but for numbers.
 type example struct {
-	facts map[string]any             // by their names
-	seen  map[string]map[string]bool // the values, as literals
-	lost  map[string]bool            // facts that are not known of all of the calls
-	read  map[string]bool            // by the rules that asked about them
+	facts map[string]any  // by their names
+	read  map[string]bool // by rules that may ask
 }
 
-func newExample() example {
-	return example{map[string]any{}, map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}}
-}
-
-// join adds the facts of a call. It reports whether the call may be an example: the facts that each exception repeats
-// are known, none speaks of an attack, and untrusted content does not name its destination.
-func (all *example) join(probe *policy.Policy, g *policy.ParsedFacts) bool {
-	got := map[string]any{}
+// newExample returns the facts of a call. ok is false if it is no example: a fact that each exception repeats is not
+// known, one speaks of an attack, untrusted content names its destination, or an exception cannot repeat all facts that
+// the rules which ask about it read. Facts that other rules read are repeated as far as they are known, or else two
+// exceptions, each from one of two rules, would together allow a call that nobody accepted.
+func newExample(probe *policy.Policy, g *policy.ParsedFacts, rules []policy.Finding) (one example, ok bool) {
+	one = example{map[string]any{}, map[string]bool{}}
 	for _, rule := range probe.Explain(g).Rules {
 		for _, r := range rule.Reads {
 			if r.Kept && kindIn(whenRead, r.Fact) == sized || !r.Kept && (r.Note == "" || hints[r.Fact]) {
-				got[r.Fact] = r.Value
+				one.facts[r.Fact] = r.Value
+			}
+			if texts, isSet := r.Value.([]string); isSet && kindIn(whenRead, r.Fact) == sized {
+				one.facts[r.Fact] = int64(len(texts))
 			}
 		}
 	}
+	for _, rule := range rules {
+		if rule.Effect == policy.Ask && !one.reads(rule.Reads) && rule.State != policy.Unmatched {
+			return one, false
+		}
+	}
 	for _, n := range narrowing {
-		value, known := got[n.fact]
-		up, _ := value.(bool)
+		value, known := one.facts[n.fact]
 		texts, _ := value.([]string)
-		before, again := all.facts[n.fact]
-		switch {
-		case !known, n.kind == never && up, n.kind == empty && len(texts) > 0,
-			n.kind == same && again && before != value,
-			n.fact == "call.destination.from" && slices.Contains(texts, "untrusted"):
-			return false
+		if !known || n.kind == never && value == true || n.kind == empty && len(texts) > 0 ||
+			n.fact == "call.destination.from" && slices.Contains(texts, "untrusted") {
+			return one, false
 		}
 	}
-	for _, n := range slices.Concat(narrowing, whenRead) {
-		if value, known := got[n.fact]; known {
-			all.add(n, value)
-		} else {
-			all.lost[n.fact] = true
-		}
-	}
-	return true
+	return one, true
 }
 
-// add joins a value of a fact to those before.
-func (all *example) add(n narrowed, got any) {
-	texts, isSet := got.([]string)
-	switch n.kind {
-	case sized:
-		if isSet {
-			got = int64(len(texts))
-		}
-		fallthrough
-	case seen:
-		if all.seen[n.fact] == nil {
-			all.seen[n.fact] = map[string]bool{}
-		}
-		if all.seen[n.fact][literal(got)] = true; len(all.seen[n.fact]) > mostSeen {
-			all.lost[n.fact] = true
-			clear(all.seen[n.fact])
-		}
-		return
-	}
-	switch value := got.(type) {
-	case bool:
-		before, _ := all.facts[n.fact].(bool)
-		all.facts[n.fact] = before || value
-	case []string:
-		before, _ := all.facts[n.fact].([]string)
-		all.facts[n.fact] = union(before, value)
-	case int64:
-		before, _ := all.facts[n.fact].(int64)
-		all.facts[n.fact] = max(before, value)
-	default:
-		all.facts[n.fact] = value
-	}
-}
-
-// reads adds the facts that a rule reads.
-func (all *example) reads(facts []policy.Reading) {
+// reads adds the facts that a rule reads. It reports whether an exception can repeat them all.
+func (one *example) reads(facts []policy.Reading) bool {
+	whole := true
 	for _, r := range facts {
-		all.read[r.Fact] = true
+		_, known := one.facts[r.Fact]
+		one.read[r.Fact] = known
+		kind := max(kindIn(narrowing, r.Fact), kindIn(whenRead, r.Fact))
+		whole = whole && kind != open && (kind == settled || known)
 	}
+	return whole
 }
 
-// whole reports whether an exception can repeat all facts that the rules read.
-func (all *example) whole() bool {
-	for fact := range all.read {
-		switch kind := max(kindIn(narrowing, fact), kindIn(whenRead, fact)); {
-		case kind == open, kind != settled && all.lost[fact]:
-			return false
+// repeated returns the facts that an exception repeats.
+func (one *example) repeated() []narrowed {
+	return append(slices.Clone(narrowing), slices.DeleteFunc(slices.Clone(whenRead), func(n narrowed) bool {
+		return !one.read[n.fact] || n.kind == open || n.kind == settled
+	})...)
+}
+
+// variant stands for the facts that are the same in all accepted calls of one exception. If exceptions joined them one
+// by one, they would allow combinations that nobody accepted.
+func (one *example) variant() string {
+	var b strings.Builder
+	for _, n := range one.repeated() {
+		value := one.facts[n.fact]
+		if texts, ok := value.([]string); ok && n.kind == from {
+			value = union(texts, byUser)
+		}
+		if !n.kind.number() {
+			fmt.Fprintf(&b, "%s %s\n", n.fact, literal(value))
 		}
 	}
-	return true
+	return b.String()
 }
 
-// condition returns the condition of calls to a target that are no worse than the examples, as terms that all hold.
-func (all *example) condition(t target) []string {
+// byUser are the origins that content of any accepted call may have.
+var byUser = []string{"trusted", "user"}
+
+// join raises the numbers to those of another call with the same variant.
+func (one *example) join(other *example) {
+	for _, n := range one.repeated() {
+		a, isNumber := one.facts[n.fact].(int64)
+		b, _ := other.facts[n.fact].(int64)
+		if isNumber && n.kind.number() {
+			one.facts[n.fact] = max(a, b)
+		}
+	}
+}
+
+// condition returns the condition of calls to a target that are no worse than the example, as terms that all hold.
+func (one *example) condition(t target) []string {
 	terms := []string{
 		"server.name == " + quote(t.server), "call.method == " + quote(t.method), "tool.name == " + quote(t.name),
 		"has(call.destinations)", "call.destinations == " + quoteList(t.list()),
 	}
-	for _, n := range narrowing {
-		terms = all.narrow(terms, n)
-	}
-	for _, n := range whenRead {
-		if all.read[n.fact] {
-			terms = all.narrow(terms, n)
+	for _, n := range one.repeated() {
+		if term := one.term(n); term != "" {
+			terms = append(terms, term)
 		}
 	}
 	return terms
 }
 
-// narrow appends the term of a fact to others, if there is one.
-func (all *example) narrow(terms []string, n narrowed) []string {
-	value := all.facts[n.fact]
+// term returns the term of a fact; "" if there is none.
+func (one *example) term(n narrowed) string {
+	value := one.facts[n.fact]
 	texts, _ := value.([]string)
 	switch n.kind {
 	case never:
-		return append(terms, "!"+n.fact)
-	case flagged:
-		if value != true {
-			return append(terms, "!"+n.fact)
-		}
-	case empty:
-		return append(terms, "size("+n.fact+") == 0")
-	case within:
-		return append(terms, subset(n.fact, texts))
-	case from:
-		return append(terms, subset(n.fact, union(texts, []string{"trusted", "user"})))
+		return "!" + n.fact
 	case same:
-		return append(terms, n.fact+" == "+literal(value))
-	case seen:
-		return append(terms, all.oneOf(n.fact, n.fact))
+		switch value {
+		case true:
+			return n.fact
+		case false, nil: // hints have no value if nobody states them
+			return "!" + n.fact
+		}
+		return n.fact + " == " + literal(value)
+	case empty:
+		return "size(" + n.fact + ") == 0"
+	case within:
+		return subset(n.fact, texts)
+	case from:
+		return subset(n.fact, union(texts, byUser))
 	case sized:
-		return append(terms, all.oneOf(n.fact, "size("+n.fact+")"))
+		return "size(" + n.fact + ") == " + literal(value)
 	case leaked, atMost:
-		if n.kind == atMost || all.read[n.fact] || all.facts["session.untrusted"] == true {
-			return append(terms, n.fact+" <= "+literal(value))
+		if n.kind == atMost || one.read[n.fact] || one.facts["session.untrusted"] == true {
+			return n.fact + " <= " + literal(value)
 		}
 	}
-	return terms
-}
-
-// oneOf returns the term that an expression has a value that the fact had.
-func (all *example) oneOf(fact, expression string) string {
-	values := slices.Sorted(maps.Keys(all.seen[fact]))
-	if len(values) == 1 {
-		return expression + " == " + values[0]
-	}
-	return expression + " in [" + strings.Join(values, ", ") + "]"
+	return ""
 }
 
 // literal returns a value of a fact as a literal of CEL.
@@ -333,9 +309,9 @@ func quoteList(texts []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// sorted returns the keys of a set of targets, so that proposals have an order.
-func sorted[V any](all map[target]V) []target {
-	return slices.SortedFunc(maps.Keys(all), func(a, b target) int {
-		return slices.Compare([]string{a.server, a.method, a.name, a.destinations}, []string{b.server, b.method, b.name, b.destinations})
+// sorted returns the keys of the groups, so that proposals have an order.
+func sorted(all map[variant]*group) []variant {
+	return slices.SortedFunc(maps.Keys(all), func(a, b variant) int {
+		return slices.Compare([]string{a.server, a.method, a.name, a.destinations, a.rest}, []string{b.server, b.method, b.name, b.destinations, b.rest})
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weir-mcp/weir/policy"
@@ -49,13 +50,13 @@ type Suggestions struct {
 }
 
 // Suggest looks for exceptions from the rules of a policy that ask about calls which people have always accepted: at
-// least three requests in two sessions, and none refused, of one tool to one destination. An exception holds for
-// exactly that server, tool and destinations, and for nothing worse than the accepted calls had ([narrowing]). It is
-// tried on all recorded decisions: one that would have allowed a call that a person refused, or of which the log
+// least three requests in two sessions, and none refused, of one tool to one destination, about which the same rules
+// ask and with the same flags and sets. An exception holds for exactly that server, tool and destinations, these flags,
+// and for nothing worse than the accepted calls had ([narrowing]). It is tried on all recorded decisions: one that would have allowed a call that a person refused, or of which the log
 // does not tell whether it would, is left out. Events calls its argument with each recorded event in their order, each
 // time that Suggest calls it.
 func Suggest(name string, src []byte, events func(func(*record.Event) error) error) (*Suggestions, error) {
-	s := suggester{answers: newAnswers(), groups: map[target]*group{}, barred: map[target]bool{}}
+	s := suggester{answers: newAnswers(), groups: map[variant]*group{}, barred: map[target]bool{}}
 	var err error
 	if s.policy, err = policy.Load(name, src); err != nil {
 		return nil, err
@@ -88,16 +89,22 @@ func Suggest(name string, src []byte, events func(func(*record.Event) error) err
 type suggester struct {
 	policy, probe *policy.Policy
 	answers       answers
-	groups        map[target]*group
+	groups        map[variant]*group
 	barred        map[target]bool // targets, or tools, of which a call was refused
 	unknown       int
 }
 
-// A group are the requests about one target.
+// A variant is a target with the rules that ask and the facts that are the same in all calls of one proposal.
+type variant struct {
+	target
+	rest string
+}
+
+// A group are the requests of one variant.
 type group struct {
 	accepted             int
 	sessions, principals map[string]bool
-	rules                map[string]bool // that ask
+	rules                []string // that ask
 	example              example
 	proposal             Proposal
 }
@@ -135,29 +142,38 @@ func (s *suggester) accept(to target, e *record.Event, g *policy.ParsedFacts) {
 	if !x.Sure() || x.Strictest != policy.Ask {
 		return
 	}
-	of := s.groups[to]
-	if of == nil {
-		of = &group{sessions: map[string]bool{}, principals: map[string]bool{}, rules: map[string]bool{}, example: newExample()}
-	}
-	if !of.example.join(s.probe, g) {
+	one, ok := newExample(s.probe, g, x.Rules)
+	if !ok {
 		return
 	}
-	s.groups[to] = of
+	rules := askers(&x)
+	key := variant{to, strings.Join(rules, "\n") + "\n\n" + one.variant()}
+	of := s.groups[key]
+	if of == nil {
+		of = &group{sessions: map[string]bool{}, principals: map[string]bool{}, rules: rules, example: one}
+		s.groups[key] = of
+	}
+	of.example.join(&one)
 	of.accepted++
 	of.principals[e.Principal] = true
 	of.sessions[s.answers.conversation(e)] = true
+}
+
+// askers returns the names of the rules that ask.
+func askers(x *policy.Explanation) (names []string) {
 	for _, r := range x.Rules {
 		if r.State != policy.Unmatched && r.Effect == policy.Ask {
-			of.rules[r.Rule] = true
-			of.example.reads(r.Reads)
+			names = append(names, r.Rule)
 		}
 	}
+	slices.Sort(names)
+	return names
 }
 
 // choose drops the groups that suggest nothing, and more than a person reads.
 func (s *suggester) choose() {
-	maps.DeleteFunc(s.groups, func(to target, g *group) bool {
-		return g.accepted < leastYes || len(g.sessions) < leastSessions || s.bars(to) || !g.example.whole()
+	maps.DeleteFunc(s.groups, func(of variant, g *group) bool {
+		return g.accepted < leastYes || len(g.sessions) < leastSessions || s.bars(of.target)
 	})
 	for _, to := range sorted(s.groups)[min(len(s.groups), mostProposals):] {
 		delete(s.groups, to)
@@ -166,9 +182,7 @@ func (s *suggester) choose() {
 
 // bars reports whether a call to a target was refused, or one of which the log does not hold the target.
 func (s *suggester) bars(to target) bool {
-	any := to
-	any.destinations = ""
-	return s.barred[to] || s.barred[any]
+	return s.barred[to] || s.barred[to.tool()]
 }
 
 func (s *suggester) exceptions() map[string][][]string {
@@ -177,9 +191,9 @@ func (s *suggester) exceptions() map[string][][]string {
 		g := s.groups[to]
 		g.proposal = Proposal{
 			Server: to.server, Method: to.method, Name: to.name, Destinations: to.list(), Principals: slices.Sorted(maps.Keys(g.principals)),
-			Accepted: g.accepted, Sessions: len(g.sessions), Rules: slices.Sorted(maps.Keys(g.rules)), Condition: g.example.condition(to),
+			Accepted: g.accepted, Sessions: len(g.sessions), Rules: g.rules, Condition: g.example.condition(to.target),
 		}
-		for rule := range g.rules {
+		for _, rule := range g.rules {
 			all[rule] = append(all[rule], g.proposal.Condition)
 		}
 	}
@@ -190,10 +204,14 @@ func (s *suggester) exceptions() map[string][][]string {
 // may, and reports whether there are any.
 func (s *suggester) try(changed *policy.Policy, events func(func(*record.Event) error) error) (dropped bool, err error) {
 	foreign := ""
-	drop := func(bad func(target) bool) {
+	drop := func(bad func(variant, *group) bool) {
 		before := len(s.groups)
-		maps.DeleteFunc(s.groups, func(to target, _ *group) bool { return bad(to) })
+		maps.DeleteFunc(s.groups, bad)
 		dropped = dropped || len(s.groups) < before
+	}
+	covering, err := s.covering()
+	if err != nil {
+		return false, err
 	}
 	err = events(func(e *record.Event) error {
 		if !decided(e) {
@@ -207,8 +225,8 @@ func (s *suggester) try(changed *policy.Policy, events func(func(*record.Event) 
 		if was.Strictest == is.Strictest && was.Mildest == is.Mildest {
 			return nil
 		}
-		to, known := targetOf(e, g)
-		of := s.groups[to]
+		_, known := targetOf(e, g)
+		of := covering(g, &was)
 		ask := s.answers.of[e.ID]
 		no := ask != nil && ask.answer != accepted && ask.answer != unanswered
 		switch {
@@ -216,13 +234,13 @@ func (s *suggester) try(changed *policy.Policy, events func(func(*record.Event) 
 			of.proposal.note(e, ask)
 		case !known && !no:
 			for other, g := range s.groups {
-				if other.destinations = ""; other == to {
+				if other.tool() == tool(e) {
 					g.proposal.Unknown++
 				}
 			}
 		default: // it was refused, or no group is its own
 			foreign = e.ID
-			drop(func(other target) bool { other.destinations = ""; return other == tool(e) })
+			drop(func(other variant, _ *group) bool { return other.tool() == tool(e) })
 		}
 		return nil
 	})
@@ -231,9 +249,33 @@ func (s *suggester) try(changed *policy.Policy, events func(func(*record.Event) 
 	case !dropped && foreign != "":
 		return false, fmt.Errorf("an exception would change the decision %.64q about another call", foreign)
 	case !dropped: // an exception that allows nothing may be of a default that asks
-		drop(func(to target) bool { return len(s.groups[to].proposal.Calls) == 0 })
+		drop(func(_ variant, g *group) bool { return len(g.proposal.Calls) == 0 })
 	}
 	return dropped, err
+}
+
+// covering returns a function that finds the group whose exception is for a call, from all rules that ask about it;
+// nil if there is none for sure.
+func (s *suggester) covering() (func(*policy.ParsedFacts, *policy.Explanation) *group, error) {
+	keys := sorted(s.groups)
+	text := "version: 1\nrules: [\n"
+	for i, of := range keys {
+		text += fmt.Sprintf("  {name: p%d, when: call, effect: ask, if: '%s'},\n", i, strings.Join(s.groups[of].proposal.Condition, " && "))
+	}
+	p, err := policy.Load("proposals", []byte(text+"]\n"))
+	if err != nil {
+		return nil, err
+	}
+	return func(g *policy.ParsedFacts, was *policy.Explanation) *group {
+		rules := askers(was)
+		for i, r := range p.Explain(g).Rules {
+			of := s.groups[keys[i]]
+			if r.State == policy.Matched && of != nil && !slices.ContainsFunc(rules, func(rule string) bool { return !slices.Contains(of.rules, rule) }) {
+				return of
+			}
+		}
+		return nil
+	}, nil
 }
 
 // note adds a call that the exception would have allowed.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -236,18 +237,21 @@ func TestSuggestedPoliciesAllowTheListedCalls(t *testing.T) {
 		name := rapid.SampledFrom(names)
 		flag := rapid.Bool()
 		kinds := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"user", "novel", "private"}), 0, 3, rapid.ID)
+		like := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) mailed { // few, or no three calls would be alike
+			return mailed{
+				server: "mail", tool: name.Draw(rt, "tool"), to: rapid.SliceOfN(name, 1, 1).Draw(rt, "to"),
+				label: label.Label{Private: flag.Draw(rt, "private"), Untrusted: flag.Draw(rt, "untrusted")},
+				facts: map[string]any{
+					"call.destination.from": kinds.Draw(rt, "from"), "call.content.from": kinds.Draw(rt, "content"), "call.content.links": flag.Draw(rt, "links"),
+				},
+			}
+		}), 1, 3).Draw(rt, "like")
 		var l log
 		refused := map[string]bool{}
 		for range rapid.IntRange(6, 24).Draw(rt, "calls") {
-			m := mailed{
-				server: "mail", tool: name.Draw(rt, "tool"), session: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "session"),
-				to:    rapid.SliceOfN(name, 1, 1).Draw(rt, "to"),
-				label: label.Label{Private: flag.Draw(rt, "private"), Untrusted: flag.Draw(rt, "untrusted")},
-				facts: map[string]any{
-					"call.destination.from": kinds.Draw(rt, "from"), "call.content.from": kinds.Draw(rt, "content"),
-					"call.content.links": rapid.IntRange(0, 4).Draw(rt, "links") == 0, "call.leak.total": rapid.IntRange(0, 9).Draw(rt, "bits"),
-				},
-			}
+			m := rapid.SampledFrom(like).Draw(rt, "mail")
+			m.session, m.facts = rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "session"), maps.Clone(m.facts)
+			m.facts["call.leak.total"] = rapid.IntRange(0, 9).Draw(rt, "bits")
 			answer := "accepted"
 			switch rapid.IntRange(0, 39).Draw(rt, "kind") {
 			case 0:
@@ -255,7 +259,7 @@ func TestSuggestedPoliciesAllowTheListedCalls(t *testing.T) {
 			case 1:
 				answer = "declined"
 			case 2:
-				m.to = append(m.to, "another")
+				m.to = append(slices.Clone(m.to), "another")
 			case 3, 4, 5, 6, 7, 8, 9, 10:
 				answer = "expired"
 			}
@@ -288,6 +292,92 @@ func TestSuggestedPoliciesAllowTheListedCalls(t *testing.T) {
 		slices.Sort(changed)
 		if untold == 0 && !slices.Equal(listed, changed) {
 			rt.Errorf("%d calls are listed, and %d change", len(listed), len(changed))
+		}
+	})
+	if proposals == 0 {
+		t.Error("no log suggested anything")
+	}
+}
+
+// The flags and kinds of a combination of facts.
+var (
+	combinedFlags = []string{"call.content.links", "call.content.orders", "call.destination.strange"}
+	combinedKinds = []string{"private", "untrusted"}
+)
+
+// combination returns a mail with the flags and kinds that the bits of a number say.
+func combination(bits int) mailed {
+	up := func(n int) bool { return bits>>n&1 == 1 }
+	m := mail("a")
+	m.label.Private, m.label.Untrusted, m.facts = up(0), up(1), map[string]any{}
+	for i, fact := range combinedFlags {
+		m.facts[fact] = up(2 + i)
+	}
+	from := []string{"novel"}
+	for i, kind := range combinedKinds {
+		if up(5 + i) {
+			from = append(from, kind)
+		}
+	}
+	m.facts["call.content.from"] = from
+	return m
+}
+
+const combinations = 1 << 7
+
+// No proposal allows a combination of flags and kinds that no accepted call had: for each call that it allows there are
+// three accepted ones in two sessions with its flags, and with all its kinds.
+func TestSuggestedExceptionsAllowNoCombinations(t *testing.T) {
+	balanced, _ := policy.ProfileSource(policy.Balanced)
+	split := "version: 1\nrules:\n"
+	for i, cond := range []string{"session.private", "session.untrusted", "call.content.links", "\"private\" in call.content.from", "call.leak.total > 5"} {
+		split += fmt.Sprintf("  - name: r%d\n    when: call\n    effect: ask\n    if: >-\n      %s\n", i, cond)
+	}
+	proposals := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		src := []byte(rapid.SampledFrom([]string{asksAlways, split, string(balanced)}).Draw(rt, "policy"))
+		var l log
+		type support struct {
+			calls    int
+			sessions map[string]bool
+		}
+		had := map[int]*support{}
+		few := rapid.SliceOfN(rapid.IntRange(0, combinations-1), 2, 4).Draw(rt, "combinations")
+		for range rapid.IntRange(4, 16).Draw(rt, "calls") {
+			bits := rapid.SampledFrom(few).Draw(rt, "bits")
+			m := combination(bits)
+			m.session = rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "session")
+			m.facts["call.leak.total"] = rapid.IntRange(0, 9).Draw(rt, "leak")
+			l.add(t, m)
+			if had[bits] == nil {
+				had[bits] = &support{sessions: map[string]bool{}}
+			}
+			had[bits].calls++
+			had[bits].sessions[m.session] = true
+		}
+		s, err := trial.Suggest("policy.yaml", src, l.each)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if proposals += len(s.Proposals); len(s.Proposals) == 0 {
+			return
+		}
+		var all log
+		of := map[string]int{}
+		for bits := range combinations {
+			m := combination(bits)
+			m.answers, m.facts["call.leak.total"] = nil, 0
+			of[all.add(t, m)] = bits
+		}
+		for _, id := range all.changes(t, src, s.Policy) {
+			const flags = 1<<5 - 1
+			supported := false
+			for bits, by := range had {
+				supported = supported || bits&flags == of[id]&flags && of[id]&^bits == 0 && by.calls >= 3 && len(by.sessions) >= 2
+			}
+			if !supported {
+				rt.Fatalf("%07b is allowed, accepted were %v, by\n%s", of[id], few, s.Policy)
+			}
 		}
 	})
 	if proposals == 0 {
