@@ -38,8 +38,8 @@ type Exception struct {
 	Salt   string `json:"salt,omitempty"`   // of the digests, in hexadecimal
 	Digest string `json:"digest,omitempty"` // of the one value, or of a passage with the text around it; "": of any
 
-	// Call is the digest of the params of the one call whose result it is for; "": of any. Text that speaks to the agent
-	// is excepted in the results of one call only: the next page or file is another author's.
+	// Call is the digest of the params of the one call whose result it is for; "": of any. Text that speaks to the
+	// agent is excepted in the results of one call only: the next page or file is another author's.
 	Call string `json:"call,omitempty"`
 }
 

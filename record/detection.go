@@ -29,8 +29,8 @@ type Finding struct {
 	Path       string      `json:"path,omitempty"`   // of the member, as a JSON Pointer; empty if it is longer than MaxPath
 	Digest     string      `json:"digest,omitempty"` // of the value, with the salt of the event's Content; empty for numbers, which could be guessed
 
-	// Raw is the digest of the bytes of the value as they stand in the text, unless it is Digest; of text that speaks to
-	// the agent, of its place in its members and of these with the text beside them. It is empty for numbers.
+	// Raw is the digest of the bytes of the value as they stand in the text, unless it is Digest; of text that speaks
+	// to the agent, of its place in its members and of these with the text beside them. It is empty for numbers.
 	Raw string `json:"raw,omitempty"`
 
 	Exception string `json:"exception,omitempty"` // the ID of the exception by which it counts for nothing; empty if it counts

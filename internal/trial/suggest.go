@@ -51,10 +51,10 @@ type Suggestions struct {
 
 // Suggest looks for exceptions from the rules of a policy that ask about calls which people have always accepted: at
 // least three requests in two sessions, and none refused, of one tool to one destination, about which the same rules
-// ask and with the same flags and sets. An exception holds for exactly that server, tool and destinations, these flags,
-// and for nothing worse than the accepted calls had ([narrowing]). It is tried on all recorded decisions: one that would have allowed a call that a person refused, or of which the log
-// does not tell whether it would, is left out. Events calls its argument with each recorded event in their order, each
-// time that Suggest calls it.
+// ask and with the same flags and sets. An exception holds for exactly that server, tool and destinations, these
+// flags, and for nothing worse than the accepted calls had ([narrowing]). It is tried on all recorded decisions: one
+// that would have allowed a call that a person refused, or of which the log does not tell whether it would, is left
+// out. Events calls its argument with each recorded event in their order, each time that Suggest calls it.
 func Suggest(name string, src []byte, events func(func(*record.Event) error) error) (*Suggestions, error) {
 	s := suggester{answers: newAnswers(), groups: map[variant]*group{}, barred: map[target]bool{}}
 	var err error
