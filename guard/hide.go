@@ -254,6 +254,33 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 	return h.vault.Put(key, from)
 }
 
+// Keep keeps JSON that was computed from hidden values as a value of its own, with the labels of them all. It is a
+// part of none of them.
+func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []vault.Value, computed json.RawMessage) (vault.Value, error) {
+	if h.vault == nil {
+		return vault.Value{}, vault.ErrUnknown
+	}
+	key, err := h.family(ctx, ref)
+	if err != nil {
+		return vault.Value{}, err
+	}
+	made := vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: computed}
+	for i := range from {
+		made.Label = label.Join(made.Label, from[i].Label)
+	}
+	return h.vault.Put(key, made)
+}
+
+// Spend counts bits that an answer tells of hidden values beside those of its call, and reports whether it may
+// tell them.
+func (h *Hidden) Spend(ctx context.Context, ref session.Ref, bits int) (bool, error) {
+	key, err := h.family(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	return h.vault.Looked(key, bits) <= MaxLooked, nil
+}
+
 // Reveal decides whether the agent may see a hidden value, as After decides on an answer but without the rules that hide, and, if so,
 // raises the agent session by its label. Source is the call that the value answered, as it would be decided now; asking is the request of
 // the agent, about which a person is asked.

@@ -18,6 +18,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/notify"
+	"github.com/weir-mcp/weir/internal/program"
 	"github.com/weir-mcp/weir/internal/quarantine"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/setup"
@@ -126,7 +127,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		State: kept.state, Approvals: kept.backend,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
-		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine), Plans: plansOf(s.Config)},
+		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine), Plans: plansOf(s.Config), Interpreter: interpreter()},
 		Hosts: gateway.Hosts{
 			Local: local, HostAnswers: hostAnswers(s.Config),
 		},
@@ -142,11 +143,20 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 
 // plansOf returns how plans count by a configuration.
 func plansOf(c *config.Config) gateway.Plans {
-	return gateway.Plans{Offered: c.Plan != "", PlanRules: planRules(c)}
+	return gateway.Plans{Offered: c.Plan != "", Programs: c.Exec, PlanRules: planRules(c)}
 }
 
 func planRules(c *config.Config) guard.PlanRules {
 	return guard.PlanRules{Strict: c.Plan == config.StrictPlans, Templates: c.Templates}
+}
+
+// interpreter returns what runs programs of agents: this program, as [program.Serve]; nil if its file is not known.
+func interpreter() gateway.Interpreter {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return &program.Process{Command: []string{exe, "exec", "child"}}
 }
 
 // hostAnswers returns which answers of hosts count, and how it goes on where none can.

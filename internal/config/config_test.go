@@ -90,6 +90,7 @@ overlays: [rules/own.yaml, /etc/shared.yaml]
 catalogue: false
 durability: strict
 plan: offer
+exec: true
 quarantine: {url: "https://model.example/v1", model: small, key: "${TOKEN}", timeout: 5s}
 retention: {sessions: 30d, labels: forever, events: 365d, content: 7d, size: 2GiB}
 capture:
@@ -127,7 +128,7 @@ annotations:
 			{URL: "https://notary.example/weir", Headers: map[string]string{"Authorization": "Bearer t0k"}},
 			{Witness: "https://witness.example", Key: "w+1+a"},
 		}},
-		Results: config.Results{Plan: config.OfferPlans, Quarantine: config.Quarantine{URL: "https://model.example/v1", Model: "small", Key: "t0k", Timeout: 5 * time.Second}},
+		Results: config.Results{Plan: config.OfferPlans, Exec: true, Quarantine: config.Quarantine{URL: "https://model.example/v1", Model: "small", Key: "t0k", Timeout: 5 * time.Second}},
 		Mode:    policy.WarnOnly, Policy: "/etc/weir/rules/policy.yaml",
 		Overlays: []string{"/etc/weir/rules/own.yaml", "/etc/shared.yaml"}, NoCatalogue: true, Record: "/var/log/weir.jsonl", Store: "postgres://weir:t0k@db/weir", Listen: "127.0.0.1:8080",
 		Console: "localhost:7777", Notify: config.Notify{Desktop: true, Webhook: config.Webhook{

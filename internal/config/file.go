@@ -48,6 +48,7 @@ func readFile(r reader, root ast.Node) {
 		"detect":      r.by(readDetection),
 		"quarantine":  r.by(readQuarantine),
 		"plan":        r.oneOf(&c.Plan, OfferPlans, StrictPlans),
+		"exec":        r.boolean(&c.Exec),
 		"templates":   note(r.by(readTemplates)),
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.by(readPinMode)}) },
 	})

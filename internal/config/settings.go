@@ -215,6 +215,7 @@ type Results struct {
 	Quarantine Quarantine                // answers questions about hidden results
 	Templates  map[string]*plan.Template // plans of the operator
 	Plan       string                    // "offer": agents may submit plans also where no result is hidden; "strict": and do nothing else
+	Exec       bool                      // agents may have programs run
 }
 
 // Own is the operator's and the user's own places.

@@ -94,16 +94,22 @@ type Hiding struct {
 	Vault      *vault.Vault // nil: in memory, for this gateway alone
 	Quarantine Quarantine   // nil: nobody answers
 	Plans      Plans
+
+	Interpreter Interpreter // of programs of agents; nil: none are run
 }
 
-// Plans is where agents may submit plans, and how far these bind them.
+// Plans is where agents may submit plans and programs, and how far plans bind them.
 type Plans struct {
-	Offered bool // also where no result is hidden
+	Offered  bool // also where no result is hidden
+	Programs bool // agents may also have programs run
 	guard.PlanRules
 }
 
 // A Quarantine answers questions about hidden values.
 type Quarantine = exchange.Quarantine
+
+// An Interpreter runs programs of agents.
+type Interpreter = exchange.Interpreter
 
 // Hosts is who is at the hosts, and which of their answers to approval requests count.
 type Hosts struct {
@@ -190,13 +196,13 @@ func New(opts Options) (*Gateway, error) {
 	})
 	gw.engine, err = exchange.New(exchange.Options{
 		Servers: gw.servers, Guard: g, Book: book, State: opts.State, Words: opts.Words, Log: opts.Logger,
-		HostAnswers: opts.HostAnswers, Quarantine: opts.Quarantine,
+		HostAnswers: opts.HostAnswers, Quarantine: opts.Quarantine, Interpreter: opts.Interpreter,
 	})
 	if err != nil {
 		return nil, err
 	}
 	g.Plans.Set(opts.Plans.PlanRules)
-	gw.engine.SetOwn(hides(g, opts.Servers), opts.Plans.Offered)
+	gw.engine.SetOwn(hides(g, opts.Servers), opts.Plans.Offered, opts.Plans.Programs)
 	gw.await(opts.Approval, opts.Startup)
 	gw.stopIndexing = start(func(ctx context.Context) { guard.Index(ctx, g) })
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,

@@ -113,7 +113,9 @@ var table = []row{
 	{"internal/gateway/backend", "annotation contract detect guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
-	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
+	{"internal/program", "vault internal/rawjson", "go.starlark.net", "net net/http",
+		"runs programs of agents and knows which values may have influenced each call; what is called and kept is its host's business"},
+	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/program internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
 		"internal/upstream internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/gateway/protocol", "", "net os os/exec",
 		"one request through the guard, to its server and back; knows no host connection but by an interface"},
 	{"internal/gateway/hostconn", "annotation guard internal/hosterror internal/plain internal/rawjson internal/rpc internal/upstream internal/gateway/agentsession internal/gateway/backend " +
@@ -168,7 +170,7 @@ var table = []row{
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/files internal/gateway internal/home internal/importer internal/inputschema internal/oauth internal/rawjson internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
-		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/publish internal/quarantine " +
+		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/program internal/publish internal/quarantine " +
 		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml + " github.com/rogpeppe/go-internal/diff", "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
@@ -199,7 +201,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
 	"net/http":      {"internal/upstream internal/kit internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/notify internal/publish internal/quarantine internal/searcher mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate examples/web", "transports, and programs that are brought checkpoints, questions and texts"},
-	"os/exec":       {"internal/upstream internal/kit internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual examples/agent examples/web examples/batch", "processes have one owner"},
+	"os/exec":       {"internal/upstream internal/program internal/kit internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual examples/agent examples/web examples/batch", "processes have one owner"},
 	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }

@@ -34,6 +34,8 @@ type Engine struct {
 	schemas   schemas
 	hiding    atomic.Bool
 	planning  atomic.Bool
+	executing atomic.Bool
+	running   programs
 	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration
 
 	hastily sync.Mutex
@@ -43,7 +45,7 @@ type Engine struct {
 // maxHasty bounds the requests whose hosts are remembered to answer by themselves.
 const maxHasty = 4096
 
-// The Options of a gateway are all required, but for the last.
+// The Options of a gateway are all required, but for the last two.
 type Options struct {
 	Servers *backend.Registry
 	Guard   *guard.Guard
@@ -53,7 +55,8 @@ type Options struct {
 	Log     *slog.Logger
 
 	HostAnswers HostAnswers
-	Quarantine  Quarantine // answers questions about hidden values; nil: nobody does
+	Quarantine  Quarantine  // answers questions about hidden values; nil: nobody does
+	Interpreter Interpreter // runs programs of agents; nil: none are run
 }
 
 // HostAnswers says which answers of hosts to approval requests count, and how it goes on where none can. The zero HostAnswers counts all.
@@ -89,11 +92,13 @@ func (g *Engine) SetApproval(d time.Duration) {
 	g.Book.SetTimeout(d)
 }
 
-// SetOwn says whether results of servers may be hidden, and whether agents may submit plans where none is. Only then do
-// hosts see the tools for that.
-func (g *Engine) SetOwn(hiding, planning bool) {
-	g.hiding.Store(hiding)
-	g.planning.Store(hiding || planning)
+// SetOwn says whether results of servers may be hidden, whether agents may submit plans where none is, and whether
+// they may have programs run, which hide results. Only then do hosts see the tools for that.
+func (g *Engine) SetOwn(hiding, planning, programs bool) {
+	programs = programs && g.Interpreter != nil
+	g.executing.Store(programs)
+	g.hiding.Store(hiding || programs)
+	g.planning.Store(hiding || planning || programs)
 }
 
 // Hiding reports whether results of servers may be hidden.
@@ -101,6 +106,9 @@ func (g *Engine) Hiding() bool { return g.hiding.Load() }
 
 // Planning reports whether agents may submit plans.
 func (g *Engine) Planning() bool { return g.planning.Load() }
+
+// Programs reports whether agents may have programs run.
+func (g *Engine) Programs() bool { return g.executing.Load() }
 
 // patience returns how long the gateway waits for a person, or for a host to come back with an answer.
 func (g *Engine) patience() time.Duration { return time.Duration(g.approval.Load()) }

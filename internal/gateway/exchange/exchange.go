@@ -26,6 +26,7 @@ type exchange struct {
 	modernServer bool            // whether the server that answered speaks 2026-07-28
 	ours         bool            // whether the answer is Weir's own: a question that a server of an older revision asks in the middle
 	reached      bool            // whether the request went out to its server, as far as Weir knows
+	alone        bool            // whether no host answers questions of the server: a program made the call
 }
 
 // newExchange returns the exchange for a message of a host; who is nil for a notification.

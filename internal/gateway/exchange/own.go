@@ -45,7 +45,7 @@ type ownEntry struct {
 }
 
 // ownTools are the tools that agents get where results may be hidden, as hosts see them; planTool also where plans are
-// offered.
+// offered, and programTool only where programs are run.
 var ownTools = []ownEntry{
 	{"weir_look", `{"name":"weir_look","title":"Look at a hidden value","description":"Tells one number, boolean, date or choice from a hidden ` +
 		`value, or makes another hidden value of a part of it (as: text, email or url). The answer is read from the place that path points to; ` +
@@ -65,6 +65,7 @@ var ownTools = []ownEntry{
 		`"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true}}`,
 		func(f ownHost) ownTool { return f.reveal }},
 	{planTool, planDefinition, func(f ownHost) ownTool { return f.plan }},
+	{programTool, programDefinition, func(f ownHost) ownTool { return f.program }},
 }
 
 const lookMembers = `"path":{"type":"string","description":"JSON pointer; without it the whole value"},"as":{"type":"string","enum":["boolean",` +
@@ -73,7 +74,12 @@ const lookMembers = `"path":{"type":"string","description":"JSON pointer; withou
 	`{"type":"string"}`
 
 // offers reports whether agents get a tool of Weir's own.
-func offers(g *Engine, name string) bool { return g.Hiding() || g.Planning() && name == planTool }
+func offers(g *Engine, name string) bool {
+	if name == programTool {
+		return g.Programs()
+	}
+	return g.Hiding() || g.Planning() && name == planTool
+}
 
 // isOwn reports whether a name is that of a tool of Weir's own that agents get.
 func isOwn(g *Engine, name string) bool {

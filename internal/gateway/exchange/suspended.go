@@ -107,7 +107,7 @@ func (h *suspended) close() {
 
 // mayAsk reports whether the server may ask in the middle of this request for input that the host can only send later.
 func (x *exchange) mayAsk(conn *upstream.Conn) bool {
-	if !x.who.Modern() || conn.Modern() {
+	if x.alone || !x.who.Modern() || conn.Modern() {
 		return false
 	}
 	switch x.m.Method {
