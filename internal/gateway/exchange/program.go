@@ -33,8 +33,10 @@ type Interpreter interface {
 const programTool = ownPrefix + "exec"
 
 const programDefinition = `{"name":"weir_exec","title":"Run a program","description":"Runs a program in Starlark (a small Python without imports, ` +
-	`classes, exceptions, files and network). The tools are functions with arguments by name, as r = read_mail(id=1); call(\"any-name\", {...}) ` +
-	`calls one whose name is none of Starlark. Results are hidden from you: r[\"from\"] selects a part, and parts can be arguments of calls and joined ` +
+	`classes, exceptions, files and network). The tools are functions with arguments by name, as r = read_mail(id=1); ` +
+	`call(\"any-name\", {...}) ` +
+	`calls one whose name is none of Starlark. Results are hidden from you: r[\"from\"] selects a part, and parts can be ` +
+	`arguments of calls and joined ` +
 	`with text by +. Any other use reads a value, as if r[\"n\"] > 3, for x in r[\"list\"], and then every later call is decided as ` +
 	`if you had read it. ` +
 	`value(\"w48213\") is a hidden value of yours. You get the global variable result: itself, or as a hidden value if it may depend on ` +
