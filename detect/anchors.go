@@ -8,9 +8,12 @@ import (
 // An automaton finds all anchors of all rules in one pass over a text, whatever their number (Aho and Corasick, 1975).
 // It takes ASCII letters of either case for the same, and white space for a space: rules compare them themselves.
 type automaton struct {
-	class [256]uint8 // of each byte: bytes in no anchor share class 0
-	shift uint       // a state has 1<<shift transitions
-	next  []uint16   // by state and class
+	class [256]uint8 // of each byte: bytes in no anchor share class 0 of ASCII, or of the other bytes
+	shift uint       // a state has 1<<shift transitions by ASCII
+	next  []uint16   // by state and class of an ASCII byte
+	above uint       // a row has 1<<above transitions by other bytes
+	row   []uint16   // of a state: few have transitions of their own by bytes beyond ASCII, the others share a row
+	wide  []uint16   // by row and class of a byte beyond ASCII
 	ends  [][]uint16 // the anchors that end at a state, by the state without its sign
 	whole []bool     // that all these count only as whole words
 }
@@ -34,14 +37,11 @@ func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint1
 		}
 		return state
 	}
-	next, shift, t := a.next, a.shift&15, (*[block]byte)(text)
-	s0, s1, s2, s3 := state, uint16(0), uint16(0), uint16(0)
-	for i := range lane {
-		s0 = next[int(s0&^accepts)<<shift|int(a.class[t[i]])]
-		s1 = next[int(s1&^accepts)<<shift|int(a.class[t[i+lane]])]
-		s2 = next[int(s2&^accepts)<<shift|int(a.class[t[i+2*lane]])]
-		s3 = next[int(s3&^accepts)<<shift|int(a.class[t[i+3*lane]])]
-		states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
+	t := (*[block]byte)(text)
+	if ascii(t) {
+		a.readASCII(t, state, states)
+	} else {
+		a.readAny(t, state, states)
 	}
 	for from := lane; from < block; from += lane { // a lane began as if nothing stood before it
 		state = states[from-1]
@@ -55,8 +55,34 @@ func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint1
 	return states[block-1]
 }
 
+// readASCII reads the lanes of a block of ASCII, each from its beginning.
+func (a *automaton) readASCII(t *[block]byte, state uint16, states *[block]uint16) {
+	next, shift := a.next, a.shift&15
+	s0, s1, s2, s3 := state, uint16(0), uint16(0), uint16(0)
+	for i := range lane {
+		s0 = next[int(s0&^accepts)<<shift|int(a.class[t[i]])]
+		s1 = next[int(s1&^accepts)<<shift|int(a.class[t[i+lane]])]
+		s2 = next[int(s2&^accepts)<<shift|int(a.class[t[i+2*lane]])]
+		s3 = next[int(s3&^accepts)<<shift|int(a.class[t[i+3*lane]])]
+		states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
+	}
+}
+
+// readAny is readASCII of any block.
+func (a *automaton) readAny(t *[block]byte, state uint16, states *[block]uint16) {
+	s0, s1, s2, s3 := state, uint16(0), uint16(0), uint16(0)
+	for i := range lane {
+		s0, s1 = a.step(s0, t[i]), a.step(s1, t[i+lane])
+		s2, s3 = a.step(s2, t[i+2*lane]), a.step(s3, t[i+3*lane])
+		states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
+	}
+}
+
 func (a *automaton) step(state uint16, c byte) uint16 {
-	return a.next[int(state&^accepts)<<(a.shift&15)|int(a.class[c])]
+	if state &^= accepts; c < utf8.RuneSelf {
+		return a.next[int(state)<<(a.shift&15)|int(a.class[c])]
+	}
+	return a.wide[int(a.row[state])<<(a.above&15)|int(a.class[c])]
 }
 
 // accepted returns the first place from a place on at which an anchor ends, or the end of the states.
@@ -82,41 +108,34 @@ func lower(c byte) byte {
 	return c
 }
 
+// asAnchor returns the byte that a byte counts as in a text: lower case, and a space for any white space.
+func asAnchor(c byte) byte {
+	if c == '\t' || c == '\n' || c == '\r' {
+		return ' '
+	}
+	return lower(c)
+}
+
 // newAutomaton builds the automaton of these anchors, of which some count only where the word ends. No anchor is empty.
 func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
-	a := &automaton{}
-	var used set
+	size := 1
 	for _, anchor := range anchors {
-		for i := range len(anchor) {
-			used[lower(anchor[i])] = true
-		}
+		size += len(anchor)
 	}
-	classes := 1
-	for _, ascii := range []bool{true, false} { // the transitions that most texts need lie near each other
-		for c := range used {
-			if used[c] && (c < utf8.RuneSelf) == ascii {
-				a.class[c] = uint8(classes)
-				classes++
-			}
-		}
-	}
-	for c := byte('A'); c <= 'Z'; c++ {
-		a.class[c] = a.class[lower(c)]
-	}
-	for _, c := range []byte("\t\n\r") {
-		a.class[c] = a.class[' ']
-	}
-	for 1<<a.shift < classes {
-		a.shift++
-	}
-	t := trie{{}}
+	t := make(trie, 1, size)
+	var used set
 	for i, anchor := range anchors {
 		at := uint16(0)
 		for j := range len(anchor) {
-			at = t.child(at, a.class[anchor[j]])
+			c := asAnchor(anchor[j])
+			used[c] = true
+			at = t.child(at, c)
 		}
 		t[at].ends = append(t[at].ends, uint16(i))
 	}
+	a := &automaton{}
+	a.shift = a.classes(&used, 0, utf8.RuneSelf)
+	a.above = a.classes(&used, utf8.RuneSelf, len(used))
 	a.fill(t, t.link())
 	for _, ends := range a.ends {
 		part := func(i uint16) bool { return !whole(int(i)) }
@@ -125,31 +144,58 @@ func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	return a
 }
 
+// classes numbers the bytes of a range that are used, from 1. It returns how many bits a number has.
+func (a *automaton) classes(used *set, from, to int) (bits uint) {
+	last := 0
+	for c := from; c < to; c++ {
+		if used[c] {
+			last++
+			a.class[c] = uint8(last)
+		}
+	}
+	for c := from; c < to; c++ {
+		a.class[c] = a.class[asAnchor(byte(c))]
+	}
+	for 1<<bits <= last {
+		bits++
+	}
+	return bits
+}
+
 // A trie is an automaton while it is built, by state: state 0 is the start.
 type trie []trieState
 
 type trieState struct {
 	first, sibling uint16   // of the states that follow, 0 for none
-	class          uint8    // that leads here
+	by             byte     // that leads here
 	fail           uint16   // where it goes on when nothing of its own follows
 	ends           []uint16 // the anchors that end here
 }
 
-// follows returns the state that follows by a class; 0 if there is none.
-func (t trie) follows(at uint16, class uint8) uint16 {
+// follows returns the state that follows by a byte; 0 if there is none.
+func (t trie) follows(at uint16, by byte) uint16 {
 	to := t[at].first
-	for to != 0 && t[to].class != class {
+	for to != 0 && t[to].by != by {
 		to = t[to].sibling
 	}
 	return to
 }
 
+// beyond reports whether a state follows by a byte beyond ASCII.
+func (t trie) beyond(at uint16) bool {
+	to := t[at].first
+	for to != 0 && t[to].by < utf8.RuneSelf {
+		to = t[to].sibling
+	}
+	return to != 0
+}
+
 // child is follows that adds the state if there is none.
-func (t *trie) child(at uint16, class uint8) uint16 {
-	to := t.follows(at, class)
+func (t *trie) child(at uint16, by byte) uint16 {
+	to := t.follows(at, by)
 	if to == 0 {
 		to = uint16(len(*t))
-		*t = append(*t, trieState{class: class, sibling: (*t)[at].first})
+		*t = append(*t, trieState{by: by, sibling: (*t)[at].first})
 		(*t)[at].first = to
 	}
 	return to
@@ -164,7 +210,7 @@ func (t trie) link() (order []uint16) {
 		for to := t[at].first; to != 0; to = t[to].sibling {
 			order = append(order, to)
 			for fail := t[at].fail; at != 0; fail = t[fail].fail {
-				if t[to].fail = t.follows(fail, t[to].class); t[to].fail != 0 || fail == 0 {
+				if t[to].fail = t.follows(fail, t[to].by); t[to].fail != 0 || fail == 0 {
 					break
 				}
 			}
@@ -183,20 +229,39 @@ func (a *automaton) fill(t trie, order []uint16) {
 			number[at], a.ends[n] = uint16(n)|accepts, slices.Clip(t[at].ends)
 		}
 	}
-	a.next = make([]uint16, len(t)<<a.shift)
-	row := func(at uint16) []uint16 { return a.next[int(number[at]&^accepts)<<a.shift:][:1<<a.shift] }
-	for _, at := range order {
-		if at != 0 {
-			copy(row(at), row(t[at].fail))
-		}
-		for to := t[at].first; to != 0; to = t[to].sibling {
-			row(at)[t[to].class] = number[to]
+	a.next, a.row = make([]uint16, len(t)<<a.shift), make([]uint16, len(t))
+	rows := 0
+	for n, at := range order {
+		if n == 0 || t.beyond(at) {
+			a.row[n] = uint16(rows)
+			rows++
+		} else {
+			a.row[n] = a.row[number[t[at].fail]&^accepts]
 		}
 	}
-	space := a.class[' ']
-	for _, at := range order {
-		if at != 0 && space != 0 && t[at].class == space && t.follows(at, space) == 0 {
-			row(at)[space] = number[at] // more white space changes nothing
+	a.wide = make([]uint16, rows<<a.above)
+	for n, at := range order {
+		a.transitions(t, n, at, number)
+	}
+}
+
+// transitions writes those of the n-th state by depth, after those of the states before.
+func (a *automaton) transitions(t trie, n int, at uint16, number []uint16) {
+	row := func(n int) []uint16 { return a.next[n<<a.shift:][:1<<a.shift] }
+	wide := func(n int) []uint16 { return a.wide[int(a.row[n])<<a.above:][:1<<a.above] }
+	if n > 0 {
+		fail := int(number[t[at].fail] &^ accepts)
+		copy(row(n), row(fail))
+		copy(wide(n), wide(fail))
+	}
+	for to := t[at].first; to != 0; to = t[to].sibling {
+		if by := t[to].by; by < utf8.RuneSelf {
+			row(n)[a.class[by]] = number[to]
+		} else {
+			wide(n)[a.class[by]] = number[to]
 		}
+	}
+	if n > 0 && t[at].by == ' ' && t.follows(at, ' ') == 0 {
+		row(n)[a.class[' ']] = number[at] // more white space changes nothing
 	}
 }
