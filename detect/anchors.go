@@ -136,7 +136,7 @@ func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	a := &automaton{}
 	a.shift = a.classes(&used, 0, utf8.RuneSelf)
 	a.above = a.classes(&used, utf8.RuneSelf, len(used))
-	a.fill(t, t.link())
+	a.fill(t)
 	for _, ends := range a.ends {
 		part := func(i uint16) bool { return !whole(int(i)) }
 		a.whole = append(a.whole, !slices.ContainsFunc(ends, part))
@@ -168,7 +168,6 @@ type trie []trieState
 type trieState struct {
 	first, sibling uint16   // of the states that follow, 0 for none
 	by             byte     // that leads here
-	fail           uint16   // where it goes on when nothing of its own follows
 	ends           []uint16 // the anchors that end here
 }
 
@@ -201,67 +200,78 @@ func (t *trie) child(at uint16, by byte) uint16 {
 	return to
 }
 
-// link fills in where each state goes on when nothing of its own follows, with the anchors that end there too. It
-// returns the states by their depth.
-func (t trie) link() (order []uint16) {
-	order = append(make([]uint16, 0, len(t)), 0)
-	for i := 0; i < len(order); i++ {
-		at := order[i]
-		for to := t[at].first; to != 0; to = t[to].sibling {
-			order = append(order, to)
-			for fail := t[at].fail; at != 0; fail = t[fail].fail {
-				if t[to].fail = t.follows(fail, t[to].by); t[to].fail != 0 || fail == 0 {
-					break
-				}
-			}
-			t[to].ends = append(t[to].ends, t[t[to].fail].ends...)
-		}
-	}
-	return order
-}
-
-// fill writes the transitions. The states are numbered by depth.
-func (a *automaton) fill(t trie, order []uint16) {
-	number := make([]uint16, len(t))
-	a.ends = make([][]uint16, len(t))
-	for n, at := range order {
-		if number[at] = uint16(n); len(t[at].ends) > 0 {
-			number[at], a.ends[n] = uint16(n)|accepts, slices.Clip(t[at].ends)
-		}
-	}
-	a.next, a.row = make([]uint16, len(t)<<a.shift), make([]uint16, len(t))
-	rows := 0
-	for n, at := range order {
-		if n == 0 || t.beyond(at) {
-			a.row[n] = uint16(rows)
+// fill writes the states, which are numbered by depth: when one is written, so is the state where it goes on when
+// nothing of its own follows.
+func (a *automaton) fill(t trie) {
+	rows := 1
+	for at := 1; at < len(t); at++ {
+		if t.beyond(uint16(at)) {
 			rows++
-		} else {
-			a.row[n] = a.row[number[t[at].fail]&^accepts]
 		}
 	}
+	a.next, a.ends, a.row = make([]uint16, len(t)<<a.shift), make([][]uint16, len(t)), make([]uint16, len(t))
 	a.wide = make([]uint16, rows<<a.above)
-	for n, at := range order {
-		a.transitions(t, n, at, number)
+	b := &building{automaton: a, trie: t, order: append(make([]uint16, 0, len(t)), 0), fail: append(make([]uint16, 0, len(t)), 0)}
+	for n := range t {
+		b.transitions(n)
 	}
 }
 
-// transitions writes those of the n-th state by depth, after those of the states before.
-func (a *automaton) transitions(t trie, n int, at uint16, number []uint16) {
-	row := func(n int) []uint16 { return a.next[n<<a.shift:][:1<<a.shift] }
-	wide := func(n int) []uint16 { return a.wide[int(a.row[n])<<a.above:][:1<<a.above] }
+// A building is an automaton while its states are written, by their numbers.
+type building struct {
+	*automaton
+	trie  trie
+	order []uint16 // of the states in the trie
+	fail  []uint16 // where a state goes on when nothing of its own follows
+	rows  int      // of wide that are taken, but for the first
+}
+
+// to returns where a transition of the n-th state is written.
+func (b *building) to(n int, by byte) *uint16 {
+	if by < utf8.RuneSelf {
+		return &b.next[n<<b.shift|int(b.class[by])]
+	}
+	return &b.wide[int(b.row[n])<<b.above|int(b.class[by])]
+}
+
+// transitions writes those of the n-th state, and numbers the states that follow.
+func (b *building) transitions(n int) {
+	at, fail := b.order[n], int(b.fail[n])
 	if n > 0 {
-		fail := int(number[t[at].fail] &^ accepts)
-		copy(row(n), row(fail))
-		copy(wide(n), wide(fail))
+		b.inherit(n, fail)
 	}
-	for to := t[at].first; to != 0; to = t[to].sibling {
-		if by := t[to].by; by < utf8.RuneSelf {
-			row(n)[a.class[by]] = number[to]
-		} else {
-			wide(n)[a.class[by]] = number[to]
+	for child := b.trie[at].first; child != 0; child = b.trie[child].sibling {
+		s, to := &b.trie[child], uint16(len(b.order))
+		onward := uint16(0)
+		if n > 0 {
+			onward = *b.to(fail, s.by) &^ accepts
 		}
+		b.order, b.fail = append(b.order, child), append(b.fail, onward)
+		b.ends[to] = b.ends[onward]
+		if len(s.ends) > 0 {
+			b.ends[to] = slices.Concat(s.ends, b.ends[onward])
+		}
+		if len(b.ends[to]) > 0 {
+			to |= accepts
+		}
+		*b.to(n, s.by) = to
 	}
-	if n > 0 && t[at].by == ' ' && t.follows(at, ' ') == 0 {
-		row(n)[a.class[' ']] = number[at] // more white space changes nothing
+}
+
+// inherit gives the n-th state the transitions of the one where it goes on.
+func (b *building) inherit(n, fail int) {
+	copy(b.next[n<<b.shift:][:1<<b.shift], b.next[fail<<b.shift:])
+	b.row[n] = b.row[fail]
+	if at := b.order[n]; b.trie.beyond(at) {
+		b.rows++
+		b.row[n] = uint16(b.rows)
+		copy(b.wide[b.rows<<b.above:][:1<<b.above], b.wide[int(b.row[fail])<<b.above:])
+	}
+	if at := b.order[n]; b.trie[at].by == ' ' && b.trie.follows(at, ' ') == 0 { // more white space changes nothing
+		self := uint16(n)
+		if len(b.ends[n]) > 0 {
+			self |= accepts
+		}
+		*b.to(n, ' ') = self
 	}
 }

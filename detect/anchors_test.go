@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The automaton finds the anchors that a plain comparison at each place finds, in blocks of ASCII, of other bytes and of
-// both.
+// The automaton finds the anchors that a plain comparison at each place finds, in blocks of ASCII, of other bytes and
+// of both.
 func TestAutomaton(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", "B", "b", "0", " ", "\t", "é", "ж", "жа", "言", "\xff", "\x80", "-"})
 	rapid.Check(t, func(t *rapid.T) {

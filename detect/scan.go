@@ -25,7 +25,8 @@ type Scanner struct {
 	pool        sync.Pool // of *scan: memory that a scan needs
 }
 
-// tables are the rules of a scanner, ready to be looked for. They take long to make and much memory: scanners share them.
+// tables are the rules of a scanner, ready to be looked for. They take long to make and much memory: scanners share
+// them.
 type tables struct {
 	rules   []Rule
 	phrases int      // index into rules of the first that is looked for in definitions alone

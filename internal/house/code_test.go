@@ -3,6 +3,7 @@ package house
 import (
 	"errors"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"maps"
@@ -43,6 +44,43 @@ func TestPackages(t *testing.T) {
 				dir, path.Base(dir))
 		}
 	}
+}
+
+// TestPatterns wants the regular expressions of packages compiled when they are used, and right: each start of the
+// program pays for all packages.
+func TestPatterns(t *testing.T) {
+	tr := load(t)
+	for _, f := range tr.product() {
+		if f.dir == "internal/manual" || strings.HasPrefix(f.dir, "release") { // which are not in the program
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			if d, ok := decl.(*ast.GenDecl); ok {
+				ast.Inspect(d, func(n ast.Node) bool { return checkPattern(t, tr, n) })
+			}
+		}
+	}
+}
+
+// checkPattern looks at a node of a declaration, and reports whether those below are to be looked at.
+func checkPattern(t *testing.T, tr *tree, n ast.Node) bool {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		_, isFunction := n.(*ast.FuncLit)
+		return !isFunction
+	}
+	switch types.ExprString(call.Fun) {
+	case "regexp.MustCompile":
+		t.Errorf("%s: compiled at each start; take pattern.New", tr.at(call))
+	case "pattern.New":
+		text, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(call.Args[0]))
+		if err != nil || text.Value == nil {
+			t.Errorf("%s: no constant, so that nothing shows that it is right: %v", tr.at(call), err)
+		} else if _, err := regexp.Compile(constant.StringVal(text.Value)); err != nil {
+			t.Errorf("%s: %v", tr.at(call), err)
+		}
+	}
+	return true
 }
 
 // TestComments wants a doc comment on everything exported. In a group, the group's own will do.

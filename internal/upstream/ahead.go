@@ -2,8 +2,8 @@ package upstream
 
 import "sync/atomic"
 
-// An Ahead is a child that starts while nobody needs it yet. It gets no message and is not read before the first [Dial] of a
-// [Spec] that has it, whose connection it belongs to then.
+// An Ahead is a child that starts while nobody needs it yet. It gets no message and is not read before the first
+// [Dial] of a [Spec] that has it, whose connection it belongs to then.
 type Ahead struct{ process atomic.Pointer[process] }
 
 // Start starts the spec's command. The options are those of Dial, without its Handler.
