@@ -138,7 +138,12 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
 		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	}
-	if s.Config.Listen == "" {
+	if s.Config.Console != "" {
+		if _, _, err := consoleLog(kept); err != nil {
+			return nil, err
+		}
+	}
+	if s.Config.Listen == "" { // for the one host, which needs them at once; no mistake in usage is found from here on
 		kept.closers = append(kept.closers, gateway.StartAhead(&opts))
 	}
 	s.ground.Set(setup.GroundOf(env, s.Setup, s.Log))
