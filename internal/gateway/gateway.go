@@ -159,6 +159,9 @@ type Gateway struct {
 // StartAhead starts the processes of the servers for one host on stdio, before there is a gateway, which has them by
 // these options. Close has those exit that nobody has come to need.
 func StartAhead(opts *Options) io.Closer {
+	if opts.Budget == nil {
+		opts.Budget = budget.New(budget.Limits{})
+	}
 	return backend.StartAhead(opts.Servers, &backend.Options{Log: opts.Logger, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr})
 }
 
