@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"path"
 	"regexp"
@@ -54,33 +55,47 @@ func TestPatterns(t *testing.T) {
 		if f.dir == "internal/manual" || strings.HasPrefix(f.dir, "release") { // which are not in the program
 			continue
 		}
-		for _, decl := range f.ast.Decls {
-			if d, ok := decl.(*ast.GenDecl); ok {
-				ast.Inspect(d, func(n ast.Node) bool { return checkPattern(t, tr, n) })
+		for call := range initialCalls(f.ast) {
+			if why := patternBreach(call); why != "" {
+				t.Errorf("%s: %s", tr.at(call), why)
 			}
 		}
 	}
 }
 
-// checkPattern looks at a node of a declaration, and reports whether those below are to be looked at.
-func checkPattern(t *testing.T, tr *tree, n ast.Node) bool {
-	call, ok := n.(*ast.CallExpr)
-	if !ok {
-		_, isFunction := n.(*ast.FuncLit)
-		return !isFunction
+// initialCalls returns the calls that are made when the program begins, but for those of functions.
+func initialCalls(file *ast.File) iter.Seq[*ast.CallExpr] {
+	return func(yield func(*ast.CallExpr) bool) {
+		more := true
+		for _, decl := range file.Decls {
+			if d, ok := decl.(*ast.GenDecl); ok {
+				ast.Inspect(d, func(n ast.Node) bool {
+					if call, ok := n.(*ast.CallExpr); ok && more {
+						more = yield(call)
+					}
+					_, function := n.(*ast.FuncLit)
+					return more && !function
+				})
+			}
+		}
 	}
+}
+
+// patternBreach says why a call of a declaration makes no good regular expression; "" if it does, or makes none.
+func patternBreach(call *ast.CallExpr) string {
 	switch types.ExprString(call.Fun) {
 	case "regexp.MustCompile":
-		t.Errorf("%s: compiled at each start; take pattern.New", tr.at(call))
+		return "compiled at each start; take pattern.New"
 	case "pattern.New":
 		text, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(call.Args[0]))
 		if err != nil || text.Value == nil {
-			t.Errorf("%s: no constant, so that nothing shows that it is right: %v", tr.at(call), err)
-		} else if _, err := regexp.Compile(constant.StringVal(text.Value)); err != nil {
-			t.Errorf("%s: %v", tr.at(call), err)
+			return "no constant, so that nothing shows that it is right"
+		}
+		if _, err := regexp.Compile(constant.StringVal(text.Value)); err != nil {
+			return err.Error()
 		}
 	}
-	return true
+	return ""
 }
 
 // TestComments wants a doc comment on everything exported. In a group, the group's own will do.
