@@ -38,11 +38,7 @@ func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint1
 		return state
 	}
 	t := (*[block]byte)(text)
-	if ascii(t) {
-		a.readASCII(t, state, states)
-	} else {
-		a.readAny(t, state, states)
-	}
+	a.readLanes(t, state, states)
 	for from := lane; from < block; from += lane { // a lane began as if nothing stood before it
 		state = states[from-1]
 		for i := from; i < from+lane; i++ {
@@ -55,26 +51,25 @@ func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint1
 	return states[block-1]
 }
 
-// readASCII reads the lanes of a block of ASCII, each from its beginning.
-func (a *automaton) readASCII(t *[block]byte, state uint16, states *[block]uint16) {
+// readLanes reads the lanes of a block, each from its beginning.
+func (a *automaton) readLanes(t *[block]byte, state uint16, states *[block]uint16) {
 	next, shift := a.next, a.shift&15
 	s0, s1, s2, s3 := state, uint16(0), uint16(0), uint16(0)
-	for i := range lane {
-		s0 = next[int(s0&^accepts)<<shift|int(a.class[t[i]])]
-		s1 = next[int(s1&^accepts)<<shift|int(a.class[t[i+lane]])]
-		s2 = next[int(s2&^accepts)<<shift|int(a.class[t[i+2*lane]])]
-		s3 = next[int(s3&^accepts)<<shift|int(a.class[t[i+3*lane]])]
-		states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
-	}
-}
-
-// readAny is readASCII of any block.
-func (a *automaton) readAny(t *[block]byte, state uint16, states *[block]uint16) {
-	s0, s1, s2, s3 := state, uint16(0), uint16(0), uint16(0)
-	for i := range lane {
-		s0, s1 = a.step(s0, t[i]), a.step(s1, t[i+lane])
-		s2, s3 = a.step(s2, t[i+2*lane]), a.step(s3, t[i+3*lane])
-		states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
+	for from := 0; from < lane; from += 8 {
+		ascii := (eight(t[from:])|eight(t[from+lane:])|eight(t[from+2*lane:])|eight(t[from+3*lane:]))&highs == 0
+		for i := range 8 {
+			i = (from + i) & (lane - 1)
+			if ascii {
+				s0 = next[int(s0&^accepts)<<shift|int(a.class[t[i]])]
+				s1 = next[int(s1&^accepts)<<shift|int(a.class[t[i+lane]])]
+				s2 = next[int(s2&^accepts)<<shift|int(a.class[t[i+2*lane]])]
+				s3 = next[int(s3&^accepts)<<shift|int(a.class[t[i+3*lane]])]
+			} else {
+				s0, s1 = a.step(s0, t[i]), a.step(s1, t[i+lane])
+				s2, s3 = a.step(s2, t[i+2*lane]), a.step(s3, t[i+3*lane])
+			}
+			states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
+		}
 	}
 }
 

@@ -17,15 +17,6 @@ func eight(text []byte) uint64 { return binary.LittleEndian.Uint64(text) }
 // anyZero reports whether one of eight bytes is zero.
 func anyZero(x uint64) bool { return (x-ones)&^x&highs != 0 }
 
-// ascii reports whether all bytes of a block are ASCII.
-func ascii(text *[block]byte) bool {
-	all := uint64(0)
-	for i := 0; i < block; i += 8 {
-		all |= eight(text[i:])
-	}
-	return all&highs == 0
-}
-
 // plain returns how many bytes a text begins with, in steps of eight, none of which may begin an escape or a character
 // that is folded.
 func plain(text []byte) int {
