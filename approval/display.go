@@ -2,9 +2,9 @@ package approval
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
@@ -33,7 +33,7 @@ func displayed(q *guard.Question) string {
 }
 
 // placeholder is a name in braces, or a brace that is written twice.
-var placeholder = regexp.MustCompile(`\{\{|\}\}|\{[^{}]*\}`)
+var placeholder = pattern.New(`\{\{|\}\}|\{[^{}]*\}`)
 
 // filled returns the template with the arguments that it names as JSON, so that none of them passes for words of the
 // server, the number of the arguments, and of those that it does not show whole. Values that are neither text nor
@@ -50,7 +50,7 @@ func filled(template string, args []byte) (text string, all, without int) {
 		}
 	}
 	named := map[string]bool{}
-	text = placeholder.ReplaceAllStringFunc(template, func(found string) string {
+	text = placeholder().ReplaceAllStringFunc(template, func(found string) string {
 		switch found {
 		case "{{", "}}":
 			return found[:1]

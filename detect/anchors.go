@@ -8,9 +8,12 @@ import (
 // An automaton finds all anchors of all rules in one pass over a text, whatever their number (Aho and Corasick, 1975).
 // It takes ASCII letters of either case for the same, and white space for a space: rules compare them themselves.
 type automaton struct {
-	class [256]uint8 // of each byte: bytes in no anchor share class 0
-	shift uint       // a state has 1<<shift transitions
-	next  []uint16   // by state and class
+	class [256]uint8 // of each byte: bytes in no anchor share class 0 of ASCII, or of the other bytes
+	shift uint       // a state has 1<<shift transitions by ASCII
+	next  []uint16   // by state and class of an ASCII byte
+	above uint       // a row has 1<<above transitions by other bytes
+	row   []uint16   // of a state: few have transitions of their own by bytes beyond ASCII, the others share a row
+	wide  []uint16   // by row and class of a byte beyond ASCII
 	ends  [][]uint16 // the anchors that end at a state, by the state without its sign
 	whole []bool     // that all these count only as whole words
 }
@@ -34,15 +37,8 @@ func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint1
 		}
 		return state
 	}
-	next, shift, t := a.next, a.shift&15, (*[block]byte)(text)
-	s0, s1, s2, s3 := state, uint16(0), uint16(0), uint16(0)
-	for i := range lane {
-		s0 = next[int(s0&^accepts)<<shift|int(a.class[t[i]])]
-		s1 = next[int(s1&^accepts)<<shift|int(a.class[t[i+lane]])]
-		s2 = next[int(s2&^accepts)<<shift|int(a.class[t[i+2*lane]])]
-		s3 = next[int(s3&^accepts)<<shift|int(a.class[t[i+3*lane]])]
-		states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
-	}
+	t := (*[block]byte)(text)
+	a.readLanes(t, state, states)
 	for from := lane; from < block; from += lane { // a lane began as if nothing stood before it
 		state = states[from-1]
 		for i := from; i < from+lane; i++ {
@@ -55,8 +51,33 @@ func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint1
 	return states[block-1]
 }
 
+// readLanes reads the lanes of a block, each from its beginning.
+func (a *automaton) readLanes(t *[block]byte, state uint16, states *[block]uint16) {
+	next, shift := a.next, a.shift&15
+	s0, s1, s2, s3 := state, uint16(0), uint16(0), uint16(0)
+	for from := 0; from < lane; from += 8 {
+		ascii := (eight(t[from:])|eight(t[from+lane:])|eight(t[from+2*lane:])|eight(t[from+3*lane:]))&highs == 0
+		for i := range 8 {
+			i = (from + i) & (lane - 1)
+			if ascii {
+				s0 = next[int(s0&^accepts)<<shift|int(a.class[t[i]])]
+				s1 = next[int(s1&^accepts)<<shift|int(a.class[t[i+lane]])]
+				s2 = next[int(s2&^accepts)<<shift|int(a.class[t[i+2*lane]])]
+				s3 = next[int(s3&^accepts)<<shift|int(a.class[t[i+3*lane]])]
+			} else {
+				s0, s1 = a.step(s0, t[i]), a.step(s1, t[i+lane])
+				s2, s3 = a.step(s2, t[i+2*lane]), a.step(s3, t[i+3*lane])
+			}
+			states[i], states[i+lane], states[i+2*lane], states[i+3*lane] = s0, s1, s2, s3
+		}
+	}
+}
+
 func (a *automaton) step(state uint16, c byte) uint16 {
-	return a.next[int(state&^accepts)<<(a.shift&15)|int(a.class[c])]
+	if state &^= accepts; c < utf8.RuneSelf {
+		return a.next[int(state)<<(a.shift&15)|int(a.class[c])]
+	}
+	return a.wide[int(a.row[state])<<(a.above&15)|int(a.class[c])]
 }
 
 // accepted returns the first place from a place on at which an anchor ends, or the end of the states.
@@ -82,42 +103,35 @@ func lower(c byte) byte {
 	return c
 }
 
+// asAnchor returns the byte that a byte counts as in a text: lower case, and a space for any white space.
+func asAnchor(c byte) byte {
+	if c == '\t' || c == '\n' || c == '\r' {
+		return ' '
+	}
+	return lower(c)
+}
+
 // newAutomaton builds the automaton of these anchors, of which some count only where the word ends. No anchor is empty.
 func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
-	a := &automaton{}
-	var used set
+	size := 1
 	for _, anchor := range anchors {
-		for i := range len(anchor) {
-			used[lower(anchor[i])] = true
-		}
+		size += len(anchor)
 	}
-	classes := 1
-	for _, ascii := range []bool{true, false} { // the transitions that most texts need lie near each other
-		for c := range used {
-			if used[c] && (c < utf8.RuneSelf) == ascii {
-				a.class[c] = uint8(classes)
-				classes++
-			}
-		}
-	}
-	for c := byte('A'); c <= 'Z'; c++ {
-		a.class[c] = a.class[lower(c)]
-	}
-	for _, c := range []byte("\t\n\r") {
-		a.class[c] = a.class[' ']
-	}
-	for 1<<a.shift < classes {
-		a.shift++
-	}
-	t := trie{{}}
+	t := make(trie, 1, size)
+	var used set
 	for i, anchor := range anchors {
 		at := uint16(0)
 		for j := range len(anchor) {
-			at = t.child(at, a.class[anchor[j]])
+			c := asAnchor(anchor[j])
+			used[c] = true
+			at = t.child(at, c)
 		}
 		t[at].ends = append(t[at].ends, uint16(i))
 	}
-	a.fill(t, t.link())
+	a := &automaton{}
+	a.shift = a.classes(&used, 0, utf8.RuneSelf)
+	a.above = a.classes(&used, utf8.RuneSelf, len(used))
+	a.fill(t)
 	for _, ends := range a.ends {
 		part := func(i uint16) bool { return !whole(int(i)) }
 		a.whole = append(a.whole, !slices.ContainsFunc(ends, part))
@@ -125,78 +139,134 @@ func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	return a
 }
 
+// classes numbers the bytes of a range that are used, from 1. It returns how many bits a number has.
+func (a *automaton) classes(used *set, from, to int) (bits uint) {
+	last := 0
+	for c := from; c < to; c++ {
+		if used[c] {
+			last++
+			a.class[c] = uint8(last)
+		}
+	}
+	for c := from; c < to; c++ {
+		a.class[c] = a.class[asAnchor(byte(c))]
+	}
+	for 1<<bits <= last {
+		bits++
+	}
+	return bits
+}
+
 // A trie is an automaton while it is built, by state: state 0 is the start.
 type trie []trieState
 
 type trieState struct {
 	first, sibling uint16   // of the states that follow, 0 for none
-	class          uint8    // that leads here
-	fail           uint16   // where it goes on when nothing of its own follows
+	by             byte     // that leads here
 	ends           []uint16 // the anchors that end here
 }
 
-// follows returns the state that follows by a class; 0 if there is none.
-func (t trie) follows(at uint16, class uint8) uint16 {
+// follows returns the state that follows by a byte; 0 if there is none.
+func (t trie) follows(at uint16, by byte) uint16 {
 	to := t[at].first
-	for to != 0 && t[to].class != class {
+	for to != 0 && t[to].by != by {
 		to = t[to].sibling
 	}
 	return to
 }
 
+// beyond reports whether a state follows by a byte beyond ASCII.
+func (t trie) beyond(at uint16) bool {
+	to := t[at].first
+	for to != 0 && t[to].by < utf8.RuneSelf {
+		to = t[to].sibling
+	}
+	return to != 0
+}
+
 // child is follows that adds the state if there is none.
-func (t *trie) child(at uint16, class uint8) uint16 {
-	to := t.follows(at, class)
+func (t *trie) child(at uint16, by byte) uint16 {
+	to := t.follows(at, by)
 	if to == 0 {
 		to = uint16(len(*t))
-		*t = append(*t, trieState{class: class, sibling: (*t)[at].first})
+		*t = append(*t, trieState{by: by, sibling: (*t)[at].first})
 		(*t)[at].first = to
 	}
 	return to
 }
 
-// link fills in where each state goes on when nothing of its own follows, with the anchors that end there too. It
-// returns the states by their depth.
-func (t trie) link() (order []uint16) {
-	order = append(make([]uint16, 0, len(t)), 0)
-	for i := 0; i < len(order); i++ {
-		at := order[i]
-		for to := t[at].first; to != 0; to = t[to].sibling {
-			order = append(order, to)
-			for fail := t[at].fail; at != 0; fail = t[fail].fail {
-				if t[to].fail = t.follows(fail, t[to].class); t[to].fail != 0 || fail == 0 {
-					break
-				}
-			}
-			t[to].ends = append(t[to].ends, t[t[to].fail].ends...)
+// fill writes the states, which are numbered by depth: when one is written, so is the state where it goes on when
+// nothing of its own follows.
+func (a *automaton) fill(t trie) {
+	rows := 1
+	for at := 1; at < len(t); at++ {
+		if t.beyond(uint16(at)) {
+			rows++
 		}
 	}
-	return order
+	a.next, a.ends, a.row = make([]uint16, len(t)<<a.shift), make([][]uint16, len(t)), make([]uint16, len(t))
+	a.wide = make([]uint16, rows<<a.above)
+	b := &building{automaton: a, trie: t, order: append(make([]uint16, 0, len(t)), 0), fail: append(make([]uint16, 0, len(t)), 0)}
+	for n := range t {
+		b.transitions(n)
+	}
 }
 
-// fill writes the transitions. The states are numbered by depth.
-func (a *automaton) fill(t trie, order []uint16) {
-	number := make([]uint16, len(t))
-	a.ends = make([][]uint16, len(t))
-	for n, at := range order {
-		if number[at] = uint16(n); len(t[at].ends) > 0 {
-			number[at], a.ends[n] = uint16(n)|accepts, slices.Clip(t[at].ends)
-		}
+// A building is an automaton while its states are written, by their numbers.
+type building struct {
+	*automaton
+	trie  trie
+	order []uint16 // of the states in the trie
+	fail  []uint16 // where a state goes on when nothing of its own follows
+	rows  int      // of wide that are taken, but for the first
+}
+
+// to returns where a transition of the n-th state is written.
+func (b *building) to(n int, by byte) *uint16 {
+	if by < utf8.RuneSelf {
+		return &b.next[n<<b.shift|int(b.class[by])]
 	}
-	a.next = make([]uint16, len(t)<<a.shift)
-	row := func(at uint16) []uint16 { return a.next[int(number[at]&^accepts)<<a.shift:][:1<<a.shift] }
-	for _, at := range order {
-		if at != 0 {
-			copy(row(at), row(t[at].fail))
-		}
-		for to := t[at].first; to != 0; to = t[to].sibling {
-			row(at)[t[to].class] = number[to]
-		}
+	return &b.wide[int(b.row[n])<<b.above|int(b.class[by])]
+}
+
+// transitions writes those of the n-th state, and numbers the states that follow.
+func (b *building) transitions(n int) {
+	at, fail := b.order[n], int(b.fail[n])
+	if n > 0 {
+		b.inherit(n, fail)
 	}
-	space := a.class[' ']
-	for _, at := range order {
-		if at != 0 && space != 0 && t[at].class == space && t.follows(at, space) == 0 {
-			row(at)[space] = number[at] // more white space changes nothing
+	for child := b.trie[at].first; child != 0; child = b.trie[child].sibling {
+		s, to := &b.trie[child], uint16(len(b.order))
+		onward := uint16(0)
+		if n > 0 {
+			onward = *b.to(fail, s.by) &^ accepts
 		}
+		b.order, b.fail = append(b.order, child), append(b.fail, onward)
+		b.ends[to] = b.ends[onward]
+		if len(s.ends) > 0 {
+			b.ends[to] = slices.Concat(s.ends, b.ends[onward])
+		}
+		if len(b.ends[to]) > 0 {
+			to |= accepts
+		}
+		*b.to(n, s.by) = to
+	}
+}
+
+// inherit gives the n-th state the transitions of the one where it goes on.
+func (b *building) inherit(n, fail int) {
+	copy(b.next[n<<b.shift:][:1<<b.shift], b.next[fail<<b.shift:])
+	b.row[n] = b.row[fail]
+	if at := b.order[n]; b.trie.beyond(at) {
+		b.rows++
+		b.row[n] = uint16(b.rows)
+		copy(b.wide[b.rows<<b.above:][:1<<b.above], b.wide[int(b.row[fail])<<b.above:])
+	}
+	if at := b.order[n]; b.trie[at].by == ' ' && b.trie.follows(at, ' ') == 0 { // more white space changes nothing
+		self := uint16(n)
+		if len(b.ends[n]) > 0 {
+			self |= accepts
+		}
+		*b.to(n, ' ') = self
 	}
 }

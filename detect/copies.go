@@ -33,9 +33,8 @@ func Copies(text []byte, form Form, found []Finding) (all []Finding, ok bool) {
 	if len(known) == 0 {
 		return nil, true
 	}
-	s := &Scanner{grammar: plainScanner().grammar, only: true}
-	s.rules = copyRules(known)
-	s.compile()
+	s := newScanner(newTables(copyRules(known), nil, nil))
+	s.only = true
 	report := s.Scan(text, form, nil)
 	return slices.DeleteFunc(report.Findings, func(f Finding) bool {
 		return slices.ContainsFunc(found, func(k Finding) bool { return k.ValueOffset <= f.ValueOffset && f.valueEnd() <= k.valueEnd() })

@@ -2,9 +2,10 @@ package detect
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // named returns a rule of a value that only the name tells to which it is assigned.
@@ -230,7 +231,7 @@ var outsideUser = func() (s set) {
 }()
 
 // replaced is a value that Redacted has replaced.
-var replaced = regexp.MustCompile(`^\[redacted:[a-z0-9-]+\]$`)
+var replaced = pattern.New(`^\[redacted:[a-z0-9-]+\]$`)
 
 // findPassword finds the password in the URL whose "://" stands from start to end.
 func findPassword(v *view, start, end int, database bool) (m match, ok bool) {
@@ -240,7 +241,7 @@ func findPassword(v *view, start, end int, database bool) (m match, ok bool) {
 			colon = at
 		}
 	}
-	if colon == 0 || at-colon < 4 || at == len(v.text) || v.text[at] != '@' || replaced.Match(v.text[colon+1:at]) {
+	if colon == 0 || at-colon < 4 || at == len(v.text) || v.text[at] != '@' || replaced().Match(v.text[colon+1:at]) {
 		return m, false
 	}
 	from := start

@@ -18,17 +18,24 @@ const (
 
 // A Scanner looks for the values that its rules describe. It does not change, and is safe for concurrent use.
 type Scanner struct {
+	*tables
+	further     []Search
+	definitions bool      // phrases are looked for, and each character that does not show
+	only        bool      // nothing is looked for but anchors
+	pool        sync.Pool // of *scan: memory that a scan needs
+}
+
+// tables are the rules of a scanner, ready to be looked for. They take long to make and much memory: scanners share
+// them.
+type tables struct {
 	rules   []Rule
+	phrases int      // index into rules of the first that is looked for in definitions alone
 	targets []target // of the anchors, by their indices
 	shapes  []shape
 	sets    []set
 	lexemes []lexeme
 	grammar *grammar
 	anchors *automaton
-	further []Search
-	unseen  bool      // characters that do not show are looked for one by one
-	only    bool      // nothing is looked for but anchors
-	pool    sync.Pool // of *scan: memory that a scan needs
 }
 
 // A Search finds values in a text beside the rules of a [Scanner], which reads out each form of its text to it.
@@ -71,19 +78,21 @@ func New() *Scanner { return NewWith(Options{}) }
 
 // NewWith returns a scanner with all rules, and more.
 func NewWith(more Options) *Scanner {
-	s := &Scanner{
-		rules: append(Rules(), canaryRules(more.Canaries)...), grammar: newGrammar(), lexemes: lexemes(),
-		further: more.Further, unseen: more.definitions,
+	t := builtin()
+	if len(more.Canaries) > 0 {
+		t = newTables(slices.Concat(Rules(), canaryRules(more.Canaries)), nil, lexemes())
 	}
-	if more.definitions {
-		s.rules = append(s.rules, phraseRules()...)
-	}
-	s.compile()
+	s := newScanner(t)
+	s.further, s.definitions = more.Further, more.definitions
 	return s
 }
 
-// compile makes the scanner ready to look for its rules and lexemes.
-func (s *Scanner) compile() {
+// builtin are the tables of all scanners without canaries.
+var builtin = sync.OnceValue(func() *tables { return newTables(Rules(), phraseRules(), lexemes()) })
+
+// newTables returns the tables of rules, of others for definitions alone, and of lexemes.
+func newTables(rules, phrases []Rule, lexemes []lexeme) *tables {
+	s := &tables{rules: slices.Concat(rules, phrases), phrases: len(rules), grammar: newGrammar(), lexemes: lexemes}
 	b := &shaper{index: map[set]int{}}
 	b.add(valueSet())
 	var anchors []string
@@ -111,11 +120,18 @@ func (s *Scanner) compile() {
 		t := s.targets[i]
 		return t.rule < 0 && s.lexemes[t.lexeme].whole()
 	})
+	return s
+}
+
+// newScanner returns a scanner by tables.
+func newScanner(t *tables) *Scanner {
+	s := &Scanner{tables: t}
 	s.pool.New = func() any { return s.newScan() }
+	return s
 }
 
 // addShapes adds the shapes of a rule, and the anchors of those that no name tells.
-func (s *Scanner) addShapes(r *Rule, rule int, b *shaper, add func(anchor string, t target)) {
+func (s *tables) addShapes(r *Rule, rule int, b *shaper, add func(anchor string, t target)) {
 	if r.Pattern == "" {
 		return
 	}
@@ -202,7 +218,7 @@ func (w *scan) look(v *view) {
 	if w.each != nil {
 		w.each(v)
 	}
-	if w.s.unseen {
+	if w.s.definitions {
 		unseen(w, v)
 	}
 	if v.depth >= maxDepth {
@@ -248,6 +264,9 @@ func (w *scan) candidates(v *view) {
 func (w *scan) candidate(v *view, end int, t target) {
 	if t.rule < 0 {
 		w.reading.word(&w.s.lexemes[t.lexeme], end)
+		return
+	}
+	if t.rule >= w.s.phrases && !w.s.definitions {
 		return
 	}
 	r := &w.s.rules[t.rule]

@@ -2,7 +2,6 @@ package overlay
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/expression"
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A definition is the description in one entry of the tools, resources or prompts that a pattern names.
@@ -193,11 +193,11 @@ func (t *Tool) Names(argument string) bool {
 }
 
 // member is where a condition reads an argument.
-var member = regexp.MustCompile(`\bcall\.arguments(?:\.([A-Za-z_][A-Za-z0-9_]*)|\[["']([^"'\\]+)["']\])`)
+var member = pattern.New(`\bcall\.arguments(?:\.([A-Za-z_][A-Za-z0-9_]*)|\[["']([^"'\\]+)["']\])`)
 
 // members returns the arguments that the condition reads by name.
 func (r refinement) members() (all []string) {
-	for _, m := range member.FindAllStringSubmatch(r.text, -1) {
+	for _, m := range member().FindAllStringSubmatch(r.text, -1) {
 		all = append(all, m[1]+m[2])
 	}
 	return all

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/document"
 	"github.com/weir-mcp/weir/internal/expression"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
@@ -177,7 +177,7 @@ func (l *loader) effect(s document.Scalar, allowed []string) Effect {
 }
 
 // placeholder matches the placeholders of a message.
-var placeholder = regexp.MustCompile(`\{[A-Za-z_.]+\}`)
+var placeholder = pattern.New(`\{[A-Za-z_.]+\}`)
 
 func (l *loader) ruleMessage(r *rule, m map[string]document.Member) {
 	if _, ok := m["message"]; !ok {
@@ -186,7 +186,7 @@ func (l *loader) ruleMessage(r *rule, m map[string]document.Member) {
 	}
 	s := l.Text(m["message"])
 	r.Message = strings.TrimSpace(s.Value)
-	for _, name := range placeholder.FindAllString(r.Message, -1) {
+	for _, name := range placeholder().FindAllString(r.Message, -1) {
 		if name != "{tool}" && name != "{server}" {
 			l.Complain(s.At, "use {tool} or {server}", "unknown placeholder %s", name)
 		}

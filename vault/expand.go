@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -14,7 +14,7 @@ import (
 const Pattern = `^\[\[w[0-9]{5}(#(/.*)?)?\]\]$`
 
 // handle finds handles in a string. A pointer ends at the first ]].
-var handle = regexp.MustCompile(`\[\[(w[0-9]{5})(?:#(/.*?)?)?\]\]`)
+var handle = pattern.New(`\[\[(w[0-9]{5})(?:#(/.*?)?)?\]\]`)
 
 // MaxExpanded is how long arguments may get by their handles, in bytes.
 const MaxExpanded = 16 << 20
@@ -103,7 +103,7 @@ func (e *expander) text(raw json.RawMessage) (json.RawMessage, error) {
 	if !ok {
 		return raw, nil
 	}
-	found := handle.FindAllStringSubmatchIndex(s, -1)
+	found := handle().FindAllStringSubmatchIndex(s, -1)
 	if len(found) == 0 {
 		return raw, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -113,9 +114,9 @@ func (l *Look) Answer(doc json.RawMessage) (json.RawMessage, error) {
 	case Text:
 		return part, nil
 	case Email:
-		return only(mail, textOf(part), "")
+		return only(mail(), textOf(part), "")
 	case URL:
-		return only(link, textOf(part), ".,;:!?")
+		return only(link(), textOf(part), ".,;:!?")
 	}
 	return l.Accept(part)
 }
@@ -133,7 +134,7 @@ func (l *Look) Accept(answer json.RawMessage) (json.RawMessage, error) {
 			return strconv.AppendInt(nil, n, 10), nil
 		}
 	case Number:
-		if f, err := strconv.ParseFloat(text, 64); err == nil && decimal.MatchString(text) && l.within(f) {
+		if f, err := strconv.ParseFloat(text, 64); err == nil && decimal().MatchString(text) && l.within(f) {
 			return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
 		}
 	case Date:
@@ -157,7 +158,7 @@ func (l *Look) within(f float64) bool {
 }
 
 // decimal is a number as JSON writes it.
-var decimal = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+var decimal = pattern.New(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // dayOf returns the day with which a text begins, if that is a date, or a date and a time.
 func dayOf(text string) (string, bool) {
@@ -170,8 +171,8 @@ func dayOf(text string) (string, bool) {
 }
 
 var (
-	mail = regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(\.[\pL\pN-]+)+`)
-	link = regexp.MustCompile(`(?i)\bhttps?://[^\s<>"'\x60()\[\]{}]+`)
+	mail = pattern.New(`[\pL\pN._%+-]+@[\pL\pN-]+(\.[\pL\pN-]+)+`)
+	link = pattern.New(`(?i)\bhttps?://[^\s<>"'\x60()\[\]{}]+`)
 )
 
 // only returns the one thing of a kind that a text holds, as a JSON string, without marks at its end.

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/vault"
 )
@@ -124,11 +124,11 @@ func (p *Placeholder) tell(value json.RawMessage, known map[string]bool) {
 }
 
 // number is a number as JSON writes it.
-var number = regexp.MustCompile(`^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,6}))?$`)
+var number = pattern.New(`^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,6}))?$`)
 
 // decimal returns the one form that all ways to write a number exactly have.
 func decimal(raw json.RawMessage) (string, bool) {
-	m := number.FindStringSubmatch(strings.TrimSpace(string(raw)))
+	m := number().FindStringSubmatch(strings.TrimSpace(string(raw)))
 	if m == nil {
 		return "", false
 	}
@@ -153,7 +153,7 @@ func (a *Answers) Fills(p Placeholder, got json.RawMessage, of func(name string)
 	}
 	if p.Type == Handle {
 		text, _ := rawjson.String(got)
-		m := handle.FindStringSubmatch(text)
+		m := handle().FindStringSubmatch(text)
 		if m == nil {
 			return false
 		}
@@ -193,4 +193,4 @@ func (p *Placeholder) form(got json.RawMessage) (string, bool) {
 }
 
 // handle is an argument that is one handle.
-var handle = regexp.MustCompile(`^\[\[(w[0-9]{5})(?:#(?:/[^\[\]]*)?)?\]\]$`)
+var handle = pattern.New(`^\[\[(w[0-9]{5})(?:#(?:/[^\[\]]*)?)?\]\]$`)

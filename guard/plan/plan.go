@@ -19,11 +19,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/vault"
 )
@@ -92,7 +92,7 @@ func (e *StepError) Error() string { return fmt.Sprintf("step %d: %v", e.Step+1,
 
 func (e *StepError) Unwrap() error { return e.Err }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var idPattern = pattern.New(`^[A-Za-z0-9_-]+$`)
 
 // Parse reads the arguments of weir_plan, strictly.
 func Parse(arguments json.RawMessage) (*Plan, error) {
@@ -127,7 +127,7 @@ func Parse(arguments json.RawMessage) (*Plan, error) {
 // check reports a mistake in a step that comes after others.
 func (s *Step) check(before []string) error {
 	switch {
-	case len(s.ID) > maxID || !idPattern.MatchString(s.ID):
+	case len(s.ID) > maxID || !idPattern().MatchString(s.ID):
 		return fmt.Errorf("an id has up to %d letters, digits, _ and -", maxID)
 	case slices.Contains(before, s.ID):
 		return errors.New("another step has the same id")

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/vault"
 )
@@ -72,7 +72,7 @@ func (e *ParameterError) Error() string { return fmt.Sprintf("parameter %+.64q: 
 
 func (e *ParameterError) Unwrap() error { return e.Err }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var namePattern = pattern.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // ParseTemplate reads a template, strictly: an object of goal, approved, parameters and steps. The error is a StepError
 // or a ParameterError where it is in one.
@@ -89,14 +89,14 @@ func ParseTemplate(name string, raw json.RawMessage) (*Template, error) {
 		return nil, errors.New("it is no template: write goal, steps and, if there are any, parameters and approved")
 	}
 	t := &Template{name, in.Goal, in.Approved, in.Parameters, in.Steps}
-	if !namePattern.MatchString(name) || in.Goal == "" {
+	if !namePattern().MatchString(name) || in.Goal == "" {
 		return nil, errors.New("a template has a name of letters, digits, _ and -, and a goal")
 	}
 	examples := map[string]json.RawMessage{}
 	for _, p := range slices.Sorted(maps.Keys(in.Parameters)) {
 		look := in.Parameters[p].look()
 		switch {
-		case !namePattern.MatchString(p):
+		case !namePattern().MatchString(p):
 			return nil, &ParameterError{p, errors.New("a name has letters, digits, _ and -")}
 		case !slices.Contains(parameterTypes, look.As):
 			return nil, &ParameterError{p, fmt.Errorf("the type is one of %v: a text could say anything", parameterTypes)}

@@ -3,11 +3,11 @@ package trace
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -18,18 +18,18 @@ func orders(r policy.Resources, text string) bool {
 	for _, uri := range r.Writes {
 		scheme, rest, _ := strings.Cut(uri, ":")
 		rest, _ = url.PathUnescape(rest)
-		if scheme == "memory" || slices.Contains(prose, strings.ToLower(path.Ext(rest))) && directive.MatchString(text) {
+		if scheme == "memory" || slices.Contains(prose, strings.ToLower(path.Ext(rest))) && directive().MatchString(text) {
 			return true
 		}
 	}
-	return !r.Known && directive.MatchString(text)
+	return !r.Known && directive().MatchString(text)
 }
 
 // prose are the extensions of texts that people and agents read.
 var prose = strings.Fields(".md .mdx .markdown .txt .rst .adoc .org .text")
 
 // directive finds words of standing orders.
-var directive = regexp.MustCompile(`(?i)\b(` +
+var directive = pattern.New(`(?i)\b(` +
 	`always|never|every|each|must|shall|should|instead|rules?|remember|whenever|from now on|for all|standing|install|send|` +
 	`forward|copy|use|run|fetch|download|register|sign in|log in|pay|bcc|immer|niemals|jede[rsnm]?|muss|müssen|stattdessen|` +
 	`regel|installiere|sende|schicke|toujours|jamais|chaque|doit|installez|envoyez|siempre|nunca|cada|debe|instala|envía|` +

@@ -2,10 +2,10 @@ package trace
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 
 	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -25,7 +25,7 @@ type pages [][]string
 
 // link is a plain address of a page, with the sign after it: without a query, a port, a name of a user and escapes, so
 // that nothing stands in it that an approver overlooks.
-var link = regexp.MustCompile(`(?s)https?://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~/+-]*)?(.|$)`)
+var link = pattern.New(`(?s)https?://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~/+-]*)?(.|$)`)
 
 // add notes the pages that a result lists.
 func (all *pages) add(result json.RawMessage) {
@@ -60,7 +60,7 @@ func (all *pages) add(result json.RawMessage) {
 
 // links adds the plain addresses of pages in a text, each once.
 func links(text string, found []string) []string {
-	for _, at := range link.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range link().FindAllStringSubmatchIndex(text, -1) {
 		page, after := text[at[0]:at[2]], text[at[2]:at[3]]
 		if after != "" && !isBreak(after[0]) || len(page) > longestPage || slices.Contains(found, page) || len(found) == maxListed {
 			continue

@@ -2,11 +2,11 @@ package trace
 
 import (
 	"html"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/speech"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
@@ -174,12 +174,12 @@ func (t *callTracer) mine(text string) bool {
 }
 
 // recipient matches paths to recipients of messages: an address elsewhere may name a calendar, a folder or a file, which others read.
-var recipient = regexp.MustCompile(`(?i)(?:^|\.)(?:(?:to|cc|bcc)(?:[_-]?(?:recipients?|addresse?s?|emails?))?|recipients?(?:[_-]?emails?)?)` +
+var recipient = pattern.New(`(?i)(?:^|\.)(?:(?:to|cc|bcc)(?:[_-]?(?:recipients?|addresse?s?|emails?))?|recipients?(?:[_-]?emails?)?)` +
 	`(?:\[\d+\])*(?:\.(?:email|(?:e?mail_?)?address)(?:\[\d+\])*)*$`)
 
 // toMe reports whether an argument is a recipient, and the user, of a known or trusted server.
 func (t *callTracer) toMe(a policy.Argument) bool {
-	return t.stated && t.vouched && recipient.MatchString(a.Path) && t.mine(a.Text)
+	return t.stated && t.vouched && recipient().MatchString(a.Path) && t.mine(a.Text)
 }
 
 // toSelf reports whether the call tells the user alone: a known or trusted server sends text to the user's addresses and no
@@ -200,7 +200,7 @@ func (t *callTracer) tellsOnly(found *Finding, roles policy.Roles, fit func(poli
 	}
 	for _, v := range found.Values {
 		content, stated := part[v.Argument]
-		if !stated || content && (!isText(v.Argument) || marked.MatchString(html.UnescapeString(v.Text))) {
+		if !stated || content && (!isText(v.Argument) || marked().MatchString(html.UnescapeString(v.Text))) {
 			return false
 		}
 	}
@@ -208,7 +208,7 @@ func (t *callTracer) tellsOnly(found *Finding, roles policy.Roles, fit func(poli
 }
 
 // marked finds the signs of HTML, CSS, Markdown and escapes.
-var marked = regexp.MustCompile(`(?i)[<\\]|!\[|\]\s*[(:\[]|url\s*\(|@import`)
+var marked = pattern.New(`(?i)[<\\]|!\[|\]\s*[(:\[]|url\s*\(|@import`)
 
 // makesLink reports whether the value holds the address of a site, not in the operator's own domains, that stands
 // nowhere in the results of the session or in the user's words: the agent made it up, and fetching it tells the site

@@ -2,12 +2,12 @@ package trace
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -80,7 +80,7 @@ func (t *callTracer) mayRead(a policy.Argument) bool {
 		return false
 	}
 	member := t.facts.Server.Name + ":" + a.Text
-	if recipient.MatchString(a.Path) {
+	if recipient().MatchString(a.Path) {
 		member = address.BareMail(a.Text)
 	}
 	for group := range groups.All() {
@@ -92,13 +92,13 @@ func (t *callTracer) mayRead(a policy.Argument) bool {
 }
 
 // body matches paths to texts that a server puts below the headers of a message. Any other value may stand in one.
-var body = regexp.MustCompile(`(?i)(?:^|\.)(?:body|text|message|content|comment|` +
+var body = pattern.New(`(?i)(?:^|\.)(?:body|text|message|content|comment|` +
 	`(?:text|message|mail)[_-]?(?:body|content)|body[_-]?(?:text|content))(?:\[\d+\])*$`)
 
 // isText reports whether a value is text and nothing that may end a header and begin another one: a body has no separators
 // but line feeds, carriage returns and tabs, and all other values have none, nor encoded words (RFC 2047).
 func isText(a policy.Argument) bool {
-	inBody := body.MatchString(a.Path)
+	inBody := body().MatchString(a.Path)
 	return (inBody || !strings.Contains(a.Text, "=?")) && strings.IndexFunc(a.Text, func(r rune) bool {
 		return !(inBody && strings.ContainsRune("\r\n\t", r)) && unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp)
 	}) < 0

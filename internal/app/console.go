@@ -30,14 +30,23 @@ func serveConsoleBeside(ctx context.Context, env *home.Env, t *statusSource, kep
 	if at == "" {
 		return func() error { return nil }, nil
 	}
-	db, isDB := kept.backend.(*sqlstore.DB)
-	l, isLog := kept.record.(*ledger.Ledger)
-	if !isDB || !isLog {
-		return nil, remedy.Usage(errors.New("console: there is no log to show"), "use a store that is not memory, and keep a record")
+	db, l, err := consoleLog(kept)
+	if err != nil {
+		return nil, err
 	}
 	view := NewConsoleView(env, db, l, "")
 	view.fleet.self = t
 	return ServeConsole(ctx, env, view, at)
+}
+
+// consoleLog returns the log that a console shows, or a usage error if none is kept.
+func consoleLog(kept *state) (*sqlstore.DB, *ledger.Ledger, error) {
+	db, isDB := kept.backend.(*sqlstore.DB)
+	l, isLog := kept.record.(*ledger.Ledger)
+	if !isDB || !isLog {
+		return nil, nil, remedy.Usage(errors.New("console: there is no log to show"), "use a store that is not memory, and keep a record")
+	}
+	return db, l, nil
 }
 
 // ServeConsole serves the pages at an address of this machine until stop is called, and prints the login link.

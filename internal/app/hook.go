@@ -3,13 +3,13 @@ package app
 import (
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hook"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/overlay"
@@ -24,7 +24,7 @@ type Hook struct {
 }
 
 // ofEntry finds the variables that only Weir's entry in a list of servers has: see package install.
-var ofEntry = regexp.MustCompile(`WEIR_VALUE_[0-9]+`)
+var ofEntry = pattern.New(`WEIR_VALUE_[0-9]+`)
 
 // hookSetup reads the configuration at a path, or returns the built-in one for "". No server of it is started.
 func hookSetup(env *home.Env, path string) (*setup.Setup, error) {
@@ -40,7 +40,7 @@ func hookSetup(env *home.Env, path string) (*setup.Setup, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w; run weir install again, or weir uninstall", err)
 	}
-	for _, name := range ofEntry.FindAllString(string(text), -1) {
+	for _, name := range ofEntry().FindAllString(string(text), -1) {
 		env.Environ = append(env.Environ, name+"=https://host.invalid/")
 	}
 	if s, err = setup.Load(env, path, ""); err != nil {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/hook"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/overlay"
@@ -128,7 +128,7 @@ func (h *Hooks) Close() {
 }
 
 // reference finds the variables that a configuration may refer to.
-var reference = regexp.MustCompile(`\$\{?(?:env:)?([A-Za-z_][A-Za-z0-9_]*)`)
+var reference = pattern.New(`\$\{?(?:env:)?([A-Za-z_][A-Za-z0-9_]*)`)
 
 // hookKey returns a text that is the same for events that are decided on by the same configuration, in the same places.
 func hookKey(told *Hook) (string, error) {
@@ -146,7 +146,7 @@ func hookKey(told *Hook) (string, error) {
 			return "", fmt.Errorf("reading the configuration: %w; run weir install again, or weir uninstall", err)
 		}
 		all = append(all, string(text))
-		for _, m := range reference.FindAllSubmatch(text, -1) {
+		for _, m := range reference().FindAllSubmatch(text, -1) {
 			add(string(m[1]))
 		}
 	}

@@ -33,7 +33,7 @@ func (r *reloader) propose(ctx context.Context, s *setup.Setup, ways []string) {
 	}
 	p.drop()
 	what := strings.Join(ways, "; ")
-	sum := sha256.Sum256([]byte(s.Policy.Digest() + s.Overlays.Digest() + what))
+	sum := sha256.Sum256([]byte(s.Policy().Digest() + s.Overlays.Digest() + what))
 	pending, err := p.book.Propose(ctx, approve.Proposal{
 		Principal: agentsession.LocalPrincipal, File: s.Path, Binding: reloadBinding + hex.EncodeToString(sum[:]), Rule: ruleLoosens, Ways: ways,
 	})
@@ -216,7 +216,7 @@ func (r *reloader) take(ctx context.Context, s *setup.Setup, by string) {
 	var d gateway.Difference
 	if err == nil {
 		d, err = r.gateway.Reload(ctx, gateway.Change{
-			Servers: servers, Policy: s.Policy, Mode: s.Config.Mode, Approval: s.Config.Approval.Timeout,
+			Servers: servers, Policy: s.Policy(), Mode: s.Config.Mode, Approval: s.Config.Approval.Timeout,
 			Startup: s.Config.Startup, Plans: plansOf(s.Config), Why: why,
 		})
 	}

@@ -46,7 +46,6 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 	if s.locked, err = OpenPins(env, s.Config, kept.backend); err != nil {
 		return err
 	}
-	s.ground.Set(setup.GroundOf(env, s.Setup, log))
 	g, err := newGateway(env, s, kept, people, read)
 	if err != nil {
 		return err
@@ -100,6 +99,7 @@ func readBeside(s *Service, keys *setup.Keychain) reading {
 		servers:   sync.OnceValues(func() ([]gateway.Server, error) { return s.Servers(keys) }),
 		detection: sync.OnceValue(func() guard.Detection { return setup.Detection(s.Setup) }),
 	}
+	go s.Policy()
 	go func() {
 		_, _ = r.servers()
 		_ = r.detection()
@@ -122,8 +122,8 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 	if err != nil {
 		return nil, err
 	}
-	return gateway.New(gateway.Options{
-		Servers: servers, Policy: s.Policy, Mode: s.Config.Mode,
+	opts := gateway.Options{
+		Servers: servers, Mode: s.Config.Mode,
 		State: kept.state, Approvals: kept.backend,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
@@ -135,10 +135,20 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		Contents:  contentsOf(s.Setup, kept, read.detection()),
 		TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
 		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
-	})
+	}
+	if s.Config.Console != "" {
+		if _, _, err := consoleLog(kept); err != nil {
+			return nil, err
+		}
+	}
+	if s.Config.Listen == "" { // for the one host, which needs them at once; no mistake in usage is found from here on
+		kept.closers = append(kept.closers, gateway.StartAhead(&opts))
+	}
+	s.ground.Set(setup.GroundOf(env, s.Setup, s.Log))
+	opts.Policy, opts.Contents = s.Policy(), contentsOf(s.Setup, kept, read.detection())
+	return gateway.New(opts)
 }
 
 // plansOf returns how plans count by a configuration.

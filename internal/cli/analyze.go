@@ -48,7 +48,7 @@ calls brings all three together unasked. Nothing is called. The exit status is 1
 			if err != nil {
 				return err
 			}
-			r, err := analyze.Examine(cmd.Context(), t.Policy, tools)
+			r, err := analyze.Examine(cmd.Context(), t.Policy(), tools)
 			if err == nil {
 				err = writeAnalysis(env.Stdout, r, format.value)
 			}

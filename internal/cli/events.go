@@ -101,8 +101,5 @@ func policyOf(env *home.Env, path string) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Policy == nil {
-		return policy.Default(), nil
-	}
-	return s.Policy, nil
+	return s.Policy(), nil
 }

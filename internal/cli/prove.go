@@ -92,7 +92,7 @@ func proveGoals(ctx context.Context, env *home.Env, flags *proveFlags, goals []a
 	}
 	var results []analyze.Result
 	for _, g := range goals {
-		r, err := analyze.Explore(ctx, analyze.Question{Policy: t.Policy, Tools: tools, Goal: g, Claims: flags.claims, Attacker: !flags.anyone})
+		r, err := analyze.Explore(ctx, analyze.Question{Policy: t.Policy(), Tools: tools, Goal: g, Claims: flags.claims, Attacker: !flags.anyone})
 		if err != nil {
 			return nil, 0, err
 		}

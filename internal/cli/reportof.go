@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/weir-mcp/weir/audit"
 	"github.com/weir-mcp/weir/internal/console"
 	"github.com/weir-mcp/weir/internal/home"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -165,10 +165,10 @@ func writeReportCSV(w io.Writer, r console.Report) error {
 
 // formula is the beginning of a text that a spreadsheet takes for a formula: at the start of a cell, or after a
 // character that a spreadsheet of another country takes for the end of one. The full-width forms count in some of them.
-var formula = regexp.MustCompile(`(^|[;|,])(\s*)([=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])`)
+var formula = pattern.New(`(^|[;|,])(\s*)([=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])`)
 
 // asCell returns text as a cell that no spreadsheet computes: an apostrophe comes before each beginning of a formula.
-func asCell(text string) string { return formula.ReplaceAllString(text, "$1$2'$3") }
+func asCell(text string) string { return formula().ReplaceAllString(text, "$1$2'$3") }
 
 // writeReportText writes the report as Markdown, in which the texts of others are code.
 func writeReportText(w io.Writer, r console.Report) error {

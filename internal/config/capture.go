@@ -2,8 +2,9 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // readCapture reads which parts of arguments and results are kept.
@@ -27,12 +28,12 @@ func readCaptureContent(r reader, m member) {
 	})
 }
 
-var recipient = regexp.MustCompile(`^age1[02-9ac-hj-np-z]{20,}$`)
+var recipient = pattern.New(`^age1[02-9ac-hj-np-z]{20,}$`)
 
 func readRecipients(r reader, m member) {
 	r.texts(&r.d.Config.Capture.Recipients)(m)
 	for i, key := range r.d.Config.Capture.Recipients {
-		if !recipient.MatchString(key) { // which may be a secret one
+		if !recipient().MatchString(key) { // which may be a secret one
 			r.d.Fault(m.at, "write the public key of an age identity, age1…", "%s: number %d is no public key of age", m.name, i+1)
 		}
 	}

@@ -3,19 +3,20 @@ package config
 import (
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var serverName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // checkServer checks s and makes it whole: the transport inferred, variables expanded, paths resolved. Of a
 // disabled server only the shape is looked at: its variables need not be set.
 func checkServer(d *Draft, s *Server, opts Options, dir string) {
 	c := checker{d, s}
-	if !serverName.MatchString(s.Name) {
+	if !serverName().MatchString(s.Name) {
 		c.fault(c.at(), "use 1 to 64 letters, digits, _ and -, the first a letter or a digit", "no server can have this name")
 	}
 	c.checkShape()

@@ -80,7 +80,7 @@ func checkExternal(d *Draft, x *External, opts Options) {
 		}
 	}
 	here := d.Place(Pointer("detect", "external", x.Name))
-	if !serverName.MatchString(x.Name) {
+	if !serverName().MatchString(x.Name) {
 		d.Fault(here, "use 1 to 64 letters, digits, _ and -, the first a letter or a digit", "%s: no detector can have this name", name)
 	}
 	if x.Kind == "" && !d.Has(Pointer("detect", "external", x.Name, "kind")) {

@@ -1,16 +1,17 @@
 package config
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A flaw is a problem of a reference in a value.
 type flaw struct{ msg, hint string }
 
 var (
-	variable     = regexp.MustCompile(`^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$`)
-	hostVariable = regexp.MustCompile(`^(?:userHome|workspaceFolder(?:Basename)?|pathSeparator|/|cwd|file\w*)$`)
+	variable     = pattern.New(`^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$`)
+	hostVariable = pattern.New(`^(?:userHome|workspaceFolder(?:Basename)?|pathSeparator|/|cwd|file\w*)$`)
 )
 
 // expand replaces ${NAME} and ${env:NAME} by the variable's value, and ${NAME:-default} by the default if the
@@ -49,10 +50,10 @@ func evaluate(reference string, lookup func(string) (string, bool)) (string, *fl
 	if strings.HasPrefix(reference, "input:") || strings.HasPrefix(reference, "command:") {
 		return "", &flaw{"asks the editor for a value, which weir cannot do", "set a variable and write ${env:NAME}"}
 	}
-	if hostVariable.MatchString(reference) {
+	if hostVariable().MatchString(reference) {
 		return "", &flaw{"${" + reference + "} is known to the editor only", "write the path out"}
 	}
-	m := variable.FindStringSubmatch(reference)
+	m := variable().FindStringSubmatch(reference)
 	if m == nil {
 		return "", &flaw{"a ${…} that is no variable", "write ${NAME} or ${NAME:-default}, or $${ for a plain ${"}
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -164,7 +164,7 @@ func readMode(r reader, m member) {
 	})
 }
 
-var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$`)
+var domain = pattern.New(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$`)
 
 // readDomains reads the operator's own domains.
 func readDomains(r reader, m member) {
@@ -172,7 +172,7 @@ func readDomains(r reader, m member) {
 	r.texts(&all)(m)
 	for _, d := range all {
 		d = strings.ToLower(d)
-		if !domain.MatchString(d) {
+		if !domain().MatchString(d) {
 			r.d.Fault(m.at, "write a domain like example.com, which includes its subdomains", "domains: bad domain %.80q", d)
 		}
 		r.d.Config.Own.Domains = append(r.d.Config.Own.Domains, d)

@@ -2,13 +2,13 @@ package config
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/signin"
 )
 
@@ -109,7 +109,7 @@ func (r reader) day(p *time.Time) func(member) {
 	}
 }
 
-var principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+var principalName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
 // checkPrincipals expands and checks who is let in over HTTP, beside the one token of http.token.
 func checkPrincipals(d *Draft, opts Options) {
@@ -124,7 +124,7 @@ func checkPrincipals(d *Draft, opts Options) {
 			d.Fault(at, f.hint, "http.tokens: %s", f.msg)
 		}
 		switch {
-		case !principalName.MatchString(t.Name):
+		case !principalName().MatchString(t.Name):
 			d.Fault(at, "give it a name of letters, digits and ._@-", "http.tokens: bad name %.80q", t.Name)
 		case seen["name "+t.Name] || seen["secret "+secret] && len(flaws) == 0 || secret != "" && secret == h.Token:
 			d.Fault(at, "give each principal a name and a token of its own", "http.tokens: the name or the token of %s is there twice", t.Name)

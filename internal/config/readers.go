@@ -37,13 +37,13 @@ func checkReaders(d *Draft) {
 	}
 	for name, members := range groups {
 		at := d.Place(Pointer("readers", name))
-		if !principalName.MatchString(name) || len(members) == 0 {
+		if !principalName().MatchString(name) || len(members) == 0 {
 			d.Fault(at, "give each group a name of letters, digits and ._@- and at least one member", "readers: bad group %.80q", name)
 		}
 		for _, m := range members {
 			server, place, isPlace := strings.Cut(m, ":")
 			switch mailDomain, isDomain := strings.CutPrefix(m, "@"); {
-			case address.BareMail(m) != "", isDomain && domain.MatchString(strings.ToLower(mailDomain)):
+			case address.BareMail(m) != "", isDomain && domain().MatchString(strings.ToLower(mailDomain)):
 			case isPlace && servers[server] && place != "":
 			default:
 				d.Fault(at, "write ann@example.com, @example.com or SERVER:DESTINATION with the name of a server",

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
@@ -137,7 +137,7 @@ func (r reader) duration(p *time.Duration) func(member) {
 	}
 }
 
-var size = regexp.MustCompile(`^([0-9]{1,10}) ?(B|KiB|MiB|GiB)$`)
+var size = pattern.New(`^([0-9]{1,10}) ?(B|KiB|MiB|GiB)$`)
 
 // size reads a number of bytes.
 func (r reader) size(p *int, least, most uint64) func(member) {
@@ -151,7 +151,7 @@ func (r reader) bytes(set func(uint64), least, most uint64) func(member) {
 		if !ok {
 			return
 		}
-		match := size.FindStringSubmatch(s)
+		match := size().FindStringSubmatch(s)
 		if match == nil {
 			r.d.Fault(m.at, "write a size in B, KiB, MiB or GiB, like 64MiB", "%s: bad size %.40q", m.name, s)
 			return
@@ -218,14 +218,14 @@ func (r reader) port(p *int) func(member) {
 
 const daysHint = "write days, 90d, or forever"
 
-var days = regexp.MustCompile(`^([0-9]{1,5})d$`)
+var days = pattern.New(`^([0-9]{1,5})d$`)
 
 // ParseDays reads a number of days like 90d, 1 to 36500, or the word forever, which is 0.
 func ParseDays(s string) (time.Duration, error) {
 	if s == "forever" {
 		return 0, nil
 	}
-	match := days.FindStringSubmatch(s)
+	match := days().FindStringSubmatch(s)
 	if match == nil {
 		return 0, fmt.Errorf("bad number of days %.40q", s)
 	}

@@ -2,13 +2,13 @@ package console
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/label"
 )
@@ -103,11 +103,11 @@ func effectClass(effect string) string {
 // shown returns a text that a person filters by, so that its hidden characters are seen; meant undoes it.
 func shown(s string) string { return plain.Text(s, 0) }
 
-var shownRune = regexp.MustCompile(`\\u\{([0-9a-f]{1,6})\}`)
+var shownRune = pattern.New(`\\u\{([0-9a-f]{1,6})\}`)
 
 // meant returns the text that a person means who writes it as pages show it.
 func meant(s string) string {
-	return shownRune.ReplaceAllStringFunc(s, func(word string) string {
+	return shownRune().ReplaceAllStringFunc(s, func(word string) string {
 		n, err := strconv.ParseUint(word[len(`\u{`):len(word)-1], 16, 32)
 		if err != nil || !utf8.ValidRune(rune(n)) {
 			return word

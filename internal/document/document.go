@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
@@ -140,12 +140,12 @@ type Member struct {
 }
 
 // names is the form of names of fields.
-var names = regexp.MustCompile(`^[\w.$@/-]{1,64}$`)
+var names = pattern.New(`^[\w.$@/-]{1,64}$`)
 
 // Unknown names an unknown field in a message. Text that is no name is left out: the file may be a link to one that
 // nobody should read from messages.
 func Unknown(name string) string {
-	if !names.MatchString(name) {
+	if !names().MatchString(name) {
 		return "unknown field"
 	}
 	return "unknown field " + strconv.Quote(name)

@@ -1,9 +1,8 @@
 package evaluate
 
 import (
-	"regexp"
-
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A Mode is the circumstances of a replay.
@@ -45,7 +44,7 @@ func (e *episode) note(task string, c Call, m made) {
 }
 
 func ruleOf(text string) string {
-	if m := rule.FindStringSubmatch(text); m != nil {
+	if m := rule().FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	return ""
@@ -73,4 +72,4 @@ func (m Mode) person() string {
 }
 
 // rule finds the name of the rule in a question's text.
-var rule = regexp.MustCompile(`\(rule ([^)]+)\)`)
+var rule = pattern.New(`\(rule ([^)]+)\)`)

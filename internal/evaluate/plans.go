@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A planner is an agent that submits one plan for a task, before the first call at which a plan is worthwhile. It
@@ -180,14 +181,14 @@ func (p *planner) definition(tool string) string {
 }
 
 var (
-	planWord = regexp.MustCompile(`[\p{L}\p{N}]+`)
-	planDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+	planWord = pattern.New(`[\p{L}\p{N}]+`)
+	planDate = pattern.New(`^\d{4}-\d{2}-\d{2}$`)
 )
 
 // says reports whether a text has each word of another, but for short ones without digits.
 func says(known, text string) bool {
-	words := planWord.FindAllString(known, -1)
-	for _, word := range planWord.FindAllString(strings.ToLower(text), -1) {
+	words := planWord().FindAllString(known, -1)
+	for _, word := range planWord().FindAllString(strings.ToLower(text), -1) {
 		if (len(word) > 3 || strings.ContainsAny(word, "0123456789") && len(word) > 1) && !slices.Contains(words, word) {
 			return false
 		}
@@ -214,7 +215,7 @@ func (p *planner) value(v any, known string, before []Call, steps []planStep) (a
 	case string:
 		switch {
 		case says(known, x):
-		case planDate.MatchString(x):
+		case planDate().MatchString(x):
 			return source("date", before, steps, func(c Call) bool { return strings.Contains(c.Result, x) })
 		case p.hidden:
 			return source("handle", before, steps, func(c Call) bool {
@@ -230,7 +231,7 @@ func (p *planner) value(v any, known string, before []Call, steps []planStep) (a
 		if says(known, x.String()) {
 			return v, nil
 		}
-		return source("number", before, steps, func(c Call) bool { return slices.Contains(planWord.FindAllString(c.Result, -1), x.String()) })
+		return source("number", before, steps, func(c Call) bool { return slices.Contains(planWord().FindAllString(c.Result, -1), x.String()) })
 	}
 	return v, nil
 }

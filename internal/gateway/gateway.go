@@ -156,6 +156,15 @@ type Gateway struct {
 	closed    bool       // under reloading
 }
 
+// StartAhead starts the processes of the servers for one host on stdio, before there is a gateway, which has them by
+// these options. Close has those exit that nobody has come to need.
+func StartAhead(opts *Options) io.Closer {
+	if opts.Budget == nil {
+		opts.Budget = budget.New(budget.Limits{})
+	}
+	return backend.StartAhead(opts.Servers, &backend.Options{Log: opts.Logger, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr})
+}
+
 // New returns a gateway. It connects to no server before a host does.
 func New(opts Options) (*Gateway, error) {
 	if err := checkServers(opts.Servers); err != nil {

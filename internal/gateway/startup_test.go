@@ -4,6 +4,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/upstream"
 )
 
 // logged has faulty servers log to files of their names in a directory.
@@ -146,5 +148,50 @@ func TestUnknownNamesDoNotReadListsAnew(t *testing.T) {
 	seen, _ := os.ReadFile(filepath.Join(dir, "a"))
 	if most := 2 + int(time.Since(began)/(5*time.Second)); len(seen) > most {
 		t.Errorf("the list was asked for %d times, want at most %d", len(seen), most)
+	}
+}
+
+// Processes that start ahead are those that the first host gets, and no others are started for it.
+func TestStartAhead(t *testing.T) {
+	dir := t.TempDir()
+	starts := func() string {
+		all, _ := os.ReadFile(filepath.Join(dir, "starts"))
+		return string(all)
+	}
+	var ahead io.Closer
+	r := faultyRig(t, func(o *gateway.Options) {
+		for i := range o.Servers {
+			spec := &o.Servers[i].Spec
+			script := fmt.Sprintf(`echo %s >> %s/starts; exec "$0" "$@"`, spec.Name, dir)
+			spec.Command = append([]string{"/bin/sh", "-c", script}, spec.Command...)
+		}
+		o.Servers = append(o.Servers, gateway.Server{Name: "none", Spec: upstream.Spec{Name: "none", Command: []string{"/nowhere/at/all"}}})
+		ahead = gateway.StartAhead(o)
+	}, "quick")
+	for deadline := time.Now().Add(10 * time.Second); starts() == "" && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	}
+	if starts() != "quick\n" {
+		t.Errorf("started before a host is there: %q", starts())
+	}
+	w := r.wire(t)
+	w.ask(hello)
+	if list := w.ask(listTools); !strings.Contains(list, `"quick"`) {
+		t.Errorf("the list: %s", list)
+	}
+	if err := ahead.Close(); err != nil {
+		t.Error(err)
+	}
+	w.send(tool("quick", "quick", `{}`))
+	if answer := w.until("quick")["quick"]; !strings.Contains(answer, `"result"`) || starts() != "quick\n" {
+		t.Errorf("the call: %s; started: %q", answer, starts())
+	}
+}
+
+// A process that no host came to need ends.
+func TestStartAheadOfNobody(t *testing.T) {
+	var ahead io.Closer
+	faultyRig(t, func(o *gateway.Options) { ahead = gateway.StartAhead(o) }, "a", "b") // which checks that none is left
+	if err := ahead.Close(); err != nil {
+		t.Error(err)
 	}
 }

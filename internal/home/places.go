@@ -8,13 +8,13 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/oauth"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/remedy"
 )
 
@@ -142,7 +142,7 @@ func (e *Env) AnchorDir(target string) (string, error) {
 	return filepath.Join(dir, name), err
 }
 
-var oddInName = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+var oddInName = pattern.New(`[^A-Za-z0-9._-]`)
 
 // anchorName returns the name of the anchor of the log in a store: the store's, and a digest of its whole place. Who
 // asks a database server, and how, does not count.
@@ -172,5 +172,5 @@ func anchorName(target string) (string, error) {
 		place = abs
 	}
 	sum := sha256.Sum256([]byte(place))
-	return oddInName.ReplaceAllString(path.Base(filepath.ToSlash(target)), "_") + "-" + hex.EncodeToString(sum[:8]), nil
+	return oddInName().ReplaceAllString(path.Base(filepath.ToSlash(target)), "_") + "-" + hex.EncodeToString(sum[:8]), nil
 }

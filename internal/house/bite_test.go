@@ -48,6 +48,31 @@ func TestStateBites(t *testing.T) {
 	}
 }
 
+// TestPatternsBite does the same for the rule about regular expressions.
+func TestPatternsBite(t *testing.T) {
+	for source, breached := range map[string]bool{
+		"var a = regexp.MustCompile(`a`)":                                       true,
+		"var a = []*regexp.Regexp{regexp.MustCompile(`a`)}":                     true,
+		"var ( b int; a = pattern.New(`(`) )":                                   true,
+		"var b = `a`; var a = pattern.New(b)":                                   true,
+		"var a = pattern.New(`(?i)\\b(` + `a|b)`)":                              false,
+		"func f() { regexp.MustCompile(`a`) }":                                  false,
+		"var a = sync.OnceValue(func() any { return regexp.MustCompile(`a`) })": false,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x; "+source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := false
+		for call := range initialCalls(file) {
+			got = got || patternBreach(call) != ""
+		}
+		if got != breached {
+			t.Errorf("%s: breached %v, want %v", source, got, breached)
+		}
+	}
+}
+
 // TestLinksBite does the same for the rule about links.
 func TestLinksBite(t *testing.T) {
 	documents := map[string][]string{"docs/a.md": prose("# One `two` three\n```\n# not a heading\n```\n")}

@@ -3,8 +3,10 @@ package house
 import (
 	"errors"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"path"
 	"regexp"
@@ -43,6 +45,57 @@ func TestPackages(t *testing.T) {
 				dir, path.Base(dir))
 		}
 	}
+}
+
+// TestPatterns wants the regular expressions of packages compiled when they are used, and right: each start of the
+// program pays for all packages.
+func TestPatterns(t *testing.T) {
+	tr := load(t)
+	for _, f := range tr.product() {
+		if f.dir == "internal/manual" || strings.HasPrefix(f.dir, "release") { // which are not in the program
+			continue
+		}
+		for call := range initialCalls(f.ast) {
+			if why := patternBreach(call); why != "" {
+				t.Errorf("%s: %s", tr.at(call), why)
+			}
+		}
+	}
+}
+
+// initialCalls returns the calls that are made when the program begins, but for those of functions.
+func initialCalls(file *ast.File) iter.Seq[*ast.CallExpr] {
+	return func(yield func(*ast.CallExpr) bool) {
+		more := true
+		for _, decl := range file.Decls {
+			if d, ok := decl.(*ast.GenDecl); ok {
+				ast.Inspect(d, func(n ast.Node) bool {
+					if call, ok := n.(*ast.CallExpr); ok && more {
+						more = yield(call)
+					}
+					_, function := n.(*ast.FuncLit)
+					return more && !function
+				})
+			}
+		}
+	}
+}
+
+// patternBreach says why a call of a declaration makes no good regular expression; "" if it does, or makes none.
+func patternBreach(call *ast.CallExpr) string {
+	switch types.ExprString(call.Fun) {
+	case "regexp.MustCompile":
+		return "compiled at each start; take pattern.New"
+	case "pattern.New":
+		text, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(call.Args[0]))
+		if err != nil || text.Value == nil {
+			return "no constant, so that nothing shows that it is right"
+		}
+		if _, err := regexp.Compile(constant.StringVal(text.Value)); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
 }
 
 // TestComments wants a doc comment on everything exported. In a group, the group's own will do.

@@ -9,12 +9,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/hostfile"
 	"github.com/weir-mcp/weir/internal/hosts"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -146,7 +146,7 @@ func SwitchedOff(src []byte) bool {
 			return true
 		default:
 			for name := range rawjson.Elements(v) {
-				if text, ok := rawjson.String(name); !ok || !otherHook.MatchString(text) || strings.EqualFold(text, "weir") {
+				if text, ok := rawjson.String(name); !ok || !otherHook().MatchString(text) || strings.EqualFold(text, "weir") {
 					return true
 				}
 			}
@@ -156,7 +156,7 @@ func SwitchedOff(src []byte) bool {
 }
 
 // otherHook is the name of a hook in which the host replaces nothing.
-var otherHook = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var otherHook = pattern.New(`^[A-Za-z0-9_-]+$`)
 
 // hookArguments returns the arguments of weir hook that every event has: its places and the home directory, the configuration of the user's
 // servers if there is one, and the entries that run Weir: those that weir install wrote, and those that the user wrote for every project.

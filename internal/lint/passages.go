@@ -3,12 +3,12 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -38,22 +38,22 @@ func (l *linter) passages(s *Server, subject string, value json.RawMessage, dept
 // detect. A description is about the tool; an instruction names an occasion that is not the tool's own, or the tools of
 // others.
 var (
-	occasion = regexp.MustCompile(`(?i)\b(?:before|after|prior\s+to|whenever|each\s+time|every\s+time|as\s+soon\s+as)\b[^.;]{0,80}?` +
+	occasion = pattern.New(`(?i)\b(?:before|after|prior\s+to|whenever|each\s+time|every\s+time|as\s+soon\s+as)\b[^.;]{0,80}?` +
 		`\b(?:anything|everything|something|any\s+other|every\s+other|all\s+other|other\s+tools?|you|answering|responding|replying|continuing|proceeding|starting)\b` +
 		`[^.;]{0,80}?\b(?:read|open|load|fetch|get|visit|send|post|mail|e-?mail|upload|forward|copy|write|call|invoke|use|run|execute|delete|remove|merge|transfer)\b`)
-	duty = regexp.MustCompile(`(?i)\b(?:you|(?:the\s+)?(?:assistant|model|agent|ai|llm))\s+(?:must|should|shall|need\s+to|have\s+to|has\s+to|needs\s+to|are\s+required\s+to|will\s+always|always)\b`)
+	duty = pattern.New(`(?i)\b(?:you|(?:the\s+)?(?:assistant|model|agent|ai|llm))\s+(?:must|should|shall|need\s+to|have\s+to|has\s+to|needs\s+to|are\s+required\s+to|will\s+always|always)\b`)
 )
 
 // addresses looks for text that gives orders to the model, by itself or with tools of other servers.
 func (l *linter) addresses() {
 	for _, p := range l.read {
 		why := ""
-		if occasion.MatchString(p.text) {
+		if occasion().MatchString(p.text) {
 			why = "it instructs the model for occasions that are not the tool's own"
 		}
 		if other := l.namesOther(p); other != "" {
 			verb := "names"
-			if duty.MatchString(p.text) {
+			if duty().MatchString(p.text) {
 				verb = "tells the model to use"
 			}
 			why = strings.TrimPrefix(why+"; it "+verb+" "+other, "; ")

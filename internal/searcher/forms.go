@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // certain is the score from which a finding of Presidio has high confidence.
@@ -24,7 +24,7 @@ type entity struct {
 }
 
 // entityType is a type that can be part of the kind of a finding.
-var entityType = regexp.MustCompile(`^[A-Z0-9_]{1,40}$`)
+var entityType = pattern.New(`^[A-Z0-9_]{1,40}$`)
 
 // financial are the types of entities that are numbers of cards and accounts.
 var financial = []string{"CREDIT_CARD", "IBAN_CODE", "US_BANK_NUMBER", "CRYPTO"}
@@ -44,7 +44,7 @@ func presidioFindings(o *Options, answer, text []byte) (found []detect.Finding, 
 	}
 	places := characters(text)
 	for _, e := range all {
-		if !entityType.MatchString(e.Type) || e.Start < 0 || e.End <= e.Start || e.End >= len(places) {
+		if !entityType().MatchString(e.Type) || e.Start < 0 || e.End <= e.Start || e.End >= len(places) {
 			return nil, errors.New("an entity has no type, or is outside of the text")
 		}
 		if e.Score < o.Threshold {

@@ -19,9 +19,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A Command is the program that a system keeps running.
@@ -99,7 +100,7 @@ const (
 	unsealed = "weir service install wrote this file, sha256:" + zeros
 )
 
-var seal = regexp.MustCompile(`(weir service install wrote this file, sha256:)([0-9a-f]{64})`)
+var seal = pattern.New(`(weir service install wrote this file, sha256:)([0-9a-f]{64})`)
 
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -136,7 +137,7 @@ func (j *Job) Look() (Standing, string, error) {
 	if j.wide {
 		text = narrowed(raw)
 	}
-	m := seal.FindStringSubmatch(text)
+	m := seal().FindStringSubmatch(text)
 	switch {
 	case m == nil:
 		return Foreign, text, nil

@@ -18,7 +18,7 @@ func Loosened(before, after *Setup) (ways []string) {
 	if b.Mode > a.Mode {
 		ways = append(ways, fmt.Sprintf("mode %s -> %s", a.Mode, b.Mode))
 	}
-	ways = append(ways, milder(before.Policy, after.Policy)...)
+	ways = append(ways, milder(before.Policy(), after.Policy())...)
 	ways = append(ways, opened(a.Servers, b.Servers)...)
 	if before.Overlays.Digest() != after.Overlays.Digest() || a.NoCatalogue != b.NoCatalogue {
 		ways = append(ways, "overlays say something else of servers")
@@ -113,7 +113,7 @@ func unproved(r policy.Rule, fallback policy.Effect) []string {
 
 // Differences describes a change of the policy between two setups, for logs and events.
 func Differences(before, after *Setup) string {
-	if before.Policy.Digest() == after.Policy.Digest() {
+	if before.Policy().Digest() == after.Policy().Digest() {
 		return ""
 	}
 	names := func(p *policy.Policy) (all []string) {
@@ -122,8 +122,8 @@ func Differences(before, after *Setup) string {
 		}
 		return all
 	}
-	old, now := names(before.Policy), names(after.Policy)
-	text := fmt.Sprintf("policy %.8s -> %.8s, rules %d -> %d", before.Policy.Digest(), after.Policy.Digest(), len(old), len(now))
+	old, now := names(before.Policy()), names(after.Policy())
+	text := fmt.Sprintf("policy %.8s -> %.8s, rules %d -> %d", before.Policy().Digest(), after.Policy().Digest(), len(old), len(now))
 	for _, part := range []struct {
 		word string
 		all  []string
@@ -140,5 +140,5 @@ func Differences(before, after *Setup) string {
 
 // Same reports whether another setup says the same.
 func (s *Setup) Same(other *Setup) bool {
-	return s.Policy.Digest() == other.Policy.Digest() && s.Overlays.Digest() == other.Overlays.Digest() && reflect.DeepEqual(s.Config, other.Config)
+	return s.Policy().Digest() == other.Policy().Digest() && s.Overlays.Digest() == other.Overlays.Digest() && reflect.DeepEqual(s.Config, other.Config)
 }

@@ -86,7 +86,7 @@ func setupOf(t *testing.T, c *config.Config, rules string) *Setup {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, rules)
 	}
-	return &Setup{Config: c, Policy: p}
+	return &Setup{Config: c, policy: p}
 }
 
 // TestDifferences names rules that came and went.

@@ -9,12 +9,11 @@ import (
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/overlay/catalogue"
-	"github.com/weir-mcp/weir/policy"
 )
 
 // New returns a setup by the built-in policy, without a configuration yet. The files are those that it was read from.
 func New(path string, files ...string) *Setup {
-	return &Setup{Path: path, Policy: policy.Default(), Files: files}
+	return &Setup{Path: path, Files: files}
 }
 
 // UseOverlay reads an overlay file and puts it after those before.

@@ -37,10 +37,19 @@ func ListenName(c *config.Config) string {
 type Setup struct {
 	Path     string // of the configuration file
 	Config   *config.Config
-	Policy   *policy.Policy
 	Overlays *overlay.Set   // the operator's overlays; nil if there are none
 	Rules    rulefile.Rules // the operator's rules of detection
 	Files    []string       // that were read, or looked for
+
+	policy *policy.Policy // nil: the built-in one
+}
+
+// Policy returns the policy that decides. The built-in one is compiled when it is first asked for.
+func (s *Setup) Policy() *policy.Policy {
+	if s.policy == nil {
+		return policy.Default()
+	}
+	return s.policy
 }
 
 // UseRules adds the rules of detection in the file at path, and returns their ids.
@@ -66,6 +75,6 @@ func (s *Setup) UsePolicy(path string) (err error) {
 	if _, profile := policy.Profile(path); !profile {
 		s.Files = append(s.Files, path)
 	}
-	s.Policy, err = LoadPolicy(path)
+	s.policy, err = LoadPolicy(path)
 	return err
 }

@@ -112,5 +112,5 @@ func forbids(clause string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(wordsOf(clause), func(w string) bool { return negators[w] })
+	return slices.ContainsFunc(wordsOf(clause), func(w string) bool { return negators()[w] })
 }

@@ -153,12 +153,12 @@ func (m *Message) own(text string) {
 func given(before string) bool {
 	words := wordsOf(before)
 	for _, w := range words[max(0, len(words)-2):] {
-		if giving[w] {
+		if giving()[w] {
 			return true
 		}
 	}
 	n := len(words)
-	return n > 1 && people[words[n-1]] && (telling[words[n-2]] || n > 2 && articles[words[n-2]] && telling[words[n-3]])
+	return n > 1 && people()[words[n-1]] && (telling()[words[n-2]] || n > 2 && articles()[words[n-2]] && telling()[words[n-3]])
 }
 
 // A quotation after a verb of telling and its recipient is the text to send: answer the customer "it is fixed".

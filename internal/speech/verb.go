@@ -3,6 +3,7 @@ package speech
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -34,10 +35,8 @@ var families = []struct{ verbs, said string }{
 // readers are verbs of tools that change nothing, beside which another word of the name is the deed.
 var readers = set("get list read find search fetch query show view bulk batch force all")
 
-// deeds are the families of verbs in tools' names, and told those of words that people use, as numbers in families.
-var deeds, told = learn()
-
-func learn() (deeds, told map[string][]int) {
+// learnt returns the families of verbs in tools' names, and those of words that people use, as numbers in families.
+var learnt = sync.OnceValues(func() (deeds, told map[string][]int) {
 	deeds, told = map[string][]int{}, map[string][]int{}
 	for i, f := range families {
 		for verb := range strings.FieldsSeq(f.verbs) {
@@ -53,7 +52,7 @@ func learn() (deeds, told map[string][]int) {
 		}
 	}
 	return deeds, told
-}
+})
 
 // forms returns the regular forms of an English verb. Of other words it makes forms that no text contains.
 func forms(verb string) []string {
@@ -80,10 +79,11 @@ func forms(verb string) []string {
 // synonym, as a word of its own. Words that are in the server's name too are the product's. No text requests a tool
 // whose name has no known verb.
 func Asks(texts []string, tool, server string) bool {
-	product := set(strings.Join(NameWords(server), " "))
+	product := set(strings.Join(NameWords(server), " "))()
+	deeds, told := learnt()
 	var wanted [][]int
 	for _, w := range NameWords(tool) {
-		if f := deeds[w]; f != nil && !product[w] && !readers[w] {
+		if f := deeds[w]; f != nil && !product[w] && !readers()[w] {
 			wanted = append(wanted, f)
 		}
 	}
@@ -108,6 +108,7 @@ func unparted(text string) (found []int) {
 	if !strings.ContainsFunc(text, isIdeograph) {
 		return nil
 	}
+	_, told := learnt()
 	for word, f := range told {
 		if strings.ContainsFunc(word, isIdeograph) && strings.Contains(text, word) {
 			found = append(found, f...)

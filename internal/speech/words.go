@@ -2,6 +2,7 @@ package speech
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -18,12 +19,15 @@ func isWord(s string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-func set(words string) map[string]bool {
-	all := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		all[w] = true
-	}
-	return all
+// set returns a function that returns the set of the words in a text, made when it is first needed.
+func set(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		all := map[string]bool{}
+		for w := range strings.FieldsSeq(words) {
+			all[w] = true
+		}
+		return all
+	})
 }
 
 // wordsOf returns the words of a text in lower case, apostrophes in them as one sign.
@@ -109,22 +113,22 @@ func marked(text string, i, j int) bool {
 		return true
 	}
 	ahead, behind := wordsOf(text[:i]), wordsOf(firstClause(text[j:]))
-	if len(behind) > 0 && kinds[behind[0]] {
+	if len(behind) > 0 && kinds()[behind[0]] {
 		return true
 	}
 	for k := len(ahead) - 1; k >= max(0, len(ahead)-3); k-- {
-		if kinds[ahead[k]] {
+		if kinds()[ahead[k]] {
 			return true
 		}
-		if !calls[ahead[k]] {
+		if !calls()[ahead[k]] {
 			break
 		}
 	}
-	if n := len(ahead); n > 2 && owners[ahead[n-1]] && kinds[ahead[n-3]] {
+	if n := len(ahead); n > 2 && owners()[ahead[n-1]] && kinds()[ahead[n-3]] {
 		return true // the repo widgets of acme
 	}
 	first, _ := decode(text[i:])
-	return unicode.IsUpper(first) && !common[strings.ToLower(text[i:j])] && !startsSentence(text[:i])
+	return unicode.IsUpper(first) && !common()[strings.ToLower(text[i:j])] && !startsSentence(text[:i])
 }
 
 func firstClause(s string) string {

@@ -75,11 +75,11 @@ func (w *myWalk) reads(n ast.Node) bool {
 	case *ast.VariableExpr:
 		return n.Value == nil
 	case *ast.FuncCallExpr:
-		return n.Schema.L == "" && myFunctions[n.FnName.L]
+		return n.Schema.L == "" && myFunctions()[n.FnName.L]
 	case *ast.AggregateFuncExpr:
-		return myFunctions[strings.ToLower(n.F)]
+		return myFunctions()[strings.ToLower(n.F)]
 	case *ast.WindowFuncExpr:
-		return myFunctions[strings.ToLower(n.Name)]
+		return myFunctions()[strings.ToLower(n.Name)]
 	case *ast.SetOprStmt, *ast.SetOprSelectList, *ast.ExplainStmt, *ast.Join, *ast.TableName, *ast.OnCondition, *ast.TableSource,
 		*ast.WildCardField, *ast.SelectField, *ast.FieldList, *ast.TableRefsClause, *ast.ByItem, *ast.GroupByClause, *ast.HavingClause,
 		*ast.OrderByClause, *ast.CommonTableExpression, *ast.WithClause, *ast.Limit, *ast.WindowSpec, *ast.PartitionByClause, *ast.FrameClause,

@@ -17,7 +17,7 @@ type node = map[string]any
 func (r *Reader) postgreSQL(text string) bool {
 	// A backslash before a quote is another text without standard_conforming_strings. The first word is checked here so
 	// that the parser is not even started for a text that cannot be a query.
-	if strings.Contains(text, `\'`) || !pgVerbs[firstWord(text)] {
+	if strings.Contains(text, `\'`) || !pgVerbs()[firstWord(text)] {
 		return false
 	}
 	tree, ok := r.parse(text)
@@ -172,10 +172,10 @@ func (w *pgWalk) value(v any) bool {
 		for name, member := range v {
 			if c := name[0]; c >= 'A' && c <= 'Z' {
 				inner, ok := member.(node)
-				if !ok || !pgNodes[name] || !w.named(name, inner) {
+				if !ok || !pgNodes()[name] || !w.named(name, inner) {
 					return false
 				}
-			} else if !pgFields[name] {
+			} else if !pgFields()[name] {
 				return false
 			}
 			if !w.value(member) {
@@ -204,14 +204,14 @@ func (w *pgWalk) named(kind string, n node) bool {
 		return builtIn(n["method"], setOf("bernoulli system"))
 	case "DefElem":
 		name, _ := n["defname"].(string)
-		return pgOptions[name]
+		return pgOptions()[name]
 	case "ColumnRef":
 		fields, _ := n["fields"].([]any)
 		return w.column(texts(fields))
 	case "A_Indirection":
 		fields, _ := n["indirection"].([]any)
 		for _, name := range texts(fields) {
-			if !pgColumns[name] {
+			if !pgColumns()[name] {
 				return false
 			}
 		}
@@ -225,7 +225,7 @@ func (w *pgWalk) column(fields []string) bool {
 		return true
 	}
 	of, name := fields[len(fields)-2], fields[len(fields)-1]
-	if pgColumns[name] {
+	if pgColumns()[name] {
 		return true
 	}
 	for _, gives := range append(slices.Clip(w.functions[of]), w.functions["*"]...) {
@@ -243,7 +243,7 @@ func (w *pgWalk) typeName(t node) bool {
 }
 
 // builtIn reports whether a name, alone or in the schema of the system, is on the list.
-func builtIn(names any, list map[string]bool) bool {
+func builtIn(names any, list func() map[string]bool) bool {
 	parts, ok := names.([]any)
 	if !ok {
 		return false
@@ -254,9 +254,9 @@ func builtIn(names any, list map[string]bool) bool {
 	}
 	switch len(name) {
 	case 1:
-		return list[name[0]]
+		return list()[name[0]]
 	case 2:
-		return name[0] == "pg_catalog" && list[name[1]]
+		return name[0] == "pg_catalog" && list()[name[1]]
 	}
 	return false
 }

@@ -22,12 +22,12 @@ func (r *Reader) NoSecrets(text, dialect string) bool {
 	if all || slices.ContainsFunc(words, tellsSecrets) {
 		return false
 	}
-	silent := len(words) > 0 && silentVerbs[strings.ToLower(firstWord(text))] && !slices.Contains(words, "returning")
+	silent := len(words) > 0 && silentVerbs()[strings.ToLower(firstWord(text))] && !slices.Contains(words, "returning")
 	return silent || r.ReadOnly(text, dialect)
 }
 
 func tellsSecrets(word string) bool {
-	return secretNames[word] || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
+	return secretNames()[word] || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
 }
 
 var (

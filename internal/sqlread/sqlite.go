@@ -77,7 +77,7 @@ func litePragma(tokens []liteToken) (reads, is bool) {
 	if len(tokens) > 2 && tokens[0].kind == liteWord && tokens[1].text == "." {
 		tokens = tokens[2:]
 	}
-	if len(tokens) == 0 || tokens[0].kind != liteWord || !litePragmas[tokens[0].name()] {
+	if len(tokens) == 0 || tokens[0].kind != liteWord || !litePragmas()[tokens[0].name()] {
 		return false, true
 	}
 	switch len(tokens) {
@@ -93,7 +93,7 @@ func litePragma(tokens []liteToken) (reads, is bool) {
 func liteTables(tokens []liteToken) bool {
 	for _, t := range tokens {
 		name := t.name()
-		if t.named() && (liteReaching[name] || strings.HasPrefix(name, "pragma_") && !litePragmas[strings.TrimPrefix(name, "pragma_")]) {
+		if t.named() && (liteReaching()[name] || strings.HasPrefix(name, "pragma_") && !litePragmas()[strings.TrimPrefix(name, "pragma_")]) {
 			return false
 		}
 	}
@@ -102,14 +102,14 @@ func liteTables(tokens []liteToken) bool {
 
 // calls reports whether each name before a bracket is a word of the grammar or a function on the list, without a
 // schema, or a common table expression.
-func calls(tokens []liteToken, words, functions map[string]bool) bool {
+func calls(tokens []liteToken, words, functions func() map[string]bool) bool {
 	for i, t := range tokens {
 		if !t.named() || i+1 == len(tokens) || tokens[i+1].text != "(" {
 			continue
 		}
 		name, inSchema := t.name(), i > 0 && tokens[i-1].text == "."
-		listed := functions[name] || litePragmas[strings.TrimPrefix(name, "pragma_")] && strings.HasPrefix(name, "pragma_")
-		if !inSchema && (listed || t.kind == liteWord && words[name]) || tableExpression(tokens, i) {
+		listed := functions()[name] || litePragmas()[strings.TrimPrefix(name, "pragma_")] && strings.HasPrefix(name, "pragma_")
+		if !inSchema && (listed || t.kind == liteWord && words()[name]) || tableExpression(tokens, i) {
 			continue
 		}
 		return false

@@ -3,6 +3,7 @@ package sqlread
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -30,7 +31,7 @@ func sameForAll(text string) bool {
 			if i == 0 || !wordByte(text[i-1]) {
 				start = i
 			}
-			if (i+1 == len(text) || !wordByte(text[i+1])) && deepening[strings.ToLower(text[start:i+1])] {
+			if (i+1 == len(text) || !wordByte(text[i+1])) && deepening()[strings.ToLower(text[start:i+1])] {
 				operators++
 			}
 		}
@@ -78,15 +79,17 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// setOf returns the set of the words in a text.
-func setOf(texts ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, text := range texts {
-		for _, w := range strings.Fields(text) {
-			set[w] = true
+// setOf returns a function that returns the set of the words in texts, made when it is first needed.
+func setOf(texts ...string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for _, text := range texts {
+			for _, w := range strings.Fields(text) {
+				set[w] = true
+			}
 		}
-	}
-	return set
+		return set
+	})
 }
 
 // Limits on one statement. They keep parsers, which recurse, far from the depths at which they fail: libpg_query does

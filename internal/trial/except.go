@@ -2,11 +2,11 @@ package trial
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/document"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -109,7 +109,7 @@ func exceptionLines(exceptions [][]string) []string {
 }
 
 // block matches the mark of a block of text.
-var block = regexp.MustCompile(`^[>|]-?$`)
+var block = pattern.New(`^[>|]-?$`)
 
 // wrap puts lines before the condition whose name is at a place, and closes the bracket after it.
 func wrap(lines []string, at document.Mark, guard []string, cond string) ([]string, error) {
@@ -137,7 +137,7 @@ func wrap(lines []string, at document.Mark, guard []string, cond string) ([]stri
 	for line := range strings.Lines(strings.TrimSpace(cond)) {
 		body = append(body, indent+strings.TrimSuffix(line, "\n"))
 	}
-	if block.MatchString(strings.TrimSpace(value)) && end > first+1 {
+	if block().MatchString(strings.TrimSpace(value)) && end > first+1 {
 		body = lines[first+1 : end]
 		indent = body[0][:len(body[0])-len(strings.TrimLeft(body[0], " "))]
 		mark = strings.TrimSpace(value)

@@ -118,6 +118,9 @@ func connect(ctx context.Context, spec Spec, opts Options, to receiver) (transpo
 	case len(spec.Command) > 0 && spec.URL != "":
 		return nil, errors.New("both a command and a URL are given")
 	case len(spec.Command) > 0:
+		if p := spec.Ahead.take(to); p != nil {
+			return p, nil
+		}
 		return startProcess(spec, opts, to)
 	}
 	endpoint, err := url.Parse(spec.URL)

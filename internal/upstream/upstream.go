@@ -44,6 +44,7 @@ type Spec struct {
 	SSE     bool              // URL speaks the HTTP+SSE transport of revision 2024-11-05
 	Headers map[string]string // sent with every HTTP request
 	Auth    Authorizer        // gets the tokens that URL asks for; nil: a server that asks for some answers 401
+	Ahead   *Ahead            // a process of this program, for the first that dials; nil: none runs yet
 }
 
 // A Hello is the client's description for the server.

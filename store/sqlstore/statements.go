@@ -5,10 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A preparer prepares statements: a pool of connections or one of them.
@@ -53,14 +54,14 @@ func (s *statements) get(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 // numbered is a placeholder with a number.
-var numbered = regexp.MustCompile(`\$\d+`)
+var numbered = pattern.New(`\$\d+`)
 
 // bare returns a text with placeholders without numbers, if they come in order: SQLite keeps a number as a name, and
 // goes through the names of all before to bind one.
 func bare(text string) string {
 	n := 0
 	inOrder := true
-	short := numbered.ReplaceAllStringFunc(text, func(name string) string {
+	short := numbered().ReplaceAllStringFunc(text, func(name string) string {
 		n++
 		inOrder = inOrder && name == "$"+strconv.Itoa(n)
 		return "?"

@@ -169,9 +169,7 @@ func (d *dialer) reach() (*upstream.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := upstream.Dial(ctx, d.server.Spec, d.Hello, &upstream.Options{
-		Handler: d.handler, Stderr: d.Stderr, MaxMessage: int(d.Budget.Message), BaseEnv: d.BaseEnv, Logger: d.Log,
-	})
+	conn, err := upstream.Dial(ctx, d.server.Spec, d.Hello, d.reaching(d.handler))
 	if err != nil {
 		lease.Release()
 		return nil, err

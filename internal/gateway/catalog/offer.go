@@ -2,9 +2,9 @@ package catalog
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
@@ -101,11 +101,11 @@ func Self(said json.RawMessage) pins.Definition {
 }
 
 // version is a version that can be nothing else.
-var version = regexp.MustCompile(`^"[0-9A-Za-z.+_-]{1,40}"$`)
+var version = pattern.New(`^"[0-9A-Za-z.+_-]{1,40}"$`)
 
 // plainVersion returns a server's description of its implementation without its version, if that is one.
 func plainVersion(info json.RawMessage) json.RawMessage {
-	if raw, _ := rawjson.Get(info, "version"); version.Match(raw) {
+	if raw, _ := rawjson.Get(info, "version"); version().Match(raw) {
 		return rawjson.Delete(info, "version")
 	}
 	return info
@@ -113,7 +113,7 @@ func plainVersion(info json.RawMessage) json.RawMessage {
 
 // flags are the members of capabilities that say nothing but that something is there (2025-11-25 and 2026-07-28,
 // ServerCapabilities).
-var flags = regexp.MustCompile(`^(?:tools|prompts|resources|logging|completions|tasks|extensions|experimental|listChanged|subscribe|resolve|` +
+var flags = pattern.New(`^(?:tools|prompts|resources|logging|completions|tasks|extensions|experimental|listChanged|subscribe|resolve|` +
 	`list|cancel|requests|call|io\.modelcontextprotocol/[a-z-]{1,30})$`)
 
 // wordsIn returns the capabilities that could say something, and the kinds of lists that there are: a server that
@@ -146,7 +146,7 @@ func beyondFlags(value json.RawMessage) json.RawMessage {
 	out := json.RawMessage(`{}`)
 	for name, inner := range rawjson.Members(value) {
 		inner = beyondFlags(inner)
-		if string(inner) == "{}" && flags.MatchString(name) {
+		if string(inner) == "{}" && flags().MatchString(name) {
 			continue
 		}
 		if more, err := rawjson.Set(out, inner, name); err == nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/program"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -203,7 +203,7 @@ func waitsForApproval(refusal *rpc.Message) bool {
 }
 
 // identifier are the names that functions in Starlark may have.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+var identifier = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
 // programTools returns the names of the tools that are functions.
 func (f ownHost) programTools(ctx context.Context) (names []string, err error) {
@@ -212,7 +212,7 @@ func (f ownHost) programTools(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	for e := range l.All() {
-		if identifier.MatchString(e.Shown) && !strings.HasPrefix(e.Shown, ownPrefix) {
+		if identifier().MatchString(e.Shown) && !strings.HasPrefix(e.Shown, ownPrefix) {
 			names = append(names, e.Shown)
 		}
 	}
