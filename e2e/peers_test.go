@@ -95,7 +95,10 @@ func judge(t *testing.T, p result, path string) (counts [4]string) {
 	command := strings.ReplaceAll(p.command, "8724", freePort(t))
 	cmd := exec.CommandContext(ctx, "sh", "-c", "exec weir conformance "+p.kind+" --timeout 5s --json report.json "+command)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+path, "MODULES="+filepath.Join(world.scripts, "node_modules"), "HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir)
+	cmd.Env = append(os.Environ(),
+		"PATH="+path, "MODULES="+filepath.Join(world.scripts, "node_modules"), "HOME="+dir,
+		"XDG_STATE_HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir,
+	)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

@@ -292,7 +292,8 @@ type breach struct {
 	what string
 }
 
-// newState resolves the names of a package. Imports are left unresolved: the declarations of the package itself are enough.
+// newState resolves the names of a package. Imports are left unresolved: the declarations of the package itself are
+// enough.
 func newState(fset *token.FileSet, dir string, files []*ast.File) *state {
 	s := &state{info: &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}}
 	config := types.Config{

@@ -48,8 +48,8 @@ func TestLinkedModules(t *testing.T) {
 	}
 }
 
-// TestReleaseModule notices a dependency that was added to Weir and not to the module in release, which replaces Weir by
-// this tree: its build fails until somebody runs go mod tidy there.
+// TestReleaseModule notices a dependency that was added to Weir and not to the module in release, which replaces Weir
+// by this tree: its build fails until somebody runs go mod tidy there.
 func TestReleaseModule(t *testing.T) {
 	mod, sum := read(t, "release/go.mod"), read(t, "release/go.sum")
 	for _, system := range []string{"linux", "darwin", "windows"} {
