@@ -138,7 +138,8 @@ func incompatible(ctx context.Context, before, after string) (changes []string, 
 // public loads the packages of a module that others may import, and are meant to.
 func public(ctx context.Context, dir string) (map[string]*packages.Package, error) {
 	load := func(mode packages.LoadMode, patterns ...string) ([]*packages.Package, error) {
-		return packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: mode, Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")}, patterns...)
+		env := append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+		return packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: mode, Env: env}, patterns...)
 	}
 	all, err := load(packages.NeedName|packages.NeedModule, "./...")
 	if err != nil {
@@ -171,8 +172,8 @@ func public(ctx context.Context, dir string) (map[string]*packages.Package, erro
 	return public, nil
 }
 
-// named returns the changes of which CHANGELOG.md names no declaration, as an error. The section is that of the version,
-// or else the unreleased one.
+// named returns the changes of which CHANGELOG.md names no declaration, as an error. The section is that of the
+// version, or else the unreleased one.
 func named(source, version string, changes []string) error {
 	page, err := os.ReadFile(filepath.Join(source, "CHANGELOG.md"))
 	if err != nil {

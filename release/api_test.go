@@ -30,8 +30,8 @@ func TestCompatible(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const released = "package p\n\ntype T struct{ A int }\n\nfunc (T) Old() {}\n\nfunc F(int) {}\n"
-	const without = "package p\n\ntype T struct{ A int }\n\nfunc F(int) {}\n"
+	const released = "package p\n\ntype N = int\n\ntype T struct{ A N }\n\nfunc (T) Old() {}\n\nfunc F(int) {}\n"
+	const without = "package p\n\ntype N = int\n\ntype T struct{ A N }\n\nfunc F(int) {}\n"
 	write("go.mod", "module example.com/m\n\ngo 1.26\n")
 	write("internal/q/q.go", "package q\n\nfunc Gone() {}\n")
 	write("p/p.go", released)
@@ -53,7 +53,7 @@ func TestCompatible(t *testing.T) {
 		{"a method", without, "`T.Old`: use F", "v0.2.0", ""},
 		{"a method, of any version", without, "`T.Old`: use F", "", ""},
 		{"a type of an argument", strings.Replace(released, "F(int)", "F(string)", 1), "", "", "p.F: changed from func(int) to func(string)"},
-		{"a field", strings.Replace(released, "A int", "A, B int", 1) + "func init() {}\n", "", "", ""},
+		{"a field", strings.Replace(released, "A N", "A, B N", 1) + "func init() {}\n", "", "", ""},
 		{"code that is none", released + "func", "", "", "loading example.com/m/p"},
 	} {
 		write("p/p.go", c.code)

@@ -44,7 +44,7 @@ func pack(t *testing.T, r *release, programs []program) {
 			}
 		}
 	}
-	for _, err := range []error{r.npm(programs), r.image(programs), r.manifests()} {
+	for _, err := range []error{r.npm(programs), r.image(programs), r.chart(), r.manifests()} {
 		if err != nil {
 			t.Fatal(err)
 		}
