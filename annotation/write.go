@@ -32,8 +32,9 @@ func Lossless(ids ...string) []string {
 // the zero [Writer] does.
 type Words struct {
 	Reader    Reader
-	ToHosts   Writer // tools and results
-	ToServers Writer // requests
+	ToHosts   Writer  // tools and results
+	ToServers Writer  // requests
+	Records   Records // of evidence in results; nil: references are kept and have no effect
 }
 
 // Dialects returns the ids of the dialects that can be written.

@@ -297,12 +297,16 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	default:
 		in.label = label.Join(in.label, Said(r.Trust)) // a contract speaks of results, not of questions
 	}
+	vouched, unread := g.annotator.words.Vouched(ctx, in.claim.Evidence)
+	defects = append(defects, unread...)
 	lasting, err := g.resources.read(ctx, r)
 	if err != nil {
 		return err
 	}
 	in.search = g.contents.Detection.search(ctx, r, policy.OnResult, in.answer.Raw())
-	in.label = label.Join(label.Join(label.Join(label.Join(in.label, lasting), withoutAlerts(r.actor())), in.search.label), in.kept)
+	for _, l := range []label.Label{vouched, lasting, withoutAlerts(r.actor()), in.search.label, in.kept} {
+		in.label = label.Join(in.label, l)
+	}
 	return g.evidence.defects(ctx, &r.Call, defects)
 }
 

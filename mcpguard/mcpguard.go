@@ -6,6 +6,7 @@
 //	p, err := mcpguard.New(mcpguard.Options{Ask: askTheUser})
 //	mail := p.Transport(mcpguard.Server{Name: "mail", Trust: contract.Trusted}, transport)
 //	session, err := client.Connect(ctx, mail, nil)
+//	_, err = session.ListTools(ctx, nil) // the contracts: a tool that was not listed counts as the worst
 //
 //	result, err := session.CallTool(mcpguard.WithUserMessage(ctx, "Send the minutes to ann@example.com"), call)
 //
@@ -69,8 +70,8 @@ type Options struct {
 	// session of this Protector.
 	Session func(ctx context.Context) session.Ref
 
-	// Ask puts a question to a person and reports whether it was accepted. It may take long; ctx ends with the call.
-	// Nil means that nobody can be asked, and so no.
+	// Ask puts a question to a person, in the words of package approval, and reports whether it was accepted. It may
+	// take long; ctx ends with the call. Nil means that nobody can be asked, and so no.
 	Ask func(ctx context.Context, q *guard.Question) (bool, error)
 
 	// Callbacks tell the host of decisions that are made already; they change none. They may be called concurrently,

@@ -50,8 +50,10 @@ type Declaration[In any] struct {
 	// Annotation Types).
 	Contract contract.Contract
 
-	// Resolve takes Contract, which it gets as declared, and returns it narrowed to a call with these arguments. It
-	// must not have effects. Nil: the tool is not resolvable.
+	// Resolve takes Contract, which it gets as declared, and returns it narrowed to a call with these arguments, as by
+	// declared.To(contract.Internal). It can state only values that Contract has among its possible ones: a tool that
+	// can be undone for some arguments declares both outcomes. It must not have effects. Nil: the tool is not
+	// resolvable.
 	Resolve func(in In, declared contract.Contract) (contract.Contract, error)
 
 	// Admit decides whether a call may run, by the label of the agent session. Nil: every call may. The zero Decision

@@ -82,9 +82,18 @@ func tarball(w io.Writer, files []file, modified time.Time) error {
 
 func tarred(w io.Writer, files []file, modified time.Time) error {
 	archive := tar.NewWriter(w)
+	if err := tarInto(archive, files, modified, 0); err != nil {
+		return err
+	}
+	return archive.Close()
+}
+
+// tarInto adds files of an owner to a tar.
+func tarInto(archive *tar.Writer, files []file, modified time.Time, owner int) error {
 	for _, f := range files {
 		h := &tar.Header{
 			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.data)), ModTime: modified, Format: tar.FormatUSTAR,
+			Uid: owner, Gid: owner,
 		}
 		if strings.HasSuffix(f.name, "/") {
 			h.Typeflag = tar.TypeDir
@@ -96,7 +105,7 @@ func tarred(w io.Writer, files []file, modified time.Time) error {
 			return err
 		}
 	}
-	return archive.Close()
+	return nil
 }
 
 func zipped(w io.Writer, files []file, modified time.Time) error {

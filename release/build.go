@@ -40,6 +40,9 @@ func (r *release) build(ctx context.Context, twice bool) error {
 	if err := r.image(programs); err != nil {
 		return err
 	}
+	if err := r.chart(); err != nil {
+		return err
+	}
 	return r.manifests()
 }
 

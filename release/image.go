@@ -1,8 +1,10 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -17,10 +19,13 @@ import (
 )
 
 // nobody is the user of the image: a number, so that a cluster can see that it is not root.
-const nobody = "65532:65532"
+const (
+	nobody   = "65532:65532"
+	nobodyID = 65532
+)
 
-// image writes an OCI layout of the image for Linux: the program, the roots of certificates and a home, and neither a
-// shell nor a package manager.
+// image writes an OCI layout of the image for Linux: the program, the roots of certificates, a home and a folder for
+// temporary files, and neither a shell nor a package manager.
 func (r *release) image(programs []program) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	some := false
@@ -53,15 +58,19 @@ func (r *release) image(programs []program) error {
 
 func (r *release) imageFor(p program) (v1.Image, error) {
 	var layer bytes.Buffer
-	err := tarred(&layer, []file{
+	archive := tar.NewWriter(&layer)
+	err := tarInto(archive, []file{
 		{"etc/", 0o755, nil},
 		{"etc/passwd", 0o644, []byte("weir:x:65532:65532:weir:/home/weir:/sbin/nologin\n")},
 		{"etc/ssl/", 0o755, nil}, {"etc/ssl/certs/", 0o755, nil},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, roots()},
-		{"home/", 0o755, nil},
+		{"home/", 0o755, nil}, {"tmp/", 0o1777, nil},
 		{"usr/", 0o755, nil}, {"usr/bin/", 0o755, nil},
 		{"usr/bin/weir", 0o755, p.data},
-	}, r.time)
+	}, r.time, 0)
+	if err == nil {
+		err = errors.Join(tarInto(archive, []file{{"home/weir/", 0o700, nil}}, r.time, nobodyID), archive.Close())
+	}
 	if err != nil {
 		return nil, err
 	}

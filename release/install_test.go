@@ -7,6 +7,7 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,6 +21,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/crane"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 )
@@ -58,8 +61,15 @@ func command(t *testing.T, dir string, env []string, name string, args ...string
 	return string(output)
 }
 
-// works calls a tool through an installed weir: it wraps one of the servers of its own demonstration.
+// works lists tools through an installed weir: it wraps one of the servers of its own demonstration.
 func works(t *testing.T, version string, weir ...string) {
+	t.Helper()
+	server := append(append([]string(nil), weir...), "demo", "server", "files", "--data", t.TempDir())
+	wraps(t, version, server, weir...)
+}
+
+// wraps is works with a server.
+func wraps(t *testing.T, version string, server []string, weir ...string) {
 	t.Helper()
 	dir := t.TempDir()
 	env := []string{"HOME=" + dir, "XDG_STATE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_DATA_HOME=" + dir}
@@ -70,7 +80,6 @@ func works(t *testing.T, version string, weir ...string) {
 	if out := run("version"); version != "" && !strings.HasPrefix(out, "weir v"+version+" ") {
 		t.Errorf("version: %q", out)
 	}
-	server := append(append([]string(nil), weir...), "demo", "server", "files", "--data", dir)
 	all := append(append(append([]string(nil), weir...), "wrap", "--name", "files", "--trust", "known", "--"), server...)
 	cmd := exec.CommandContext(t.Context(), all[0], all[1:]...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -160,6 +169,75 @@ func TestDeb(t *testing.T) {
 	dpkg("--purge", "weir")
 	if _, err := os.Stat(filepath.Join(root, "usr/bin/weir")); err == nil {
 		t.Error("the program outlives its package")
+	}
+}
+
+// TestRPM installs the package with rpm into a root of its own. Its script is for a system with systemd.
+func TestRPM(t *testing.T) {
+	dir, version := released(t)
+	if _, err := exec.LookPath("rpm"); err != nil || os.Getuid() != 0 {
+		t.Skip("needs rpm and root")
+	}
+	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	name := filepath.Join(dir, fmt.Sprintf("weir-%s-1.%s.rpm", version, arch))
+	root := t.TempDir()
+	rpm := func(args ...string) string {
+		return command(t, root, nil, "rpm", append([]string{"--root", root}, args...)...)
+	}
+	rpm("--install", "--nodeps", "--noscripts", name)
+	works(t, version, filepath.Join(root, "usr/bin/weir"))
+	if files := rpm("--query", "--list", "weir"); !strings.Contains(files, "/usr/lib/systemd/system/weir.service\n") {
+		t.Errorf("%s", files)
+	}
+	rpm("--erase", "--nodeps", "--noscripts", "weir")
+	if _, err := os.Stat(filepath.Join(root, "usr/bin/weir")); err == nil {
+		t.Error("the program outlives its package")
+	}
+}
+
+// TestImageRuns unpacks the image, and runs it as its user with nothing beside it.
+func TestImageRuns(t *testing.T) {
+	dir, version := released(t)
+	if _, err := exec.LookPath("chroot"); err != nil || os.Getuid() != 0 {
+		t.Skip("needs chroot and root")
+	}
+	index, err := layout.ImageIndexFromPath(filepath.Join(dir, "image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for _, m := range list.Manifests {
+		if m.Platform.Architecture != runtime.GOARCH {
+			continue
+		}
+		img, err := index.Image(m.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := filepath.Join(t.TempDir(), "files.tar")
+		out, err := os.Create(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(crane.Export(img, out), out.Close()); err != nil {
+			t.Fatal(err)
+		}
+		command(t, root, nil, "tar", "--same-owner", "-xpf", files)
+	}
+	for _, above := range []string{root, filepath.Dir(root), filepath.Dir(filepath.Dir(root))} { // a user without rights enters them
+		if err := os.Chmod(above, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const own = "/home/weir"
+	wraps(t, version, []string{"/usr/bin/weir", "demo", "server", "files", "--data", "/tmp"},
+		"env", "HOME="+own, "XDG_STATE_HOME=", "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "TMPDIR=", "chroot", "--userspec="+nobody, root, "/usr/bin/weir")
+	if _, err := os.Stat(filepath.Join(root, own, ".local/state/weir/state.db")); err != nil {
+		t.Errorf("the state is not in the home of the image: %v", err)
 	}
 }
 

@@ -77,6 +77,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !*unsigned {
+		if err := compatible(ctx, r.source, r.version); err != nil {
+			return err
+		}
+	}
 	if err := r.build(ctx, *again); err != nil {
 		return err
 	}

@@ -22,7 +22,10 @@ import (
 )
 
 // readme is the project's front page; scripts run in directories of their own.
-var readme, _ = filepath.Abs("../../README.md")
+var (
+	readme, _   = filepath.Abs("../../README.md")
+	testdata, _ = filepath.Abs("testdata")
+)
 
 var update = flag.Bool("update", false, "write the expected output into the scripts")
 
@@ -46,6 +49,7 @@ func TestScripts(t *testing.T) {
 					panic(err)
 				}
 			})
+			env.Setenv("TESTDATA", testdata)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command built with -race takes a second to exit
 			return nil
 		},

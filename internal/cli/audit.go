@@ -37,7 +37,7 @@ checkpoints elsewhere too: with both the store and the anchor, another log can b
 		"the `PLACE` of the log: a file or postgres://… (default state.db in\nweir's state directory)")
 	cmd.AddCommand(newAuditVerify(env, &place), newAuditShow(env, &place), newAuditTail(env, &place), newAuditExport(env, &place),
 		newAuditProve(env, &place), newAuditKey(env, &place), newAuditRotate(env, &place),
-		newAuditErase(env, &place), newAuditAdopt(env, &place))
+		newAuditErase(env, &place), newAuditAdopt(env, &place), newAuditAnchor(env, &place))
 	return cmd
 }
 

@@ -282,6 +282,7 @@ type Words struct {
 	ToHosts   []string
 	ToServers []string
 	Labels    annotation.Meanings
+	Evidence  []string // the places of records
 }
 
 // LockName is the name of the file of pins that belongs to a weir.yaml, in the same directory.

@@ -8,17 +8,29 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/internal/evidence"
 	"github.com/weir-mcp/weir/label"
 )
 
-// readAnnotations reads which dialects are written, and the meaning of organisations' labels.
+// readAnnotations reads which dialects are written, the meaning of organisations' labels, and the places of evidence.
 func readAnnotations(r reader, m member) {
 	w := &r.d.Config.Words
 	r.object(m, fields{
 		"to_hosts":   readDialects(r, &w.ToHosts),
 		"to_servers": readDialects(r, &w.ToServers),
 		"labels":     r.by(readLabels),
+		"evidence":   r.by(readPlaces),
 	})
+}
+
+// readPlaces reads the places of records of evidence.
+func readPlaces(r reader, m member) {
+	r.texts(&r.d.Config.Words.Evidence)(m)
+	for _, place := range r.d.Config.Words.Evidence {
+		if _, err := evidence.Place(place); err != nil {
+			r.d.Fault(m.at, "write https://HOST/PATH/", "%s: %.200q: %v", m.name, place, err)
+		}
+	}
 }
 
 func readDialects(r reader, p *[]string) func(member) {

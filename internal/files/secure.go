@@ -50,16 +50,23 @@ func insecure(path string, info fs.FileInfo) error {
 	if !ok || readOnly(path) {
 		return nil
 	}
-	if me := os.Geteuid(); who.user != 0 && who.user != me && me != 0 {
+	me := os.Geteuid()
+	if who.user != 0 && who.user != me && me != 0 {
 		return &Insecure{path, fmt.Sprintf("it belongs to another user, %d", who.user), fmt.Sprintf("chown %d %q, or keep the file elsewhere", me, path)}
 	}
 	mode := info.Mode()
 	if mode.IsDir() && mode&fs.ModeSticky != 0 {
 		return nil
 	}
-	private := who.group == who.user && who.user != 0 // a group of the user's own, by custom
-	if mode.Perm()&0o002 != 0 || mode.Perm()&0o020 != 0 && !private && who.group != 0 {
+	if othersWrite(who, mode, me) {
 		return &Insecure{path, fmt.Sprintf("others may write it: its mode is %s", mode), fmt.Sprintf("chmod go-w %q", path)}
 	}
 	return nil
+}
+
+// othersWrite reports whether others than root and a user may write a file or folder. By custom a group with the number
+// of its owner, or of the user, has that one as its only member. Clusters mount volumes as root's with such a group.
+func othersWrite(who owner, mode fs.FileMode, me int) bool {
+	private := who.group == 0 || who.group == who.user || who.group == me
+	return mode.Perm()&0o002 != 0 || mode.Perm()&0o020 != 0 && !private
 }

@@ -345,7 +345,8 @@ type breach struct {
 	what string
 }
 
-// newState resolves the names of a package. Imports are left unresolved: the declarations of the package itself are enough.
+// newState resolves the names of a package. Imports are left unresolved: the declarations of the package itself are
+// enough.
 func newState(fset *token.FileSet, dir string, files []*ast.File) *state {
 	s := &state{info: &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}}
 	config := types.Config{
@@ -455,4 +456,31 @@ func hidden(spec *ast.ValueSpec) (found []breach) {
 		look(value)
 	}
 	return found
+}
+
+// TestExamples wants an example of every package that others import, so that go doc and its pages show how to start.
+func TestExamples(t *testing.T) {
+	has := map[string]bool{}
+	public := map[string]bool{}
+	for _, f := range load(t).files {
+		top, _, _ := strings.Cut(f.dir, "/")
+		if slices.Contains([]string{"internal", "cmd", "e2e", "examples", "api"}, top) {
+			continue
+		}
+		public[f.dir] = public[f.dir] || !f.test
+		for _, decl := range f.ast.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok && f.test && strings.HasPrefix(d.Name.Name, "Example") {
+				has[f.dir] = true
+			}
+		}
+	}
+	if len(public) < 20 {
+		t.Fatalf("%d public packages", len(public))
+	}
+	for dir, is := range public {
+		acceptance := strings.HasSuffix(dir, "test") // its functions take a *testing.T
+		if is && !has[dir] && !acceptance {
+			t.Errorf("%s: needs an Example function", dir)
+		}
+	}
 }

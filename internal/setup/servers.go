@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/config"
+	"github.com/weir-mcp/weir/internal/evidence"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
@@ -27,6 +28,11 @@ func Words(w config.Words) (words annotation.Words, err error) {
 	if w.ToServers != nil {
 		if words.ToServers, err = annotation.NewWriter(w.ToServers...); err != nil {
 			return words, fmt.Errorf("annotations.to_servers: %w", err)
+		}
+	}
+	if len(w.Evidence) > 0 {
+		if words.Records, err = evidence.New(w.Evidence...); err != nil {
+			return words, fmt.Errorf("annotations.evidence: %w", err)
 		}
 	}
 	return words, nil

@@ -114,7 +114,8 @@ func digestOf(step string) string {
 // compare returns an error that is ErrSchema if the steps that a database has seen are not the first of this program's.
 func compare(done, todo []string) error {
 	if len(done) > len(todo) {
-		return fmt.Errorf("%w: it is at version %d, and this program knows %d: use a newer weir", ErrSchema, len(done), len(todo))
+		return fmt.Errorf("%w: it is at version %d, and this program knows %d: use a newer weir, or restore the backup made before the upgrade",
+			ErrSchema, len(done), len(todo))
 	}
 	for i := range done {
 		if done[i] != digestOf(todo[i]) {
