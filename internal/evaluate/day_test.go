@@ -23,6 +23,7 @@ var days = []struct {
 	{"analysis-day.json", 50, [2]int{18, 14}, [2]int{13, 9}},
 	{"support-day.json", 34, [2]int{14, 9}, [2]int{8, 4}},
 	{"home-day.json", 46, [2]int{19, 19}, [2]int{15, 15}}, // held out
+	{"recruiting-day.json", 44, [2]int{16, 14}, [2]int{12, 10}}, // held out
 }
 
 func loadDay(t *testing.T, file string) *evaluate.Day {
