@@ -22,6 +22,7 @@ type callTracer struct {
 	missed  bool // private data entered the session that the index does not know
 	known   map[string]Value
 	joined  map[policy.Argument]bool // destinations that the wishes name together
+	aims    []policy.Argument        // destinations
 
 	domains []string // the operator's own
 	me      []string // the user's own mail addresses
@@ -70,7 +71,7 @@ func echoes(got provenance.Trace) bool {
 func (t *callTracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.joined[a], t.numbered(a), t.toMe(a):
+	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.joined[a], t.numbered(a), t.isKind(a), t.toMe(a):
 		v.From, v.Whole = provenance.User, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel
@@ -143,6 +144,14 @@ func (t *callTracer) called(id string) bool {
 // numbered reports whether a value is the number of a thing that the wishes name as people name such: issue 77.
 func (t *callTracer) numbered(a policy.Argument) bool {
 	return t.stated && speech.NamesNumber(t.session.wishes, a.Path, a.Text)
+}
+
+// isKind reports whether a value is the word for a kind that stands in the wishes directly before the name of another
+// destination: pod in "delete the pod web-1". Such words are not for places that people write to.
+func (t *callTracer) isKind(a policy.Argument) bool {
+	return slices.ContainsFunc(t.aims, func(other policy.Argument) bool {
+		return other.Text != a.Text && speech.NamesKind(t.session.wishes, a.Text, other.Text)
+	})
 }
 
 // The words in the names of arguments that together name a thing as people write it, such as acme/widgets.

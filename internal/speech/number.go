@@ -105,3 +105,12 @@ func kindsOf(argument string) []string {
 	}
 	return []string{strings.TrimSuffix(strings.Join(words, " "), "s")}
 }
+
+// NamesKind reports whether one of the texts has a plain word for a kind directly before the name of a thing: pod for web-1 in
+// "delete the pod web-1".
+func NamesKind(texts []string, kind, name string) bool {
+	return plain(kind) && kind != "" && name != "" && !plain(name) && slices.ContainsFunc(texts, func(text string) bool {
+		i := strings.Index(text, kind+" "+name)
+		return i >= 0 && whole(text, i, i+len(kind)+1+len(name))
+	})
+}

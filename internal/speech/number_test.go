@@ -37,6 +37,7 @@ func TestNumbers(t *testing.T) {
 		{"Issue 77-b", "issue_number", "77", false},
 		{"At 14:00 issue 5", "issue_number", "14", false},
 		{"Issue 5", "id", "5", false},
+		{"Set the limit to 300", "ticket_id", "300", false},
 		{"Issue five", "issue_number", "five", false},
 		{"Issue 5", "number_of_issue_comments", "5", false},
 	} {
@@ -46,5 +47,25 @@ func TestNumbers(t *testing.T) {
 	}
 	if speech.NamesNumber(speech.Read("Never touch issue 77").Wishes, "issue_number", "77") {
 		t.Error("a prohibition names a thing")
+	}
+}
+
+// TestKinds holds which word names the kind of a thing.
+func TestKinds(t *testing.T) {
+	for _, test := range []struct {
+		text, kind, name string
+		want             bool
+	}{
+		{"Delete the pod web-1 in prod", "pod", "web-1", true},
+		{"Delete the pod web-1", "node", "web-1", false},
+		{"Delete the tripod web-1", "pod", "web-1", false},
+		{"Delete the pod web-1a", "pod", "web-1", false},
+		{"Delete the pod and web-1", "pod", "web-1", false},
+		{"Never delete the pod web-1", "pod", "web-1", false},
+		{"Delete everything", "Delete", "everything", false},
+	} {
+		if got := speech.NamesKind(speech.Read(test.text).Wishes, test.kind, test.name); got != test.want {
+			t.Errorf("%q names the %s %s: %v", test.text, test.kind, test.name, got)
+		}
 	}
 }
