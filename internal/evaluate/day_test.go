@@ -22,7 +22,7 @@ var days = []struct {
 	{"research-day.json", 56, [2]int{22, 17}, [2]int{15, 10}}, // this and the next are held out: only their totals are looked at
 	{"analysis-day.json", 50, [2]int{18, 14}, [2]int{13, 9}},
 	{"support-day.json", 34, [2]int{14, 9}, [2]int{8, 4}},
-	{"home-day.json", 46, [2]int{19, 19}, [2]int{15, 15}}, // held out
+	{"home-day.json", 46, [2]int{19, 19}, [2]int{15, 15}},       // held out
 	{"recruiting-day.json", 44, [2]int{16, 14}, [2]int{12, 10}}, // held out
 }
 
