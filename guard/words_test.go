@@ -70,6 +70,7 @@ func TestNamedInParts(t *testing.T) {
 		`{"kind":"node","name":"web-1"}`:                       policy.Ask,
 		`{"kind":"node","name":"web-2"}`:                       policy.Ask,
 		`{"kind":"pod"}`:                                       policy.Ask,
+		`{"owner":"pod","repo":"web-1"}`:                       policy.Ask,
 	} {
 		f := newFixture(t, nil)
 		f.run(t, stated(t, "page", `{}`, ""), textResult("comment on everything, delete the node web-1"))

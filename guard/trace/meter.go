@@ -144,7 +144,7 @@ func (m *meter) text(path string, literal json.RawMessage) {
 	if m.place[a] && m.t.called(text) {
 		n = min(n, kindBits+1+bits.Len(uint(len(m.t.session.directory.names))))
 	}
-	if m.place[a] && (m.t.joined[a] || m.t.numbered(a)) {
+	if m.t.partly[a] {
 		if told, at := m.part(text); kindBits+1+told < n {
 			n, m.parts = kindBits+1+told, at
 		}

@@ -21,8 +21,7 @@ type callTracer struct {
 	beyond  bool // the request has members that MCP does not have
 	missed  bool // private data entered the session that the index does not know
 	known   map[string]Value
-	joined  map[policy.Argument]bool // destinations that the wishes name together
-	aims    []policy.Argument        // destinations
+	partly  map[policy.Argument]bool // destinations that the wishes name by several arguments
 
 	domains []string // the operator's own
 	me      []string // the user's own mail addresses
@@ -66,12 +65,13 @@ func echoes(got provenance.Trace) bool {
 }
 
 // place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in
-// them as it is, is another spelling of an address that does, the id of a thing whose name does, a number beside a word for its
-// kind, or a part of a name of several parts; or if it is the user's own address. A place that the user only forbade, quoted or used as a mere word is nobody's.
+// them as it is, is another spelling of an address that does, the id of a thing whose name does, or a part of a name (see
+// nameParts); or if it is the user's own address. A place that the user only forbade, quoted or used as a mere word is
+// nobody's.
 func (t *callTracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.joined[a], t.numbered(a), t.isKind(a), t.toMe(a):
+	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.partly[a], t.toMe(a):
 		v.From, v.Whole = provenance.User, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel
@@ -139,55 +139,6 @@ func (t *callTracer) strange(v *Value) bool {
 func (t *callTracer) called(id string) bool {
 	name := t.session.directory.listed(t.facts.Server.Name, id).Name
 	return t.stated && name != "" && speech.Names(t.session.wishes, "#"+name)
-}
-
-// numbered reports whether a value is the number of a thing that the wishes name as people name such: issue 77.
-func (t *callTracer) numbered(a policy.Argument) bool {
-	return t.stated && speech.NamesNumber(t.session.wishes, a.Path, a.Text)
-}
-
-// isKind reports whether a value is the word for a kind that stands in the wishes directly before the name of another
-// destination: pod in "delete the pod web-1". Such words are not for places that people write to.
-func (t *callTracer) isKind(a policy.Argument) bool {
-	return slices.ContainsFunc(t.aims, func(other policy.Argument) bool {
-		return other.Text != a.Text && speech.NamesKind(t.session.wishes, a.Text, other.Text)
-	})
-}
-
-// The words in the names of arguments that together name a thing as people write it, such as acme/widgets.
-var (
-	ownerWords = []string{"owner", "org", "organization", "organisation", "namespace", "workspace", "group"}
-	ownedWords = []string{"repo", "repository", "project"}
-)
-
-// join returns the destinations that the wishes name together: the owner and the repository of acme/widgets, and the
-// number too of acme/widgets#7.
-func join(wishes []string, destinations []policy.Argument) map[policy.Argument]bool {
-	joined := map[policy.Argument]bool{}
-	for _, owner := range destinations {
-		for _, owned := range destinations {
-			if !hasWord(owner, ownerWords) || !hasWord(owned, ownedWords) || owner.Text == "" || owned.Text == "" {
-				continue
-			}
-			name := owner.Text + "/" + owned.Text
-			if speech.Names(wishes, name) {
-				joined[owner], joined[owned] = true, true
-			}
-			for _, number := range destinations {
-				if isCount(number.Text) && speech.Names(wishes, name+"#"+number.Text) {
-					joined[owner], joined[owned], joined[number] = true, true, true
-				}
-			}
-		}
-	}
-	return joined
-}
-
-// hasWord reports whether the name of an argument of the call, and of no part of one, has one of the words.
-func hasWord(a policy.Argument, words []string) bool {
-	return !strings.ContainsAny(a.Path, ".[ ") && slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool {
-		return slices.Contains(words, w)
-	})
 }
 
 // longestContent is how many bytes of a value are searched for links: any longer one may hold some.

@@ -31,7 +31,7 @@ var (
 
 // NamesNumber reports whether one of the texts names a thing by its number: the number stands there as a whole, behind a
 // word for the kind of thing that the argument has in its name (issue 77 for issue_number, tickets 12 and 77 for
-// ticket_id), or behind # with no word for another kind before it.
+// ticket_id), or, of things that have numbers, behind # with no word for another kind before it.
 func NamesNumber(texts []string, argument, number string) bool {
 	kinds := kindsOf(argument)
 	if len(kinds) == 0 || number == "" || len(number) > 9 || !isDigits(number) {
@@ -45,12 +45,24 @@ func NamesNumber(texts []string, argument, number string) bool {
 			}
 			i += at
 			at = i + len(number)
-			if wholeNumber(text, i, at) && numbered(text[:i], kinds) {
+			if wholeNumber(text, i, at) && numbered(near(text[:i]), kinds) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// nearby is how many bytes before and after a number are looked at.
+const nearby = 128
+
+// near returns the last words of a text.
+func near(before string) string {
+	if len(before) <= nearby {
+		return before
+	}
+	_, words, _ := strings.Cut(before[len(before)-nearby:], " ")
+	return words
 }
 
 func isDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
@@ -60,7 +72,7 @@ func wholeNumber(text string, i, j int) bool {
 	if i > 0 && text[i-1] == '#' {
 		return whole(text, i-1, j)
 	}
-	if after := wordsOf(firstClause(text[j:])); len(after) > 0 && units[after[0]] || j < len(text) && strings.IndexByte("$%", text[j]) >= 0 {
+	if after := wordsOf(firstClause(text[j:min(j+nearby, len(text))])); len(after) > 0 && units[after[0]] || j < len(text) && strings.IndexByte("$%", text[j]) >= 0 {
 		return false
 	}
 	before, n := utf8.DecodeLastRuneInString(text[:i])
@@ -74,7 +86,8 @@ func numbered(before string, kinds []string) bool {
 		bare = bare[i+1:]
 	}
 	words := wordsOf(bare)
-	if len(bare) < len(before) && (len(words) == 0 || !counted[strings.TrimSuffix(words[len(words)-1], "s")]) {
+	if len(bare) < len(before) && slices.ContainsFunc(kinds, func(kind string) bool { return counted[kind] }) &&
+		(len(words) == 0 || !counted[strings.TrimSuffix(words[len(words)-1], "s")]) {
 		return true
 	}
 	for n := len(words); n > 0; n-- {

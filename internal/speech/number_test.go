@@ -25,6 +25,7 @@ func TestNumbers(t *testing.T) {
 		{"Issue 77: it is slow", "issue_number", "77", true},
 		{"Issue 77:30", "issue_number", "77", false},
 		{"The issue, €300", "issue_number", "300", false},
+		{"We are #1", "chat_id", "1", false},
 		{"Fix issue #42", "pullNumber", "42", false},
 		{"Fix issue 42", "pull_number", "42", false},
 		{"Reply to the issue in 30 minutes", "issue_number", "30", false},
