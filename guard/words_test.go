@@ -49,8 +49,8 @@ func TestNotNamed(t *testing.T) {
 	}
 }
 
-// TestNamedInParts holds which things the user has named whose names are several arguments, and that no other pair of words, number or kind
-// comes with them.
+// TestNamedInParts holds which things the user has named whose names are several arguments, and that no other pair of
+// words, number or kind comes with them.
 func TestNamedInParts(t *testing.T) {
 	const user = "Comment on issue 77 in acme/widgets and on PR 5, see cmd/tool-x; 30 people wait. Delete the pod web-1. Never touch the node web-2."
 	for arguments, want := range map[string]policy.Effect{

@@ -23,8 +23,8 @@ type meter struct {
 }
 
 // A text is as package provenance has it, a row of numerals, a moment, or a place that the user's wishes name by its
-// address (kindBits), by its name in a directory or by a part of a name (kindBits+1 each): with the shares 2^-2+2^-3 of the
-// first and 3/2^4 of these for sentences, 1/8, 9/2^6, 1/8 and twice 1/16 these are less than one together.
+// address (kindBits), by its name in a directory or by a part of a name (kindBits+1 each): with the shares 2^-2+2^-3 of
+// the first and 3/2^4 of these for sentences, 1/8, 9/2^6, 1/8 and twice 1/16 these are less than one together.
 
 // value adds a value of which the schema is known, if schema is not nil.
 func (m *meter) value(path string, value, schema json.RawMessage) {
@@ -86,8 +86,8 @@ func (m *meter) object(path string, value, schema json.RawMessage) {
 	m.spent += spelt
 }
 
-// presence returns the bits of the names of members in the order of the schema or of the alphabet: which of the two, whether all
-// required ones are there, and of each other whether it is.
+// presence returns the bits of the names of members in the order of the schema or of the alphabet: which of the two,
+// whether all required ones are there, and of each other whether it is.
 func presence(names, declared []string, schema json.RawMessage) int {
 	if !inOrder(names, declared) && !inOrder(names, slices.Sorted(slices.Values(declared))) {
 		return policy.MostBits
@@ -152,8 +152,8 @@ func (m *meter) text(path string, literal json.RawMessage) {
 	m.spent += n
 }
 
-// part returns the bits of a part of a name in the wishes, and its place among all parts: that it is the next one behind the last
-// that was told in this way, or which of all it is.
+// part returns the bits of a part of a name in the wishes, and its place among all parts: that it is the next one
+// behind the last that was told in this way, or which of all it is.
 func (m *meter) part(text string) (told, at int) {
 	n, next := 0, false
 	for _, wish := range m.t.session.wishes {

@@ -12,8 +12,8 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// TestMembersAreACode holds that the bits of the members of objects are lengths of a code: of all rows of declared members, in any order, the
-// shares are at most one together.
+// TestMembersAreACode holds that the bits of the members of objects are lengths of a code: of all rows of declared
+// members, in any order, the shares are at most one together.
 func TestMembersAreACode(t *testing.T) {
 	for _, required := range []string{`[]`, `["b"]`, `["d","a"]`, `["a","a","b","c","d"]`, `["e"]`, `[7]`} {
 		names := []string{"b", "a", "d", "c"}

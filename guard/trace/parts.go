@@ -19,8 +19,9 @@ var (
 // mostParts is how many destinations a call may have that are looked at as parts of one name.
 const mostParts = 16
 
-// nameParts returns the destinations of a call that the wishes name in parts: the owner and the repository of acme/widgets,
-// with the number of acme/widgets#7; the number of issue 7; and the kind of the pod web-1, if the call names web-1 too.
+// nameParts returns the destinations of a call that the wishes name in parts: the owner and the repository of
+// acme/widgets, with the number of acme/widgets#7; the number of issue 7; and the kind of the pod web-1, if the call
+// names web-1 too.
 // The operator has to state that they are destinations.
 func nameParts(wishes []string, destinations []policy.Argument) map[policy.Argument]bool {
 	parts := map[policy.Argument]bool{}

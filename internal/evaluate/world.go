@@ -113,7 +113,8 @@ func (w *world) serve(s *Suite, name string) (url string, err error) {
 	return "http://" + l.Addr().String() + "/mcp", nil
 }
 
-// A rawList is a result of tools/list with the tools as the file has them: the SDK's type has no room for all annotations.
+// A rawList is a result of tools/list with the tools as the file has them: the SDK's type has no room for all
+// annotations.
 type rawList struct {
 	*mcp.ListToolsResult
 	tools []json.RawMessage

@@ -21,16 +21,16 @@ var (
 	joinWords  = set("and or und oder et ou y o e")
 
 	// units are words that make the number before them an amount.
-	units = set(`second seconds minute minutes min hour hours h day days week weeks month months year years time times percent pct euro euros dollar dollars
-		pound pounds usd eur kb mb gb item items piece pieces person people user users page pages line lines of more other others`)
+	units = set(`second seconds minute minutes min hour hours h day days week weeks month months year years time times percent pct euro euros
+		dollar dollars pound pounds usd eur kb mb gb item items piece pieces person people user users page pages line lines of more other others`)
 
 	// counted are kinds of things that have numbers: before # they say that it is one of those.
 	counted = set(`issue ticket pr pull mr merge request case task story bug comment discussion order invoice build run job release milestone alert
 		incident chapter step version card epic`)
 )
 
-// NamesNumber reports whether one of the texts names a thing by its number: the number stands there as a whole, behind a
-// word for the kind of thing that the argument has in its name (issue 77 for issue_number, tickets 12 and 77 for
+// NamesNumber reports whether one of the texts names a thing by its number: the number stands there as a whole, behind
+// a word for the kind of thing that the argument has in its name (issue 77 for issue_number, tickets 12 and 77 for
 // ticket_id), or, of things that have numbers, behind # with no word for another kind before it.
 func NamesNumber(texts []string, argument, number string) bool {
 	kinds := kindsOf(argument)
@@ -72,7 +72,8 @@ func wholeNumber(text string, i, j int) bool {
 	if i > 0 && text[i-1] == '#' {
 		return whole(text, i-1, j)
 	}
-	if after := wordsOf(firstClause(text[j:min(j+nearby, len(text))])); len(after) > 0 && units[after[0]] || j < len(text) && strings.IndexByte("$%", text[j]) >= 0 {
+	after := wordsOf(firstClause(text[j:min(j+nearby, len(text))]))
+	if len(after) > 0 && units[after[0]] || strings.HasPrefix(text[j:], "$") || strings.HasPrefix(text[j:], "%") {
 		return false
 	}
 	before, n := utf8.DecodeLastRuneInString(text[:i])
@@ -119,8 +120,8 @@ func kindsOf(argument string) []string {
 	return []string{strings.TrimSuffix(strings.Join(words, " "), "s")}
 }
 
-// NamesKind reports whether one of the texts has a plain word for a kind directly before the name of a thing: pod for web-1 in
-// "delete the pod web-1".
+// NamesKind reports whether one of the texts has a plain word for a kind directly before the name of a thing: pod for
+// web-1 in "delete the pod web-1".
 func NamesKind(texts []string, kind, name string) bool {
 	return plain(kind) && kind != "" && name != "" && !plain(name) && slices.ContainsFunc(texts, func(text string) bool {
 		i := strings.Index(text, kind+" "+name)
