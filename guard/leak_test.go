@@ -111,6 +111,15 @@ func encoders() []encoder {
 			text, _ := json.Marshal(arguments)
 			return leakCall(t, "mail", string(text))
 		}, 8},
+		{"the order of members", func(t testing.TB, n int) *guard.Call {
+			members := []string{`"to":"ben@acme.example"`, `"priority":"low"`, `"html":true`, `"n":null`}
+			var row []string
+			for ; len(members) > 0; n /= 4 {
+				i := n % len(members)
+				row, members = append(row, members[i]), append(members[:i:i], members[i+1:]...)
+			}
+			return leakCall(t, "mail", "{"+strings.Join(row, ",")+"}")
+		}, 24},
 		{"blanks between tokens", func(t testing.TB, n int) *guard.Call {
 			return leakCall(t, "mail", `{"to":"ben@acme.example",`+strings.Repeat(" ", n)+`"html":true}`)
 		}, 64},

@@ -32,7 +32,7 @@ const (
 // sentences yields the texts that a sentence may have been before it got its capital and its full stop.
 func sentences(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if len(text) > longestSentence || !strings.Contains(text, " ") {
+		if len(text) > longestSentence || !strings.Contains(text, " ") && !isWord(text) {
 			return
 		}
 		small, stopped := text, strings.TrimSuffix(text, ".")
@@ -46,6 +46,11 @@ func sentences(text string) iter.Seq[string] {
 			yield(small[:len(stopped)])
 		}
 	}
+}
+
+// isWord reports whether a text is one word of Latin letters.
+func isWord(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' }) < 0
 }
 
 // letters returns the bits of a text that is written sign by sign.

@@ -78,12 +78,15 @@ func (t *callTracer) measure(c *Call, found *Finding, roles policy.Roles) {
 	written := max(spaceBits(params)+escapeBits(params), spaceBits(c.Arguments)+escapeBits(c.Arguments))
 	m := meter{t: t, place: setOf(roles.Destinations), open: !f.Session.Label.Private, spent: written}
 	if c.Arguments != nil {
+		m.spent += goesOn
 		m.value("", c.Arguments, c.Schema)
 	}
 	if c.UndeclaredParams != nil {
+		m.spent += goesOn
 		m.value("", c.UndeclaredParams, nil)
 	}
 	if task, ok := rawjson.Get(c.Params, "task"); ok {
+		m.spent += goesOn
 		m.value("", task, nil)
 	}
 	if found.Cut || roles.Cut {

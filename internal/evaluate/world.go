@@ -77,6 +77,7 @@ func newWorld(ctx context.Context, s *Suite, opts Options, about func(server str
 // serve offers the tools of one server, and returns where.
 func (w *world) serve(s *Suite, name string) (url string, err error) {
 	server := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1"}, nil)
+	var tools []json.RawMessage
 	for _, raw := range s.Tools {
 		var tool mcp.Tool
 		if err := json.Unmarshal(raw, &tool); err != nil {
@@ -84,8 +85,18 @@ func (w *world) serve(s *Suite, name string) (url string, err error) {
 		}
 		if s.server(tool.Name) == name {
 			server.AddTool(&tool, w.answer)
+			tools = append(tools, raw)
 		}
 	}
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			result, err := next(ctx, method, req)
+			if list, ok := result.(*mcp.ListToolsResult); ok {
+				return &rawList{list, tools}, err
+			}
+			return result, err
+		}
+	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -100,6 +111,18 @@ func (w *world) serve(s *Suite, name string) (url string, err error) {
 		return err
 	})
 	return "http://" + l.Addr().String() + "/mcp", nil
+}
+
+// A rawList is a result of tools/list with the tools as the file has them: the SDK's type has no room for all
+// annotations.
+type rawList struct {
+	*mcp.ListToolsResult
+	tools []json.RawMessage
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (l *rawList) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string][]json.RawMessage{"tools": l.tools})
 }
 
 // answer is the handler of every tool: it returns the result in the file.
