@@ -214,9 +214,12 @@ func isThisMachine(host string) bool {
 		strings.HasPrefix(host, "[") || strings.HasPrefix(host, "0") || host == "2130706433"
 }
 
+// wordEnds ends words at the signs of shells.
+var wordEnds = strings.NewReplacer(`"`, " ", `'`, " ", ";", " ", ",", " ", "(", " ", ")", " ", "`", " ")
+
 // hits reports whether a command that ends processes names Weir's, or all of them.
 func (c *check) hits(text string) bool {
-	for _, word := range strings.Fields(strings.NewReplacer(`"`, " ", `'`, " ", ";", " ", ",", " ", "(", " ", ")", " ", "`", " ").Replace(text)) {
+	for _, word := range strings.Fields(wordEnds.Replace(text)) {
 		n, err := strconv.Atoi(word)
 		if err == nil && (slices.Contains(c.opts.Processes, max(n, -n)) || n == -1 && word == "-1") {
 			return true

@@ -48,6 +48,8 @@ type pool struct {
 	hangUp  func()   // closes all connections at once; nil if that is never needed
 	copied  []string // directories to remove in the end
 	held    *sql.Conn
+	index   *walIndex // nil: it is no file, or one that is only read
+	leave   func() error
 	health  *health
 	reads   statements // of decisions
 	scans   statements // of the log
@@ -76,7 +78,10 @@ func (p *pool) hold(ctx context.Context) (err error) {
 	if _, err := applied(ctx, p.held); err != nil {
 		return err
 	}
-	return p.place.hold()
+	if err := p.place.hold(); err != nil {
+		return err
+	}
+	return p.index.attach(p.place.path + "-shm")
 }
 
 // close closes all connections, and removes the copies that were made.
@@ -88,6 +93,9 @@ func (p *pool) close() error {
 	}
 	if p.db != nil {
 		all = errors.Join(all, p.db.Close())
+	}
+	if p.leave != nil {
+		all = errors.Join(all, p.leave())
 	}
 	for _, dir := range p.copied {
 		all = errors.Join(all, os.RemoveAll(dir))
