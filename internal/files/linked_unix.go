@@ -20,7 +20,8 @@ func (n *node) same(other *node) bool {
 	return n.kind != none && other.kind != none && n.dev == other.dev && n.ino == other.ino
 }
 
-// look returns the file at a path, with its last link followed or not. Its errors are those of [os.Lstat] by [errors.Is].
+// look returns the file at a path, with its last link followed or not. Its errors are those of [os.Lstat] to
+// [errors.Is].
 func look(path string, follow bool) (node, error) {
 	var s syscall.Stat_t
 	err := error(syscall.EINTR)

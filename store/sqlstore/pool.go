@@ -48,8 +48,7 @@ type pool struct {
 	hangUp  func()   // closes all connections at once; nil if that is never needed
 	copied  []string // directories to remove in the end
 	held    *sql.Conn
-	index   *walIndex // nil: it is no file, or one that is only read
-	leave   func() error
+	index   walIndex // of a file that is written
 	health  *health
 	reads   statements // of decisions
 	scans   statements // of the log
@@ -81,21 +80,19 @@ func (p *pool) hold(ctx context.Context) (err error) {
 	if err := p.place.hold(); err != nil {
 		return err
 	}
-	return p.index.attach(p.place.path + "-shm")
+	p.index.attach(p.place.held[len(p.place.held)-1].info)
+	return nil
 }
 
 // close closes all connections, and removes the copies that were made.
 func (p *pool) close() error {
-	all := errors.Join(p.reads.close(), p.scans.close())
+	all := errors.Join(p.reads.close(), p.scans.close(), p.index.close())
 	if held := p.held; held != nil {
 		p.held = nil
 		all = errors.Join(all, held.Close())
 	}
 	if p.db != nil {
 		all = errors.Join(all, p.db.Close())
-	}
-	if p.leave != nil {
-		all = errors.Join(all, p.leave())
 	}
 	for _, dir := range p.copied {
 		all = errors.Join(all, os.RemoveAll(dir))

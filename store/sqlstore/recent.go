@@ -73,7 +73,7 @@ func (p *prover) moment(ctx context.Context) (m moment, err error) {
 	return m, err
 }
 
-// version returns a number that changes with each commit of others than the connection of recent, of which there are none.
+// version returns a number that changes with each commit of others than the connection of recent. That one makes none.
 func (p *prover) version(ctx context.Context) (n int64, err error) {
 	r := &p.recent
 	if r.conn == nil {

@@ -151,12 +151,9 @@ func TestRememberedRowsOfOthers(t *testing.T) {
 				t.Fatal("the index of the write-ahead log is not mapped")
 			}
 			if !mapped { // SQLite is asked
-				db.index.mu.Lock()
-				if err := unmapped(db.index.mapped); err != nil {
+				if err := db.index.close(); err != nil {
 					t.Fatal(err)
 				}
-				db.index.mapped = nil // the file stays open: SQLite has locks on it
-				db.index.mu.Unlock()
 			}
 			between, _, _ := strings.Cut(between, ",")
 			raw, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "state.db")+"?_pragma=busy_timeout(10000)")

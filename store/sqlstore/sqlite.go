@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 
 	"modernc.org/sqlite"
 )
@@ -26,8 +25,6 @@ func openSQLite(ctx context.Context, p *pool, target string) (err error) {
 	if mode := p.place.held[0].info.Mode(); mode.Perm()&0o077 != 0 {
 		return fmt.Errorf("%w: the mode of %s is %v, not 0600", ErrExposed, p.place.path, mode)
 	}
-	p.index = useWALIndex(p.place.held[0].info)
-	p.leave = sync.OnceValue(p.index.leave)
 	synchronous := "synchronous(full)"
 	if p.opts.Unsynced {
 		synchronous = "synchronous(normal)" // syncs when the write-ahead log is taken over, not at each commit
