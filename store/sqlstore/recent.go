@@ -127,7 +127,7 @@ type seen struct {
 func (r *recent) stillAt(m moment, look func(*recent)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.sessions == nil || r.at != m {
+	if r.sessions == nil || r.at != m || m == (moment{}) {
 		return false
 	}
 	look(r)
@@ -155,24 +155,34 @@ func (r *recent) clear(m moment) {
 
 // follow takes the remembered rows past a transaction of the writer that was committed and noted, if nobody has
 // committed anything else since they were read: the transaction tells the log of each row that it changes, and has the
-// sessions as it leaves them. Else the next reader finds another header and forgets everything. The header before is
-// that which the transaction began with, when nobody else could commit any more. The caller has the writer's turn.
-func (w *writer) follow(before walHeader, u *unit) {
+// sessions as it leaves them. It reports whether it did. The header before is that which the transaction began with,
+// when nobody else could commit any more. The caller has the writer's turn.
+func (w *writer) follow(before walHeader, u *unit) bool {
 	r := &w.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	after, known := w.index.header()
 	if r.sessions == nil || !known || r.at.header != before || after.commits() != before.commits()+1 || !u.draftTells() {
-		return
+		return false
 	}
 	if r.at.anchor != nil && !w.opts.Unsynced {
 		if r.at.mark != treeOf(u.before) {
-			return
+			return false
 		}
 		r.at.mark = treeOf(u.head)
 	}
 	r.at.header = after
 	r.apply(u)
+	return true
+}
+
+// forget has the next reader ask the database, also in a decision that has read before: it may have written since.
+func (r *recent) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sessions != nil {
+		r.clear(moment{})
+	}
 }
 
 func treeOf(h audit.Head) tlog.Tree { return tlog.Tree{N: h.Size, Hash: h.Root()} }

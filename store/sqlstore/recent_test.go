@@ -197,6 +197,46 @@ func TestRememberedRowsOfOthers(t *testing.T) {
 	}
 }
 
+// The reads of one decision see what it has written itself, also if another process commits meanwhile.
+func TestTogether(t *testing.T) {
+	for _, mapped := range []bool{true, false} {
+		for _, meanwhile := range []bool{true, false} {
+			t.Run(fmt.Sprint(mapped, meanwhile), func(t *testing.T) {
+				dir := t.TempDir()
+				db, other := openFor(t, dir), openFor(t, dir)
+				if !mapped {
+					if err := db.index.close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i := range 3 {
+					ctx, key := store.Together(t.Context()), fmt.Sprint("s", i)
+					if _, err := db.Get(ctx, key); !errors.Is(err, store.ErrNotFound) {
+						t.Fatalf("%v of a session that nobody has opened", err)
+					}
+					if meanwhile {
+						if _, err := other.Log().Append(t.Context(), []audit.Entry{{Time: time.Now(), Kind: "k"}}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if _, _, err := db.Open(ctx, store.Ref{Key: key, Principal: "p"}, store.Limits{}); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := db.Get(ctx, key); err != nil {
+						t.Fatal(err)
+					}
+					if _, _, err := db.Join(ctx, key, label.Label{Private: true}, store.Limits{}); err != nil {
+						t.Fatal(err)
+					}
+					if s, err := db.Get(ctx, key); err != nil || !s.Label.Private {
+						t.Fatalf("%+v, %v after it was raised", s, err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // Remembered rows count no longer if the log has come further than the database shows: it was set back.
 func TestRememberedRowsOfThePast(t *testing.T) {
 	dir := t.TempDir()

@@ -376,6 +376,12 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 	}
 	if err == nil && u.wrote {
 		w.doubt = u
+		followed := false
+		defer func() {
+			if !followed {
+				w.recent.forget()
+			}
+		}()
 		_, err = w.statements.exec(ctx, "commit")
 		if err != nil && w.dialect.lost(err) {
 			if err = w.settle(ctx, u, err); err != nil {
@@ -388,9 +394,7 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			}
 			w.doubt = nil
 			u.committed()
-			if known {
-				w.follow(before, u)
-			}
+			followed = known && w.follow(before, u)
 			return nil
 		}
 	}
