@@ -83,8 +83,8 @@ func (p *prover) version(ctx context.Context) (n int64, err error) {
 		r.statements = &statements{db: r.conn, prepared: map[string]*sql.Stmt{}}
 	}
 	// The read is short, and a connection that a context interrupts may be of no use: it is not interrupted.
-	scan := func(rows *sql.Rows) error { return rows.Scan(&n) }
-	return n, r.statements.query(context.WithoutCancel(ctx), p.dialect.version, scan)
+	err = r.statements.query(context.WithoutCancel(ctx), p.dialect.version, func(rows *sql.Rows) error { return rows.Scan(&n) })
+	return n, err
 }
 
 // recall calls look with the lock held and the rows that are remembered as of now, or as of an earlier read of the same
