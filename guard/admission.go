@@ -203,6 +203,7 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	if (a.Result == nil) == (a.Error == nil) {
 		return Withheld(errNoAnswer)
 	}
+	ctx = session.Together(ctx)
 	state, err := g.evidence.open(ctx, &r.Call)
 	if err == nil {
 		state.Label, err = g.raise(ctx, r, state.Label, r.Context)

@@ -22,6 +22,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return Denied(errBackwards)
 	}
+	ctx = session.Together(ctx)
 	r := g.parse(c)
 	r.canonical = newCanonical(c)
 	seen, err := g.enter(ctx, r)

@@ -158,7 +158,7 @@ func (p *Plans) candidates(r, shown *request, by string) (all []plannedCall) {
 
 // covers reports whether a contract has no effect that an approved one has not.
 func covers(approved, c contract.Contract) bool {
-	return contract.Join(approved, c).String() == approved.String()
+	return approved.Equal(c) || contract.Join(approved, c).String() == approved.String()
 }
 
 // fills returns whether a value may be in a placeholder of a request.

@@ -165,7 +165,7 @@ const long = gram
 // index puts the beginnings of words from the given one on into the table, and returns how many bytes are indexed. The
 // rest begins a word that may go on.
 func (t *table) index(text []byte, from int, e entry) int {
-	r := reader{table: t, entry: e, wordRaw: -1}
+	r := reader{table: t, entry: e, wordRaw: -1, due: never}
 	defer r.flush()
 	var buf [utf8.UTFMax]byte
 	i := from
@@ -221,6 +221,7 @@ type reader struct {
 	waiting [gram + 1]beginning // of entries that have not seen all their bytes, a ring
 	head    int
 	tail    int
+	due     int // the normalised bytes by which the first of them has seen all of its own
 
 	batch [64]place // of entries to be made
 	full  int       // how many of batch
@@ -258,6 +259,9 @@ func (r *reader) begin(i int, alone bool) {
 		return
 	}
 	r.stop = r.n
+	if r.head == r.tail {
+		r.due = r.n + gram
+	}
 	r.waiting[r.tail%len(r.waiting)] = beginning{i, r.n}
 	r.tail++
 }
@@ -265,10 +269,23 @@ func (r *reader) begin(i int, alone bool) {
 // push takes a normalised byte.
 func (r *reader) push(c byte) {
 	r.last = r.last<<8 | uint64(c)
-	r.n++
-	for r.head < r.tail && r.n-r.waiting[r.head%len(r.waiting)].n >= gram {
-		r.put(hashGram(r.last), r.waiting[r.head%len(r.waiting)].raw)
-		r.head++
+	if r.n++; r.n >= r.due {
+		r.ripen()
+	}
+}
+
+// never is after all bytes.
+const never = 1<<63 - 1
+
+// ripen makes entries of the beginnings that wait and have all their bytes.
+func (r *reader) ripen() {
+	for r.due = never; r.head < r.tail; r.head++ {
+		first := &r.waiting[r.head%len(r.waiting)]
+		if r.n < first.n+gram {
+			r.due = first.n + gram
+			return
+		}
+		r.put(hashGram(r.last), first.raw)
 	}
 }
 
@@ -281,7 +298,7 @@ func (r *reader) finish() {
 }
 
 // rest makes entries of the beginnings that less than eight bytes follow: by the words alone.
-func (r *reader) rest() { r.head = r.tail }
+func (r *reader) rest() { r.head, r.due = r.tail, never }
 
 // done returns up to where all beginnings are in the table.
 func (r *reader) done(at int) int {

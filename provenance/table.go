@@ -91,55 +91,69 @@ func (t *table) row(hash uint32) (r row, n int) {
 	return r, n
 }
 
-func (r *row) at(i int) (key, place *uint32) {
-	b := r[i/slots]
-	return &b.keys[i%slots], &b.places[i%slots]
+// A slot is the place of an entry in a bucket.
+type slot struct {
+	bucket *bucket
+	at     int
+	place  uint32 // of the entry that is there
 }
 
-// put makes an entry.
+// noSlot comes after all slots.
+var noSlot = slot{place: 1<<32 - 1}
+
+// put makes an entry. The entries of a bucket are in its first slots, so the first free one ends the search.
 func (t *table) put(p place, kind Kinds) {
 	key, place := p.hash|uint32(kind&kindMask), p.at+1
-	r, n := t.row(p.hash)
-	same, oldest, first, second := 0, uint32(1<<32-1), -1, -1
-	goes := 0
-	for i := range n {
-		k, has := r.at(i)
-		if *has < oldest {
-			oldest, goes = *has, i
-		}
-		if *k != key || *has == 0 {
-			continue
-		}
-		if *has == place {
-			return
-		}
-		same++
-		if first < 0 || *has < r.place(first) {
-			first, second = i, first
-		} else if second < 0 || *has < r.place(second) {
-			second = i
+	same, goes, first, second := 0, slot{}, noSlot, noSlot
+search:
+	for i := range rows {
+		b := t.bucketOf(bits.RotateLeft32(p.hash, 7*i))
+		for at, has := range &b.places {
+			switch {
+			case has == 0:
+				goes = slot{b, at, 0}
+				break search
+			case b.keys[at] != key:
+			case has == place:
+				return
+			default:
+				same++
+				if has < first.place {
+					first, second = slot{b, at, has}, first
+				} else if has < second.place {
+					second = slot{b, at, has}
+				}
+			}
 		}
 	}
 	switch {
 	case same >= alike:
 		goes = second // the oldest says who had it first
-	case oldest == 0:
+	case goes.bucket != nil:
 		t.used++
 	case (t.used > len(t.buckets) || len(t.buckets) < small) && t.grow():
 		t.put(p, kind)
 		return
 	default:
-		k, _ := r.at(goes)
+		goes = t.oldest(p.hash)
 		t.lost = true
-		t.forgot = t.forgot || Kinds(*k&kindMask)&Untrusted != 0
+		t.forgot = t.forgot || Kinds(goes.bucket.keys[goes.at]&kindMask)&Untrusted != 0
 	}
-	k, has := r.at(goes)
-	*k, *has = key, place
+	goes.bucket.keys[goes.at], goes.bucket.places[goes.at] = key, place
 }
 
-func (r *row) place(i int) uint32 {
-	_, place := r.at(i)
-	return *place
+// oldest returns the slot with the oldest entry of the buckets of a hash, all of which are full.
+func (t *table) oldest(hash uint32) slot {
+	found := noSlot
+	r, n := t.row(hash)
+	for _, b := range r[:n/slots] {
+		for at, has := range &b.places {
+			if has < found.place {
+				found = slot{b, at, has}
+			}
+		}
+	}
+	return found
 }
 
 // grow doubles the table, and again where a bucket would be too full, as far as it may, and reports whether it did.

@@ -39,6 +39,9 @@ type (
 	Rise  = store.Rise
 )
 
+// Together returns a context for the reads of one decision; see [store.Together].
+func Together(ctx context.Context) context.Context { return store.Together(ctx) }
+
 // More stands in an attribution or among findings for those that the limits left out.
 const More = store.More
 

@@ -55,10 +55,13 @@ func isCommand(path string) bool {
 // maxText is how long a text may be of which each word is looked up on the disk, in bytes, unless it is a command.
 const maxText = 64 << 10
 
+// quotes are left out of the words of a command.
+var quotes = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "`", " ")
+
 // command returns which of Weir's own files a command, or a text that may be one, names. It does not see paths that a
 // program computes as it runs.
 func (c *check) command(text string, surely bool) string {
-	unquoted := strings.NewReplacer(`"`, "", `'`, "", `\`, "", "`", " ").Replace(text)
+	unquoted := quotes.Replace(text)
 	for _, form := range appendNew(nil, text, unquoted) {
 		if why := c.names(form, surely); why != "" {
 			return why

@@ -84,7 +84,7 @@ func (c *Confirmed) load() ([]Folder, error) {
 // Look returns a folder as it is now, with the remotes it is a clone of, for the user to confirm.
 func Look(path string, now time.Time) (Folder, error) {
 	e := follow(path, "")
-	if e.info == nil || !e.info.IsDir() {
+	if e.node.kind != folder {
 		return Folder{}, fmt.Errorf("%s is no folder", path)
 	}
 	f := Folder{Path: e.path, Confirmed: now.UTC()}

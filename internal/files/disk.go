@@ -1,49 +1,59 @@
 package files
 
-import (
-	"io/fs"
-	"os"
-)
-
 // A disk is what one look-up has seen of the file system: it asks about each name once. The zero disk has seen nothing.
 // It is not safe for concurrent use, and made anew for each call, since files change.
 type disk struct{ seen map[string]entry }
 
 // An entry is the outcome of one look at a name, its last link not followed.
 type entry struct {
-	info fs.FileInfo
+	node node
 	err  error
 }
 
+// usualNames is about how many names a call has looked up: those of Weir's own files, and a few of its own.
+const usualNames = 32
+
 // lstat is [os.Lstat].
-func (d *disk) lstat(path string) (fs.FileInfo, error) {
+func (d *disk) lstat(path string) (node, error) {
 	e, ok := d.seen[path]
 	if !ok {
-		if e.info, e.err = os.Lstat(path); d.seen == nil {
-			d.seen = map[string]entry{}
+		if e.node, e.err = look(path, false); d.seen == nil {
+			d.seen = make(map[string]entry, usualNames)
 		}
 		d.seen[path] = e
 	}
-	return e.info, e.err
+	return e.node, e.err
 }
 
-// stat returns the info of the file that a path leads to, nil if there is none.
-func (d *disk) stat(path string) fs.FileInfo {
-	info, err := d.lstat(path)
+// stat returns the file that a path leads to; none if nothing is there.
+func (d *disk) stat(path string) node {
+	n, err := d.lstat(path)
+	if err == nil && (n.kind == link || n.kind == irregular) {
+		n, err = look(path, true)
+	}
 	if err != nil {
-		return nil
+		return node{}
 	}
-	if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
-		info, _ = os.Stat(path)
-	}
-	return info
+	return n
 }
 
-// infos returns the infos of the files at the paths; nil for a missing one.
-func (d *disk) infos(paths []string) []fs.FileInfo {
-	infos := make([]fs.FileInfo, len(paths))
+// nodes returns the files at the paths.
+func (d *disk) nodes(paths []string) []node {
+	nodes := make([]node, len(paths))
 	for i, p := range paths {
-		infos[i] = d.stat(p)
+		nodes[i] = d.stat(p)
 	}
-	return infos
+	return nodes
 }
+
+// A kind is that of a file.
+type kind uint8
+
+const (
+	none kind = iota
+	regular
+	folder
+	link
+	irregular // a junction of Windows that Go does not follow
+	special
+)

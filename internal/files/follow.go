@@ -15,8 +15,8 @@ const maxLinks = 40
 // An end is where a path leads.
 type end struct {
 	path   string
-	info   fs.FileInfo // nil if nothing is there
-	unsure bool        // it may be another file
+	node   node // none if nothing is there
+	unsure bool // it may be another file
 }
 
 // follow goes through a path as the system does, name by name: through links, those that lead nowhere yet included, and
@@ -42,9 +42,9 @@ func (d *disk) follow(path, dir string) end {
 		w.at = filepath.Join(append([]string{w.at}, w.rest...)...)
 	}
 	e := end{path: w.at, unsure: w.unsure}
-	if info, err := d.lstat(w.at); err == nil {
-		e.info = info
-		e.unsure = e.unsure || info.Mode().IsRegular() && linked(info)
+	if n, err := d.lstat(w.at); err == nil {
+		e.node = n
+		e.unsure = e.unsure || n.kind == regular && n.linked
 	}
 	return e
 }
@@ -68,19 +68,19 @@ func (w *walk) begin(path string) {
 func isSeparator(r rune) bool { return r < 128 && os.IsPathSeparator(uint8(r)) }
 
 func (w *walk) step(name string) {
-	next := filepath.Join(w.at, name)
+	next := strings.TrimSuffix(w.at, sep) + sep + name
 	if w.at == "/proc" && (name == "self" || name == "thread-self") {
 		w.self()
 		return
 	}
-	info, err := w.disk.lstat(next)
+	n, err := w.disk.lstat(next)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		w.at = next
 	case err != nil:
 		w.at, w.unsure = next, true
-	case info.Mode()&fs.ModeSymlink == 0:
-		w.unsure = w.unsure || info.Mode()&fs.ModeIrregular != 0 // a junction of Windows that Go does not follow
+	case n.kind != link:
+		w.unsure = w.unsure || n.kind == irregular
 		w.at = next
 	default:
 		w.links++

@@ -2,10 +2,46 @@
 
 package files
 
-import "io/fs"
+import (
+	"io/fs"
+	"os"
+)
 
-// linked reports whether a file has more than one name, which this system does not tell.
-func linked(fs.FileInfo) bool { return false }
+// A node is a file, or none.
+type node struct {
+	kind   kind
+	linked bool // it has more than one name, which this system does not tell
+	info   fs.FileInfo
+}
+
+// same reports whether two nodes are the same file.
+func (n *node) same(other *node) bool {
+	return n.kind != none && other.kind != none && os.SameFile(n.info, other.info)
+}
+
+// look returns the file at a path, with its last link followed or not.
+func look(path string, follow bool) (node, error) {
+	ask := os.Lstat
+	if follow {
+		ask = os.Stat
+	}
+	info, err := ask(path)
+	if err != nil {
+		return node{}, err
+	}
+	n := node{kind: special, info: info}
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		n.kind = link
+	case mode&fs.ModeIrregular != 0:
+		n.kind = irregular
+	case mode.IsRegular():
+		n.kind = regular
+	case mode.IsDir():
+		n.kind = folder
+	}
+	return n, nil
+}
 
 // ownerOf returns whose a file is, which this system says in another way.
 func ownerOf(fs.FileInfo) (owner, bool) { return owner{}, false }

@@ -8,10 +8,43 @@ import (
 	"syscall"
 )
 
-// linked reports whether a file has more than one name.
-func linked(info fs.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && s.Nlink > 1
+// A node is a file, or none.
+type node struct {
+	kind     kind
+	linked   bool // it has more than one name
+	dev, ino uint64
+}
+
+// same reports whether two nodes are the same file.
+func (n *node) same(other *node) bool {
+	return n.kind != none && other.kind != none && n.dev == other.dev && n.ino == other.ino
+}
+
+// look returns the file at a path, with its last link followed or not. Its errors are those of [os.Lstat] to
+// [errors.Is].
+func look(path string, follow bool) (node, error) {
+	var s syscall.Stat_t
+	err := error(syscall.EINTR)
+	for err == syscall.EINTR {
+		if follow {
+			err = syscall.Stat(path, &s)
+		} else {
+			err = syscall.Lstat(path, &s)
+		}
+	}
+	if err != nil {
+		return node{}, err
+	}
+	n := node{kind: special, linked: s.Nlink > 1, dev: uint64(s.Dev), ino: uint64(s.Ino)}
+	switch uint32(s.Mode) & syscall.S_IFMT {
+	case syscall.S_IFREG:
+		n.kind = regular
+	case syscall.S_IFDIR:
+		n.kind = folder
+	case syscall.S_IFLNK:
+		n.kind = link
+	}
+	return n, nil
 }
 
 // ownerOf returns whose a file is.

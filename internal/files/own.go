@@ -2,8 +2,6 @@ package files
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,10 +34,11 @@ func (g *Ground) Own(t guard.Touch) string {
 
 // An owned is one of Weir's own files or folders, as it is at the moment.
 type owned struct {
-	name string // as it is configured
-	path string // with links followed
-	info fs.FileInfo
-	dir  fs.FileInfo // the folder that it is in
+	name  string // as it is configured
+	clean string // the same without steps that lead nowhere
+	path  string // with links followed
+	file  node
+	dir   node // the folder that it is in
 }
 
 // owned returns Weir's own files, which may be replaced at any time.
@@ -47,9 +46,10 @@ func (c *check) owned() []owned {
 	if c.own != nil {
 		return c.own
 	}
-	for _, name := range c.opts.Own {
+	c.own = make([]owned, len(c.opts.Own))
+	for i, name := range c.opts.Own {
 		path := c.disk.follow(name, "").path
-		c.own = append(c.own, owned{name: name, path: path, info: c.disk.stat(path), dir: c.disk.stat(filepath.Dir(path))})
+		c.own[i] = owned{name, filepath.Clean(name), path, c.disk.stat(path), c.disk.stat(filepath.Dir(path))}
 	}
 	return c.own
 }
@@ -109,29 +109,29 @@ func hostName(path string) []string {
 	return nil
 }
 
-// leads says which of Weir's own files an end is or is in, or, if that matters, is around.
-func (c *check) leads(e end, around bool) string {
+// leads says which of Weir's own files an end is or is in, or is around if the call takes folders away.
+func (c *check) leads(e end, takes bool) string {
 	if pid, ok := strings.CutPrefix(e.path, "/proc/"); ok {
 		pid, _, _ = strings.Cut(pid, sep)
 		if n, err := strconv.Atoi(pid); err == nil && slices.Contains(c.opts.Processes, n) {
 			return "weir's own process"
 		}
 	}
-	infos := c.disk.infos(parents(e.path))
-	for _, o := range c.owned() {
-		if isIn(e.path, o.path) || isIn(e.path, filepath.Clean(o.name)) {
+	around, own := c.disk.nodes(parents(e.path)), c.owned()
+	for i := range own {
+		o := &own[i]
+		if isIn(e.path, o.path) || isIn(e.path, o.clean) {
 			return o.name
 		}
-		for i, info := range infos {
-			switch {
-			case info == nil:
-			case o.info != nil && os.SameFile(info, o.info):
+		for i := range around {
+			switch n := &around[i]; {
+			case n.same(&o.file):
 				return o.name
-			case i == 1 && o.dir != nil && os.SameFile(info, o.dir) && sameName(filepath.Base(e.path), filepath.Base(o.path)):
+			case i == 1 && n.same(&o.dir) && sameName(filepath.Base(e.path), filepath.Base(o.path)):
 				return o.name // which may not be there yet
 			}
 		}
-		if around && infos[0] != nil && c.surrounds(infos[0], &o) {
+		if takes && c.surrounds(&around[0], o) {
 			return o.name + ", which is below " + e.path
 		}
 	}
@@ -139,10 +139,10 @@ func (c *check) leads(e end, around bool) string {
 }
 
 // surrounds reports whether a folder is one of those around an own file, by its path or with links followed.
-func (c *check) surrounds(folder fs.FileInfo, o *owned) bool {
-	return slices.ContainsFunc(append(parents(o.path)[1:], parents(filepath.Clean(o.name))[1:]...), func(dir string) bool {
-		info := c.disk.stat(dir)
-		return info != nil && os.SameFile(info, folder)
+func (c *check) surrounds(folder *node, o *owned) bool {
+	return slices.ContainsFunc(append(parents(o.path)[1:], parents(o.clean)[1:]...), func(dir string) bool {
+		n := c.disk.stat(dir)
+		return n.same(folder)
 	})
 }
 
@@ -172,7 +172,7 @@ func (c *check) isFolder(text string) bool {
 		return false
 	}
 	for _, abs := range c.absolutes(text, c.site) {
-		if info := c.disk.stat(abs); info != nil && info.IsDir() {
+		if c.disk.stat(abs).kind == folder {
 			return true
 		}
 	}
@@ -214,9 +214,12 @@ func isThisMachine(host string) bool {
 		strings.HasPrefix(host, "[") || strings.HasPrefix(host, "0") || host == "2130706433"
 }
 
+// wordEnds ends words at the signs of shells.
+var wordEnds = strings.NewReplacer(`"`, " ", `'`, " ", ";", " ", ",", " ", "(", " ", ")", " ", "`", " ")
+
 // hits reports whether a command that ends processes names Weir's, or all of them.
 func (c *check) hits(text string) bool {
-	for _, word := range strings.Fields(strings.NewReplacer(`"`, " ", `'`, " ", ";", " ", ",", " ", "(", " ", ")", " ", "`", " ").Replace(text)) {
+	for _, word := range strings.Fields(wordEnds.Replace(text)) {
 		n, err := strconv.Atoi(word)
 		if err == nil && (slices.Contains(c.opts.Processes, max(n, -n)) || n == -1 && word == "-1") {
 			return true

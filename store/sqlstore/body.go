@@ -71,10 +71,10 @@ const minPacked = 128
 
 // A packer packs bodies. The zero packer is ready. It must not be used concurrently.
 type packer struct {
-	out       bytes.Buffer
+	out       []byte
 	tokenized []byte
 	raw       []byte // the bytes of the tokens
-	w         *flate.Writer
+	w         *deflater
 }
 
 // pack returns a body of an entry of the chain as it is kept.
@@ -138,15 +138,28 @@ func (p *packer) text(rest []byte, chain string) int {
 
 func (p *packer) deflate() []byte {
 	if p.w == nil {
-		p.w, _ = flate.NewWriterDict(&p.out, flate.DefaultCompression, tokenizedDict) // the level is one that there is
+		p.w = newDeflater(tokenizedDict)
 	}
-	p.out.Reset()
-	p.out.Write(make([]byte, packedHead))
-	p.w.Reset(&p.out)
-	_, _ = p.w.Write(p.tokenized) // to memory
-	_ = p.w.Close()
-	p.out.Write(p.raw)
-	b := bytes.Clone(p.out.Bytes())
+	if !p.w.fits(len(p.tokenized)) {
+		return p.deflateLong()
+	}
+	return p.framed(p.w.append(append(p.out[:0], make([]byte, packedHead)...), p.tokenized))
+}
+
+// deflateLong deflates a text from parts of which the dictionary is too far.
+func (p *packer) deflateLong() []byte {
+	var out bytes.Buffer
+	out.Write(make([]byte, packedHead))
+	w, _ := flate.NewWriterDict(&out, flate.DefaultCompression, tokenizedDict) // the level is one that there is
+	_, _ = w.Write(p.tokenized)                                                // to memory
+	_ = w.Close()
+	return p.framed(out.Bytes())
+}
+
+// framed returns a body with a stream after room for its head.
+func (p *packer) framed(stream []byte) []byte {
+	p.out = append(stream, p.raw...)
+	b := bytes.Clone(p.out)
 	b[0] = tokenizedBody
 	binary.BigEndian.PutUint32(b[1:], crc32.ChecksumIEEE(b[packedHead:]))
 	return b

@@ -48,6 +48,7 @@ type pool struct {
 	hangUp  func()   // closes all connections at once; nil if that is never needed
 	copied  []string // directories to remove in the end
 	held    *sql.Conn
+	index   walIndex // of a file that is written
 	health  *health
 	reads   statements // of decisions
 	scans   statements // of the log
@@ -76,12 +77,16 @@ func (p *pool) hold(ctx context.Context) (err error) {
 	if _, err := applied(ctx, p.held); err != nil {
 		return err
 	}
-	return p.place.hold()
+	if err := p.place.hold(); err != nil {
+		return err
+	}
+	p.index.attach(p.place.held[len(p.place.held)-1].info)
+	return nil
 }
 
 // close closes all connections, and removes the copies that were made.
 func (p *pool) close() error {
-	all := errors.Join(p.reads.close(), p.scans.close())
+	all := errors.Join(p.reads.close(), p.scans.close(), p.index.close())
 	if held := p.held; held != nil {
 		p.held = nil
 		all = errors.Join(all, held.Close())

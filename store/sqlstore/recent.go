@@ -22,36 +22,29 @@ const (
 
 // recent remembers rows that were read and proved, for as long as nobody has committed anything to the database since
 // and the log has come no further: no writer of this process, nor another process. So it returns the same rows as a
-// query and a proof would. The commits of this process's own writer are followed: see [recent.follow].
+// query and a proof would. The commits of this process's own writer are followed: see [writer.follow].
 //
-// SQLite tells of a connection whether others have committed since (pragma data_version), for less than it takes to
-// read a row. For a database that does not tell, nothing is remembered.
+// The index of SQLite's write-ahead log tells whether anybody has committed since, without a system call. Where it does
+// not, SQLite tells a connection whether others have (pragma data_version), for less than it takes to read a row; then
+// no commit is followed. For a database that does not tell, nothing is remembered.
 type recent struct {
 	mu         sync.Mutex
-	conn       *sql.Conn
+	conn       *sql.Conn // asks SQLite; nil until that is needed
 	statements *statements
 	at         moment // of which all rows are
 	head       *headRow
-	sessions   *bounded.Map[string, recentSession]
+	sessions   *bounded.Map[string, recentSession]    // nil: nothing was read yet, or the database is closed
 	taints     *bounded.Map[string, []store.Taint]    // around a resource
 	questions  *bounded.Map[string, []store.Question] // with a binding
-	line       *line                                  // nil: not known
 }
 
 // A moment is a state of the database, and how far its log has come.
 type moment struct {
-	version int64 // as the connection of recent tells it
+	header  walHeader // zero: the index does not tell
+	version int64     // as the connection of recent tells it, if the index does not
 	anchor  *audit.Anchor
 	sealed  bool
 	mark    tlog.Tree
-}
-
-// A line is two versions of the database that were true at one time: as the connection of recent tells it, and as that
-// of the writer does, for which its own commits do not count.
-type line struct {
-	version int64
-	conn    *sql.Conn // the writer's
-	others  int64
 }
 
 // A recentSession is a session, if it is there.
@@ -68,34 +61,45 @@ func (p *prover) moment(ctx context.Context) (m moment, err error) {
 			return m, err
 		}
 	}
-	if r.conn == nil {
-		if r.conn, err = p.db.Conn(ctx); err != nil {
-			return m, err
-		}
-		r.statements = &statements{db: r.conn, prepared: map[string]*sql.Stmt{}}
+	if r.sessions == nil {
 		r.sessions = bounded.NewMap[string, recentSession](maxRecent)
 		r.taints = bounded.NewMap[string, []store.Taint](maxRecent)
 		r.questions = bounded.NewMap[string, []store.Question](maxRecent)
 	}
-	m.version, err = p.version(ctx, r.statements)
+	known := false
+	if m.header, known = p.index.header(); !known {
+		m.version, err = p.version(ctx)
+	}
 	return m, err
 }
 
-// version returns a number that changes with each commit of others than the connection of the statements.
-func (p *prover) version(ctx context.Context, s *statements) (n int64, err error) {
+// version returns a number that changes with each commit of others than the connection of recent. That one makes none.
+func (p *prover) version(ctx context.Context) (n int64, err error) {
+	r := &p.recent
+	if r.conn == nil {
+		if r.conn, err = p.db.Conn(ctx); err != nil {
+			return 0, err
+		}
+		r.statements = &statements{db: r.conn, prepared: map[string]*sql.Stmt{}}
+	}
 	// The read is short, and a connection that a context interrupts may be of no use: it is not interrupted.
-	err = s.query(context.WithoutCancel(ctx), p.dialect.version, func(rows *sql.Rows) error { return rows.Scan(&n) })
+	err = r.statements.query(context.WithoutCancel(ctx), p.dialect.version, func(rows *sql.Rows) error { return rows.Scan(&n) })
 	return n, err
 }
 
-// recall calls look with the lock held and the rows that are remembered as of now. It returns the moment, for
-// [prover.remember].
+// recall calls look with the lock held and the rows that are remembered as of now, or as of an earlier read of the same
+// decision (see [store.Together]). It returns the moment, for [prover.remember].
 func (p *prover) recall(ctx context.Context, look func(*recent)) (m moment, err error) {
 	if p.dialect.version == "" {
 		return m, nil
 	}
+	r, decision := &p.recent, store.MomentOf(ctx)
+	if decision != nil {
+		if before, ok := decision.Load().(seen); ok && before.by == p && r.stillAt(before.moment, look) {
+			return before.moment, nil
+		}
+	}
 	err = p.reading(p.opts.Timeout)(ctx, func(ctx context.Context) (began bool, err error) {
-		r := &p.recent
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if m, err = p.moment(ctx); err != nil {
@@ -107,7 +111,27 @@ func (p *prover) recall(ctx context.Context, look func(*recent)) (m moment, err 
 		look(r)
 		return true, nil
 	})
+	if err == nil && decision != nil {
+		decision.Store(seen{p, m})
+	}
 	return m, err
+}
+
+// seen is the moment that a decision has seen, and the database that it is of.
+type seen struct {
+	by     *prover
+	moment moment
+}
+
+// stillAt calls look with the lock held, if the rows that are remembered are of the moment.
+func (r *recent) stillAt(m moment, look func(*recent)) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sessions == nil || r.at != m || m == (moment{}) {
+		return false
+	}
+	look(r)
+	return true
 }
 
 // remember calls keep with the lock held, unless the database has changed since the moment. Rows that were read after
@@ -116,7 +140,7 @@ func (p *prover) remember(m moment, keep func(*recent)) {
 	r := &p.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.conn != nil && m == r.at {
+	if r.sessions != nil && m == r.at {
 		keep(r)
 	}
 }
@@ -129,43 +153,36 @@ func (r *recent) clear(m moment) {
 	r.questions.Clear()
 }
 
-// follow takes the remembered rows past a transaction of the writer that was committed and noted, if nobody else has
-// committed anything since the last one that it followed: the transaction tells the log of each row that it changes,
-// and has the sessions as it leaves them. Else the next reader finds another version and forgets everything. The caller
-// has the writer's turn.
-func (w *writer) follow(ctx context.Context, since *line, u *unit) {
+// follow takes the remembered rows past a transaction of the writer that was committed and noted, if nobody has
+// committed anything else since they were read: the transaction tells the log of each row that it changes, and has the
+// sessions as it leaves them. It reports whether it did. The header before is that which the transaction began with,
+// when nobody else could commit any more. The caller has the writer's turn.
+func (w *writer) follow(before walHeader, u *unit) bool {
 	r := &w.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.conn == nil {
-		return
+	after, known := w.index.header()
+	if r.sessions == nil || !known || r.at.header != before || after.commits() != before.commits()+1 || !u.draftTells() {
+		return false
 	}
-	version, err := w.version(ctx, r.statements)
-	others, other := w.version(ctx, w.statements)
-	if err != nil || other != nil {
-		return
-	}
-	now := line{version, w.conn, others}
-	if since == nil || since.conn != w.conn || since.others != others {
-		// The versions are of one time if there was no commit between the first and the last look.
-		if again, err := w.version(ctx, r.statements); err == nil && again == version {
-			r.line = &now
-		}
-		return
-	}
-	r.line = &now
-	before := r.at
-	if r.at.version != since.version || !u.draftTells() {
-		return
-	}
-	if before.anchor != nil && !w.opts.Unsynced {
-		if before.mark != treeOf(u.before) {
-			return
+	if r.at.anchor != nil && !w.opts.Unsynced {
+		if r.at.mark != treeOf(u.before) {
+			return false
 		}
 		r.at.mark = treeOf(u.head)
 	}
-	r.at.version = version
+	r.at.header = after
 	r.apply(u)
+	return true
+}
+
+// forget has the next reader ask the database, also in a decision that has read before: it may have written since.
+func (r *recent) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sessions != nil {
+		r.clear(moment{})
+	}
 }
 
 func treeOf(h audit.Head) tlog.Tree { return tlog.Tree{N: h.Size, Hash: h.Root()} }
@@ -207,22 +224,14 @@ func (r *recent) apply(u *unit) {
 	}
 }
 
-// leave returns the versions of the last transaction that was followed. Until the next one is, none are known.
-func (r *recent) leave() *line {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	since := r.line
-	r.line = nil
-	return since
-}
-
 func (r *recent) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.sessions = nil
 	if r.conn == nil {
 		return nil
 	}
 	err := errors.Join(r.statements.close(), r.conn.Close())
-	r.conn, r.line = nil, nil
+	r.conn = nil
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,10 +143,19 @@ func TestRememberedRows(t *testing.T) {
 
 // A commit of somebody else is noticed, also right before or after one of this process that keeps remembered rows.
 func TestRememberedRowsOfOthers(t *testing.T) {
-	for _, between := range []string{"before", "after", "both"} {
+	for between, mapped := range map[string]bool{"before": true, "after": true, "both": true, "before, asked": false, "after, asked": false} {
 		t.Run(between, func(t *testing.T) {
 			dir := t.TempDir()
 			db := openFor(t, dir)
+			if _, known := db.index.header(); !known && runtime.GOOS == "linux" {
+				t.Fatal("the index of the write-ahead log is not mapped")
+			}
+			if !mapped { // SQLite is asked
+				if err := db.index.close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			between, _, _ := strings.Cut(between, ",")
 			raw, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "state.db")+"?_pragma=busy_timeout(10000)")
 			if err != nil {
 				t.Fatal(err)
@@ -164,7 +175,7 @@ func TestRememberedRowsOfOthers(t *testing.T) {
 			}
 			write()
 			write()
-			if _, kept := db.recent.sessions.Get("s"); !kept || db.recent.line == nil {
+			if _, kept := db.recent.sessions.Get("s"); !kept && mapped && runtime.GOOS == "linux" {
 				t.Fatal("the session is not remembered past commits of this process")
 			}
 			change := func() {
@@ -183,6 +194,46 @@ func TestRememberedRowsOfOthers(t *testing.T) {
 				t.Fatalf("%+v, %v of a row that was changed", s, err)
 			}
 		})
+	}
+}
+
+// The reads of one decision see what it has written itself, also if another process commits meanwhile.
+func TestTogether(t *testing.T) {
+	for _, mapped := range []bool{true, false} {
+		for _, meanwhile := range []bool{true, false} {
+			t.Run(fmt.Sprint(mapped, meanwhile), func(t *testing.T) {
+				dir := t.TempDir()
+				db, other := openFor(t, dir), openFor(t, dir)
+				if !mapped {
+					if err := db.index.close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i := range 3 {
+					ctx, key := store.Together(t.Context()), fmt.Sprint("s", i)
+					if _, err := db.Get(ctx, key); !errors.Is(err, store.ErrNotFound) {
+						t.Fatalf("%v of a session that nobody has opened", err)
+					}
+					if meanwhile {
+						if _, err := other.Log().Append(t.Context(), []audit.Entry{{Time: time.Now(), Kind: "k"}}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if _, _, err := db.Open(ctx, store.Ref{Key: key, Principal: "p"}, store.Limits{}); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := db.Get(ctx, key); err != nil {
+						t.Fatal(err)
+					}
+					if _, _, err := db.Join(ctx, key, label.Label{Private: true}, store.Limits{}); err != nil {
+						t.Fatal(err)
+					}
+					if s, err := db.Get(ctx, key); err != nil || !s.Label.Private {
+						t.Fatalf("%+v, %v after it was raised", s, err)
+					}
+				}
+			})
+		}
 	}
 }
 

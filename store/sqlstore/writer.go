@@ -368,6 +368,7 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			return err
 		}
 	}
+	before, known := w.index.header()
 	u := w.newUnit(ops)
 	err := u.all(ctx)
 	if err == nil {
@@ -375,7 +376,12 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 	}
 	if err == nil && u.wrote {
 		w.doubt = u
-		since := w.recent.leave()
+		followed := false
+		defer func() {
+			if !followed {
+				w.recent.forget()
+			}
+		}()
 		_, err = w.statements.exec(ctx, "commit")
 		if err != nil && w.dialect.lost(err) {
 			if err = w.settle(ctx, u, err); err != nil {
@@ -388,9 +394,7 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			}
 			w.doubt = nil
 			u.committed()
-			if w.dialect.version != "" && w.conn != nil {
-				w.follow(ctx, since, u)
-			}
+			followed = known && w.follow(before, u)
 			return nil
 		}
 	}
