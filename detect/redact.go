@@ -233,3 +233,25 @@ func Strip(text []byte, form Form) []byte {
 
 func joiner(r rune) bool  { return r == '\u200c' || r == '\u200d' }
 func selects(r rune) bool { return r <= '\ufe0f' && unicode.Is(unicode.Variation_Selector, r) }
+
+// Excerpt returns a part of a text, in which the value of each of these findings is replaced by a placeholder.
+func Excerpt(text []byte, found []Finding, start, end int) string {
+	start, end = max(start, 0), min(end, len(text))
+	if start >= end {
+		return ""
+	}
+	var hidden []Finding
+	for _, f := range found {
+		parts := f.parts
+		if parts == nil {
+			parts = []span{{f.ValueOffset, f.valueEnd()}}
+		}
+		for _, s := range parts {
+			from, to := max(s.start, start), min(s.end, end)
+			if from < to {
+				hidden = append(hidden, Finding{Kind: f.Kind, ValueOffset: from - start, ValueSize: to - from})
+			}
+		}
+	}
+	return string(Redacted(text[start:end], Plain, hidden))
+}
