@@ -24,6 +24,9 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	}
 	r := g.parse(c)
 	r.canonical = newCanonical(c)
+	if err := g.redact(r); err != nil {
+		return Denied(err)
+	}
 	seen, err := g.enter(ctx, r)
 	if err != nil {
 		return Denied(err)
@@ -73,7 +76,7 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	} else {
 		found = g.tracer.Trace(traced, f, true)
 	}
-	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.text)
+	search := g.searchParams(ctx, r, r.canonical.text)
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = harmed(known, alerts)
@@ -104,7 +107,11 @@ func (g *Guard) depart(
 	if r.asked { // results of the server may repeat the reply
 		return bareMeta(&r.Call, r.Params, seen.Label), g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
 	}
-	params, err := g.annotator.request(&r.Call, seen)
+	out := r.Call
+	if r.redacted != nil {
+		out.Params = r.redacted
+	}
+	params, err := g.annotator.request(&out, seen)
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +181,9 @@ func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
 	static := *c
 	static.Resolved = nil
 	question := g.parse(&static)
+	if len(g.sends(question)) > 0 { // the server would be shown values as they are
+		return false, nil
+	}
 	if c.Trust == contract.Trusted {
 		question.said, question.Effective = asking.Over(question.said), asking.Over(question.Effective)
 	}
@@ -230,7 +240,10 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, false)
-	facts.Call.Found = g.contents.Detection.search(ctx, r, policy.OnCall, canonicalArguments(r.Params, r.Further)).facts
+	if err := g.redact(r); err != nil {
+		return Verdict{}, err
+	}
+	facts.Call.Found = g.searchParams(ctx, r, canonicalArguments(r.Params, r.Further)).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}
