@@ -270,10 +270,10 @@ func (w *scan) candidate(v *view, end int, t target) {
 	}
 }
 
-// shaped looks for the shape of a rule whose anchor begins at a place. In joined strings, the value may end with each of
-// the next ones.
+// shaped looks for the shape of a rule whose anchor begins at a place. In joined strings, the value may end with each
+// of the next ones.
 func (w *scan) shaped(v *view, r *Rule, t target, at int) {
-	joints := v.joints[sort.SearchInts(v.joints, at+t.size):]
+	joints := v.joints[sort.SearchInts(v.joints, at+w.s.shapes[t.shape].least):]
 	joints = joints[:min(len(joints), mostEnds)]
 	m, ok := w.match(v, &w.s.shapes[t.shape], at)
 	reached := m.end

@@ -24,7 +24,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	}
 	r := g.parse(c)
 	r.canonical = newCanonical(c)
-	if err := g.redact(r); err != nil {
+	if err := redactSent(&g.decider, r); err != nil {
 		return Denied(err)
 	}
 	seen, err := g.enter(ctx, r)
@@ -76,7 +76,7 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	} else {
 		found = g.tracer.Trace(traced, f, true)
 	}
-	search := g.searchParams(ctx, r, r.canonical.text)
+	search := searchParams(ctx, &g.contents.Detection, r, r.canonical.text)
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = harmed(known, alerts)
@@ -181,7 +181,7 @@ func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
 	static := *c
 	static.Resolved = nil
 	question := g.parse(&static)
-	if len(g.sends(question)) > 0 { // the server would be shown values as they are
+	if len(sends(&g.decider, question)) > 0 { // the server would be shown values as they are
 		return false, nil
 	}
 	if c.Trust == contract.Trusted {
@@ -240,10 +240,10 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, false)
-	if err := g.redact(r); err != nil {
+	if err := redactSent(&g.decider, r); err != nil {
 		return Verdict{}, err
 	}
-	facts.Call.Found = g.searchParams(ctx, r, canonicalArguments(r.Params, r.Further)).facts
+	facts.Call.Found = searchParams(ctx, &g.contents.Detection, r, canonicalArguments(r.Params, r.Further)).facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}

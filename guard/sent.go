@@ -17,7 +17,7 @@ var errUnsent = errors.New("values in the arguments are redacted for this destin
 
 // sends returns the classes and rules of findings that are redacted in the arguments of a call: those of which one of
 // the destinations is possible by the contract of the call. Calls of the host's own tools go out without the guard.
-func (g *decider) sends(r *request) (redacted map[string]bool) {
+func sends(g *decider, r *request) (redacted map[string]bool) {
 	d := &g.contents.Detection
 	if len(d.Sent) == 0 || d.Detector == nil || r.asked || r.Host || r.Server == Own || g.rules.Load().mode != policy.Enforce {
 		return nil
@@ -34,9 +34,9 @@ func (g *decider) sends(r *request) (redacted map[string]bool) {
 	return redacted
 }
 
-// redact finds the params of a call to send: with placeholders in its arguments.
-func (g *decider) redact(r *request) error {
-	redacts, args, d := g.sends(r), r.Arguments, &g.contents.Detection
+// redactSent finds the params of a call to send: with placeholders in its arguments.
+func redactSent(g *decider, r *request) error {
+	redacts, args, d := sends(g, r), r.Arguments, &g.contents.Detection
 	if len(redacts) == 0 || r.Method == "resources/read" || len(args) == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (g *decider) redact(r *request) error {
 			return f.Confidence == detect.Low || !redacts[string(f.Kind)] && !redacts[string(f.Class)]
 		})
 		if len(found) == 0 {
-			return r.send(args)
+			return setSent(r, args)
 		}
 		copies, ok := detect.Copies(args, detect.JSON, found)
 		if !ok {
@@ -60,8 +60,8 @@ func (g *decider) redact(r *request) error {
 	return errUnsent
 }
 
-// send has a request go out with these arguments.
-func (r *request) send(args json.RawMessage) (err error) {
+// setSent has a request go out with these arguments.
+func setSent(r *request, args json.RawMessage) (err error) {
 	if bytes.Equal(args, r.Arguments) {
 		return nil
 	}
@@ -73,8 +73,7 @@ func (r *request) send(args json.RawMessage) (err error) {
 }
 
 // searchParams searches the params of a call. Policy decides on the findings in the params that go out.
-func (g *decider) searchParams(ctx context.Context, r *request, params []byte) detected {
-	d := &g.contents.Detection
+func searchParams(ctx context.Context, d *Detection, r *request, params []byte) detected {
 	out := d.search(ctx, r, policy.OnCall, params)
 	if r.redacted != nil {
 		out.facts = d.search(ctx, r, policy.OnCall, canonicalArguments(r.redacted, r.Further)).facts

@@ -72,8 +72,8 @@ func (u *usual) note(r *request, a Answer) {
 	u.by.Set(key, h)
 }
 
-// shapeOf returns a digest of the types of the blocks of a result, and the names and kinds of the members of its structured
-// content, two levels deep, each once.
+// shapeOf returns a digest of the types of the blocks of a result, and the names and kinds of the members of its
+// structured content, two levels deep, each once.
 func shapeOf(result []byte) string {
 	var parts []string
 	add := func(part string) {

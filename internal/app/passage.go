@@ -20,7 +20,7 @@ import (
 // Captured returns the captured content of an event, if it has the digests that are in the event.
 func Captured(e *record.Event, entry int64, parts capture.Parts) (arguments, answer json.RawMessage, err error) {
 	if e.Content == nil {
-		return nil, nil, fmt.Errorf("entry %d has no digests of what is kept beside it", entry)
+		return nil, nil, fmt.Errorf("entry %d has no digests of content that is kept beside it", entry)
 	}
 	salt, err := hex.DecodeString(e.Content.Salt)
 	if err != nil {
@@ -36,7 +36,7 @@ func Captured(e *record.Event, entry int64, parts capture.Parts) (arguments, ans
 		}
 		sum := sha256.Sum256(append(salt[:len(salt):len(salt)], part.text...))
 		if part.digest != "sha256:"+hex.EncodeToString(sum[:]) || !json.Valid(part.text) {
-			return nil, nil, fmt.Errorf("entry %d: the captured %s is not what the event has the digest of", entry, part.name)
+			return nil, nil, fmt.Errorf("entry %d: the captured %s has another digest than the event says", entry, part.name)
 		}
 		*part.to = part.text
 	}
