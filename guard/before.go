@@ -24,8 +24,10 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	}
 	r := g.parse(c)
 	r.canonical = newCanonical(c)
-	if err := redactSent(&g.decider, r); err != nil {
-		return Denied(err)
+	if len(g.contents.Detection.Sent) > 0 {
+		if err := redactSent(&g.decider, r); err != nil {
+			return Denied(err)
+		}
 	}
 	seen, err := g.enter(ctx, r)
 	if err != nil {
@@ -76,7 +78,10 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	} else {
 		found = g.tracer.Trace(traced, f, true)
 	}
-	search := searchParams(ctx, &g.contents.Detection, r, r.canonical.text)
+	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.text)
+	if r.redacted != nil {
+		searchSent(ctx, &g.contents.Detection, r, &search)
+	}
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = harmed(known, alerts)
@@ -243,7 +248,11 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	if err := redactSent(&g.decider, r); err != nil {
 		return Verdict{}, err
 	}
-	facts.Call.Found = searchParams(ctx, &g.contents.Detection, r, canonicalArguments(r.Params, r.Further)).facts
+	search := g.contents.Detection.search(ctx, r, policy.OnCall, canonicalArguments(r.Params, r.Further))
+	if r.redacted != nil {
+		searchSent(ctx, &g.contents.Detection, r, &search)
+	}
+	facts.Call.Found = search.facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}

@@ -72,14 +72,10 @@ func setSent(r *request, args json.RawMessage) (err error) {
 	return err
 }
 
-// searchParams searches the params of a call. Policy decides on the findings in the params that go out.
-func searchParams(ctx context.Context, d *Detection, r *request, params []byte) detected {
-	out := d.search(ctx, r, policy.OnCall, params)
-	if r.redacted != nil {
-		out.facts = d.search(ctx, r, policy.OnCall, canonicalArguments(r.redacted, r.Further)).facts
-		if out.event != nil {
-			out.event.Changed = true
-		}
+// searchSent has policy decide on the findings in the params that go out.
+func searchSent(ctx context.Context, d *Detection, r *request, search *detected) {
+	search.facts = d.search(ctx, r, policy.OnCall, canonicalArguments(r.redacted, r.Further)).facts
+	if search.event != nil {
+		search.event.Changed = true
 	}
-	return out
 }
