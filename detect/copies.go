@@ -106,12 +106,15 @@ func Marked(text []byte, form Form, found []Finding, before, after string) []byt
 		out = append(append(out, text[copied:at]...), mark...)
 		copied, inside = at, !inside
 	}
-	end, last := 0, 0 // of the spans that were reached, and of the unit before
+	last := 0 // the end of the unit before
 	eachUnit(text, form, func(u unit) {
-		for len(spans) > 0 && spans[0].Offset < u.end {
-			end, spans = max(end, spans[0].end()), spans[1:]
+		for len(spans) > 0 && spans[0].end() <= u.start {
+			spans = spans[1:]
 		}
-		marked := u.kind == character && u.start < end
+		marked := false
+		for i := 0; i < len(spans) && spans[i].Offset < u.end && !marked; i++ {
+			marked = u.kind == character && u.of(spans[i].Offset, spans[i].end())
+		}
 		switch {
 		case marked && !inside:
 			put(u.start, before)

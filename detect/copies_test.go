@@ -110,7 +110,11 @@ func TestMarked(t *testing.T) {
 		{"abcdef", detect.Plain, []detect.Finding{at(2, 4)}, "ab<cdef>"},
 		{"abcdef", detect.Plain, []detect.Finding{at(0, 2), at(1, 3)}, "<abcd>ef"},
 		{`["ab\ncd","ef"]`, detect.JSON, []detect.Finding{at(2, 5)}, `["<ab\nc>d","ef"]`},
-		{`["ab","cd",12]`, detect.JSON, []detect.Finding{at(3, 9)}, `["a<b>","<cd>",12]`},
+		{`["ab","cd",12]`, detect.JSON, []detect.Finding{at(3, 9)}, `["a<b>","cd",12]`},
+		{`["ab","c d",12]`, detect.JSON, []detect.Finding{at(3, 9)}, `["a<b>","<c d>",12]`},
+		{`[{"type":"text","text":"a b"},{"type":"text","text":"c d"}]`, detect.JSON, []detect.Finding{at(26, 28)},
+			`[{"type":"text","text":"a <b>"},{"type":"text","text":"<c> d"}]`},
+		{`{"a b":"c"}`, detect.JSON, []detect.Finding{at(2, 3)}, `{"<a b>":"c"}`},
 	} {
 		if got := string(detect.Marked([]byte(c.text), c.form, c.found, "<", ">")); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.text, got, c.want)

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 var (
 	benign      = flag.String("benign", "", "folders of honest files to measure false positives on, with commas between")
 	attacksFrom = flag.String("attacks", "", "JSON Lines of attacks to measure recall on, with commas between: texts, or objects with the member text")
+	carried     = flag.String("carried", "", "write files with generated keys of every kind to this folder, for other detectors to read")
 	showFound   = flag.Bool("found", false, "name the honest files with findings, and the attacks without")
 )
 
@@ -34,7 +36,11 @@ type row struct{ texts, high, medium, untrusted, malicious int }
 // count notes a text, and returns the worst finding in it of medium or high confidence.
 func (r *row) count(s *detect.Scanner, tools *detect.Tools, text []byte) (worst *detect.Finding) {
 	var high, medium, untrusted, malicious bool
-	for _, f := range s.ScanNamed(text, detect.Plain, nil, tools.In("")).Findings {
+	form := detect.Plain
+	if json.Valid(text) {
+		form = detect.JSON
+	}
+	for _, f := range s.ScanNamed(text, form, nil, tools.In("")).Findings {
 		if f.Confidence == detect.Low {
 			continue
 		}
@@ -79,6 +85,10 @@ func kindOf(path string, text []byte) string {
 		return "READMEs"
 	case slices.Contains(source, ext):
 		return "source"
+	case strings.Contains(path, "/man/"):
+		return "manual pages"
+	case ext == ".json":
+		return "JSON"
 	case slices.Contains([]string{".md", ".txt", ".rst", ".adoc", ".html", ""}, ext):
 		return "documentation"
 	}
@@ -151,11 +161,71 @@ func TestHonestFiles(t *testing.T) {
 				fmt.Printf("%s: %s, %s confidence, bytes %d to %d\n", path, worst.Kind, worst.Confidence, worst.Offset, worst.Offset+worst.Size)
 			}
 		})
-		for _, kind := range []string{"source", "documentation", "READMEs", "other"} {
+		for _, kind := range []string{"source", "documentation", "READMEs", "manual pages", "JSON", "other"} {
 			if r := rows[kind]; r != nil {
 				r.print(kind + " in " + folder)
 			}
 		}
+	}
+}
+
+// carriers are files in which keys stand, by their endings; "%s" is the key.
+func carriers() map[string]string {
+	return map[string]string{
+		"env":  "# settings of the service\nPORT=8080\nLOG_LEVEL=info\nSERVICE_VALUE=%s\nTIMEOUT=30\n",
+		"yaml": "service:\n  name: billing\n  replicas: 3\n  value: \"%s\"\n  image: registry.acme.io/billing:1.4\n",
+		"go":   "package main\n\n// configured returns the settings.\nfunc configured() settings {\n\treturn settings{Value: \"%s\", Retries: 3}\n}\n",
+		"md":   "# Setting up\n\nRun the program with the value that you were sent:\n\n    start --value %s --verbose\n\nThen open the page.\n",
+		"json": "{\"rows\":[{\"id\":17,\"value\":\"%s\",\"open\":true},{\"id\":18,\"value\":null,\"open\":false}]}\n",
+		"log":  "2026-03-01T10:00:00Z INFO request id=8127 path=/v1/items status=200 value=%s took=12ms\n2026-03-01T10:00:01Z INFO idle\n",
+	}
+}
+
+// TestCarriedKeys measures recall and precision on generated keys in files that carry them, and holds both to 95 %.
+func TestCarriedKeys(t *testing.T) {
+	const each = 2 // of each kind, in each carrier
+	s, missed := detect.New(), map[detect.Kind]int{}
+	keys, found, all, right := 0, 0, 0, 0
+	for _, rule := range detect.Rules() {
+		if rule.Class != detect.Credentials || rule.Confidence == detect.Low && !rule.Found() || rule.Kind == "assigned-secret" {
+			continue
+		}
+		for ending, carrier := range carriers() {
+			for i := range each {
+				value := valid(rand.New(rand.NewPCG(uint64(i), 7)), rule)
+				at := strings.Index(carrier, "%s")
+				if (ending == "json" || ending == "go") && strings.ContainsAny(value, "\"\n\\") {
+					value = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`).Replace(value)
+				}
+				text := carrier[:at] + value + carrier[at+2:]
+				if *carried != "" {
+					if err := os.WriteFile(filepath.Join(*carried, fmt.Sprintf("%s-%d.%s", rule.Kind, i, ending)), []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				keys++
+				hit := false
+				for _, f := range s.Scan([]byte(text), detect.Plain, nil).Findings {
+					if f.Class != detect.Credentials || f.Confidence == detect.Low {
+						continue
+					}
+					all++
+					if f.Offset < at+len(value) && at < f.Offset+f.Size {
+						right, hit = right+1, true
+					}
+				}
+				if hit {
+					found++
+				} else {
+					missed[rule.Kind]++
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d keys found (%.1f %%), %d of %d findings are keys (%.1f %%); missed %v",
+		found, keys, 100*float64(found)/float64(keys), right, all, 100*float64(right)/float64(all), missed)
+	if 100*found < 95*keys || 100*right < 95*all {
+		t.Error("recall or precision is below 95 %")
 	}
 }
 

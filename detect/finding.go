@@ -71,7 +71,8 @@ type Finding struct {
 	Path   string  // of the member, as a JSON Pointer, if the text is JSON
 	Digest string  // of values: "sha256:" and the hexadecimal SHA-256 of the salt and the value
 
-	whole bool // the value is all of an encoded member
+	whole bool   // the value is all of an encoded member
+	parts []span // of the value, where it stands in several strings; else nil
 }
 
 // A Level says how far text speaks to the model that reads it.
@@ -106,14 +107,13 @@ func digest(salt, value []byte) string {
 // longer, and beside them these others. Both are in the order of their places.
 func settled(found []Finding) (kept, under []Finding) {
 	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(len(a.Layers), len(b.Layers)),
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(min(len(a.parts), 1), min(len(b.parts), 1)),
+			cmp.Compare(len(a.Layers), len(b.Layers)),
 			cmp.Compare(b.Size, a.Size), cmp.Compare(a.Offset, b.Offset))
 	})
 	kept = found[:0]
 	for _, f := range found {
-		better := func(k Finding) bool {
-			return k.Offset < f.end() && f.Offset < k.end() && k.displaces(f)
-		}
+		better := func(k Finding) bool { return k.overlaps(f) && k.displaces(f) }
 		if slices.ContainsFunc(kept, better) {
 			under = append(under, f)
 		} else {
@@ -124,6 +124,29 @@ func settled(found []Finding) (kept, under []Finding) {
 	slices.SortStableFunc(kept, byPlace)
 	slices.SortStableFunc(under, byPlace)
 	return kept, under
+}
+
+// overlaps reports whether two findings have bytes in common.
+func (f Finding) overlaps(other Finding) bool {
+	if f.Offset >= other.end() || other.Offset >= f.end() {
+		return false
+	}
+	for _, a := range f.spans() {
+		for _, b := range other.spans() {
+			if a.start < b.end && b.start < a.end {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spans returns the span of a finding, or those of its value where it stands in several strings.
+func (f Finding) spans() []span {
+	if f.parts != nil {
+		return f.parts
+	}
+	return []span{{f.Offset, f.end()}}
 }
 
 // displaces reports whether a finding at the same place makes another one needless. No instruction and no name

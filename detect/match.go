@@ -7,17 +7,19 @@ import (
 
 // A scan is the state of looking at one text.
 type scan struct {
-	s       *Scanner
-	salt    []byte
-	work    int // bytes that may still be read
-	found   []Finding
-	counts  map[Class]int // of findings
-	cut     bool
-	reading reading
-	tools   Named
-	each    func(*view)
-	levels  [maxDepth + 1]level
-	states  [block]uint16 // of the automaton, behind each byte of a block
+	s        *Scanner
+	salt     []byte
+	work     int // bytes that may still be read
+	found    []Finding
+	counts   map[Class]int // of findings
+	cut      bool
+	reading  reading
+	tools    Named
+	each     func(*view)
+	levels   [maxDepth + 1]level
+	collator collator
+	split    bool          // joined strings are read: only a value of several of them counts
+	states   [block]uint16 // of the automaton, behind each byte of a block
 }
 
 // A level is the memory for the view at one depth.
@@ -43,9 +45,14 @@ type view struct {
 	layer   Layer
 	marks   []mark // where its bytes come from
 	rate    rate
-	open    bool // it begins in the middle of something
-	goes    bool // it ends in the middle of something
+	open    bool  // it begins in the middle of something
+	goes    bool  // it ends in the middle of something
+	joints  []int // of joined strings, where one ends and the next begins
+	stop    int   // a place where values end, as long as it is not 0
 }
+
+// A span is a part of a text.
+type span struct{ start, end int }
 
 // A match is where a rule holds: the whole, and in it the secret.
 type match struct {
@@ -61,6 +68,9 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 	}
 	if !r.Found() {
 		m.confidence = r.Confidence
+	}
+	if w.split && !(divisible(r.Class, m.confidence) && v.across(m.start, m.end)) {
+		return
 	}
 	if w.cut && w.full(r.Class) && w.weaker(r.Class, m.confidence) < 0 { // before the check, which takes long
 		return
@@ -79,10 +89,15 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 
 // add adds a finding that stands where a match is. No class takes the room of another.
 func (w *scan) add(v *view, f Finding, m match) {
-	if !w.room(f.Class, f.Confidence) {
+	if w.split && !(divisible(f.Class, f.Confidence) && v.across(m.start, m.end)) || !w.room(f.Class, f.Confidence) {
 		return
 	}
 	for at := v; at.from != nil; at = at.from {
+		if at.joints != nil {
+			f.parts = at.parts(m.secret, m.last)
+		} else {
+			f.parts = at.up(f.parts)
+		}
 		m.start, m.end = at.origin(m.start), at.originEnd(m.end)
 		m.secret, m.last = at.origin(m.secret), at.originEnd(m.last)
 		if at.layer != "" {
@@ -130,7 +145,7 @@ func (w *scan) weaker(c Class, at Confidence) int {
 	return -1
 }
 
-// match checks a shape whose anchor begins at a place.
+// match checks a shape whose anchor begins at a place. It returns how far it read, if it does not hold.
 func (w *scan) match(v *view, s *shape, at int) (m match, ok bool) {
 	m.secret = -1
 	start := at
@@ -144,6 +159,7 @@ func (w *scan) match(v *view, s *shape, at int) (m match, ok bool) {
 		p := &s.parts[i]
 		from := end
 		if end, ok = w.after(v, p, from); !ok {
+			m.end = max(from, end)
 			return m, false
 		}
 		if p.secret {
@@ -161,10 +177,15 @@ func (w *scan) match(v *view, s *shape, at int) (m match, ok bool) {
 
 // bounded reports whether a match stands alone, and is no part of a longer word.
 func (w *scan) bounded(v *view, s *shape, start, end int) bool {
-	if start > 0 && wordByte[v.text[start]] && wordByte[v.text[start-1]] {
+	begins, ends := false, false // with a string
+	if w.split {
+		joined, from, to := v.ofJoined(start, end)
+		begins, ends = joined.joint(from), joined.joint(to)
+	}
+	if start > 0 && wordByte[v.text[start]] && wordByte[v.text[start-1]] && !begins {
 		return false
 	}
-	if end == len(v.text) {
+	if end == len(v.text) || ends || end == v.stop {
 		return true
 	}
 	if last := &s.parts[len(s.parts)-1]; last.literal == "" && w.s.sets[last.set][v.text[end]] {
@@ -178,12 +199,15 @@ func (w *scan) bounded(v *view, s *shape, start, end int) bool {
 func (w *scan) after(v *view, p *part, from int) (end int, ok bool) {
 	if p.literal != "" {
 		end = from + len(p.literal)
-		if end > len(v.text) {
+		if end > len(v.text) || v.stop > 0 && end > v.stop {
 			return 0, false
 		}
 		return end, equal(v.text[from:end], p.literal, p.fold)
 	}
 	n := min(w.run(v, p.set, from), p.most)
+	if v.stop > 0 {
+		n = min(n, v.stop-from)
+	}
 	return from + n, n >= p.least
 }
 
@@ -258,8 +282,15 @@ func (v *view) origin(at int) int {
 // originEnd returns the end of the span above that a span of the view comes from, by its end.
 func (v *view) originEnd(end int) int {
 	m := v.last(end)
-	if m.at == end && v.rate.view > 1 && end > 0 {
+	switch {
+	case m.at != end || end == 0:
+	case v.rate.view > 1:
 		m = v.last(end - 1)
+	case v.joint(end): // of the string that ends there
+		i := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at >= end })
+		if m = v.marks[i]; i+1 == len(v.marks) || v.marks[i+1].at != end {
+			m = v.last(end - 1)
+		}
 	}
 	return min(m.from+((end-m.at)*v.rate.text+v.rate.view-1)/v.rate.view, len(v.from.text))
 }

@@ -35,7 +35,16 @@ func (s *Scanner) Redact(text []byte, form Form, hide func(Finding) bool) (out [
 // "[redacted:github-token]". All other bytes stay. JSON stays JSON of the same shape: only strings change, and a
 // number that is a part of a value becomes 0. The findings are those of a scan of this text in this form.
 func Redacted(text []byte, form Form, found []Finding) []byte {
-	r := &redactor{text: text, spans: slices.Clone(found)}
+	r := &redactor{text: text}
+	for _, f := range found {
+		if f.parts == nil {
+			r.spans = append(r.spans, f)
+		}
+		for _, part := range f.parts {
+			f.ValueOffset, f.ValueSize = part.start, part.end-part.start
+			r.spans = append(r.spans, f)
+		}
+	}
 	if form == JSON {
 		for i := range r.spans {
 			r.spans[i].widen(text)
@@ -62,7 +71,7 @@ func (r *redactor) unit(u unit) {
 	}
 	i := -1
 	for j := 0; j < len(r.spans) && r.spans[j].ValueOffset < u.end && i < 0; j++ {
-		if u.start < r.spans[j].valueEnd() {
+		if u.of(r.spans[j].ValueOffset, r.spans[j].valueEnd()) {
 			i = j
 		}
 	}
@@ -107,6 +116,20 @@ type unit struct {
 	start, end int
 	kind       unitKind
 	char       rune
+
+	// alone is the string that the unit is of, if that is the name of a member or a single word, such as the type of a
+	// block: findings that go beyond a name, or on both sides beyond a word, leave it as it is.
+	alone span
+	name  bool
+}
+
+// of reports whether a span has bytes of a unit that it may change.
+func (u unit) of(start, end int) bool {
+	if start >= u.end || end <= u.start {
+		return false
+	}
+	begins, ends := u.alone.start < start, end < u.alone.end
+	return u.alone == span{} || begins && ends || !u.name && (begins || ends)
 }
 
 type unitKind uint8
@@ -119,33 +142,53 @@ const (
 
 // eachUnit calls a function for each unit of a text.
 func eachUnit(text []byte, form Form, visit func(unit)) {
-	inString := form == Plain
+	inString, alone, name := form == Plain, span{}, false
 	for i := 0; i < len(text); {
 		start := i
 		switch c := text[i]; {
 		case form == JSON && c == '"':
-			inString = !inString
+			if inString, alone = !inString, (span{}); inString {
+				alone, name = standsAlone(text, i)
+			}
 			i++
-			visit(unit{start, i, structure, 0})
+			visit(unit{start, i, structure, 0, span{}, false})
 		case form == JSON && inString && c == '\\':
 			r, n := backslash(text[i:])
 			n = max(n, min(2, len(text)-i))
 			i += n
-			visit(unit{start, i, character, r})
+			visit(unit{start, i, character, r, alone, name})
 		case inString:
 			r, n := utf8.DecodeRune(text[i:])
 			i += n
-			visit(unit{start, i, character, r})
+			visit(unit{start, i, character, r, alone, name})
 		case bytes.IndexByte([]byte("{}[]:, \t\r\n"), c) >= 0:
 			i++
-			visit(unit{start, i, structure, 0})
+			visit(unit{start, i, structure, 0, span{}, false})
 		default:
 			for i < len(text) && bytes.IndexByte([]byte("{}[]:, \t\r\n\""), text[i]) < 0 {
 				i++
 			}
-			visit(unit{start, i, kindOf(text[start:i]), 0})
+			visit(unit{start, i, kindOf(text[start:i]), 0, span{}, false})
 		}
 	}
+}
+
+// standsAlone returns the span of the string that begins at a quote, with its quotes, if it is the name of a member or
+// a single word.
+func standsAlone(text []byte, quote int) (s span, name bool) {
+	end := stringEnd(text, quote)
+	if name = isName(text, end); name || bytes.IndexByte(text[quote:end], ' ') < 0 {
+		s = span{quote, end}
+	}
+	return s, name
+}
+
+// isName reports whether the string that ends at a place is the name of a member.
+func isName(text []byte, end int) bool {
+	for end < len(text) && space(text[end]) {
+		end++
+	}
+	return end < len(text) && text[end] == ':'
 }
 
 // kindOf returns the kind of a word of JSON outside of strings.
@@ -190,3 +233,25 @@ func Strip(text []byte, form Form) []byte {
 
 func joiner(r rune) bool  { return r == '\u200c' || r == '\u200d' }
 func selects(r rune) bool { return r <= '\ufe0f' && unicode.Is(unicode.Variation_Selector, r) }
+
+// Excerpt returns a part of a text, in which the value of each of these findings is replaced by a placeholder.
+func Excerpt(text []byte, found []Finding, start, end int) string {
+	start, end = max(start, 0), min(end, len(text))
+	if start >= end {
+		return ""
+	}
+	var hidden []Finding
+	for _, f := range found {
+		parts := f.parts
+		if parts == nil {
+			parts = []span{{f.ValueOffset, f.valueEnd()}}
+		}
+		for _, s := range parts {
+			from, to := max(s.start, start), min(s.end, end)
+			if from < to {
+				hidden = append(hidden, Finding{Kind: f.Kind, ValueOffset: from - start, ValueSize: to - from})
+			}
+		}
+	}
+	return string(Redacted(text[start:end], Plain, hidden))
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"sort"
 	"sync"
 )
 
@@ -182,6 +183,9 @@ func (s *Scanner) scan(text []byte, form Form, salt []byte, tools Named, each fu
 	} else {
 		w.look(v)
 	}
+	if form == JSON {
+		w.joined(v)
+	}
 	*v, w.reading.text = view{}, nil // the pool keeps no text
 	if len(w.found) == 0 {
 		return Report{Cut: w.cut}
@@ -263,7 +267,9 @@ func (w *scan) candidates(v *view) {
 // candidate checks the surroundings of an anchor that ends at end.
 func (w *scan) candidate(v *view, end int, t target) {
 	if t.rule < 0 {
-		w.reading.word(&w.s.lexemes[t.lexeme], end)
+		if !w.split {
+			w.reading.word(&w.s.lexemes[t.lexeme], end)
+		}
 		return
 	}
 	if t.rule >= w.s.phrases && !w.s.definitions {
@@ -271,10 +277,9 @@ func (w *scan) candidate(v *view, end int, t target) {
 	}
 	r := &w.s.rules[t.rule]
 	switch {
+	case w.split && !divisible(r.Class, High):
 	case t.shape >= 0:
-		if m, ok := w.match(v, &w.s.shapes[t.shape], end-t.size); ok {
-			w.judge(v, r, m)
-		}
+		w.shaped(v, r, t, end-t.size)
 	case r.find != nil:
 		if m, ok := r.find(w, v, end-t.size, end); ok {
 			w.judge(v, r, m)
@@ -282,6 +287,26 @@ func (w *scan) candidate(v *view, end int, t target) {
 	default:
 		assigned(w, v, r, end-t.size, end)
 	}
+}
+
+// shaped looks for the shape of a rule whose anchor begins at a place. In joined strings, the value may end with each
+// of the next ones.
+func (w *scan) shaped(v *view, r *Rule, t target, at int) {
+	joints := v.joints[sort.SearchInts(v.joints, at+w.s.shapes[t.shape].least):]
+	joints = joints[:min(len(joints), mostEnds)]
+	m, ok := w.match(v, &w.s.shapes[t.shape], at)
+	reached := m.end
+	for {
+		if ok {
+			w.judge(v, r, m)
+		}
+		if len(joints) == 0 || joints[0] > reached {
+			break
+		}
+		v.stop, joints = joints[0], joints[1:]
+		m, ok = w.match(v, &w.s.shapes[t.shape], at)
+	}
+	v.stop = 0
 }
 
 // Rules returns the table of rules, in the order of their kinds.

@@ -32,6 +32,7 @@ type part struct {
 type shape struct {
 	parts  []part
 	anchor int // the literal part that is looked for
+	least  int // bytes of a match, from the anchor on
 }
 
 // mostRepeat stands for "without end" in shapes.
@@ -66,6 +67,9 @@ func (b *shaper) shapes(expression string) (out []shape, err error) {
 			if p.literal != "" && longer {
 				s.anchor = i
 			}
+		}
+		for _, p := range s.parts[max(s.anchor, 0):] {
+			s.least += max(p.least, len(p.literal))
 		}
 		out = append(out, s)
 	}

@@ -63,7 +63,7 @@ func trigger(text []byte) int {
 // flatten appends text from a place on without escapes, until there is a chunk of it. It returns the place where it
 // stopped.
 func flatten(buf []byte, marks []mark, text []byte, from int, how escapes) ([]byte, []mark, int) {
-	marks = append(marks, mark{0, from})
+	marks = append(marks, mark{len(buf), from})
 	i := from
 	for i < len(text) && len(buf) < chunk {
 		n := plainRun(text[i:min(len(text), i+chunk-len(buf))], how)

@@ -261,6 +261,9 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer,
 	if err != nil && !in.seen {
 		return Answer{}, err
 	}
+	if !r.asked && g.rules.Load().compares {
+		g.usual.note(r, in.answer)
+	}
 	shown, unlabelled := g.labelled(in)
 	return shown, cmp.Or(err, unlabelled)
 }
@@ -275,6 +278,9 @@ func (g *Guard) resultFacts(in *result, state session.State) *policy.Facts {
 	if !r.asked { // a contract speaks of results, not of questions
 		outside := append(r.said.Bounds(in.claim.Stated), r.said.Outside(in.search.label)...)
 		f.ResponseOutside = label.SetOf(outside...)
+		if g.rules.Load().compares {
+			f.ResponseChanged = label.SetOf(g.usual.changed(r, in.answer)...)
+		}
 	}
 	if in.found == nil {
 		in.found = g.tracer.Trace(r.traced(), f, false)

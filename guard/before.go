@@ -25,6 +25,11 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	ctx = session.Together(ctx)
 	r := g.parse(c)
 	r.canonical = newCanonical(c)
+	if len(g.contents.Detection.Sent) > 0 {
+		if err := redactSent(&g.decider, r); err != nil {
+			return Denied(err)
+		}
+	}
 	seen, err := g.enter(ctx, r)
 	if err != nil {
 		return Denied(err)
@@ -75,6 +80,9 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 		found = g.tracer.Trace(traced, f, true)
 	}
 	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.text)
+	if r.redacted != nil {
+		searchSent(ctx, &g.contents.Detection, r, &search)
+	}
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = harmed(known, alerts)
@@ -105,7 +113,11 @@ func (g *Guard) depart(
 	if r.asked { // results of the server may repeat the reply
 		return bareMeta(&r.Call, r.Params, seen.Label), g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
 	}
-	params, err := g.annotator.request(&r.Call, seen)
+	out := r.Call
+	if r.redacted != nil {
+		out.Params = r.redacted
+	}
+	params, err := g.annotator.request(&out, seen)
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +187,9 @@ func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
 	static := *c
 	static.Resolved = nil
 	question := g.parse(&static)
+	if len(sends(&g.decider, question)) > 0 { // the server would be shown values as they are
+		return false, nil
+	}
 	if c.Trust == contract.Trusted {
 		question.said, question.Effective = asking.Over(question.said), asking.Over(question.Effective)
 	}
@@ -231,7 +246,14 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, false)
-	facts.Call.Found = g.contents.Detection.search(ctx, r, policy.OnCall, canonicalArguments(r.Params, r.Further)).facts
+	if err := redactSent(&g.decider, r); err != nil {
+		return Verdict{}, err
+	}
+	search := g.contents.Detection.search(ctx, r, policy.OnCall, canonicalArguments(r.Params, r.Further))
+	if r.redacted != nil {
+		searchSent(ctx, &g.contents.Detection, r, &search)
+	}
+	facts.Call.Found = search.facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -35,6 +36,10 @@ type Detection struct {
 	Strict   bool     // findings of medium confidence raise labels too, and data about one person do
 
 	Effects map[string]FindingEffect // by class or by rule of a finding; the rule counts first
+
+	// Sent are the destinations before which findings in the arguments of a call are redacted, by class or by rule. Who
+	// sets it has to send the params of the [Verdict]: policy decides on the findings in these.
+	Sent map[string][]contract.Destination
 
 	// Exceptions are findings that count for nothing by the word of a person. The texts that hosts get are changed by
 	// Effects all the same. Nil: there are none.

@@ -66,6 +66,7 @@ type Guard struct {
 	readers   trace.Readership
 	resources resourceLabels
 	annotator annotator
+	usual     *usual
 }
 
 // New returns a guard.
@@ -83,7 +84,7 @@ func New(opts Options) (*Guard, error) {
 	tracer := trace.New(trace.Options{
 		TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Readers: readers, Room: opts.Memory, Now: opts.Now,
 	})
-	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}}
+	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}, usual: newUsual()}
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
 	g.Hidden = &Hidden{opts.Vault, opts.State, g}
@@ -102,7 +103,7 @@ func (g *Guard) Swap(p *policy.Policy, mode policy.Mode) {
 	if p == nil {
 		p = policy.Default()
 	}
-	g.rules.Store(&rules{policy: p, mode: mode, looks: p.Reads("session.looked")})
+	g.rules.Store(&rules{policy: p, mode: mode, looks: p.Reads("session.looked"), compares: p.Reads("response.changed")})
 }
 
 // Index indexes the texts of a guard's results until ctx ends. Where it does not run, calls that are traced do so.

@@ -31,6 +31,7 @@ type request struct {
 	step      bool              // it is decided on as a step of a plan that nobody has approved
 	revealing *Call             // the agent's request to see the answer, which was hidden; nil if there is none
 	notes     []overlay.Note    // why the operator says that for the arguments
+	redacted  json.RawMessage   // the params to send, if they are other than Params
 }
 
 // A reading is how the server may read the paths of a call at one moment.

@@ -14,6 +14,8 @@ type rules struct {
 	mode   policy.Mode
 	looks  bool // whether the policy goes by session.looked
 	tools  specialized
+
+	compares bool // whether the policy goes by response.changed
 }
 
 // decide applies the policy to the facts, and to the other readings of their arguments: the strictest decision counts.

@@ -36,6 +36,10 @@ type Facts struct {
 	// ResponseOutside are the members of the tool's description that the result's own statement, or a finding in it, is
 	// outside of.
 	ResponseOutside label.Set[string]
+
+	// ResponseChanged says in which ways the result is unlike all that the agent got from the tool before: "size",
+	// "shape".
+	ResponseChanged label.Set[string]
 }
 
 // An Argument is one value among the arguments of a call.

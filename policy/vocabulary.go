@@ -135,6 +135,10 @@ var responseFacts = responses([]fact{
 		"the members of the description of the tool (`tool.declared`) that the result is outside of, by its own annotations or by " +
 			"[findings](detection.md#behaviour) in it"}, memberNames(),
 		func(f *Facts) *label.Set[string] { return &f.ResponseOutside }),
+	set(about{"response.changed", Open,
+		"in which ways the result is unlike all that agents got from the tool before, `size` and `shape`, once there were five; " +
+			"see [behaviour](detection.md#behaviour)"}, []string{"size", "shape"},
+		func(f *Facts) *label.Set[string] { return &f.ResponseChanged }),
 	flag(about{"response.isError", Open, "the server says that the call went wrong"},
 		func(f *Facts) *bool { return &f.ResponseError }),
 })

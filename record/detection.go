@@ -14,7 +14,7 @@ type Detection struct {
 	Findings   []Finding `json:"findings,omitempty"`   // the most certain ones, MaxFindings at most
 	Incomplete string    `json:"incomplete,omitempty"` // why a part of the text was not searched; empty if all of it was
 	Reached    string    `json:"reached,omitempty"`    // stands for how the server is reached; empty: without exceptions
-	Changed    bool      `json:"changed,omitempty"`    // whether hosts get the answer with findings redacted, stripped or marked
+	Changed    bool      `json:"changed,omitempty"`    // whether hosts get another answer, or the server other arguments, by the effects of findings
 }
 
 // A Finding is a sensitive value, or text that speaks to the agent, by its place. The path is made of names that the

@@ -16,10 +16,10 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// NewConsoleView returns the pages' view of a store.
-func NewConsoleView(env *home.Env, db *sqlstore.DB, l *ledger.Ledger, principal string) *ConsoleView {
+// NewConsoleView returns the pages' view of the store at a place.
+func NewConsoleView(env *home.Env, db *sqlstore.DB, place string, l *ledger.Ledger, principal string) *ConsoleView {
 	return &ConsoleView{
-		env: env, db: db, ledger: l, principal: principal, book: NewBook(db, l),
+		env: env, db: db, place: place, ledger: l, principal: principal, book: NewBook(db, l),
 		asked: &approvalStats{db: db}, hits: newRuleHits(db.Log()), flows: newSessionFlows(db.Log()), fleet: &processes{env: env},
 	}
 }
@@ -34,7 +34,11 @@ func serveConsoleBeside(ctx context.Context, env *home.Env, t *statusSource, kep
 	if err != nil {
 		return nil, err
 	}
-	view := NewConsoleView(env, db, l, "")
+	place, err := env.StorePlace(t.Service.Config.Store)
+	if err != nil {
+		return nil, err
+	}
+	view := NewConsoleView(env, db, place, l, "")
 	view.fleet.self = t
 	return ServeConsole(ctx, env, view, at)
 }

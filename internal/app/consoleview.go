@@ -31,6 +31,7 @@ const maxSearched = 20_000
 type ConsoleView struct {
 	env       *home.Env
 	db        *sqlstore.DB
+	place     string // of the store
 	ledger    *ledger.Ledger
 	book      *approve.Book
 	asked     *approvalStats

@@ -48,7 +48,7 @@ func viewOf(t testing.TB, calls int) *ConsoleView {
 	if err := db.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return NewConsoleView((&home.Env{Environ: []string{"HOME=" + t.TempDir()}}), db, l, localPrincipal)
+	return NewConsoleView((&home.Env{Environ: []string{"HOME=" + t.TempDir()}}), db, "", l, localPrincipal)
 }
 
 func TestConsoleView(t *testing.T) {

@@ -39,11 +39,13 @@ func openDesk(ctx context.Context, env *home.Env, s *setup.Setup, log *slog.Logg
 	book := approve.NewBook(approve.Options{
 		Timeout: c.Approval.Timeout, Record: kept.state, Store: kept.backend, Sessions: kept.state.Sessions(), Asked: asked(people),
 	})
+	detection := setup.Detection(s)
+	detection.Sent = nil // whoever asks sends the call itself
 	g, err := guard.New(guard.Options{
 		Policy: s.Policy(), Mode: c.Mode, State: kept.state, Approvals: book, Words: words,
 		Domains: c.Own.Domains, Me: c.Own.Me, Readers: c.Own.Readers, Files: files,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(c.Retention)}),
-		Contents: contentsOf(s, kept, setup.Detection(s)),
+		Contents: contentsOf(s, kept, detection),
 	})
 	if err != nil {
 		people.Close()

@@ -25,7 +25,7 @@ func (v *ConsoleView) Findings(ctx context.Context, before int64, limit int) (al
 		if row.Erased() || !bytes.Contains(row.Body, []byte(`"detection":`)) || json.Unmarshal(row.Body, &e) != nil {
 			continue
 		}
-		found := foundIn(row.Seq, &e)
+		found := FoundIn(row.Seq, &e)
 		if all = append(all, found...); len(found) > 0 {
 			if limit--; limit == 0 {
 				break
@@ -35,8 +35,8 @@ func (v *ConsoleView) Findings(ctx context.Context, before int64, limit int) (al
 	return all, nil
 }
 
-// foundIn returns the findings of an event.
-func foundIn(entry int64, e *record.Event) (all []console.Found) {
+// FoundIn returns the findings of an event.
+func FoundIn(entry int64, e *record.Event) (all []console.Found) {
 	if e.Content == nil || e.Content.Detection == nil {
 		return nil
 	}

@@ -29,7 +29,11 @@ their policy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			return withLedger(ctx, env, a.store, func(db *sqlstore.DB, l *ledger.Ledger) error {
-				view := app.NewConsoleView(env, db, l, a.principal)
+				place, err := env.StorePlace(a.store)
+				if err != nil {
+					return err
+				}
+				view := app.NewConsoleView(env, db, place, l, a.principal)
 				stop, err := app.ServeConsole(ctx, env, view, listen)
 				if err != nil {
 					return err

@@ -2,13 +2,12 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/capture"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
@@ -51,33 +50,13 @@ func captured(ctx context.Context, env *home.Env, db *sqlstore.DB, entry *logEnt
 	if err != nil {
 		return nil, err
 	}
-	return contentOf(entry, parts)
-}
-
-// contentOf returns the parts if they have the digests that are in the event.
-func contentOf(entry *logEntry, parts capture.Parts) (*contentReport, error) {
 	var event record.Event
-	if err := json.Unmarshal(entry.Event, &event); err != nil || event.Content == nil {
-		return nil, fmt.Errorf("entry %d has no digests of what is kept beside it", entry.Entry)
+	if err := json.Unmarshal(entry.Event, &event); err != nil {
+		return nil, fmt.Errorf("entry %d is no event: %w", entry.Entry, err)
 	}
-	salt, err := hex.DecodeString(event.Content.Salt)
+	arguments, answer, err := app.Captured(&event, entry.Entry, parts)
 	if err != nil {
-		return nil, fmt.Errorf("entry %d: reading the salt: %w", entry.Entry, err)
+		return nil, err
 	}
-	out := &contentReport{LeftOut: parts.Cut}
-	for _, part := range []struct {
-		name, digest string
-		text         []byte
-		to           *json.RawMessage
-	}{{"arguments", event.Arguments, parts.Arguments, &out.Arguments}, {"answer", event.Content.Answer, parts.Result, &out.Result}} {
-		if len(part.text) == 0 {
-			continue
-		}
-		sum := sha256.Sum256(append(salt[:len(salt):len(salt)], part.text...))
-		if part.digest != "sha256:"+hex.EncodeToString(sum[:]) || !json.Valid(part.text) {
-			return nil, fmt.Errorf("entry %d: the captured %s is not what the event has the digest of", entry.Entry, part.name)
-		}
-		*part.to = part.text
-	}
-	return out, nil
+	return &contentReport{arguments, answer, parts.Cut}, nil
 }

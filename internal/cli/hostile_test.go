@@ -132,22 +132,27 @@ func TestHostileTextOnTerminals(t *testing.T) {
 	}
 }
 
+// foundOf returns a finding whose texts are all this one.
+func foundOf(text string) []console.Found {
+	return []console.Found{{Session: text, Server: text, Name: text, Kind: text, Is: text, Confidence: text, Path: text, Exception: text}}
+}
+
 // begins matches what a spreadsheet computes, as formula does, written down anew.
 var begins = regexp.MustCompile(`(^|[;|,\t])\s*[=+@＝＋－＠-]`)
 
 func TestReportsComputeNothing(t *testing.T) {
 	for _, text := range append(plaintest.Texts(), "a;=1", "a, -1", "|@x", " =1", "-1+1|2") {
 		var out bytes.Buffer
-		if err := writeReportCSV(&out, console.Report{Events: eventsOf(text)}); err != nil {
+		if err := writeReportCSV(&out, console.Report{Events: eventsOf(text), Findings: foundOf(text)}); err != nil {
 			t.Fatal(err)
 		}
 		rows, err := csv.NewReader(&out).ReadAll()
-		if err != nil || len(rows) != 2 || len(rows[1]) != len(reportColumns) {
+		if err != nil || len(rows) != 3 || len(rows[1]) != len(reportColumns) {
 			t.Fatalf("%.40q makes %d rows, %v", text, len(rows), err)
 		}
-		for i, cell := range rows[1] {
+		for i, cell := range append(rows[1], rows[2]...) {
 			if wrong := plaintest.Line(cell); wrong != "" || begins.MatchString(cell) {
-				t.Errorf("%.40q, column %s: %.80q %s", text, reportColumns[i], cell, wrong)
+				t.Errorf("%.40q, column %s: %.80q %s", text, reportColumns[i%len(reportColumns)], cell, wrong)
 			}
 		}
 	}
@@ -158,7 +163,7 @@ func TestReportsInMarkdownHoldCodeOnly(t *testing.T) {
 	span := regexp.MustCompile("`[^`\n]*`")
 	outside := func(text string) string {
 		var out bytes.Buffer
-		r := console.Report{Session: text, Counts: []console.Figure{{Name: text, Value: "1"}}, Events: eventsOf(text)}
+		r := console.Report{Session: text, Counts: []console.Figure{{Name: text, Value: "1"}}, Events: eventsOf(text), Findings: foundOf(text)}
 		if err := writeReportText(&out, r); err != nil {
 			t.Fatal(err)
 		}

@@ -16,10 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/audit"
+	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/console"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
@@ -29,13 +32,14 @@ const maxReported = 50_000
 
 func newReport(env *home.Env) *cobra.Command {
 	var place, session, since, until string
-	format := choice{"md", []string{"html", "md", "json", "csv"}}
+	format := choice{"md", []string{"html", "md", "json", "csv", "sarif"}}
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Report the events of a span of time or a session",
 		Long: `Report the events of a span of time or an agent session, for an auditor: how many calls were
-let through, asked about and blocked, and each event that is more than a plain permission. The
-report is made from the log; verify that with weir audit verify.`,
+let through, asked about and blocked, what was found in their arguments and answers, and each
+event that is more than a plain permission. The form sarif has the findings alone. The report is
+made from the log; verify that with weir audit verify.`,
 		Example: "  weir report --since 2026-11-01 --until 2026-12-01 --format html > november.html\n  weir report --session local/agent:42 --format csv",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,6 +97,15 @@ func fillReport(ctx context.Context, db *sqlstore.DB, r *console.Report) error {
 			continue
 		}
 		counts[countedAs(&e.Event)]++
+		for _, f := range app.FoundIn(e.Seq, &e.Event) {
+			word, _, _ := strings.Cut(f.State(), " ")
+			counts["finding: "+f.Kind+", "+word]++
+			if len(r.Findings) < maxReported {
+				r.Findings = append(r.Findings, f)
+			} else {
+				r.Cut = true
+			}
+		}
 		if e.Kind == record.Decision && e.Effect == "allow" {
 			continue
 		}
@@ -128,18 +141,29 @@ func writeReport(w io.Writer, format string, r console.Report) error {
 		return writeJSON(w, r)
 	case "csv":
 		return writeReportCSV(w, r)
+	case "sarif":
+		return report.Write(w, report.SARIF, reportedFindings(r.Findings))
 	}
 	return writeReportText(w, r)
 }
 
 // reportRow returns an event as cells of plain text.
 func reportRow(e console.Event) []string {
-	what := ""
+	words := ""
 	if e.Label != nil {
-		what = labelWords(*e.Label)
+		words = labelWords(*e.Label)
 	}
-	cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.UTC().Format(time.RFC3339), e.Session, e.Principal,
-		string(e.Kind), e.Effect, e.Server, e.Name, e.Rule, e.Message, what}
+	return plainCells(strconv.FormatInt(e.Seq, 10), e.Time.UTC().Format(time.RFC3339), e.Session, e.Principal,
+		string(e.Kind), e.Effect, e.Server, e.Name, e.Rule, e.Message, words)
+}
+
+// foundRow returns a finding as cells of plain text, in the columns of events.
+func foundRow(f console.Found) []string {
+	return plainCells(strconv.FormatInt(f.Entry, 10), f.Time.UTC().Format(time.RFC3339), f.Session, "",
+		"finding", f.State(), f.Server, f.Name, f.Kind, f.Confidence+" confidence, in "+f.Where()+", member "+f.Path, f.Is)
+}
+
+func plainCells(cells ...string) []string {
 	for i, cell := range cells {
 		cells[i] = plain.Text(cell, 400)
 	}
@@ -148,12 +172,42 @@ func reportRow(e console.Event) []string {
 
 var reportColumns = []string{"number", "time", "session", "principal", "kind", "effect", "server", "name", "rule", "message", "label"}
 
-// writeReportCSV writes the events.
+// reportRows returns the findings, and then the events.
+func reportRows(r console.Report) (rows [][]string) {
+	for _, f := range r.Findings {
+		rows = append(rows, foundRow(f))
+	}
+	for _, e := range r.Events {
+		rows = append(rows, reportRow(e))
+	}
+	return rows
+}
+
+// reportedFindings returns findings for programs that read SARIF.
+func reportedFindings(all []console.Found) report.Findings {
+	out := report.Findings{Tool: "detect", Version: home.Version()}
+	for _, rule := range detect.Rules() {
+		out.Rules = append(out.Rules, report.Rule{ID: string(rule.Kind), Summary: rule.Name, Severity: severityOf(rule.Confidence)})
+	}
+	for _, f := range all {
+		one := report.Finding{
+			Rule: f.Kind, Severity: severityOf(confidenceOf(f.Confidence)), Server: f.Server, Subject: f.Name,
+			Message: plain.Text(f.Is+" in "+f.Where(), 400),
+			Details: []string{"entry " + strconv.FormatInt(f.Entry, 10) + " of the log", "member " + plain.Text(f.Path, 400), f.State()},
+		}
+		if f.Exception != "" {
+			one.Severity = report.Note
+		}
+		out.All = append(out.All, one)
+	}
+	return out
+}
+
+// writeReportCSV writes the findings and the events.
 func writeReportCSV(w io.Writer, r console.Report) error {
 	out := csv.NewWriter(w)
 	err := out.Write(reportColumns)
-	for _, e := range r.Events {
-		row := reportRow(e)
+	for _, row := range reportRows(r) {
 		for i, cell := range row {
 			row[i] = asCell(cell)
 		}
@@ -191,9 +245,9 @@ func writeReportText(w io.Writer, r console.Report) error {
 		fmt.Fprintf(&b, "| %s | %s |\n", asCode(c.Name), c.Value)
 	}
 	b.WriteString("\n| " + strings.Join(reportColumns, " | ") + " |\n|" + strings.Repeat(" --- |", len(reportColumns)) + "\n")
-	for _, e := range r.Events {
+	for _, row := range reportRows(r) {
 		b.WriteString("|")
-		for _, cell := range reportRow(e) {
+		for _, cell := range row {
 			b.WriteString(" " + asCode(cell) + " |")
 		}
 		b.WriteString("\n")

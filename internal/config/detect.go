@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/spelling"
 )
 
@@ -29,6 +31,7 @@ func readDetection(r reader, m member) {
 	r.object(m, fields{
 		"mode":     r.oneOf(&c.Mode, DetectOff, DetectNotes, DetectDefault, DetectStrict),
 		"effects":  r.by(readEffects),
+		"sent":     r.by(readSent),
 		"rules":    r.texts(&c.Rules),
 		"canaries": r.texts(&c.Canaries),
 		"external": r.by(readExternals),
@@ -45,6 +48,17 @@ func readEffects(r reader, m member) {
 		effects[e.key] = word
 	}
 	r.d.Config.Detect.Effects = effects
+}
+
+// readSent reads the destinations before which findings in arguments are redacted, by class or by rule.
+func readSent(r reader, m member) {
+	members, _ := r.entries(m)
+	r.d.Config.Detect.Sent = map[string][]string{}
+	for _, e := range members {
+		var list []string
+		r.texts(&list)(e)
+		r.d.Config.Detect.Sent[e.key] = list
+	}
 }
 
 // readExternals reads the detectors in other programs, by their names.
@@ -116,14 +130,10 @@ func checkDetection(d *Draft, opts Options, dir string) {
 		}
 		known = append(known, ids...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Effects)) {
-		if opts.Findings != nil && !slices.Contains(known, name) {
-			hint := "weir detect rules lists the rules and their classes"
-			if near := spelling.Nearest(name, known); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			d.Fault(d.Place(Pointer("detect", "effects", name)), hint, "detect.effects: no class and no rule is called %.64q", name)
-		}
+	checkNames(d, "effects", slices.Sorted(maps.Keys(c.Effects)), known, opts)
+	checkNames(d, "sent", slices.Sorted(maps.Keys(c.Sent)), known, opts)
+	for _, name := range slices.Sorted(maps.Keys(c.Sent)) {
+		checkDestinations(d, name, c.Sent[name])
 	}
 	for i := range c.Canaries {
 		at := d.Place(Pointer("detect", "canaries", strconv.Itoa(i)))
@@ -141,6 +151,37 @@ func checkDetection(d *Draft, opts Options, dir string) {
 	}
 	if len(c.Canaries) > maxCanaries {
 		d.Fault(d.Place(Pointer("detect", "canaries")), "remove some", "detect.canaries: more than %d", maxCanaries)
+	}
+}
+
+// checkNames reports names that are neither a class nor a rule.
+func checkNames(d *Draft, member string, names, known []string, opts Options) {
+	for _, name := range names {
+		if opts.Findings == nil || slices.Contains(known, name) {
+			continue
+		}
+		hint := "weir detect rules lists the rules and their classes"
+		if near := spelling.Nearest(name, known); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		d.Fault(d.Place(Pointer("detect", member, name)), hint, "detect.%s: no class and no rule is called %.64q", member, name)
+	}
+}
+
+// checkDestinations reports words that are no destinations.
+func checkDestinations(d *Draft, name string, words []string) {
+	var known []string
+	for _, to := range contract.Destinations() {
+		known = append(known, string(to))
+	}
+	at := d.Place(Pointer("detect", "sent", name))
+	if len(words) == 0 {
+		d.Fault(at, "write a list of "+strings.Join(known, ", "), "detect.sent.%s: no destination is named", name)
+	}
+	for _, word := range words {
+		if !slices.Contains(known, word) {
+			d.Fault(at, "use "+strings.Join(known, ", "), "detect.sent.%s: %.40q is no destination", name, word)
+		}
 	}
 }
 

@@ -7,6 +7,30 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 )
 
+// TestSentDestinations reads the destinations before which findings in arguments are redacted.
+func TestSentDestinations(t *testing.T) {
+	load := func(sent string) (*config.Config, error) {
+		return config.Load("weir.yaml", []byte("version: 1\nservers: {a: {command: x}}\ndetect:\n  sent: "+sent+"\n"), config.Options{
+			Findings: []string{"credentials", "pii"},
+		})
+	}
+	c, err := load("{credentials: [public, internal]}")
+	if err != nil || len(c.Detect.Sent["credentials"]) != 2 {
+		t.Fatalf("read %+v: %v", c, err)
+	}
+	for sent, want := range map[string]string{
+		"{credential: [public]}": "did you mean credentials?",
+		"{credentials: [pubic]}": `"pubic" is no destination`,
+		"{credentials: []}":      "no destination is named",
+		"{credentials: {a: b}}":  "detect.sent",
+		"[credentials]":          "detect.sent",
+	} {
+		if _, err := load(sent); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", sent, err, want)
+		}
+	}
+}
+
 // TestExternalDetectors reads detectors in other programs, and reports their mistakes without their secrets.
 func TestExternalDetectors(t *testing.T) {
 	load := func(external string) (*config.Config, error) {

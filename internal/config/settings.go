@@ -160,10 +160,11 @@ const (
 // Detection says how arguments and results are searched for sensitive values and instructions to the agent.
 type Detection struct {
 	Mode     string
-	Effects  map[string]string // of findings, by class or by rule: "off", "note" or "raise"; the rule counts first
-	Rules    []string          // paths of TOML files with further rules
-	Canaries []string          // values that the operator has put where nobody should have them from
-	External []External        // detectors in other programs, in the order of the file
+	Effects  map[string]string   // of findings, by class or by rule: "off", "note" or "raise"; the rule counts first
+	Sent     map[string][]string // the destinations before which findings in arguments are redacted, by class or by rule
+	Rules    []string            // paths of TOML files with further rules
+	Canaries []string            // values that the operator has put where nobody should have them from
+	External []External          // detectors in other programs, in the order of the file
 }
 
 // An External is a detector in another program, which is sent the texts.

@@ -65,6 +65,7 @@ func (c *Console) Handler() http.Handler {
 	pages.HandleFunc("GET /event", c.event)
 	pages.HandleFunc("GET /policy", c.policy)
 	pages.HandleFunc("GET /findings", c.findings)
+	pages.HandleFunc("GET /finding", c.finding)
 	pages.HandleFunc("POST /except", c.except)
 	pages.HandleFunc("GET /servers", c.servers)
 	pages.HandleFunc("GET /tools", c.tools)

@@ -97,7 +97,7 @@ func (s *site) token(t testing.TB) string {
 	return m[1]
 }
 
-var allPages = []string{"/", "/approvals", "/sessions", "/session", "/events", "/event?seq=0", "/policy", "/servers", "/tools", "/pins", "/findings"}
+var allPages = []string{"/", "/approvals", "/sessions", "/session", "/events", "/event?seq=0", "/policy", "/servers", "/tools", "/pins", "/findings", "/finding?entry=7&number=1"}
 
 // paths returns every page, with the key of the first session where one is needed.
 func (s *site) paths() []string {

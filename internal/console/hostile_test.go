@@ -118,7 +118,7 @@ func TestReportsHoldNoMarkupOfOthers(t *testing.T) {
 	for _, text := range append([]string{plaintest.Harmless}, plaintest.Texts()...) {
 		f := poisoned(text)
 		var b strings.Builder
-		r := console.Report{Session: text, Counts: f.counts.Figures, Events: f.events, From: time.Now(), To: time.Now()}
+		r := console.Report{Session: text, Counts: f.counts.Figures, Events: f.events, Findings: f.findings, From: time.Now(), To: time.Now()}
 		if err := console.WriteReport(&b, r); err != nil {
 			t.Fatal(err)
 		}

@@ -166,6 +166,14 @@ func (c *site) findings(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, page{Title: "Findings", At: "findings", Content: content}, err)
 }
 
+// finding shows one finding with the text around it.
+func (c *site) finding(w http.ResponseWriter, r *http.Request) {
+	entry, _ := strconv.ParseInt(r.URL.Query().Get("entry"), 10, 64)
+	number, _ := strconv.Atoi(r.URL.Query().Get("number"))
+	content, err := c.opts.Log.Passage(r.Context(), entry, number)
+	c.render(w, r, page{Title: "Finding", At: "finding", Content: content}, err)
+}
+
 // An eventsPage is the content of the page of events.
 type eventsPage struct {
 	Filter Filter

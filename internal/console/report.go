@@ -15,7 +15,24 @@ type Report struct {
 	Session        string    // "" for all
 	Cut            bool      // there was more than is told
 	Counts         []Figure
+	Findings       []Found // of detection, the oldest first
 	Events         []Event // but for plain permissions, the oldest first
+}
+
+// Where names the arguments or the answers that a finding is in.
+func (f Found) Where() string {
+	if f.Arguments {
+		return "arguments for " + f.Server + "/" + f.Name
+	}
+	return "an answer of " + f.Server + "/" + f.Name
+}
+
+// State says whether a finding counted.
+func (f Found) State() string {
+	if f.Exception != "" {
+		return "excepted by " + f.Exception
+	}
+	return "counted"
 }
 
 // WriteReport writes a report as one HTML document without script, that loads nothing.

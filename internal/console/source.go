@@ -20,6 +20,9 @@ type Log interface {
 	// of it, the newest first: those of so many decisions at most.
 	Findings(ctx context.Context, before int64, limit int) ([]Found, error)
 
+	// Passage returns a finding of an entry with the text around it, as far as that is kept.
+	Passage(ctx context.Context, entry int64, number int) (Passage, error)
+
 	// Flows returns how much of each kind happened in a session with each subject, the most frequent first, so many at
 	// most.
 	Flows(ctx context.Context, session string, limit int) ([]Flow, error)
@@ -99,6 +102,13 @@ type Filter struct {
 type Flow struct {
 	Kind, Subject, Effect string
 	Count                 int64
+}
+
+// A Passage is a finding with the text around it, in which no value stands.
+type Passage struct {
+	Found
+	Before, Text, After string
+	Missing             string // why there is no text; "" if there is some
 }
 
 // A Found is a finding in the arguments or the answer of a decision. It has no value.

@@ -49,6 +49,11 @@ func (f *fake) Policies(context.Context) ([]console.Policy, error) { return f.po
 func (f *fake) Findings(_ context.Context, before int64, _ int) ([]console.Found, error) {
 	return f.findings, nil
 }
+func (f *fake) Passage(_ context.Context, entry int64, number int) (console.Passage, error) {
+	i := slices.IndexFunc(f.findings, func(one console.Found) bool { return one.Entry == entry && one.Number == number })
+	one := f.findings[max(i, 0)]
+	return console.Passage{Found: one, Before: one.Path, Text: one.Kind, After: one.Name}, nil
+}
 func (f *fake) Except(_ context.Context, x console.Exception) error {
 	f.do("except %d %d %t: %s", x.Entry, x.Number, x.AnyValue, x.Why)
 	return nil

@@ -22,14 +22,15 @@ type writer struct{ templates *template.Template }
 // newWriter reads the templates, which tell times from now.
 func newWriter(now func() time.Time) (*writer, error) {
 	templates, err := template.New("").Funcs(template.FuncMap{
-		"show":   func(s string) string { return plain.Text(s, 200) },
-		"line":   func(s string) string { return plain.Text(s, 2000) },
-		"brief":  func(s string) string { return plain.Text(s, 60) },
-		"kind":   func(k record.Kind) string { return string(k) },
-		"escape": url.QueryEscape,
-		"ago":    func(t time.Time) string { return span(now().Sub(t)) + " ago" },
-		"left":   func(t time.Time) string { return span(t.Sub(now())) },
-		"stamp":  stamp, "shape": shapeOf, "words": labelWords,
+		"show":    func(s string) string { return plain.Text(s, 200) },
+		"line":    func(s string) string { return plain.Text(s, 2000) },
+		"passage": func(s string) string { return plain.Text(s, 5000) },
+		"brief":   func(s string) string { return plain.Text(s, 60) },
+		"kind":    func(k record.Kind) string { return string(k) },
+		"escape":  url.QueryEscape,
+		"ago":     func(t time.Time) string { return span(now().Sub(t)) + " ago" },
+		"left":    func(t time.Time) string { return span(t.Sub(now())) },
+		"stamp":   stamp, "shape": shapeOf, "words": labelWords,
 		"effect": effectClass, "lines": textLines, "shown": shown, "link": clean, "chunks": chunks,
 	}).ParseFS(assets, "assets/*.html")
 	if err != nil {

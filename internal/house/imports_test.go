@@ -70,7 +70,7 @@ var table = []row{
 		"where the arguments of a call came from; it decides nothing"},
 	{"vault", "label internal/rawjson", "", world, "values that agents were not shown, and what is told of them; whoever keeps them is an interface"},
 	{"guard/plan", "vault internal/document internal/rawjson", yaml, world, "the plans of agents: it reads and compares, and decides nothing"},
-	{"guard", "guard/plan guard/trace label contract annotation policy overlay provenance record session detect vault internal/speech internal/rawjson internal/hosterror", "", world,
+	{"guard", "guard/plan guard/trace label contract annotation policy overlay provenance record session detect vault internal/bounded internal/speech internal/rawjson internal/hosterror", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
 	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
 	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},

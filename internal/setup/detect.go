@@ -3,6 +3,7 @@ package setup
 import (
 	"encoding/json"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/config"
@@ -35,6 +36,14 @@ func Detection(s *Setup) guard.Detection {
 	d := guard.Detection{
 		Detector: detect.NewWith(more), Notes: c.Mode == config.DetectNotes, Strict: c.Mode == config.DetectStrict,
 		Effects: map[string]guard.FindingEffect{}, Conforms: conforms,
+	}
+	for name, words := range c.Sent {
+		if d.Sent == nil {
+			d.Sent = map[string][]contract.Destination{}
+		}
+		for _, word := range words {
+			d.Sent[name] = append(d.Sent[name], contract.Destination(word))
+		}
 	}
 	if len(c.External) > 0 {
 		d.Detector = together(d.Detector, c.External)
