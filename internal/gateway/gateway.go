@@ -44,6 +44,7 @@ import (
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
+	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -61,26 +62,28 @@ type Own struct {
 
 // Options configures a Gateway.
 type Options struct {
-	Servers   []Server         // at least one
-	Policy    *policy.Policy   // nil: policy.Default()
-	Mode      policy.Mode      // zero: enforce
-	State     guard.State      // of sessions and events; required
-	Approvals store.Approvals  // where questions are kept; nil: in memory, for this gateway alone
-	Approval  time.Duration    // how long a question stays open; zero: approve.DefaultTimeout
-	Asked     Asked            // is told of new questions; nil: nobody is
-	Startup   time.Duration    // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
-	Version   string           // of Weir, told to hosts
-	BaseEnv   []string         // environment of stdio servers, "NAME=value"
-	Stderr    io.Writer        // where stdio servers' standard error goes; nil: nowhere
-	Budget    *budget.Budget   // limits of messages, and of hosts, servers and agent sessions together; nil: the defaults
-	Logger    *slog.Logger     // nil: none
-	Pins      backend.Pins     // nil: definitions may change, and nobody reviews them
-	Taints    guard.Taints     // labels of resources that agents wrote to; nil: in memory, for this gateway alone
-	Words     annotation.Words // annotations that are read of servers and hosts, and written to them
-	TrustText string           // text that counts as the user's own in every agent session
-	Own       Own              // places of the operator and of the user
-	Contents  guard.Contents   // the arguments and answers that events keep, and the search of answers
-	Files     guard.Files      // of this machine; nil: the text of a path is all that is known
+	Servers   []Server                       // at least one
+	Policy    *policy.Policy                 // nil: policy.Default()
+	Mode      policy.Mode                    // zero: enforce
+	State     guard.State                    // of sessions and events; required
+	Approvals store.Approvals                // where questions are kept; nil: in memory, for this gateway alone
+	Approval  time.Duration                  // how long a question stays open; zero: approve.DefaultTimeout
+	Asked     Asked                          // is told of new questions; nil: nobody is
+	Startup   time.Duration                  // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
+	Version   string                         // of Weir, told to hosts
+	BaseEnv   []string                       // environment of stdio servers, "NAME=value"
+	Start     func() (upstream.Child, error) // starts the program of a stdio server elsewhere; nil: here
+	Stderr    io.Writer                      // where stdio servers' standard error goes; nil: nowhere
+	Budget    *budget.Budget                 // limits of messages, and of hosts, servers and agent sessions together; nil: the defaults
+	Logger    *slog.Logger                   // nil: none
+	Pins      backend.Pins                   // nil: definitions may change, and nobody reviews them
+	Taints    guard.Taints                   // labels of resources that agents wrote to; nil: in memory, for this gateway alone
+	Words     annotation.Words               // annotations that are read of servers and hosts, and written to them
+	Memory    *guard.Memory                  // shared with other gateways, which begin without trusted text; nil: one of this gateway's own
+	TrustText string                         // text that counts as the user's own in every agent session; not with Memory
+	Own       Own                            // places of the operator and of the user
+	Contents  guard.Contents                 // the arguments and answers that events keep, and the search of answers
+	Files     guard.Files                    // of this machine; nil: the text of a path is all that is known
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
 
@@ -177,20 +180,23 @@ func New(opts Options) (*Gateway, error) {
 		opts.Vault = vault.New(vault.Limits{})
 	}
 	traces, _ := opts.Budget.Traces.Acquire(0)
+	if opts.Memory == nil {
+		opts.Memory = guard.NewMemory(guard.MemoryOptions{TrustText: opts.TrustText, Room: traces})
+	}
 	book := approve.NewBook(approve.Options{
 		Timeout: opts.Approval, Record: opts.State, Store: opts.Approvals, Sessions: opts.State.Sessions(), Asked: opts.Asked,
 	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
-		TrustText: opts.TrustText, Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
-		Files: opts.Files, Review: opts.reviewing(), Memory: traces, Vault: opts.Vault,
+		Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
+		Files: opts.Files, Review: opts.reviewing(), Memory: opts.Memory, Vault: opts.Vault,
 	})
 	if err != nil {
 		return nil, err
 	}
 	gw := &Gateway{opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
 	gw.servers = backend.New(opts.Servers, &backend.Options{
-		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
+		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Start: opts.Start, Stderr: opts.Stderr,
 		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Clean: g.Clean, Yield: func() bool { return gw.http.Yield() },
 		Hushed: func() bool { return gw.engine.Hiding() },
 	})

@@ -83,13 +83,14 @@ const (
 
 // Options adjust a connection. The zero Options are ready to use.
 type Options struct {
-	Handler    Handler       // nil refuses requests and ignores the rest
-	Stderr     io.Writer     // receives a child's standard error, from a goroutine of the connection; nil discards it
-	MaxMessage int           // longest message that is read, in bytes; 0 is rpc.DefaultMaxMessage
-	BaseEnv    []string      // a child's environment, before Spec.Env; nil is empty
-	Logger     *slog.Logger  // for odd but harmless events; nil is none
-	Probe      time.Duration // how long a child may leave server/discover unanswered until it counts as legacy; 0 is 3 s
-	Grace      time.Duration // how long a child may take to exit before the next stronger signal; 0 is 2 s
+	Handler    Handler               // nil refuses requests and ignores the rest
+	Stderr     io.Writer             // receives a child's standard error, from a goroutine; nil discards it
+	Start      func() (Child, error) // starts the program of Spec.Command elsewhere; nil: as a child of this process
+	MaxMessage int                   // longest message that is read, in bytes; 0 is rpc.DefaultMaxMessage
+	BaseEnv    []string              // a child's environment, before Spec.Env; nil is empty
+	Logger     *slog.Logger          // for odd but harmless events; nil is none
+	Probe      time.Duration         // how long a child may leave server/discover unanswered until it counts as legacy; 0 is 3 s
+	Grace      time.Duration         // how long a child may take to exit before the next stronger signal; 0 is 2 s
 }
 
 // withDefaults returns options with no zero left that has a meaning.
