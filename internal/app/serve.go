@@ -131,12 +131,12 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Hosts: gateway.Hosts{
 			Local: local, HostAnswers: hostAnswers(s.Config),
 		},
-		Version: home.Version(), BaseEnv: s.BaseEnv, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log,
+		Version: home.Version(), BaseEnv: s.BaseEnv, Start: s.Start, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log,
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		Contents:  contentsOf(s.Setup, kept, read.detection()),
-		TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
+		Contents: contentsOf(s.Setup, kept, read.detection()),
+		Memory:   s.Memory, TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
 		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	})
 }
@@ -208,7 +208,7 @@ func tellStatus(env *home.Env, log *slog.Logger, tell func() status.Process, det
 		log.Debug("weir status will not find this process", "error", err)
 		return func() {}
 	}
-	l, err := status.Serve(dir, os.Getpid(), tell, details)
+	l, err := status.Serve(dir, env.Process(), tell, details)
 	if err != nil {
 		log.Warn("weir status will not find this process", "error", err)
 		return func() {}
