@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -96,6 +97,9 @@ func wrapsOwner(env *home.Env, keyOf func(owner.Build) (string, error)) (*owner.
 	return &owner.Client{Dir: dir, Build: build, Start: start}, nil
 }
 
+// settled is how long a start takes, and the first lists after it.
+const settled = 3 * time.Second
+
 // wrapsIdle is how long the owner of wraps waits for another one.
 const wrapsIdle = 10 * time.Second
 
@@ -162,6 +166,7 @@ func (w *Wraps) attached(ctx context.Context, conn *net.UnixConn, build owner.Bu
 	if s.Start = guest.Start; w.known(env, s.Service) {
 		s.Memory = w.memory
 	}
+	defer time.AfterFunc(settled, debug.FreeOSMemory).Stop() // a start leaves much garbage
 	return guest.Serve(ctx, func(ctx context.Context) int { return s.Status(Serve(ctx, env, s.Service)) })
 }
 

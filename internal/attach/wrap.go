@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -50,6 +51,7 @@ func Run(ctx context.Context, client *owner.Client, head json.RawMessage, w Wrap
 		}
 	})
 	defer stop()
+	debug.FreeOSMemory() // it waits from now on
 	status, err = k.keep()
 	return status, errors.Join(err, k.end())
 }
