@@ -31,6 +31,7 @@ func TestSignal(t *testing.T) {
 	if err := os.Symlink(exe, weir); err != nil {
 		t.Fatal(err)
 	}
+	const stubborn = `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`
 	alone := []string{"--record", "none"}
 	for _, c := range []struct {
 		name    string
@@ -40,11 +41,11 @@ func TestSignal(t *testing.T) {
 		flags   []string
 	}{
 		{"once", `echo $$ > pid; exec "$0" demo server files --data .`, 1, "exit status 0", alone},
-		{"once, stubborn server", `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`, 1, "exit status 0", alone},
-		{"twice", `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`, 2, "signal: terminated", alone},
+		{"once, stubborn server", stubborn, 1, "exit status 0", alone},
+		{"twice", stubborn, 2, "signal: terminated", alone},
 		{"once, shared", `echo $$ > pid; exec "$0" demo server files --data .`, 1, "exit status 0", nil},
-		{"once, stubborn server, shared", `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`, 1, "exit status 0", nil},
-		{"twice, shared", `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`, 2, "signal: terminated", nil},
+		{"once, stubborn server, shared", stubborn, 1, "exit status 0", nil},
+		{"twice, shared", stubborn, 2, "signal: terminated", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

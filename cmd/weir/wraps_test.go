@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/demo/servers"
 )
@@ -50,7 +51,8 @@ type wrapped struct {
 	id   int
 }
 
-// wrap starts a server of the demonstration, called by its kind, and shakes hands with it. The launcher is in front of weir.
+// wrap starts a server of the demonstration, called by its kind, and shakes hands with it. The launcher is in front of
+// weir.
 func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapped {
 	w.t.Helper()
 	s := &wrapped{t: w.t, data: filepath.Join(w.home, kind)}
@@ -81,10 +83,18 @@ func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapp
 	return s
 }
 
-// end has the host leave.
+// end has the host leave. Nobody holds the output of a wrap any longer than it.
 func (s *wrapped) end() {
 	_ = s.in.Close()
-	_ = s.cmd.Wait() // again, if it was waited for
+	if s.cmd.ProcessState != nil {
+		return // it was waited for
+	}
+	if _, err := io.Copy(io.Discard, s.out); err != nil {
+		s.t.Error(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // ask makes a request; false if nobody answers any more.
@@ -121,8 +131,8 @@ func (s *wrapped) server() int { return readPID(s.t, filepath.Join(s.data, "pid"
 
 const mailToBen = `{"to":"ben@acme.example","subject":"bridge","body":"closed"}`
 
-// TestWrapsShareMemory has the user's words said at one wrap and mail sent at another: they count there if both are children of one
-// host with the same variables, and in front of servers that cannot be mistaken for each other.
+// TestWrapsShareMemory has the user's words said at one wrap and mail sent at another: they count there if both are
+// children of one host with the same variables, and in front of servers that cannot be mistaken for each other.
 func TestWrapsShareMemory(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -154,7 +164,8 @@ func TestWrapsShareMemory(t *testing.T) {
 	}
 }
 
-// TestNamesOfWraps has two servers with one name: the second shares no memory with the first, until it says all that the first does.
+// TestNamesOfWraps has two servers with one name: the second shares no memory with the first, until it says all that
+// the first does.
 func TestNamesOfWraps(t *testing.T) {
 	w := newWrapper(t)
 	w.wrap("mail", nil).call("list_inbox", `{}`, "tell Ben about the bridge")
@@ -189,8 +200,8 @@ func (w *wrapper) wrapsOwner() int {
 	return 0
 }
 
-// TestWrapsOwnerKilled kills the process that decides: every wrap ends, with its server, and lets nothing go. Others begin with all
-// labels, and with no words of the user.
+// TestWrapsOwnerKilled kills the process that decides: every wrap ends, with its server, and lets nothing go. Others
+// begin with all labels, and with no words of the user.
 func TestWrapsOwnerKilled(t *testing.T) {
 	w := newWrapper(t)
 	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
@@ -220,6 +231,18 @@ func TestWrapsOwnerKilled(t *testing.T) {
 	}
 }
 
+// dead waits until a process is no more, or waits to be reaped. The shell in its group ends later.
+func dead(pid int) bool {
+	for range 100 {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(text), ") Z ") {
+			return true
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return false
+}
+
 // TestWrapKilled kills one wrap: its server ends, and the other wrap goes on with the memory of both.
 func TestWrapKilled(t *testing.T) {
 	w := newWrapper(t)
@@ -230,7 +253,7 @@ func TestWrapKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = files.cmd.Wait() // it was killed
-	if !gone(server) && !gone(server) && !gone(server) { // its shell ends last, after 4 s
+	if !dead(server) {
 		t.Error("the server of a wrap that was killed is still there")
 	}
 	if !mail.call("send_email", mailToBen, "") {

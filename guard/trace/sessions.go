@@ -11,8 +11,8 @@ import (
 // defaultRoom is the room of all sessions together, in bytes. The process has twice that, with garbage to be collected.
 const defaultRoom = 32 << 20
 
-// A Memory is all that tracers remember of agent sessions, which those of several guards may share. The session that was
-// used the longest ago is evicted first. Make one with [NewMemory].
+// A Memory is all that tracers remember of agent sessions, which those of several guards may share. The session that
+// was used the longest ago is evicted first. Make one with [NewMemory].
 type Memory struct {
 	trusted string // text that is trusted in every session
 	now     func() time.Time

@@ -29,6 +29,7 @@ type Service struct {
 
 	TrustText string                 // the user's words beforehand
 	Session   string                 // the agent session of requests on stdio that name none; "" for that of the host or folder
+	kept      *state                 // nil: the service opens one of its own
 	locked    *pins.File             // nil: nothing is pinned
 	ground    files.Current          // this machine's files
 	serves    atomic.Pointer[string] // where hosts are served; nil before they are

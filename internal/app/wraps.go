@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"github.com/weir-mcp/weir/internal/owner"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
 // ErrAlone says that a wrap has to decide by itself.
@@ -33,10 +35,11 @@ type sharedWrap struct {
 	Setup   json.RawMessage `json:"setup"`
 }
 
-// ShareWrap has the process decide that the wraps of this host share, and returns its exit status. Setup says how, in the form
-// of the caller of [ServeWraps]. The server of the spec is a child of this process. The error is [ErrAlone] if nothing has begun.
+// ShareWrap has the process decide that the wraps of this host share, and returns its exit status. Setup says how, in
+// the form of the caller of [ServeWraps]. The server of the spec is a child of this process. The error is [ErrAlone]
+// if nothing has begun.
 func ShareWrap(ctx context.Context, env *home.Env, told json.RawMessage, spec upstream.Spec, log *slog.Logger) (status int, err error) {
-	if env.Stdin != os.Stdin || env.Stdout != os.Stdout || !isStream(os.Stdin) || !isStream(os.Stdout) || sameStream(os.Stderr, os.Stdin, os.Stdout) {
+	if in, out, logs := env.Standard[0], env.Standard[1], env.Standard[2]; !isStream(in) || !isStream(out) || sameStream(logs, in, out) {
 		return 0, ErrAlone
 	}
 	inherited := env.BaseEnv()
@@ -53,12 +56,12 @@ func ShareWrap(ctx context.Context, env *home.Env, told json.RawMessage, spec up
 		return 0, err
 	}
 	return attach.Run(ctx, client, head, attach.Wrap{
-		Streams: [3]*os.File{os.Stdin, os.Stdout, os.Stderr},
+		Streams: env.Standard,
 		Start:   func() (*upstream.LocalChild, error) { return upstream.StartChild(spec, env.Environ, env.Stderr, log) },
 	})
 }
 
-// isStream reports whether a file is a pipe or a socket.
+// isStream reports whether a file is there, and is a pipe or a socket.
 func isStream(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
@@ -101,13 +104,13 @@ func wrapsOwner(env *home.Env, keyOf func(owner.Build) (string, error)) (*owner.
 const settled = 3 * time.Second
 
 // wrapsIdle is how long the owner of wraps waits for another one.
-const wrapsIdle = 10 * time.Second
+const wrapsIdle = 2 * time.Second
 
 // A Prepared is a service that may be served.
 type Prepared struct {
 	*Service
 	Status func(error) int // tells the user how the serving ended, and returns the exit status for that
-	Close  func()          // of what was prepared
+	Close  func()          // ends its use
 }
 
 // A Wraps serves the wraps of one host. The zero Wraps has none.
@@ -119,7 +122,9 @@ type Wraps struct {
 
 	mu      sync.Mutex
 	memory  *guard.Memory
-	servers map[string]string // by name, what stands for them in the memory
+	opened  []*state          // the last one counts, as long as its store works
+	users   int               // of these
+	servers map[string]string // by name, the text that stands for them in the memory
 }
 
 // ServeWraps serves the wraps that have a key until there are none for a while, or ctx ends.
@@ -163,11 +168,46 @@ func (w *Wraps) attached(ctx context.Context, conn *net.UnixConn, build owner.Bu
 		return err // the wrap finds the same mistake
 	}
 	defer s.Close()
+	if s.kept, err = w.state(env, s.Service); err != nil {
+		return err // likewise
+	}
+	leave := sync.OnceValue(w.leave)
+	defer leave() // if it is not served after all; an error was logged then
 	if s.Start = guest.Start; w.known(env, s.Service) {
 		s.Memory = w.memory
 	}
 	defer time.AfterFunc(settled, debug.FreeOSMemory).Stop() // a start leaves much garbage
-	return guest.Serve(ctx, func(ctx context.Context) int { return s.Status(Serve(ctx, env, s.Service)) })
+	return guest.Serve(ctx, func(ctx context.Context) int { return s.Status(errors.Join(Serve(ctx, env, s.Service), leave())) })
+}
+
+// state returns the state that the wraps share: all have one place for it, and none has settings of its own for it.
+func (w *Wraps) state(env *home.Env, s *Service) (*state, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.opened); n > 0 && w.opened[n-1].db.Health().State == sqlstore.OK {
+		w.users++
+		return w.opened[n-1], nil
+	}
+	kept, err := openState(context.Background(), env, s.Config, w.Log, nil)
+	if err == nil {
+		w.opened = append(w.opened, kept)
+		w.users++
+	}
+	return kept, err
+}
+
+// leave closes every state when the last wrap that uses one leaves.
+func (w *Wraps) leave() (err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.users--; w.users > 0 {
+		return nil
+	}
+	for _, kept := range w.opened {
+		err = errors.Join(err, kept.Close())
+	}
+	w.opened = nil
+	return err
 }
 
 // known reports whether the server of a wrap may share the memory: there a name stands for one server.

@@ -1,11 +1,12 @@
 //go:build linux
 
-// Package attach has one process decide for the weir wraps of one host, so that they share the memory of agent sessions.
+// Package attach has one process decide for the weir wraps of one host, so that they share the memory of agent
+// sessions.
 //
-// A wrap hands its streams to that process, the owner of package owner, and stays as their keeper: it alone starts and ends
-// the server, as its own child, and takes the signals. The owner runs the gateway on the streams of the host and of the
-// server. So nothing that the owner is told to do starts a program, and the server runs with the variables, in the folder
-// and within the confinement of the wrap, as it would without an owner.
+// A wrap hands its streams to that process, the owner of package owner, and stays as their keeper: it alone starts and
+// ends the server, as its own child, and takes the signals. The owner runs the gateway on the streams of the host and
+// of the server. So nothing that the owner is told to do starts a program, and the server runs with the variables, in
+// the folder and within the confinement of the wrap, as it would without an owner.
 //
 //	status, err := attach.Run(ctx, client, head, attach.Wrap{Streams: streams, Start: start}) // in weir wrap
 //
@@ -16,19 +17,20 @@
 //
 //	wrap:  {"op":"streams"} with the three standard streams     owner: {"op":"ready"}
 //	wrap:  {"op":"go"}, from which moment on the owner reads the host
-//	owner: {"op":"start","child":1}     wrap: {"op":"started","child":1,"pid":4711} with the ends of its input and output, or
-//	                                          {"op":"failed","child":1,"error":"…"}
+//	owner: {"op":"start","child":1}     wrap: {"op":"started","child":1,"pid":4711} with the ends of its input and
+//	                                          output, or {"op":"failed","child":1,"error":"…"}
 //	owner: {"op":"terminate","child":1} or {"op":"kill","child":1}
 //	wrap:  {"op":"ended","child":1,"status":2} or {"op":"ended","child":1,"signal":9}
 //	wrap:  {"op":"stop"}                owner: {"op":"done","status":0}
 //
 // Promises:
 //
-//   - Until "go" nothing is read or written, so that a wrap whose owner fails before goes on alone ([ErrAlone]). After it the
-//     wrap ends with the owner.
+//   - Until "go" nothing is read or written, so that a wrap whose owner fails before goes on alone ([ErrAlone]). After
+//     it the wrap ends with the owner.
 //   - A wrap that ends, in whatever way, ends its gateway in the owner. An owner that ends takes the server with it.
-//   - Owner and wrap are the same program, of the same user, in the same namespaces and under the same confinement; the parent
-//     of the wrap is the one that the owner is for, and so are the variables that programs inherit: see [Key].
+//   - Owner and wrap are the same program, of the same user, in the same namespaces and under the same confinement;
+//     the parent of the wrap is the one that the owner is for, and so are the variables that programs inherit: see
+//     [Key].
 package attach
 
 import (
@@ -158,12 +160,31 @@ func (l *line) receive() (m *message, err error) {
 	return m, json.Unmarshal(text, m)
 }
 
-// unblock has a socket not block, so that its file can be waited for. A pipe can be opened anew for that, by those who read it.
-func unblock(fd int) {
+// fileOf returns the file of a descriptor that came, which does not block where that can be done without changing the
+// same for others: so a pipe is opened anew.
+func fileOf(fd, n int) *os.File {
+	name := fmt.Sprint("stream ", n)
 	var info syscall.Stat_t
-	if syscall.Fstat(fd, &info) == nil && info.Mode&syscall.S_IFMT == syscall.S_IFSOCK {
-		_ = syscall.SetNonblock(fd, true) // else it takes a thread
+	flags, failed := fcntl(fd, syscall.F_GETFL)
+	if n >= 2 || failed != 0 || flags&syscall.O_NONBLOCK != 0 || syscall.Fstat(fd, &info) != nil {
+		return os.NewFile(uintptr(fd), name)
 	}
+	switch info.Mode & syscall.S_IFMT {
+	case syscall.S_IFSOCK: // of standard input or output, which the wrap leaves alone
+		_ = syscall.SetNonblock(fd, true) // else it takes a thread
+	case syscall.S_IFIFO:
+		again, err := os.OpenFile(fmt.Sprint("/proc/self/fd/", fd), flags&syscall.O_ACCMODE|syscall.O_NONBLOCK, 0)
+		if err == nil {
+			_ = syscall.Close(fd)
+			return again
+		}
+	}
+	return os.NewFile(uintptr(fd), name)
+}
+
+func fcntl(fd, op int) (int, syscall.Errno) {
+	n, _, err := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), uintptr(op), 0)
+	return int(n), err
 }
 
 // filesOf returns the files of the descriptors that came with a message.
@@ -181,10 +202,7 @@ func filesOf(control []byte) (files []*os.File, err error) {
 			continue // of another kind
 		}
 		for _, fd := range fds {
-			if len(files) < 2 {
-				unblock(fd)
-			}
-			files = append(files, os.NewFile(uintptr(fd), fmt.Sprintf("stream %d", len(files))))
+			files = append(files, fileOf(fd, len(files)))
 		}
 	}
 	return files, nil

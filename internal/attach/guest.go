@@ -54,8 +54,8 @@ func Accept(conn *net.UnixConn) (*Guest, error) {
 // Close closes the streams.
 func (g *Guest) Close() { (&message{files: []*os.File{g.Stdin, g.Stdout, g.Stderr}}).close() }
 
-// Serve calls serve once the wrap has said that it may begin, with a context that ends when the wrap leaves or wants to, and
-// tells the wrap the exit status that it returns.
+// Serve calls serve once the wrap has said that it may begin, with a context that ends when the wrap leaves or wants
+// to, and tells the wrap the exit status that it returns.
 func (g *Guest) Serve(ctx context.Context, serve func(context.Context) (status int)) error {
 	if err := g.line.send(&message{Op: opReady}); err != nil {
 		return err
@@ -210,11 +210,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// Stdin implements [upstream.Child].
-func (c *distant) Stdin() io.WriteCloser { return c.stdin }
-
-// Stdout implements [upstream.Child].
-func (c *distant) Stdout() io.ReadCloser { return c.stdout }
+// Streams implements [upstream.Child].
+func (c *distant) Streams() (io.WriteCloser, io.ReadCloser) { return c.stdin, c.stdout }
 
 // PID implements [upstream.Child].
 func (c *distant) PID() int { return c.pid }

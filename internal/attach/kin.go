@@ -20,10 +20,11 @@ import (
 	"github.com/weir-mcp/weir/internal/owner"
 )
 
-// Key names the owner that a wrap with this parent, which hosts are, and with these variables may share: one of the same
-// program, for the children of that very process, that has exactly these variables. So neither a server nor a command of an
-// agent, which have other parents, gets into the memory of a conversation, unless the host itself is made to start a wrap; and
-// no variable of one project counts in another. There is no key for the children of the first process, which orphans are too.
+// Key names the owner that a wrap with this parent, which hosts are, and with these variables may share: one of the
+// same program, for the children of that very process, that has exactly these variables. So neither a server nor a
+// command of an agent, which have other parents, gets into the memory of a conversation, unless the host itself is
+// made to start a wrap; and no variable of one project counts in another. There is no key for the children of the
+// first process, which orphans are too.
 func Key(build owner.Build, parent int, inherited []string) (string, error) {
 	if parent <= 1 {
 		return "", errors.New("the parent is the first process of the system")
@@ -41,8 +42,8 @@ func Key(build owner.Build, parent int, inherited []string) (string, error) {
 	return hex.EncodeToString(sum[:16]), err
 }
 
-// Check makes sure that the process at the other end is a wrap that the owner with a key is for. Inherited are the variables of the
-// wrap of which the owner has its own.
+// Check makes sure that the process at the other end is a wrap that the owner with a key is for. Inherited are the
+// variables of the wrap of which the owner has its own.
 func Check(conn *net.UnixConn, build owner.Build, key string, inherited []string) error {
 	if err := sameKind(conn); err != nil {
 		return err
@@ -103,8 +104,8 @@ func sameKind(conn *net.UnixConn) error {
 // confining are the fields of /proc/PID/status that say what a process may do.
 var confining = []string{"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "Seccomp_filters", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}
 
-// kind describes the program of a process and its confinement: files, namespaces, filters of system calls, capabilities and the
-// label of the security module.
+// kind describes the program of a process and its confinement: files, namespaces, filters of system calls,
+// capabilities and the label of the security module.
 func kind(pid string) (string, error) {
 	dir := filepath.Join("/proc", pid)
 	var all []string

@@ -1,6 +1,7 @@
 //go:build !linux
 
-// Package attach has one process decide for the weir wraps of one host, on Linux. Elsewhere every wrap decides by itself.
+// Package attach has one process decide for the weir wraps of one host, on Linux. Elsewhere every wrap decides by
+// itself.
 package attach
 
 import (

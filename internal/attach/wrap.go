@@ -35,8 +35,8 @@ type keeper struct {
 	id    int                  // of it
 }
 
-// Run has the owner serve until it is done or ctx ends, and returns the exit status. The error is [ErrAlone] if nothing has
-// begun.
+// Run has the owner serve until it is done or ctx ends, and returns the exit status. The error is [ErrAlone] if
+// nothing has begun.
 func Run(ctx context.Context, client *owner.Client, head json.RawMessage, w Wrap) (status int, err error) {
 	k := &keeper{start: w.Start}
 	soon, cancel := context.WithTimeout(ctx, readyTime)

@@ -31,8 +31,8 @@ type wrapTold struct {
 	Args         []string `json:"args"`
 }
 
-// shareWrap has the process decide that the wraps of this host share. A wrap with a store, a record, a console or trusted text of
-// its own decides alone, as does one whose command is not there.
+// shareWrap has the process decide that the wraps of this host share. A wrap with a store, a record, a console or
+// trusted text of its own decides alone, as does one whose command is not there.
 func shareWrap(ctx context.Context, env *home.Env, flags *serveFlags, named *serverFlags, args []string) (status int, err error) {
 	if flags.store != "" || flags.record != "" || flags.shows != "" || len(flags.trust) > 0 {
 		return 0, app.ErrAlone

@@ -44,7 +44,6 @@ import (
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/streamable"
-	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -62,34 +61,38 @@ type Own struct {
 
 // Options configures a Gateway.
 type Options struct {
-	Servers   []Server                       // at least one
-	Policy    *policy.Policy                 // nil: policy.Default()
-	Mode      policy.Mode                    // zero: enforce
-	State     guard.State                    // of sessions and events; required
-	Approvals store.Approvals                // where questions are kept; nil: in memory, for this gateway alone
-	Approval  time.Duration                  // how long a question stays open; zero: approve.DefaultTimeout
-	Asked     Asked                          // is told of new questions; nil: nobody is
-	Startup   time.Duration                  // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
-	Version   string                         // of Weir, told to hosts
-	BaseEnv   []string                       // environment of stdio servers, "NAME=value"
-	Start     func() (upstream.Child, error) // starts the program of a stdio server elsewhere; nil: here
-	Stderr    io.Writer                      // where stdio servers' standard error goes; nil: nowhere
-	Budget    *budget.Budget                 // limits of messages, and of hosts, servers and agent sessions together; nil: the defaults
-	Logger    *slog.Logger                   // nil: none
-	Pins      backend.Pins                   // nil: definitions may change, and nobody reviews them
-	Taints    guard.Taints                   // labels of resources that agents wrote to; nil: in memory, for this gateway alone
-	Words     annotation.Words               // annotations that are read of servers and hosts, and written to them
-	Memory    *guard.Memory                  // shared with other gateways, which begin without trusted text; nil: one of this gateway's own
-	TrustText string                         // text that counts as the user's own in every agent session; not with Memory
-	Own       Own                            // places of the operator and of the user
-	Contents  guard.Contents                 // the arguments and answers that events keep, and the search of answers
-	Files     guard.Files                    // of this machine; nil: the text of a path is all that is known
+	Servers   []Server         // at least one
+	Policy    *policy.Policy   // nil: policy.Default()
+	Mode      policy.Mode      // zero: enforce
+	State     guard.State      // of sessions and events; required
+	Approvals store.Approvals  // where questions are kept; nil: in memory, for this gateway alone
+	Approval  time.Duration    // how long a question stays open; zero: approve.DefaultTimeout
+	Asked     Asked            // is told of new questions; nil: nobody is
+	Startup   time.Duration    // how long hosts wait for servers that do not answer their handshake; zero: DefaultStartup
+	Version   string           // of Weir, told to hosts
+	BaseEnv   []string         // environment of stdio servers, "NAME=value"
+	Stderr    io.Writer        // where stdio servers' standard error goes; nil: nowhere
+	Budget    *budget.Budget   // limits of messages, and of hosts, servers and agent sessions together; nil: the defaults
+	Logger    *slog.Logger     // nil: none
+	Pins      backend.Pins     // nil: definitions may change, and nobody reviews them
+	Taints    guard.Taints     // labels of resources that agents wrote to; nil: in memory, for this gateway alone
+	Words     annotation.Words // annotations that are read of servers and hosts, and written to them
+	Own       Own              // places of the operator and of the user
+	Contents  guard.Contents   // the arguments and answers that events keep, and the search of answers
+	Files     guard.Files      // of this machine; nil: the text of a path is all that is known
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
 
+	Remembering
 	Hiding
 	Hosts // who is at them, and which of their answers count
 	Web   // which HTTP requests are served, and how
+}
+
+// Remembering is how agent sessions are remembered, beside their state.
+type Remembering struct {
+	Memory    *guard.Memory // shared with other gateways; nil: one of this gateway's own
+	TrustText string        // text that counts as the user's own in every agent session; not in a Memory that is shared
 }
 
 // Hiding is where hidden results are kept, who answers questions about them, and where agents may submit plans.
@@ -196,7 +199,7 @@ func New(opts Options) (*Gateway, error) {
 	}
 	gw := &Gateway{opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
 	gw.servers = backend.New(opts.Servers, &backend.Options{
-		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Start: opts.Start, Stderr: opts.Stderr,
+		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
 		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Clean: g.Clean, Yield: func() bool { return gw.http.Yield() },
 		Hushed: func() bool { return gw.engine.Hiding() },
 	})

@@ -13,12 +13,15 @@ import (
 	"strings"
 )
 
-// Env holds the streams and variables of a process, which may be another one that is decided for, and knows the places of its files.
+// Env holds the streams and variables of a process, which may be another one that is decided for, and knows the places
+// of its files.
 type Env struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Environ []string // NAME=value; the last of a name counts
+
+	Standard [3]*os.File // the standard streams of this process itself; nil: the others are not they
 
 	Dir string // the working directory; "" is that of this process
 	PID int    // the process; zero is this one

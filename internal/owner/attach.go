@@ -12,8 +12,8 @@ import (
 // opAttach asks for a connection that stays.
 const opAttach = "attach"
 
-// Attach connects to the owner for as long as the connection lasts, with a head that says what for. It starts an owner if
-// there is none.
+// Attach connects to the owner for as long as the connection lasts, with a head that says what for. It starts an owner
+// if there is none.
 func (c *Client) Attach(ctx context.Context, head json.RawMessage) (conn *net.UnixConn, err error) {
 	err = c.until(ctx, func() (err error) {
 		conn, err = c.attach(ctx, head)

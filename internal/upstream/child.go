@@ -17,8 +17,7 @@ const drainWait = 250 * time.Millisecond
 
 // A Child is the process of a server, which may be the child of another process than this one.
 type Child interface {
-	Stdin() io.WriteCloser
-	Stdout() io.ReadCloser
+	Streams() (stdin io.WriteCloser, stdout io.ReadCloser)
 	PID() int
 	Ended() <-chan struct{}  // closed when the process and its group are gone
 	Ending() hosterror.Value // how it ended; only when it has
@@ -84,11 +83,8 @@ func (c *LocalChild) Files() (stdin, stdout *os.File) { return c.stdin, c.stdout
 // State returns how the child ended; only when it has.
 func (c *LocalChild) State() *os.ProcessState { return c.cmd.ProcessState }
 
-// Stdin implements [Child].
-func (c *LocalChild) Stdin() io.WriteCloser { return c.stdin }
-
-// Stdout implements [Child].
-func (c *LocalChild) Stdout() io.ReadCloser { return c.stdout }
+// Streams implements [Child].
+func (c *LocalChild) Streams() (io.WriteCloser, io.ReadCloser) { return c.stdin, c.stdout }
 
 // PID implements [Child].
 func (c *LocalChild) PID() int { return c.cmd.Process.Pid }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 // A process is a child that speaks over its standard input and output.
 type process struct {
 	child  Child
+	stdin  io.Closer
 	stream *rpc.Stream
 	to     receiver
 	grace  time.Duration
@@ -24,7 +26,7 @@ type process struct {
 
 // startProcess starts the spec's command, here or where the options say.
 func startProcess(spec Spec, opts Options, to receiver) (*process, error) {
-	start := opts.Start
+	start := spec.Start
 	if start == nil {
 		start = func() (Child, error) { return StartChild(spec, opts.BaseEnv, opts.Stderr, opts.Logger) }
 	}
@@ -32,8 +34,11 @@ func startProcess(spec Spec, opts Options, to receiver) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	stdin, stdout := child.Stdin(), child.Stdout()
-	p := &process{child: child, to: to, grace: opts.Grace, stream: rpc.NewStream(stdout, stdin, &rpc.StreamOptions{MaxMessage: opts.MaxMessage})}
+	stdin, stdout := child.Streams()
+	p := &process{
+		child: child, stdin: stdin, to: to, grace: opts.Grace,
+		stream: rpc.NewStream(stdout, stdin, &rpc.StreamOptions{MaxMessage: opts.MaxMessage}),
+	}
 	go func() {
 		<-child.Ended()
 		time.AfterFunc(drainWait, func() { _ = stdout.Close() })
@@ -82,7 +87,7 @@ func (p *process) Write(ctx context.Context, m *rpc.Message) error {
 // then SIGKILL. Meanwhile its output must be read, or it may wait for that.
 func (p *process) Close() error {
 	p.closing.Do(func() {
-		_ = p.child.Stdin().Close()
+		_ = p.stdin.Close()
 		if !p.gone() {
 			p.child.Terminate()
 			if !p.gone() {

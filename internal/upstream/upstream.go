@@ -36,14 +36,15 @@ var ErrClosed = errors.New("connection to server closed")
 
 // A Spec says how to reach a server: by Command or by URL.
 type Spec struct {
-	Name    string            // for messages
-	Command []string          // the program and its arguments
-	Env     []string          // "K=V", added to Options.BaseEnv; the last of a name counts
-	Dir     string            // the program's working directory; "" is the caller's
-	URL     string            // an http or https endpoint
-	SSE     bool              // URL speaks the HTTP+SSE transport of revision 2024-11-05
-	Headers map[string]string // sent with every HTTP request
-	Auth    Authorizer        // gets the tokens that URL asks for; nil: a server that asks for some answers 401
+	Name    string                // for messages
+	Command []string              // the program and its arguments
+	Env     []string              // "K=V", added to Options.BaseEnv; the last of a name counts
+	Dir     string                // the program's working directory; "" is the caller's
+	Start   func() (Child, error) // starts the program elsewhere; nil: as a child of this process
+	URL     string                // an http or https endpoint
+	SSE     bool                  // URL speaks the HTTP+SSE transport of revision 2024-11-05
+	Headers map[string]string     // sent with every HTTP request
+	Auth    Authorizer            // gets the tokens that URL asks for; nil: a server that asks for some answers 401
 }
 
 // A Hello is the client's description for the server.
@@ -83,14 +84,13 @@ const (
 
 // Options adjust a connection. The zero Options are ready to use.
 type Options struct {
-	Handler    Handler               // nil refuses requests and ignores the rest
-	Stderr     io.Writer             // receives a child's standard error, from a goroutine; nil discards it
-	Start      func() (Child, error) // starts the program of Spec.Command elsewhere; nil: as a child of this process
-	MaxMessage int                   // longest message that is read, in bytes; 0 is rpc.DefaultMaxMessage
-	BaseEnv    []string              // a child's environment, before Spec.Env; nil is empty
-	Logger     *slog.Logger          // for odd but harmless events; nil is none
-	Probe      time.Duration         // how long a child may leave server/discover unanswered until it counts as legacy; 0 is 3 s
-	Grace      time.Duration         // how long a child may take to exit before the next stronger signal; 0 is 2 s
+	Handler    Handler       // nil refuses requests and ignores the rest
+	Stderr     io.Writer     // receives a child's standard error, from a goroutine; nil discards it
+	MaxMessage int           // longest message that is read, in bytes; 0 is rpc.DefaultMaxMessage
+	BaseEnv    []string      // a child's environment, before Spec.Env; nil is empty
+	Logger     *slog.Logger  // for odd but harmless events; nil is none
+	Probe      time.Duration // how long a child may leave server/discover unanswered until it counts as legacy; 0 is 3 s
+	Grace      time.Duration // how long a child may take to exit before the next stronger signal; 0 is 2 s
 }
 
 // withDefaults returns options with no zero left that has a meaning.

@@ -170,7 +170,7 @@ func (d *dialer) reach() (*upstream.Conn, error) {
 		return nil, err
 	}
 	conn, err := upstream.Dial(ctx, d.server.Spec, d.Hello, &upstream.Options{
-		Handler: d.handler, Start: d.Start, Stderr: d.Stderr, MaxMessage: int(d.Budget.Message), BaseEnv: d.BaseEnv, Logger: d.Log,
+		Handler: d.handler, Stderr: d.Stderr, MaxMessage: int(d.Budget.Message), BaseEnv: d.BaseEnv, Logger: d.Log,
 	})
 	if err != nil {
 		lease.Release()

@@ -24,10 +24,9 @@ type Options struct {
 	Log     *slog.Logger
 	Words   annotation.Words
 	Budget  *budget.Budget
-	BaseEnv []string                       // environment of stdio servers, "NAME=value"
-	Start   func() (upstream.Child, error) // starts the program of a stdio server elsewhere; nil: here
-	Stderr  io.Writer                      // for the standard error of stdio servers; nil: it is dropped
-	Version string                         // of Weir
+	BaseEnv []string  // environment of stdio servers, "NAME=value"
+	Stderr  io.Writer // for the standard error of stdio servers; nil: it is dropped
+	Version string    // of Weir
 
 	Pins   Pins                       // nil: definitions may change, and nobody reviews them
 	Review func(server string) string // the command by which a person reviews definitions
