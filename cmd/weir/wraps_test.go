@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -228,6 +231,50 @@ func TestWrapsOwnerKilled(t *testing.T) {
 	}
 	if sent, err := servers.ReadOutbox(mail.data); err != nil || len(sent) != 1 {
 		t.Errorf("%d mails were sent, %v", len(sent), err)
+	}
+}
+
+// TestWrapsOwnerKilledUnderLoad kills the process that decides at random moments while calls are made at two wraps: no
+// mail goes that the user has said nothing for, no answer is made up, and every wrap ends with its server.
+func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
+	w := newWrapper(t)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	var answered atomic.Int64
+	for range *ownerKills {
+		files, mail := w.wrap("files", nil), w.wrap("mail", nil)
+		var working sync.WaitGroup
+		for _, s := range []*wrapped{files, mail} {
+			working.Go(func() {
+				for {
+					text, ok := s.ask("tools/call", `{"name":"send_email","arguments":`+mailToBen+`}`)
+					if !ok {
+						return
+					}
+					answered.Add(1)
+					if s == mail && !strings.Contains(text, "the user has said nothing") {
+						t.Errorf("seed %d: the answer is %s", seed, text)
+					}
+				}
+			})
+		}
+		time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
+		if err := syscall.Kill(w.wrapsOwner(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		working.Wait()
+		for _, s := range []*wrapped{files, mail} {
+			if got := wait(s.cmd); got != "exit status 1" {
+				t.Errorf("seed %d: a wrap ended with %s", seed, got)
+			}
+			if !dead(s.server()) {
+				t.Errorf("seed %d: the server is still there", seed)
+			}
+		}
+	}
+	t.Logf("%d answers", answered.Load())
+	if sent, err := servers.ReadOutbox(filepath.Join(w.home, "mail")); err != nil || len(sent) != 0 {
+		t.Errorf("seed %d: %d mails were sent, %v", seed, len(sent), err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/owner"
+	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/store/sqlstore"
@@ -55,10 +57,14 @@ func ShareWrap(ctx context.Context, env *home.Env, told json.RawMessage, spec up
 	if err != nil {
 		return 0, err
 	}
-	return attach.Run(ctx, client, head, attach.Wrap{
+	status, err = attach.Run(ctx, client, head, attach.Wrap{
 		Streams: env.Standard,
 		Start:   func() (*upstream.LocalChild, error) { return upstream.StartChild(spec, env.Environ, env.Stderr, log) },
 	})
+	if err != nil && !errors.Is(err, ErrAlone) {
+		err = remedy.Failure(err, "have the host start this server again; "+owner.LogFile(client.Dir)+" may say why")
+	}
+	return status, err
 }
 
 // isStream reports whether a file is there, and is a pipe or a socket.
@@ -133,6 +139,7 @@ func ServeWraps(ctx context.Context, env *home.Env, key string, w *Wraps) error 
 	if err != nil {
 		return err
 	}
+	pruneOwners(filepath.Dir(client.Dir))
 	traces, _ := budget.New(budget.Limits{}).Traces.Acquire(0)
 	w.memory, w.servers = guard.NewMemory(guard.MemoryOptions{Room: traces}), map[string]string{}
 	return owner.Serve(ctx, owner.Options{
@@ -145,6 +152,23 @@ func ServeWraps(ctx context.Context, env *home.Env, key string, w *Wraps) error 
 			}
 		},
 	})
+}
+
+// ownerKey is the form of the names of owners' directories.
+var ownerKey = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// pruneOwners removes the remains of owners that were killed: directories that nobody has locked for a day.
+func pruneOwners(dir string) {
+	all, _ := os.ReadDir(dir) // those that cannot be read stay
+	for _, e := range all {
+		info, err := e.Info()
+		if err != nil || !e.IsDir() || !ownerKey.MatchString(e.Name()) || time.Since(info.ModTime()) < 24*time.Hour {
+			continue
+		}
+		if path := filepath.Join(dir, e.Name()); !owner.Owned(path) {
+			_ = os.RemoveAll(path)
+		}
+	}
 }
 
 // attached serves a wrap.

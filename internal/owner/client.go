@@ -64,7 +64,7 @@ func (c *Client) until(ctx context.Context, try func() error) error {
 		case !errors.Is(err, errAway):
 			return fmt.Errorf("asking weir serve: %w", err)
 		case ended == nil && starts >= maxStarts:
-			return fmt.Errorf("starting weir serve: it ends at once; see %s", filepath.Join(c.Dir, logName))
+			return fmt.Errorf("starting weir serve: it ends at once; see %s", LogFile(c.Dir))
 		case ended == nil:
 			starts++
 			if ended, err = c.Start(); err != nil {
