@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,6 +127,8 @@ type Wraps struct {
 	// Prepare prepares to serve the wrap that told of itself.
 	Prepare func(env *home.Env, told json.RawMessage) (*Prepared, error)
 
+	inherited []string // the variables of this process, sorted
+
 	mu      sync.Mutex
 	memory  *guard.Memory
 	opened  []*state          // the last one counts, as long as its store works
@@ -135,6 +138,10 @@ type Wraps struct {
 
 // ServeWraps serves the wraps that have a key until there are none for a while, or ctx ends.
 func ServeWraps(ctx context.Context, env *home.Env, key string, w *Wraps) error {
+	if !ownerKey.MatchString(key) { // it becomes the name of a directory, which is removed in the end
+		return remedy.Usage(errors.New("--wraps: no key"), "weir wrap starts this by itself")
+	}
+	w.inherited = slices.Sorted(slices.Values(env.BaseEnv()))
 	client, err := wrapsOwner(env, func(owner.Build) (string, error) { return key, nil })
 	if err != nil {
 		return err
@@ -178,8 +185,12 @@ func (w *Wraps) attached(ctx context.Context, conn *net.UnixConn, build owner.Bu
 		return err
 	}
 	env := &home.Env{Environ: told.Environ, Dir: told.Folder}
-	if err := attach.Check(conn, build, key, env.BaseEnv()); err != nil {
+	inherited := env.BaseEnv()
+	if err := attach.Check(conn, build, key, inherited); err != nil {
 		return err
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(inherited)), w.inherited) {
+		return errors.New("this process was started with other variables than its wraps have")
 	}
 	guest, err := attach.Accept(conn)
 	if err != nil {

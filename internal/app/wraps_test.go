@@ -1,6 +1,7 @@
 package app
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,7 +9,23 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/weir-mcp/weir/internal/home"
 )
+
+// TestKeysAreNoPaths serves wraps in no directory that a key leads out to, which would be removed in the end.
+func TestKeysAreNoPaths(t *testing.T) {
+	state := t.TempDir()
+	env := &home.Env{Environ: []string{"XDG_STATE_HOME=" + state}}
+	for _, key := range []string{"", ".", "..", "../..", strings.Repeat("a", 31), strings.Repeat("a", 32) + "/..", strings.Repeat("A", 32)} {
+		if err := ServeWraps(t.Context(), env, key, &Wraps{Log: slog.New(slog.DiscardHandler)}); err == nil {
+			t.Errorf("%q is a key", key)
+		}
+	}
+	if _, err := os.Stat(state); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestPruneOwners removes directories of owners that were killed, and nothing else.
 func TestPruneOwners(t *testing.T) {

@@ -49,7 +49,10 @@ as they are, or the URL of a streamable HTTP or SSE endpoint. In a host's config
 "weir", "wrap" and "--" in front of the command that is there.
 
 The command gets the whole of weir's environment. ${NAME} in a header is replaced by the
-variable, so that no secret has to stand on a command line.`,
+variable, so that no secret has to stand on a command line.
+
+On Linux all wraps that one host starts have one process decide, so that agent sessions are remembered
+at all of them together. It ends with the last one.`,
 		Example: `  weir wrap -- npx -y @modelcontextprotocol/server-filesystem .
   weir wrap --trust known --policy policy.yaml -- ./my-server --verbose
   weir wrap --overlay overlay.yaml -- npx -y @example/server
