@@ -9,11 +9,10 @@ import (
 	"sync"
 )
 
-// Bounds of copies of values, in bytes and in copies.
+// Bounds of copies of values, in bytes.
 const (
-	leastCopy  = 8    // a shorter one stands in other text by chance
-	copyAnchor = 32   // of a value, by which its copies are found
-	maxCopies  = 4096 // of a class
+	leastCopy  = 8  // a shorter one stands in other text by chance
+	copyAnchor = 32 // of a value, by which its copies are found
 )
 
 // A literal is a value that was found, as some form of the text has it.

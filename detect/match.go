@@ -298,6 +298,7 @@ func (v *view) originEnd(end int) int {
 // Bounds of the work on one text.
 const (
 	maxFindings = 64      // of a class; more are only counted as Cut
+	maxCopies   = 4096    // of a class, where copies of values alone are sought
 	maxDepth    = 6       // views within views
 	maxEncoded  = 3       // of which this many are of base64 or hexadecimal: that of a blob, and two
 	mostWork    = 8       // bytes read in all views, as a multiple of the text

@@ -19,7 +19,7 @@ type decider struct {
 	evidence evidence
 	contents Contents
 	approver approver
-	origins  origins
+	origins  *origins
 	machine  machine
 	review   func(server string) string
 }

@@ -42,14 +42,13 @@ type Options struct {
 	Taints    Taints           // nil: resources that calls write to have no label when they are read back; with a Vault, in memory
 	Now       func() time.Time // nil: time.Now
 
-	TrustText string              // text that counts as the user's own in every session
-	Domains   []string            // the operator's own domains, in lower case; subdomains count
-	Me        []string            // the user's own mail addresses
-	Readers   map[string][]string // groups of readers, see trace.NewReadership; none: nothing is known of readers
-	Memory    trace.Room          // for the traces of sessions; nil: 32 MiB of the guard's own
-	Words     annotation.Words    // the dialects that are read of calls and results, and written to them
-	Contents  Contents            // the parts of arguments and answers that events keep
-	Files     Files               // of this machine; nil: the text of a path is all that is known
+	Domains  []string            // the operator's own domains, in lower case; subdomains count
+	Me       []string            // the user's own mail addresses
+	Readers  map[string][]string // groups of readers, see trace.NewReadership; none: nothing is known of readers
+	Memory   *Memory             // of sessions, which several guards may share; nil: one of the guard's own, of 32 MiB
+	Words    annotation.Words    // the dialects that are read of calls and results, and written to them
+	Contents Contents            // the parts of arguments and answers that events keep
+	Files    Files               // of this machine; nil: the text of a path is all that is known
 
 	Vault *vault.Vault // keeps hidden results; nil: a person is asked about results that rules hide
 
@@ -81,10 +80,12 @@ func New(opts Options) (*Guard, error) {
 		opts.Taints = session.NewTaints(session.TaintOptions{})
 	}
 	readers := trace.NewReadership(opts.Readers)
-	tracer := trace.New(trace.Options{
-		TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Readers: readers, Room: opts.Memory, Now: opts.Now,
-	})
+	if opts.Memory == nil {
+		opts.Memory = NewMemory(MemoryOptions{Now: opts.Now})
+	}
+	tracer := trace.New(trace.Options{Domains: opts.Domains, Me: opts.Me, Readers: readers, Memory: opts.Memory.traces})
 	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}, usual: newUsual()}
+	g.origins = &opts.Memory.origins
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
 	g.Hidden = &Hidden{opts.Vault, opts.State, g}

@@ -121,7 +121,7 @@ func TestUserWords(t *testing.T) {
 // TestUserWordsAreOfOneSession holds that words count in the session that they were said in, and that trusted text counts in all.
 func TestUserWordsAreOfOneSession(t *testing.T) {
 	for _, trusted := range []string{"", "our man is ben@acme.example"} {
-		f := newFixture(t, func(o *guard.Options) { o.TrustText = trusted })
+		f := newFixture(t, func(o *guard.Options) { o.Memory = guard.NewMemory(guard.MemoryOptions{TrustText: trusted}) })
 		f.g.Before(t.Context(), stated(t, "list", `{}`, wish))
 		other := func(name, arguments string) *guard.Call {
 			c := stated(t, name, arguments, "")
@@ -324,7 +324,7 @@ func TestOwnDomains(t *testing.T) {
 // TestForgottenIsNotTrusted holds that a guard which remembers nothing asks more, not less.
 func TestForgottenIsNotTrusted(t *testing.T) {
 	room, _ := budget.New(budget.Limits{Traces: 1}).Traces.Acquire(0)
-	f := newFixture(t, func(o *guard.Options) { o.Memory = room })
+	f := newFixture(t, func(o *guard.Options) { o.Memory = guard.NewMemory(guard.MemoryOptions{Room: room}) })
 	f.run(t, stated(t, "page", `{}`, wish), textResult("x"))
 	other := stated(t, "list", `{}`, "")
 	other.Session.Key = "other"

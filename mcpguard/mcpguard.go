@@ -111,7 +111,7 @@ func New(opts Options) (*Protector, error) {
 	p := &Protector{opts: opts}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: &p.accepted,
-		TrustText: opts.TrustText, Domains: opts.Domains, Me: opts.Me, Words: opts.Words,
+		Memory: guard.NewMemory(guard.MemoryOptions{TrustText: opts.TrustText}), Domains: opts.Domains, Me: opts.Me, Words: opts.Words,
 	})
 	if err != nil {
 		return nil, err

@@ -21,5 +21,6 @@ func run() int {
 	cli.DelayCollection()
 	return cli.Main(ctx, os.Args[1:], home.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
+		Standard: [3]*os.File{os.Stdin, os.Stdout, os.Stderr},
 	})
 }

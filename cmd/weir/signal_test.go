@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,21 +31,27 @@ func TestSignal(t *testing.T) {
 	if err := os.Symlink(exe, weir); err != nil {
 		t.Fatal(err)
 	}
+	const stubborn = `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`
+	alone := []string{"--record", "none"}
 	for _, c := range []struct {
 		name    string
 		server  string
 		signals int
 		want    string // how weir ends
+		flags   []string
 	}{
-		{"once", `echo $$ > pid; exec "$0" demo server files --data .`, 1, "exit status 0"},
-		{"once, stubborn server", `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`, 1, "exit status 0"},
-		{"twice", `echo $$ > pid; trap "" TERM; "$0" demo server files --data .; while :; do sleep 0.1; done`, 2, "signal: terminated"},
+		{"once", `echo $$ > pid; exec "$0" demo server files --data .`, 1, "exit status 0", alone},
+		{"once, stubborn server", stubborn, 1, "exit status 0", alone},
+		{"twice", stubborn, 2, "signal: terminated", alone},
+		{"once, shared", `echo $$ > pid; exec "$0" demo server files --data .`, 1, "exit status 0", nil},
+		{"once, stubborn server, shared", stubborn, 1, "exit status 0", nil},
+		{"twice, shared", stubborn, 2, "signal: terminated", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			data := t.TempDir()
 			cmd := &exec.Cmd{
-				Path: weir, Args: []string{"weir", "wrap", "--record", "none", "--", "sh", "-c", c.server, weir},
+				Path: weir, Args: slices.Concat([]string{"weir", "wrap"}, c.flags, []string{"--", "sh", "-c", c.server, weir}),
 				Dir: data, Env: append(os.Environ(), "XDG_STATE_HOME="+data, "XDG_DATA_HOME="+data), Stderr: t.Output(),
 			}
 			start(t, cmd)

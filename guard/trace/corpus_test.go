@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -90,7 +89,7 @@ func TestWorkTakesTextsIn(t *testing.T) {
 
 // While a session takes in a large text, others go on.
 func TestLargeTextsDelayNobodyElse(t *testing.T) {
-	tracer := New(Options{Now: time.Now})
+	tracer := New(Options{})
 	busy, other := session.Ref{Key: "busy"}, session.Ref{Key: "other"}
 	s := tracer.sessions.of(busy)
 	tracer.sessions.change(s, func() { // as when it is indexed

@@ -10,7 +10,7 @@ type Room interface {
 	Evicted()          // says that an agent session was forgotten to make room
 }
 
-// ownRoom is the room of a tracer that shares none.
+// ownRoom is the room of a memory that shares none.
 type ownRoom struct {
 	mu   sync.Mutex
 	left int64

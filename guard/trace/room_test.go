@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/provenance"
@@ -37,7 +36,7 @@ func TestTracesAreCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pool := budget.New(budget.Limits{Traces: limit}).Traces
 			room, _ := pool.Acquire(0)
-			all := sessionTraces{room: room, now: time.Now}
+			all := NewMemory(MemoryOptions{Room: room})
 			heap := func() int64 {
 				var s runtime.MemStats
 				runtime.GC()
@@ -54,7 +53,7 @@ func TestTracesAreCounted(t *testing.T) {
 			if u.Used > limit || took > limit*5/4 || took < limit/2 {
 				t.Errorf("%d bytes are counted and %d taken, of %d", u.Used, took, limit)
 			}
-			runtime.KeepAlive(&all)
+			runtime.KeepAlive(all)
 		})
 	}
 }

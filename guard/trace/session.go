@@ -25,8 +25,8 @@ const (
 // A sessionTrace is the memory of one agent session.
 type sessionTrace struct {
 	key    string
-	parent string // its key, "" if there is none; guarded by sessionTraces.mu
-	size   int64  // as taken of sessionTraces.room
+	parent string // its key, "" if there is none; guarded by Memory.mu
+	size   int64  // as taken of Memory.room
 
 	mu           sync.Mutex
 	corpus       corpus

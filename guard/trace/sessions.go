@@ -11,8 +11,9 @@ import (
 // defaultRoom is the room of all sessions together, in bytes. The process has twice that, with garbage to be collected.
 const defaultRoom = 32 << 20
 
-// sessionTraces hold the traces of agent sessions. The session that was used the longest ago is evicted first.
-type sessionTraces struct {
+// A Memory is all that tracers remember of agent sessions, which those of several guards may share. The session that
+// was used the longest ago is evicted first. Make one with [NewMemory].
+type Memory struct {
 	trusted string // text that is trusted in every session
 	now     func() time.Time
 
@@ -24,8 +25,26 @@ type sessionTraces struct {
 	order list.List                // the one used last in front
 }
 
+// MemoryOptions configures a Memory.
+type MemoryOptions struct {
+	TrustText string           // text that counts as the user's own in every session
+	Room      Room             // nil: 32 MiB of the memory's own
+	Now       func() time.Time // nil: time.Now
+}
+
+// NewMemory returns one that remembers nothing yet.
+func NewMemory(opts MemoryOptions) *Memory {
+	if opts.Room == nil {
+		opts.Room = &ownRoom{left: defaultRoom}
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Memory{room: opts.Room, trusted: opts.TrustText, now: opts.Now, behind: make(chan *sessionTrace, maxBehind)}
+}
+
 // of returns the trace of a session.
-func (m *sessionTraces) of(ref session.Ref) *sessionTrace {
+func (m *Memory) of(ref session.Ref) *sessionTrace {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.all[ref.Key]; ok {
@@ -52,7 +71,7 @@ func (m *sessionTraces) of(ref session.Ref) *sessionTrace {
 
 // account takes room for the growth of a trace to a size, and evicts others if there is none. Growth without room even
 // then counts when there is. The lock must be held.
-func (m *sessionTraces) account(s *sessionTrace, size int64) {
+func (m *Memory) account(s *sessionTrace, size int64) {
 	size += int64(len(s.parent)) // which this lock guards
 	if size <= s.size {
 		m.room.Shrink(s.size - size)
@@ -73,7 +92,7 @@ func (m *sessionTraces) account(s *sessionTrace, size int64) {
 }
 
 // change calls f with the trace locked, and counts its memory afterwards. Other sessions do not wait for it.
-func (m *sessionTraces) change(s *sessionTrace, f func()) {
+func (m *Memory) change(s *sessionTrace, f func()) {
 	s.mu.Lock()
 	f()
 	size := s.memory()
@@ -89,7 +108,7 @@ func (m *sessionTraces) change(s *sessionTrace, f func()) {
 const maxBehind = 256
 
 // above calls f with the traces of the session's ancestors, as far as there are any, each of them locked.
-func (m *sessionTraces) above(ref session.Ref, f func(*sessionTrace)) {
+func (m *Memory) above(ref session.Ref, f func(*sessionTrace)) {
 	const deepest = 64
 	for key, n := ref.Parent, 0; key != "" && n < deepest; n++ {
 		m.mu.Lock()
@@ -110,7 +129,7 @@ func (m *sessionTraces) above(ref session.Ref, f func(*sessionTrace)) {
 // begin makes sure that there is a trace of a session above another one. If late, the session below has much to tell
 // already, and the amount that others below the same have told is not known: before a restart, or before the trace was
 // evicted.
-func (m *sessionTraces) begin(ref session.Ref, late bool) {
+func (m *Memory) begin(ref session.Ref, late bool) {
 	m.mu.Lock()
 	_, ok := m.all[ref.Key]
 	m.mu.Unlock()

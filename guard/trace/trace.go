@@ -12,7 +12,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/speech"
@@ -25,12 +24,10 @@ import (
 
 // Options configures a Tracer.
 type Options struct {
-	TrustText string           // text that counts as the user's own in every session
-	Domains   []string         // the operator's own domains, in lower case; subdomains count
-	Me        []string         // the user's own mail addresses
-	Readers   Readership       // who may read the private data of servers
-	Room      Room             // nil: 32 MiB of the tracer's own
-	Now       func() time.Time // nil: time.Now
+	Domains []string   // the operator's own domains, in lower case; subdomains count
+	Me      []string   // the user's own mail addresses
+	Readers Readership // who may read the private data of servers
+	Memory  *Memory    // nil: one of the tracer's own
 }
 
 // A Tracer traces the calls of agent sessions. Make one with [New]. It is safe for concurrent use.
@@ -38,19 +35,15 @@ type Tracer struct {
 	domains  []string
 	me       []string // names of address.BareMail
 	readers  Readership
-	sessions sessionTraces
+	sessions *Memory
 }
 
 // New returns a tracer.
 func New(opts Options) *Tracer {
-	if opts.Room == nil {
-		opts.Room = &ownRoom{left: defaultRoom}
+	if opts.Memory == nil {
+		opts.Memory = NewMemory(MemoryOptions{})
 	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	t := &Tracer{domains: opts.Domains, readers: opts.Readers}
-	t.sessions = sessionTraces{room: opts.Room, trusted: opts.TrustText, now: opts.Now, behind: make(chan *sessionTrace, maxBehind)}
+	t := &Tracer{domains: opts.Domains, readers: opts.Readers, sessions: opts.Memory}
 	for _, own := range opts.Me {
 		t.me = append(t.me, address.BareMail(own))
 	}

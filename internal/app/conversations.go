@@ -13,7 +13,10 @@ import (
 // localOf returns the conversations of a host on stdio, as far as this process knows them. State in memory belongs to this
 // process alone, so that no conversation in it can begin anew.
 func localOf(env *home.Env, s *Service) (agentsession.Local, error) {
-	folder, err := RealFolder(".")
+	folder, err := env.WorkDir()
+	if err == nil {
+		folder, err = RealFolder(folder)
+	}
 	l := agentsession.Local{Named: s.Session, Folder: folder, Getenv: env.Getenv}
 	if s.Config.Store != config.MemoryStore {
 		l.Book = env.Conversations()

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func (f *processes) processes(ctx context.Context) []process {
 	var all []process
 	if f.self != nil {
 		p := f.self.process()
-		p.PID = os.Getpid()
+		p.PID = f.env.Process()
 		all = append(all, process{p, f.self.details()})
 	}
 	dir, err := f.env.RunDir()
@@ -52,7 +51,7 @@ func (f *processes) processes(ctx context.Context) []process {
 	}
 	for _, p := range others {
 		v := process{Process: p}
-		if p.Error != "" || f.self != nil && p.PID == os.Getpid() || status.Details(ctx, dir, p.PID, &v.told) != nil {
+		if p.Error != "" || f.self != nil && p.PID == f.env.Process() || status.Details(ctx, dir, p.PID, &v.told) != nil {
 			continue
 		}
 		for i := range v.told.Held {

@@ -33,11 +33,11 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 	keys := setup.NewKeychain(env, s.Setup)
 	read := readBeside(s, keys)
 	people := newNotifier(env, s.Config.Notify, log)
-	kept, err := openState(ctx, env, s.Config, log, people)
+	kept, end, err := s.state(ctx, env, people)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, kept.Close()) }()
+	defer func() { err = errors.Join(err, end()) }()
 	defer people.Close() // before the book that takes its answers
 	log.Info("starting", "config", s.Path, "mode", s.Config.Mode, "policy", setup.PolicyName(s.Config), "on", setup.ListenName(s.Config))
 	for _, p := range slices.Concat(s.Config.Warnings, s.Config.ListenProblems()) {
@@ -74,6 +74,17 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 	return err
 }
 
+// state returns the state of the service, and the function that writes down what is left and ends its use.
+func (s *Service) state(ctx context.Context, env *home.Env, people *notify.Notifier) (kept *state, end func() error, err error) {
+	if s.kept != nil {
+		return s.kept, func() error { return s.kept.db.Flush(context.WithoutCancel(ctx)) }, nil
+	}
+	if kept, err = openState(ctx, env, s.Config, s.Log, people); err != nil {
+		return nil, nil, err
+	}
+	return kept, kept.Close, nil
+}
+
 // serveHosts serves hosts until they leave or ctx ends.
 func serveHosts(ctx context.Context, env *home.Env, t *statusSource) error {
 	if t.Config.Listen != "" {
@@ -96,7 +107,7 @@ type reading struct {
 // readBeside begins to read, while the state is opened.
 func readBeside(s *Service, keys *setup.Keychain) reading {
 	r := reading{
-		servers:   sync.OnceValues(func() ([]gateway.Server, error) { return s.Servers(keys) }),
+		servers:   sync.OnceValues(func() ([]gateway.Server, error) { return s.servers(keys) }),
 		detection: sync.OnceValue(func() guard.Detection { return setup.Detection(s.Setup) }),
 	}
 	go s.Policy()
@@ -106,6 +117,15 @@ func readBeside(s *Service, keys *setup.Keychain) reading {
 		_ = detect.Definitions() // for the first list
 	}()
 	return r
+}
+
+// servers returns the servers as the gateway takes them.
+func (s *Service) servers(keys *setup.Keychain) ([]gateway.Server, error) {
+	all, err := s.Servers(keys)
+	for i := range all {
+		all[i].Spec.Start = s.Start
+	}
+	return all, err
 }
 
 // newGateway returns the gateway of a service.
@@ -135,7 +155,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		TrustText: s.TrustText, Own: gateway.Own(s.Config.Own),
+		Remembering: gateway.Remembering{Memory: s.Memory, TrustText: s.TrustText}, Own: gateway.Own(s.Config.Own),
 		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	}
 	if s.Config.Console != "" {
@@ -218,7 +238,7 @@ func tellStatus(env *home.Env, log *slog.Logger, tell func() status.Process, det
 		log.Debug("weir status will not find this process", "error", err)
 		return func() {}
 	}
-	l, err := status.Serve(dir, os.Getpid(), tell, details)
+	l, err := status.Serve(dir, env.Process(), tell, details)
 	if err != nil {
 		log.Warn("weir status will not find this process", "error", err)
 		return func() {}

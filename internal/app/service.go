@@ -10,9 +10,11 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/setup"
+	"github.com/weir-mcp/weir/internal/upstream"
 )
 
 // A Service is the setup that a command serves, and how.
@@ -22,8 +24,12 @@ type Service struct {
 	Reload  func() (*setup.Setup, error) // loads the setup again; nil if it never changes
 	Log     *slog.Logger
 
+	Memory *guard.Memory                  // shared with other services; nil: one of its own
+	Start  func() (upstream.Child, error) // starts the program of a server elsewhere; nil: here
+
 	TrustText string                 // the user's words beforehand
 	Session   string                 // the agent session of requests on stdio that name none; "" for that of the host or folder
+	kept      *state                 // nil: the service opens one of its own
 	locked    *pins.File             // nil: nothing is pinned
 	ground    files.Current          // this machine's files
 	serves    atomic.Pointer[string] // where hosts are served; nil before they are

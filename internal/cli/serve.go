@@ -17,6 +17,7 @@ const ownerIdle = 30 * time.Minute
 func newServe(env *home.Env) *cobra.Command {
 	var idle time.Duration
 	var stop bool
+	var wraps string
 	flags := serveFlags{level: choice{"warn", logLevels}}
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -27,6 +28,9 @@ need to run it by hand. It ends when no event has come for a while, and when a n
 		Example: "  weir serve --log-level debug\n  weir serve --stop",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if wraps != "" {
+				return serveWraps(cmd.Context(), env, wraps, &flags)
+			}
 			if !stop {
 				return app.ServeOwner(cmd.Context(), env, idle, flags.logger(env))
 			}
@@ -39,6 +43,10 @@ need to run it by hand. It ends when no event has come for a while, and when a n
 	}
 	cmd.Flags().DurationVar(&idle, "idle", ownerIdle, "end after so long without an event; 0 is never")
 	cmd.Flags().BoolVar(&stop, "stop", false, "have the one that runs end, and wait for that")
+	cmd.Flags().StringVar(&wraps, "wraps", "", "decide for the wraps with this `KEY`, which start this by themselves")
+	if err := cmd.Flags().MarkHidden("wraps"); err != nil {
+		panic(err) // the flag exists
+	}
 	addChoice(cmd, &flags.level, "log-level", "the least level to log on standard error")
 	return cmd
 }

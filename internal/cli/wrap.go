@@ -49,29 +49,29 @@ as they are, or the URL of a streamable HTTP or SSE endpoint. In a host's config
 "weir", "wrap" and "--" in front of the command that is there.
 
 The command gets the whole of weir's environment. ${NAME} in a header is replaced by the
-variable, so that no secret has to stand on a command line.`,
+variable, so that no secret has to stand on a command line.
+
+On Linux all wraps that one host starts have one process decide, so that agent sessions are remembered
+at all of them together. It ends with the last one.`,
 		Example: `  weir wrap -- npx -y @modelcontextprotocol/server-filesystem .
   weir wrap --trust known --policy policy.yaml -- ./my-server --verbose
   weir wrap --overlay overlay.yaml -- npx -y @example/server
   weir wrap --header 'Authorization=Bearer ${TOKEN}' https://mcp.example/mcp`,
 		Args: needsArg("a command or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := wrapped(env, &named, flags.policy, args)
+			status, err := shareWrap(cmd.Context(), env, &flags, &named, args)
+			switch {
+			case err == nil && status != remedy.OK:
+				return remedy.Silent(status) // the process that decides has said why
+			case !errors.Is(err, app.ErrAlone):
+				return err
+			}
+			flags.logger(env).Debug("this wrap decides by itself", "why", err)
+			service, err := wrapService(env, &flags, &named, args)
 			if err != nil {
 				return err
 			}
-			if err := flags.apply(s.Config); err != nil {
-				return usage(cmd, err)
-			}
-			if err := setup.CheckSecured(env, s); err != nil {
-				return err
-			}
-			words, err := flags.words()
-			if err != nil {
-				return err
-			}
-			return app.Serve(cmd.Context(), env, &app.Service{Setup: s, BaseEnv: env.Environ, Log: flags.logger(env),
-				TrustText: words, Session: flags.session})
+			return app.Serve(cmd.Context(), env, service)
 		},
 	}
 	flags.add(cmd)
@@ -79,25 +79,51 @@ variable, so that no secret has to stand on a command line.`,
 	return cmd
 }
 
+// wrapService returns the service of the one server that the arguments name.
+func wrapService(env *home.Env, flags *serveFlags, named *serverFlags, args []string) (*app.Service, error) {
+	s, err := wrapped(env, named, flags.policy, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := flags.apply(s.Config); err != nil {
+		return nil, remedy.Usage(err, "see weir wrap --help")
+	}
+	if err := setup.CheckSecured(env, s); err != nil {
+		return nil, err
+	}
+	words, err := flags.words()
+	if err != nil {
+		return nil, err
+	}
+	return &app.Service{
+		Setup: s, BaseEnv: env.Environ, Log: flags.logger(env), TrustText: words, Session: flags.session,
+	}, nil
+}
+
 // wrapped returns the setup of the one server that the arguments name, with the policy at a path, "" for the built-in
 // one.
 func wrapped(env *home.Env, named *serverFlags, policyPath string, args []string) (*setup.Setup, error) {
+	dir, err := env.WorkDir()
+	if err != nil {
+		return nil, err
+	}
 	server, err := named.server(args)
 	if err != nil {
 		return nil, err
 	}
+	if server.Command != "" {
+		server.Dir = literal(env.Dir)
+	}
 	draft := config.NewDraft("")
 	draft.Config.Servers = []config.Server{server}
-	dir, err := filepath.Abs(".")
-	if err != nil {
-		return nil, err
-	}
 	s := setup.New("weir wrap")
 	if s.Config, err = draft.Finish(config.Options{Dir: dir, Lookup: env.Getenv}); err != nil {
 		return nil, err
 	}
-	if problems := setup.MissingCommands(s.Config); len(problems) > 0 {
-		return nil, config.Errors(problems)
+	if env.PID == 0 { // else the wrap has found it
+		if problems := setup.MissingCommands(s.Config); len(problems) > 0 {
+			return nil, config.Errors(problems)
+		}
 	}
 	if policyPath != "" {
 		if err := s.UsePolicy(policyPath); err != nil {

@@ -77,16 +77,22 @@ type Options struct {
 	Pins      backend.Pins     // nil: definitions may change, and nobody reviews them
 	Taints    guard.Taints     // labels of resources that agents wrote to; nil: in memory, for this gateway alone
 	Words     annotation.Words // annotations that are read of servers and hosts, and written to them
-	TrustText string           // text that counts as the user's own in every agent session
 	Own       Own              // places of the operator and of the user
 	Contents  guard.Contents   // the arguments and answers that events keep, and the search of answers
 	Files     guard.Files      // of this machine; nil: the text of a path is all that is known
 
 	Review func(server string) string // the command by which a person reviews definitions; nil: weir review and the server's name
 
+	Remembering
 	Hiding
 	Hosts // who is at them, and which of their answers count
 	Web   // which HTTP requests are served, and how
+}
+
+// Remembering is how agent sessions are remembered, beside their state.
+type Remembering struct {
+	Memory    *guard.Memory // shared with other gateways; nil: one of this gateway's own
+	TrustText string        // text that counts as the user's own in every agent session; not in a Memory that is shared
 }
 
 // Hiding is where hidden results are kept, who answers questions about them, and where agents may submit plans.
@@ -186,13 +192,16 @@ func New(opts Options) (*Gateway, error) {
 		opts.Vault = vault.New(vault.Limits{})
 	}
 	traces, _ := opts.Budget.Traces.Acquire(0)
+	if opts.Memory == nil {
+		opts.Memory = guard.NewMemory(guard.MemoryOptions{TrustText: opts.TrustText, Room: traces})
+	}
 	book := approve.NewBook(approve.Options{
 		Timeout: opts.Approval, Record: opts.State, Store: opts.Approvals, Sessions: opts.State.Sessions(), Asked: opts.Asked,
 	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
-		TrustText: opts.TrustText, Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
-		Files: opts.Files, Review: opts.reviewing(), Memory: traces, Vault: opts.Vault,
+		Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
+		Files: opts.Files, Review: opts.reviewing(), Memory: opts.Memory, Vault: opts.Vault,
 	})
 	if err != nil {
 		return nil, err

@@ -9,15 +9,38 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
-// Env holds the streams and variables of a process, and knows the places of its files.
+// Env holds the streams and variables of a process, which may be another one that is decided for, and knows the places
+// of its files.
 type Env struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Environ []string // NAME=value; the last of a name counts
+
+	Standard [3]*os.File // the standard streams of this process itself; nil: the others are not they
+
+	Dir string // the working directory; "" is that of this process
+	PID int    // the process; zero is this one
+}
+
+// WorkDir returns the working directory.
+func (e *Env) WorkDir() (string, error) {
+	if e.Dir != "" {
+		return e.Dir, nil
+	}
+	return filepath.Abs(".")
+}
+
+// Process returns the id of the process.
+func (e *Env) Process() int {
+	if e.PID != 0 {
+		return e.PID
+	}
+	return os.Getpid()
 }
 
 // Getenv returns the value of a variable and whether it is set.

@@ -45,6 +45,14 @@ func System(e syscall.Errno) Value { return Value{e.Error()} }
 // Exit returns the value of the way in which a process ended: the system's words for it.
 func Exit(state *os.ProcessState) Value { return Value{state.String()} }
 
+// Ended is [Exit] for the process of another one: by its exit status, or by a signal other than zero.
+func Ended(status int, by syscall.Signal) Value {
+	if by != 0 {
+		return Value{"signal: " + by.String()}
+	}
+	return Value{"exit status " + strconv.Itoa(status)}
+}
+
 // An Error is an error that a host may be shown.
 type Error struct {
 	shown string

@@ -160,6 +160,8 @@ var table = []row{
 	{"internal/status", "internal/budget", "", "os/exec", "what a process tells of itself, over a unix socket; who fills it in knows the rest"},
 	{"internal/owner", "", "github.com/gofrs/flock", "net/http",
 		"the one process that owns the sessions of a state directory: its lock, socket and start; knows nothing of what is asked"},
+	{"internal/attach", "internal/hosterror internal/owner internal/upstream", "", "net/http",
+		"the streams of a wrap, in the process that decides for it; starts no program itself, and knows nothing of decisions"},
 	{"internal/demo/agent", "", sdk, "", "a client that obeys what it reads"},
 	{"internal/demo/servers", "label contract annotation internal/rawjson", sdk, "", "the servers of the demonstration"},
 	{"internal/demo", "label annotation internal/demo/agent internal/demo/servers", sdk, "",
@@ -172,7 +174,7 @@ var table = []row{
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/program internal/publish internal/quarantine " +
-		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner overlay", "", "",
+		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner internal/attach internal/upstream overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml + " github.com/rogpeppe/go-internal/diff", "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},

@@ -38,28 +38,37 @@ var errLost = errors.New("weir serve ended before it answered")
 
 // Ask returns the answer of the owner to a request. It starts an owner if there is none, and one of this build in place
 // of an older one.
-func (c *Client) Ask(ctx context.Context, r Request) ([]byte, error) {
+func (c *Client) Ask(ctx context.Context, r Request) (answer []byte, err error) {
+	err = c.until(ctx, func() (err error) {
+		answer, err = c.try(ctx, r)
+		return err
+	})
+	return answer, err
+}
+
+// until makes attempts until one succeeds, and starts owners for that.
+func (c *Client) until(ctx context.Context, try func() error) error {
 	var ended <-chan struct{} // of the owner that was started
 	lost, starts := 0, 0
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
-		answer, err := c.try(ctx, r)
+		err := try()
 		switch {
 		case err == nil:
-			return answer, nil
+			return nil
 		case ctx.Err() != nil:
-			return nil, fmt.Errorf("asking weir serve: %w", ctx.Err())
+			return fmt.Errorf("asking weir serve: %w", ctx.Err())
 		case errors.Is(err, errLost):
 			if lost++; lost >= maxLost {
-				return nil, fmt.Errorf("asking weir serve: %w", err)
+				return fmt.Errorf("asking weir serve: %w", err)
 			}
 		case !errors.Is(err, errAway):
-			return nil, fmt.Errorf("asking weir serve: %w", err)
+			return fmt.Errorf("asking weir serve: %w", err)
 		case ended == nil && starts >= maxStarts:
-			return nil, fmt.Errorf("starting weir serve: it ends at once; see %s", filepath.Join(c.Dir, logName))
+			return fmt.Errorf("starting weir serve: it ends at once; see %s", LogFile(c.Dir))
 		case ended == nil:
 			starts++
 			if ended, err = c.Start(); err != nil {
-				return nil, fmt.Errorf("starting weir serve: %w", err)
+				return fmt.Errorf("starting weir serve: %w", err)
 			}
 			wait = firstWait
 		}

@@ -11,12 +11,13 @@
 // bytes. The owner speaks first:
 //
 //	owner:  {"v":1,"pid":4711,"build":"2026-11-23T02:11:09.123456789Z"}
-//	client: {"op":"ask","head":…}     or     {"op":"retire"}
+//	client: {"op":"ask","head":…}     or     {"op":"retire"}     or     {"op":"attach","head":…}
 //	client: the body, after ask
 //	owner:  the answer, after ask
 //
-// Version: v is 1. A client of a newer build, or of another version, has the owner retire: it answers the requests that
-// it has and ends, and the client starts another one. An owner of a newer build than the client serves it.
+// After attach the connection belongs to those who use the package. Version: v is 1. A client of a newer build, or of
+// another version, has the owner retire: it answers the requests that it has and ends, and the client starts another
+// one. An owner of a newer build than the client serves it.
 //
 // Promises:
 //
@@ -98,8 +99,13 @@ type Options struct {
 	Build    Build         // of the program
 	Idle     time.Duration // ends without a request for so long; zero: never
 	Answer   func(context.Context, Request) ([]byte, error)
-	Outdated func() bool          // the program is not what it was, so the owner ends; may be nil
-	Serves   func() (stop func()) // is called once it owns the directory, and stop before it no longer does; may be nil
+	Attached func(_ context.Context, _ *net.UnixConn, head json.RawMessage) // serves a connection that stays; may be nil
+
+	// Outdated reports that the program was replaced, so the owner ends; may be nil.
+	Outdated func() bool
+
+	// Serves is called once it owns the directory, and stop before it no longer does; may be nil.
+	Serves func() (stop func())
 }
 
 // A server is an owner that serves.
@@ -303,9 +309,13 @@ func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 	}
 	switch o.Op {
 	case opRetire:
-		s.retire()
+		if s.Attached == nil { // else it ends some time after those who are attached
+			s.retire()
+		}
 	case opAsk:
 		s.ask(ctx, conn, o.Head)
+	case opAttach:
+		s.attached(ctx, conn, o.Head)
 	}
 }
 

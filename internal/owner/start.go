@@ -5,10 +5,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/gofrs/flock"
 )
 
 // logName is the name of the file that the last owner wrote its warnings to.
 const logName = "log"
+
+// LogFile returns the file that the last owner of a directory wrote its warnings to.
+func LogFile(dir string) string { return filepath.Join(dir, logName) }
+
+// Owned reports whether a process owns a directory, or may own it.
+func Owned(dir string) bool {
+	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	return errors.Join(err, lock.Close()) != nil || !free
+}
 
 // ThisBuild returns the file of the running program, and its build: when that file was written.
 func ThisBuild() (exe string, b Build, err error) {

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
@@ -29,12 +30,8 @@ func Detection(s *Setup) guard.Detection {
 	if c.Mode == config.DetectOff {
 		return guard.Detection{}
 	}
-	more := detect.Options{Canaries: c.Canaries}
-	if len(s.Rules) > 0 {
-		more.Further = []detect.Search{s.Rules.Search}
-	}
 	d := guard.Detection{
-		Detector: detect.NewWith(more), Notes: c.Mode == config.DetectNotes, Strict: c.Mode == config.DetectStrict,
+		Detector: scannerOf(s), Notes: c.Mode == config.DetectNotes, Strict: c.Mode == config.DetectStrict,
 		Effects: map[string]guard.FindingEffect{}, Conforms: conforms,
 	}
 	for name, words := range c.Sent {
@@ -55,6 +52,21 @@ func Detection(s *Setup) guard.Detection {
 		}[word]
 	}
 	return d
+}
+
+// common is the scanner of every setup without rules and canaries of its own, in one process. It takes 9 MB.
+var common = sync.OnceValue(detect.New)
+
+// scannerOf returns the scanner of a setup.
+func scannerOf(s *Setup) *detect.Scanner {
+	if len(s.Config.Detect.Canaries) == 0 && len(s.Rules) == 0 {
+		return common()
+	}
+	more := detect.Options{Canaries: s.Config.Detect.Canaries}
+	if len(s.Rules) > 0 {
+		more.Further = []detect.Search{s.Rules.Search}
+	}
+	return detect.NewWith(more)
 }
 
 // conforms reports whether structured content satisfies an output schema.

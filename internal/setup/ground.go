@@ -20,14 +20,14 @@ import (
 // GroundOf returns the meaning of this machine's files under a setup.
 func GroundOf(env *home.Env, s *Setup, log *slog.Logger) *files.Ground {
 	opts := files.Options{
-		Own: ownFiles(env, s), Processes: []int{os.Getpid()}, Servers: map[string]files.Server{}, Folders: s.Config.Folders,
+		Own: ownFiles(env, s), Processes: []int{os.Getpid(), env.Process()}, Servers: map[string]files.Server{}, Folders: s.Config.Folders,
 		Confirmed: env.Confirmed(),
 		Strange: func(folder, why string) {
 			log.Warn("files there count as strangers' text", "folder", folder, "because", why, "hint", "if it is your own work: weir folders confirm "+folder)
 		},
 	}
 	opts.Home, _ = env.Getenv("HOME")
-	opts.Dir, _ = filepath.Abs(".")
+	opts.Dir, _ = env.WorkDir()
 	for _, addr := range []string{s.Config.Listen, s.Config.Console} {
 		if addr != "" {
 			opts.Addresses = append(opts.Addresses, addr)

@@ -28,7 +28,7 @@ var ErrLogin = errors.New("login needed")
 // Same reports whether two specs reach a server in the same way, with the very same Authorizer.
 func (s Spec) Same(other Spec) bool {
 	a, b := s.Auth, other.Auth
-	s.Auth, other.Auth, s.Ahead, other.Ahead = nil, nil, nil, nil
+	s.Auth, other.Auth, s.Ahead, other.Ahead, s.Start, other.Start = nil, nil, nil, nil, nil, nil
 	return a == b && reflect.DeepEqual(s, other)
 }
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -14,75 +12,38 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// drainWait is how long the output of a child is read after its exit. Only a process that left the child's group can
-// keep it open longer.
-const drainWait = 250 * time.Millisecond
-
 // A process is a child that speaks over its standard input and output.
 type process struct {
-	cmd    *exec.Cmd
+	child  Child
+	stdin  io.Closer
 	stream *rpc.Stream
 	to     receiver
-	stdin  io.Closer
 	grace  time.Duration
-	exited chan struct{} // closed when the child and its group are gone
 
 	closing sync.Once
 	err     error // of closing
 }
 
-// startProcess starts the spec's command.
+// startProcess starts the spec's command, here or where the options say.
 func startProcess(spec Spec, opts Options, to receiver) (*process, error) {
-	cmd := exec.Command(spec.Command[0], spec.Command[1:]...)
-	cmd.Dir = spec.Dir
-	cmd.Env = append(append([]string{}, opts.BaseEnv...), spec.Env...)
-	cmd.Stderr = opts.Stderr
-	cmd.WaitDelay = drainWait // for standard error
-	OwnGroup(cmd)
-	stdin, err := cmd.StdinPipe()
+	start := spec.Start
+	if start == nil {
+		start = func() (Child, error) { return StartChild(spec, opts.BaseEnv, opts.Stderr, opts.Logger) }
+	}
+	child, err := start()
 	if err != nil {
 		return nil, err
 	}
-	// Not StdoutPipe: Wait would close it before all is read.
-	stdout, theirs, err := os.Pipe()
-	if err != nil {
-		_ = stdin.Close()
-		return nil, err
-	}
-	cmd.Stdout = theirs
-	err = cmd.Start()
-	_ = theirs.Close()
-	if err != nil {
-		_ = stdin.Close()
-		_ = stdout.Close()
-		return nil, fmt.Errorf("starting %q: %w", spec.Command[0], err)
-	}
+	stdin, stdout := child.Streams()
 	p := &process{
-		cmd:    cmd,
+		child: child, stdin: stdin, to: to, grace: opts.Grace,
 		stream: rpc.NewStream(stdout, stdin, &rpc.StreamOptions{MaxMessage: opts.MaxMessage}),
-		to:     to,
-		stdin:  stdin,
-		grace:  opts.Grace,
-		exited: make(chan struct{}),
 	}
-	shellEnds, err := endWithUs(cmd.Process)
-	if err != nil {
-		opts.Logger.Debug("server may outlive a crash", "server", spec.Name, "error", err)
-		shellEnds = func() {}
-	}
-	go p.wait(stdout, shellEnds)
+	go func() {
+		<-child.Ended()
+		time.AfterFunc(drainWait, func() { _ = stdout.Close() })
+	}()
 	return p, nil
-}
-
-// wait reaps the child, kills the rest of its group, waits for the shell there, and then ends its output.
-func (p *process) wait(stdout io.Closer, shellEnds func()) {
-	_ = p.cmd.Wait()
-	// The group's id may be given to others only when the group is empty, and ids go round: this cannot hit a foreign
-	// group unless all others are used up in between.
-	KillGroup(p.cmd.Process)
-	shellEnds()
-	close(p.exited)
-	time.AfterFunc(drainWait, func() { _ = stdout.Close() })
 }
 
 func (p *process) settle(string) {}
@@ -106,8 +67,8 @@ func (p *process) run() error {
 // ending returns how the child ended.
 func (p *process) ending() error {
 	select {
-	case <-p.exited:
-		return hosterror.New("it ended with {}", hosterror.Exit(p.cmd.ProcessState))
+	case <-p.child.Ended():
+		return hosterror.New("it ended with {}", p.child.Ending())
 	case <-time.After(drainWait):
 		return hosterror.New("it closed its output")
 	}
@@ -128,11 +89,11 @@ func (p *process) Close() error {
 	p.closing.Do(func() {
 		_ = p.stdin.Close()
 		if !p.gone() {
-			TerminateGroup(p.cmd.Process)
+			p.child.Terminate()
 			if !p.gone() {
-				KillGroup(p.cmd.Process)
+				p.child.Kill()
 				if !p.gone() {
-					p.err = fmt.Errorf("server process %d survives being killed", p.cmd.Process.Pid)
+					p.err = fmt.Errorf("server process %d survives being killed", p.child.PID())
 				}
 			}
 		}
@@ -146,7 +107,7 @@ func (p *process) gone() bool {
 	timer := time.NewTimer(p.grace)
 	defer timer.Stop()
 	select {
-	case <-p.exited:
+	case <-p.child.Ended():
 		return true
 	case <-timer.C:
 		return false

@@ -36,15 +36,16 @@ var ErrClosed = errors.New("connection to server closed")
 
 // A Spec says how to reach a server: by Command or by URL.
 type Spec struct {
-	Name    string            // for messages
-	Command []string          // the program and its arguments
-	Env     []string          // "K=V", added to Options.BaseEnv; the last of a name counts
-	Dir     string            // the program's working directory; "" is the caller's
-	URL     string            // an http or https endpoint
-	SSE     bool              // URL speaks the HTTP+SSE transport of revision 2024-11-05
-	Headers map[string]string // sent with every HTTP request
-	Auth    Authorizer        // gets the tokens that URL asks for; nil: a server that asks for some answers 401
-	Ahead   *Ahead            // a process of this program, for the first that dials; nil: none runs yet
+	Name    string                // for messages
+	Command []string              // the program and its arguments
+	Env     []string              // "K=V", added to Options.BaseEnv; the last of a name counts
+	Dir     string                // the program's working directory; "" is the caller's
+	Start   func() (Child, error) // starts the program elsewhere; nil: as a child of this process
+	URL     string                // an http or https endpoint
+	SSE     bool                  // URL speaks the HTTP+SSE transport of revision 2024-11-05
+	Headers map[string]string     // sent with every HTTP request
+	Auth    Authorizer            // gets the tokens that URL asks for; nil: a server that asks for some answers 401
+	Ahead   *Ahead                // a process of this program, for the first that dials; nil: none runs yet
 }
 
 // A Hello is the client's description for the server.
@@ -85,7 +86,7 @@ const (
 // Options adjust a connection. The zero Options are ready to use.
 type Options struct {
 	Handler    Handler       // nil refuses requests and ignores the rest
-	Stderr     io.Writer     // receives a child's standard error, from a goroutine of the connection; nil discards it
+	Stderr     io.Writer     // receives a child's standard error, from a goroutine; nil discards it
 	MaxMessage int           // longest message that is read, in bytes; 0 is rpc.DefaultMaxMessage
 	BaseEnv    []string      // a child's environment, before Spec.Env; nil is empty
 	Logger     *slog.Logger  // for odd but harmless events; nil is none

@@ -15,7 +15,7 @@ type Ahead []*upstream.Ahead
 func StartAhead(servers []Server, o *Options) (all Ahead) {
 	for i := range servers {
 		spec := &servers[i].Spec
-		if len(spec.Command) == 0 {
+		if len(spec.Command) == 0 || spec.Start != nil { // or another process starts it, when it is asked for
 			continue
 		}
 		if int64(len(all)) >= min(maxStarts, o.Budget.Processes.Limit()) {

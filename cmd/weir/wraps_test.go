@@ -1,0 +1,319 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/demo/servers"
+)
+
+// A wrapper is a host that starts weir wraps: this process.
+type wrapper struct {
+	*hooked
+	policy string
+}
+
+// wordsPolicy lets mail go once the user has said anything.
+const wordsPolicy = `version: 1
+default: allow
+rules:
+  - {name: unsaid, when: call, effect: block, if: 'tool.name == "send_email" && !session.userWords', message: the user has said nothing}
+`
+
+func newWrapper(t *testing.T) *wrapper {
+	w := &wrapper{hooked: newHooked(t)}
+	w.policy = filepath.Join(w.home, "policy.yaml")
+	if err := os.WriteFile(w.policy, []byte(wordsPolicy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// A wrapped is a server behind a weir wrap.
+type wrapped struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	data string
+	id   int
+}
+
+// wrap starts a server of the demonstration, called by its kind, and shakes hands with it. The launcher is in front of
+// weir.
+func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapped {
+	w.t.Helper()
+	s := &wrapped{t: w.t, data: filepath.Join(w.home, kind)}
+	if err := os.MkdirAll(s.data, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	script := `echo $$ > "$1/pid"; exec "$0" demo server ` + kind + ` --data "$1"`
+	args := append(launcher, w.weir, "wrap", "--policy", w.policy, "--trust", "trusted", "--name", kind, "--", "sh", "-c", script, w.weir, s.data)
+	s.cmd = exec.Command(args[0], args[1:]...)
+	s.cmd.Dir, s.cmd.Env = w.home, append([]string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH")}, environ...)
+	s.cmd.Stderr = w.t.Output()
+	var err error
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		w.t.Fatal(err)
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s.out = bufio.NewReader(out)
+	if err := s.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(s.end)
+	if _, ok := s.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`); !ok {
+		w.t.Fatal("no handshake")
+	}
+	return s
+}
+
+// end has the host leave. Nobody holds the output of a wrap any longer than it.
+func (s *wrapped) end() {
+	_ = s.in.Close()
+	if s.cmd.ProcessState != nil {
+		return // it was waited for
+	}
+	if _, err := io.Copy(io.Discard, s.out); err != nil {
+		s.t.Error(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// ask makes a request; false if nobody answers any more.
+func (s *wrapped) ask(method, params string) (text string, ok bool) {
+	s.id++
+	if _, err := fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", s.id, method, params); err != nil {
+		return "", false
+	}
+	for {
+		line, err := s.out.ReadBytes('\n')
+		if err != nil {
+			return "", false
+		}
+		var m struct{ ID int }
+		if json.Unmarshal(line, &m) == nil && m.ID == s.id {
+			return string(line), true
+		}
+	}
+}
+
+// call calls a tool, and says whether it was called.
+func (s *wrapped) call(tool, arguments, words string) bool {
+	s.t.Helper()
+	params := fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)
+	if words != "" {
+		params = fmt.Sprintf(`{"name":%q,"arguments":%s,"_meta":{"dev.weir/user-message":%q}}`, tool, arguments, words)
+	}
+	text, ok := s.ask("tools/call", params)
+	return ok && !strings.Contains(text, `"isError":true`) && !strings.Contains(text, `"error":`)
+}
+
+// server returns the process group of the server.
+func (s *wrapped) server() int { return readPID(s.t, filepath.Join(s.data, "pid")) }
+
+const mailToBen = `{"to":"ben@acme.example","subject":"bridge","body":"closed"}`
+
+// TestWrapsShareMemory has the user's words said at one wrap and mail sent at another: they count there if both are
+// children of one host with the same variables, and in front of servers that cannot be mistaken for each other.
+func TestWrapsShareMemory(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		environ  []string // of the second wrap
+		launcher []string // of the second wrap
+		alone    bool
+	}{
+		{name: "of one host"},
+		{name: "with other variables that programs inherit", environ: []string{"LANG=xx"}, alone: true},
+		{name: "of another parent", launcher: []string{"sh", "-c", `"$@"; exit $?`, "sh"}, alone: true},
+		{name: "in another place", environ: []string{"XDG_STATE_HOME=/nowhere"}, alone: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWrapper(t)
+			if c.environ != nil && c.environ[0] == "XDG_STATE_HOME=/nowhere" {
+				c.environ[0] = "XDG_STATE_HOME=" + filepath.Join(w.home, "elsewhere")
+			}
+			files, mail := w.wrap("files", nil), w.wrap("mail", c.environ, c.launcher...)
+			if mail.call("send_email", mailToBen, "") {
+				t.Error("a mail was sent before the user said anything")
+			}
+			if !files.call("list_files", `{}`, "tell Ben about the bridge") {
+				t.Error("the files are not listed")
+			}
+			if sent := mail.call("send_email", mailToBen, ""); sent == c.alone {
+				t.Errorf("after that a mail was sent: %v", sent)
+			}
+		})
+	}
+}
+
+// TestNamesOfWraps has two servers with one name: the second shares no memory with the first, until it says all that
+// the first does.
+func TestNamesOfWraps(t *testing.T) {
+	w := newWrapper(t)
+	w.wrap("mail", nil).call("list_inbox", `{}`, "tell Ben about the bridge")
+	other := w.wrap("mail", []string{"ACCOUNT=other"})
+	if other.call("send_email", mailToBen, "") {
+		t.Error("words that were said at another server of the name count")
+	}
+	if same := w.wrap("mail", nil); !same.call("send_email", mailToBen, "") {
+		t.Error("words that were said at the same server do not count")
+	}
+}
+
+// wrapsOwner returns the process that decides for the wraps.
+func (w *wrapper) wrapsOwner() int {
+	w.t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it may be gone
+		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		if strings.HasPrefix(string(line), "weir\x00serve\x00--wraps\x00") && strings.Contains(string(environ), "HOME="+w.home+"\x00") {
+			pid, err := strconv.Atoi(filepath.Base(dir))
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	w.t.Fatal("no process decides for the wraps")
+	return 0
+}
+
+// TestWrapsOwnerKilled kills the process that decides: every wrap ends, with its server, and lets nothing go. Others
+// begin with all labels, and with no words of the user.
+func TestWrapsOwnerKilled(t *testing.T) {
+	w := newWrapper(t)
+	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
+	files.call("list_files", `{}`, "tell Ben about the bridge")
+	if !mail.call("send_email", mailToBen, "") {
+		t.Fatal("the mail was not sent")
+	}
+	if err := syscall.Kill(w.wrapsOwner(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*wrapped{files, mail} {
+		if s.call("send_email", mailToBen, "tell Ben") {
+			t.Error("a call went without anybody who decides")
+		}
+		if got := wait(s.cmd); got != "exit status 1" {
+			t.Errorf("a wrap ended with %s", got)
+		}
+		if !gone(s.server()) {
+			t.Error("the server is still there")
+		}
+	}
+	if w.wrap("mail", nil).call("send_email", mailToBen, "") {
+		t.Error("a mail was sent with words that nobody remembers")
+	}
+	if sent, err := servers.ReadOutbox(mail.data); err != nil || len(sent) != 1 {
+		t.Errorf("%d mails were sent, %v", len(sent), err)
+	}
+}
+
+// TestWrapsOwnerKilledUnderLoad kills the process that decides at random moments while calls are made at two wraps: no
+// mail goes that the user has said nothing for, no answer is made up, and every wrap ends with its server.
+func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
+	w := newWrapper(t)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	var answered atomic.Int64
+	for range *ownerKills {
+		files, mail := w.wrap("files", nil), w.wrap("mail", nil)
+		var working sync.WaitGroup
+		for _, s := range []*wrapped{files, mail} {
+			working.Go(func() {
+				for {
+					text, ok := s.ask("tools/call", `{"name":"send_email","arguments":`+mailToBen+`}`)
+					if !ok {
+						return
+					}
+					answered.Add(1)
+					if s == mail && !strings.Contains(text, "the user has said nothing") {
+						t.Errorf("seed %d: the answer is %s", seed, text)
+					}
+				}
+			})
+		}
+		time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
+		if err := syscall.Kill(w.wrapsOwner(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		working.Wait()
+		for _, s := range []*wrapped{files, mail} {
+			if got := wait(s.cmd); got != "exit status 1" {
+				t.Errorf("seed %d: a wrap ended with %s", seed, got)
+			}
+			if !dead(s.server()) {
+				t.Errorf("seed %d: the server is still there", seed)
+			}
+		}
+	}
+	t.Logf("%d answers", answered.Load())
+	if sent, err := servers.ReadOutbox(filepath.Join(w.home, "mail")); err != nil || len(sent) != 0 {
+		t.Errorf("seed %d: %d mails were sent, %v", seed, len(sent), err)
+	}
+}
+
+// dead waits until a process is no more, or waits to be reaped. The shell in its group ends later.
+func dead(pid int) bool {
+	for range 100 {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(text), ") Z ") {
+			return true
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return false
+}
+
+// TestWrapKilled kills one wrap: its server ends, and the other wrap goes on with the memory of both.
+func TestWrapKilled(t *testing.T) {
+	w := newWrapper(t)
+	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
+	files.call("list_files", `{}`, "tell Ben about the bridge")
+	server := files.server()
+	if err := files.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = files.cmd.Wait() // it was killed
+	if !dead(server) {
+		t.Error("the server of a wrap that was killed is still there")
+	}
+	if !mail.call("send_email", mailToBen, "") {
+		t.Error("the other wrap does not go on")
+	}
+	again := w.wrap("files", nil)
+	if err := syscall.Kill(-again.server(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 { // it may take a second to be tried again
+		if again.call("list_files", `{}`, "") {
+			return
+		}
+	}
+	t.Error("a server that was killed is not started again")
+}

@@ -1,0 +1,52 @@
+//go:build !linux
+
+// Package attach has one process decide for the weir wraps of one host, on Linux. Elsewhere every wrap decides by
+// itself.
+package attach
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+
+	"github.com/weir-mcp/weir/internal/owner"
+	"github.com/weir-mcp/weir/internal/upstream"
+)
+
+// ErrAlone says that nothing was read or written: the wrap can decide by itself.
+var ErrAlone = errors.New("no process can be shared")
+
+// A Wrap is the side of weir wrap.
+type Wrap struct {
+	Streams [3]*os.File
+	Start   func() (*upstream.LocalChild, error)
+}
+
+// Run returns [ErrAlone].
+func Run(context.Context, *owner.Client, json.RawMessage, Wrap) (int, error) { return 0, ErrAlone }
+
+// A Guest is a weir wrap that an owner serves: there is none.
+type Guest struct {
+	Stdin, Stdout, Stderr *os.File
+	PID                   int
+}
+
+// Accept returns [ErrAlone].
+func Accept(*net.UnixConn) (*Guest, error) { return nil, ErrAlone }
+
+// Close does nothing.
+func (g *Guest) Close() {}
+
+// Serve returns [ErrAlone].
+func (g *Guest) Serve(context.Context, func(context.Context) int) error { return ErrAlone }
+
+// Start returns [ErrAlone].
+func (g *Guest) Start() (upstream.Child, error) { return nil, ErrAlone }
+
+// Key returns [ErrAlone].
+func Key(owner.Build, int, []string) (string, error) { return "", ErrAlone }
+
+// Check returns [ErrAlone].
+func Check(*net.UnixConn, owner.Build, string, []string) error { return ErrAlone }
