@@ -166,12 +166,7 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 		return Withheld(err)
 	}
 	h.index(r, a.Raw(), in.label)
-	told := in.label.Typed()
-	told.Malicious = false
-	if told.Private {
-		told.Attribution = label.SetOf(r.uri)
-	}
-	if err := h.guard.raiseBy(ctx, r, seen, told); err != nil {
+	if err := h.told(ctx, r, seen, in.label); err != nil {
 		return Withheld(err)
 	}
 	about := "The result is hidden"
@@ -181,6 +176,29 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message}
 	o.Answer = Answer{Result: standIn(r, &value, about, o.Refusal(), isToolError(in.outline) || a.Error != nil)}
 	return o
+}
+
+// told raises the session of a request, whose label is seen, as far as size, types and failure tell of hidden data
+// with a label.
+func (h *Hidden) told(ctx context.Context, r *request, seen, l label.Label) error {
+	told := l.Typed()
+	told.Malicious = false
+	if told.Private {
+		told.Attribution = label.SetOf(r.uri)
+	}
+	return h.guard.raiseBy(ctx, r, seen, told)
+}
+
+// Admit raises the agent session of a call of Weir's own as the one in which a value was hidden was raised then: the
+// call may tell as much of it.
+func (h *Hidden) Admit(ctx context.Context, c *Call, v *vault.Value) error {
+	state, err := h.guard.evidence.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	named := *c
+	named.Uses = []vault.Value{*v}
+	return h.told(ctx, h.guard.parse(&named), state.Label, v.Label)
 }
 
 // index has the tracer know hidden data, so that it knows it again where a call passes it on.

@@ -32,6 +32,15 @@ func HasHandles(doc json.RawMessage) bool {
 	return err != nil
 }
 
+// FindHandle returns the name in the first handle of a text and the line in which it stands; "" if there is none.
+func FindHandle(text string) (name string, line int) {
+	at := handle.FindStringSubmatchIndex(text)
+	if at == nil {
+		return "", 0
+	}
+	return text[at[2]:at[3]], 1 + strings.Count(text[:at[0]], "\n")
+}
+
 // Expand replaces the handles in the strings of a JSON document by the parts of values of a space, and returns the values that it took. A
 // document without handles stays as it is. Names of members are left alone.
 func (v *Vault) Expand(key Space, doc json.RawMessage) (json.RawMessage, []Value, error) {

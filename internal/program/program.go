@@ -21,6 +21,7 @@ package program
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"time"
 )
 
@@ -39,6 +40,12 @@ type Program struct {
 	Source string   `json:"source"`
 	Tools  []string `json:"tools,omitempty"`
 }
+
+// identifier are the names that functions in Starlark may have.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// IsFunction reports whether a tool of a name can be a function in a program. Any tool can be called by its name.
+func IsFunction(tool string) bool { return identifier.MatchString(tool) }
 
 // A Call is the call of a tool by a program.
 type Call struct {
