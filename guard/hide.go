@@ -38,6 +38,7 @@ type Hidden struct {
 	vault *vault.Vault // nil: nothing can be hidden
 	state State
 	guard *Guard
+	isolation
 }
 
 // family returns the space of a session's values: that of the session above all others.
@@ -73,7 +74,7 @@ func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
 	if h.vault == nil || r.Server == Own || r.Arguments == nil && r.Undeclared.Params == nil || h.vault.Quiet() {
 		return label.Label{}, nil
 	}
-	key, err := h.family(ctx, r.Session)
+	keys, err := h.spaces(ctx, r.Session, r.Above)
 	if err != nil {
 		return label.Label{}, err
 	}
@@ -84,8 +85,10 @@ func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
 	for _, to := range r.roles.Destinations {
 		texts = append(texts, to.Text)
 	}
-	if slices.ContainsFunc(texts, func(text string) bool { return h.vault.Names(key, text) }) {
-		return untrusted(), nil
+	for _, key := range keys {
+		if slices.ContainsFunc(texts, func(text string) bool { return h.vault.Names(key, text) }) {
+			return untrusted(), nil
+		}
 	}
 	return label.Label{}, nil
 }
@@ -236,13 +239,13 @@ func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.Raw
 	if h.vault == nil || arguments == nil {
 		return arguments, nil, nil
 	}
-	key, err := h.family(ctx, ref)
+	keys, err := h.spaces(ctx, ref, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	expanded, used, err := h.vault.Expand(key, arguments)
+	expanded, used, err := h.vault.Expand(arguments, keys...)
 	if errors.Is(err, vault.ErrNotThere) { // which tells of a value whether it has a part
-		h.vault.Looked(key, 1)
+		h.vault.Looked(keys[0], 1)
 	}
 	return expanded, used, err
 }
@@ -252,11 +255,11 @@ func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault
 	if h.vault == nil {
 		return vault.Value{}, vault.ErrUnknown
 	}
-	key, err := h.family(ctx, ref)
+	keys, err := h.spaces(ctx, ref, nil)
 	if err != nil {
 		return vault.Value{}, err
 	}
-	return h.vault.Get(key, name)
+	return h.vault.Get(name, keys...)
 }
 
 // Derive keeps a part of a hidden value as a value of its own, with the label of the whole.

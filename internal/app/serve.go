@@ -143,7 +143,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 
 // plansOf returns how plans count by a configuration.
 func plansOf(c *config.Config) gateway.Plans {
-	return gateway.Plans{Offered: c.Plan != "", Programs: c.Exec, PlanRules: planRules(c)}
+	return gateway.Plans{Offered: c.Plan != "", Programs: c.Exec, Isolates: c.Isolated, PlanRules: planRules(c)}
 }
 
 func planRules(c *config.Config) guard.PlanRules {

@@ -216,6 +216,7 @@ type Results struct {
 	Templates  map[string]*plan.Template // plans of the operator
 	Plan       string                    // "offer": agents may submit plans also where no result is hidden; "strict": and do nothing else
 	Exec       bool                      // agents may have programs run
+	Isolated   []string                  // names of the hosts that may isolate agent sessions
 }
 
 // Own is the operator's and the user's own places.

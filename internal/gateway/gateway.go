@@ -98,10 +98,11 @@ type Hiding struct {
 	Interpreter Interpreter // of programs of agents; nil: none are run
 }
 
-// Plans is where agents may submit plans and programs, and how far plans bind them.
+// Plans is where agents may submit plans and programs, how far plans bind them, and where they may be isolated.
 type Plans struct {
-	Offered  bool // also where no result is hidden
-	Programs bool // agents may also have programs run
+	Offered  bool     // also where no result is hidden
+	Programs bool     // agents may also have programs run
+	Isolates []string // names of the hosts that may isolate agent sessions
 	guard.PlanRules
 }
 
@@ -202,7 +203,7 @@ func New(opts Options) (*Gateway, error) {
 		return nil, err
 	}
 	g.Plans.Set(opts.Plans.PlanRules)
-	gw.engine.SetOwn(hides(g, opts.Servers), opts.Plans.Offered, opts.Plans.Programs)
+	gw.engine.Offer(offers(g, opts.Servers, &opts.Plans))
 	gw.await(opts.Approval, opts.Startup)
 	gw.stopIndexing = start(func(ctx context.Context) { guard.Index(ctx, g) })
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,
@@ -221,10 +222,14 @@ func start(work func(context.Context)) (stop func()) {
 	}
 }
 
-// hides reports whether results may be hidden: by a rule, or by the operator's word on a server.
-func hides(g *guard.Guard, servers []Server) bool {
-	p, _ := g.Rules()
-	return p.Hides() || slices.ContainsFunc(servers, func(s Server) bool { return len(s.Hide) > 0 })
+// offers returns which tools of Weir's own agents get. Results may be hidden by a rule, and by the operator's word on a
+// server.
+func offers(g *guard.Guard, servers []Server, p *Plans) exchange.Offers {
+	by, _ := g.Rules()
+	return exchange.Offers{
+		Hiding:   by.Hides() || slices.ContainsFunc(servers, func(s Server) bool { return len(s.Hide) > 0 }),
+		Planning: p.Offered, Programs: p.Programs, Isolates: p.Isolates,
+	}
 }
 
 // await has the gateway wait so long for people and servers from now on, or for the defaults where it is zero. Waits

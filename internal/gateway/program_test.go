@@ -40,7 +40,8 @@ func (h *leakyHost) exec(source string) string {
 	return string(h.call("weir_exec", `{"program":`+string(rawjson.Quote(source))+`}`))
 }
 
-// A program uses what the agent does not read: the session stays clean, calls on what strangers wrote are asked about, and no others.
+// A program uses results that the agent does not read: the session stays clean, and calls with untrusted content alone
+// are asked about.
 func TestAProgram(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
 		st := store.NewMemory(nil)
@@ -180,7 +181,7 @@ func TestProgramsAreOff(t *testing.T) {
 	}
 }
 
-// The end of a program tells of a value that another session of the family got, so the session is as private as that.
+// The end of a program tells of a value that another session of the family got, so the session is as private.
 func TestAProgramsValuesArePrivate(t *testing.T) {
 	h := newLeakyHost(t, true, func(o *gateway.Options) { headless(o); o.Plans.Programs, o.Interpreter = true, here{} })
 	plain := h.meta

@@ -32,9 +32,7 @@ type Engine struct {
 	suspended *suspended
 	holding   holding
 	schemas   schemas
-	hiding    atomic.Bool
-	planning  atomic.Bool
-	executing atomic.Bool
+	offers    atomic.Pointer[Offers]
 	running   programs
 	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration
 
@@ -83,7 +81,9 @@ func New(opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{Options: opts, sealer: sealer, suspended: newSuspended(), hasty: bounded.NewMap[string, bool](maxHasty)}, nil
+	g := &Engine{Options: opts, sealer: sealer, suspended: newSuspended(), hasty: bounded.NewMap[string, bool](maxHasty)}
+	g.Offer(Offers{})
+	return g, nil
 }
 
 // SetApproval says how long the gateway waits for a person, or for a host to come back with an answer.
@@ -92,23 +92,35 @@ func (g *Engine) SetApproval(d time.Duration) {
 	g.Book.SetTimeout(d)
 }
 
-// SetOwn says whether results of servers may be hidden, whether agents may submit plans where none is, and whether
-// they may have programs run, which hide results. Only then do hosts see the tools for that.
-func (g *Engine) SetOwn(hiding, planning, programs bool) {
-	programs = programs && g.Interpreter != nil
-	g.executing.Store(programs)
-	g.hiding.Store(hiding || programs)
-	g.planning.Store(hiding || planning || programs)
+// Offers is which tools of Weir's own agents get.
+type Offers struct {
+	Hiding   bool     // results of servers may be hidden
+	Planning bool     // agents may submit plans where none is
+	Programs bool     // agents may have programs run, which hide results
+	Isolates []string // names of the hosts that may isolate agent sessions, which return hidden values
+}
+
+// Offer says which tools of Weir's own agents get. It reports whether these are others than before.
+func (g *Engine) Offer(o Offers) (changed bool) {
+	o.Programs = o.Programs && g.Interpreter != nil
+	o.Hiding = o.Hiding || o.Programs || len(o.Isolates) > 0
+	o.Planning = o.Planning || o.Hiding
+	before := g.offers.Swap(&o)
+	return before == nil || before.Hiding != o.Hiding || before.Planning != o.Planning || before.Programs != o.Programs ||
+		(len(before.Isolates) > 0) != (len(o.Isolates) > 0)
 }
 
 // Hiding reports whether results of servers may be hidden.
-func (g *Engine) Hiding() bool { return g.hiding.Load() }
+func (g *Engine) Hiding() bool { return g.offers.Load().Hiding }
 
 // Planning reports whether agents may submit plans.
-func (g *Engine) Planning() bool { return g.planning.Load() }
+func (g *Engine) Planning() bool { return g.offers.Load().Planning }
 
 // Programs reports whether agents may have programs run.
-func (g *Engine) Programs() bool { return g.executing.Load() }
+func (g *Engine) Programs() bool { return g.offers.Load().Programs }
+
+// Isolating returns the names of the hosts that may isolate agent sessions.
+func (g *Engine) Isolating() []string { return g.offers.Load().Isolates }
 
 // patience returns how long the gateway waits for a person, or for a host to come back with an answer.
 func (g *Engine) patience() time.Duration { return time.Duration(g.approval.Load()) }
