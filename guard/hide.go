@@ -278,6 +278,16 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 // Keep keeps JSON that was computed from hidden values as a value of its own, with the labels of them all. It is a
 // part of none of them.
 func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []vault.Value, computed json.RawMessage) (vault.Value, error) {
+	var l label.Label
+	for i := range from {
+		l = label.Join(l, from[i].Label)
+	}
+	return h.KeepAs(ctx, ref, tool, l, computed)
+}
+
+// KeepAs keeps JSON with a label that the caller answers for. The decision on its call has to tell of that in
+// [Call.Changes].
+func (h *Hidden) KeepAs(ctx context.Context, ref session.Ref, tool string, l label.Label, computed json.RawMessage) (vault.Value, error) {
 	if h.vault == nil {
 		return vault.Value{}, vault.ErrUnknown
 	}
@@ -285,11 +295,7 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	if err != nil {
 		return vault.Value{}, err
 	}
-	made := vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: computed}
-	for i := range from {
-		made.Label = label.Join(made.Label, from[i].Label)
-	}
-	return h.vault.Put(key, made)
+	return h.vault.Put(key, vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: computed, Label: l})
 }
 
 // Spend counts bits that an answer tells of hidden values beside those of its call, and reports whether it may

@@ -43,6 +43,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/hostconn"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/sanitize"
 	"github.com/weir-mcp/weir/internal/streamable"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
@@ -95,7 +96,8 @@ type Hiding struct {
 	Quarantine Quarantine   // nil: nobody answers
 	Plans      Plans
 
-	Interpreter Interpreter // of programs of agents; nil: none are run
+	Interpreter Interpreter          // of programs of agents; nil: none are run
+	Sanitizers  *sanitize.Sanitizers // of the operator; nil: there are none
 }
 
 // Plans is where agents may submit plans and programs, how far plans bind them, and where they may be isolated.
@@ -198,6 +200,7 @@ func New(opts Options) (*Gateway, error) {
 	gw.engine, err = exchange.New(exchange.Options{
 		Servers: gw.servers, Guard: g, Book: book, State: opts.State, Words: opts.Words, Log: opts.Logger,
 		HostAnswers: opts.HostAnswers, Quarantine: opts.Quarantine, Interpreter: opts.Interpreter,
+		Sanitizers: opts.Sanitizers,
 	})
 	if err != nil {
 		return nil, err

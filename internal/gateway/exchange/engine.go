@@ -23,6 +23,7 @@ import (
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/sanitize"
 )
 
 // An Engine is shared by all requests of a gateway on their way through the guard.
@@ -43,7 +44,7 @@ type Engine struct {
 // maxHasty bounds the requests whose hosts are remembered to answer by themselves.
 const maxHasty = 4096
 
-// The Options of a gateway are all required, but for the last two.
+// The Options of a gateway are all required, but for the last three.
 type Options struct {
 	Servers *backend.Registry
 	Guard   *guard.Guard
@@ -53,8 +54,9 @@ type Options struct {
 	Log     *slog.Logger
 
 	HostAnswers HostAnswers
-	Quarantine  Quarantine  // answers questions about hidden values; nil: nobody does
-	Interpreter Interpreter // runs programs of agents; nil: none are run
+	Quarantine  Quarantine           // answers questions about hidden values; nil: nobody does
+	Interpreter Interpreter          // runs programs of agents; nil: none are run
+	Sanitizers  *sanitize.Sanitizers // nil: there are none
 }
 
 // HostAnswers says which answers of hosts to approval requests count, and how it goes on where none can. The zero HostAnswers counts all.

@@ -45,7 +45,8 @@ type ownEntry struct {
 }
 
 // ownTools are the tools that agents get where results may be hidden, as hosts see them; planTool also where plans are
-// offered, programTool only where programs are run, and returnTool only where a host may isolate agent sessions.
+// offered, programTool only where programs are run, returnTool only where a host may isolate agent sessions, and
+// sanitizeTool only where there are sanitizers.
 var ownTools = []ownEntry{
 	{"weir_look", `{"name":"weir_look","title":"Look at a hidden value","description":"Tells one number, boolean, date or choice from a hidden ` +
 		`value, or makes another hidden value of a part of it (as: text, email or url). The answer is read from the place that path points to; ` +
@@ -67,6 +68,7 @@ var ownTools = []ownEntry{
 	{planTool, planDefinition, func(f ownHost) ownTool { return f.plan }},
 	{programTool, programDefinition, func(f ownHost) ownTool { return f.program }},
 	{returnTool, returnDefinition, returning},
+	{sanitizeTool, sanitizeDefinition, sanitizing},
 }
 
 const lookMembers = `"path":{"type":"string","description":"JSON pointer; without it the whole value"},"as":{"type":"string","enum":["boolean",` +
@@ -81,6 +83,8 @@ func offers(g *Engine, name string) bool {
 		return g.Programs()
 	case returnTool:
 		return len(g.Isolating()) > 0
+	case sanitizeTool:
+		return g.Hiding() && g.Sanitizers != nil && len(g.Sanitizers.Rules) > 0
 	}
 	return g.Hiding() || g.Planning() && name == planTool
 }
