@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
 )
 
 // A family is a host with agent sessions of several names.
@@ -261,4 +266,33 @@ func TestIsolatedTellsNothing(t *testing.T) {
 		}
 		f.silent("above")
 	})
+}
+
+// A person who ends an agent session ends the isolated ones that work for it.
+func TestIsolatedEnds(t *testing.T) {
+	st := store.NewMemory(nil)
+	f := newFamily(t, func(o *gateway.Options) { o.Approvals = st })
+	f.as("p", "")
+	f.sends()
+	f.as("i", "p")
+	f.as("i2", "i")
+	if f.as("i", "p"); !f.sends() {
+		t.Fatal("the isolated session does not send before")
+	}
+	if f.as("i2", "i"); !f.sends() {
+		t.Fatal("the one below it does not send before")
+	}
+	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: st})
+	if err := book.End(t.Context(), approve.Ending{Session: session.Ref{Key: "local/agent:p", Principal: "local"}, Why: "enough"}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second) // for which the book believes that it has not ended
+	for _, s := range [][2]string{{"i", "p"}, {"i2", "i"}} {
+		if f.as(s[0], s[1]); f.sends() {
+			t.Errorf("%v sends after the end", s)
+		}
+		if answer := string(f.call("weir_return", `{"value":1}`)); !strings.Contains(answer, "a person has ended") {
+			t.Errorf("%v returns after the end: %s", s, answer)
+		}
+	}
 }

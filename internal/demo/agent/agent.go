@@ -10,7 +10,8 @@
 // A placeholder in any string of the arguments, of planned calls and of instructions alike, stands for what the agent
 // has read: {{TOOL}} is the text of the latest result of that tool, {{TOOL|summary}} its beginning without markup,
 // {{TOOL|query}} the same text escaped for the query of a URL. In a planned call it stands for the latest result of the
-// plan itself. A result that Weir hides is passed on by its handle, in every form. A call whose placeholder stands for nothing, because that result never came, is not made.
+// plan itself. A result that Weir hides is passed on by its handle, in every form. A call whose placeholder stands for
+// nothing, because that result never came, is not made.
 //
 // The agent knows the protocol and nothing of who protects it. What it is not given to read it cannot obey. Questions
 // (elicitation) go to a [Person].

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -153,6 +154,15 @@ func (x *decision) permitAnswers(ctx context.Context) *rpc.Message {
 // holdEnded has the guard refuse the calls of an agent session in which nothing may happen any more.
 func (g *Engine) holdEnded(ctx context.Context, call *guard.Call) error {
 	why, err := approve.HeldSession(ctx, g.Book, call.Session, conversation.KeyOf(call.Session.Key) == call.Session.Key)
+	for _, key := range call.Above { // an isolated session works for these
+		if err != nil || why != "" {
+			break
+		}
+		var ended bool
+		if ended, err = g.Book.HasEnded(ctx, session.Ref{Key: key, Principal: call.Session.Principal}); ended {
+			why = "a person has ended the agent session for which this one works; nothing more happens in it"
+		}
+	}
 	if err == nil && call.Held == "" {
 		call.Held = why
 	}
