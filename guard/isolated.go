@@ -128,12 +128,16 @@ func (h *Hidden) spaces(ctx context.Context, ref session.Ref, above []string) ([
 	return keys, nil
 }
 
-// Inherited returns the label of the sessions of a principal above an isolated one.
+// Inherited returns the label of the sessions of a principal above an isolated one. With an alert that waits there, it is
+// malicious, and the isolated session stays so.
 func (h *Hidden) Inherited(ctx context.Context, principal string, above []string) (l label.Label, err error) {
 	for _, key := range above {
 		state, err := h.state.Sessions().Peek(ctx, session.Ref{Key: key, Principal: principal})
 		if err != nil {
 			return label.Label{}, fmt.Errorf("reading the agent session above: %w", err)
+		}
+		if len(alertsIn(state.Label)) > 0 { // which go no further, and nobody can answer here
+			state.Label.Malicious = true
 		}
 		l = label.Join(l, state.Label)
 	}
