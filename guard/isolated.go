@@ -128,8 +128,8 @@ func (h *Hidden) spaces(ctx context.Context, ref session.Ref, above []string) ([
 	return keys, nil
 }
 
-// Inherited returns the label of the sessions of a principal above an isolated one. With an alert that waits there, it is
-// malicious, and the isolated session stays so.
+// Inherited returns the label of the sessions of a principal above an isolated one. With an alert that waits there, it
+// is malicious, and the isolated session stays so.
 func (h *Hidden) Inherited(ctx context.Context, principal string, above []string) (l label.Label, err error) {
 	for _, key := range above {
 		state, err := h.state.Sessions().Peek(ctx, session.Ref{Key: key, Principal: principal})
