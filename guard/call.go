@@ -94,12 +94,15 @@ type Listed struct {
 	Display string
 }
 
-// Hiding is the part of a call that concerns hidden values. The zero Hiding has none.
+// Hiding is the part of a call that concerns hidden values, and the sessions that share them. The zero Hiding has
+// none.
 type Hiding struct {
+	Above   []string        // keys of the agent sessions above an isolated one: see [Hidden.Above]
 	Uses    []vault.Value   // hidden values in the arguments, where handles stood for them: see [Hidden.Expand]
 	Output  json.RawMessage // the JSON Schema of the tool's results, as the server wrote it, or nil: a hidden result shows the keys in it
 	Hide    bool            // the operator says that results of the tool are hidden
 	Written json.RawMessage // the arguments as the agent wrote them, with handles; nil if there are none
+	Changes string          // how a sanitizer of the operator makes a value into another, for the event; "" if none does
 	Looks   int             // bits that the call tells of hidden values: see [Hidden.Look]
 	Tells   int             // of these, the bits that a refusal tells too, since Looks depends on the value
 

@@ -100,7 +100,7 @@ func (g *decider) event(in decisionInput, d decision) *record.Event {
 	r, f := in.request, in.facts
 	e := g.evidence.event(record.Decision, &r.Call)
 	e.Phase = f.Phase.String()
-	if r.revealing != nil {
+	if e.Where = r.Changes; r.revealing != nil {
 		e.Where = "weir_reveal"
 	}
 	e.Effect, e.Rule, e.Message = d.Effect.String(), d.Rule, d.Message

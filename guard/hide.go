@@ -38,6 +38,7 @@ type Hidden struct {
 	vault *vault.Vault // nil: nothing can be hidden
 	state State
 	guard *Guard
+	isolation
 }
 
 // family returns the space of a session's values: that of the session above all others.
@@ -73,7 +74,7 @@ func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
 	if h.vault == nil || r.Server == Own || r.Arguments == nil && r.Undeclared.Params == nil || h.vault.Quiet() {
 		return label.Label{}, nil
 	}
-	key, err := h.family(ctx, r.Session)
+	keys, err := h.spaces(ctx, r.Session, r.Above)
 	if err != nil {
 		return label.Label{}, err
 	}
@@ -84,8 +85,10 @@ func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
 	for _, to := range r.roles.Destinations {
 		texts = append(texts, to.Text)
 	}
-	if slices.ContainsFunc(texts, func(text string) bool { return h.vault.Names(key, text) }) {
-		return untrusted(), nil
+	for _, key := range keys {
+		if slices.ContainsFunc(texts, func(text string) bool { return h.vault.Names(key, text) }) {
+			return untrusted(), nil
+		}
 	}
 	return label.Label{}, nil
 }
@@ -166,12 +169,7 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 		return Withheld(err)
 	}
 	h.index(r, a.Raw(), in.label)
-	told := in.label.Typed()
-	told.Malicious = false
-	if told.Private {
-		told.Attribution = label.SetOf(r.uri)
-	}
-	if err := h.guard.raiseBy(ctx, r, seen, told); err != nil {
+	if err := h.told(ctx, r, seen, in.label); err != nil {
 		return Withheld(err)
 	}
 	about := "The result is hidden"
@@ -181,6 +179,29 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message}
 	o.Answer = Answer{Result: standIn(r, &value, about, o.Refusal(), isToolError(in.outline) || a.Error != nil)}
 	return o
+}
+
+// told raises the session of a request, whose label is seen, as far as size, types and failure tell of hidden data
+// with a label.
+func (h *Hidden) told(ctx context.Context, r *request, seen, l label.Label) error {
+	told := l.Typed()
+	told.Malicious = false
+	if told.Private {
+		told.Attribution = label.SetOf(r.uri)
+	}
+	return h.guard.raiseBy(ctx, r, seen, told)
+}
+
+// Admit raises the agent session of a call of Weir's own as the one in which a value was hidden was raised then: the
+// call may tell as much of it.
+func (h *Hidden) Admit(ctx context.Context, c *Call, v *vault.Value) error {
+	state, err := h.guard.evidence.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	named := *c
+	named.Uses = []vault.Value{*v}
+	return h.told(ctx, h.guard.parse(&named), state.Label, v.Label)
 }
 
 // index has the tracer know hidden data, so that it knows it again where a call passes it on.
@@ -218,13 +239,13 @@ func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.Raw
 	if h.vault == nil || arguments == nil {
 		return arguments, nil, nil
 	}
-	key, err := h.family(ctx, ref)
+	keys, err := h.spaces(ctx, ref, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	expanded, used, err := h.vault.Expand(key, arguments)
+	expanded, used, err := h.vault.Expand(arguments, keys...)
 	if errors.Is(err, vault.ErrNotThere) { // which tells of a value whether it has a part
-		h.vault.Looked(key, 1)
+		h.vault.Looked(keys[0], 1)
 	}
 	return expanded, used, err
 }
@@ -234,11 +255,11 @@ func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault
 	if h.vault == nil {
 		return vault.Value{}, vault.ErrUnknown
 	}
-	key, err := h.family(ctx, ref)
+	keys, err := h.spaces(ctx, ref, nil)
 	if err != nil {
 		return vault.Value{}, err
 	}
-	return h.vault.Get(key, name)
+	return h.vault.Get(name, keys...)
 }
 
 // Derive keeps a part of a hidden value as a value of its own, with the label of the whole.
@@ -257,6 +278,16 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 // Keep keeps JSON that was computed from hidden values as a value of its own, with the labels of them all. It is a
 // part of none of them.
 func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []vault.Value, computed json.RawMessage) (vault.Value, error) {
+	var l label.Label
+	for i := range from {
+		l = label.Join(l, from[i].Label)
+	}
+	return h.KeepAs(ctx, ref, tool, l, computed)
+}
+
+// KeepAs keeps JSON with a label that the caller answers for. The decision on its call has to tell of that in
+// [Call.Changes].
+func (h *Hidden) KeepAs(ctx context.Context, ref session.Ref, tool string, l label.Label, computed json.RawMessage) (vault.Value, error) {
 	if h.vault == nil {
 		return vault.Value{}, vault.ErrUnknown
 	}
@@ -264,11 +295,7 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	if err != nil {
 		return vault.Value{}, err
 	}
-	made := vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: computed}
-	for i := range from {
-		made.Label = label.Join(made.Label, from[i].Label)
-	}
-	return h.vault.Put(key, made)
+	return h.vault.Put(key, vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: computed, Label: l})
 }
 
 // Spend counts bits that an answer tells of hidden values beside those of its call, and reports whether it may

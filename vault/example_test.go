@@ -15,7 +15,7 @@ func ExampleVault_Expand() {
 		fmt.Println(err)
 		return
 	}
-	arguments, used, err := v.Expand(space, json.RawMessage(`{"text":"`+kept.Handle()+`"}`))
+	arguments, used, err := v.Expand(json.RawMessage(`{"text":"`+kept.Handle()+`"}`), space)
 	fmt.Println(string(arguments), len(used), err)
 	// Output: {"text":"hello"} 1 <nil>
 }

@@ -32,14 +32,23 @@ func HasHandles(doc json.RawMessage) bool {
 	return err != nil
 }
 
-// Expand replaces the handles in the strings of a JSON document by the parts of values of a space, and returns the values that it took. A
-// document without handles stays as it is. Names of members are left alone.
-func (v *Vault) Expand(key Space, doc json.RawMessage) (json.RawMessage, []Value, error) {
+// FindHandle returns the name in the first handle of a text and the line in which it stands; "" if there is none.
+func FindHandle(text string) (name string, line int) {
+	at := handle().FindStringSubmatchIndex(text)
+	if at == nil {
+		return "", 0
+	}
+	return text[at[2]:at[3]], 1 + strings.Count(text[:at[0]], "\n")
+}
+
+// Expand replaces the handles in the strings of a JSON document by the parts of values of spaces, the first that has
+// one, and returns the values that it took. A document without handles stays as it is. Names of members are left alone.
+func (v *Vault) Expand(doc json.RawMessage, keys ...Space) (json.RawMessage, []Value, error) {
 	if !strings.Contains(string(doc), "[[w") && !strings.Contains(string(doc), `\u`) {
 		return doc, nil, nil
 	}
 	e := expander{
-		get:  func(name string) (Value, error) { return v.Get(key, name) },
+		get:  func(name string) (Value, error) { return v.Get(name, keys...) },
 		left: MaxExpanded, selector: selector{search: maxSearched}, docs: map[string]json.RawMessage{},
 	}
 	out, err := e.value(doc)

@@ -3,7 +3,7 @@
 //	v := vault.New(vault.Limits{})
 //	kept, err := v.Put(vault.Space{Key: "c-1"}, vault.Value{Server: "mail", Result: result, Label: l})
 //	fmt.Println(kept.Handle())                                   // [[w48213]]
-//	arguments, used, err := v.Expand(vault.Space{Key: "c-1"}, arguments) // handles are replaced by parts of values
+//	arguments, used, err := v.Expand(arguments, vault.Space{Key: "c-1"}) // handles are replaced by parts of values
 //
 // A value belongs to a space: an agent session with those above and below it. Its name is random, so that neither an earlier conversation
 // nor text of a stranger names a value by chance. A value never changes, and goes with its space.
@@ -117,18 +117,20 @@ func (v *Vault) Put(key Space, value Value) (Value, error) {
 	return value, nil
 }
 
-// Get returns a value of a space. The error is ErrUnknown if there is none of that name.
-func (v *Vault) Get(key Space, name string) (Value, error) {
+// Get returns a value of the first of the spaces that has one of that name. The error is ErrUnknown if none has.
+func (v *Vault) Get(name string, keys ...Space) (Value, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s := v.spaces[key]
-	if s == nil {
-		return Value{}, fmt.Errorf("value %.20q: %w", name, ErrUnknown)
-	}
-	v.touch(key)
-	for _, value := range s.values {
-		if value.Name == name {
-			return value, nil
+	for _, key := range keys {
+		s := v.spaces[key]
+		if s == nil {
+			continue
+		}
+		v.touch(key)
+		for _, value := range s.values {
+			if value.Name == name {
+				return value, nil
+			}
 		}
 	}
 	return Value{}, fmt.Errorf("value %.20q: %w", name, ErrUnknown)

@@ -60,7 +60,7 @@ func TestExpand(t *testing.T) {
 		{`{"a":"[[w00000]]"}`, ``, "no such value"},
 		{`{"a":"[[w1]] [[x]] [w]"}`, `{"a":"[[w1]] [[x]] [w]"}`, ""},
 	} {
-		got, used, err := v.Expand(at("a"), json.RawMessage(name(c.arguments)))
+		got, used, err := v.Expand(json.RawMessage(name(c.arguments)), at("a"))
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: %v, want %s", c.arguments, err, c.err)
@@ -76,7 +76,7 @@ func TestExpand(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := v.Expand(at("b"), json.RawMessage(name(`{"a":"[[DOC]]"}`))); !errors.Is(err, vault.ErrUnknown) {
+	if _, _, err := v.Expand(json.RawMessage(name(`{"a":"[[DOC]]"}`)), at("b")); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("a value of another space: %v", err)
 	}
 }
@@ -89,7 +89,7 @@ func TestExpandGivesTheText(t *testing.T) {
 		around := rapid.StringMatching(`[a-z"\\é ]{1,8}`).Draw(rt, "around")
 		kept := put(t, v, "r", text(said))
 		in, _ := json.Marshal(map[string]any{"x": around + kept.Handle() + around, "y": around})
-		out, used, err := v.Expand(at("r"), in)
+		out, used, err := v.Expand(in, at("r"))
 		var got map[string]string
 		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used) != 1 {
 			rt.Fatalf("%s: %s (%v)", in, out, err)
@@ -189,15 +189,15 @@ func TestLimits(t *testing.T) {
 	for range 4 {
 		names = append(names, put(t, v, "a", text("x")).Name)
 	}
-	if _, err := v.Get(at("a"), names[0]); !errors.Is(err, vault.ErrUnknown) {
+	if _, err := v.Get(names[0], at("a")); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("of 4 values with room for 3, the first: %v", err)
 	}
-	if _, err := v.Get(at("a"), names[3]); err != nil {
+	if _, err := v.Get(names[3], at("a")); err != nil {
 		t.Error(err)
 	}
 	put(t, v, "b", text("x"))
 	put(t, v, "c", text("x"))
-	if _, err := v.Get(at("a"), names[3]); !errors.Is(err, vault.ErrUnknown) {
+	if _, err := v.Get(names[3], at("a")); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("of 3 spaces with room for 2, the first: %v", err)
 	}
 }
@@ -227,7 +227,7 @@ func TestOthersEvictNothing(t *testing.T) {
 		}
 		v.Looked(other, 0)
 	}
-	if _, err := v.Get(mine, kept.Name); err != nil {
+	if _, err := v.Get(kept.Name, mine); err != nil {
 		t.Error(err)
 	}
 	for i := range 50 {
@@ -235,7 +235,7 @@ func TestOthersEvictNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := v.Get(mine, kept.Name); !errors.Is(err, vault.ErrUnknown) {
+	if _, err := v.Get(kept.Name, mine); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("of one's own 51 spaces with room for 8, the first: %v", err)
 	}
 	if got := v.Looked(mine, 0); got != 64 {
@@ -317,7 +317,7 @@ func TestBoundsOfLooksAndHandles(t *testing.T) {
 	v := vault.New(vault.Limits{})
 	kept := put(t, v, "a", text(`{"b":1}`))
 	for n, ok := range map[int]bool{256: true, 257: false} {
-		if _, _, err := v.Expand(at("a"), json.RawMessage(`"`+strings.Repeat("[["+kept.Name+"#/b]]", n)+`"`)); (err == nil) != ok {
+		if _, _, err := v.Expand(json.RawMessage(`"`+strings.Repeat("[["+kept.Name+"#/b]]", n)+`"`), at("a")); (err == nil) != ok {
 			t.Errorf("%d handles: %v", n, err)
 		}
 	}
@@ -346,10 +346,10 @@ func TestTextsInTextsAreBounded(t *testing.T) {
 	}
 	long := put(t, v, "a", json.RawMessage(`{"content":[],"structuredContent":{"result":"{\"n\":7,\"pad\":\"`+strings.Repeat("a", 3<<20)+`\"}"}}`))
 	one := `"[[` + long.Name + `#/n]]"`
-	if _, _, err := v.Expand(at("a"), json.RawMessage(`[`+one+`]`)); err != nil {
+	if _, _, err := v.Expand(json.RawMessage(`[`+one+`]`), at("a")); err != nil {
 		t.Errorf("one handle: %v", err)
 	}
-	if _, _, err := v.Expand(at("a"), json.RawMessage(`[`+strings.Repeat(one+",", 43)+one+`]`)); err == nil {
+	if _, _, err := v.Expand(json.RawMessage(`[`+strings.Repeat(one+",", 43)+one+`]`), at("a")); err == nil {
 		t.Error("44 handles into the text of 3 MiB, each searched twice, are within 256 MiB")
 	}
 }

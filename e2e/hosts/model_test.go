@@ -139,7 +139,7 @@ func (m *model) next(t turn) reply {
 	s := steps[len(t.results)]
 	id := fmt.Sprintf("%s_%d", run, len(t.results))
 	if name := find(t.tools, s.Tool); name != "" {
-		return reply{id: id, tool: name, args: s.Args}
+		return reply{id: id, tool: name, args: s.named(t.results)}
 	}
 	if pass, ok := pastime(t.tools, s.Tool); ok && t.waited < waits {
 		time.Sleep(50 * time.Millisecond)

@@ -21,6 +21,7 @@ import (
 	"github.com/weir-mcp/weir/internal/program"
 	"github.com/weir-mcp/weir/internal/quarantine"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/sanitize"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/status"
 	"github.com/weir-mcp/weir/session"
@@ -147,7 +148,9 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		State: kept.state, Approvals: kept.backend,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
-		Hiding: gateway.Hiding{Quarantine: quarantineOf(s.Config.Quarantine), Plans: plansOf(s.Config), Interpreter: interpreter()},
+		Hiding: gateway.Hiding{
+			Quarantine: quarantineOf(s.Config.Quarantine), Plans: plansOf(s.Config), Interpreter: interpreter(), Sanitizers: sanitizersOf(s.Config),
+		},
 		Hosts: gateway.Hosts{
 			Local: local, HostAnswers: hostAnswers(s.Config),
 		},
@@ -173,14 +176,14 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 
 // plansOf returns how plans count by a configuration.
 func plansOf(c *config.Config) gateway.Plans {
-	return gateway.Plans{Offered: c.Plan != "", Programs: c.Exec, PlanRules: planRules(c)}
+	return gateway.Plans{Offered: c.Plan != "", Programs: c.Exec, Isolates: c.Isolated, PlanRules: planRules(c)}
 }
 
 func planRules(c *config.Config) guard.PlanRules {
 	return guard.PlanRules{Strict: c.Plan == config.StrictPlans, Templates: c.Templates}
 }
 
-// interpreter returns what runs programs of agents: this program, as [program.Serve]; nil if its file is not known.
+// interpreter returns the runner of programs of agents: this program, as [program.Serve]; nil if its file is not known.
 func interpreter() gateway.Interpreter {
 	exe, err := os.Executable()
 	if err != nil {
@@ -246,9 +249,27 @@ func tellStatus(env *home.Env, log *slog.Logger, tell func() status.Process, det
 	return func() { l.Close() }
 }
 
+// sanitizersOf returns the ways of making hidden texts into others. They search for all that detection knows by
+// itself, whatever its mode.
+func sanitizersOf(c *config.Config) *sanitize.Sanitizers {
+	if len(c.Sanitizers) == 0 {
+		return nil
+	}
+	return &sanitize.Sanitizers{
+		Rules: c.Sanitizers, Scanner: detect.NewWith(detect.Options{Canaries: c.Detect.Canaries}), Model: quarantineOf(c.Quarantine),
+	}
+}
+
 // quarantineOf returns the model that answers questions about hidden results; nil if there is none.
 func quarantineOf(q config.Quarantine) gateway.Quarantine {
-	if q.URL == "" {
+	switch {
+	case len(q.Command) > 0:
+		var env []string
+		for name, value := range q.Env {
+			env = append(env, name+"="+value)
+		}
+		return quarantine.NewCommand(q.Command, env, q.Timeout)
+	case q.URL == "":
 		return nil
 	}
 	return quarantine.New(quarantine.Options{URL: q.URL, Model: q.Model, Key: q.Key, Timeout: q.Timeout})

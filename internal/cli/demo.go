@@ -19,7 +19,7 @@ import (
 func newDemo(env *home.Env) *cobra.Command {
 	transport := choice{"stdio", []string{"stdio", "http"}}
 	protocol := choice{"2026-07-28", []string{"2025-11-25", "2026-07-28"}}
-	var asJSON bool
+	var asJSON, hidden bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a hijacked agent, without weir and with it",
@@ -28,8 +28,12 @@ servers that are started for it, each story twice: without weir, and with weir i
 Nothing leaves this machine.
 
 The exit status is 0 if every attack succeeded without weir and was stopped by it, and every
-harmless call passed.`,
+harmless call passed.
+
+With --hidden, weir hides each result that anyone could have written: the agent passes it on by a
+handle and never reads it. Then nobody answers questions, as with an agent that works unattended.`,
 		Example: `  weir demo
+  weir demo --hidden
   weir demo --transport http --protocol 2025-11-25
   weir demo --json | jq .totals`,
 		Args: noArgs,
@@ -38,11 +42,12 @@ harmless call passed.`,
 			if err != nil {
 				return fmt.Errorf("finding this program: %w", err)
 			}
-			opts := demo.Options{Protocol: protocol.value, Exe: exe, Guarded: throughWeir(exe, transport.value)}
+			opts := demo.Options{Protocol: protocol.value, Exe: exe, Hidden: hidden, Guarded: throughWeir(exe, transport.value)}
 			return playDemo(env, cmd, opts, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	cmd.Flags().BoolVar(&hidden, "hidden", false, "have results hidden, and nobody answer")
 	addChoice(cmd, &transport, "transport", "how the agent reaches weir")
 	addChoice(cmd, &protocol, "protocol", "the revision of MCP that the agent speaks")
 	cmd.AddCommand(newDemoServer(env))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,9 @@ import (
 	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/vault"
 )
 
 func newPlan(env *home.Env) *cobra.Command {
@@ -33,30 +36,47 @@ func newPlan(env *home.Env) *cobra.Command {
 // planFlags are the flags of weir plan check.
 type planFlags struct {
 	targetFlags
-	policy string
-	asJSON bool
+	policy     string
+	template   string
+	parameters []string // NAME=VALUE
+	asJSON     bool
 }
 
 func newPlanCheck(env *home.Env) *cobra.Command {
 	var flags planFlags
 	cmd := &cobra.Command{
-		Use:   "check FILE [-- COMMAND [ARGUMENT…] | -- URL]",
+		Use:   "check (FILE | --template NAME) [-- COMMAND [ARGUMENT…] | -- URL]",
 		Short: "Tell the decision on each step of a plan",
 		Long: `Read a plan from a file, in YAML or JSON, ask the servers of the configuration, or the one that is
 named as for weir wrap, for their tools, and tell the decision on each step: the effect at worst,
 after all that the steps before may return, the rule and the reason, and whether an approval of the
 plan would cover the call. Nothing is called, nobody is asked, and nothing is recorded or pinned.
 
+With --template, check a template of the configuration in the place of a file, with the values that
+--parameter gives: NAME=VALUE, once for each parameter.
+
 The exit status is 1 if a step would be blocked, 2 if the file is no plan of these tools.
 docs/patterns.md describes plans.`,
 		Example: `  weir plan check rent.yaml
-  weir plan check --policy strict --json rent.yaml -- ./bank-server`,
-		Args: needsArg("the file of a plan"),
+  weir plan check --policy strict --json rent.yaml -- ./bank-server
+  weir plan check --template say-day --parameter to=ben@acme.example --parameter day=2025-11-28`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if n := cmd.ArgsLenAtDash(); n > 1 || n < 0 && len(args) > 1 {
-				return usage(cmd, fmt.Errorf("more than one file: %.64q", args[1]))
+			files := len(args)
+			if n := cmd.ArgsLenAtDash(); n >= 0 {
+				files = n
 			}
-			r, err := checkPlan(cmd.Context(), env, &flags, args[0], args[1:])
+			switch {
+			case files == 0 && flags.template == "":
+				return usage(cmd, errors.New("weir plan check needs the file of a plan, or --template"))
+			case files > 0 && flags.template != "":
+				return usage(cmd, fmt.Errorf("a file and a template: %.64q", args[0]))
+			case files > 1:
+				return usage(cmd, fmt.Errorf("more than one file: %.64q", args[1]))
+			case flags.template == "" && len(flags.parameters) > 0:
+				return usage(cmd, errors.New("--parameter is for a template"))
+			}
+			r, err := checkPlan(cmd.Context(), env, &flags, args[:files], args[files:])
 			if err != nil {
 				return err
 			}
@@ -75,14 +95,16 @@ docs/patterns.md describes plans.`,
 	cmd.Flags().SetInterspersed(true) // a command for a server comes after --
 	cmd.Flags().StringVar(&flags.policy, "policy", "",
 		"decide by the policy in this `FILE`, or by the profile of that name (default that of the configuration)")
+	cmd.Flags().StringVar(&flags.template, "template", "", "check the template of this `NAME`")
+	cmd.Flags().StringArrayVar(&flags.parameters, "parameter", nil, "give a parameter of the template a value: `NAME=VALUE`")
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print the decisions as JSON")
 	return cmd
 }
 
 // A planReport is the decisions on the plan of a file.
 type planReport struct {
-	File  string       `json:"file"`
-	OK    bool         `json:"ok"` // no step would be blocked
+	File  string       `json:"file"` // that of the configuration for a template
+	OK    bool         `json:"ok"`   // no step would be blocked
 	Asks  bool         `json:"asks"`
 	Steps []stepReport `json:"steps"`
 }
@@ -90,22 +112,33 @@ type planReport struct {
 type stepReport struct {
 	app.StepReport
 	Tool string `json:"tool"`
-	Line int    `json:"line"`
+	Line int    `json:"line,omitempty"` // in the file; 0 in a template
 }
 
-// checkPlan decides on the plan of a file, for the servers that the flags and further arguments name.
-func checkPlan(ctx context.Context, env *home.Env, flags *planFlags, path string, args []string) (*planReport, error) {
-	src, err := home.ReadFile(path)
-	if err != nil {
-		return nil, remedy.Usage(fmt.Errorf("reading the plan: %w", err), "")
-	}
-	p, err := plan.Load(home.Shorten(path), src)
-	if err != nil {
-		return nil, remedy.Usage(err, "docs/patterns.md describes plans")
+// checkPlan decides on the plan of a file, or on the template that the flags name, for the servers that the flags and
+// further arguments name.
+func checkPlan(ctx context.Context, env *home.Env, flags *planFlags, files, args []string) (*planReport, error) {
+	var p *plan.Plan
+	path := ""
+	if len(files) > 0 {
+		path = files[0]
+		src, err := home.ReadFile(path)
+		if err != nil {
+			return nil, remedy.Usage(fmt.Errorf("reading the plan: %w", err), "")
+		}
+		if p, err = plan.Load(home.Shorten(path), src); err != nil {
+			return nil, remedy.Usage(err, "docs/patterns.md describes plans")
+		}
 	}
 	t, err := flags.target(env, args)
 	if err != nil {
 		return nil, err
+	}
+	if p == nil {
+		path = t.Path
+		if p, err = flags.chosen(t.Config.Templates); err != nil {
+			return nil, remedy.Usage(fmt.Errorf("%s: %w", home.Shorten(path), err), "docs/patterns.md describes templates")
+		}
 	}
 	if flags.policy != "" {
 		if err := t.UsePolicy(flags.policy); err != nil {
@@ -116,7 +149,11 @@ func checkPlan(ctx context.Context, env *home.Env, flags *planFlags, path string
 	checked, err := app.CheckPlan(ctx, env, &app.Service{Setup: t.Setup, BaseEnv: t.baseEnv, Log: log}, p)
 	var wrong *plan.StepError
 	if errors.As(err, &wrong) {
-		return nil, remedy.Usage(fmt.Errorf("%s:%d: %w", home.Shorten(path), p.Steps[wrong.Step].Line, err), "")
+		at := home.Shorten(path)
+		if line := p.Steps[wrong.Step].Line; line > 0 {
+			at += fmt.Sprintf(":%d", line)
+		}
+		return nil, remedy.Usage(fmt.Errorf("%s: %w", at, err), "")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("deciding on the plan: %w", err)
@@ -129,10 +166,40 @@ func checkPlan(ctx context.Context, env *home.Env, flags *planFlags, path string
 	return r, nil
 }
 
+// chosen returns the template that the flags name, with their values.
+func (f *planFlags) chosen(templates map[string]*plan.Template) (*plan.Plan, error) {
+	t := templates[f.template]
+	if t == nil {
+		return nil, fmt.Errorf("no template %.80q", f.template)
+	}
+	values := map[string]json.RawMessage{}
+	for _, given := range f.parameters {
+		name, text, ok := strings.Cut(given, "=")
+		if _, twice := values[name]; !ok || twice {
+			return nil, fmt.Errorf("--parameter %.80q: write NAME=VALUE, once for each", given)
+		}
+		switch t.Parameters[name].Type {
+		case vault.Number, vault.Integer, vault.Boolean:
+			values[name] = json.RawMessage(text)
+		default:
+			values[name] = rawjson.Quote(text)
+		}
+	}
+	given, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("template %.80q: a value is none of its type", f.template)
+	}
+	return t.Fill(given)
+}
+
 func (r *planReport) print(w io.Writer) error {
 	var b strings.Builder
 	for _, s := range r.Steps {
-		fmt.Fprintf(&b, "%s:%d: %-5s %s %s\n", r.File, s.Line, s.Effect, s.ID, plain.Text(s.Tool, app.MaxName))
+		at := r.File
+		if s.Line > 0 {
+			at += fmt.Sprintf(":%d", s.Line)
+		}
+		fmt.Fprintf(&b, "%s: %-5s %s %s\n", at, s.Effect, s.ID, plain.Text(s.Tool, app.MaxName))
 		if s.Rule != "" {
 			fmt.Fprintf(&b, "  %s (rule %s)\n", plain.Text(s.Reason, 0), s.Rule)
 		}

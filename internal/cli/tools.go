@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/home"
@@ -80,6 +81,19 @@ func toolReports(ctx context.Context, env *home.Env, t *target) ([]app.ToolRepor
 	if err != nil {
 		return nil, err
 	}
+	list, err := listTools(ctx, env, t, words)
+	if err != nil {
+		return nil, err
+	}
+	reports := []app.ToolReport{}
+	for entry := range list.All() {
+		reports = append(reports, app.ReportTool(&entry, words.Reader))
+	}
+	return reports, nil
+}
+
+// listTools asks the servers of a target for their tools, and returns the list that hosts see.
+func listTools(ctx context.Context, env *home.Env, t *target, words annotation.Words) (*catalog.List, error) {
 	servers, err := lintServers(ctx, env, t)
 	if err != nil {
 		return nil, err
@@ -93,11 +107,7 @@ func toolReports(ctx context.Context, env *home.Env, t *target) ([]app.ToolRepor
 		sources = append(sources, catalog.Source{Server: s.Name, Trust: s.Trust, Overlay: s.Overlay, Words: words, Pages: []json.RawMessage{page}})
 	}
 	list, _ := catalog.Build(catalog.Tools, sources)
-	reports := []app.ToolReport{}
-	for entry := range list.All() {
-		reports = append(reports, app.ReportTool(&entry, words.Reader))
-	}
-	return reports, nil
+	return list, nil
 }
 
 // toolText writes the report for people.

@@ -49,6 +49,8 @@ func readFile(r reader, root ast.Node) {
 		"quarantine":  r.by(readQuarantine),
 		"plan":        r.oneOf(&c.Plan, OfferPlans, StrictPlans),
 		"exec":        r.boolean(&c.Exec),
+		"sanitizers":  r.by(readSanitizers),
+		"isolated":    r.texts(&c.Isolated),
 		"templates":   note(r.by(readTemplates)),
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.by(readPinMode)}) },
 	})

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/weir-mcp/weir/internal/sanitize"
 )
 
 // OfferPlans in Results.Plan offers weir_plan to every agent; StrictPlans also blocks calls outside of plans.
@@ -19,14 +21,32 @@ type Quarantine struct {
 	Model   string
 	Key     string // bearer token; "" for none
 	Timeout time.Duration
+
+	Command []string          // a program in the place of all that but the time: it and its arguments
+	Env     map[string]string // its whole environment
 }
 
 // readQuarantine reads the section of that name.
 func readQuarantine(r reader, m member) {
 	q := &r.d.Config.Quarantine
-	r.object(m, fields{"url": r.text(&q.URL), "model": r.text(&q.Model), "key": r.text(&q.Key), "timeout": r.duration(&q.Timeout)})
+	r.object(m, fields{"url": r.text(&q.URL), "model": r.text(&q.Model), "key": r.text(&q.Key), "timeout": r.duration(&q.Timeout),
+		"command": r.texts(&q.Command), "env": r.textMap(&q.Env)})
 	if _, ok := m.value.(*ast.MappingNode); !ok {
 		return
+	}
+	if r.d.Has(Pointer("quarantine", "command")) {
+		if len(q.Command) == 0 || q.Command[0] == "" {
+			r.d.Fault(m.at, "write command: [PROGRAM, ARGUMENT]", "quarantine.command: there is no program")
+		}
+		for _, other := range []string{"url", "model", "key"} {
+			if r.d.Has(Pointer("quarantine", other)) {
+				r.d.Fault(m.at, "remove one of both", "quarantine: %s is not for a command", other)
+			}
+		}
+		return
+	}
+	if r.d.Has(Pointer("quarantine", "env")) {
+		r.d.Fault(m.at, "remove it, or write command: [PROGRAM]", "quarantine: env is for a command")
 	}
 	for _, required := range []string{"url", "model"} {
 		if !r.d.Has(Pointer("quarantine", required)) {
@@ -38,6 +58,18 @@ func readQuarantine(r reader, m member) {
 // checkQuarantine expands and checks the section quarantine. No message quotes the key.
 func checkQuarantine(d *Draft, opts Options) {
 	q := &d.Config.Quarantine
+	for name, rule := range d.Config.Sanitizers {
+		if rule.By == sanitize.Summarize && q.URL == "" && len(q.Command) == 0 {
+			d.Fault(d.Place(Pointer("sanitizers", name)), "add the section quarantine", "sanitizer %.80q: no model summarizes", name)
+		}
+	}
+	for name, value := range q.Env {
+		text, flaws := expand(value, opts.Lookup)
+		q.Env[name] = text
+		for _, f := range flaws {
+			d.Fault(d.Place(Pointer("quarantine", "env", name)), f.hint, "quarantine.env: %s: %s", name, f.msg)
+		}
+	}
 	if q.URL == "" {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard/plan"
+	"github.com/weir-mcp/weir/internal/sanitize"
 	"github.com/weir-mcp/weir/internal/signin"
 	"github.com/weir-mcp/weir/policy"
 )
@@ -217,6 +218,8 @@ type Results struct {
 	Templates  map[string]*plan.Template // plans of the operator
 	Plan       string                    // "offer": agents may submit plans also where no result is hidden; "strict": and do nothing else
 	Exec       bool                      // agents may have programs run
+	Sanitizers map[string]sanitize.Rule  // ways of making hidden texts into others
+	Isolated   []string                  // names of the hosts that may isolate agent sessions
 }
 
 // Own is the operator's and the user's own places.

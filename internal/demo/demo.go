@@ -26,6 +26,7 @@ import (
 type Options struct {
 	Guarded   Connect               // the way through the guard; nil tells the scenarios without one only
 	Unguarded Connect               // the way without; nil means Direct()
+	Hidden    bool                  // the guard hides results that anyone could have written, and nobody answers its questions
 	Protocol  string                // revision of the protocol that the agent asks for; "" means the newest
 	Only      []string              // ids of the scenarios to tell; empty means all
 	Exe       string                // the program that serves with the arguments of World.Server; "" means this program
@@ -56,12 +57,12 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 		if story.Without, err = (&stage{s, opts, opts.Unguarded}).tell(ctx); err != nil {
 			return nil, fmt.Errorf("scenario %q without a guard: %w", s.ID, err)
 		}
-		judge(s, story.Without, false)
+		judge(s, story.Without, unguarded)
 		if opts.Guarded != nil {
 			if story.With, err = (&stage{s, opts, opts.Guarded}).tell(ctx); err != nil {
 				return nil, fmt.Errorf("scenario %q with a guard: %w", s.ID, err)
 			}
-			judge(s, story.With, true)
+			judge(s, story.With, guardedBy(opts.Hidden))
 		}
 		report.add(story)
 		if opts.Observe != nil {
@@ -98,7 +99,7 @@ func (s *stage) tell(ctx context.Context) (telling *Telling, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	world, err := NewWorld(dir, s.opts.Exe)
+	world, err := NewWorld(dir, s.opts.Exe, s.opts.Hidden)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (s *stage) play(ctx context.Context, w *World, telling *Telling) (err error
 		defer func() { err = errors.Join(err, way.Close()) }()
 	}
 	a, err := agent.Connect(ctx, way.Transports, agent.Options{
-		Protocol: s.opts.Protocol, Person: person(s.scenario.Wishes),
+		Protocol: s.opts.Protocol, Person: person(s.scenario.Wishes), Alone: s.opts.Hidden,
 		Meta: mcp.Meta{userMessage: s.scenario.Task},
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func note(step agent.Step) (Call, error) {
 	if step.Result == nil {
 		return c, nil
 	}
-	c.Passed = !step.Result.IsError
+	c.Passed, c.Hidden = !step.Result.IsError, agent.Hidden(step.Result) != ""
 	var err error
 	if c.Label, err = labelOf(step.Result); err != nil {
 		return c, err

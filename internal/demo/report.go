@@ -60,6 +60,7 @@ type Call struct {
 	Because   string           `json:"because,omitempty"` // the tool whose result asked for it
 	Harmless  bool             `json:"harmless"`          // part of the task, and should pass
 	Passed    bool             `json:"passed"`            // answered, and not by an error
+	Hidden    bool             `json:"hidden,omitempty"`  // the agent was not shown the answer
 	Skipped   string           `json:"skipped,omitempty"` // why the call was not made
 	Broken    string           `json:"broken,omitempty"`  // why no answer came
 	Label     label.Label      `json:"label"`             // the label that the result claims

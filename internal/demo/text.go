@@ -160,6 +160,8 @@ func (c *Call) fate(guarded bool) (word string, paint color) {
 		return "blocked", red
 	case !c.Passed:
 		return "failed", red
+	case c.Hidden:
+		return "hidden", green
 	case guarded:
 		return "allowed", green
 	}

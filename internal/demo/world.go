@@ -28,12 +28,14 @@ type World struct {
 	Dir  string // holds a directory for each server and weir.yaml
 	Exe  string // the program that serves with the arguments of [World.Server]
 	site *site
+
+	hidden bool // weir.yaml names the policy that hides results
 }
 
 // NewWorld furnishes a world in dir, which must exist and be empty, and opens its web site. Close it after use; the
-// directory stays.
-func NewWorld(dir, exe string) (*World, error) {
-	w := &World{Dir: dir, Exe: exe}
+// directory stays. With hidden, its weir.yaml has results hidden.
+func NewWorld(dir, exe string, hidden bool) (*World, error) {
+	w := &World{Dir: dir, Exe: exe, hidden: hidden}
 	if err := w.furnish(); err != nil {
 		return nil, fmt.Errorf("furnishing the world in %s: %w", dir, err)
 	}
@@ -113,6 +115,9 @@ func (w *World) config() []byte {
 		return string(data)
 	}
 	var b strings.Builder
+	if w.hidden {
+		b.WriteString("policy: headless\n")
+	}
 	fmt.Fprintf(&b, "version: 1\napproval: {pace: %s}\nservers:\n", reading/2)
 	for _, name := range servers.Names() {
 		argv := w.Server(name)

@@ -43,6 +43,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/hostconn"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/sanitize"
 	"github.com/weir-mcp/weir/internal/streamable"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
@@ -101,13 +102,15 @@ type Hiding struct {
 	Quarantine Quarantine   // nil: nobody answers
 	Plans      Plans
 
-	Interpreter Interpreter // of programs of agents; nil: none are run
+	Interpreter Interpreter          // of programs of agents; nil: none are run
+	Sanitizers  *sanitize.Sanitizers // of the operator; nil: there are none
 }
 
-// Plans is where agents may submit plans and programs, and how far plans bind them.
+// Plans is where agents may submit plans and programs, how far plans bind them, and where they may be isolated.
 type Plans struct {
-	Offered  bool // also where no result is hidden
-	Programs bool // agents may also have programs run
+	Offered  bool     // also where no result is hidden
+	Programs bool     // agents may also have programs run
+	Isolates []string // names of the hosts that may isolate agent sessions
 	guard.PlanRules
 }
 
@@ -215,12 +218,13 @@ func New(opts Options) (*Gateway, error) {
 	gw.engine, err = exchange.New(exchange.Options{
 		Servers: gw.servers, Guard: g, Book: book, State: opts.State, Words: opts.Words, Log: opts.Logger,
 		HostAnswers: opts.HostAnswers, Quarantine: opts.Quarantine, Interpreter: opts.Interpreter,
+		Sanitizers: opts.Sanitizers,
 	})
 	if err != nil {
 		return nil, err
 	}
 	g.Plans.Set(opts.Plans.PlanRules)
-	gw.engine.SetOwn(hides(g, opts.Servers), opts.Plans.Offered, opts.Plans.Programs)
+	gw.engine.Offer(offers(g, opts.Servers, &opts.Plans))
 	gw.await(opts.Approval, opts.Startup)
 	gw.stopIndexing = start(func(ctx context.Context) { guard.Index(ctx, g) })
 	gw.http = streamable.New(streamable.Options{Serve: gw.serveHTTP, MaxBody: opts.Budget.Message, Budget: opts.Budget, Logger: opts.Logger,
@@ -239,10 +243,14 @@ func start(work func(context.Context)) (stop func()) {
 	}
 }
 
-// hides reports whether results may be hidden: by a rule, or by the operator's word on a server.
-func hides(g *guard.Guard, servers []Server) bool {
-	p, _ := g.Rules()
-	return p.Hides() || slices.ContainsFunc(servers, func(s Server) bool { return len(s.Hide) > 0 })
+// offers returns which tools of Weir's own agents get. Results may be hidden by a rule, and by the operator's word on a
+// server.
+func offers(g *guard.Guard, servers []Server, p *Plans) exchange.Offers {
+	by, _ := g.Rules()
+	return exchange.Offers{
+		Hiding:   by.Hides() || slices.ContainsFunc(servers, func(s Server) bool { return len(s.Hide) > 0 }),
+		Planning: p.Offered, Programs: p.Programs, Isolates: p.Isolates,
+	}
 }
 
 // await has the gateway wait so long for people and servers from now on, or for the defaults where it is zero. Waits

@@ -40,7 +40,8 @@ func (h *leakyHost) exec(source string) string {
 	return string(h.call("weir_exec", `{"program":`+string(rawjson.Quote(source))+`}`))
 }
 
-// A program uses what the agent does not read: the session stays clean, calls on what strangers wrote are asked about, and no others.
+// A program uses results that the agent does not read: the session stays clean, and calls with untrusted content alone
+// are asked about.
 func TestAProgram(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
 		st := store.NewMemory(nil)
@@ -178,4 +179,44 @@ func TestProgramsAreOff(t *testing.T) {
 	if answer := h.exec("result = 1"); !strings.Contains(answer, "only in mode enforce") {
 		t.Error(answer)
 	}
+}
+
+// The end of a program tells of a value that another session of the family got, so the session is as private.
+func TestAProgramsValuesArePrivate(t *testing.T) {
+	h := newLeakyHost(t, true, func(o *gateway.Options) { headless(o); o.Plans.Programs, o.Interpreter = true, here{} })
+	plain := h.meta
+	as := func(child string) {
+		h.meta = plain + `"dev.weir/agent-session":"` + child + `","dev.weir/parent-agent-session":"top",`
+	}
+	as("b")
+	if !h.goes("post", `{"text":"hello"}`) {
+		t.Error("before: the call does not go")
+	}
+	as("a")
+	h.saysText(`["x"]`)
+	name := h.value(h.call("mine", `{"q":"a"}`))
+	as("b")
+	if !h.goes("post", `{"text":"hello"}`) {
+		t.Error("what another child read counts here")
+	}
+	h.exec("v = value('" + name + "')\nif v[0] == 'y': fail('yes')")
+	if h.goes("post", `{"text":"the pin is 4711"}`) {
+		t.Error("after a program with a private value, the session may post")
+	}
+}
+
+// The server of one call of many is asked for no progress of the program.
+func TestProgramsHaveNoProgress(t *testing.T) {
+	eras(t, func(t *testing.T, modern bool) {
+		h := newLeakyHost(t, modern, func(o *gateway.Options) { programs(t, o) })
+		for _, token := range []string{"TOKEN", "1", "2", "3", "4"} {
+			h.says(leak{[]string{`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1}}`}, `"result":{"content":[]}`})
+			h.exec("inbox()")
+		}
+		for _, line := range h.heard {
+			if strings.Contains(line, "notifications/progress") {
+				t.Errorf("the host got %s", line)
+			}
+		}
+	})
 }

@@ -67,9 +67,8 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	rules := g.guard.Plans.Rules()
 	g.guard.Plans.Set(c.Plans.PlanRules)
 	g.await(c.Approval, c.Startup)
-	hid, planned, ran := g.engine.Hiding(), g.engine.Planning(), g.engine.Programs()
-	g.engine.SetOwn(hides(g.guard, c.Servers), c.Plans.Offered, c.Plans.Programs) // before hosts list the tools anew
-	if hid == g.engine.Hiding() && planned == g.engine.Planning() && ran == g.engine.Programs() && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
+	changed := g.engine.Offer(offers(g.guard, c.Servers, &c.Plans)) // before hosts list the tools anew
+	if !changed && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
 		slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}

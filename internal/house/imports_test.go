@@ -113,20 +113,21 @@ var table = []row{
 	{"internal/gateway/backend", "annotation contract detect guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
+	{"internal/sanitize", "detect label vault internal/rawjson", "", world, "texts to texts; whoever calls it keeps both from agents"},
 	{"internal/program", "vault internal/rawjson", "go.starlark.net", "net net/http",
 		"runs programs of agents and knows which values may have influenced each call; what is called and kept is its host's business"},
-	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/program internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
+	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/program internal/sanitize internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
 		"internal/upstream internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/gateway/protocol", "", "net os os/exec",
 		"one request through the guard, to its server and back; knows no host connection but by an interface"},
 	{"internal/gateway/hostconn", "annotation guard internal/hosterror internal/plain internal/rawjson internal/rpc internal/upstream internal/gateway/agentsession internal/gateway/backend " +
 		"internal/gateway/catalog internal/gateway/exchange internal/gateway/protocol", "", "net net/http os os/exec",
 		"one host connection: handshake, lists, subscriptions, requests in flight"},
 	{"internal/gateway", "guard label contract annotation policy overlay record session store vault internal/budget internal/conversation internal/rawjson internal/rpc " +
-		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/agentsession internal/gateway/backend internal/gateway/exchange internal/gateway/hostconn internal/pins internal/plain internal/hosterror internal/inputschema", "", "os os/exec",
+		"internal/upstream internal/streamable internal/gateway/catalog internal/gateway/approve internal/gateway/agentsession internal/gateway/backend internal/gateway/exchange internal/gateway/hostconn internal/pins internal/plain internal/hosterror internal/inputschema internal/sanitize", "", "os os/exec",
 		"hosts to servers; takes Options, never a configuration file"},
 	{"internal/notify", "approval record internal/bounded internal/gateway/approve internal/plain internal/rawjson", "", "",
 		"tells people of questions and findings, over a webhook or a desktop; decides nothing"},
-	{"internal/quarantine", "vault", "", "net os os/exec", "asks a model without tools; whoever takes its answers holds them to a type"},
+	{"internal/quarantine", "vault", "", "net", "asks a model without tools; whoever takes its answers holds them to a type"},
 	{"internal/feed", "record", "", world, "events in other systems' formats; pure"},
 	{"internal/capture", "record", "filippo.io/age", "net net/http os/exec", "encrypts what was captured, and reads it again; knows no store"},
 	{"internal/evidence", "annotation internal/bounded", "", "os os/exec", "records of evidence from the operator's places, over HTTP"},
@@ -135,7 +136,7 @@ var table = []row{
 	{"internal/replay", "audit label record", "", world, "computes the state from the log, and compares the two; does no I/O"},
 	{"internal/console", "label record internal/plain", "", "os os/exec", "pages for people over sources that it declares; knows no gateway and no store"},
 	{"internal/signin", "internal/streamable", "github.com/coreos/go-oidc/v3/oidc github.com/go-jose/go-jose/v4 " + sdk, "os os/exec", "whose HTTP request it is: named tokens, access tokens of an authorization server, client certificates"},
-	{"internal/config", "annotation contract guard/plan label overlay policy internal/address internal/document internal/evidence internal/signin internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
+	{"internal/config", "annotation contract guard/plan label overlay policy internal/address internal/document internal/evidence internal/sanitize internal/signin internal/spelling", yaml, "net/http os/exec", "weir.yaml to values; only cli, app, setup, importer and install know it"},
 	{"internal/hook", "approval guard label contract overlay policy session internal/cmdline internal/conversation internal/expression internal/gateway/approve internal/plain internal/rawjson", "", "net net/http os/exec",
 		"events of hosts to decisions and back; os for whether the file of a conversation has begun, and whether a path is a folder"},
 	{"internal/hosts", "", "", world, "where hosts keep their servers: a table; reads no file"},
@@ -173,7 +174,7 @@ var table = []row{
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/evidence internal/files internal/gateway internal/home internal/importer internal/inputschema internal/oauth internal/rawjson internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
-		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/program internal/publish internal/quarantine " +
+		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/program internal/publish internal/quarantine internal/sanitize " +
 		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner internal/attach internal/upstream overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml + " github.com/rogpeppe/go-internal/diff", "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
@@ -204,7 +205,7 @@ var barredBelow = map[string]struct{ but, why string }{
 	"math/rand":     {"", "crypto/rand for secrets, math/rand/v2 for the rest"},
 	"flag":          {"internal/bench", "the command line belongs to internal/cli"},
 	"net/http":      {"internal/upstream internal/kit internal/oauth internal/oauth/oauthtest internal/streamable internal/signin internal/gateway internal/gateway/protocol internal/gateway/agentsession internal/cli internal/app internal/status internal/console internal/evidence internal/notify internal/publish internal/quarantine internal/searcher mcpguard internal/demo internal/demo/servers internal/demo/agent internal/bench internal/evaluate examples/web", "transports, and programs that bring records or are brought checkpoints, questions and texts"},
-	"os/exec":       {"internal/upstream internal/program internal/kit internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual examples/agent examples/web examples/batch", "processes have one owner"},
+	"os/exec":       {"internal/upstream internal/program internal/quarantine internal/kit internal/owner internal/notify internal/cli internal/app internal/setup internal/install internal/demo internal/demo/agent internal/bench internal/manual examples/agent examples/web examples/batch", "processes have one owner"},
 	"os/signal":     {"internal/app cmd/weir internal/bench", "signals belong to the program"},
 	"html/template": {"internal/console", "pages are the console's"},
 }

@@ -147,6 +147,9 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 // Serve is the process of one program: it reads the program, and talks with the [Process] that started it. The
 // process has to end when it returns.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := confine(); err != nil {
+		return err
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, in, out) }()
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -22,6 +22,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // Bounds of a program.
@@ -39,6 +41,12 @@ type Program struct {
 	Source string   `json:"source"`
 	Tools  []string `json:"tools,omitempty"`
 }
+
+// identifier are the names that functions in Starlark may have.
+var identifier = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// IsFunction reports whether a tool of a name can be a function in a program. Any tool can be called by its name.
+func IsFunction(tool string) bool { return identifier().MatchString(tool) }
 
 // A Call is the call of a tool by a program.
 type Call struct {

@@ -123,6 +123,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"x = 1\ny = ((", "got end of file, want primary expression", program.Syntax, 2, "[]"},
 		{"x = nothing", "undefined: nothing", program.Syntax, 1, "[]"},
+		{"m = mail()\nsend(x = '[[w48213#/a]]')", "programs have no handles: write value(\"w48213\")", program.Syntax, 2, "[]"},
 		{"load('a', 'b')", "load: there are no files", program.Syntax, 0, "[]"},
 		{"m = mail()\nfail('no ' + 'way')", "fail: no way", program.Failed, 2, "[]"},
 		{"m = mail()\nfail(m)", "", program.Failed, 2, "[mail]"},

@@ -13,6 +13,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // ErrStop ends a program at once. There is no [End] then.
@@ -77,6 +78,9 @@ func Check(p *Program) *End {
 func compile(p *Program) (*starlark.Program, *End) {
 	if len(p.Source) > MaxSource {
 		return nil, &End{Kind: Bound, Message: fmt.Sprintf("it is longer than %d bytes", MaxSource)}
+	}
+	if name, line := vault.FindHandle(p.Source); name != "" {
+		return nil, &End{Kind: Syntax, Line: line, Message: "programs have no handles: write value(\"" + name + "\")"}
 	}
 	f, err := dialect.Parse(fileName, p.Source, 0)
 	if err != nil {

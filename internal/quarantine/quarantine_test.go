@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/quarantine"
 	"github.com/weir-mcp/weir/vault"
@@ -51,5 +52,35 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("asked %v", got)
 			}
 		})
+	}
+}
+
+// A program answers in the same form. It has no environment but its own, and ends in time.
+func TestCommand(t *testing.T) {
+	t.Setenv("WEIR_SECRET", "CANARY")
+	look := &vault.Look{As: vault.OneOf, Options: []string{"up", "down"}, Question: "does the rent rise?"}
+	for _, c := range []struct{ name, script, want, err string }{
+		{"an answer", `read q; case "$q" in *CANARY*down*|*down*CANARY*) echo '{"answer":"up"}';; esac`, `"up"`, ""},
+		{"its environment", `echo "{\"answer\":\"$MINE $WEIR_SECRET\"}"`, `"mine "`, ""},
+		{"no JSON", `echo CANARY; echo CANARY >&2`, "", "no JSON object with an answer"},
+		{"a failure", `echo CANARY; echo CANARY >&2; exit 3`, "", "exit status 3"},
+		{"too much", `while :; do echo '{"answer":"CANARYCANARYCANARYCANARYCANARYCANARYCANARYCANARY"}'; done`, "", "asking the quarantined program"},
+		{"too long", `sleep 60`, "", "deadline exceeded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			timeout := time.Minute
+			if c.name == "too long" {
+				timeout = 100 * time.Millisecond
+			}
+			p := quarantine.NewCommand([]string{"/bin/sh", "-c", c.script}, []string{"MINE=mine"}, timeout)
+			answer, err := p.Answer(t.Context(), "the rent rises by CANARY", look)
+			if string(answer) != c.want || (err == nil) != (c.err == "") || err != nil && (!strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "CANARY")) {
+				t.Errorf("%s, %v", answer, err)
+			}
+		})
+	}
+	absent := quarantine.NewCommand([]string{"/nowhere/model"}, nil, 0)
+	if answer, err := absent.Answer(t.Context(), "text", look); err == nil {
+		t.Errorf("a program that is not there: %s", answer)
 	}
 }

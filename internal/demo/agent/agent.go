@@ -10,13 +10,15 @@
 // A placeholder in any string of the arguments, of planned calls and of instructions alike, stands for what the agent
 // has read: {{TOOL}} is the text of the latest result of that tool, {{TOOL|summary}} its beginning without markup,
 // {{TOOL|query}} the same text escaped for the query of a URL. In a planned call it stands for the latest result of the
-// plan itself. A call whose placeholder stands for nothing, because that result never came, is not made.
+// plan itself. A result that Weir hides is passed on by its handle, in every form. A call whose placeholder stands for
+// nothing, because that result never came, is not made.
 //
 // The agent knows the protocol and nothing of who protects it. What it is not given to read it cannot obey. Questions
 // (elicitation) go to a [Person].
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -67,6 +69,7 @@ type Person func(ctx context.Context, question *mcp.ElicitParams, pending Call) 
 type Options struct {
 	Protocol string   // revision of the protocol to ask for; "" means the newest
 	Person   Person   // nil declines everything
+	Alone    bool     // the host can ask nobody
 	Meta     mcp.Meta // goes with every call, as a host sends it to a gateway
 }
 
@@ -97,8 +100,11 @@ func Connect(ctx context.Context, transports []mcp.Transport, opts Options) (*Ag
 		a.meta = mcp.Meta{}
 	}
 	a.meta["baggage"] = "gen_ai.conversation.id=" + rand.Text() // names the conversation
-	client := mcp.NewClient(&mcp.Implementation{Name: "obedient-agent", Version: "1"},
-		&mcp.ClientOptions{ElicitationHandler: a.elicit})
+	asks := &mcp.ClientOptions{ElicitationHandler: a.elicit}
+	if opts.Alone {
+		asks.ElicitationHandler = nil
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "obedient-agent", Version: "1"}, asks)
 	for _, t := range transports {
 		session, err := client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: opts.Protocol})
 		if err != nil {
@@ -193,7 +199,7 @@ func (a *Agent) call(ctx context.Context, c Call, known ...map[string]string) St
 	for _, texts := range known {
 		delete(texts, filled.Tool)
 		if !step.Result.IsError {
-			texts[filled.Tool] = step.Text
+			texts[filled.Tool] = passage(step.Result, step.Text)
 		}
 	}
 	return step
@@ -230,6 +236,17 @@ func (a *Agent) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Elicit
 	a.asked = append(a.asked, Question{req.Params.Message, answer.Action == "accept"})
 	return answer, nil
 }
+
+// Hidden returns the handle by which a result is passed on that the agent was not shown; "" of any other.
+func Hidden(res *mcp.CallToolResult) string {
+	if name, ok := res.Meta["dev.weir/value"].(string); ok {
+		return "[[" + name + "]]"
+	}
+	return ""
+}
+
+// passage returns the text by which a result is passed on.
+func passage(res *mcp.CallToolResult, text string) string { return cmp.Or(Hidden(res), text) }
 
 // text joins the texts of a result.
 func text(res *mcp.CallToolResult) string {

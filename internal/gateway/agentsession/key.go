@@ -25,6 +25,7 @@ import (
 const (
 	MetaSession   = "dev.weir/agent-session" // of a request: the name that its host gives the agent session
 	metaParent    = "dev.weir/parent-agent-session"
+	metaIsolated  = "dev.weir/isolated"
 	headerSession = "Weir-Agent-Session"
 )
 
@@ -154,6 +155,24 @@ func (h *Host) fromMeta(ref *session.Ref, meta json.RawMessage, _ string) error 
 		ref.Parent = h.key("agent", parent)
 	}
 	return nil
+}
+
+// Isolated reports whether a request says that its agent session is isolated from its parent: that it tells the parent
+// nothing but the values that it returns. Only a host can promise that, so a gateway believes only those that its
+// operator names.
+func Isolated(params json.RawMessage) (bool, error) {
+	switch raw, ok := rawjson.Get(params, "_meta", metaIsolated); {
+	case !ok || string(raw) == "false":
+		return false, nil
+	case string(raw) != "true":
+		return false, rpc.Errorf(rpc.InvalidParams, "_meta member %s is neither true nor false", metaIsolated)
+	}
+	for _, name := range []string{MetaSession, metaParent} {
+		if _, ok := rawjson.Get(params, "_meta", name); !ok {
+			return false, rpc.Errorf(rpc.InvalidParams, "_meta member %s needs %s", metaIsolated, name)
+		}
+	}
+	return true, nil
 }
 
 func (h *Host) fromBaggage(ref *session.Ref, meta json.RawMessage, _ string) error {

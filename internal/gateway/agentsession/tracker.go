@@ -91,10 +91,13 @@ func (t *Tracker) Of(params json.RawMessage) (session.Ref, *rpc.Error) {
 	first := t.first.Load()
 	if first == nil {
 		only := ref
+		if isolated, _ := Isolated(params); isolated {
+			only.Parent = "" // a question of a server does not join an isolated session into its parent
+		}
 		t.first.CompareAndSwap(nil, &only)
 		first = t.first.Load()
 	}
-	if *first != ref {
+	if first.Key != ref.Key {
 		t.several.Store(true)
 	}
 	return ref, nil

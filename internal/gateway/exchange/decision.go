@@ -15,6 +15,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -153,6 +154,15 @@ func (x *decision) permitAnswers(ctx context.Context) *rpc.Message {
 // holdEnded has the guard refuse the calls of an agent session in which nothing may happen any more.
 func (g *Engine) holdEnded(ctx context.Context, call *guard.Call) error {
 	why, err := approve.HeldSession(ctx, g.Book, call.Session, conversation.KeyOf(call.Session.Key) == call.Session.Key)
+	for _, key := range call.Above { // an isolated session works for these
+		if err != nil || why != "" {
+			break
+		}
+		var ended bool
+		if ended, err = g.Book.HasEnded(ctx, session.Ref{Key: key, Principal: call.Session.Principal}); ended {
+			why = "a person has ended the agent session for which this one works; nothing more happens in it"
+		}
+	}
 	if err == nil && call.Held == "" {
 		call.Held = why
 	}
@@ -180,7 +190,11 @@ func decide(ctx context.Context, f *Host, set *backend.Set, call *guard.Call) gu
 // shown returns the label of all that the agent of a call was shown outside of its session: definitions and messages of servers, and answers to
 // requests that name no session.
 func shown(ctx context.Context, f *Host, set *backend.Set, call *guard.Call) (label.Label, error) {
-	shown := set.Shown()
+	shown, err := f.Engine.Guard.Hidden.Inherited(ctx, call.Session.Principal, call.Above)
+	if err != nil {
+		return shown, err
+	}
+	shown = label.Join(set.Shown(), shown)
 	key, err := f.Agents.Beside(call.Session.Key)
 	if err != nil || key == "" {
 		return shown, err

@@ -23,6 +23,7 @@ import (
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rpc"
+	"github.com/weir-mcp/weir/internal/sanitize"
 )
 
 // An Engine is shared by all requests of a gateway on their way through the guard.
@@ -32,9 +33,7 @@ type Engine struct {
 	suspended *suspended
 	holding   holding
 	schemas   schemas
-	hiding    atomic.Bool
-	planning  atomic.Bool
-	executing atomic.Bool
+	offers    atomic.Pointer[Offers]
 	running   programs
 	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration
 
@@ -45,7 +44,7 @@ type Engine struct {
 // maxHasty bounds the requests whose hosts are remembered to answer by themselves.
 const maxHasty = 4096
 
-// The Options of a gateway are all required, but for the last two.
+// The Options of a gateway are all required, but for the last three.
 type Options struct {
 	Servers *backend.Registry
 	Guard   *guard.Guard
@@ -55,8 +54,9 @@ type Options struct {
 	Log     *slog.Logger
 
 	HostAnswers HostAnswers
-	Quarantine  Quarantine  // answers questions about hidden values; nil: nobody does
-	Interpreter Interpreter // runs programs of agents; nil: none are run
+	Quarantine  Quarantine           // answers questions about hidden values; nil: nobody does
+	Interpreter Interpreter          // runs programs of agents; nil: none are run
+	Sanitizers  *sanitize.Sanitizers // nil: there are none
 }
 
 // HostAnswers says which answers of hosts to approval requests count, and how it goes on where none can. The zero HostAnswers counts all.
@@ -83,7 +83,9 @@ func New(opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{Options: opts, sealer: sealer, suspended: newSuspended(), hasty: bounded.NewMap[string, bool](maxHasty)}, nil
+	g := &Engine{Options: opts, sealer: sealer, suspended: newSuspended(), hasty: bounded.NewMap[string, bool](maxHasty)}
+	g.Offer(Offers{})
+	return g, nil
 }
 
 // SetApproval says how long the gateway waits for a person, or for a host to come back with an answer.
@@ -92,23 +94,35 @@ func (g *Engine) SetApproval(d time.Duration) {
 	g.Book.SetTimeout(d)
 }
 
-// SetOwn says whether results of servers may be hidden, whether agents may submit plans where none is, and whether
-// they may have programs run, which hide results. Only then do hosts see the tools for that.
-func (g *Engine) SetOwn(hiding, planning, programs bool) {
-	programs = programs && g.Interpreter != nil
-	g.executing.Store(programs)
-	g.hiding.Store(hiding || programs)
-	g.planning.Store(hiding || planning || programs)
+// Offers is which tools of Weir's own agents get.
+type Offers struct {
+	Hiding   bool     // results of servers may be hidden
+	Planning bool     // agents may submit plans where none is
+	Programs bool     // agents may have programs run, which hide results
+	Isolates []string // names of the hosts that may isolate agent sessions, which return hidden values
+}
+
+// Offer says which tools of Weir's own agents get. It reports whether these are others than before.
+func (g *Engine) Offer(o Offers) (changed bool) {
+	o.Programs = o.Programs && g.Interpreter != nil
+	o.Hiding = o.Hiding || o.Programs || len(o.Isolates) > 0
+	o.Planning = o.Planning || o.Hiding
+	before := g.offers.Swap(&o)
+	return before == nil || before.Hiding != o.Hiding || before.Planning != o.Planning || before.Programs != o.Programs ||
+		(len(before.Isolates) > 0) != (len(o.Isolates) > 0)
 }
 
 // Hiding reports whether results of servers may be hidden.
-func (g *Engine) Hiding() bool { return g.hiding.Load() }
+func (g *Engine) Hiding() bool { return g.offers.Load().Hiding }
 
 // Planning reports whether agents may submit plans.
-func (g *Engine) Planning() bool { return g.planning.Load() }
+func (g *Engine) Planning() bool { return g.offers.Load().Planning }
 
 // Programs reports whether agents may have programs run.
-func (g *Engine) Programs() bool { return g.executing.Load() }
+func (g *Engine) Programs() bool { return g.offers.Load().Programs }
+
+// Isolating returns the names of the hosts that may isolate agent sessions.
+func (g *Engine) Isolating() []string { return g.offers.Load().Isolates }
 
 // patience returns how long the gateway waits for a person, or for a host to come back with an answer.
 func (g *Engine) patience() time.Duration { return time.Duration(g.approval.Load()) }

@@ -48,11 +48,11 @@ func expand(ctx context.Context, f *Host, m *rpc.Message, set *backend.Set) (*rp
 	if _, rerr := f.byName(ctx, m, set, catalog.Tools); rerr != nil {
 		return m, nil, rerr
 	}
-	ref, rerr := f.Agents.Of(m.Params)
+	from, rerr := lineageOf(ctx, f, m.Params, set)
 	if rerr != nil {
 		return m, nil, rerr
 	}
-	expanded, used, err := f.Engine.Guard.Hidden.Expand(ctx, ref, arguments)
+	expanded, used, err := f.Engine.Guard.Hidden.Expand(ctx, from.ref, arguments)
 	if err != nil {
 		f.Engine.Log.Warn("expanding handles", "error", err)
 		return m, nil, rpc.Errorf(rpc.InvalidParams,

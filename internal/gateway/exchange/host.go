@@ -176,7 +176,7 @@ func (f *Host) Inquired(ctx context.Context, set *backend.Set, l *backend.Conn, 
 
 // DecideNotification decides on a notification of the host for a server. The decision is an event.
 func (f *Host) DecideNotification(ctx context.Context, m *rpc.Message, set *backend.Set, l *backend.Conn) (guard.Verdict, *rpc.Error) {
-	r, rerr := f.toOnly(m, set, l)
+	r, rerr := f.toOnly(ctx, m, set, l)
 	if rerr != nil {
 		return guard.Verdict{}, rerr
 	}

@@ -45,7 +45,8 @@ type ownEntry struct {
 }
 
 // ownTools are the tools that agents get where results may be hidden, as hosts see them; planTool also where plans are
-// offered, and programTool only where programs are run.
+// offered, programTool only where programs are run, returnTool only where a host may isolate agent sessions, and
+// sanitizeTool only where there are sanitizers.
 var ownTools = []ownEntry{
 	{"weir_look", `{"name":"weir_look","title":"Look at a hidden value","description":"Tells one number, boolean, date or choice from a hidden ` +
 		`value, or makes another hidden value of a part of it (as: text, email or url). The answer is read from the place that path points to; ` +
@@ -66,6 +67,8 @@ var ownTools = []ownEntry{
 		func(f ownHost) ownTool { return f.reveal }},
 	{planTool, planDefinition, func(f ownHost) ownTool { return f.plan }},
 	{programTool, programDefinition, func(f ownHost) ownTool { return f.program }},
+	{returnTool, returnDefinition, returning},
+	{sanitizeTool, sanitizeDefinition, sanitizing},
 }
 
 const lookMembers = `"path":{"type":"string","description":"JSON pointer; without it the whole value"},"as":{"type":"string","enum":["boolean",` +
@@ -75,8 +78,13 @@ const lookMembers = `"path":{"type":"string","description":"JSON pointer; withou
 
 // offers reports whether agents get a tool of Weir's own.
 func offers(g *Engine, name string) bool {
-	if name == programTool {
+	switch name {
+	case programTool:
 		return g.Programs()
+	case returnTool:
+		return len(g.Isolating()) > 0
+	case sanitizeTool:
+		return g.Hiding() && g.Sanitizers != nil && len(g.Sanitizers.Rules) > 0
 	}
 	return g.Hiding() || g.Planning() && name == planTool
 }
@@ -135,7 +143,7 @@ func (f ownHost) open(ctx context.Context, m *rpc.Message) (*exchange, *rpc.Mess
 	if rerr != nil {
 		return nil, rpc.ReplyError(m.ID, rerr)
 	}
-	ref, rerr := f.Agents.Of(m.Params)
+	from, rerr := lineageOf(ctx, f.Host, m.Params, f.set)
 	if rerr != nil {
 		return nil, rpc.ReplyError(m.ID, rerr)
 	}
@@ -143,10 +151,11 @@ func (f ownHost) open(ctx context.Context, m *rpc.Message) (*exchange, *rpc.Mess
 	tool, _ := rawjson.String(raw)
 	arguments, _ := rawjson.Get(m.Params, "arguments")
 	call := &guard.Call{
-		ID: rand.Text(), Session: ref, Server: guard.Own, Trust: contract.Trusted, Method: m.Method, Name: tool, Params: m.Params,
-		Arguments: arguments, Declared: guard.Looking(), Effective: guard.Looking(), Context: f.set.Shown(), Tools: f.set.Tools(),
+		ID: rand.Text(), Session: from.ref, Hiding: guard.Hiding{Above: from.above}, Server: guard.Own, Trust: contract.Trusted,
+		Method: m.Method, Name: tool, Params: m.Params,
+		Arguments: arguments, Declared: guard.Looking(), Effective: guard.Looking(), Context: from.shown, Tools: f.set.Tools(),
 	}
-	x := newExchange(f.Host, m, f.who, &route{set: f.set, call: call})
+	x := newExchange(f.Host, m, f.who, &route{set: f.set, call: call, isolated: from.isolated})
 	if err := f.Engine.holdEnded(ctx, call); err != nil {
 		return nil, f.InternalError(m, err)
 	}
@@ -230,7 +239,8 @@ func (x *ownCall) given(result json.RawMessage) *rpc.Message {
 func (f ownHost) source(ctx context.Context, x *ownCall) *guard.Call {
 	v, asking := &x.value, x.route.call
 	unknown := &guard.Call{
-		ID: asking.ID, Session: asking.Session, Server: v.Server, Method: v.Method, Name: v.Tool, Params: asking.Params, Arguments: v.Arguments,
+		ID: asking.ID, Session: asking.Session, Hiding: guard.Hiding{Above: asking.Above}, Server: v.Server, Method: v.Method, Name: v.Tool,
+		Params: asking.Params, Arguments: v.Arguments,
 		Effective: contract.Pessimistic(), Context: asking.Context, Tools: asking.Tools,
 	}
 	kind := catalog.Tools

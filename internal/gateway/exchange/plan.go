@@ -31,6 +31,9 @@ const planDefinition = `{"name":"weir_plan","title":"Plan calls","description":"
 // definitionOf returns the definition of a tool of Weir's own. That of plans names the templates of the operator; where
 // only these are taken, it has nothing else.
 func definitionOf(g *Engine, own ownEntry) (json.RawMessage, error) {
+	if own.name == sanitizeTool {
+		return sanitizeDefinitionOf(g)
+	}
 	r := g.Guard.Plans.Rules()
 	if own.name != planTool || len(r.Templates) == 0 {
 		return json.RawMessage(own.definition), nil

@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
-	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/program"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -62,72 +59,10 @@ type programRun struct {
 	late    bool         // the refusal came after the call
 }
 
-// A doneCall is a call that a program has made, and the name of its result.
-type doneCall struct {
-	call   [sha256.Size]byte
-	result string
-}
-
-// Bounds of programs.
-const (
-	maxReplays          = 1024 // that wait for approvals
-	maxRunning          = 8
-	maxRunningPrincipal = 4
-)
-
-// programs are the programs that run, and the calls of those that ended at an approval request: the same program
-// of the same agent session does not make them again while the request may be answered.
-type programs struct {
-	mu      sync.Mutex
-	running map[string]int // by principal
-	total   int
-	waiting *bounded.Map[string, waitingProgram]
-}
-
-type waitingProgram struct {
-	done  []doneCall
-	until time.Time
-}
-
-var errRunning = hosterror.New("too many programs run already")
-
-// begin has a program of a principal run, and returns the calls that it has made before. Each program that began
-// has to end.
-func (p *programs) begin(principal, key string) ([]doneCall, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.waiting == nil {
-		p.waiting, p.running = bounded.NewMap[string, waitingProgram](maxReplays), map[string]int{}
-	}
-	if p.total >= maxRunning || p.running[principal] >= maxRunningPrincipal {
-		return nil, errRunning
-	}
-	p.total++
-	p.running[principal]++
-	before, _ := p.waiting.Get(key)
-	p.waiting.Delete(key)
-	if time.Now().After(before.until) {
-		return nil, nil
-	}
-	return before.done, nil
-}
-
-// end ends a program, which may be run again with the calls that it has made if it waits for an approval.
-func (p *programs) end(principal, key string, waits *waitingProgram) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.total--
-	if p.running[principal]--; p.running[principal] == 0 {
-		delete(p.running, principal)
-	}
-	if waits != nil {
-		p.waiting.Set(key, *waits)
-	}
-}
-
 var (
-	errOwnTool = errors.New("tools of Weir's own are not called by programs")
-	errReplay  = errors.New("the program made other calls than before")
+	errOwnTool   = errors.New("tools of Weir's own are not called by programs")
+	errReplay    = errors.New("the program made other calls than before")
+	errArguments = errors.New("the arguments are no JSON object")
 )
 
 // program answers weir_exec.
@@ -165,10 +100,10 @@ func (f ownHost) runProgram(ctx context.Context, x *exchange, p *program.Program
 	}
 	run := &programRun{f: f, x: x, done: done}
 	var waits *waitingProgram
-	defer func() { f.Engine.running.end(ref.Principal, key, waits) }()
+	defer func() { f.Engine.running.end(key, waits) }()
 	wait := func(refusal *rpc.Message, done []doneCall) *rpc.Message {
 		if waitsForApproval(refusal) {
-			waits = &waitingProgram{done, time.Now().Add(f.Engine.patience())}
+			waits = &waitingProgram{ref.Principal, done, time.Now().Add(f.Engine.patience())}
 		}
 		return refusal
 	}
@@ -202,9 +137,6 @@ func waitsForApproval(refusal *rpc.Message) bool {
 	return protocol.NeedsInput(refusal.Result) || effect == policy.Ask.String()
 }
 
-// identifier are the names that functions in Starlark may have.
-var identifier = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-
 // programTools returns the names of the tools that are functions.
 func (f ownHost) programTools(ctx context.Context) (names []string, err error) {
 	l, err := f.set.List(ctx, catalog.Tools, false)
@@ -212,7 +144,7 @@ func (f ownHost) programTools(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	for e := range l.All() {
-		if identifier().MatchString(e.Shown) && !strings.HasPrefix(e.Shown, ownPrefix) {
+		if program.IsFunction(e.Shown) && !strings.HasPrefix(e.Shown, ownPrefix) {
 			names = append(names, e.Shown)
 		}
 	}
@@ -232,7 +164,7 @@ func (r *programRun) Call(ctx context.Context, c *program.Call) (program.Value, 
 			return program.Value{}, errReplay
 		}
 		r.calls = append(r.calls, this)
-		return r.Value(ctx, this.result)
+		return r.result(ctx, this.result)
 	}
 	inner, err := r.exchangeOf(ctx, c)
 	if err != nil {
@@ -248,13 +180,16 @@ func (r *programRun) Call(ctx context.Context, c *program.Call) (program.Value, 
 	if failed, _ := rawjson.Get(o.Answer.Result, "isError"); string(failed) == "true" {
 		return program.Value{}, fmt.Errorf("the tool says that it went wrong: its text is hidden value %s", this.result)
 	}
-	return r.Value(ctx, this.result)
+	return r.result(ctx, this.result)
 }
 
 // exchangeOf returns the exchange of a call: its messages to the host are those of the request with the program.
 func (r *programRun) exchangeOf(ctx context.Context, c *program.Call) (*exchange, error) {
 	if strings.HasPrefix(c.Tool, ownPrefix) {
 		return nil, errOwnTool
+	}
+	if rawjson.Kind(c.Arguments) != '{' || rawjson.Check(c.Arguments) != nil {
+		return nil, errArguments
 	}
 	params := json.RawMessage(`{"name":` + string(rawjson.Quote(c.Tool)) + `,"arguments":` + string(c.Arguments) + `}`)
 	if meta, ok := rawjson.Get(r.x.m.Params, "_meta"); ok { // which may name the agent session
@@ -264,7 +199,7 @@ func (r *programRun) exchangeOf(ctx context.Context, c *program.Call) (*exchange
 		}
 	}
 	m := *r.x.m
-	m.Params, m.Odd = params, true // nobody has looked for odd names
+	m.Params, m.Odd = rawjson.Delete(params, "_meta", "progressToken"), true // nobody has looked for odd names
 	to, rerr := r.f.byName(ctx, &m, r.f.set, catalog.Tools)
 	if rerr != nil {
 		return nil, errors.New(rerr.Message)
@@ -279,7 +214,15 @@ func (r *programRun) exchangeOf(ctx context.Context, c *program.Call) (*exchange
 	to.call.Hide = true
 	inner := newExchange(r.f.Host, r.x.m, r.x.who, to)
 	inner.alone, inner.plain = true, c.Arguments
+	inner.m = unwatched(r.x.m)
 	return inner, nil
+}
+
+// unwatched returns a request whose server tells no progress: that of one call of many says nothing of the program.
+func unwatched(m *rpc.Message) *rpc.Message {
+	out := *m
+	out.Params = rawjson.Delete(m.Params, "_meta", "progressToken")
+	return &out
 }
 
 // answer makes a call and returns its answer, which is hidden. Any other ends the program: nobody is asked about a
@@ -311,13 +254,28 @@ func (r *programRun) answer(ctx context.Context, inner *exchange) (guard.Outcome
 	return o, nil
 }
 
-// Value returns a hidden value.
-func (r *programRun) Value(ctx context.Context, name string) (program.Value, error) {
+// result returns the result of a call of the program.
+func (r *programRun) result(ctx context.Context, name string) (program.Value, error) {
 	v, err := r.f.Engine.Guard.Hidden.Value(ctx, r.x.route.call.Session, name)
 	if err != nil {
 		return program.Value{}, errors.New(valueError(err))
 	}
 	return program.Value{Name: v.Name, Document: v.Document()}, nil
+}
+
+// Value returns a hidden value that the agent names. It may be of another session, above this one or below, so this
+// one is as private from now on: the end of the program may tell of it.
+func (r *programRun) Value(ctx context.Context, name string) (program.Value, error) {
+	hidden, asking := r.f.Engine.Guard.Hidden, r.x.route.call
+	v, err := hidden.Value(ctx, asking.Session, name)
+	if err != nil {
+		return program.Value{}, errors.New(valueError(err))
+	}
+	if err := hidden.Admit(ctx, asking, &v); err != nil {
+		r.f.Engine.Log.Error("raising an agent session by a hidden value", "error", err)
+		return program.Value{}, errors.New(hosterror.Text(err))
+	}
+	return r.result(ctx, name)
 }
 
 // ended returns the answer to the agent: the result, or that it is hidden if hidden values may have influenced it,

@@ -24,6 +24,7 @@ type route struct {
 	call *guard.Call
 	tool json.RawMessage // the tool as it is listed; nil for anything else
 
+	isolated   bool // whether the host says that the agent session is isolated
 	resolvable bool // whether the server says that it can resolve the tool's contract for arguments
 
 	rename string // params member that holds the name the host uses; empty if that is the server's own
@@ -61,7 +62,7 @@ func (f *Host) route(ctx context.Context, m *rpc.Message, set *backend.Set) (*ro
 		return f.byReference(ctx, m, set)
 	}
 	if all := set.All(); len(all) == 1 && !guard.IsInquiry(m.Method) {
-		return f.toOnly(m, set, all[0])
+		return f.toOnly(ctx, m, set, all[0])
 	}
 	return nil, rpc.Errorf(rpc.MethodNotFound, "method not found: %s", m.Method)
 }
@@ -89,7 +90,7 @@ func (f *Host) byName(ctx context.Context, m *rpc.Message, set *backend.Set, kin
 	default:
 		return nil, rpc.Errorf(rpc.InvalidParams, "params.arguments is not an object")
 	}
-	r, rerr := f.to(m, set, e, args)
+	r, rerr := f.to(ctx, m, set, e, args)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -125,7 +126,7 @@ func (f *Host) byURI(ctx context.Context, m *rpc.Message, set *backend.Set) (*ro
 		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	if e, ok := l.Find(uri); ok {
-		return f.to(m, set, e, nil)
+		return f.to(ctx, m, set, e, nil)
 	}
 	args, err := rawjson.Set([]byte(`{}`), raw, "uri")
 	if err != nil {
@@ -136,14 +137,14 @@ func (f *Host) byURI(ctx context.Context, m *rpc.Message, set *backend.Set) (*ro
 		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	if e, ok := templates.Match(uri); ok {
-		return f.to(m, set, e.At(uri, set.Find(e.Server).Overlay()), args)
+		return f.to(ctx, m, set, e.At(uri, set.Find(e.Server).Overlay()), args)
 	}
 	only := set.OnlyWith("resources")
 	if only == nil {
 		return nil, rpc.Errorf(codeNotFound, "no server has the resource %q", uri)
 	}
 	e := catalog.Entry{Server: only.Name(), Trust: only.Trust()}
-	return f.to(m, set, e.At(uri, only.Overlay()), args)
+	return f.to(ctx, m, set, e.At(uri, only.Overlay()), args)
 }
 
 // byReference finds the server of the prompt or template that a completion is for. All that the params say beside that is told to
@@ -157,7 +158,7 @@ func (f *Host) byReference(ctx context.Context, m *rpc.Message, set *backend.Set
 			return nil, rerr
 		}
 		if found {
-			return f.to(m, set, e, args)
+			return f.to(ctx, m, set, e, args)
 		}
 	}
 	if raw, ok := rawjson.Get(m.Params, "ref", "uri"); ok {
@@ -168,7 +169,7 @@ func (f *Host) byReference(ctx context.Context, m *rpc.Message, set *backend.Set
 				return nil, rerr
 			}
 			if found {
-				return f.to(m, set, e, args)
+				return f.to(ctx, m, set, e, args)
 			}
 		}
 	}
@@ -176,15 +177,15 @@ func (f *Host) byReference(ctx context.Context, m *rpc.Message, set *backend.Set
 }
 
 // to makes the route to a list's entry.
-func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
-	ref, rerr := f.Agents.Of(m.Params)
+func (f *Host) to(ctx context.Context, m *rpc.Message, set *backend.Set, e catalog.Entry, args json.RawMessage) (*route, *rpc.Error) {
+	from, rerr := lineageOf(ctx, f, m.Params, set)
 	if rerr != nil {
 		return nil, rerr
 	}
 	r := &route{set: set, link: set.Find(e.Server), call: &guard.Call{
-		ID: rand.Text(), Session: ref, Server: e.Server, Trust: e.Trust,
+		ID: rand.Text(), Session: from.ref, Hiding: guard.Hiding{Above: from.above}, Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
-		Held: e.Held, Overlay: e.Overlay, Context: set.Shown(), Tools: set.Tools(),
+		Held: e.Held, Overlay: e.Overlay, Context: from.shown, Tools: set.Tools(),
 	}}
 	if r.call.Undeclared.Params = protocol.Beyond(m.Method, m.Params); r.call.Undeclared.Params != nil {
 		r.call.Violates = unknownMembers
@@ -208,8 +209,8 @@ const unknownMembers = "the request has members that MCP does not know"
 
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
 // is assumed, and its params count as chosen by the agent.
-func (f *Host) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*route, *rpc.Error) {
-	ref, rerr := f.Agents.Of(m.Params)
+func (f *Host) toOnly(ctx context.Context, m *rpc.Message, set *backend.Set, l *backend.Conn) (*route, *rpc.Error) {
+	from, rerr := lineageOf(ctx, f, m.Params, set)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -218,9 +219,9 @@ func (f *Host) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*route
 		params = json.RawMessage("{}") // so that the session's annotations have a place
 	}
 	r := &route{set: set, link: l, call: &guard.Call{
-		ID: rand.Text(), Session: ref, Server: l.Name(), Trust: l.Trust(),
+		ID: rand.Text(), Session: from.ref, Hiding: guard.Hiding{Above: from.above}, Server: l.Name(), Trust: l.Trust(),
 		Method: m.Method, Name: m.Method, Params: params, Arguments: rawjson.Delete(params, "_meta"),
-		Effective: contract.Pessimistic(), Context: set.Shown(), Tools: set.Tools(),
+		Effective: contract.Pessimistic(), Context: from.shown, Tools: set.Tools(),
 	}}
 	r.call.Hide = f.Engine.Hiding() && l.HidesAny() // it may be the result of a task of a tool whose results are hidden
 	return r, nil

@@ -1,0 +1,135 @@
+// Package sanitize makes texts of hidden values into others, by rules of the operator: no agent sees either text.
+package sanitize
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/pattern"
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/vault"
+)
+
+// The ways of making a text into another.
+const (
+	StripLinks = "strip_links" // links and mail addresses become [link] and [address]
+	Redact     = "redact"      // values that detection finds become placeholders
+	Truncate   = "truncate"    // the first bytes stay
+	Summarize  = "summarize"   // the quarantined model answers the question
+)
+
+// Ways returns all ways.
+func Ways() []string { return []string{StripLinks, Redact, Truncate, Summarize} }
+
+// A Rule is one sanitizer: a way, and the label of its output.
+type Rule struct {
+	By       string
+	Length   int    // of Truncate, in bytes
+	Question string // of Summarize
+
+	Trusted bool // the operator states that the output is not untrusted
+	Public  bool // and that it is not private
+}
+
+// String says which parts of a label the operator takes away.
+func (r *Rule) String() string {
+	var gone []string
+	if r.Trusted {
+		gone = append(gone, "untrusted")
+	}
+	if r.Public {
+		gone = append(gone, "private")
+	}
+	if gone == nil {
+		return r.By
+	}
+	return r.By + ", which the operator states to be not " + strings.Join(gone, " and not ")
+}
+
+// Label returns the label of the output for that of the input. Nothing takes away credentials or an alert, or where
+// the data came from.
+func (r *Rule) Label(l label.Label) label.Label {
+	if !r.Trusted && !r.Public {
+		return l
+	}
+	l.Sources = label.Set[label.Source]{}
+	l.Untrusted = l.Untrusted && !r.Trusted
+	if r.Public {
+		secret := l.Sensitivity.Has(label.Credentials)
+		l.Private, l.Sensitivity, l.Readers = false, label.Set[label.Class]{}, label.Readers{}
+		if secret {
+			l.Sensitivity = label.SetOf(label.Credentials)
+		}
+	}
+	return l.Normal()
+}
+
+// A Model answers questions about a text.
+type Model interface {
+	Answer(ctx context.Context, text string, look *vault.Look) (json.RawMessage, error)
+}
+
+// Sanitizers are the operator's, by name.
+type Sanitizers struct {
+	Rules   map[string]Rule
+	Scanner *detect.Scanner // of Redact
+	Model   Model           // of Summarize; nil: there is none
+}
+
+// maxSummary is how long the answer of a model may be, in bytes.
+const maxSummary = 16 << 10
+
+var (
+	link    = pattern.New(`(?i)\b[a-z][a-z0-9+.-]{0,20}://\S+|\b(www\.|mailto:|javascript:|data:)\S+`)
+	address = pattern.New(`[^\s<>"]+@[^\s<>"]+`)
+)
+
+// Errors of a text that cannot be sanitized. They quote nothing of it.
+var (
+	errUnfound = errors.New("not all of the text could be searched")
+	errModel   = errors.New("the quarantined model gave no text")
+)
+
+// Apply makes a text into another by the sanitizer of a name, which has to be there.
+func (s *Sanitizers) Apply(ctx context.Context, name, text string) (string, error) {
+	switch r := s.Rules[name]; r.By {
+	case StripLinks:
+		return address().ReplaceAllString(link().ReplaceAllString(text, "[link]"), "[address]"), nil
+	case Truncate:
+		n := min(r.Length, len(text))
+		for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		return text[:n], nil
+	case Redact:
+		out, ok := s.Scanner.Redact([]byte(text), detect.Plain, func(detect.Finding) bool { return true })
+		if !ok {
+			return "", errUnfound
+		}
+		return string(out), nil
+	case Summarize:
+		return s.summary(ctx, &r, text)
+	}
+	return "", fmt.Errorf("no sanitizer %.80q", name)
+}
+
+func (s *Sanitizers) summary(ctx context.Context, r *Rule, text string) (string, error) {
+	if s.Model == nil {
+		return "", errModel
+	}
+	said, err := s.Model.Answer(ctx, text, &vault.Look{As: vault.Text, Question: r.Question})
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errModel, err)
+	}
+	answer, ok := rawjson.String(said)
+	if !ok || len(answer) > maxSummary {
+		return "", errModel
+	}
+	return answer, nil
+}
