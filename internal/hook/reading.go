@@ -2,6 +2,8 @@ package hook
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -72,10 +74,9 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	case e.Folder == "":
 		return args, nil
 	}
-	deed.Within, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Writes)
-	if !e.Host.roams { // else the words of the line are all that is known
+	deed.Within, deed.Shows, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Shows), e.located(known, deed.Writes)
+	if !e.Host.roams {
 		deed.Writes = append(deed.Writes, e.located(known, e.into(deed))...)
-		deed.Shows = withContents(e.located(known, deed.Shows))
 	}
 	if deed.Hooks && slices.ContainsFunc(deed.Within, func(p string) bool { return known.Starts(Server, p) != "" }) {
 		deed.Does = cmdline.Building
@@ -86,10 +87,11 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 		return withMembers(args, anything)
 	}
 	members := map[string]any{
-		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: append([]string{}, deed.Shows...),
+		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: withContents(deed.Shows),
 		memberWrites: deed.Writes, memberOthers: deed.Others,
 	}
-	if _, apart := rawjson.Get(args, "run_in_background"); deed.Names != "" && !apart && e.Host.streams { // else its output comes with other calls
+	_, apart := rawjson.Get(args, "run_in_background") // its output comes with other calls
+	if deed.Names != "" && !apart && e.Host.streams && !slices.ContainsFunc(deed.Shows, speaksOfSecrets) {
 		members[memberNames] = deed.Names
 	}
 	return withMembers(args, members)
@@ -159,6 +161,18 @@ func withContents(paths []string) []string {
 		}
 	}
 	return all
+}
+
+// speaksOfSecrets reports whether a file, or some file in a folder, may hold credentials, whatever a result calls it.
+// The path is the one that links lead to.
+func speaksOfSecrets(p string) bool {
+	switch info, err := os.Stat(p); {
+	case errors.Is(err, fs.ErrNotExist):
+		return false
+	case err == nil && info.IsDir() && p != "/":
+		p = filepath.Join(p, "a.txt")
+	}
+	return !expression.PathNoSecrets(p)
 }
 
 // maxMatches is how many files a pattern may stand for that are looked at one by one.

@@ -172,7 +172,11 @@ func TestSourcesOfCommands(t *testing.T) {
 		{"claude-code", "cp .env b.txt", false, true}, {"claude-code", "cat .e*", false, true},
 		{"claude-code", "git branch -v", true, false}, {"claude-code", "git branch --show-current", false, false}, {"claude-code", "cat q*.txt", true, true},
 		{"claude-code", "git diff 2d5a0e2 a.go", true, true}, {"claude-code", "strings @empty.txt", true, true}, {"claude-code", "cat p/**/e*", true, true}, {"claude-code", "rg x", false, true},
-		{"claude-code", "git status; unknown", true, true}, {"codex", "git status", true, false}, {"codex", "cat a.go", true, false},
+		{"claude-code", "git status; unknown", true, true}, {"codex", "git status", true, true}, {"codex", "pwd", true, false},
+		// The result names the link.
+		{"claude-code", "grep -rn '' named.txt", false, true}, {"claude-code", "cd .docker && grep -rn '' .", false, true}, {"claude-code", "grep -rn '' .", false, false},
+		// The folder may be another, in which the name is that of a link.
+		{"codex", "cat a.go", true, true}, {"codex", "cat named.txt", true, true}, {"codex", "grep -rn '' a.go", true, true}, {"codex", "cat < a.go", true, true},
 	} {
 		m, ok := machines[c.host]
 		if !ok {
@@ -216,6 +220,7 @@ func mixed(t *testing.T, host string) *machine {
 	m.file("q.txt", "")
 	m.file("vendor/x.go", "")
 	m.file("p.js/.env", "KEY=x\n")
+	m.file(".docker/config.json", "{}")
 	m.file("empty.txt", "")
 	m.repository("", "")
 	m.repository("clone", "[remote \"origin\"]\n\turl = https://evil.example/x\n")
