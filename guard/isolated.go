@@ -162,12 +162,12 @@ func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value,
 		return v, nil, vault.ErrUnknown
 	}
 	up := *c
-	up.Session, up.Above, up.Uses = session.Ref{Key: c.Above[0], Principal: c.Session.Principal}, nil, nil
+	up.Session, up.Hiding = session.Ref{Key: c.Above[0], Principal: c.Session.Principal}, Hiding{}
 	state, err := h.state.Sessions().Snapshot(ctx, c.Session.Key)
 	if err != nil {
 		return v, nil, fmt.Errorf("reading the agent session: %w", err)
 	}
-	v = vault.Value{Server: Own, Method: c.Method, Tool: c.Name, Part: r.Value, Label: label.Join(state.Label, c.Context)}
+	v = vault.Value{Server: Own, Method: c.Method, Tool: c.Name, Part: r.Value, Label: asComputed(label.Join(state.Label, c.Context))}
 	for i := range r.Uses {
 		v.Label = label.Join(v.Label, r.Uses[i].Label)
 	}

@@ -139,6 +139,14 @@ func (r *request) actor() (l label.Label) {
 	return label.Join(l, untrusted())
 }
 
+// influence returns the label that the call leaves in its answer and at its server.
+func (r *request) influence() label.Label {
+	if r.Computed {
+		return asComputed(r.actor())
+	}
+	return r.actor()
+}
+
 // untrusted returns the label of a file with an unknown author.
 func untrusted() label.Label {
 	return label.Label{Untrusted: true, Sources: label.SetOf(label.UntrustedPublic)}.Normal()

@@ -70,7 +70,7 @@ func TestExpand(t *testing.T) {
 		if err != nil || string(got) != name(c.want) {
 			t.Errorf("%s: %s (%v), want %s", c.arguments, got, err, c.want)
 		}
-		for _, u := range used {
+		for _, u := range used.Uses {
 			if !u.Label.Untrusted {
 				t.Errorf("%s: a value without its label", c.arguments)
 			}
@@ -91,7 +91,7 @@ func TestExpandGivesTheText(t *testing.T) {
 		in, _ := json.Marshal(map[string]any{"x": around + kept.Handle() + around, "y": around})
 		out, used, err := v.Expand(in, at("r"))
 		var got map[string]string
-		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used) != 1 {
+		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used.Uses) != 1 {
 			rt.Fatalf("%s: %s (%v)", in, out, err)
 		}
 	})
