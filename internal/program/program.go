@@ -6,7 +6,7 @@
 //
 // The result of a call is a hidden [Value]: a program can select parts of it, join them with text, and use them as
 // arguments without anything of the program depending on them. Every other use reads the value, and from then on
-// everything that the program does may depend on it. So each [Call], and the result of the program, has the names
+// everything that the program does may depend on it. So each [Call], and the result of the program, has the IDs
 // of all results that may have influenced it: those in its arguments, and all that the program has read before.
 // The agent learns of an end in error where it is, and the reason only if nothing was read.
 //
@@ -22,7 +22,13 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"time"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"github.com/weir-mcp/weir/vault"
 )
 
 // Bounds of a program.
@@ -44,19 +50,32 @@ type Program struct {
 // identifier are the names that functions in Starlark may have.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
-// IsFunction reports whether a tool of a name can be a function in a program. Any tool can be called by its name.
-func IsFunction(tool string) bool { return identifier.MatchString(tool) }
+// ownNames are names that mean something of ours in a program, beside those of [starlark.Universe].
+var ownNames = []string{"call", "value", "print", "read", "result"}
+
+// IsFunction reports whether a tool of a name can be a function in a program: no name that programs have anyway means
+// the tool of a server. Any tool can be called by its name.
+func IsFunction(tool string) bool {
+	if !identifier.MatchString(tool) || starlark.Universe.Has(tool) || slices.Contains(ownNames, tool) {
+		return false
+	}
+	e, err := dialect.ParseExpr(fileName, tool, 0)
+	_, ok := e.(*syntax.Ident) // else it is a keyword
+	return err == nil && ok
+}
 
 // A Call is the call of a tool by a program.
 type Call struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"` // a JSON object
-	Uses      []string        `json:"uses"`      // names of the values that may have influenced the call, sorted
+	Uses      []string        `json:"uses"`      // IDs of the values that may have influenced the call, sorted
+	Places    []vault.Place   `json:"places"`    // of values in the arguments
+	Read      bool            `json:"read"`      // the program has read values, so they may have influenced all of the call
 }
 
-// A Value is a result that the program may use: a JSON document under a name.
+// A Value is a result that the program may use: a JSON document with an ID, which the program does not see.
 type Value struct {
-	Name     string          `json:"name"`
+	ID       string          `json:"id"`
 	Document json.RawMessage `json:"document"`
 }
 
@@ -70,7 +89,7 @@ type Host interface {
 // An End is how a program ended.
 type End struct {
 	Result json.RawMessage `json:"result,omitempty"` // JSON of its global result; null if there is none
-	Uses   []string        `json:"uses,omitempty"`   // names of the values that may have influenced Result or the error
+	Uses   []string        `json:"uses,omitempty"`   // IDs of the values that may have influenced Result or the error
 
 	Kind    Kind   `json:"kind,omitempty"` // of the error; "" if there is none
 	Line    int    `json:"line,omitempty"` // of the error; 0 if it is of none

@@ -40,11 +40,11 @@ func (f *fake) Call(_ context.Context, c *program.Call) (program.Value, error) {
 	if !ok {
 		return program.Value{}, errTool
 	}
-	return program.Value{Name: c.Tool, Document: json.RawMessage(doc)}, nil
+	return program.Value{ID: c.Tool, Document: json.RawMessage(doc)}, nil
 }
 
 func (f *fake) Value(_ context.Context, name string) (program.Value, error) {
-	return program.Value{Name: name, Document: json.RawMessage(f.documents[name])}, nil
+	return program.Value{ID: name, Document: json.RawMessage(f.documents[name])}, nil
 }
 
 func (f *fake) String() string {

@@ -30,7 +30,7 @@ type run struct {
 	makes  func(*Call) (Value, error)
 	finds  func(name string) (Value, error)
 	thread *starlark.Thread
-	seen   map[string]bool // names of the values that were read
+	seen   map[string]bool // IDs of the values that were read
 	calls  int
 	kind   Kind  // why the program ends; "" if it goes on
 	fatal  error // of ErrStop
@@ -119,6 +119,9 @@ type function = func(starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
 func (r *run) predeclared(tools []string) starlark.StringDict {
 	names := starlark.StringDict{}
 	for _, tool := range tools {
+		if !IsFunction(tool) {
+			continue
+		}
 		names[tool] = builtin(tool, func(args starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
 			if len(args) > 0 {
 				return nil, fmt.Errorf("%s takes arguments by name", tool)
@@ -201,7 +204,7 @@ func (r *run) call(tool string, arguments *starlark.Dict) (starlark.Value, error
 	if r.kind != "" {
 		return nil, errRead
 	}
-	return r.given(r.makes(&Call{Tool: tool, Arguments: e.out, Uses: r.uses(e.from)}))
+	return r.given(r.makes(&Call{Tool: tool, Arguments: e.out, Uses: r.uses(e.from), Places: e.places, Read: len(r.seen) > 0}))
 }
 
 // named returns the hidden value of a name that the agent knows.
@@ -234,7 +237,7 @@ func (r *run) given(v Value, err error) (starlark.Value, error) {
 func (r *run) saw(h *hidden) {
 	for _, p := range h.parts {
 		if p.of != nil {
-			r.seen[p.of.Name] = true
+			r.seen[p.of.ID] = true
 		}
 	}
 }
@@ -254,13 +257,13 @@ func (r *run) unfit(e *encoder, err error) error {
 	return err
 }
 
-// uses returns the names of the values that may have influenced something with these hidden values in it.
+// uses returns the IDs of the values that may have influenced something with these hidden values in it.
 func (r *run) uses(in []*hidden) []string {
 	all := maps.Clone(r.seen)
 	for _, h := range in {
 		for _, p := range h.parts {
 			if p.of != nil {
-				all[p.of.Name] = true
+				all[p.of.ID] = true
 			}
 		}
 	}
