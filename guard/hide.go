@@ -161,9 +161,13 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	if err != nil {
 		return Withheld(err)
 	}
+	kept := label.Join(in.label, raisesAlert(r, in.search.alert))
+	if opaque(kept) {
+		kept = label.Join(kept, r.actor()) // with alerts: no search of the answer finds them again
+	}
 	value, err := h.vault.Put(key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: label.Join(in.label, raisesAlert(r, in.search.alert)),
+		Label: kept,
 	})
 	if err != nil {
 		return Withheld(err)

@@ -142,8 +142,10 @@ func (v *Vault) only(said string, keys []Space, meant func(*Value) bool) (Value,
 			continue
 		}
 		v.touch(key)
-		if at := slices.IndexFunc(s.values, func(value Value) bool { return meant(&value) }); at >= 0 {
-			found = append(found, s.values[at])
+		for i := range s.values {
+			if meant(&s.values[i]) {
+				found = append(found, s.values[i])
+			}
 		}
 	}
 	if len(found) != 1 {
