@@ -309,7 +309,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 		return err
 	}
 	in.search = g.contents.Detection.search(ctx, r, policy.OnResult, in.answer.Raw())
-	in.label = label.Join(label.Join(label.Join(label.Join(in.label, lasting), withoutAlerts(r.influence())), in.search.label), in.kept)
+	in.label = label.Join(label.Join(label.Join(label.Join(in.label, lasting), withoutAlerts(r.actor())), in.search.label), in.kept)
 	return g.evidence.defects(ctx, &r.Call, defects)
 }
 

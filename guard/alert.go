@@ -65,8 +65,8 @@ func withoutAlerts(l label.Label) label.Label {
 	return l
 }
 
-// heardIn returns the alert for an agent that gets to know data which was computed from values with a label: the first of
-// those of the values.
+// heardIn returns the alert for an agent that gets to know data which was computed from values with a label: the
+// first of those of the values.
 func heardIn(l label.Label) string {
 	if all := alertsIn(l); len(all) > 0 {
 		return "data was computed from values of which one had an alert: " + all[0].text

@@ -11,8 +11,8 @@ import (
 	"github.com/weir-mcp/weir/vault"
 )
 
-// A call of a program is of a step only if the values of the step's result, and nothing else, influenced it: no text that
-// reads like a handle, and no value that the program has read.
+// A call of a program is of a step only if the values of the step's result, and nothing else, influenced it: no text
+// that reads like a handle, and no value that the program has read.
 func TestPlansCoverProgramsByPlaces(t *testing.T) {
 	const note = `{"goal":"g","steps":[{"id":"s1","tool":"page","arguments":{"url":"a"}},` +
 		`{"id":"s2","tool":"pay","arguments":{"to":"ann","amount":5,"note":{"from":"s1","type":"handle"}},"repeat":32}]}`
@@ -60,8 +60,8 @@ func TestPlansCoverProgramsByPlaces(t *testing.T) {
 	}
 }
 
-// Data that was computed from a text which speaks to the agent as attacks do has the alert of that when the agent gets to
-// know it, whatever its own text is.
+// Data that was computed from a text which speaks to the agent as attacks do has the alert of that when the agent
+// gets to know it, whatever its own text is.
 func TestComputedDataKeepsAlerts(t *testing.T) {
 	p, err := policy.Load("p.yaml", []byte("version: 1\nrules:\n- {name: ask, when: call, effect: ask, if: session.malicious}\n"))
 	if err != nil {

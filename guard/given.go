@@ -23,7 +23,7 @@ func (t *resourceLabels) give(ctx context.Context, r *request) error {
 	if len(r.Uses) == 0 || !r.keeps() {
 		return nil
 	}
-	l := withoutAlerts(r.influence()).Taint()
+	l := withoutAlerts(r.actor()).Taint()
 	if l.IsZero() {
 		return nil
 	}

@@ -183,10 +183,10 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message, Value: &value}
 	if opaque(in.label) {
 		o.Rule, o.Message = RuleHidden, "it may depend on data that a program computed from hidden values, so nothing else is told of it"
-		o.Answer = Answer{Result: standIn(r, &value, "The answer, which may tell that the call went wrong, is hidden", "", &o, false)}
+		o.Answer = Answer{Result: standIn(r, &value, "The answer, which may tell that the call went wrong, is hidden", "", &o)}
 		return o
 	}
-	o.Answer = Answer{Result: standIn(r, &value, about, value.Shape(r.Output), &o, value.Failed())}
+	o.Answer = Answer{Result: standIn(r, &value, about, value.Shape(r.Output), &o)}
 	return o
 }
 
@@ -221,8 +221,9 @@ func (h *Hidden) index(r *request, raw json.RawMessage, l label.Label) {
 	h.guard.tracer.AddResult(r.traced(), raw, l, nil)
 }
 
-// standIn returns the result that the agent gets in the place of a hidden one. Shape is "" where its size is not told either.
-func standIn(r *request, v *vault.Value, about, shape string, o *Outcome, failed bool) json.RawMessage {
+// standIn returns the result that the agent gets in the place of a hidden one. Shape is
+// "" where neither its size nor its failure is told.
+func standIn(r *request, v *vault.Value, about, shape string, o *Outcome) json.RawMessage {
 	why := o.Refusal()
 	text := fmt.Sprintf("%s as value %s (%s). To use it in the arguments of a tool, write %s, or [[%s#/POINTER]] with a JSON pointer for a part "+
 		"of it. weir_look tells a number, a boolean, a date or a choice from it; weir_reveal shows it.\n%s",
@@ -238,14 +239,15 @@ func standIn(r *request, v *vault.Value, about, shape string, o *Outcome, failed
 		link["size"] = len(v.Text())
 	}
 	result["content"] = []map[string]any{{"type": "text", "text": text}, link}
-	if failed {
+	if shape != "" && v.Failed() {
 		result["isError"] = true
 	}
 	return must(json.Marshal(result))
 }
 
-// Expand replaces the handles of hidden values in the arguments of a call, and returns the values, for [Hiding]. The error is
-// [vault.ErrUnknown] for a handle of no value of the agent session, its parents and its children. It quotes no value.
+// Expand replaces the handles of hidden values in the arguments of a call, and returns the values, for [Hiding]. The
+// error is [vault.ErrUnknown] for a handle of no value of the agent session, its parents and its children. It quotes
+// no value.
 func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.RawMessage) (json.RawMessage, vault.Filling, error) {
 	if h.vault == nil || arguments == nil {
 		return arguments, vault.Filling{}, nil

@@ -160,8 +160,8 @@ func covers(approved, c contract.Contract) bool {
 	return contract.Join(approved, c).String() == approved.String()
 }
 
-// matches reports whether a request is of a step: its arguments are, and nothing else influenced it than the hidden values
-// in them.
+// matches reports whether a request is of a step: its arguments are, and nothing else influenced it than the hidden
+// values in them.
 func (a *approvedPlan) matches(s *plan.Step, r *request) bool {
 	if r.Computed || slices.ContainsFunc(r.Uses, func(v vault.Value) bool {
 		return !slices.ContainsFunc(r.Places, func(at vault.Place) bool { return at.Value == v.ID })
@@ -173,8 +173,8 @@ func (a *approvedPlan) matches(s *plan.Step, r *request) bool {
 	})
 }
 
-// whole returns the ID of the result of a step that a hidden value of a request is, or is a part of; false if it is none
-// that the plan expects.
+// whole returns the ID of the result of a step that a hidden value of a request is, or is a part of; false if it is
+// none that the plan expects.
 func (a *approvedPlan) whole(step string, r *request, id string) (string, bool) {
 	i := slices.IndexFunc(r.Uses, func(v vault.Value) bool { return v.ID == id })
 	if i < 0 || !a.expects(step, r.Uses[i].Label) {

@@ -133,18 +133,13 @@ func (r *request) actor() (l label.Label) {
 	for i := range r.Uses {
 		l = label.Join(l, r.Uses[i].Label)
 	}
+	if r.Computed {
+		l = asComputed(l)
+	}
 	if r.reading.runs == "" {
 		return l
 	}
 	return label.Join(l, untrusted())
-}
-
-// influence returns the label that the call leaves in its answer and at its server.
-func (r *request) influence() label.Label {
-	if r.Computed {
-		return asComputed(r.actor())
-	}
-	return r.actor()
 }
 
 // untrusted returns the label of a file with an unknown author.

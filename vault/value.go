@@ -11,7 +11,7 @@ import (
 // A Value is the answer of a server, or a part of one, that the agent was not shown. It does not change.
 type Value struct {
 	ID        string          `json:"id"`   // no other value ever has it; the vault gives it, and no agent knows it
-	Name      string          `json:"name"` // as handles have it; the vault gives it, and may give it again to a later value
+	Name      string          `json:"name"` // as handles have it; a much later value may have it again
 	Server    string          `json:"server"`
 	Method    string          `json:"method"`
 	Tool      string          `json:"tool"`                // on its server; the URI of a resource

@@ -120,8 +120,8 @@ func (v *Vault) Put(key Space, value Value) (Value, error) {
 	return value, nil
 }
 
-// Get returns the value of a name in one of the spaces. The error is ErrUnknown if none has it, or more than one: nobody
-// knows then which the agent means.
+// Get returns the value of a name in one of the spaces. The error is ErrUnknown if none has it, or more than one:
+// nobody knows then which the agent means.
 func (v *Vault) Get(name string, keys ...Space) (Value, error) {
 	return v.only(name, keys, func(value *Value) bool { return value.Name == name })
 }

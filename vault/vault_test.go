@@ -355,8 +355,8 @@ func TestTextsInTextsAreBounded(t *testing.T) {
 	}
 }
 
-// A name means one value: it is not given again for long, and none of two spaces that both have it. No other value ever
-// has an ID.
+// A name means one value: it is not given again for long, and none of two spaces that both have it. No other value
+// ever has an ID.
 func TestNamesAndIDs(t *testing.T) {
 	v := vault.New(vault.Limits{Values: 2})
 	names, ids := map[string]bool{}, map[string]bool{}
@@ -399,7 +399,8 @@ func TestNamesAndIDs(t *testing.T) {
 	}
 }
 
-// The places of an expansion are those where the document holds the values, and each says whether it holds anything else.
+// The places of an expansion are those where the document holds the values, and each says whether it holds anything
+// else.
 func TestPlaces(t *testing.T) {
 	v := vault.New(vault.Limits{})
 	kept := put(t, v, "a", text(`{"n":7}`))

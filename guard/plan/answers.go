@@ -145,8 +145,8 @@ func (p *Placeholder) key() string {
 	return fmt.Sprintf("%q %q %q %q", p.From, p.Path, p.Type, p.Options)
 }
 
-// Fills reports whether an argument is one that the placeholder may have by now. Of returns the ID of the hidden result
-// that a hidden value is, or is a part of.
+// Fills reports whether an argument is one that the placeholder may have by now. Of returns the ID of the hidden
+// result that a hidden value is, or is a part of.
 func (a *Answers) Fills(p Placeholder, arg Argument, of func(id string) (whole string, ok bool)) bool {
 	if !a.done[p.From] || arg.Mixed || (p.Type == Handle) != (arg.Value != "") {
 		return false

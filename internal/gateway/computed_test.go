@@ -143,7 +143,8 @@ func TestProgramsDoNotNameDeclinedCalls(t *testing.T) {
 	}
 }
 
-// A program does not go on in the agent session that a person begins meanwhile, which has not read what the program has.
+// A program does not go on in the agent session that a person begins meanwhile, which has not read what the program
+// has.
 func TestProgramsStayInTheirSession(t *testing.T) {
 	folder, notes, st := t.TempDir(), conversation.Open(t.TempDir()), store.NewMemory(nil)
 	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: st})

@@ -21,12 +21,7 @@ package program
 import (
 	"context"
 	"encoding/json"
-	"regexp"
-	"slices"
 	"time"
-
-	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 
 	"github.com/weir-mcp/weir/vault"
 )
@@ -47,30 +42,13 @@ type Program struct {
 	Tools  []string `json:"tools,omitempty"`
 }
 
-// identifier are the names that functions in Starlark may have.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-
-// ownNames are names that mean something of ours in a program, beside those of [starlark.Universe].
-var ownNames = []string{"call", "value", "print", "read", "result"}
-
-// IsFunction reports whether a tool of a name can be a function in a program: no name that programs have anyway means
-// the tool of a server. Any tool can be called by its name.
-func IsFunction(tool string) bool {
-	if !identifier.MatchString(tool) || starlark.Universe.Has(tool) || slices.Contains(ownNames, tool) {
-		return false
-	}
-	e, err := dialect.ParseExpr(fileName, tool, 0)
-	_, ok := e.(*syntax.Ident) // else it is a keyword
-	return err == nil && ok
-}
-
 // A Call is the call of a tool by a program.
 type Call struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"` // a JSON object
 	Uses      []string        `json:"uses"`      // IDs of the values that may have influenced the call, sorted
 	Places    []vault.Place   `json:"places"`    // of values in the arguments
-	Read      bool            `json:"read"`      // the program has read values, so they may have influenced all of the call
+	Read      bool            `json:"read"`      // values were read, and may have influenced all of the call
 }
 
 // A Value is a result that the program may use: a JSON document with an ID, which the program does not see.

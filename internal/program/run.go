@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"go.starlark.net/resolve"
@@ -24,6 +25,23 @@ const fileName = "program"
 
 // dialect is Starlark with statements at the top and with while; loops are bounded by steps.
 var dialect = &syntax.FileOptions{While: true, TopLevelControl: true, GlobalReassign: true}
+
+// identifier are the names that functions in Starlark may have.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// ownNames are names that mean something of ours in a program, beside those of [starlark.Universe].
+var ownNames = []string{"call", "value", "print", "read", "result"}
+
+// IsFunction reports whether a tool of a name can be a function in a program: no name that programs have anyway means
+// the tool of a server. Any tool can be called by its name.
+func IsFunction(tool string) bool {
+	if !identifier.MatchString(tool) || starlark.Universe.Has(tool) || slices.Contains(ownNames, tool) {
+		return false
+	}
+	e, err := dialect.ParseExpr(fileName, tool, 0)
+	_, ok := e.(*syntax.Ident) // else it is a keyword
+	return err == nil && ok
+}
 
 // A run is one run of a program.
 type run struct {

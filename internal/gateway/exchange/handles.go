@@ -35,8 +35,9 @@ func withoutLink(result json.RawMessage) json.RawMessage {
 	return result
 }
 
-// expand returns a request with the handles in its arguments replaced by the hidden values that they stand for, and where. Nothing
-// else reads arguments before. Only those of a tool that is there are read, and one text tells of all errors.
+// expand returns a request with the handles in its arguments replaced by the hidden values that they stand for, and
+// where. Nothing else reads arguments before. Only those of a tool that is there are read, and one text tells of all
+// errors.
 func expand(ctx context.Context, f *Host, m *rpc.Message, set *backend.Set) (*rpc.Message, vault.Filling, *rpc.Error) {
 	none := vault.Filling{}
 	if !f.Engine.Hiding() || m.Method != "tools/call" {

@@ -266,8 +266,8 @@ func (r *programRun) answer(ctx context.Context, inner *exchange) (*vault.Value,
 	return o.Value, nil
 }
 
-// stop ends the program with an answer to the agent. Where hidden values may have chosen the call, that tells only whether
-// a person may accept it: which call it is, and why it does not go, is for the person. The bits of it count.
+// stop ends the program with an answer to the agent. Where hidden values may have chosen the call, that tells only
+// whether a person may accept it: which call it is, and why it does not go, is for the person. The bits of it count.
 func (r *programRun) stop(inner *exchange, refusal *rpc.Message) error {
 	r.refusal = refusal
 	if !inner.veiled || protocol.NeedsInput(refusal.Result) {

@@ -22,9 +22,9 @@ const (
 	maxRunningPrincipal = 4
 )
 
-// programs are the programs that run, and the calls of those that ended at an approval request, or in an answer about
-// which a person is asked: the same program of the same agent session does not make them again while the request may be
-// answered.
+// programs are the programs that run, and the calls of those that ended at an approval request, or in an answer
+// about which a person is asked: the same program of the same agent session does not make them again while the
+// request may be answered.
 type programs struct {
 	mu      sync.Mutex
 	running map[string]string // the principal, by key of the program
@@ -44,8 +44,8 @@ var (
 	errWaiting = hosterror.New("too many programs wait for approvals already: answer these, or wait until they expire")
 )
 
-// begin has a program of a principal run, and returns it as it waited before; the zero waitingProgram if it did not. Each
-// program that began has to end.
+// begin has a program of a principal run, and returns it as it waited before; the zero waitingProgram if it did not.
+// Each program that began has to end.
 func (p *programs) begin(principal, key string) (waitingProgram, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
