@@ -5,10 +5,9 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
-// computed is the finding of a label that tells of data which a program computed from hidden values, or an isolated
-// agent made of all that it read: its length, its shape and whether it is there may be any text of theirs. It goes
-// with the label to servers and resources, and to results that may hold the data. So an agent is told nothing of
-// these but that they are hidden.
+// computed is the finding of a label that tells of data which a program computed from hidden values: its length, its
+// shape and whether it is there may be any text of theirs. It goes with the label to servers and resources, and to
+// results that may hold the data. So an agent is told nothing of these but that they are hidden.
 const computed = "urn:weir:computed"
 
 // opaque reports whether an agent may be told nothing of hidden data with a label.

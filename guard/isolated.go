@@ -167,7 +167,7 @@ func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value,
 	if err != nil {
 		return v, nil, fmt.Errorf("reading the agent session: %w", err)
 	}
-	v = vault.Value{Server: Own, Method: c.Method, Tool: c.Name, Part: r.Value, Label: asComputed(label.Join(state.Label, c.Context))}
+	v = vault.Value{Server: Own, Method: c.Method, Tool: c.Name, Part: r.Value, Label: label.Join(state.Label, c.Context)}
 	for i := range r.Uses {
 		v.Label = label.Join(v.Label, r.Uses[i].Label)
 	}

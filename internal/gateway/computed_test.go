@@ -251,3 +251,23 @@ func TestAProgramsAnswerIsAskedAbout(t *testing.T) {
 		}
 	})
 }
+
+// A program that has read a value goes on after a yes as any other: with the value that it had, and no call made again.
+func TestProgramsThatReadGoOn(t *testing.T) {
+	eras(t, func(t *testing.T, modern bool) {
+		st := store.NewMemory(nil)
+		h := newLeakyHost(t, modern, func(o *gateway.Options) { programs(t, o); o.Approvals = st })
+		h.saysText(`{"n":7}`)
+		const source = "m = inbox()\nif m['n'] == 7: post(text = 'seven', account = m['n'])\nresult = 'told'"
+		if answer := h.exec(source); !strings.Contains(answer, "weir approve") || h.got() != "{}" {
+			t.Fatalf("the server got %s: %s", h.got(), answer)
+		}
+		if n := answerAll(t, approve.NewBook(approve.Options{Record: record.Discard(), Store: st}), approve.Accepted); n != 1 {
+			t.Fatalf("%d requests", n)
+		}
+		h.saysText(`{"n":8}`)
+		if answer := h.exec(source); h.got() != `{"text":"seven","account":7}` || !strings.Contains(answer, "value w") {
+			t.Errorf("the server got %s: %s", h.got(), answer)
+		}
+	})
+}
