@@ -39,11 +39,19 @@ func TestComputedDataHasNoShape(t *testing.T) {
 			first(h, h.value(h.call("inbox", "{}")))
 			h.says(leak{nil, way})
 			answer := h.call("note", `{"text":"list"}`)
-			h.value(answer)
+			name := h.value(answer)
+			got, _ := os.ReadFile(h.file + ".got")
+			h.call("weir_reveal", `{"value":"`+name+`"}`)
+			if all := strings.Join(h.heard, "\n") + string(got); strings.Contains(all, "urn:weir:computed") {
+				t.Errorf("the finding leaves Weir: %s", all)
+			}
 			return chance.ReplaceAllString(string(answer), "?")
 		}
 		computed := func(h *leakyHost, name string) {
 			h.exec("m = value('" + name + "')\nif m['from'] == 'abc': note(text = 'x' * len(m['from']))")
+			if got, _ := os.ReadFile(h.file + ".got"); !strings.Contains(string(got), "xxx") || strings.Contains(string(got), "urn:weir:computed") {
+				t.Errorf("the server got %s", got)
+			}
 		}
 		texts := map[string]bool{}
 		for _, way := range []string{
