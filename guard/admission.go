@@ -15,6 +15,7 @@ import (
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // RuleInternal is the rule that a verdict names when no policy rule but an error of Weir's own denied the call.
@@ -60,11 +61,12 @@ type Outcome struct {
 	Effect   policy.Effect // the zero value is Block: the agent may not see the answer
 	Rule     string
 	Message  string
-	Answer   Answer      // to hand on, a result of a call with its _meta.annotations; empty unless Allowed
-	Label    label.Label // the label of the answer; of a hidden one zero
-	Question *Question   // set if Effect is Ask
-	Redeemed string      // as in a Verdict
-	Err      error       // as in a Verdict
+	Answer   Answer       // to hand on, a result of a call with its _meta.annotations; empty unless Allowed
+	Label    label.Label  // the label of the answer; of a hidden one zero
+	Value    *vault.Value // that is hidden in the place of the answer; nil if none is
+	Question *Question    // set if Effect is Ask
+	Redeemed string       // as in a Verdict
+	Err      error        // as in a Verdict
 }
 
 // Allowed reports whether Answer may be handed on. With the effect hide it tells of a handle in place of the answer.
@@ -128,7 +130,7 @@ func (a *Admission) After(ctx context.Context, answer Answer) Outcome {
 	}
 	o := a.guard.result(ctx, result{request: a.reread(), call: a.facts, found: a.found, answer: answer})
 	if o.Question == nil {
-		a.guard.Plans.note(ctx, a.planned, answer, &o)
+		a.guard.Plans.note(a.planned, answer, &o)
 		a.state.Store(closed)
 		return o
 	}
@@ -189,6 +191,7 @@ type result struct {
 	label   label.Label
 	claim   annotation.Claim
 	search  detected
+	heard   string          // the alert of the values of which the answer was computed; "" if there is none
 	kept    label.Label     // of an answer that was hidden, as it was then
 	seen    bool            // the agent has the answer already, so it cannot be hidden
 	outline json.RawMessage // all that the guard reads of a result, which may be large: one scan serves all readers
@@ -255,8 +258,12 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer,
 		return Answer{}, errUnclean
 	}
 	err := g.raiseBy(ctx, r, seen, in.label)
-	if err == nil && in.search.alert != "" {
+	switch {
+	case err != nil:
+	case in.search.alert != "":
 		err = g.evidence.alarm(ctx, r, seen, r.spoken()+" "+in.search.alert)
+	case in.heard != "":
+		err = g.evidence.alarm(ctx, r, seen, in.heard)
 	}
 	if err != nil && !in.seen {
 		return Answer{}, err

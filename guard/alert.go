@@ -65,6 +65,15 @@ func withoutAlerts(l label.Label) label.Label {
 	return l
 }
 
+// heardIn returns the alert for an agent that gets to know data which was computed from values with a label: the
+// first of those of the values.
+func heardIn(l label.Label) string {
+	if all := alertsIn(l); len(all) > 0 {
+		return "data was computed from values of which one had an alert: " + all[0].text
+	}
+	return ""
+}
+
 // raisesAlert returns the label of an answer that speaks to the agent as attacks do, for the agent session that gets to know it.
 func raisesAlert(r *request, alert string) label.Label {
 	if alert == "" {

@@ -25,6 +25,7 @@ type annotator struct {
 func (w *annotator) request(c *Call, s session.State) (json.RawMessage, error) {
 	trusted := c.Trust == contract.Trusted
 	s.Label = withoutAlerts(s.Label)
+	s.Label.Findings = s.Label.Findings.Without(computedAlone)
 	if _, ok := rawjson.Get(c.Params, "_meta"); ok || c.Params == nil {
 		return w.words.ToServers.WriteRequest(bareMeta(c, c.Params, s.Label), s.Label, trusted)
 	}
@@ -43,6 +44,7 @@ func (w *annotator) request(c *Call, s session.State) (json.RawMessage, error) {
 
 // result returns the result with the label, and without members that no server may send. Its _meta is in outline.
 func (w *annotator) result(uri string, a Answer, outline json.RawMessage, l label.Label) (json.RawMessage, error) {
+	l.Findings = l.Findings.Without(computedAlone)
 	result := a.Result
 	if !a.Own {
 		result = slices.Clip(result)

@@ -97,8 +97,11 @@ type Listed struct {
 // Hiding is the part of a call that concerns hidden values, and the sessions that share them. The zero Hiding has
 // none.
 type Hiding struct {
+	vault.Filling // hidden values in the arguments, and on which the call depends: see [Hidden.Expand]
+
+	Computed bool // whether any part of the call, and that it is made, may depend on the values: a program has read them
+
 	Above   []string        // keys of the agent sessions above an isolated one: see [Hidden.Above]
-	Uses    []vault.Value   // hidden values in the arguments, where handles stood for them: see [Hidden.Expand]
 	Output  json.RawMessage // the JSON Schema of the tool's results, as the server wrote it, or nil: a hidden result shows the keys in it
 	Hide    bool            // the operator says that results of the tool are hidden
 	Written json.RawMessage // the arguments as the agent wrote them, with handles; nil if there are none

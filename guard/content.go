@@ -74,7 +74,11 @@ func (k *Contents) describe(e *record.Event, r *request, phase policy.Phase, ans
 	switch {
 	case len(k.Fields) == 0:
 	case phase != policy.OnResult && (r.Written != nil || len(r.Uses) == 0): // else nobody says where the hidden values are
-		e.Content.Fields = k.fields(&r.Call, "/arguments/", r.written())
+		written := r.Written
+		if written == nil {
+			written = r.Arguments
+		}
+		e.Content.Fields = k.fields(&r.Call, "/arguments/", written)
 	case phase == policy.OnResult && !hides(e, r):
 		e.Content.Fields = k.fields(&r.Call, "/result/", answer)
 	}

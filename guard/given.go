@@ -23,17 +23,13 @@ func (t *resourceLabels) give(ctx context.Context, r *request) error {
 	if len(r.Uses) == 0 || !r.keeps() {
 		return nil
 	}
-	var l label.Label
-	for i := range r.Uses {
-		l = label.Join(l, r.Uses[i].Label)
-	}
-	l = withoutAlerts(l).Taint()
+	l := withoutAlerts(r.actor()).Taint()
 	if l.IsZero() {
 		return nil
 	}
 	l.Attribution = label.SetOf(r.uri)
 	name := givenTo + url.PathEscape(r.Server) + givenAny
-	if t.writesNamed(r) {
+	if t.writesNamed(r) && !r.Computed { // else that a resource has no label would tell that the call was not made
 		name = givenTo + url.PathEscape(r.Server) + givenNamed
 	}
 	return t.writeOne(ctx, r, name, l)

@@ -159,6 +159,7 @@ func (g *Guard) raise(ctx context.Context, r *request, seen, l label.Label) (lab
 		stated = nil
 	}
 	l = g.readers.Limit(seen, withoutAlerts(l), stated)
+	l.Findings = l.Findings.Without(computedAlone)
 	if r.Server != Own || len(r.Uses) == 0 {
 		g.tracer.AddLabel(r.Session, l, r.Server)
 	}

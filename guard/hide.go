@@ -161,9 +161,13 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	if err != nil {
 		return Withheld(err)
 	}
+	kept := label.Join(in.label, raisesAlert(r, in.search.alert))
+	if opaque(kept) {
+		kept = label.Join(kept, r.actor()) // with alerts: no search of the answer finds them again
+	}
 	value, err := h.vault.Put(key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: label.Join(in.label, raisesAlert(r, in.search.alert)),
+		Label: kept,
 	})
 	if err != nil {
 		return Withheld(err)
@@ -173,11 +177,16 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 		return Withheld(err)
 	}
 	about := "The result is hidden"
-	if a.Error != nil || isToolError(in.outline) {
+	if value.Failed() {
 		about = "The call went wrong, and what its server says of that is hidden"
 	}
-	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message}
-	o.Answer = Answer{Result: standIn(r, &value, about, o.Refusal(), isToolError(in.outline) || a.Error != nil)}
+	o := Outcome{Effect: v.effect, Rule: v.rule, Message: v.message, Value: &value}
+	if opaque(in.label) {
+		o.Rule, o.Message = RuleHidden, "it may depend on data that a program computed from hidden values, so nothing else is told of it"
+		o.Answer = Answer{Result: standIn(r, &value, "The answer, which may tell that the call went wrong, is hidden", "", &o)}
+		return o
+	}
+	o.Answer = Answer{Result: standIn(r, &value, about, value.Shape(r.Output), &o)}
 	return o
 }
 
@@ -212,46 +221,60 @@ func (h *Hidden) index(r *request, raw json.RawMessage, l label.Label) {
 	h.guard.tracer.AddResult(r.traced(), raw, l, nil)
 }
 
-// standIn returns the result that the agent gets in the place of a hidden one.
-func standIn(r *request, v *vault.Value, about string, why Refusal, failed bool) json.RawMessage {
+// standIn returns the result that the agent gets in the place of a hidden one. Shape is
+// "" where neither its size nor its failure is told.
+func standIn(r *request, v *vault.Value, about, shape string, o *Outcome) json.RawMessage {
+	why := o.Refusal()
 	text := fmt.Sprintf("%s as value %s (%s). To use it in the arguments of a tool, write %s, or [[%s#/POINTER]] with a JSON pointer for a part "+
 		"of it. weir_look tells a number, a boolean, a date or a choice from it; weir_reveal shows it.\n%s",
-		about, v.Name, why.Message, v.Handle(), v.Name, v.Shape(r.Output))
+		about, v.Name, why.Message, v.Handle(), v.Name, shape)
 	result := map[string]any{"_meta": map[string]any{MetaVerdict: why, MetaValue: v.Name}}
 	uri := "weir://value/" + v.Name
 	if r.Method == "resources/read" {
 		result["contents"] = []map[string]any{{"uri": r.Name, "mimeType": "text/plain", "text": text}}
 		return must(json.Marshal(result))
 	}
-	result["content"] = []map[string]any{
-		{"type": "text", "text": text},
-		{"type": "resource_link", "uri": uri, "name": v.Name, "size": len(v.Text())},
+	link := map[string]any{"type": "resource_link", "uri": uri, "name": v.Name}
+	if shape != "" {
+		link["size"] = len(v.Text())
 	}
-	if failed {
+	result["content"] = []map[string]any{{"type": "text", "text": text}, link}
+	if shape != "" && v.Failed() {
 		result["isError"] = true
 	}
 	return must(json.Marshal(result))
 }
 
-// Expand replaces the handles of hidden values in the arguments of a call, and returns the values, for [Call.Uses]. The error is
-// [vault.ErrUnknown] for a handle of no value of the agent session, its parents and its children. It quotes no value.
-func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.RawMessage) (json.RawMessage, []vault.Value, error) {
+// Expand replaces the handles of hidden values in the arguments of a call, and returns the values, for [Hiding]. The
+// error is [vault.ErrUnknown] for a handle of no value of the agent session, its parents and its children. It quotes
+// no value.
+func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.RawMessage) (json.RawMessage, vault.Filling, error) {
 	if h.vault == nil || arguments == nil {
-		return arguments, nil, nil
+		return arguments, vault.Filling{}, nil
 	}
 	keys, err := h.spaces(ctx, ref, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, vault.Filling{}, err
 	}
-	expanded, used, err := h.vault.Expand(arguments, keys...)
+	expanded, filling, err := h.vault.Expand(arguments, keys...)
 	if errors.Is(err, vault.ErrNotThere) { // which tells of a value whether it has a part
 		h.vault.Looked(keys[0], 1)
 	}
-	return expanded, used, err
+	return expanded, filling, err
 }
 
-// Value returns a hidden value of an agent session.
+// Value returns the hidden value of an agent session that the agent names.
 func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
+	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Get(name, keys...) })
+}
+
+// Find returns the hidden value of an agent session with an ID.
+func (h *Hidden) Find(ctx context.Context, ref session.Ref, id string) (vault.Value, error) {
+	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Find(id, keys...) })
+}
+
+// kept returns a hidden value out of the spaces of an agent session.
+func (h *Hidden) kept(ctx context.Context, ref session.Ref, get func([]vault.Space) (vault.Value, error)) (vault.Value, error) {
 	if h.vault == nil {
 		return vault.Value{}, vault.ErrUnknown
 	}
@@ -259,7 +282,7 @@ func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault
 	if err != nil {
 		return vault.Value{}, err
 	}
-	return h.vault.Get(name, keys...)
+	return get(keys)
 }
 
 // Derive keeps a part of a hidden value as a value of its own, with the label of the whole.
@@ -269,7 +292,7 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 		return vault.Value{}, err
 	}
 	if from.Of == "" {
-		from.Of = from.Name
+		from.Of = from.ID
 	}
 	from.Arguments, from.Result, from.Error, from.Part = nil, nil, nil, part
 	return h.vault.Put(key, from)
@@ -277,17 +300,17 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 
 // Keep keeps JSON that was computed from hidden values as a value of its own, with the labels of them all. It is a
 // part of none of them.
-func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []vault.Value, computed json.RawMessage) (vault.Value, error) {
+func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []vault.Value, part json.RawMessage) (vault.Value, error) {
 	var l label.Label
 	for i := range from {
 		l = label.Join(l, from[i].Label)
 	}
-	return h.KeepAs(ctx, ref, tool, l, computed)
+	return h.KeepAs(ctx, ref, tool, asComputed(l), part)
 }
 
 // KeepAs keeps JSON with a label that the caller answers for. The decision on its call has to tell of that in
 // [Call.Changes].
-func (h *Hidden) KeepAs(ctx context.Context, ref session.Ref, tool string, l label.Label, computed json.RawMessage) (vault.Value, error) {
+func (h *Hidden) KeepAs(ctx context.Context, ref session.Ref, tool string, l label.Label, part json.RawMessage) (vault.Value, error) {
 	if h.vault == nil {
 		return vault.Value{}, vault.ErrUnknown
 	}
@@ -295,7 +318,7 @@ func (h *Hidden) KeepAs(ctx context.Context, ref session.Ref, tool string, l lab
 	if err != nil {
 		return vault.Value{}, err
 	}
-	return h.vault.Put(key, vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: computed, Label: l})
+	return h.vault.Put(key, vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: part, Label: l})
 }
 
 // Spend counts bits that an answer tells of hidden values beside those of its call, and reports whether it may
@@ -315,6 +338,9 @@ func (h *Hidden) Reveal(ctx context.Context, asking, source *Call, v vault.Value
 	r := h.guard.parse(source)
 	r.canonical, r.revealing = newCanonical(asking), asking
 	in := result{request: r, answer: Answer{Result: v.Result, Error: v.Error}, kept: withoutAlerts(v.Label)}
+	if v.Server == Own || opaque(v.Label) {
+		in.heard = heardIn(v.Label)
+	}
 	if v.Part != nil || v.Method != asking.Method {
 		in.answer = Answer{Result: must(json.Marshal(map[string]any{"content": []map[string]any{{"type": "text", "text": v.Text()}}}))}
 	}

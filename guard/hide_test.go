@@ -33,11 +33,11 @@ func hiding(t *testing.T) *fixture {
 // uses returns a call with the handles in its arguments expanded.
 func (f *fixture) uses(t *testing.T, c *guard.Call) *guard.Call {
 	t.Helper()
-	arguments, used, err := f.g.Hidden.Expand(t.Context(), c.Session, c.Arguments)
+	arguments, filling, err := f.g.Hidden.Expand(t.Context(), c.Session, c.Arguments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Arguments, c.Uses = arguments, used
+	c.Arguments, c.Filling = arguments, filling
 	if c.Params, err = rawjson.Set(c.Params, arguments, "arguments"); err != nil {
 		t.Fatal(err)
 	}

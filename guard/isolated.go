@@ -162,7 +162,7 @@ func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value,
 		return v, nil, vault.ErrUnknown
 	}
 	up := *c
-	up.Session, up.Above, up.Uses = session.Ref{Key: c.Above[0], Principal: c.Session.Principal}, nil, nil
+	up.Session, up.Hiding = session.Ref{Key: c.Above[0], Principal: c.Session.Principal}, Hiding{}
 	state, err := h.state.Sessions().Snapshot(ctx, c.Session.Key)
 	if err != nil {
 		return v, nil, fmt.Errorf("reading the agent session: %w", err)

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,9 +9,7 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard/plan"
-	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
-	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/vault"
 )
@@ -68,7 +67,7 @@ func (p *Plans) names(r *request) bool {
 	}
 	for i := range a.steps {
 		s := &a.steps[i]
-		if a.used[i] < s.Calls && s.Server == r.Server && s.Name == r.Name && s.Matches(r.written(), a.fills(r)) {
+		if a.used[i] < s.Calls && s.Server == r.Server && s.Name == r.Name && a.matches(s.Step, r) {
 			return true
 		}
 	}
@@ -139,7 +138,7 @@ func (p *Plans) candidates(r, shown *request, by string) (all []plannedCall) {
 				c = shown.tool
 			}
 			binding := stepBinding(r, s, c, a.steps[i].flow, by)
-			if a.steps[i].Binding == binding && covers(c, r.Effective) && !steers(r, s) && s.Matches(r.written(), a.fills(r)) {
+			if a.steps[i].Binding == binding && covers(c, r.Effective) && !steers(r, s) && a.matches(s, r) {
 				all = append(all, plannedCall{binding, a, i, r.Session})
 			}
 		}
@@ -161,24 +160,28 @@ func covers(approved, c contract.Contract) bool {
 	return approved.Equal(c) || contract.Join(approved, c).String() == approved.String()
 }
 
-// fills returns whether a value may be in a placeholder of a request.
-func (a *approvedPlan) fills(r *request) func(plan.Placeholder, json.RawMessage) bool {
-	return func(at plan.Placeholder, got json.RawMessage) bool {
-		return a.answers.Fills(at, got, func(name string) (string, bool) {
-			i := slices.IndexFunc(r.Uses, func(v vault.Value) bool { return v.Name == name })
-			if i < 0 || !a.expects(at.From, r.Uses[i].Label) {
-				return "", false
-			}
-			from := a.step(at.From)
-			if from.Server != r.Uses[i].Server || from.Name != r.Uses[i].Tool {
-				return "", false
-			}
-			if r.Uses[i].Of != "" {
-				return r.Uses[i].Of, true
-			}
-			return name, true
-		})
+// matches reports whether a request is of a step: its arguments are, and nothing else influenced it than the hidden
+// values in them.
+func (a *approvedPlan) matches(s *plan.Step, r *request) bool {
+	if r.Computed || slices.ContainsFunc(r.Uses, func(v vault.Value) bool {
+		return !slices.ContainsFunc(r.Places, func(at vault.Place) bool { return at.Value == v.ID })
+	}) {
+		return false
 	}
+	return s.Matches(r.Arguments, r.Places, func(at plan.Placeholder, got plan.Argument) bool {
+		return a.answers.Fills(at, got, func(id string) (string, bool) { return a.whole(at.From, r, id) })
+	})
+}
+
+// whole returns the ID of the result of a step that a hidden value of a request is, or is a part of; false if it is
+// none that the plan expects.
+func (a *approvedPlan) whole(step string, r *request, id string) (string, bool) {
+	i := slices.IndexFunc(r.Uses, func(v vault.Value) bool { return v.ID == id })
+	if i < 0 || !a.expects(step, r.Uses[i].Label) {
+		return "", false
+	}
+	v, from := &r.Uses[i], a.step(step)
+	return cmp.Or(v.Of, v.ID), from.Server == v.Server && from.Name == v.Tool
 }
 
 // expects reports whether a result of a step is no worse than the contracts of the steps said when the plan was
@@ -198,28 +201,14 @@ func (a *approvedPlan) step(id string) *PlannedStep {
 	return &a.steps[i]
 }
 
-// written returns the arguments as the agent wrote them, with handles.
-func (r *request) written() json.RawMessage {
-	if r.Written != nil {
-		return r.Written
-	}
-	return r.Arguments
-}
-
 // note notes the answer to a call of a step, as far as the agent gets it or a handle of it.
-func (p *Plans) note(ctx context.Context, c *plannedCall, in Answer, o *Outcome) {
+func (p *Plans) note(c *plannedCall, in Answer, o *Outcome) {
 	if c == nil || c.plan == nil || !o.Allowed() || in.Result == nil || isToolError(in.Result) {
 		return
 	}
 	hidden, is := "", o.Label
-	if o.Effect == policy.Hide {
-		raw, _ := rawjson.Get(o.Answer.Result, "_meta", MetaValue)
-		hidden, _ = rawjson.String(raw)
-		value, err := p.guard.Hidden.Value(ctx, c.session, hidden)
-		if err != nil {
-			return
-		}
-		is = value.Label
+	if o.Value != nil {
+		hidden, is = o.Value.ID, o.Value.Label
 	}
 	step := c.plan.plan.Steps[c.step].ID
 	if !c.plan.expects(step, is) {

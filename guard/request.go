@@ -134,6 +134,9 @@ func (r *request) actor() (l label.Label) {
 	for i := range r.Uses {
 		l = label.Join(l, r.Uses[i].Label)
 	}
+	if r.Computed {
+		l = asComputed(l)
+	}
 	if r.reading.runs == "" {
 		return l
 	}

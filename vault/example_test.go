@@ -15,8 +15,8 @@ func ExampleVault_Expand() {
 		fmt.Println(err)
 		return
 	}
-	arguments, used, err := v.Expand(json.RawMessage(`{"text":"`+kept.Handle()+`"}`), space)
-	fmt.Println(string(arguments), len(used), err)
+	arguments, filling, err := v.Expand(json.RawMessage(`{"text":"`+kept.Handle()+`"}`), space)
+	fmt.Println(string(arguments), len(filling.Uses), err)
 	// Output: {"text":"hello"} 1 <nil>
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/pattern"
@@ -41,11 +42,24 @@ func FindHandle(text string) (name string, line int) {
 	return text[at[2]:at[3]], 1 + strings.Count(text[:at[0]], "\n")
 }
 
-// Expand replaces the handles in the strings of a JSON document by the parts of values of spaces, the first that has
-// one, and returns the values that it took. A document without handles stays as it is. Names of members are left alone.
-func (v *Vault) Expand(doc json.RawMessage, keys ...Space) (json.RawMessage, []Value, error) {
+// A Filling is the hidden values that a JSON document holds or depends on.
+type Filling struct {
+	Uses   []Value // without their answers, if they come from a program
+	Places []Place // where the document holds them
+}
+
+// A Place is where a JSON document holds a hidden value, or a part of one.
+type Place struct {
+	At    string `json:"at"`    // JSON pointer to a value of the document
+	Value string `json:"value"` // ID of the hidden value
+	Whole bool   `json:"whole"` // there is nothing else at this place
+}
+
+// Expand replaces the handles in the strings of a JSON document by the parts of values of spaces, and returns the
+// values that it took. A document without handles stays as it is. Names of members are left alone.
+func (v *Vault) Expand(doc json.RawMessage, keys ...Space) (json.RawMessage, Filling, error) {
 	if !strings.Contains(string(doc), "[[w") && !strings.Contains(string(doc), `\u`) {
-		return doc, nil, nil
+		return doc, Filling{}, nil
 	}
 	e := expander{
 		get:  func(name string) (Value, error) { return v.Get(name, keys...) },
@@ -53,19 +67,20 @@ func (v *Vault) Expand(doc json.RawMessage, keys ...Space) (json.RawMessage, []V
 	}
 	out, err := e.value(doc)
 	if err != nil {
-		return nil, nil, err
+		return nil, Filling{}, err
 	}
-	if len(e.used) == 0 {
-		return doc, nil, nil
+	if len(e.Uses) == 0 {
+		return doc, Filling{}, nil
 	}
-	return out, e.used, nil
+	return out, e.Filling, nil
 }
 
 // An expander expands one document.
 type expander struct {
 	get  func(name string) (Value, error)
-	used []Value
 	left int // bytes that may still be added
+	path []string
+	Filling
 
 	docs     map[string]json.RawMessage // documents of values by name
 	selector selector                   // in these
@@ -79,7 +94,7 @@ func (e *expander) value(raw json.RawMessage) (json.RawMessage, error) {
 	case '{':
 		out, n := []byte{'{'}, 0
 		for name, inner := range rawjson.Members(raw) {
-			inner, err := e.value(inner)
+			inner, err := e.below(name, inner)
 			if err != nil {
 				return nil, err
 			}
@@ -92,7 +107,7 @@ func (e *expander) value(raw json.RawMessage) (json.RawMessage, error) {
 	case '[':
 		out, n := []byte{'['}, 0
 		for inner := range rawjson.Elements(raw) {
-			inner, err := e.value(inner)
+			inner, err := e.below(strconv.Itoa(n), inner)
 			if err != nil {
 				return nil, err
 			}
@@ -104,6 +119,14 @@ func (e *expander) value(raw json.RawMessage) (json.RawMessage, error) {
 		return append(out, ']'), nil
 	}
 	return raw, nil
+}
+
+// below returns a member or an element with its handles expanded.
+func (e *expander) below(name string, inner json.RawMessage) (json.RawMessage, error) {
+	e.path = append(e.path, name)
+	out, err := e.value(inner)
+	e.path = e.path[:len(e.path)-1]
+	return out, err
 }
 
 // text expands the handles in a string.
@@ -123,7 +146,9 @@ func (e *expander) text(raw json.RawMessage) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if at[0] == 0 && at[1] == len(s) && !isText {
+		whole := at[0] == 0 && at[1] == len(s)
+		e.Places = append(e.Places, Place{rawjson.Pointer(e.path...), e.Uses[len(e.Uses)-1].ID, whole})
+		if whole && !isText {
 			return part, nil
 		}
 		b.WriteString(s[end:at[0]])
@@ -137,7 +162,7 @@ func (e *expander) text(raw json.RawMessage) (json.RawMessage, error) {
 // part returns the JSON value for which a handle stands, and whether that is the text of a whole value.
 func (e *expander) part(s string, at []int) (part json.RawMessage, isText bool, err error) {
 	name, pointer := s[at[2]:at[3]], ""
-	if len(e.used) >= maxHandles {
+	if len(e.Uses) >= maxHandles {
 		return nil, false, errExpanded
 	}
 	v, err := e.get(name)
@@ -160,6 +185,6 @@ func (e *expander) part(s string, at []int) (part json.RawMessage, isText bool, 
 	if e.left -= len(part); e.left < 0 {
 		return nil, false, errExpanded
 	}
-	e.used = append(e.used, v)
+	e.Uses = append(e.Uses, v)
 	return part, isText, nil
 }

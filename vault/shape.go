@@ -90,7 +90,7 @@ func (s *shaper) object(doc, schema json.RawMessage, pointer string, depth int) 
 	}
 	for name, declared := range rawjson.Members(properties) {
 		if value, ok := rawjson.Get(doc, name); ok {
-			s.add(value, declared, pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), depth+1)
+			s.add(value, declared, pointer+rawjson.Pointer(name), depth+1)
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 // A Value is the answer of a server, or a part of one, that the agent was not shown. It does not change.
 type Value struct {
-	Name      string          `json:"name"` // as handles have it; the vault gives it
+	ID        string          `json:"id"`   // no other value ever has it; the vault gives it, and no agent knows it
+	Name      string          `json:"name"` // as handles have it; a much later value may have it again
 	Server    string          `json:"server"`
 	Method    string          `json:"method"`
 	Tool      string          `json:"tool"`                // on its server; the URI of a resource
@@ -18,13 +19,19 @@ type Value struct {
 	Result    json.RawMessage `json:"result,omitempty"`    // one of Result and Error is set
 	Error     json.RawMessage `json:"error,omitempty"`
 	Part      json.RawMessage `json:"part,omitempty"` // of the answer that the value is; nil if it is all of it
-	Of        string          `json:"of,omitempty"`   // name of the value whose part it is; "" if it is an answer
+	Of        string          `json:"of,omitempty"`   // ID of the value whose part it is; "" if it is an answer
 	Label     label.Label     `json:"label"`          // of the answer
 }
 
 // size is the memory that a value takes, about.
 func (v *Value) size() int64 {
 	return int64(len(v.Arguments)+len(v.Result)+len(v.Error)+len(v.Part)+len(v.Tool)) + 512
+}
+
+// Failed reports whether the value is the answer to a call that went wrong.
+func (v *Value) Failed() bool {
+	failed, _ := rawjson.Get(v.Result, "isError")
+	return v.Error != nil || string(failed) == "true"
 }
 
 // Handle returns the text that stands for the value in the arguments of a call.

@@ -3,7 +3,7 @@
 //	v := vault.New(vault.Limits{})
 //	kept, err := v.Put(vault.Space{Key: "c-1"}, vault.Value{Server: "mail", Result: result, Label: l})
 //	fmt.Println(kept.Handle())                                   // [[w48213]]
-//	arguments, used, err := v.Expand(arguments, vault.Space{Key: "c-1"}) // handles are replaced by parts of values
+//	arguments, filling, err := v.Expand(arguments, vault.Space{Key: "c-1"}) // handles are replaced by parts of values
 //
 // A value belongs to a space: an agent session with those above and below it. Its name is random, so that neither an earlier conversation
 // nor text of a stranger names a value by chance. A value never changes, and goes with its space.
@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -86,6 +87,8 @@ type Space struct{ Owner, Key string }
 type space struct {
 	values []Value
 	size   int64
+	given  big.Int // a bit for each number in a name that was given
+	count  int     // of these bits
 }
 
 // New returns a vault.
@@ -107,7 +110,7 @@ func (v *Vault) Put(key Space, value Value) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	value.Name = name
+	value.ID, value.Name = rand.Text(), name
 	s.values = append(s.values, value)
 	s.size, v.total = s.size+value.size(), v.total+value.size()
 	for len(s.values) > v.limits.Values || s.size > v.limits.Space {
@@ -117,23 +120,38 @@ func (v *Vault) Put(key Space, value Value) (Value, error) {
 	return value, nil
 }
 
-// Get returns a value of the first of the spaces that has one of that name. The error is ErrUnknown if none has.
+// Get returns the value of a name in one of the spaces. The error is ErrUnknown if none has it, or more than one:
+// nobody knows then which the agent means.
 func (v *Vault) Get(name string, keys ...Space) (Value, error) {
+	return v.only(name, keys, func(value *Value) bool { return value.Name == name })
+}
+
+// Find returns the value of an ID in one of the spaces. The error is ErrUnknown if none has it.
+func (v *Vault) Find(id string, keys ...Space) (Value, error) {
+	return v.only(id, keys, func(value *Value) bool { return value.ID == id })
+}
+
+// only returns the one value of spaces that is meant.
+func (v *Vault) only(said string, keys []Space, meant func(*Value) bool) (Value, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, key := range keys {
+	var found []Value
+	for i, key := range keys {
 		s := v.spaces[key]
-		if s == nil {
+		if s == nil || slices.Contains(keys[:i], key) {
 			continue
 		}
 		v.touch(key)
-		for _, value := range s.values {
-			if value.Name == name {
-				return value, nil
+		for i := range s.values {
+			if meant(&s.values[i]) {
+				found = append(found, s.values[i])
 			}
 		}
 	}
-	return Value{}, fmt.Errorf("value %.20q: %w", name, ErrUnknown)
+	if len(found) != 1 {
+		return Value{}, fmt.Errorf("value %.20q: %w", said, ErrUnknown)
+	}
+	return found[0], nil
 }
 
 // open returns a space, a new one if there is none.
@@ -197,21 +215,34 @@ const (
 	names     = 90_000
 )
 
-// name returns a name that no value of the space has.
+// name returns a name that no value of the space has, nor had lately: one is not given again before half of all names
+// were given after it.
 func (s *space) name() (string, error) {
+	if s.count >= names/2 {
+		s.given, s.count = big.Int{}, 0
+		for i := range s.values {
+			s.give(s.values[i].Name)
+		}
+	}
 	for range 1000 {
 		n, err := rand.Int(rand.Reader, big.NewInt(names))
 		if err != nil {
 			return "", fmt.Errorf("naming a hidden value: %w", err)
 		}
-		name := fmt.Sprintf("w%d", firstName+n.Int64())
-		taken := false
-		for i := range s.values {
-			taken = taken || s.values[i].Name == name
-		}
-		if !taken {
+		if s.given.Bit(int(n.Int64())) == 0 {
+			name := fmt.Sprintf("w%d", firstName+n.Int64())
+			s.give(name)
 			return name, nil
 		}
 	}
 	return "", errors.New("naming a hidden value: too many are kept")
+}
+
+// give notes that a name was given.
+func (s *space) give(name string) {
+	n, _ := strconv.Atoi(name[1:]) // it is one of ours
+	if s.given.Bit(n-firstName) == 0 {
+		s.given.SetBit(&s.given, n-firstName, 1)
+		s.count++
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/label"
@@ -70,7 +71,7 @@ func TestExpand(t *testing.T) {
 		if err != nil || string(got) != name(c.want) {
 			t.Errorf("%s: %s (%v), want %s", c.arguments, got, err, c.want)
 		}
-		for _, u := range used {
+		for _, u := range used.Uses {
 			if !u.Label.Untrusted {
 				t.Errorf("%s: a value without its label", c.arguments)
 			}
@@ -91,7 +92,7 @@ func TestExpandGivesTheText(t *testing.T) {
 		in, _ := json.Marshal(map[string]any{"x": around + kept.Handle() + around, "y": around})
 		out, used, err := v.Expand(in, at("r"))
 		var got map[string]string
-		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used) != 1 {
+		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used.Uses) != 1 {
 			rt.Fatalf("%s: %s (%v)", in, out, err)
 		}
 	})
@@ -351,5 +352,64 @@ func TestTextsInTextsAreBounded(t *testing.T) {
 	}
 	if _, _, err := v.Expand(json.RawMessage(`[`+strings.Repeat(one+",", 43)+one+`]`), at("a")); err == nil {
 		t.Error("44 handles into the text of 3 MiB, each searched twice, are within 256 MiB")
+	}
+}
+
+// A name means one value: it is not given again for long, and none of two spaces that both have it. No other value
+// ever has an ID.
+func TestNamesAndIDs(t *testing.T) {
+	v := vault.New(vault.Limits{Values: 2})
+	names, ids := map[string]bool{}, map[string]bool{}
+	for i := range 40_000 {
+		kept := put(t, v, "a", text("x"))
+		if names[kept.Name] || ids[kept.ID] {
+			t.Fatalf("value %d has a name or an ID again: %s %s", i, kept.Name, kept.ID)
+		}
+		names[kept.Name], ids[kept.ID] = true, true
+	}
+	for range 60_000 { // names come back, and there is always one
+		put(t, v, "a", text("x"))
+	}
+	v = vault.New(vault.Limits{Values: 1500})
+	mine := map[string]vault.Value{}
+	for range 1500 {
+		kept := put(t, v, "below", text("mine"))
+		mine[kept.Name] = kept
+	}
+	both := 0
+	for range 1500 {
+		kept := put(t, v, "above", text("theirs"))
+		other, ok := mine[kept.Name]
+		if got, err := v.Get(kept.Name, at("below"), at("above")); ok != errors.Is(err, vault.ErrUnknown) || !ok && got.ID != kept.ID {
+			t.Fatalf("%s is %s, %v", kept.Name, got.ID, err)
+		}
+		if !ok {
+			continue
+		}
+		both++
+		if got, err := v.Find(other.ID, at("below"), at("above")); err != nil || got.Text() != "mine" {
+			t.Errorf("%s, %v", got.Text(), err)
+		}
+		if got, err := v.Find(kept.ID, at("above"), at("above")); err != nil || got.Text() != "theirs" {
+			t.Errorf("%s, %v", got.Text(), err)
+		}
+	}
+	if both == 0 {
+		t.Error("no name is in both spaces")
+	}
+}
+
+// The places of an expansion are those where the document holds the values, and each says whether it holds anything
+// else.
+func TestPlaces(t *testing.T) {
+	v := vault.New(vault.Limits{})
+	kept := put(t, v, "a", text(`{"n":7}`))
+	in := strings.ReplaceAll(`{"a":"W","b":{"x~/y":["","W","W#/n"]},"c":"see W","d":"WW"}`, "W#/n", "[["+kept.Name+"#/n]]")
+	_, got, err := v.Expand(json.RawMessage(strings.ReplaceAll(in, "W", kept.Handle())), at("a"))
+	want := []vault.Place{
+		{At: "/a", Value: kept.ID, Whole: true}, {At: "/b/x~0~1y/1", Value: kept.ID, Whole: true}, {At: "/b/x~0~1y/2", Value: kept.ID, Whole: true}, {At: "/c", Value: kept.ID, Whole: false}, {At: "/d", Value: kept.ID, Whole: false}, {At: "/d", Value: kept.ID, Whole: false},
+	}
+	if diff := cmp.Diff(want, got.Places); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
 	}
 }

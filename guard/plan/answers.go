@@ -21,10 +21,10 @@ const maxAnswers = 4096
 type Answers struct {
 	done   map[string]bool            // steps with a result
 	typed  map[string]map[string]bool // answers by placeholder
-	values map[string][]string        // names of hidden results by step
+	values map[string][]string        // IDs of hidden results by step
 }
 
-// Add notes the result of a step, and the name of the hidden value in its place, if it is hidden.
+// Add notes the result of a step, and the ID of the hidden value in its place, if it is hidden.
 func (a *Answers) Add(p *Plan, step string, result json.RawMessage, hidden string) {
 	if a.done == nil {
 		a.done, a.typed, a.values = map[string]bool{}, map[string]map[string]bool{}, map[string][]string{}
@@ -145,21 +145,17 @@ func (p *Placeholder) key() string {
 	return fmt.Sprintf("%q %q %q %q", p.From, p.Path, p.Type, p.Options)
 }
 
-// Fills reports whether a JSON value is one that the placeholder may have by now. Of returns the name of the hidden
-// result that the value of a handle is a part of, and whether that is the only thing in the argument.
-func (a *Answers) Fills(p Placeholder, got json.RawMessage, of func(name string) (whole string, ok bool)) bool {
-	if !a.done[p.From] {
+// Fills reports whether an argument is one that the placeholder may have by now. Of returns the ID of the hidden
+// result that a hidden value is, or is a part of.
+func (a *Answers) Fills(p Placeholder, arg Argument, of func(id string) (whole string, ok bool)) bool {
+	if !a.done[p.From] || arg.Mixed || (p.Type == Handle) != (arg.Value != "") {
 		return false
 	}
 	if p.Type == Handle {
-		text, _ := rawjson.String(got)
-		m := handle().FindStringSubmatch(text)
-		if m == nil {
-			return false
-		}
-		whole, ok := of(m[1])
+		whole, ok := of(arg.Value)
 		return ok && slices.Contains(a.values[p.From], whole)
 	}
+	got := arg.JSON
 	known := a.typed[p.key()]
 	form, ok := p.form(got)
 	if p.Path == "" && p.Closed() {
@@ -191,6 +187,3 @@ func (p *Placeholder) form(got json.RawMessage) (string, bool) {
 	}
 	return "", false
 }
-
-// handle is an argument that is one handle.
-var handle = pattern.New(`^\[\[(w[0-9]{5})(?:#(?:/[^\[\]]*)?)?\]\]$`)

@@ -44,13 +44,13 @@ func TestFills(t *testing.T) {
 		var a plan.Answers
 		at := p.Steps[1].Placeholders()[0].Placeholder
 		for _, got := range slices.Concat(c.fills, c.not) {
-			if a.Fills(at, json.RawMessage(got), nil) {
+			if a.Fills(at, plan.Argument{JSON: json.RawMessage(got)}, nil) {
 				t.Errorf("%s: %s fills it before there is a result", c.placeholder, got)
 			}
 		}
 		a.Add(p, "s1", json.RawMessage(c.result), "")
 		for _, got := range slices.Concat(c.fills, c.not) {
-			if want := slices.Contains(c.fills, got); a.Fills(at, json.RawMessage(got), nil) != want {
+			if want := slices.Contains(c.fills, got); a.Fills(at, plan.Argument{JSON: json.RawMessage(got)}, nil) != want {
 				t.Errorf("%s of %s: %s fills it: %v", c.placeholder, c.result, got, !want)
 			}
 		}

@@ -81,16 +81,16 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("the example has placeholders: %v", left)
 			}
 			filled := 0
-			all := func(plan.Placeholder, json.RawMessage) bool { filled++; return true }
-			none := func(plan.Placeholder, json.RawMessage) bool { return false }
-			if !s.Matches(example.Arguments, all) || filled != len(places) {
+			all := func(plan.Placeholder, plan.Argument) bool { filled++; return true }
+			none := func(plan.Placeholder, plan.Argument) bool { return false }
+			if !s.Matches(example.Arguments, nil, all) || filled != len(places) {
 				t.Errorf("the example %s with %d of %d values is not of %s", example.Arguments, filled, len(places), s.Arguments)
 			}
-			if s.Matches(example.Arguments, none) != (len(places) == 0) {
+			if s.Matches(example.Arguments, nil, none) != (len(places) == 0) {
 				t.Errorf("%s needs no value of its placeholders", s.Arguments)
 			}
 			more := append(append([]byte(`{"\u0001more":1,`), example.Arguments[1:]...), ' ')
-			if len(example.Arguments) > 2 && s.Matches(more, all) {
+			if len(example.Arguments) > 2 && s.Matches(more, nil, all) {
 				t.Errorf("an argument more is taken: %s", more)
 			}
 		}

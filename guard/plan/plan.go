@@ -3,7 +3,7 @@
 //
 //	p, err := plan.Parse(arguments)                     // of weir_plan
 //	p, err := plan.Load("rent.yaml", src)               // of a file
-//	ok := p.Steps[1].Matches(arguments, answers.Fills)  // a call is of a step
+//	ok := p.Steps[1].Matches(arguments, places, fills)  // a call is of a step
 //
 // The arguments of a step are constants and placeholders. A placeholder is the object {"from": STEP, "path": POINTER,
 // "type": TYPE}: a value that the result of an earlier step gives. Its type is a number, an integer, a boolean, a
@@ -246,19 +246,47 @@ func fill(raw json.RawMessage, way string, by func(string, Placeholder) json.Raw
 	return raw
 }
 
-// Matches reports whether arguments are those of the step: constants exactly, and placeholders as fills says.
-func (s *Step) Matches(arguments json.RawMessage, fills func(Placeholder, json.RawMessage) bool) bool {
+// An Argument is the value in the place of a placeholder.
+type Argument struct {
+	JSON  json.RawMessage
+	Value string // ID of the hidden value that it is, or is a part of; "" if it is none
+	Mixed bool   // whether it holds hidden values beside anything else
+}
+
+// Matches reports whether arguments, which hold hidden values at places, are those of the step: constants exactly and
+// without any of these values, and placeholders as fills says.
+func (s *Step) Matches(arguments json.RawMessage, places []vault.Place, fills func(Placeholder, Argument) bool) bool {
 	if arguments == nil {
 		arguments = json.RawMessage("{}")
 	}
-	return matches(s.Arguments, arguments, fills)
+	m := matcher{places, fills}
+	return m.matches(s.Arguments, arguments, "")
 }
 
-func matches(want, got json.RawMessage, fills func(Placeholder, json.RawMessage) bool) bool {
-	if p, ok := read(want); ok {
-		return fills(p, got)
+type matcher struct {
+	places []vault.Place
+	fills  func(Placeholder, Argument) bool
+}
+
+// argument returns the argument at a JSON pointer.
+func (m *matcher) argument(got json.RawMessage, at string) Argument {
+	arg := Argument{JSON: got}
+	for _, p := range m.places {
+		switch {
+		case p.At == at && p.Whole && arg.Value == "":
+			arg.Value = p.Value
+		case p.At == at || strings.HasPrefix(p.At, at+"/"):
+			arg.Mixed = true
+		}
 	}
-	if rawjson.Kind(want) != rawjson.Kind(got) {
+	return arg
+}
+
+func (m *matcher) matches(want, got json.RawMessage, at string) bool {
+	if p, ok := read(want); ok {
+		return m.fills(p, m.argument(got, at))
+	}
+	if rawjson.Kind(want) != rawjson.Kind(got) || slices.ContainsFunc(m.places, func(p vault.Place) bool { return p.At == at }) {
 		return false
 	}
 	n := 0
@@ -266,7 +294,7 @@ func matches(want, got json.RawMessage, fills func(Placeholder, json.RawMessage)
 	case '{':
 		for name, value := range rawjson.Members(want) {
 			other, ok := rawjson.Get(got, name)
-			if !ok || !matches(value, other, fills) {
+			if !ok || !m.matches(value, other, at+rawjson.Pointer(name)) {
 				return false
 			}
 			n++
@@ -281,7 +309,7 @@ func matches(want, got json.RawMessage, fills func(Placeholder, json.RawMessage)
 			others = append(others, value)
 		}
 		for value := range rawjson.Elements(want) {
-			if n >= len(others) || !matches(value, others[n], fills) {
+			if n >= len(others) || !m.matches(value, others[n], at+rawjson.Pointer(strconv.Itoa(n))) {
 				return false
 			}
 			n++

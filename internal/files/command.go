@@ -1,6 +1,7 @@
 package files
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,9 +120,13 @@ func (c *check) isNamed(word string, surely, changes bool) bool {
 	return false
 }
 
-// matches reports whether a pattern of a shell fits a name.
-func matches(pattern, name string) bool {
-	ok, err := filepath.Match(strings.ToLower(pattern), strings.ToLower(name))
+// brackets are the parts of a pattern of a shell that fit one character: the widest reading, since shells differ.
+var brackets = pattern.New(`\[[!^]?\]?(\[[:.=][^\]]*\]|[^\]])*\]`)
+
+// matches reports whether a pattern of a shell fits a name. A bracket that is not closed stands for itself.
+func matches(glob, name string) bool {
+	glob = strings.ReplaceAll(brackets().ReplaceAllString(strings.ToLower(glob), "?"), "[", `\[`)
+	ok, err := path.Match(glob, strings.ToLower(name))
 	return ok || err != nil
 }
 

@@ -15,8 +15,8 @@ import (
 // around one that the call moves or removes; an address where Weir serves; its process. It looks at every text of the
 // call, as a path, and as the text of a command that may name one.
 func (g *Ground) Own(t guard.Touch) string {
-	if t.Server != "" && g.opts.Servers[t.Server].Far {
-		return "" // on a machine that has none of them
+	if t.Server == guard.Own || t.Server != "" && g.opts.Servers[t.Server].Far {
+		return "" // the calls of a program are looked at one by one; on another machine are none of them
 	}
 	c := check{Ground: g, site: g.servers[t.Server], touch: t, takes: takesAway(t)}
 	for _, a := range t.Texts {

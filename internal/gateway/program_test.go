@@ -54,7 +54,7 @@ func TestAProgram(t *testing.T) {
 			"m = inbox()\nsave(text = 'from ' + m['from'], n = m['n'])\nresult = 'saved'": `\"result\":\"saved\"`,
 			"m = inbox()\npost(text = 'hello')\nresult = 1":                               `\"result\":1`,
 			"m = inbox()\npost(text = m['from'])":                                         "an outsider may want it",
-			"m = inbox()\nif m['n'] > 3: post(text = 'hello')":                            "an outsider may want it",
+			"m = inbox()\nif m['n'] > 3: post(text = 'hello')":                            "a person has to accept a call of the program",
 			"m = inbox()\nresult = m['from']":                                             `value w`,
 			"m = inbox()\nfail(m['from'])":                                                `\"error\":\"an operation failed\"`,
 			"m = inbox()\nsave(text = m['CANARY'])":                                       `\"line\":2`,

@@ -11,6 +11,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // maxDepth bounds the nesting of values that are read or handed on.
@@ -75,8 +76,10 @@ func number(text string) (starlark.Value, error) {
 
 // An encoder writes a value of Starlark as JSON, and notes the hidden values in it.
 type encoder struct {
-	out  []byte
-	from []*hidden
+	out    []byte
+	from   []*hidden
+	path   []string // to the value that is written
+	places []vault.Place
 }
 
 func (e *encoder) value(v starlark.Value, depth int) error {
@@ -102,6 +105,11 @@ func (e *encoder) value(v starlark.Value, depth int) error {
 		e.out = rawjson.AppendQuote(e.out, strings.ToValidUTF8(string(v), "\uFFFD"))
 	case *hidden:
 		e.from = append(e.from, v)
+		for _, p := range v.parts {
+			if p.of != nil {
+				e.places = append(e.places, vault.Place{At: rawjson.Pointer(e.path...), Value: p.of.ID, Whole: len(v.parts) == 1})
+			}
+		}
 		raw, err := v.raw()
 		if err != nil {
 			return err
@@ -119,13 +127,21 @@ func (e *encoder) value(v starlark.Value, depth int) error {
 	return nil
 }
 
+// below writes a member of a value that is nested so deeply at most.
+func (e *encoder) below(name string, v starlark.Value, depth int) error {
+	e.path = append(e.path, name)
+	err := e.value(v, depth-1)
+	e.path = e.path[:len(e.path)-1]
+	return err
+}
+
 func (e *encoder) list(v starlark.Indexable, depth int) error {
 	e.out = append(e.out, '[')
 	for i := range v.Len() {
 		if i > 0 {
 			e.out = append(e.out, ',')
 		}
-		if err := e.value(v.Index(i), depth-1); err != nil {
+		if err := e.below(strconv.Itoa(i), v.Index(i), depth); err != nil {
 			return err
 		}
 	}
@@ -143,8 +159,9 @@ func (e *encoder) dict(v *starlark.Dict, depth int) error {
 		if i > 0 {
 			e.out = append(e.out, ',')
 		}
-		e.out = append(rawjson.AppendQuote(e.out, strings.ToValidUTF8(string(key), "\uFFFD")), ':')
-		if err := e.value(item[1], depth-1); err != nil {
+		name := strings.ToValidUTF8(string(key), "\uFFFD")
+		e.out = append(rawjson.AppendQuote(e.out, name), ':')
+		if err := e.below(name, item[1], depth); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func (h *hidden) Get(key starlark.Value) (starlark.Value, bool, error) {
 	name := ""
 	switch key := key.(type) {
 	case starlark.String:
-		name = strings.NewReplacer("~", "~0", "/", "~1").Replace(string(key))
+		name = string(key)
 	case starlark.Int:
 		n, ok := key.Uint64()
 		if !ok {
@@ -105,7 +105,7 @@ func (h *hidden) Get(key starlark.Value) (starlark.Value, bool, error) {
 		return nil, false, errKey
 	}
 	from := h.parts[0]
-	from.pointer += "/" + name
+	from.pointer += rawjson.Pointer(name)
 	if len(from.pointer) > 4096 {
 		return nil, false, errParts
 	}

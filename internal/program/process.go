@@ -72,7 +72,7 @@ type talk struct {
 	out  *bufio.Reader
 	left time.Duration // for the work of the process
 	kill func()
-	had  []string // names of the values that the process got
+	had  []string // IDs of the values that the process got
 }
 
 // run answers a process until its end.
@@ -102,7 +102,7 @@ func (t *talk) run(ctx context.Context, prog *Program) (End, error) {
 		case err != nil:
 			m = message{Error: err.Error()}
 		default:
-			t.had = append(t.had, v.Name)
+			t.had = append(t.had, v.ID)
 		}
 	}
 }

@@ -6,7 +6,7 @@
 //
 // The result of a call is a hidden [Value]: a program can select parts of it, join them with text, and use them as
 // arguments without anything of the program depending on them. Every other use reads the value, and from then on
-// everything that the program does may depend on it. So each [Call], and the result of the program, has the names
+// everything that the program does may depend on it. So each [Call], and the result of the program, has the IDs
 // of all results that may have influenced it: those in its arguments, and all that the program has read before.
 // The agent learns of an end in error where it is, and the reason only if nothing was read.
 //
@@ -23,7 +23,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/weir-mcp/weir/internal/pattern"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // Bounds of a program.
@@ -42,22 +42,18 @@ type Program struct {
 	Tools  []string `json:"tools,omitempty"`
 }
 
-// identifier are the names that functions in Starlark may have.
-var identifier = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-
-// IsFunction reports whether a tool of a name can be a function in a program. Any tool can be called by its name.
-func IsFunction(tool string) bool { return identifier().MatchString(tool) }
-
 // A Call is the call of a tool by a program.
 type Call struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"` // a JSON object
-	Uses      []string        `json:"uses"`      // names of the values that may have influenced the call, sorted
+	Uses      []string        `json:"uses"`      // IDs of the values that may have influenced the call, sorted
+	Places    []vault.Place   `json:"places"`    // of values in the arguments
+	Read      bool            `json:"read"`      // values were read, and may have influenced all of the call
 }
 
-// A Value is a result that the program may use: a JSON document under a name.
+// A Value is a result that the program may use: a JSON document with an ID, which the program does not see.
 type Value struct {
-	Name     string          `json:"name"`
+	ID       string          `json:"id"`
 	Document json.RawMessage `json:"document"`
 }
 
@@ -71,7 +67,7 @@ type Host interface {
 // An End is how a program ended.
 type End struct {
 	Result json.RawMessage `json:"result,omitempty"` // JSON of its global result; null if there is none
-	Uses   []string        `json:"uses,omitempty"`   // names of the values that may have influenced Result or the error
+	Uses   []string        `json:"uses,omitempty"`   // IDs of the values that may have influenced Result or the error
 
 	Kind    Kind   `json:"kind,omitempty"` // of the error; "" if there is none
 	Line    int    `json:"line,omitempty"` // of the error; 0 if it is of none

@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.starlark.net/starlark"
 	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/internal/program"
+	"github.com/weir-mcp/weir/vault"
 )
 
 func TestMain(m *testing.M) {
@@ -40,11 +43,11 @@ func (f *fake) Call(_ context.Context, c *program.Call) (program.Value, error) {
 	if !ok {
 		return program.Value{}, errTool
 	}
-	return program.Value{Name: c.Tool, Document: json.RawMessage(doc)}, nil
+	return program.Value{ID: c.Tool, Document: json.RawMessage(doc)}, nil
 }
 
 func (f *fake) Value(_ context.Context, name string) (program.Value, error) {
-	return program.Value{Name: name, Document: json.RawMessage(f.documents[name])}, nil
+	return program.Value{ID: name, Document: json.RawMessage(f.documents[name])}, nil
 }
 
 func (f *fake) String() string {
@@ -275,4 +278,47 @@ func TestNoninterference(t *testing.T) {
 			t.Fatalf("%s\n%d calls or %d, by %s", source, len(one), len(other), secret)
 		}
 	})
+}
+
+// No tool takes a name that programs have anyway, whether it is offered as a function or not.
+func TestNames(t *testing.T) {
+	taken := []string{"call", "value", "print", "read", "result", "if", "for", "lambda", "class", "import", "not", "load", "a.b", "a b", "1a", "", strings.Repeat("a", 65)}
+	for name := range starlark.Universe {
+		taken = append(taken, name)
+	}
+	for _, name := range taken {
+		if program.IsFunction(name) {
+			t.Errorf("%q is a function", name)
+		}
+	}
+	for _, name := range []string{"mail", "read_page", "_x", "True_"} {
+		if !program.IsFunction(name) {
+			t.Errorf("%q is no function", name)
+		}
+	}
+	f := newFake()
+	p := &program.Program{Source: "x = dict(a = len([1]))\nif True and not False: result = x", Tools: taken}
+	end, err := program.Interpret(context.Background(), p, f)
+	if err != nil || string(end.Result) != `{"a":1}` || len(f.calls) > 0 {
+		t.Errorf("%+v, %v\n%s", end, err, f)
+	}
+}
+
+// A call says where its arguments hold values, and whether any was read before.
+func TestPlaces(t *testing.T) {
+	f := newFake()
+	interpret(t, "m = mail()\nsend(a = m, b = [1, {'k~': m['from']}], c = 'to ' + m['from'], d = 'to')\nsend(d = str(m['n']))\nsend(a = m)", f)
+	want := []program.Call{
+		{Tool: "mail"}, {Tool: "send", Places: []vault.Place{
+			{At: "/a", Value: "mail", Whole: true}, {At: "/b/1/k~0", Value: "mail", Whole: true}, {At: "/c", Value: "mail", Whole: false},
+		}},
+		{Tool: "send", Read: true}, {Tool: "send", Read: true, Places: []vault.Place{{At: "/a", Value: "mail", Whole: true}}},
+	}
+	var got []program.Call
+	for _, c := range f.calls {
+		got = append(got, program.Call{Tool: c.Tool, Places: c.Places, Read: c.Read})
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
 }

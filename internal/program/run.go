@@ -12,6 +12,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/vault"
 )
@@ -25,12 +26,29 @@ const fileName = "program"
 // dialect is Starlark with statements at the top and with while; loops are bounded by steps.
 var dialect = &syntax.FileOptions{While: true, TopLevelControl: true, GlobalReassign: true}
 
+// identifier are the names that functions in Starlark may have.
+var identifier = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// ownNames are names that mean something of ours in a program, beside those of [starlark.Universe].
+var ownNames = []string{"call", "value", "print", "read", "result"}
+
+// IsFunction reports whether a tool of a name can be a function in a program: no name that programs have anyway means
+// the tool of a server. Any tool can be called by its name.
+func IsFunction(tool string) bool {
+	if !identifier().MatchString(tool) || starlark.Universe.Has(tool) || slices.Contains(ownNames, tool) {
+		return false
+	}
+	e, err := dialect.ParseExpr(fileName, tool, 0)
+	_, ok := e.(*syntax.Ident) // else it is a keyword
+	return err == nil && ok
+}
+
 // A run is one run of a program.
 type run struct {
 	makes  func(*Call) (Value, error)
 	finds  func(name string) (Value, error)
 	thread *starlark.Thread
-	seen   map[string]bool // names of the values that were read
+	seen   map[string]bool // IDs of the values that were read
 	calls  int
 	kind   Kind  // why the program ends; "" if it goes on
 	fatal  error // of ErrStop
@@ -119,6 +137,9 @@ type function = func(starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
 func (r *run) predeclared(tools []string) starlark.StringDict {
 	names := starlark.StringDict{}
 	for _, tool := range tools {
+		if !IsFunction(tool) {
+			continue
+		}
 		names[tool] = builtin(tool, func(args starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
 			if len(args) > 0 {
 				return nil, fmt.Errorf("%s takes arguments by name", tool)
@@ -201,7 +222,7 @@ func (r *run) call(tool string, arguments *starlark.Dict) (starlark.Value, error
 	if r.kind != "" {
 		return nil, errRead
 	}
-	return r.given(r.makes(&Call{Tool: tool, Arguments: e.out, Uses: r.uses(e.from)}))
+	return r.given(r.makes(&Call{Tool: tool, Arguments: e.out, Uses: r.uses(e.from), Places: e.places, Read: len(r.seen) > 0}))
 }
 
 // named returns the hidden value of a name that the agent knows.
@@ -234,7 +255,7 @@ func (r *run) given(v Value, err error) (starlark.Value, error) {
 func (r *run) saw(h *hidden) {
 	for _, p := range h.parts {
 		if p.of != nil {
-			r.seen[p.of.Name] = true
+			r.seen[p.of.ID] = true
 		}
 	}
 }
@@ -254,13 +275,13 @@ func (r *run) unfit(e *encoder, err error) error {
 	return err
 }
 
-// uses returns the names of the values that may have influenced something with these hidden values in it.
+// uses returns the IDs of the values that may have influenced something with these hidden values in it.
 func (r *run) uses(in []*hidden) []string {
 	all := maps.Clone(r.seen)
 	for _, h := range in {
 		for _, p := range h.parts {
 			if p.of != nil {
-				all[p.of.Name] = true
+				all[p.of.ID] = true
 			}
 		}
 	}

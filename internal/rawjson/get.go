@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"iter"
+	"strings"
 )
 
 // Get returns the value at the path of member names, without the white space around it, and false if there is none. The
@@ -147,4 +148,15 @@ func HasMembers(data []byte) bool {
 		return true
 	}
 	return false
+}
+
+// Pointer returns the JSON pointer (RFC 6901) to a value below an object or an array, by the names of members and the
+// numbers of elements on the way.
+func Pointer(names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+	}
+	return b.String()
 }

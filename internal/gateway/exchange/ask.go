@@ -86,7 +86,8 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 		case said != "":
 			return refuse(notAccepted(said, q.Message))
 		}
-		return refuse(q.Message + "; a person has to accept this, and " + why + ": " + x.f.Engine.HostAnswers.remedy(p.ID))
+		x.remedy = x.f.Engine.HostAnswers.remedy(p.ID)
+		return refuse(q.Message + "; a person has to accept this, and " + why + ": " + x.remedy)
 	}
 	params, err := elicitation(p, x.conversation())
 	if err != nil {

@@ -35,39 +35,41 @@ func withoutLink(result json.RawMessage) json.RawMessage {
 	return result
 }
 
-// expand returns a request with the handles in its arguments replaced by the hidden values that they stand for, and these values. Nothing
-// else reads arguments before. Only those of a tool that is there are read, and one text tells of all errors.
-func expand(ctx context.Context, f *Host, m *rpc.Message, set *backend.Set) (*rpc.Message, []vault.Value, *rpc.Error) {
+// expand returns a request with the handles in its arguments replaced by the hidden values that they stand for, and
+// where. Nothing else reads arguments before. Only those of a tool that is there are read, and one text tells of all
+// errors.
+func expand(ctx context.Context, f *Host, m *rpc.Message, set *backend.Set) (*rpc.Message, vault.Filling, *rpc.Error) {
+	none := vault.Filling{}
 	if !f.Engine.Hiding() || m.Method != "tools/call" {
-		return m, nil, nil
+		return m, none, nil
 	}
 	arguments, ok := rawjson.Get(m.Params, "arguments")
 	if !ok || !vault.HasHandles(arguments) {
-		return m, nil, nil
+		return m, none, nil
 	}
 	if _, rerr := f.byName(ctx, m, set, catalog.Tools); rerr != nil {
-		return m, nil, rerr
+		return m, none, rerr
 	}
 	from, rerr := lineageOf(ctx, f, m.Params, set)
 	if rerr != nil {
-		return m, nil, rerr
+		return m, none, rerr
 	}
-	expanded, used, err := f.Engine.Guard.Hidden.Expand(ctx, from.ref, arguments)
+	expanded, filling, err := f.Engine.Guard.Hidden.Expand(ctx, from.ref, arguments)
 	if err != nil {
 		f.Engine.Log.Warn("expanding handles", "error", err)
-		return m, nil, rpc.Errorf(rpc.InvalidParams,
+		return m, none, rpc.Errorf(rpc.InvalidParams,
 			"params.arguments: a handle stands for no value, or no part of one, that is kept, or there are too many")
 	}
-	if len(used) == 0 {
-		return m, nil, nil
+	if len(filling.Uses) == 0 {
+		return m, none, nil
 	}
 	params, err := rawjson.Set(m.Params, expanded, "arguments")
 	if err != nil {
-		return m, nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
+		return m, none, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
 	}
 	full := *m
 	full.Params, full.Odd = params, true // nobody has looked for odd names in the values
-	return &full, used, nil
+	return &full, filling, nil
 }
 
 // valueError returns the part of an error about hidden values that a host is shown. These errors quote no value.

@@ -25,7 +25,7 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 	if own := (ownHost{f, who, set}).tool(m); own != nil {
 		return own(ctx, m)
 	}
-	m, uses, rerr := expand(ctx, f, m, set)
+	m, filling, rerr := expand(ctx, f, m, set)
 	if rerr != nil {
 		return rpc.ReplyError(m.ID, rerr)
 	}
@@ -39,7 +39,7 @@ func (f *Host) Exchange(ctx context.Context, m *rpc.Message, who *protocol.Clien
 		return rpc.ReplyError(m.ID, rerr)
 	}
 	if x.route, rerr = f.route(ctx, x.m, set); rerr == nil {
-		if x.route.call.Uses = uses; len(uses) > 0 {
+		if x.route.call.Filling = filling; len(filling.Uses) > 0 {
 			x.route.call.Written = plain
 		}
 		rerr = x.sameServer()

@@ -119,7 +119,7 @@ func returned(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 	case !x.route.isolated:
 		return failed(x, "only an isolated agent session returns values: the host says in each request that it is one")
 	}
-	expanded, uses, err := f.Engine.Guard.Hidden.Expand(ctx, asking.Session, asking.Arguments)
+	expanded, filling, err := f.Engine.Guard.Hidden.Expand(ctx, asking.Session, asking.Arguments)
 	if err != nil {
 		f.Engine.Log.Warn("expanding handles", "error", err)
 		return failed(x, "a handle stands for no value, or no part of one, that is kept, or there are too many")
@@ -139,7 +139,7 @@ func returned(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 	if refusal != nil {
 		return refusal
 	}
-	v, answer, err := f.Engine.Guard.Hidden.Return(ctx, asking, &guard.Return{Value: arguments.Value, Uses: uses, Look: look})
+	v, answer, err := f.Engine.Guard.Hidden.Return(ctx, asking, &guard.Return{Value: arguments.Value, Uses: filling.Uses, Look: look})
 	switch {
 	case errors.Is(err, guard.ErrSpent):
 		return failed(x, guard.ErrSpent.Error()+"; without as, the value is hidden")

@@ -53,8 +53,11 @@ func (x *request) tell(ctx context.Context, level, text string) {
 
 // tellAsked tells that a question waits, and gives of the call its name alone.
 func (x *request) tellAsked(ctx context.Context, q *guard.Question) {
-	x.tell(ctx, levelAsked, "weir: a person is asked about "+plain.Quote(q.Name, MaxNotice)+
-		" of server "+plain.Text(q.Server, MaxNotice)+"; weir approvals shows it")
+	about := plain.Quote(q.Name, MaxNotice) + " of server " + plain.Text(q.Server, MaxNotice)
+	if x.veiled {
+		about = "a call of a program"
+	}
+	x.tell(ctx, levelAsked, "weir: a person is asked about "+about+"; weir approvals shows it")
 }
 
 // tellFinding tells of malicious content, and whether the agent gets it.

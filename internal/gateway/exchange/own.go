@@ -159,10 +159,13 @@ func (f ownHost) open(ctx context.Context, m *rpc.Message) (*exchange, *rpc.Mess
 	if err := f.Engine.holdEnded(ctx, call); err != nil {
 		return nil, f.InternalError(m, err)
 	}
-	if resumed != nil && !resumed.said.Yes() {
-		return nil, x.declined(resumed)
+	switch {
+	case resumed == nil || resumed.said.Yes():
+		return x, nil
+	case tool == programTool: // hidden values may have chosen the call about which the person was asked
+		return nil, x.refused(guard.Refusal{Effect: policy.Ask, When: policy.OnCall, Message: notAccepted(resumed.said, "a call of the program")})
 	}
-	return x, nil
+	return nil, x.declined(resumed)
 }
 
 // begin reads the arguments of a call of Weir's own and finds the value that they name. It returns the message to

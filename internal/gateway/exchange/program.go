@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,8 +43,9 @@ const programDefinition = `{"name":"weir_exec","title":"Run a program","descript
 	`the program goes on.","inputSchema":{"type":"object","properties":{"program":{"type":"string"}},"required":["program"]},` +
 	`"annotations":{"readOnlyHint":false,"openWorldHint":true}}`
 
-// Bits that an answer tells of hidden values: that the program ended well, and where and how not.
-const endBits = 1
+// Bits that an answer tells of hidden values: whether the program ended well, in an error, at a call that needs an
+// approval or at one that is refused; and where and how in an error.
+const endBits = 2
 
 func errorBits(source string) int {
 	return bits.Len(uint(strings.Count(source, "\n")+1)) + bits.Len(program.Kinds)
@@ -55,14 +57,16 @@ type programRun struct {
 	x       *exchange
 	done    []doneCall // calls of an earlier run of the same program, which ended at an approval request
 	calls   []doneCall
-	refusal *rpc.Message // the answer to the agent in the place of the end; nil if there is none
-	late    bool         // the refusal came after the call
+	known   map[string]vault.Value // that the program got, by ID, without their answers
+	refusal *rpc.Message           // the answer to the agent in the place of the end; nil if there is none
+	waits   bool                   // the refusal came before the call, and may become an approval
 }
 
 var (
 	errOwnTool   = errors.New("tools of Weir's own are not called by programs")
 	errReplay    = errors.New("the program made other calls than before")
 	errArguments = errors.New("the arguments are no JSON object")
+	errOther     = errors.New("the program names a value that it did not get")
 )
 
 // program answers weir_exec.
@@ -94,40 +98,50 @@ func (f ownHost) program(ctx context.Context, m *rpc.Message) *rpc.Message {
 func (f ownHost) runProgram(ctx context.Context, x *exchange, p *program.Program) *rpc.Message {
 	ref := x.route.call.Session
 	key := fmt.Sprintf("%q %q %x", ref.Principal, ref.Key, sha256.Sum256([]byte(p.Source)))
-	done, err := f.Engine.running.begin(ref.Principal, key)
+	before, err := f.Engine.running.begin(ref.Principal, key)
 	if err != nil {
 		return f.InternalError(x.m, err)
 	}
-	run := &programRun{f: f, x: x, done: done}
 	var waits *waitingProgram
 	defer func() { f.Engine.running.end(key, waits) }()
-	wait := func(refusal *rpc.Message, done []doneCall) *rpc.Message {
-		if waitsForApproval(refusal) {
-			waits = &waitingProgram{ref.Principal, done, time.Now().Add(f.Engine.patience())}
-		}
-		return refusal
+	wait := func(done []doneCall, said map[string]any) {
+		waits = &waitingProgram{ref.Principal, done, said, time.Now().Add(f.Engine.patience())}
 	}
 	told := endBits
-	if done != nil {
+	if before.principal != "" {
 		told = 0 // they count once
 	}
 	own := &ownCall{exchange: x}
 	admission, refusal := own.permitLook(ctx, told, 0, true)
 	if refusal != nil {
-		return wait(refusal, done)
-	}
-	end, err := f.Engine.Interpreter.Run(ctx, p, run)
-	switch {
-	case run.refusal != nil:
-		if run.late {
-			return run.refusal
+		if waitsForApproval(refusal) {
+			wait(before.done, before.said)
 		}
-		return wait(run.refusal, run.calls)
-	case err != nil:
-		return f.InternalError(x.m, err)
+		return refusal
 	}
-	said, err := run.ended(ctx, p.Source, &end)
-	return own.answered(ctx, admission, said, err)
+	done, said := before.done, before.said
+	if said == nil {
+		run := &programRun{f: f, x: x, done: before.done, known: map[string]vault.Value{}}
+		end, err := f.Engine.Interpreter.Run(ctx, p, run)
+		switch {
+		case run.refusal != nil:
+			if run.waits {
+				wait(run.calls, nil)
+			}
+			return run.refusal
+		case err != nil:
+			return f.InternalError(x.m, err)
+		}
+		done = run.calls
+		if said, err = run.ended(ctx, p.Source, &end); err != nil {
+			return own.answered(ctx, admission, said, err)
+		}
+	}
+	answer := own.answered(ctx, admission, said, nil)
+	if waitsForApproval(answer) {
+		wait(done, said)
+	}
+	return answer
 }
 
 // waitsForApproval reports whether a refusal may become an approval.
@@ -164,23 +178,23 @@ func (r *programRun) Call(ctx context.Context, c *program.Call) (program.Value, 
 			return program.Value{}, errReplay
 		}
 		r.calls = append(r.calls, this)
-		return r.result(ctx, this.result)
+		v, err := r.f.Engine.Guard.Hidden.Find(ctx, r.x.route.call.Session, this.result)
+		return r.given(&v, err)
 	}
 	inner, err := r.exchangeOf(ctx, c)
 	if err != nil {
 		return program.Value{}, err
 	}
-	o, err := r.answer(ctx, inner)
+	v, err := r.answer(ctx, inner)
 	if err != nil {
 		return program.Value{}, err
 	}
-	name, _ := rawjson.Get(o.Answer.Result, "_meta", guard.MetaValue)
-	this.result, _ = rawjson.String(name)
+	this.result = v.ID
 	r.calls = append(r.calls, this)
-	if failed, _ := rawjson.Get(o.Answer.Result, "isError"); string(failed) == "true" {
-		return program.Value{}, fmt.Errorf("the tool says that it went wrong: its text is hidden value %s", this.result)
+	if v.Failed() {
+		return program.Value{}, fmt.Errorf("the tool says that it went wrong: its text is hidden value %s", v.Name)
 	}
-	return r.result(ctx, this.result)
+	return r.given(v, nil)
 }
 
 // exchangeOf returns the exchange of a call: its messages to the host are those of the request with the program.
@@ -204,16 +218,18 @@ func (r *programRun) exchangeOf(ctx context.Context, c *program.Call) (*exchange
 	if rerr != nil {
 		return nil, errors.New(rerr.Message)
 	}
-	for _, name := range c.Uses {
-		v, err := r.f.Engine.Guard.Hidden.Value(ctx, to.call.Session, name)
-		if err != nil {
-			return nil, errors.New(valueError(err))
-		}
-		to.call.Uses = append(to.call.Uses, v)
+	if asking := r.x.route.call; to.call.Session != asking.Session || !slices.Equal(to.call.Above, asking.Above) {
+		r.refusal = r.x.refused(guard.Refusal{When: policy.OnCall, Rule: guard.RuleHeld, Message: "the conversation goes on in another agent session, " +
+			"so the program was stopped"})
+		return nil, program.ErrStop
 	}
-	to.call.Hide = true
+	var err error
+	if to.call.Uses, err = r.got(c.Uses); err != nil {
+		return nil, err
+	}
+	to.call.Places, to.call.Computed, to.call.Hide = c.Places, c.Read, true
 	inner := newExchange(r.f.Host, r.x.m, r.x.who, to)
-	inner.alone, inner.plain = true, c.Arguments
+	inner.alone, inner.plain, inner.veiled = true, c.Arguments, c.Read
 	inner.m = unwatched(r.x.m)
 	return inner, nil
 }
@@ -227,40 +243,67 @@ func unwatched(m *rpc.Message) *rpc.Message {
 
 // answer makes a call and returns its answer, which is hidden. Any other ends the program: nobody is asked about a
 // result of a program.
-func (r *programRun) answer(ctx context.Context, inner *exchange) (guard.Outcome, error) {
+func (r *programRun) answer(ctx context.Context, inner *exchange) (*vault.Value, error) {
 	answer, refusal := inner.round(ctx)
 	if refusal != nil {
-		r.refusal, r.late = refusal, inner.admission != nil
-		return guard.Outcome{}, program.ErrStop
+		r.waits = inner.admission == nil && waitsForApproval(refusal)
+		return nil, r.stop(inner, refusal)
 	}
-	r.late = true
 	if inner.asking || inner.inquires {
 		asks := hosterror.New("it asks for input, which a program has not: call the tool without a program")
-		r.refusal = inner.unanswered(ctx, hosterror.At(inner.route.call.Server, asks))
-		return guard.Outcome{}, program.ErrStop
+		return nil, r.stop(inner, inner.unanswered(ctx, hosterror.At(inner.route.call.Server, asks)))
 	}
 	o := inner.after(ctx, inner.route.call, func() guard.Outcome { return inner.admission.After(ctx, *answer) })
-	inner.tellFinding(ctx, o, o.Effect != policy.Hide)
-	if o.Effect != policy.Hide {
+	inner.tellFinding(ctx, o, o.Value == nil)
+	if o.Value == nil {
 		why := o.Refusal()
 		why.Message += "; the call was made, and programs get no such result"
-		r.refusal = r.x.refused(why)
-		return guard.Outcome{}, program.ErrStop
+		return nil, r.stop(inner, r.x.refused(why))
 	}
-	r.late = false
-	if inner.warning != nil {
+	if inner.warning != nil && !inner.veiled {
 		r.x.warning = inner.warning
 	}
-	return o, nil
+	return o.Value, nil
 }
 
-// result returns the result of a call of the program.
-func (r *programRun) result(ctx context.Context, name string) (program.Value, error) {
-	v, err := r.f.Engine.Guard.Hidden.Value(ctx, r.x.route.call.Session, name)
+// stop ends the program with an answer to the agent. Where hidden values may have chosen the call, that tells only
+// whether a person may accept it: which call it is, and why it does not go, is for the person. The bits of it count.
+func (r *programRun) stop(inner *exchange, refusal *rpc.Message) error {
+	r.refusal = refusal
+	if !inner.veiled || protocol.NeedsInput(refusal.Result) {
+		return program.ErrStop
+	}
+	told := guard.Refusal{When: policy.OnCall, Message: "a call of the program does not go, or has no result for programs; which one, and why, is " +
+		"for the user, in weir log"}
+	if inner.remedy != "" {
+		told.Effect, told.Message = policy.Ask, "a person has to accept a call of the program: "+inner.remedy
+	}
+	r.refusal = r.x.refused(told)
+	return program.ErrStop
+}
+
+// given returns a hidden value for the program. It may be gone from the vault when the program uses it.
+func (r *programRun) given(v *vault.Value, err error) (program.Value, error) {
 	if err != nil {
 		return program.Value{}, errors.New(valueError(err))
 	}
-	return program.Value{Name: v.Name, Document: v.Document()}, nil
+	doc := v.Document()
+	kept := *v
+	kept.Arguments, kept.Result, kept.Error, kept.Part = nil, nil, nil, nil
+	r.known[v.ID] = kept
+	return program.Value{ID: v.ID, Document: doc}, nil
+}
+
+// got returns hidden values that the program got.
+func (r *programRun) got(ids []string) (all []vault.Value, err error) {
+	for _, id := range ids {
+		v, ok := r.known[id]
+		if !ok {
+			return nil, errors.Join(program.ErrStop, errOther)
+		}
+		all = append(all, v)
+	}
+	return all, nil
 }
 
 // Value returns a hidden value that the agent names. It may be of another session, above this one or below, so this
@@ -275,7 +318,7 @@ func (r *programRun) Value(ctx context.Context, name string) (program.Value, err
 		r.f.Engine.Log.Error("raising an agent session by a hidden value", "error", err)
 		return program.Value{}, errors.New(hosterror.Text(err))
 	}
-	return r.result(ctx, name)
+	return r.given(&v, nil)
 }
 
 // ended returns the answer to the agent: the result, or that it is hidden if hidden values may have influenced it,
@@ -301,13 +344,9 @@ func (r *programRun) ended(ctx context.Context, source string, end *program.End)
 	if len(end.Uses) == 0 {
 		return map[string]any{"result": end.Result}, nil
 	}
-	var from []vault.Value
-	for _, name := range end.Uses {
-		v, err := hidden.Value(ctx, ref, name)
-		if err != nil {
-			return nil, err
-		}
-		from = append(from, v)
+	from, err := r.got(end.Uses)
+	if err != nil {
+		return nil, err
 	}
 	made, err := hidden.Keep(ctx, ref, programTool, from, end.Result)
 	if err != nil {

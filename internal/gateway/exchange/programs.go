@@ -8,7 +8,7 @@ import (
 	"github.com/weir-mcp/weir/internal/hosterror"
 )
 
-// A doneCall is a call that a program has made, and the name of its result.
+// A doneCall is a call that a program has made, and the ID of its result.
 type doneCall struct {
 	call   [sha256.Size]byte
 	result string
@@ -22,8 +22,9 @@ const (
 	maxRunningPrincipal = 4
 )
 
-// programs are the programs that run, and the calls of those that ended at an approval request: the same program
-// of the same agent session does not make them again while the request may be answered.
+// programs are the programs that run, and the calls of those that ended at an approval request, or in an answer
+// about which a person is asked: the same program of the same agent session does not make them again while the
+// request may be answered.
 type programs struct {
 	mu      sync.Mutex
 	running map[string]string // the principal, by key of the program
@@ -33,6 +34,7 @@ type programs struct {
 type waitingProgram struct {
 	principal string
 	done      []doneCall
+	said      map[string]any // the answer, of a program that has come to its end
 	until     time.Time
 }
 
@@ -42,16 +44,16 @@ var (
 	errWaiting = hosterror.New("too many programs wait for approvals already: answer these, or wait until they expire")
 )
 
-// begin has a program of a principal run, and returns the calls that it has made before. Each program that began
-// has to end.
-func (p *programs) begin(principal, key string) ([]doneCall, error) {
+// begin has a program of a principal run, and returns it as it waited before; the zero waitingProgram if it did not.
+// Each program that began has to end.
+func (p *programs) begin(principal, key string) (waitingProgram, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting == nil {
 		p.waiting, p.running = map[string]waitingProgram{}, map[string]string{}
 	}
 	if _, ok := p.running[key]; ok {
-		return nil, errSame
+		return waitingProgram{}, errSame
 	}
 	mine := 0
 	for _, owner := range p.running {
@@ -60,7 +62,7 @@ func (p *programs) begin(principal, key string) ([]doneCall, error) {
 		}
 	}
 	if len(p.running) >= maxRunning || mine >= maxRunningPrincipal {
-		return nil, errRunning
+		return waitingProgram{}, errRunning
 	}
 	mine = 0
 	for other, w := range p.waiting {
@@ -73,11 +75,11 @@ func (p *programs) begin(principal, key string) ([]doneCall, error) {
 	}
 	before, again := p.waiting[key]
 	if full := len(p.waiting)+len(p.running) >= maxWaiting || mine >= maxWaitingPrincipal; full && !again {
-		return nil, errWaiting
+		return waitingProgram{}, errWaiting
 	}
 	delete(p.waiting, key)
 	p.running[key] = principal
-	return before.done, nil
+	return before, nil
 }
 
 // end ends a program, which may be run again with the calls that it has made if it waits for an approval.

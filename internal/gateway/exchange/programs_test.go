@@ -15,7 +15,7 @@ func TestProgramsThatWait(t *testing.T) {
 		if _, err := p.begin(owner, key); err != nil {
 			return err
 		}
-		p.end(key, &waitingProgram{owner, []doneCall{{result: key}}, until})
+		p.end(key, &waitingProgram{owner, []doneCall{{result: key}}, nil, until})
 		return nil
 	}
 	if err := wait("ann", "first", later); err != nil {
@@ -29,8 +29,8 @@ func TestProgramsThatWait(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if done, err := p.begin("ann", "first"); err != nil || len(done) != 1 || refused < maxWaiting {
-		t.Errorf("%v, %v, %d refused", done, err, refused)
+	if before, err := p.begin("ann", "first"); err != nil || len(before.done) != 1 || refused < maxWaiting {
+		t.Errorf("%v, %v, %d refused", before, err, refused)
 	}
 	if _, err := p.begin("ann", "first"); !errors.Is(err, errSame) {
 		t.Errorf("the same program runs twice: %v", err)
@@ -41,8 +41,8 @@ func TestProgramsThatWait(t *testing.T) {
 		w.until = time.Now().Add(-time.Second)
 		p.waiting[name] = w
 	}
-	if done, err := p.begin("ann", "first"); err != nil || done != nil {
-		t.Errorf("after all is over: %v, %v", done, err)
+	if before, err := p.begin("ann", "first"); err != nil || before.principal != "" {
+		t.Errorf("after all is over: %v, %v", before, err)
 	}
 	if len(p.waiting) != 0 {
 		t.Errorf("%d wait", len(p.waiting))

@@ -22,6 +22,8 @@ type request struct {
 	route *route
 	state *returnState // with which the host came back; nil if it did not
 
+	veiled   bool           // whether hidden values chose the call: approval requests alone name it
+	remedy   string         // how a person accepts the request that waits; "" if none does
 	warning  *guard.Refusal // for the agent, beside the answer; nil if there is none
 	redeemed []string       // acceptances that were used up for a call that has not gone out yet
 }
