@@ -63,13 +63,15 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	if err := g.opts.State.Record(ctx, e); err != nil {
 		return Difference{}, fmt.Errorf("recording the change: %w", err)
 	}
+	p, mode := g.guard.Rules()
+	decided := p.Digest() == c.Policy.Digest() && mode == c.Mode // or other tools may be listed
 	g.guard.Swap(c.Policy, c.Mode)
 	rules := g.guard.Plans.Rules()
 	g.guard.Plans.Set(c.Plans.PlanRules)
 	g.await(c.Approval, c.Startup)
 	hid, planned, ran := g.engine.Hiding(), g.engine.Planning(), g.engine.Programs()
 	g.engine.SetOwn(hides(g.guard, c.Servers), c.Plans.Offered, c.Plans.Programs) // before hosts list the tools anew
-	if hid == g.engine.Hiding() && planned == g.engine.Planning() && ran == g.engine.Programs() && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
+	if decided && hid == g.engine.Hiding() && planned == g.engine.Planning() && ran == g.engine.Programs() && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
 		slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}

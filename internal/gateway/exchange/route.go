@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
@@ -207,8 +208,12 @@ func (f *Host) to(m *rpc.Message, set *backend.Set, e catalog.Entry, args json.R
 const unknownMembers = "the request has members that MCP does not know"
 
 // toOnly makes the route of a method that nobody here knows to the only server. Nothing is known of it, so the worst
-// is assumed, and its params count as chosen by the agent.
+// is assumed, and its params count as chosen by the agent. It may be a way to tools that are not exposed, but for a
+// method of tasks, which are of calls that went.
 func (f *Host) toOnly(m *rpc.Message, set *backend.Set, l *backend.Conn) (*route, *rpc.Error) {
+	if len(l.Expose()) > 0 && !strings.HasPrefix(m.Method, "tasks/") {
+		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found: %s", m.Method)
+	}
 	ref, rerr := f.Agents.Of(m.Params)
 	if rerr != nil {
 		return nil, rerr
