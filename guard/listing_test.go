@@ -82,6 +82,10 @@ func TestOmittedIsBlocked(t *testing.T) {
 func TestOmits(t *testing.T) {
 	reads, _ := policy.Profile("read-only")
 	balanced, _ := policy.Profile(policy.Balanced)
+	changes, err := policy.Load("p.yaml", []byte(listingPolicies[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
 	read, write := contract.Contract{ReadOnly: contract.Yes}, contract.Contract{ReadOnly: contract.No}
 	for _, c := range []struct {
 		name   string
@@ -100,6 +104,7 @@ func TestOmits(t *testing.T) {
 		{"a change that is only warned of", "", reads, policy.WarnOnly, contract.Trusted, write, false, ""},
 		{"a change that is only recorded", "", reads, policy.Audit, contract.Trusted, write, false, ""},
 		{"a change under balanced", "", balanced, policy.Enforce, contract.Trusted, write, false, ""},
+		{"a read, where only a call that violates its schema may go", "", changes, policy.Enforce, contract.Trusted, read, false, ""},
 		{"no policy", "", nil, policy.Enforce, contract.Trusted, read, false, guard.AlwaysBlocked},
 		{"a read, selected", "tool.annotations.readOnlyHint", balanced, policy.Enforce, contract.Known, read, false, ""},
 		{"a read, by nobody's word", "tool.annotations.readOnlyHint", balanced, policy.Enforce, contract.Untrusted, read, false, guard.NotExposed},

@@ -71,7 +71,8 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	g.await(c.Approval, c.Startup)
 	hid, planned, ran := g.engine.Hiding(), g.engine.Planning(), g.engine.Programs()
 	g.engine.SetOwn(hides(g.guard, c.Servers), c.Plans.Offered, c.Plans.Programs) // before hosts list the tools anew
-	if decided && hid == g.engine.Hiding() && planned == g.engine.Planning() && ran == g.engine.Programs() && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
+	if decided &&
+		hid == g.engine.Hiding() && planned == g.engine.Planning() && ran == g.engine.Programs() && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
 		slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}
