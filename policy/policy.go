@@ -277,6 +277,16 @@ func (p *Policy) Bounds(f *Facts, unknown []string) Bounds {
 	return s
 }
 
+// Refuses reports whether the policy blocks all calls of one tool: those that have the method, the tool and the server
+// of these facts, with its contracts, whatever the other facts are. It may miss such a tool, and names no other.
+func (p *Policy) Refuses(f *Facts) bool {
+	blocks := func(r rule) bool { return r.Effect == Block }
+	if p != nil && p.fallback != Block && !slices.ContainsFunc(p.phases[OnCall], blocks) {
+		return false
+	}
+	return p.Bounds(f, notOfTool).Mildest == Block
+}
+
 // Specialize returns the policy for the calls of one tool: those that have the method, the tool and the server of these
 // facts, with its contracts, whatever the other facts are. It leaves out the rules that cannot match then, and decides
 // as p does. Its Rules and its Digest are those of p.

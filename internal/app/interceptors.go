@@ -83,6 +83,9 @@ func interceptedServers(env *home.Env, s *setup.Setup) (all []interceptors.Serve
 		if len(u.Hide) > 0 {
 			return nil, fmt.Errorf("server %s: results: hide needs weir run: interceptors cannot put handles in place of results", u.Name)
 		}
+		if len(u.Expose) > 0 {
+			return nil, fmt.Errorf("server %s: expose needs weir run: interceptors do not see the lists of tools", u.Name)
+		}
 		shown := label.Label{}
 		if u.Trust == contract.Untrusted {
 			shown = guard.Definitions(u.Name)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/analyze"
 	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
@@ -17,6 +18,7 @@ import (
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/internal/setup"
+	"github.com/weir-mcp/weir/policy"
 )
 
 func newAnalyze(env *home.Env) *cobra.Command {
@@ -78,7 +80,8 @@ func toolsOf(ctx context.Context, env *home.Env, t *target) ([]analyze.Tool, err
 			failed = append(failed, l.Err)
 			continue
 		}
-		s := catalog.Source{Server: l.Server, Trust: servers[i].Trust, Overlay: servers[i].Overlay}
+		exposed := &guard.Listing{Exposure: servers[i].Expose, Mode: policy.Audit} // the policy itself is analyzed
+		s := catalog.Source{Server: l.Server, Trust: servers[i].Trust, Overlay: servers[i].Overlay, Listing: exposed}
 		sources = append(sources, s.With(catalog.Tools, l.Tools).With(catalog.Resources, l.Resources).With(catalog.Prompts, l.Prompts))
 	}
 	if len(failed) > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
@@ -30,6 +31,11 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 type target struct {
 	*setup.Setup
 	baseEnv []string
+}
+
+// listing says which tools of a server hosts are told of.
+func (t *target) listing(e guard.Exposure) *guard.Listing {
+	return &guard.Listing{Exposure: e, Policy: t.Policy(), Mode: t.Config.Mode}
 }
 
 // target returns the servers that the flags and arguments name.

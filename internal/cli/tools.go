@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/home"
@@ -25,6 +26,20 @@ type toolsFlags struct {
 	targetFlags
 	where  []string
 	asJSON bool
+
+	omitted bool
+}
+
+// An omittedTool is a tool of a server that hosts are not told of.
+type omittedTool struct {
+	Server string        `json:"server"`
+	Name   string        `json:"name"`
+	By     guard.Omitted `json:"by"`
+}
+
+// omissions are the reasons why hosts are not told of a tool, for people.
+var omissions = map[guard.Omitted]string{
+	guard.NotExposed: "expose does not hold for it", guard.AlwaysBlocked: "the policy blocks every call of it",
 }
 
 func newTools(env *home.Env) *cobra.Command {
@@ -37,6 +52,9 @@ tools, and list each with the contract by which weir decides about it for all ar
 each value comes from: an overlay, the server, or the assumption of the worst. Other members of a
 tool, such as its requirements, its security schemes and labels of organisations, are listed too;
 they decide nothing. Nothing is called.
+
+Tools that hosts are not told of, by expose in the configuration or because the policy blocks every call of them, are
+not among these; --omitted lists them alone, with the reason.
 
 --where lists only tools that have a value: NAME=VALUE, with the names that are printed; more of
 them have to hold together.`,
@@ -53,43 +71,65 @@ them have to hold together.`,
 			if err != nil {
 				return err
 			}
-			reports, err := toolReports(cmd.Context(), env, t)
+			reports, omitted, err := toolReports(cmd.Context(), env, t)
 			if err != nil {
 				return err
 			}
 			reports = slices.DeleteFunc(reports, func(r app.ToolReport) bool { return !fits(r, filters) })
-			if flags.asJSON {
-				return writeJSON(env.Stdout, map[string]any{"tools": reports})
+			switch {
+			case flags.asJSON:
+				return writeJSON(env.Stdout, map[string]any{"tools": reports, "omitted": omitted})
+			case flags.omitted:
+				return printOmitted(env, omitted)
 			}
 			for _, r := range reports {
 				if _, err := fmt.Fprint(env.Stdout, toolText(r)); err != nil {
 					return err
 				}
 			}
+			if len(omitted) > 0 {
+				fmt.Fprintf(env.Stderr, "weir: hosts are not told of %d more: weir tools --omitted lists them\n", len(omitted))
+			}
 			return nil
 		},
 	}
 	flags.add(cmd)
 	cmd.Flags().StringArrayVar(&flags.where, "where", nil, "list only tools for which `NAME=VALUE` holds")
+	cmd.Flags().BoolVar(&flags.omitted, "omitted", false, "list the tools that hosts are not told of")
+	cmd.MarkFlagsMutuallyExclusive("omitted", "where")
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print the tools as JSON")
 	return cmd
 }
 
-// toolReports asks the servers of a target for their tools.
-func toolReports(ctx context.Context, env *home.Env, t *target) ([]app.ToolReport, error) {
+// printOmitted lists the tools that hosts are not told of, for people.
+func printOmitted(env *home.Env, omitted []omittedTool) error {
+	for _, o := range omitted {
+		if _, err := fmt.Fprintf(env.Stdout, "%s/%s\n  %s\n", plain.Text(o.Server, 120), plain.Text(o.Name, 120), omissions[o.By]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toolReports asks the servers of a target for their tools, and returns those that hosts are told of, and the others.
+func toolReports(ctx context.Context, env *home.Env, t *target) ([]app.ToolReport, []omittedTool, error) {
 	words, err := setup.Words(t.Config.Words)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	list, err := listTools(ctx, env, t, words)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	reports := []app.ToolReport{}
 	for entry := range list.All() {
 		reports = append(reports, app.ReportTool(&entry, words.Reader))
 	}
-	return reports, nil
+	omitted := []omittedTool{}
+	for _, o := range list.Omitted() {
+		omitted = append(omitted, omittedTool(o))
+	}
+	return reports, omitted, nil
 }
 
 // listTools asks the servers of a target for their tools, and returns the list that hosts see.
@@ -98,13 +138,19 @@ func listTools(ctx context.Context, env *home.Env, t *target, words annotation.W
 	if err != nil {
 		return nil, err
 	}
+	exposed := map[string]guard.Exposure{}
+	for _, s := range setup.NewKeychain(env, t.Setup).Upstreams(t.Config) {
+		exposed[s.Name] = s.Expose
+	}
 	var sources []catalog.Source
 	for _, s := range servers {
 		page, err := json.Marshal(map[string]any{"tools": s.Tools})
 		if err != nil {
 			return nil, fmt.Errorf("reading the tools of %s: %w", s.Name, err)
 		}
-		sources = append(sources, catalog.Source{Server: s.Name, Trust: s.Trust, Overlay: s.Overlay, Words: words, Pages: []json.RawMessage{page}})
+		sources = append(sources, catalog.Source{
+			Server: s.Name, Trust: s.Trust, Overlay: s.Overlay, Words: words, Pages: []json.RawMessage{page}, Listing: t.listing(exposed[s.Name]),
+		})
 	}
 	list, _ := catalog.Build(catalog.Tools, sources)
 	return list, nil

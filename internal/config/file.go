@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,12 +18,14 @@ import (
 func readFile(r reader, root ast.Node) {
 	c := &r.d.Config
 	seen := map[string]bool{}
+	var expose []string
 	note := func(read func(member)) func(member) {
 		return func(m member) { seen[m.key] = true; read(m) }
 	}
 	r.object(member{value: root, at: placeOf(root)}, fields{
 		"version":     note(r.by(readVersion)),
 		"servers":     note(r.by(readServers)),
+		"expose":      readExpose(r, &expose),
 		"policy":      r.text(&c.Policy),
 		"overlays":    r.texts(&c.Overlays),
 		"catalogue":   func(m member) { on := true; r.boolean(&on)(m); c.NoCatalogue = !on },
@@ -54,6 +57,9 @@ func readFile(r reader, root ast.Node) {
 		"templates":   note(r.by(readTemplates)),
 		"pins":        func(m member) { r.object(m, fields{"file": r.text(&c.Pins.File), "mode": r.by(readPinMode)}) },
 	})
+	for i := range c.Servers {
+		c.Servers[i].Expose = append(c.Servers[i].Expose, expose...)
+	}
 	if _, ok := root.(*ast.MappingNode); !ok {
 		return
 	}
@@ -110,8 +116,30 @@ func readServer(r reader, m member) {
 		"resolve":   r.patience(&s.Resolve),
 		"results":   readResults(r, &s.Hide),
 		"readers":   r.texts(&s.Readers),
+		"expose":    readExpose(r, &s.Expose),
 		"disabled":  r.boolean(&s.Disabled),
 	})
+}
+
+// readExpose reads a condition on tools.
+func readExpose(r reader, p *[]string) func(member) {
+	return func(m member) {
+		var text string
+		r.text(&text)(m)
+		_, err := policy.ParseSelection(text)
+		var problems policy.Errors
+		switch {
+		case text == "": // it is a fault already
+		case errors.As(err, &problems):
+			for _, wrong := range problems {
+				r.d.Fault(m.at, wrong.Hint, "%s: %s", m.name, wrong.Msg)
+			}
+		case err != nil:
+			r.d.Fault(m.at, "", "%s: %v", m.name, err)
+		default:
+			*p = append(*p, text)
+		}
+	}
 }
 
 // readResults reads hide or show, or a mapping of tools to hide.

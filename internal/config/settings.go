@@ -254,6 +254,7 @@ type Server struct {
 	Catalogue string        // the entry of the catalogue that applies; "" is those that match, NoCatalogue none
 	Resolve   time.Duration // for it to resolve the contract of a call; 0 is the gateway's default, negative: it is not asked
 	Readers   []string      // groups who may read everything that it returns
+	Expose    []string      // conditions on its tools, of which hosts are told if all hold
 	Hide      []string      // tools of which results are hidden; AllResults is all
 	Disabled  bool
 }

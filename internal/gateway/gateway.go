@@ -214,6 +214,10 @@ func New(opts Options) (*Gateway, error) {
 		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
 		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Clean: g.Clean, Yield: func() bool { return gw.http.Yield() },
 		Hushed: func() bool { return gw.engine.Hiding() },
+		Listing: func(e guard.Exposure) *guard.Listing {
+			p, mode := g.Rules()
+			return &guard.Listing{Exposure: e, Policy: p, Mode: mode}
+		},
 	})
 	gw.engine, err = exchange.New(exchange.Options{
 		Servers: gw.servers, Guard: g, Book: book, State: opts.State, Words: opts.Words, Log: opts.Logger,

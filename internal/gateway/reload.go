@@ -63,12 +63,14 @@ func (g *Gateway) Reload(ctx context.Context, c Change) (Difference, error) {
 	if err := g.opts.State.Record(ctx, e); err != nil {
 		return Difference{}, fmt.Errorf("recording the change: %w", err)
 	}
+	p, mode := g.guard.Rules()
+	decided := p.Digest() == c.Policy.Digest() && mode == c.Mode // or other tools may be listed
 	g.guard.Swap(c.Policy, c.Mode)
 	rules := g.guard.Plans.Rules()
 	g.guard.Plans.Set(c.Plans.PlanRules)
 	g.await(c.Approval, c.Startup)
 	changed := g.engine.Offer(offers(g.guard, c.Servers, &c.Plans)) // before hosts list the tools anew
-	if !changed && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
+	if decided && !changed && reflect.DeepEqual(rules, c.Plans.PlanRules) &&
 		slices.EqualFunc(before, c.Servers, Server.Same) {
 		return d, nil
 	}

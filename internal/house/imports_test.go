@@ -100,7 +100,7 @@ var table = []row{
 		"what tools looked like when they were accepted; knows files, not servers"},
 	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
-	{"internal/gateway/catalog", "annotation contract overlay detect internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer"},
+	{"internal/gateway/catalog", "annotation contract overlay detect guard internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer; guard says which tools agents are told of"},
 	{"internal/gateway/approve", "approval detect guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/conversation", "internal/bounded internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},

@@ -11,10 +11,12 @@ import (
 	"slices"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/evidence"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/policy"
 )
 
 // Words returns the reader and the writers of annotations.
@@ -54,10 +56,19 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 		}
 		out = append(out, gateway.Server{
 			Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve, Hide: s.Hide, Readers: s.Readers,
-			Reached: reached(&spec),
+			Reached: reached(&spec), Expose: exposure(s.Expose),
 		})
 	}
 	return out
+}
+
+// exposure returns the conditions on tools, which were read once already. One that cannot be read holds for no tool.
+func exposure(texts []string) guard.Exposure {
+	all := make(guard.Exposure, len(texts))
+	for i, text := range texts {
+		all[i], _ = policy.ParseSelection(text)
+	}
+	return all
 }
 
 // reached returns a text that no server has that is reached in another way: by another URL, or by another command or in

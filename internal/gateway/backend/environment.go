@@ -28,6 +28,8 @@ type Options struct {
 	Stderr  io.Writer // for the standard error of stdio servers; nil: it is dropped
 	Version string    // of Weir
 
+	Listing func(guard.Exposure) *guard.Listing // says which tools of a server hosts are told of
+
 	Pins   Pins                       // nil: definitions may change, and nobody reviews them
 	Review func(server string) string // the command by which a person reviews definitions
 

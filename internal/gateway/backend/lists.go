@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 )
 
@@ -34,6 +37,8 @@ type lists struct {
 
 	mu sync.Mutex
 	by map[string]*catalog.List // by list method
+
+	omitted map[string]map[guard.Omitted]int // numbers of tools by server that the last list left out
 
 	tools atomic.Pointer[detect.Tools] // of the list of tools that was read last, even if a server has said since that its own has changed
 }
@@ -112,6 +117,9 @@ func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, err
 			return nil, err
 		}
 	}
+	if kind.Method == catalog.Tools.Method {
+		s.logOmitted(l)
+	}
 	if err := l.Show(s.env.Clean); err != nil {
 		return nil, fmt.Errorf("%s: %w", kind.Method, err)
 	}
@@ -124,6 +132,29 @@ func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, err
 	}
 	s.mu.Unlock()
 	return l, nil
+}
+
+// logOmitted logs how many tools of each server hosts are not told of, where the last list was another.
+func (s *lists) logOmitted(l *catalog.List) {
+	counts := map[string]map[guard.Omitted]int{}
+	for _, o := range l.Omitted() {
+		if counts[o.Server] == nil {
+			counts[o.Server] = map[guard.Omitted]int{}
+		}
+		counts[o.Server][o.By]++
+	}
+	s.mu.Lock()
+	same := maps.EqualFunc(s.omitted, counts, maps.Equal[map[guard.Omitted]int, map[guard.Omitted]int])
+	s.omitted = counts
+	s.mu.Unlock()
+	if same {
+		return
+	}
+	for _, server := range slices.Sorted(maps.Keys(counts)) {
+		of := counts[server]
+		s.env.Log.Info("hosts are not told of some tools", "server", server, "expose", of[guard.NotExposed], "policy", of[guard.AlwaysBlocked],
+			"hint", "weir tools --omitted lists them")
+	}
 }
 
 // fetch asks every connected server that has the capability for all pages of its list. It fails if none can be reached.
@@ -155,6 +186,7 @@ func (s *lists) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Source,
 		}
 		sources[i].Server, sources[i].Trust, sources[i].Words = l.Name(), l.Trust(), s.env.Words
 		sources[i].Overlay = l.Overlay()
+		sources[i].Listing = s.env.Listing(l.Expose())
 		if err := s.env.reviews.pin(ctx, kind, &sources[i]); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/overlay"
 )
@@ -28,14 +29,15 @@ type Server struct {
 	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
 	Hide    []string         // tools of which results are hidden; "*" is all
 	Readers []string         // groups of readers of everything that it returns
+	Expose  guard.Exposure   // of its tools
 	Reached string           // stands for how it is reached, see [guard.Call]; "": it has no exceptions
 }
 
 // Same reports whether two servers are reached and treated in the same way.
 func (s Server) Same(other Server) bool {
 	like := s
-	like.Spec, like.Overlay = other.Spec, other.Overlay
-	return s.Spec.Same(other.Spec) && s.Overlay.Equal(other.Overlay) && reflect.DeepEqual(like, other)
+	like.Spec, like.Overlay, like.Expose = other.Spec, other.Overlay, other.Expose
+	return s.Spec.Same(other.Spec) && s.Overlay.Equal(other.Overlay) && s.Expose.Equal(other.Expose) && reflect.DeepEqual(like, other)
 }
 
 // The settings of a server are those that may change while it is connected.
@@ -69,6 +71,9 @@ func (s *settings) Hides(tool string) bool {
 
 // Readers returns the groups who may read everything that the server returns.
 func (s *settings) Readers() []string { return s.of.Load().Readers }
+
+// Expose returns the conditions on the tools that hosts are told of.
+func (s *settings) Expose() guard.Exposure { return s.of.Load().Expose }
 
 // Reached returns the text that stands for how the server is reached.
 func (s *settings) Reached() string { return s.of.Load().Reached }

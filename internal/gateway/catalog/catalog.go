@@ -8,6 +8,10 @@
 // Names stay as they are unless two servers offer the same one. Then each of them is shown as server__name, in every
 // list that the same servers make, in any order of their answers. Resources are found by their URI, which cannot be
 // renamed: of two servers that offer the same URI the first in the configuration has it, and the other is a defect.
+//
+// A tool that the operator does not expose is left out before there are names: it is neither in the result nor found,
+// so the list that hosts see and the calls that they can make do not differ. One of which policy blocks every call is
+// not in the result, but found, so that the call is decided and recorded.
 package catalog
 
 import (
@@ -20,6 +24,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/overlay"
@@ -51,6 +56,7 @@ type Source struct {
 	Pages   []json.RawMessage
 	Words   annotation.Words // the annotations that are read of its tools, and written to hosts
 	Held    map[string]Held  // entries that hosts must not be shown as they are, by name
+	Listing *guard.Listing   // which tools hosts are told of; nil: all
 }
 
 // With returns the source with one more page, which lists entries of a kind.
@@ -83,6 +89,8 @@ type Entry struct {
 
 	Resolvable bool   // the server says that it can resolve the tool's contract for arguments
 	Held       string // why it must not be called although it is shown; "" if it may
+
+	unlisted bool // hosts are not told of it, and a call is decided as any other
 }
 
 // A Defect is something in a server's list that is not as it should be.
@@ -92,10 +100,18 @@ type Defect struct {
 	annotation.Defect
 }
 
+// An Omission is a tool that hosts are not told of, although its server offers it.
+type Omission struct {
+	Server string
+	Name   string // on its server
+	By     guard.Omitted
+}
+
 // A List is an immutable snapshot of a merged list. The zero List is empty.
 type List struct {
 	kind    Kind
 	entries []Entry
+	omitted []Omission
 	shown   map[string]int
 	result  json.RawMessage
 	tools   *detect.Tools
@@ -156,9 +172,26 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 		for _, d := range found {
 			defects = append(defects, Defect{s.Server, name, d})
 		}
+		if by := s.omits(l.kind, &e); by != "" {
+			l.omitted = append(l.omitted, Omission{s.Server, name, by})
+			if by != guard.AlwaysBlocked {
+				continue
+			}
+			e.unlisted = true
+		}
 		l.entries = append(l.entries, e)
 	}
 	return defects
+}
+
+// omits returns why hosts are not told of an entry; "" if they are.
+func (s *Source) omits(kind Kind, e *Entry) guard.Omitted {
+	if s.Listing == nil || kind.Method != Tools.Method {
+		return ""
+	}
+	return s.Listing.Omits(&guard.Call{
+		Server: e.Server, Trust: e.Trust, Method: "tools/call", Name: e.Name, Declared: e.Declared, Effective: e.Effective, Overlay: e.Overlay,
+	}, e.Resolvable)
 }
 
 // said returns the operator's overlay of an entry; nil for a template, whose URIs have overlays of their own when
@@ -289,8 +322,8 @@ func (l *List) index() (defects []Defect) {
 func (l *List) merge(sources []Source) json.RawMessage {
 	var list []byte
 	list = append(list, '[')
-	for i, e := range l.entries {
-		if i > 0 {
+	for e := range l.All() {
+		if len(list) > 1 {
 			list = append(list, ',')
 		}
 		list = append(list, e.Raw...)
@@ -338,11 +371,27 @@ func strictestCaching(result []byte, sources []Source) []byte {
 	return []byte(`{"ttlMs":` + strconv.FormatInt(ttl, 10) + `,"cacheScope":"` + scope + `"}`)
 }
 
-// Len returns the number of entries.
-func (l *List) Len() int { return len(l.entries) }
+// Len returns the number of entries that hosts see.
+func (l *List) Len() (n int) {
+	for range l.All() {
+		n++
+	}
+	return n
+}
+
+// Omitted returns the tools that hosts are not told of, in the order of the sources.
+func (l *List) Omitted() []Omission { return l.omitted }
 
 // All iterates over the entries, in the order in which hosts see them.
-func (l *List) All() iter.Seq[Entry] { return slices.Values(l.entries) }
+func (l *List) All() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for _, e := range l.entries {
+			if !e.unlisted && !yield(e) {
+				return
+			}
+		}
+	}
+}
 
 // named returns the tools of the list as detection knows them. Only a server that the operator knows may have
 // the names of its tools count in the others' texts.
