@@ -21,8 +21,9 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// mortal is an MCP server on stdio that writes each of its calls into dir/calls. At the n-th call it does as the n-th line of dir/script says,
-// and answers when the script is over. Its tool is as dir/tool has it when it starts, or as dir/changed has it once there is a call.
+// mortal is an MCP server on stdio that writes each of its calls into dir/calls. At the n-th call it does as the n-th
+// line of dir/script says, and answers when the script is over. Its tool is as dir/tool has it when it starts, or as
+// dir/changed has it once there was a call.
 func mortal(dir string) {
 	read := func(name string) string {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
@@ -285,6 +286,25 @@ func TestReadsThatAreRefusedMeanwhileAreNotRepeated(t *testing.T) {
 				t.Errorf("the call went out %d times", sent)
 			}
 		})
+	}
+}
+
+// A person's yes is for the call that the person has seen go out, once.
+func TestApprovedReadsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	r := newMortalRig(t, definition(reads), "die", func(o *gateway.Options) {
+		o.Policy = rules(t, "version: 1\nrules: [{name: all, when: call, if: 'true', effect: ask, message: every one}]\n")
+	})
+	w := r.wire(t)
+	w.ask(strings.Replace(hello, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
+	asked := w.ask(callOf)
+	id, _ := rawjson.Get([]byte(asked), "id")
+	w.send(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":{"action":"accept","content":{"approve":true}}}`)
+	if got := w.until("c")["c"]; !strings.Contains(got, `"error"`) || !strings.Contains(asked, "elicitation/create") {
+		t.Errorf("asked %s, got %s", asked, got)
+	}
+	if sent := r.calls(t); sent != 1 {
+		t.Errorf("the call went out %d times", sent)
 	}
 }
 

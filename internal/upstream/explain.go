@@ -63,8 +63,8 @@ func explained(err error) *hosterror.Error {
 	return hosterror.New("the call to it failed")
 }
 
-// IsLost reports whether a call has no answer because the connection to the server ended or broke: its process died, say. It may have
-// received the call. Errors in which the server speaks, and a login that is needed, are none of these.
+// IsLost reports whether a call has no answer because the connection to the server ended or broke: its process died,
+// say. The server may have received the call. Errors in which it speaks, and a login that is needed, are none of these.
 func IsLost(err error) bool {
 	var status *statusError
 	switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
@@ -15,7 +14,6 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
-	"github.com/weir-mcp/weir/record"
 )
 
 // An exchange is one request of an agent on its way to its server and back.
@@ -102,7 +100,7 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 	if err != nil {
 		return nil, x.f.InternalError(x.m, err)
 	}
-	answer, err := x.sendOrRepeat(ctx, params, v.Redeemed != "")
+	answer, err := sendOrRepeat(ctx, x, params)
 	x.redeemed = nil
 	if err != nil {
 		return nil, x.unanswered(ctx, err)
@@ -148,7 +146,7 @@ func ofOlder(m *rpc.Message) *rpc.Message {
 	return &plain
 }
 
-// send passes the request to its server, in the server's era. The server has that time to answer; zero: as long as for any call.
+// send passes the request to its server, in the server's era, which has that time to answer; zero: that of any call.
 func (x *exchange) send(ctx context.Context, params json.RawMessage, within time.Duration) (*rpc.Message, error) {
 	x.ours, x.out = false, nil
 	if x.state != nil && x.state.Kind == stateHeld {
@@ -200,26 +198,11 @@ func (x *exchange) unanswered(ctx context.Context, err error) *rpc.Message {
 		}
 	}
 	if x.reached && !errors.Is(err, ErrCancelled) {
-		e := x.event(eventUnanswered, err)
-		if recording := x.f.Engine.State.Record(ctx, e); recording != nil {
+		if recording := x.f.Engine.State.Record(ctx, newEvent(x, eventUnanswered, err)); recording != nil {
 			x.f.Engine.Log.Error("recording", "error", recording)
 		}
 	}
 	return x.f.InternalError(x.m, err)
-}
-
-// Effects of the events of a call without an answer.
-const (
-	eventUnanswered = "unanswered" // for good
-	eventRepeated   = "repeated"   // until now: it is sent once more
-)
-
-// event returns the event of an error that the request got in place of an answer.
-func (x *exchange) event(effect string, err error) *record.Event {
-	e, call := record.New(record.Upstream, time.Now()), x.route.call
-	e.Session, e.Call, e.Server, e.Method, e.Name = call.Session.Key, call.ID, call.Server, call.Method, call.Name
-	e.Effect, e.Message = effect, fmt.Sprintf("%.1000q", err.Error())
-	return e
 }
 
 // deliver gives the agent an answer, as far as the guard lets it.
