@@ -13,7 +13,7 @@ import (
 	"github.com/weir-mcp/weir/vault"
 )
 
-// A call that was admitted may be repeated only as the very same plain read, and the admission then still accepts the answer.
+// A call that was admitted may be repeated only as the very same plain read, and the admission accepts the answer then.
 func TestRepeat(t *testing.T) {
 	params := `{"name":"read","arguments":{"n":1}}`
 	nothing := func(*guard.Call) {}
