@@ -11,8 +11,8 @@ import (
 var errRepeat = errors.New("only a plain read that is decided as before is sent once more")
 
 // Repeat reports by a nil error whether the call may be sent once more to its server, which has died before it
-// answered. The decision stays the same, and the same admission accepts the answer. Now is the call as it is routed after
-// the server has come back.
+// answered. The decision stays the same, and the same admission accepts the answer. Now is the call as routed once
+// the server is back.
 //
 // Only plain reads are repeated, by the contract of the decision, in which the claims of a server count as far as it is
 // trusted. MCP gives idempotentHint no meaning for a tool that changes nothing, so silence is enough there; a stated no
