@@ -72,7 +72,7 @@ func faulty(name, log string) {
 				fmt.Fprint(f, "x")
 				f.Close()
 			}
-			answer(`{"tools":[{"name":"` + name + `","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`)
+			answer(`{"tools":[{"name":"` + name + `","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":false}}]}`)
 		case "tools/call":
 			behave(m, out, answer)
 		default:

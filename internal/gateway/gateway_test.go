@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		faulty(os.Args[2], strings.Join(os.Args[3:], ""))
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == "mortal" {
+		mortal(os.Args[2])
+		return
+	}
 	if len(os.Args) == 2 && os.Args[1] == "resolving" {
 		resolving()
 		return

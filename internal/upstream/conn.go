@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/bounded"
@@ -28,6 +29,7 @@ type Conn struct {
 	tasks  sync.WaitGroup
 	calls  calls
 	served served
+	said   atomic.Int64
 
 	mu  sync.Mutex
 	err error // why done is closed
@@ -59,6 +61,9 @@ func (c *Conn) Modern() bool { return c.era.modern() }
 
 // Welcome returns the server's result of initialize or server/discover, as it came.
 func (c *Conn) Welcome() json.RawMessage { return c.welcome }
+
+// Said returns how many requests, but for pings, and notifications the server has sent.
+func (c *Conn) Said() int64 { return c.said.Load() }
 
 // Done is closed when the connection is closed or lost.
 func (c *Conn) Done() <-chan struct{} { return c.done }

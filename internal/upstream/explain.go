@@ -3,9 +3,11 @@ package upstream
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os/exec"
+	"slices"
 	"syscall"
 
 	"github.com/weir-mcp/weir/internal/hosterror"
@@ -59,4 +61,18 @@ func explained(err error) *hosterror.Error {
 		return hosterror.New("the connection to it was lost")
 	}
 	return hosterror.New("the call to it failed")
+}
+
+// IsLost reports whether a call has no answer because the connection to the server ended or broke: its process died,
+// say. The server may have received the call. Errors in which it speaks, and a login that is needed, are none of these.
+func IsLost(err error) bool {
+	var status *statusError
+	switch {
+	case errors.Is(err, ErrLogin), errors.As(err, new(*rpc.BadMessage)), errors.As(err, new(*tooLong)):
+		return false
+	case errors.As(err, &status):
+		return errors.Is(err, errSessionGone)
+	}
+	losses := []error{ErrClosed, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE}
+	return slices.ContainsFunc(losses, func(cause error) bool { return errors.Is(err, cause) })
 }

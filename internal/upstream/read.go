@@ -25,6 +25,9 @@ func (c *Conn) dispatch(m *rpc.Message) {
 	if m.Repaired {
 		c.defect(HalfPair, "id %.64q, method %.64q", m.ID, m.Method)
 	}
+	if !m.IsResponse() && m.Method != "ping" {
+		c.said.Add(1)
+	}
 	switch {
 	case m.IsResponse():
 		if ok, reason := c.calls.settle(m.ID, answer{message: m}); !ok && reason != "" {

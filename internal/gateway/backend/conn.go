@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -49,17 +50,19 @@ func (c *Conn) Call(ctx context.Context, r *Request, method string, params json.
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	params, ok := c.requests.depart(r, params, c.timeout(), cancel)
+	params, ok := c.requests.depart(r, params, cmp.Or(r.Within, c.timeout()), cancel)
 	if !ok {
 		return nil, hosterror.At(c.Name(), hosterror.New("{} requests to it are in flight already", hosterror.Number(maxRequests)))
 	}
 	defer c.requests.land(r)
 	c.stats.begin()
 	defer c.stats.end()
+	before := conn.Said()
 	answer, err := conn.Call(ctx, method, params)
 	if err == nil {
 		return answer, nil
 	}
+	r.heard = conn.Said() != before
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}

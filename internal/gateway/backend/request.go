@@ -27,10 +27,13 @@ type Request struct {
 
 	Dropped <-chan struct{} // closed when a host that takes no requests does not wait any more
 
+	Within time.Duration // for its server to answer; zero: the timeout of the server
+
 	table    *requests // of which it is one
 	number   int64     // in the table, and its progress token
 	patience time.Duration
 	cancel   context.CancelCauseFunc // for who is out of patience
+	heard    bool                    // the server has said something else before it was lost; set once the call is over
 
 	mu        sync.Mutex
 	host      Host            // the host connection that waits for the answer
@@ -73,6 +76,15 @@ func (r *Request) Related(ctx context.Context) context.Context {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return rpc.WithRelated(ctx, r.id)
+}
+
+// Heard reports of a call that has no answer whether its server sent a question or a notification meanwhile.
+func (r *Request) Heard() bool { return r.heard }
+
+// Left returns the rest of the time that the server had for its answer.
+func (r *Request) Left() time.Duration {
+	left, _ := r.left(time.Now())
+	return left
 }
 
 // left returns how much patience is left with the server at a time; false if it does not matter.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/weir-mcp/weir/guard"
@@ -15,7 +14,6 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/policy"
-	"github.com/weir-mcp/weir/record"
 )
 
 // An exchange is one request of an agent on its way to its server and back.
@@ -27,6 +25,8 @@ type exchange struct {
 	ours         bool            // whether the answer is Weir's own: a question that a server of an older revision asks in the middle
 	reached      bool            // whether the request went out to its server, as far as Weir knows
 	alone        bool            // whether no host answers questions of the server: a program made the call
+
+	out *backend.Request // as it went out last to its server; nil if that had to be reached first, or held it already
 }
 
 // newExchange returns the exchange for a message of a host; who is nil for a notification.
@@ -100,7 +100,7 @@ func (x *exchange) round(ctx context.Context) (*guard.Answer, *rpc.Message) {
 	if err != nil {
 		return nil, x.f.InternalError(x.m, err)
 	}
-	answer, err := x.send(ctx, params)
+	answer, err := sendOrRepeat(ctx, x, params)
 	x.redeemed = nil
 	if err != nil {
 		return nil, x.unanswered(ctx, err)
@@ -146,9 +146,9 @@ func ofOlder(m *rpc.Message) *rpc.Message {
 	return &plain
 }
 
-// send passes the request to its server, in the server's era.
-func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Message, error) {
-	x.ours = false
+// send passes the request to its server, in the server's era, which has that time to answer; zero: that of any call.
+func (x *exchange) send(ctx context.Context, params json.RawMessage, within time.Duration) (*rpc.Message, error) {
+	x.ours, x.out = false, nil
 	if x.state != nil && x.state.Kind == stateHeld {
 		name, _ := rawjson.String(x.state.Value)
 		c, ok := x.f.Engine.suspended.take(name)
@@ -171,7 +171,8 @@ func (x *exchange) send(ctx context.Context, params json.RawMessage) (*rpc.Messa
 		return nil, err
 	}
 	req := backend.NewRequest(x.route.set.Audience, x.f.peer, x.m, x.who)
-	req.Call = x.route.call
+	req.Call, req.Within = x.route.call, within
+	x.out = req
 	ctx = x.withHeaders(ctx, conn, params)
 	if x.mayAsk(conn) {
 		return x.begin(ctx, req, params)
@@ -191,17 +192,13 @@ var ErrCancelled = hosterror.New("cancelled by the host")
 // in the event and in the log.
 func (x *exchange) unanswered(ctx context.Context, err error) *rpc.Message {
 	ctx = context.WithoutCancel(ctx) // the host may have cancelled the request, and the server has it all the same
-	call := x.route.call
 	if x.reached {
 		if raising := x.admission.Failed(ctx); raising != nil {
 			x.f.Engine.Log.Error("raising an agent session by a failed call", "error", raising)
 		}
 	}
 	if x.reached && !errors.Is(err, ErrCancelled) {
-		e := record.New(record.Upstream, time.Now())
-		e.Session, e.Call, e.Server, e.Method, e.Name = call.Session.Key, call.ID, call.Server, call.Method, call.Name
-		e.Effect, e.Message = "unanswered", fmt.Sprintf("%.1000q", err.Error())
-		if recording := x.f.Engine.State.Record(ctx, e); recording != nil {
+		if recording := x.f.Engine.State.Record(ctx, newEvent(x, eventUnanswered, err)); recording != nil {
 			x.f.Engine.Log.Error("recording", "error", recording)
 		}
 	}
