@@ -21,6 +21,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/inputschema"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -31,7 +32,7 @@ type Engine struct {
 	sealer    *sealer
 	suspended *suspended
 	holding   holding
-	schemas   schemas
+	schemas   inputschema.Cache
 	hiding    atomic.Bool
 	planning  atomic.Bool
 	executing atomic.Bool
