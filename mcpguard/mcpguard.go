@@ -25,10 +25,10 @@
 // The transport guards requests of servers to people, models and hosts as well, and the answers: requests of the server
 // up to 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is
 // decided on in each of its rounds. Definitions of an untrusted server, and notifications of any that is not trusted,
-// raise the agent sessions of the Protector. As in the gateway, a server that marks a tool as resolvable is asked for the
-// contract of each call before the call is decided (tools/resolve), and a call with arguments outside of the tool's input
-// schema may do anything. Unlike the gateway, Transport pins no definitions, so that nobody can review them and a later
-// change of a known server's is not noticed, and keeps no labels of resources.
+// raise the agent sessions of the Protector. As in the gateway, a server that marks a tool as resolvable is asked for
+// the contract of each call before the call is decided (tools/resolve), and a call with arguments outside of the tool's
+// input schema may do anything. Unlike the gateway, Transport pins no definitions, so that nobody can review them and
+// a later change of a known server's is not noticed, and keeps no labels of resources.
 package mcpguard
 
 import (
