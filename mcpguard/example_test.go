@@ -69,3 +69,50 @@ func Example() {
 	// Allow this call of tool "send" (server office), probable target "eve@example.net"?
 	// send false
 }
+
+// A server that resolves its tools saves its host approval requests: only calls that publish are asked about.
+func ExampleProtector_Transport() {
+	ctx := context.Background()
+	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
+	tools, _ := mcptool.New(server, mcptool.Options{})
+	mayPublish := contract.Writes(contract.Internal, contract.Public).Causing(contract.Consequential, contract.Irreversible).From(label.UntrustedPublic)
+	_ = mcptool.Add(tools, &mcp.Tool{Name: "write"}, mcptool.Declaration[file]{
+		Contract: mayPublish,
+		Resolve: func(in file, c contract.Contract) (contract.Contract, error) {
+			if in.Path != "public/index" {
+				c.OpenWorld, c.Destinations, c.Outcomes = contract.No, contract.Possible(contract.Internal), contract.Possible(contract.Consequential)
+			}
+			return c, nil
+		},
+	}, func(_ context.Context, c *mcptool.Call, in file) (*mcp.CallToolResult, any, error) {
+		return c.Text("comments of readers", label.Label{Untrusted: true}), nil, nil
+	})
+	clientSide, serverSide := mcp.NewInMemoryTransports()
+	_, _ = server.Connect(ctx, serverSide, nil)
+
+	p, err := mcpguard.New(mcpguard.Options{Ask: func(_ context.Context, q *guard.Question) (bool, error) {
+		fmt.Println(approval.NewPrompt(q).Lead)
+		return false, nil
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "host", Version: "1"}, nil)
+	s, err := client.Connect(ctx, p.Transport(mcpguard.Server{Name: "notes", Trust: contract.Trusted}, clientSide), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	_, _ = s.ListTools(ctx, nil)
+	for _, path := range []string{"drafts/a", "drafts/b", "public/index"} {
+		result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "write", Arguments: file{Path: path}})
+		fmt.Println(path, err == nil && !result.IsError)
+	}
+	// Output:
+	// drafts/a true
+	// drafts/b true
+	// Allow this call of tool "write" (server notes), probable target "public/index"?
+	// public/index false
+}

@@ -25,8 +25,10 @@
 // The transport guards requests of servers to people, models and hosts as well, and the answers: requests of the server
 // up to 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is
 // decided on in each of its rounds. Definitions of an untrusted server, and notifications of any that is not trusted,
-// raise the agent sessions of the Protector. Unlike the gateway, Transport resolves no tools, pins no definitions, so
-// that nobody can review them and a later change of a known server's is not noticed, and keeps no labels of resources.
+// raise the agent sessions of the Protector. As in the gateway, a server that marks a tool as resolvable is asked for
+// the contract of each call before the call is decided (tools/resolve), and a call with arguments outside of the tool's
+// input schema may do anything. Unlike the gateway, Transport pins no definitions, so that nobody can review them and
+// a later change of a known server's is not noticed, and keeps no labels of resources.
 package mcpguard
 
 import (
@@ -41,6 +43,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/inputschema"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
@@ -86,6 +89,7 @@ type Protector struct {
 	opts     Options
 	guard    *guard.Guard
 	accepted guard.Accepted
+	schemas  inputschema.Cache
 
 	mu    sync.Mutex
 	shown label.Label // of the texts that the host was shown outside of results
@@ -132,6 +136,10 @@ type Server struct {
 	Name    string
 	Trust   contract.Trust
 	Overlay *overlay.Overlay // the operator's description of its tools, such as overlay.Set.For finds; nil: nothing
+
+	// Resolve is how long the server may take to tell the effects of a single call with tools/resolve, if it marks the
+	// tool as one for which it does. Zero: 2 seconds; negative: it is not asked.
+	Resolve time.Duration
 }
 
 // call describes a request to the guard, with the messages of the user in ctx.
@@ -188,11 +196,16 @@ func (p *Protector) show(l label.Label) {
 	p.shown = label.Join(p.shown, l)
 }
 
+// context returns the label of all that the host was shown outside of results.
+func (p *Protector) context() label.Label {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shown
+}
+
 // before asks the guard, and if need be a person, whether something may go to the server.
 func (p *Protector) before(ctx context.Context, c *guard.Call) guard.Verdict {
-	p.mu.Lock()
-	c.Context = p.shown
-	p.mu.Unlock()
+	c.Context = p.context()
 	return guard.Approved(func() guard.Verdict { return p.guard.Before(ctx, c) }, p.asker(ctx))
 }
 

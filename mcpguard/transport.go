@@ -42,8 +42,9 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c := &conn{
 		Connection: inner, p: t.p, server: t.server, life: life, end: end,
 		out: make(chan incoming), waiting: map[jsonrpc.ID]chan *jsonrpc.Response{},
-		lists: map[jsonrpc.ID]bool{}, declared: map[string]contract.Contract{}, serving: map[jsonrpc.ID]*guard.Call{},
+		passed: map[jsonrpc.ID]string{}, tools: map[string]tool{}, serving: map[jsonrpc.ID]*guard.Call{},
 	}
+	c.resolves = resolver{p: t.p, within: t.server.Resolve, ask: c.ask, tell: inner.Write}
 	if t.server.Trust == contract.Untrusted {
 		t.p.show(guard.Definitions(t.server.Name)) // from its handshake on
 	}
@@ -61,12 +62,14 @@ type conn struct {
 	work   sync.WaitGroup
 	out    chan incoming
 
-	mu       sync.Mutex
-	waiting  map[jsonrpc.ID]chan *jsonrpc.Response // guarded calls that are with the server
-	lists    map[jsonrpc.ID]bool                   // tools/list requests that are with the server
-	declared map[string]contract.Contract          // by tool
-	serving  map[jsonrpc.ID]*guard.Call            // requests of the server that have no answer yet; nil for one that is no question
-	flights  flights
+	resolves resolver
+
+	mu      sync.Mutex
+	waiting map[jsonrpc.ID]chan *jsonrpc.Response // requests that are with the server, whose answers go to ask
+	passed  map[jsonrpc.ID]string                 // methods of the other requests that are with the server
+	tools   map[string]tool                       // by name, as they were listed last
+	serving map[jsonrpc.ID]*guard.Call            // requests of the server that have no answer yet; nil for one that is no question
+	flights flights
 }
 
 // incoming is the output of Read.
@@ -97,12 +100,10 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if !ok || !req.IsCall() {
 		return c.Connection.Write(ctx, msg)
 	}
-	if req.Method == "tools/list" {
-		c.mu.Lock()
-		c.lists[req.ID] = true
-		c.mu.Unlock()
-	}
 	if !guard.Guarded(req.Method) {
+		c.mu.Lock()
+		c.passed[req.ID] = req.Method
+		c.mu.Unlock()
 		return c.Connection.Write(ctx, msg)
 	}
 	c.mu.Lock()
@@ -131,7 +132,10 @@ func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request) {
 	defer context.AfterFunc(c.life, cancel)()
 	resp := &jsonrpc.Response{ID: req.ID}
 	a, err := c.exchange(ctx, req)
+	var wire *jsonrpc.Error
 	switch {
+	case errors.As(err, &wire):
+		resp.Error = wire
 	case err != nil:
 		resp.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	case a.Error != nil:
@@ -147,18 +151,21 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	if err != nil {
 		return guard.Answer{}, err
 	}
-	declared := call.Declared
-	if req.Method == "tools/call" {
-		c.mu.Lock()
-		declared = c.declared[call.Name]
-		c.mu.Unlock()
+	of, err := c.describe(call)
+	if err != nil {
+		return guard.Answer{}, err
 	}
-	call.Describe(declared, c.server.Overlay)
 	if v := c.p.permitAnswers(ctx, call); !v.Allowed() {
 		return v.Refusal().Answer(call.Method), nil
 	}
+	if err := c.resolves.learn(ctx, call, of, req.Params); err != nil {
+		denied := guard.Denied(err).Refusal()
+		c.p.warn(ctx, call, denied)
+		return denied.Answer(call.Method), ctx.Err()
+	}
 	a, refused, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
-		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: introduced(params, req.Params), Extra: req.Extra})
+		params = introduced(params, req.Params, metaClient, metaCapabilities)
+		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
 	if err != nil || refused {
 		return a, err
@@ -166,28 +173,50 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	return c.p.screen(ctx, call, a), nil
 }
 
-// introduced returns params with those members of the request's _meta in which the SDK says who the client is, with
-// each request from 2026-07-28 on: here no agent writes them.
-func introduced(params, request json.RawMessage) json.RawMessage {
-	for _, name := range []string{"io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"} {
-		if said, ok := rawjson.Get(request, "_meta", name); ok {
-			params, _ = rawjson.Set(params, said, "_meta", name)
-		}
+// describe tells the guard how the server has listed the tool of a call, and holds the arguments against its input
+// schema. It fails for arguments that a server may read as others than the guard.
+func (c *conn) describe(call *guard.Call) (tool, error) {
+	if call.Method != "tools/call" {
+		call.Describe(call.Declared, c.server.Overlay)
+		return tool{}, nil
 	}
-	return params
+	c.mu.Lock()
+	of := c.tools[call.Name]
+	c.mu.Unlock()
+	call.Describe(of.declared, c.server.Overlay)
+	if of.raw == nil {
+		return of, nil
+	}
+	found := c.p.schemas.Of(of.raw).Check(call.Arguments)
+	if found.Ambiguous {
+		return of, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "members of params.arguments differ in nothing but case"}
+	}
+	call.Violates, call.Undeclared.Names, call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
+	return of, nil
 }
 
-// send passes a request to the server and waits for its answer. Meanwhile the call is in flight.
+// send passes a call to the server and waits for its answer. Meanwhile the call is in flight.
 func (c *conn) send(ctx context.Context, call *guard.Call, req *jsonrpc.Request) (guard.Answer, error) {
-	answer := make(chan *jsonrpc.Response, 1)
 	c.mu.Lock()
-	c.waiting[req.ID] = answer
 	c.flights.enter(call)
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
-		delete(c.waiting, req.ID)
 		c.flights.leave(call)
+		c.mu.Unlock()
+	}()
+	return c.ask(ctx, req)
+}
+
+// ask passes a request to the server and waits for its answer.
+func (c *conn) ask(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
+	answer := make(chan *jsonrpc.Response, 1)
+	c.mu.Lock()
+	c.waiting[req.ID] = answer
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, req.ID)
 		c.mu.Unlock()
 	}()
 	if err := c.Connection.Write(ctx, req); err != nil {
@@ -209,7 +238,8 @@ func (c *conn) send(ctx context.Context, call *guard.Call, req *jsonrpc.Request)
 	}
 }
 
-// pump takes the server's messages: answers to guarded calls to their callers, everything else to Read.
+// pump takes the server's messages: answers to guarded calls to their callers, everything else to Read. An answer to a
+// request that is not with the server, such as a call that is being decided on, goes nowhere.
 func (c *conn) pump() {
 	for {
 		msg, err := c.Connection.Read(c.life)
@@ -229,15 +259,19 @@ func (c *conn) pump() {
 			continue // there is no third kind
 		}
 		c.mu.Lock()
-		answer, list := c.waiting[resp.ID], c.lists[resp.ID]
+		answer := c.waiting[resp.ID]
+		method, passed := c.passed[resp.ID]
 		delete(c.waiting, resp.ID)
-		delete(c.lists, resp.ID)
+		delete(c.passed, resp.ID)
 		c.mu.Unlock()
-		if answer != nil {
+		switch {
+		case answer != nil:
 			answer <- resp
 			continue
+		case !passed:
+			continue
 		}
-		if list && resp.Error == nil {
+		if method == "tools/list" && resp.Error == nil {
 			if resp.Result, err = c.learn(resp.Result); err != nil {
 				resp.Result, resp.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 			}
@@ -262,11 +296,12 @@ func (c *conn) learn(result json.RawMessage) (json.RawMessage, error) {
 	tools := []byte{'['}
 	for raw := range rawjson.Elements(list) {
 		declared, _ := c.p.opts.Words.Reader.ReadTool(raw)
+		extension, core := annotation.Resolvable(raw)
 		nameText, _ := rawjson.Get(raw, "name")
 		name, ok := rawjson.String(nameText)
 		if ok {
 			c.mu.Lock()
-			c.declared[name] = declared
+			c.tools[name] = tool{raw, declared, extension || core}
 			c.mu.Unlock()
 		}
 		shown, err := c.p.opts.Words.ToHosts.WriteTool(raw, c.server.Overlay.Tool(name).Effective(declared, c.server.Trust).Told(declared))

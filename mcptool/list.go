@@ -11,9 +11,6 @@ import (
 	"github.com/weir-mcp/weir/contract"
 )
 
-// extension is the id of the tool resolution extension, and the member of a tool's _meta that marks it resolvable.
-const extension = "io.modelcontextprotocol/tool-resolution"
-
 const methodCall = "tools/call"
 
 // declared returns the declaration of a tool, if it has one.
@@ -95,6 +92,6 @@ func marked(tool *mcp.Tool) *mcp.Tool {
 	if own.Meta == nil {
 		own.Meta = mcp.Meta{}
 	}
-	own.Meta[extension] = map[string]any{"resolvable": true}
+	own.Meta[annotation.ResolutionExtension] = map[string]any{"resolvable": true}
 	return &own
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 )
 
@@ -62,7 +63,7 @@ func (t *Tools) resolve(_ context.Context, ss *mcp.ServerSession, p *resolvePara
 		return nil, broken("resolving: %v", err)
 	}
 	if hello := ss.InitializeParams(); hello != nil && hello.Capabilities != nil {
-		if _, ok := hello.Capabilities.Extensions[extension]; ok {
+		if _, ok := hello.Capabilities.Extensions[annotation.ResolutionExtension]; ok {
 			return &resolved{ResultBase: mcp.ResultBase{Meta: meta}, ResultType: "complete", Name: p.Name, Annotations: annotations}, nil
 		}
 	}

@@ -76,9 +76,6 @@ var table = []row{
 	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
 	{"approval", "guard guard/plan guard/trace contract label overlay policy provenance internal/address internal/plain internal/rawjson", "", world,
 		"approval requests in words; which channel shows them is the host's business"},
-	{"mcpguard", "guard label contract annotation overlay policy record session internal/rawjson internal/rpc", sdk, "os os/exec",
-		"the guard in the SDK's clothes: middleware and connections"},
-
 	{"tracker", "label contract annotation store", "", world, "a session's label for hosts with rules of their own; store for the limits of a label"},
 	{"mcptool", "label contract annotation internal/rawjson", sdk + " github.com/google/jsonschema-go", world,
 		"annotated tools for authors of servers, without the rest of Weir"},
@@ -100,11 +97,14 @@ var table = []row{
 		"what tools looked like when they were accepted; knows files, not servers"},
 	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
+	{"internal/resolution", "annotation guard internal/rawjson internal/rpc", "", world, "asks for the contract of one call before it is decided; who carries the question is the caller's business"},
+	{"mcpguard", "guard label contract annotation overlay policy record session internal/inputschema internal/rawjson internal/resolution", sdk, "os os/exec",
+		"the guard in the SDK's clothes: middleware and connections"},
 	{"internal/gateway/catalog", "annotation contract overlay detect guard internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer; guard says which tools agents are told of"},
 	{"internal/gateway/approve", "approval detect guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/conversation", "internal/bounded internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
-	{"internal/gateway/protocol", "internal/rawjson internal/rpc internal/upstream internal/gateway/catalog", "", "os os/exec",
+	{"internal/gateway/protocol", "annotation internal/rawjson internal/rpc internal/upstream", "", "os os/exec",
 		"revisions of MCP and how clients introduce themselves; decides nothing"},
 	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",
 		"the agent session of a request; knows no server and no guard"},
@@ -116,7 +116,7 @@ var table = []row{
 	{"internal/sanitize", "detect label vault internal/rawjson", "", world, "texts to texts; whoever calls it keeps both from agents"},
 	{"internal/program", "vault internal/rawjson", "go.starlark.net", "net net/http",
 		"runs programs of agents and knows which values may have influenced each call; what is called and kept is its host's business"},
-	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/program internal/sanitize internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +
+	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/program internal/sanitize internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/resolution internal/rpc " +
 		"internal/upstream internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/gateway/protocol", "", "net os os/exec",
 		"one request through the guard, to its server and back; knows no host connection but by an interface"},
 	{"internal/gateway/hostconn", "annotation guard internal/hosterror internal/plain internal/rawjson internal/rpc internal/upstream internal/gateway/agentsession internal/gateway/backend " +

@@ -15,9 +15,6 @@ import (
 // DefaultTimeout is how long a server may take to answer a call.
 const DefaultTimeout = 5 * time.Minute
 
-// DefaultResolve is how long a server may take to resolve the contract of a call.
-const DefaultResolve = 2 * time.Second
-
 // A Server is one upstream server as the operator configured it.
 type Server struct {
 	Name    string // unique; letters, digits, hyphen and underscore
@@ -26,7 +23,7 @@ type Server struct {
 	Timeout time.Duration // for each call; zero: DefaultTimeout
 
 	Overlay *overlay.Overlay // of its tools, resources and prompts, by the operator; nil: none
-	Resolve time.Duration    // for it to resolve the contract of a call; zero: DefaultResolve, negative: it is not asked
+	Resolve time.Duration    // for it to resolve the contract of a call; see [resolution.Tool]
 	Hide    []string         // tools of which results are hidden; "*" is all
 	Readers []string         // groups of readers of everything that it returns
 	Expose  guard.Exposure   // of its tools
@@ -48,9 +45,6 @@ func (s *settings) agree(server Server) {
 	if server.Timeout <= 0 {
 		server.Timeout = DefaultTimeout
 	}
-	if server.Resolve == 0 {
-		server.Resolve = DefaultResolve
-	}
 	s.of.Store(&server)
 }
 
@@ -60,7 +54,7 @@ func (s *settings) Trust() contract.Trust { return s.of.Load().Trust }
 // Overlay returns the operator's descriptions of the server; nil if there are none.
 func (s *settings) Overlay() *overlay.Overlay { return s.of.Load().Overlay }
 
-// Resolve returns how long the server may take to resolve a contract; zero or less if it is not asked.
+// Resolve returns how long the server may take to resolve a contract: see [resolution.Tool].
 func (s *settings) Resolve() time.Duration { return s.of.Load().Resolve }
 
 // Hides reports whether the operator has results of a tool hidden, or of a resource if all are.

@@ -238,7 +238,7 @@ func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotatio
 	for _, member := range e.Overlay.Static().Narrows(e.Declared) {
 		defects = append(defects, annotation.Defect{Where: "annotations." + member, Reason: "the tool declares worse than the overlay says of it"})
 	}
-	extension, core := Marks(e.Raw)
+	extension, core := annotation.Resolvable(e.Raw)
 	e.Resolvable = extension || core
 	shown, err := words.ToHosts.WriteTool(e.Raw, e.Effective.Told(e.Declared))
 	if err != nil {
@@ -246,20 +246,6 @@ func (e *Entry) contract(kind Kind, words annotation.Words) (defects []annotatio
 	}
 	e.Raw = shown
 	return defects
-}
-
-// Resolution is the id of the extension for tool resolution, and the member of a tool's _meta that marks it as
-// resolvable.
-const Resolution = "io.modelcontextprotocol/tool-resolution"
-
-// Marks reports how a tool is marked as one that can be resolved: as the extension has it, and as SEP-1862.
-func Marks(tool json.RawMessage) (extension, core bool) {
-	is := func(path ...string) bool {
-		raw, _ := rawjson.Get(tool, path...)
-		v, ok := rawjson.Bool(raw)
-		return ok && v
-	}
-	return is("_meta", Resolution, "resolvable"), is("resolve")
 }
 
 // At returns the entry of a template or a server for the resource at a URI.

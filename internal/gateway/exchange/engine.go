@@ -21,6 +21,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/inputschema"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/sanitize"
@@ -32,7 +33,7 @@ type Engine struct {
 	sealer    *sealer
 	suspended *suspended
 	holding   holding
-	schemas   schemas
+	schemas   inputschema.Cache
 	offers    atomic.Pointer[Offers]
 	running   programs
 	approval  atomic.Int64 // how long the gateway waits for a person, a time.Duration

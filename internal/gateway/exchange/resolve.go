@@ -9,11 +9,8 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/gateway/catalog"
-	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/internal/rpc"
-	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/internal/resolution"
 )
 
 // resolved writes the result of tools/resolve for a tool that is listed under the given name, a JSON string.
@@ -61,7 +58,7 @@ func refinements(tool json.RawMessage) json.RawMessage {
 	meta, _ := rawjson.Get(tool, "_meta")
 	var out json.RawMessage
 	for name, value := range rawjson.Members(meta) {
-		if !strings.HasPrefix(name, "io.modelcontextprotocol/") && name != annotation.OwnContract || name == catalog.Resolution {
+		if !strings.HasPrefix(name, "io.modelcontextprotocol/") && name != annotation.OwnContract || name == annotation.ResolutionExtension {
 			continue
 		}
 		if out == nil {
@@ -82,7 +79,7 @@ func Marked(result json.RawMessage) json.RawMessage {
 		if len(list) > 1 {
 			list = append(list, ',')
 		}
-		if with, err := rawjson.Set(tool, []byte("true"), "_meta", catalog.Resolution, "resolvable"); err == nil {
+		if with, err := rawjson.Set(tool, []byte("true"), "_meta", annotation.ResolutionExtension, "resolvable"); err == nil {
 			tool = with
 		}
 		list = append(list, tool...)
@@ -93,94 +90,41 @@ func Marked(result json.RawMessage) json.RawMessage {
 	return result
 }
 
-// learn asks the call's server for the contract of this very call, if it can tell and policy lets it see the arguments. A server that does
-// not answer in time, or not to the point, leaves the call as it is: then the contract of the tool counts. The answer is
-// good for this call only.
+// learn asks the route's server for the contract of this very call, if it can tell.
 func (g *Engine) learn(ctx context.Context, r *route) error {
-	r.call.Resolved = nil
-	if !r.learns() {
-		return nil
+	l := resolution.Learner{
+		Guard: g.Guard, Reader: g.Words.Reader,
+		Defect: func(ctx context.Context, c *guard.Call, d annotation.Defect) error {
+			return g.Servers.Defect(ctx, c.Server, guard.MethodResolve, c.Name, d)
+		},
+		Unanswered: func(c *guard.Call, err error) {
+			g.Log.Warn("resolving", "server", c.Server, "tool", c.Name, "error", err)
+		},
 	}
-	if may, err := g.Guard.MayAsk(ctx, r.call); err != nil || !may {
-		return err
-	}
+	return l.Learn(ctx, r.call, resolution.Tool{Definition: r.tool, Resolvable: r.resolvable, Within: r.link.Resolve()}, r.resolver)
+}
+
+// resolver returns the connection over which the route's server resolves contracts; nil if there is none, or if the
+// server has said that it does not.
+func (r *route) resolver(ctx context.Context) *resolution.Peer {
 	conn, err := r.link.Connection(ctx)
 	if err != nil || r.link.IsMute(conn) {
 		return nil // the call itself will say why the server is not there
 	}
-	params, err := r.question(conn, r.set.Hello)
-	if err != nil {
-		return err
+	p := &resolution.Peer{
+		Mute: func() { r.link.SetMute(conn) },
+		Ask: func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
+			answer, err := conn.Call(ctx, guard.MethodResolve, params)
+			if err != nil {
+				return guard.Answer{}, err
+			}
+			return guard.Answer{Result: answer.Result, Error: answer.Error}, nil
+		},
 	}
-	limited, cancel := context.WithTimeout(ctx, r.link.Resolve())
-	defer cancel()
-	answer, err := conn.Call(limited, guard.MethodResolve, params)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		g.Log.Warn("resolving", "server", r.call.Server, "tool", r.call.Name, "error", err)
-		return nil
-	case answer.Error != nil:
-		if failure := answer.Failure(); failure.Code == rpc.MethodNotFound {
-			r.link.SetMute(conn)
-		}
-		return nil
-	}
-	return g.take(ctx, r, answer.Result)
-}
-
-// question returns the params of tools/resolve for the route's call. The extension is declared with the request, which servers
-// before 2026-07-28 do not look at.
-func (r *route) question(conn *upstream.Conn, hello upstream.Hello) (json.RawMessage, error) {
-	params, err := rawjson.Set([]byte(`{}`), rawjson.Quote(r.call.Name), "name")
-	if err == nil && r.call.Arguments != nil {
-		params, err = rawjson.Set(params, r.call.Arguments, "arguments")
-	}
-	if err != nil || !conn.Modern() {
-		return params, err
-	}
-	capabilities := hello.Capabilities
-	if capabilities == nil {
-		capabilities = json.RawMessage("{}")
-	}
-	if capabilities, err = rawjson.Set(capabilities, []byte("{}"), "extensions", catalog.Resolution); err != nil {
-		return nil, err
-	}
-	return rawjson.Set(params, capabilities, "_meta", protocol.MetaCapabilities)
-}
-
-// take reads a server's resolution. One that is of another tool, or that is none, is a defect and says nothing.
-func (g *Engine) take(ctx context.Context, r *route, result json.RawMessage) error {
-	defect := func(where, reason string) error {
-		return g.Servers.Defect(ctx, r.call.Server, guard.MethodResolve, r.call.Name, annotation.Defect{Where: where, Reason: reason})
-	}
-	raw, isComplete := rawjson.Get(result, "resultType")
-	if kind, _ := rawjson.String(raw); isComplete && kind != "complete" {
-		return nil // it wants to know something first, which a question is not worth
-	}
-	tool := result
-	if inner, ok := rawjson.Get(result, "tool"); ok {
-		tool = inner
-	}
-	raw, _ = rawjson.Get(tool, "name")
-	if name, ok := rawjson.String(raw); !ok || name != r.call.Name {
-		return defect("name", "the resolution is of another tool")
-	}
-	if _, ok := rawjson.Get(tool, "annotations"); !ok {
-		return defect("annotations", "the resolution has none")
-	}
-	for _, schema := range []string{"inputSchema", "outputSchema"} {
-		listed, _ := rawjson.Get(r.tool, schema)
-		if said, ok := rawjson.Get(tool, schema); ok && string(rawjson.Canonical(said)) != string(rawjson.Canonical(listed)) {
-			return defect(schema, "the resolution has another schema than the tool")
+	if conn.Modern() {
+		if p.Capabilities = r.set.Hello.Capabilities; p.Capabilities == nil {
+			p.Capabilities = json.RawMessage("{}")
 		}
 	}
-	c, found := g.Words.Reader.ReadResolved(result)
-	for _, d := range found {
-		if err := defect(d.Where, d.Reason); err != nil {
-			return err
-		}
-	}
-	return g.Guard.Resolved(ctx, r.call, c)
+	return p
 }

@@ -246,7 +246,7 @@ func (f *Host) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
 	if tool == nil {
 		tool = e.Raw
 	}
-	found := f.Engine.schemas.of(tool).Check(r.call.Arguments)
+	found := f.Engine.schemas.Of(tool).Check(r.call.Arguments)
 	if found.Ambiguous {
 		return ambiguous
 	}
@@ -255,9 +255,4 @@ func (f *Host) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
 	}
 	r.call.Violates, r.call.Undeclared.Names, r.call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
 	return nil
-}
-
-// learns reports whether the call's server is asked for the contract of the call. It is shown no hidden values before the call is decided.
-func (r *route) learns() bool {
-	return r.resolvable && len(r.call.Uses) == 0 && r.link.Resolve() > 0 && r.call.Held == "" && r.call.Violates == ""
 }

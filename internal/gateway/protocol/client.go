@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -140,7 +140,7 @@ func TakesRequest(capabilities json.RawMessage, method string) bool {
 
 // Resolves reports whether the client has negotiated the extension for tool resolution.
 func (c *Client) Resolves() bool {
-	_, ok := rawjson.Get(c.Capabilities, "extensions", catalog.Resolution)
+	_, ok := rawjson.Get(c.Capabilities, "extensions", annotation.ResolutionExtension)
 	return ok
 }
 
@@ -153,7 +153,7 @@ func (c *Client) Offering(capabilities json.RawMessage) json.RawMessage {
 	}
 	out, err := rawjson.Set(capabilities, []byte("true"), "tools", "resolve")
 	if err == nil {
-		out, err = rawjson.Set(out, []byte("{}"), "extensions", catalog.Resolution)
+		out, err = rawjson.Set(out, []byte("{}"), "extensions", annotation.ResolutionExtension)
 	}
 	if err != nil {
 		return capabilities // which are no object that members can be added to
@@ -165,12 +165,13 @@ func (c *Client) Offering(capabilities json.RawMessage) json.RawMessage {
 // extension has it, and not as SEP-1862: only a host of the extension would ask, and it has to declare that with each
 // request (tool-resolution, Negotiation). It is nil where there is nothing to object to.
 func (c *Client) Undeclared(tool json.RawMessage) *rpc.Error {
-	extension, core := catalog.Marks(tool)
+	extension, core := annotation.Resolvable(tool)
 	if !c.Modern() || c.Resolves() || !extension || core {
 		return nil
 	}
-	err := rpc.Errorf(rpc.MissingCapability, "tools/resolve of this tool needs the extension %s in the request's clientCapabilities", catalog.Resolution)
-	err.Data = json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + catalog.Resolution + `":{}}}}`)
+	err := rpc.Errorf(rpc.MissingCapability, "tools/resolve of this tool needs the extension %s in the request's clientCapabilities",
+		annotation.ResolutionExtension)
+	err.Data = json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + annotation.ResolutionExtension + `":{}}}}`)
 	return err
 }
 
