@@ -26,9 +26,21 @@ type origins struct {
 	mu       sync.Mutex
 	sessions map[string][]Origin
 	order    []string // keys, oldest first
+
+	common *origins          // of the sessions of which shares says so; nil if there are none
+	shares func(string) bool // by session key
+}
+
+// with returns the origins of the session with a key, among others.
+func (o *origins) with(key string) *origins {
+	if o.common != nil && o.shares(key) {
+		return o.common.with(key)
+	}
+	return o
 }
 
 func (o *origins) add(ref session.Ref, origin Origin) {
+	o = o.with(ref.Key)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.sessions == nil {
@@ -76,6 +88,7 @@ func (o *origins) tainted(ref session.Ref) []Origin {
 }
 
 func (o *origins) of(ref session.Ref) []Origin {
+	o = o.with(ref.Key)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	seen, ok := o.sessions[ref.Key]
