@@ -56,8 +56,8 @@ var variables = []struct{ client, kind, name string }{
 }
 
 // conversations are the kinds of keys that name one conversation for a host, beside those of hosts themselves. All other
-// kinds are coarser: several conversations may have one such key.
-var conversations = []string{"agent", "conversation", "named"}
+// kinds are coarser: several conversations may have one such key, as all have that are named by one configuration.
+var conversations = []string{"agent", "conversation"}
 
 // NamesConversation reports whether a key names one conversation, and not merely a place where conversations go on. A
 // label may be of more than one; words of the user and approvals may not.

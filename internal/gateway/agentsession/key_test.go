@@ -93,7 +93,7 @@ func TestSessionRef(t *testing.T) {
 }
 
 // Whatever session a request of a host on stdio is in, the label of those that name none counts in it.
-// TestNamesConversation holds which keys name one conversation: those of an identifier that the host or the user gives.
+// TestNamesConversation holds which keys name one conversation: those of an identifier that the host gives it.
 func TestNamesConversation(t *testing.T) {
 	named := local("/w")
 	named.Named = "n"
@@ -115,7 +115,7 @@ func TestNamesConversation(t *testing.T) {
 		{"Copilot CLI", Host{Local: local("/w", "COPILOT_AGENT_SESSION_ID", "c")}, "copilot-cli", `{}`, true},
 		{"_meta", Host{Local: local("/w")}, "cline", `{"_meta":{"dev.weir/agent-session":"a"}}`, true},
 		{"baggage", Host{Local: local("/w")}, "cline", `{"_meta":{"baggage":"session.id=s"}}`, true},
-		{"the command line", Host{Local: named}, "cline", `{}`, true},
+		{"the command line", Host{Local: named}, "cline", `{}`, false},
 	} {
 		for _, principal := range []string{LocalPrincipal, "", "a/agent:b", "x:agent:y", "agent:"} {
 			test.host.Principal = principal
