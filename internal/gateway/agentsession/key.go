@@ -55,8 +55,8 @@ var variables = []struct{ client, kind, name string }{
 	{"copilot-cli", "copilot-cli", "COPILOT_AGENT_SESSION_ID"},
 }
 
-// conversations are the kinds of keys that name one conversation for a host, beside those of hosts themselves. All other
-// kinds are coarser: several conversations may have one such key, as all have that are named by one configuration.
+// conversations are the kinds of keys that name one conversation for a host, beside those of hosts themselves. All
+// other kinds are coarser: several conversations may have one such key, as all have that one configuration names.
 var conversations = []string{"agent", "conversation"}
 
 // NamesConversation reports whether a key names one conversation, and not merely a place where conversations go on. A
