@@ -56,15 +56,17 @@ func (m *Memory) Beside(own MemoryOptions, shares func(key string) bool) *Memory
 
 // with returns the memory that has the session with a key.
 func (m *Memory) with(key string) *Memory {
-	if m.common != nil && m.shares(key) {
-		return m.common.with(key)
+	for m.common != nil && m.shares(key) {
+		m = m.common
 	}
 	return m
 }
 
 // of returns the trace of a session.
 func (m *Memory) of(ref session.Ref) *sessionTrace {
-	m = m.with(ref.Key)
+	if m.common != nil { // else every call would pass one function more
+		m = m.with(ref.Key)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.all[ref.Key]; ok {
@@ -113,7 +115,9 @@ func (m *Memory) account(s *sessionTrace, size int64) {
 
 // change calls f with the trace locked, and counts its memory afterwards. Other sessions do not wait for it.
 func (m *Memory) change(s *sessionTrace, f func()) {
-	m = m.with(s.key)
+	if m.common != nil {
+		m = m.with(s.key)
+	}
 	s.mu.Lock()
 	f()
 	size := s.memory()
@@ -152,11 +156,14 @@ func (m *Memory) above(ref session.Ref, f func(*sessionTrace)) {
 // already, and the amount that others below the same have told is not known: before a restart, or before the trace was
 // evicted.
 func (m *Memory) begin(ref session.Ref, late bool) {
+	if ref.Key == "" {
+		return
+	}
 	in := m.with(ref.Key)
 	in.mu.Lock()
 	_, ok := in.all[ref.Key]
 	in.mu.Unlock()
-	if ok || ref.Key == "" {
+	if ok {
 		return
 	}
 	s := m.of(ref)
