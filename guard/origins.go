@@ -33,14 +33,16 @@ type origins struct {
 
 // with returns the origins of the session with a key, among others.
 func (o *origins) with(key string) *origins {
-	if o.common != nil && o.shares(key) {
-		return o.common.with(key)
+	for o.common != nil && o.shares(key) {
+		o = o.common
 	}
 	return o
 }
 
 func (o *origins) add(ref session.Ref, origin Origin) {
-	o = o.with(ref.Key)
+	if o.common != nil { // else every call would pass one function more
+		o = o.with(ref.Key)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.sessions == nil {
@@ -88,7 +90,9 @@ func (o *origins) tainted(ref session.Ref) []Origin {
 }
 
 func (o *origins) of(ref session.Ref) []Origin {
-	o = o.with(ref.Key)
+	if o.common != nil { // else every call would pass one function more
+		o = o.with(ref.Key)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	seen, ok := o.sessions[ref.Key]
