@@ -14,5 +14,12 @@ type Memory struct {
 // MemoryOptions configures a Memory.
 type MemoryOptions = trace.MemoryOptions
 
+// Beside returns a memory for one guard: it has the sessions in common with this one of whose keys shares says so, and
+// all others for itself. Share those alone whose key names one conversation: in a memory, words and approvals of one
+// count in all others that have its key. The answer for a key must never change.
+func (m *Memory) Beside(own MemoryOptions, shares func(key string) bool) *Memory {
+	return &Memory{traces: m.traces.Beside(own, shares), origins: origins{common: &m.origins, shares: shares}}
+}
+
 // NewMemory returns one that remembers nothing yet.
 func NewMemory(opts MemoryOptions) *Memory { return &Memory{traces: trace.NewMemory(opts)} }

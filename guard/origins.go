@@ -26,9 +26,23 @@ type origins struct {
 	mu       sync.Mutex
 	sessions map[string][]Origin
 	order    []string // keys, oldest first
+
+	common *origins          // of the sessions of which shares says so; nil if there are none
+	shares func(string) bool // by session key
+}
+
+// with returns the origins of the session with a key, among others.
+func (o *origins) with(key string) *origins {
+	for o.common != nil && o.shares(key) {
+		o = o.common
+	}
+	return o
 }
 
 func (o *origins) add(ref session.Ref, origin Origin) {
+	if o.common != nil { // else every call would pass one function more
+		o = o.with(ref.Key)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.sessions == nil {
@@ -76,6 +90,9 @@ func (o *origins) tainted(ref session.Ref) []Origin {
 }
 
 func (o *origins) of(ref session.Ref) []Origin {
+	if o.common != nil { // else every call would pass one function more
+		o = o.with(ref.Key)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	seen, ok := o.sessions[ref.Key]

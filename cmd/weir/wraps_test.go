@@ -18,14 +18,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/weir-mcp/weir/internal/demo/servers"
 )
 
-// A wrapper is a host that starts weir wraps: this process.
+// A wrapper is a host that starts weir wraps: this process. It names its conversation as Claude Code does, unless it
+// has another name.
 type wrapper struct {
 	*hooked
 	policy string
+	client string
 }
 
 // wordsPolicy lets mail go once the user has said anything.
@@ -36,7 +39,7 @@ rules:
 `
 
 func newWrapper(t *testing.T) *wrapper {
-	w := &wrapper{hooked: newHooked(t)}
+	w := &wrapper{hooked: newHooked(t), client: "claude-code"}
 	w.policy = filepath.Join(w.home, "policy.yaml")
 	if err := os.WriteFile(w.policy, []byte(wordsPolicy), 0o600); err != nil {
 		t.Fatal(err)
@@ -65,7 +68,7 @@ func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapp
 	script := `echo $$ > "$1/pid"; exec "$0" demo server ` + kind + ` --data "$1"`
 	args := append(launcher, w.weir, "wrap", "--policy", w.policy, "--trust", "trusted", "--name", kind, "--", "sh", "-c", script, w.weir, s.data)
 	s.cmd = exec.Command(args[0], args[1:]...)
-	s.cmd.Dir, s.cmd.Env = w.home, append([]string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH")}, environ...)
+	s.cmd.Dir, s.cmd.Env = w.home, append([]string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "CLAUDE_CODE_SESSION_ID=one"}, environ...)
 	s.cmd.Stderr = w.t.Output()
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
@@ -80,7 +83,7 @@ func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapp
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(s.end)
-	if _, ok := s.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`); !ok {
+	if _, ok := s.ask("initialize", fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}`, w.client)); !ok {
 		w.t.Fatal("no handshake")
 	}
 	return s
@@ -121,11 +124,24 @@ func (s *wrapped) ask(method, params string) (text string, ok bool) {
 // call calls a tool, and says whether it was called.
 func (s *wrapped) call(tool, arguments, words string) bool {
 	s.t.Helper()
-	params := fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)
+	return s.callIn("", tool, arguments, words)
+}
+
+// callIn is call in a conversation that the request names as Codex does; "" for none.
+func (s *wrapped) callIn(conversation, tool, arguments, words string) bool {
+	s.t.Helper()
+	meta := map[string]string{}
 	if words != "" {
-		params = fmt.Sprintf(`{"name":%q,"arguments":%s,"_meta":{"dev.weir/user-message":%q}}`, tool, arguments, words)
+		meta["dev.weir/user-message"] = words
 	}
-	text, ok := s.ask("tools/call", params)
+	if conversation != "" {
+		meta["sessionId"] = conversation
+	}
+	params, err := json.Marshal(map[string]any{"name": tool, "arguments": json.RawMessage(arguments), "_meta": meta})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text, ok := s.ask("tools/call", string(params))
 	return ok && !strings.Contains(text, `"isError":true`) && !strings.Contains(text, `"error":`)
 }
 
@@ -141,15 +157,21 @@ func TestWrapsShareMemory(t *testing.T) {
 		name     string
 		environ  []string // of the second wrap
 		launcher []string // of the second wrap
+		client   string   // of both; "" for Claude Code
 		alone    bool
 	}{
 		{name: "of one host"},
+		{name: "of another conversation of the host", environ: []string{"CLAUDE_CODE_SESSION_ID=two"}, alone: true},
+		{name: "of a host that names no conversation", client: "cline", alone: true},
 		{name: "with other variables that programs inherit", environ: []string{"LANG=xx"}, alone: true},
 		{name: "of another parent", launcher: []string{"sh", "-c", `"$@"; exit $?`, "sh"}, alone: true},
 		{name: "in another place", environ: []string{"XDG_STATE_HOME=/nowhere"}, alone: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWrapper(t)
+			if c.client != "" {
+				w.client = c.client
+			}
 			if c.environ != nil && c.environ[0] == "XDG_STATE_HOME=/nowhere" {
 				c.environ[0] = "XDG_STATE_HOME=" + filepath.Join(w.home, "elsewhere")
 			}
@@ -164,6 +186,81 @@ func TestWrapsShareMemory(t *testing.T) {
 				t.Errorf("after that a mail was sent: %v", sent)
 			}
 		})
+	}
+}
+
+// TestConversationsOfOneFolder has a host that names its conversations in each call, or not at all, in one folder: words
+// count in the conversation that they were said in alone, and without a name at the wrap alone that they were said at.
+func TestConversationsOfOneFolder(t *testing.T) {
+	w := newWrapper(t)
+	w.client = "codex-mcp-client"
+	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
+	said := func(conversation string, want bool) {
+		t.Helper()
+		if sent := mail.callIn(conversation, "send_email", mailToBen, ""); sent != want {
+			t.Errorf("in conversation %q a mail was sent: %v", conversation, sent)
+		}
+	}
+	files.call("list_files", `{}`, "tell Ben about the bridge")
+	said("", false)
+	said("one", false)
+	files.callIn("one", "list_files", `{}`, "tell Ben about the bridge")
+	said("one", true)
+	said("two", false)
+	said("", false)
+	mail.call("list_inbox", `{}`, "tell Ben about the bridge")
+	said("", true)
+	said("one", true)
+	said("two", false)
+	again := w.wrap("mail", nil)
+	if again.call("send_email", mailToBen, "") {
+		t.Error("words of the conversation before count in the next one of the folder")
+	}
+	if !again.callIn("one", "send_email", mailToBen, "") {
+		t.Error("words that a conversation has are lost at another wrap")
+	}
+}
+
+// grantPolicy asks once about each file that is read.
+const grantPolicy = `version: 1
+default: allow
+rules:
+  - {name: read, when: call, if: 'tool.name == "read_file"', effect: ask, once: destination, message: may it read?}
+`
+
+// TestApprovalsOfOneFolder has a person approve that a wrap reads a file, for later too: a wrap of another conversation of
+// the folder asks anew, one of the same does not.
+func TestApprovalsOfOneFolder(t *testing.T) {
+	for client, alone := range map[string]bool{"claude-code": false, "cline": true} {
+		w := newWrapper(t)
+		w.client = client
+		if err := os.WriteFile(w.policy, []byte(grantPolicy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		one, two := w.wrap("files", nil), w.wrap("files", nil)
+		if err := os.WriteFile(filepath.Join(one.data, "a.txt"), []byte("hello\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		approvals := 0
+		for ; approvals < 5; approvals++ { // the first is for a session that has seen nothing yet
+			text, _ := one.ask("tools/call", `{"name":"read_file","arguments":{"path":"a.txt"}}`)
+			_, id, asked := strings.Cut(text, "weir approve ")
+			if !asked {
+				break
+			}
+			if status, out := w.run("", "approve", id[:strings.IndexFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })]); status != 0 {
+				t.Fatalf("%s: status %d, %s", client, status, out)
+			}
+			if !one.call("read_file", `{"path":"a.txt"}`, "") {
+				t.Errorf("%s: what was approved is not read", client)
+			}
+		}
+		if approvals == 0 || approvals == 5 {
+			t.Errorf("%s: a person was asked %d times", client, approvals)
+		}
+		if went := two.call("read_file", `{"path":"a.txt"}`, ""); went == alone {
+			t.Errorf("%s: the other wrap reads unasked: %v", client, went)
+		}
 	}
 }
 

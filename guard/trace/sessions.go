@@ -23,6 +23,9 @@ type Memory struct {
 	room  Room
 	all   map[string]*list.Element // of *sessionTrace, by session key
 	order list.List                // the one used last in front
+
+	common *Memory           // of the sessions of which shares says so; nil if there are none
+	shares func(string) bool // by session key
 }
 
 // MemoryOptions configures a Memory.
@@ -43,8 +46,27 @@ func NewMemory(opts MemoryOptions) *Memory {
 	return &Memory{room: opts.Room, trusted: opts.TrustText, now: opts.Now, behind: make(chan *sessionTrace, maxBehind)}
 }
 
+// Beside returns a memory that has the sessions in common with this one of whose keys shares says so, and all others
+// for itself. The answer for a key must never change.
+func (m *Memory) Beside(own MemoryOptions, shares func(key string) bool) *Memory {
+	beside := NewMemory(own)
+	beside.common, beside.shares = m, shares
+	return beside
+}
+
+// with returns the memory that has the session with a key.
+func (m *Memory) with(key string) *Memory {
+	for m.common != nil && m.shares(key) {
+		m = m.common
+	}
+	return m
+}
+
 // of returns the trace of a session.
 func (m *Memory) of(ref session.Ref) *sessionTrace {
+	if m.common != nil { // else every call would pass one function more
+		m = m.with(ref.Key)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.all[ref.Key]; ok {
@@ -93,6 +115,9 @@ func (m *Memory) account(s *sessionTrace, size int64) {
 
 // change calls f with the trace locked, and counts its memory afterwards. Other sessions do not wait for it.
 func (m *Memory) change(s *sessionTrace, f func()) {
+	if m.common != nil {
+		m = m.with(s.key)
+	}
 	s.mu.Lock()
 	f()
 	size := s.memory()
@@ -111,15 +136,16 @@ const maxBehind = 256
 func (m *Memory) above(ref session.Ref, f func(*sessionTrace)) {
 	const deepest = 64
 	for key, n := ref.Parent, 0; key != "" && n < deepest; n++ {
-		m.mu.Lock()
-		e, ok := m.all[key]
+		in := m.with(key)
+		in.mu.Lock()
+		e, ok := in.all[key]
 		if !ok {
-			m.mu.Unlock()
+			in.mu.Unlock()
 			return
 		}
 		s := e.Value.(*sessionTrace)
 		key = s.parent
-		m.mu.Unlock()
+		in.mu.Unlock()
 		s.mu.Lock()
 		f(s)
 		s.mu.Unlock()
@@ -130,10 +156,14 @@ func (m *Memory) above(ref session.Ref, f func(*sessionTrace)) {
 // already, and the amount that others below the same have told is not known: before a restart, or before the trace was
 // evicted.
 func (m *Memory) begin(ref session.Ref, late bool) {
-	m.mu.Lock()
-	_, ok := m.all[ref.Key]
-	m.mu.Unlock()
-	if ok || ref.Key == "" {
+	if ref.Key == "" {
+		return
+	}
+	in := m.with(ref.Key)
+	in.mu.Lock()
+	_, ok := in.all[ref.Key]
+	in.mu.Unlock()
+	if ok {
 		return
 	}
 	s := m.of(ref)

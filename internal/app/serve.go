@@ -158,7 +158,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		Remembering: gateway.Remembering{Memory: s.Memory, TrustText: s.TrustText}, Own: gateway.Own(s.Config.Own),
+		Remembering: gateway.Remembering{Shared: s.Shared, TrustText: s.TrustText}, Own: gateway.Own(s.Config.Own),
 		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	}
 	if s.Config.Console != "" {

@@ -24,7 +24,7 @@ type Service struct {
 	Reload  func() (*setup.Setup, error) // loads the setup again; nil if it never changes
 	Log     *slog.Logger
 
-	Memory *guard.Memory                  // shared with other services; nil: one of its own
+	Shared *guard.Memory                  // with other services, see gateway.Remembering
 	Start  func() (upstream.Child, error) // starts the program of a server elsewhere; nil: here
 
 	TrustText string                 // the user's words beforehand

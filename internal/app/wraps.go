@@ -62,6 +62,10 @@ func ShareWrap(ctx context.Context, env *home.Env, told json.RawMessage, spec up
 		Streams: env.Standard,
 		Start:   func() (*upstream.LocalChild, error) { return upstream.StartChild(spec, env.Environ, env.Stderr, log) },
 	})
+	if errors.Is(err, owner.ErrRefused) {
+		log.Warn("this server decides by itself: another process is where the one that decides for the wraps of this host should be",
+			"socket", client.Dir, "error", err)
+	}
 	if err != nil && !errors.Is(err, ErrAlone) {
 		err = remedy.Failure(err, "have the host start this server again; "+owner.LogFile(client.Dir)+" may say why")
 	}
@@ -209,7 +213,7 @@ func (w *Wraps) attached(ctx context.Context, conn *net.UnixConn, build owner.Bu
 	leave := sync.OnceValue(w.leave)
 	defer leave() // if it is not served after all; an error was logged then
 	if s.Start = guest.Start; w.known(env, s.Service) {
-		s.Memory = w.memory
+		s.Shared = w.memory
 	}
 	defer time.AfterFunc(settled, debug.FreeOSMemory).Stop() // a start leaves much garbage
 	return guest.Serve(ctx, func(ctx context.Context) int { return s.Status(errors.Join(Serve(ctx, env, s.Service), leave())) })

@@ -4,7 +4,10 @@ package attach
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -21,7 +24,13 @@ import (
 // peerOf names the directory of the owner that a process of TestOthers connects to.
 const peerOf = "ATTACH_PEER_OF"
 
+// squatAt names the socket at which the process of TestStranger listens.
+const squatAt = "ATTACH_SQUAT_AT"
+
 func TestMain(m *testing.M) {
+	if path := os.Getenv(squatAt); path != "" {
+		squat(path)
+	}
 	dir := os.Getenv(peerOf)
 	if dir == "" {
 		os.Exit(m.Run())
@@ -32,6 +41,62 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	_, _ = io.Copy(io.Discard, conn) // until the owner has looked
+}
+
+// squat answers one client as an owner does, and writes out all that it sends.
+func squat(path string) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		os.Exit(1)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		os.Exit(1)
+	}
+	hello := fmt.Appendf(nil, `{"v":%d,"build":"0001-01-01T00:00:00Z"}`, owner.Version)
+	_, _ = conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(hello))), hello...))
+	_, _ = io.Copy(os.Stdout, conn) // until the client leaves
+	os.Exit(0)
+}
+
+// TestStranger has another program listen where the owner of wraps should: a wrap sends it nothing, and goes on alone.
+func TestStranger(t *testing.T) {
+	dir, err := os.MkdirTemp("", "a") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.Command(copyOf(t))
+	cmd.Env = []string{squatAt + "=" + filepath.Join(dir, "socket")}
+	var got strings.Builder
+	cmd.Stdout = &got
+	c := &owner.Client{Dir: dir, Start: func() (<-chan struct{}, error) { return make(chan struct{}), cmd.Start() }}
+	files, _ := streams(t)
+	_, err = Run(t.Context(), c, json.RawMessage(`{"environ":["TOKEN=secret"]}`), Wrap{files, cat})
+	if !errors.Is(err, ErrAlone) || !errors.Is(err, owner.ErrRefused) || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("the wrap ends with %v", err)
+	}
+	if err := cmd.Wait(); err != nil || got.Len() > 0 {
+		t.Errorf("the other program got %q, %v", got.String(), err)
+	}
+}
+
+// copyOf returns a copy of this program.
+func copyOf(t *testing.T) (path string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "copy")
+	program, err := os.ReadFile(exe)
+	if err == nil {
+		err = os.WriteFile(path, program, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestOthers has processes connect that are no child of the host, another program, or confined in another way: the owner
@@ -45,14 +110,7 @@ func TestOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(t.TempDir(), "copy")
-	program, err := os.ReadFile(exe)
-	if err == nil {
-		err = os.WriteFile(copied, program, 0o700)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	copied := copyOf(t)
 	looked := make(chan error)
 	c := owned(t, func(_ context.Context, conn *net.UnixConn) { looked <- Check(conn, time.Time{}, key, nil) })
 	first, err := c.Attach(t.Context(), json.RawMessage(`{}`)) // starts it

@@ -92,8 +92,18 @@ type Options struct {
 
 // Remembering is how agent sessions are remembered, beside their state.
 type Remembering struct {
-	Memory    *guard.Memory // shared with other gateways; nil: one of this gateway's own
-	TrustText string        // text that counts as the user's own in every agent session; not in a Memory that is shared
+	Shared    *guard.Memory // with other gateways, of agent sessions whose key names one conversation; nil: nothing is
+	TrustText string        // text that counts as the user's own in every agent session; not in those that are shared
+}
+
+// remembering returns the memory of a gateway, in the room that it has for it. Other gateways of the process may have
+// other conversations under the same key of a folder.
+func (r *Remembering) remembering(room *budget.Lease) *guard.Memory {
+	own := guard.MemoryOptions{TrustText: r.TrustText, Room: room}
+	if r.Shared == nil {
+		return guard.NewMemory(own)
+	}
+	return r.Shared.Beside(own, agentsession.NamesConversation)
 }
 
 // Hiding is where hidden results are kept, who answers questions about them, and where agents may submit plans.
@@ -195,16 +205,13 @@ func New(opts Options) (*Gateway, error) {
 		opts.Vault = vault.New(vault.Limits{})
 	}
 	traces, _ := opts.Budget.Traces.Acquire(0)
-	if opts.Memory == nil {
-		opts.Memory = guard.NewMemory(guard.MemoryOptions{TrustText: opts.TrustText, Room: traces})
-	}
 	book := approve.NewBook(approve.Options{
 		Timeout: opts.Approval, Record: opts.State, Store: opts.Approvals, Sessions: opts.State.Sessions(), Asked: opts.Asked,
 	})
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
 		Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
-		Files: opts.Files, Review: opts.reviewing(), Memory: opts.Memory, Vault: opts.Vault,
+		Files: opts.Files, Review: opts.reviewing(), Memory: opts.remembering(traces), Vault: opts.Vault,
 	})
 	if err != nil {
 		return nil, err

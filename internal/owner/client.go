@@ -18,6 +18,9 @@ type Client struct {
 	Dir   string
 	Build Build
 
+	// Trusts returns an error for a process at the socket that must be sent nothing; nil: each of this user is trusted.
+	Trusts func(*net.UnixConn) error
+
 	// Start starts an owner in the background. It is called when none answers; the channel is closed when the one that
 	// it started has ended.
 	Start func() (ended <-chan struct{}, err error)
@@ -32,6 +35,9 @@ const (
 
 // errAway says that no owner listens.
 var errAway = errors.New("no weir serve answers")
+
+// ErrRefused says that a client does not trust the process at the socket. Nothing was sent there.
+var ErrRefused = errors.New("the process at the socket is not trusted")
 
 // errLost says that an owner ended before it answered.
 var errLost = errors.New("weir serve ended before it answered")
@@ -150,7 +156,7 @@ func (c *Client) try(ctx context.Context, r Request) ([]byte, error) {
 	return answer, nil
 }
 
-// dial connects to the owner and reads its first message.
+// dial connects to the owner, reads its first message and makes sure that it is trusted.
 func (c *Client) dial(ctx context.Context) (*net.UnixConn, hello, error) {
 	var from hello
 	path, done, err := address(c.Dir, socketName)
@@ -184,6 +190,11 @@ func (c *Client) dial(ctx context.Context) (*net.UnixConn, hello, error) {
 	if err != nil || json.Unmarshal(text, &from) != nil {
 		_ = conn.Close()
 		return nil, from, errAway // it was ending
+	}
+	if c.Trusts != nil {
+		if err := c.Trusts(conn); err != nil {
+			return nil, from, errors.Join(fmt.Errorf("%w: %w", ErrRefused, err), conn.Close())
+		}
 	}
 	return conn, from, nil
 }

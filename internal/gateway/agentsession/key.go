@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,6 +53,28 @@ var identifiers = []struct {
 var variables = []struct{ client, kind, name string }{
 	{"claude-code", "claude-code", "CLAUDE_CODE_SESSION_ID"},
 	{"copilot-cli", "copilot-cli", "COPILOT_AGENT_SESSION_ID"},
+}
+
+// conversations are the kinds of keys that name one conversation for a host, beside those of hosts themselves. All
+// other kinds are coarser: several conversations may have one such key, as all have that one configuration names.
+var conversations = []string{"agent", "conversation"}
+
+// NamesConversation reports whether a key names one conversation, and not merely a place where conversations go on. A
+// label may be of more than one; words of the user and approvals may not.
+func NamesConversation(key string) bool {
+	_, rest, _ := strings.Cut(key, "/")
+	kind, _, _ := strings.Cut(rest, ":")
+	for _, known := range identifiers {
+		if kind == known.kind {
+			return true
+		}
+	}
+	for _, v := range variables {
+		if kind == v.kind {
+			return true
+		}
+	}
+	return slices.Contains(conversations, kind)
 }
 
 // maxKeyValue bounds the name that a host may choose as a key; a longer one is replaced by its digest.

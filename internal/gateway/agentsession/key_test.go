@@ -93,6 +93,45 @@ func TestSessionRef(t *testing.T) {
 }
 
 // Whatever session a request of a host on stdio is in, the label of those that name none counts in it.
+// TestNamesConversation holds which keys name one conversation: those of an identifier that the host gives it.
+func TestNamesConversation(t *testing.T) {
+	named := local("/w")
+	named.Named = "n"
+	for _, test := range []struct {
+		name   string
+		host   Host
+		client string
+		params string
+		want   bool
+	}{
+		{"a folder", Host{Local: local("/w")}, "cline", `{}`, false},
+		{"a folder with a name like a key", Host{Local: local("/agent:x")}, "cline", `{}`, false},
+		{"a principal", Host{}, "cline", `{}`, false},
+		{"a session of HTTP", Host{McpSession: "m", Apart: true}, "cline", `{}`, false},
+		{"the variable of another host", Host{Local: local("/w", "CLAUDE_CODE_SESSION_ID", "c")}, "cline", `{}`, false},
+		{"Codex without an identifier", Host{Local: local("/w")}, "codex-mcp-client", `{}`, false},
+		{"Codex", Host{Local: local("/w")}, "codex-mcp-client", `{"_meta":{"sessionId":"s"}}`, true},
+		{"Claude Code", Host{Local: local("/w", "CLAUDE_CODE_SESSION_ID", "c")}, "claude-code", `{}`, true},
+		{"Copilot CLI", Host{Local: local("/w", "COPILOT_AGENT_SESSION_ID", "c")}, "copilot-cli", `{}`, true},
+		{"_meta", Host{Local: local("/w")}, "cline", `{"_meta":{"dev.weir/agent-session":"a"}}`, true},
+		{"baggage", Host{Local: local("/w")}, "cline", `{"_meta":{"baggage":"session.id=s"}}`, true},
+		{"the command line", Host{Local: named}, "cline", `{}`, false},
+	} {
+		for _, principal := range []string{LocalPrincipal, "", "a/agent:b", "x:agent:y", "agent:"} {
+			test.host.Principal = principal
+			ref, err := test.host.sessionRef(json.RawMessage(test.params), test.client)
+			if got := NamesConversation(ref.Key); err != nil || got != test.want {
+				t.Errorf("%s, %s: %v, %v", test.name, ref.Key, got, err)
+			}
+		}
+	}
+	for _, key := range []string{"", "/", "agent", "agent:a", "local/agents:a", "local/x/agent:a"} {
+		if NamesConversation(key) {
+			t.Errorf("%q names a conversation", key)
+		}
+	}
+}
+
 func TestBeside(t *testing.T) {
 	for _, test := range []struct {
 		name, client, key, want string
