@@ -73,7 +73,7 @@ func wholeNumber(text string, i, j int) bool {
 		return whole(text, i-1, j)
 	}
 	after := wordsOf(firstClause(text[j:min(j+nearby, len(text))]))
-	if len(after) > 0 && units[after[0]] || strings.HasPrefix(text[j:], "$") || strings.HasPrefix(text[j:], "%") {
+	if len(after) > 0 && units()[after[0]] || strings.HasPrefix(text[j:], "$") || strings.HasPrefix(text[j:], "%") {
 		return false
 	}
 	before, n := utf8.DecodeLastRuneInString(text[:i])
@@ -87,14 +87,14 @@ func numbered(before string, kinds []string) bool {
 		bare = bare[i+1:]
 	}
 	words := wordsOf(bare)
-	if len(bare) < len(before) && slices.ContainsFunc(kinds, func(kind string) bool { return counted[kind] }) &&
-		(len(words) == 0 || !counted[strings.TrimSuffix(words[len(words)-1], "s")]) {
+	if len(bare) < len(before) && slices.ContainsFunc(kinds, func(kind string) bool { return counted()[kind] }) &&
+		(len(words) == 0 || !counted()[strings.TrimSuffix(words[len(words)-1], "s")]) {
 		return true
 	}
 	for n := len(words); n > 0; n-- {
 		word := words[n-1]
 		switch {
-		case countWords[word] && n == len(words), isDigits(word), joinWords[word] && n > 1 && isDigits(words[n-2]):
+		case countWords()[word] && n == len(words), isDigits(word), joinWords()[word] && n > 1 && isDigits(words[n-2]):
 			continue
 		}
 		said := " " + strings.Join(words[:n], " ")
@@ -108,7 +108,7 @@ func numbered(before string, kinds []string) bool {
 // kindsOf returns the words for the kind of thing that an argument names, by the argument's own name.
 func kindsOf(argument string) []string {
 	argument = argument[strings.LastIndexByte(argument, '.')+1:]
-	words := slices.DeleteFunc(NameWords(argument), func(w string) bool { return idWords[w] })
+	words := slices.DeleteFunc(NameWords(argument), func(w string) bool { return idWords()[w] })
 	for _, w := range words {
 		if all := sameKind[w]; all != nil {
 			return all
