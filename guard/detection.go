@@ -96,11 +96,12 @@ const maxScanned = 8 << 20
 
 // detected is the outcome of searching a text.
 type detected struct {
-	facts policy.Findings
-	label label.Label // of the findings that are certain
-	event *record.Detection
-	by    searched
-	alert string // how the text speaks to the agent as attacks do; "" if it does not
+	facts    policy.Findings
+	harmless policy.Findings // of these, what is no sign of an attack
+	label    label.Label     // of the findings that are certain
+	event    *record.Detection
+	by       searched
+	alert    string // how the text speaks to the agent as attacks do; "" if it does not
 }
 
 // search searches a text of a call: its params, or what its server says.
@@ -134,7 +135,7 @@ func (d *Detection) outcome(text []byte, key salt, by searched, all sifted) dete
 	out := detected{by: by, event: d.event(text, key, by.failed, all)}
 	counting := d.with(all.counts, Redact)
 	out.raise(counting, d.Strict)
-	out.facts = factsOf(counting)
+	out.facts, out.harmless = factsOf(counting), unsuspicious(counting)
 	out.facts.Incomplete = by.failed != "" && !d.Notes
 	return out
 }

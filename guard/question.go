@@ -46,6 +46,8 @@ type Question struct {
 	Later     Later          // later calls that a yes covers too
 
 	About // the agent session and the tool
+
+	suspicion string // as in a Refusal
 	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
 	outer struct {
 		method    string
@@ -117,6 +119,11 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		q.To, q.Grant = grant(in, d.by)
 	}
 	return q
+}
+
+// Refusal returns the text about a call or an answer that nobody has accepted.
+func (q *Question) Refusal(message string) Refusal {
+	return Refusal{policy.Ask, q.Phase, q.Rule, message, q.suspicion}
 }
 
 // seen returns the part of the session's label that a question is bound to: all but that servers have sent text outside
