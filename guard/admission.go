@@ -340,6 +340,10 @@ func (g *Guard) labelled(in *result) (Answer, error) {
 	if !bytes.Equal(a.Result, in.answer.Result) {
 		outline = annotation.Outline(a.Result)
 	}
-	labelled, err := g.annotator.result(r.uri, a, outline, in.label)
+	why, err := in.search.evidence(r.ID)
+	if err != nil {
+		return Answer{}, err
+	}
+	labelled, err := g.annotator.result(r.uri, a, outline, in.label, why)
 	return Answer{Result: labelled}, err
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/label"
@@ -154,6 +156,26 @@ func (d *Detection) event(text []byte, key salt, failed string, all sifted) *rec
 		return nil
 	}
 	return out
+}
+
+// Findings is the type of evidence whose record is content.detection of the event of the decision: the findings with
+// their rules, places and salted digests.
+const Findings = "dev.weir/findings.v1"
+
+// evidence returns the reference to the findings that raise the label of an answer; nil if there are none.
+func (out *detected) evidence(call string) (*annotation.Evidence, error) {
+	if out.label.IsZero() || out.event == nil {
+		return nil, nil
+	}
+	sum, err := annotation.Digest(annotation.JCS, must(json.Marshal(out.event)))
+	if err != nil {
+		return nil, err
+	}
+	why := &annotation.Evidence{Type: Findings, Digest: sum, Canonicalization: annotation.JCS}
+	if ref := "urn:weir:call:" + url.PathEscape(call); call != "" && len(ref) <= record.MaxRef {
+		why.Ref = ref
+	}
+	return why, nil
 }
 
 // A searched is the report of a search, and why a part of the text was not searched; "" if all of it was.
