@@ -92,7 +92,9 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = harmed(known, alerts)
-	in := decisionInput{request: r, facts: f, found: found, detection: search.event, alerts: alerts, raised: raisedAlerts(seen), harmless: search.harmless}
+	in := decisionInput{
+		request: r, facts: f, found: found, detection: search.event, alerts: alerts, raised: raisedAlerts(seen), harmless: search.harmless,
+	}
 	v, err := g.settle(ctx, in)
 	f.Session.Label = known // which goes to the resources that the call writes
 	// A step that needs no approval is taken too.

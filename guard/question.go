@@ -46,8 +46,6 @@ type Question struct {
 	Later     Later          // later calls that a yes covers too
 
 	About // the agent session and the tool
-
-	suspicion string // as in a Refusal
 	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
 	outer struct {
 		method    string
@@ -62,6 +60,8 @@ type About struct {
 	Alerts []string // results that speak to the agent as attacks do; a yes answers these
 	Burst  string   // tells of many calls after untrusted content; "" if there were few
 	Hint   string   // says that reviews of definitions of servers would make the approval unnecessary; "" if they would not
+
+	suspicion string // as in a Refusal
 }
 
 // Later are calls of the same tool that an approval covers for some time, or the calls of a plan.

@@ -247,5 +247,5 @@ type decisionInput struct {
 	unshown   string                // why no host may get the answer; "" if one may
 	alerts    []alert               // of the session, that nobody has answered; none after the call
 	raised    string                // all alerts that the session has had, answered or not
-	harmless  policy.Findings       // of these in the arguments, those that are no signs of an attack
+	harmless  policy.Findings       // findings in the arguments that are no signs of an attack
 }

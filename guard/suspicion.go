@@ -18,8 +18,8 @@ func unsuspicious(found []detect.Finding) policy.Findings {
 	}))
 }
 
-// suspicious reports whether a rule with the effect of the decision matches only because of signs of an attack: findings
-// in the arguments, or a session that counts as malicious.
+// suspicious reports whether a rule with the effect of the decision matches only because of signs of an attack:
+// findings in the arguments, or a session that counts as malicious.
 func (in *decisionInput) suspicious(by *rules, d decision) bool {
 	f := in.facts
 	if f.Phase != policy.OnCall || in.request.asked || by.mode.Apply(d.Effect) != d.Effect || d.Rule == RulePlan {
