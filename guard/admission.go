@@ -340,9 +340,12 @@ func (g *Guard) labelled(in *result) (Answer, error) {
 	if !bytes.Equal(a.Result, in.answer.Result) {
 		outline = annotation.Outline(a.Result)
 	}
-	why, err := in.search.evidence(r.ID)
-	if err != nil {
-		return Answer{}, err
+	var why *annotation.Evidence
+	if in.search.event != nil {
+		var err error
+		if why, err = in.search.evidence(r.ID); err != nil {
+			return Answer{}, err
+		}
 	}
 	labelled, err := g.annotator.result(r.uri, a, outline, in.label, why)
 	return Answer{Result: labelled}, err

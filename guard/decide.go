@@ -54,7 +54,7 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 		}
 	}
 	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message, approval: planned}
-	v.suspicious = in.suspicious(by, d)
+	v.suspicious = !v.allowed() && in.suspicious(by, d)
 	e := g.event(in, d)
 	if d.Rule == RulePlan {
 		hint = "" // a review would not help

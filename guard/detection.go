@@ -137,7 +137,9 @@ func (d *Detection) outcome(text []byte, key salt, by searched, all sifted) dete
 	out := detected{by: by, event: d.event(text, key, by.failed, all)}
 	counting := d.with(all.counts, Redact)
 	out.raise(counting, d.Strict)
-	out.facts, out.harmless = factsOf(counting), unsuspicious(counting)
+	if out.facts = factsOf(counting); len(counting) > 0 {
+		out.harmless = unsuspicious(counting)
+	}
 	out.facts.Incomplete = by.failed != "" && !d.Notes
 	return out
 }

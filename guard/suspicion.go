@@ -22,7 +22,7 @@ func unsuspicious(found []detect.Finding) policy.Findings {
 // findings in the arguments, or a session that counts as malicious.
 func (in *decisionInput) suspicious(by *rules, d decision) bool {
 	f := in.facts
-	if f.Phase != policy.OnCall || in.request.asked || by.mode.Apply(d.Effect) != d.Effect || d.Rule == RulePlan {
+	if f.Phase != policy.OnCall || in.request.asked || d.Rule == RulePlan {
 		return false
 	}
 	if f.Call.Found.Count == in.harmless.Count && !f.Session.Label.Malicious {
