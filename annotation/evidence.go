@@ -3,6 +3,7 @@ package annotation
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,25 @@ type Evidence struct {
 var ErrDigest = errors.New("the record has another digest")
 
 const sha256Prefix = "sha256:"
+
+// encode returns the reference as JSON. The error says that no reader would take it.
+func (e Evidence) encode() ([]byte, error) {
+	raw, err := json.Marshal(struct {
+		Type             string `json:"type"`
+		Digest           string `json:"digest"`
+		Canonicalization string `json:"canonicalization"`
+		Schema           string `json:"schema,omitempty"`
+		Ref              string `json:"ref,omitempty"`
+	}(e))
+	if err != nil {
+		return nil, err
+	}
+	var found defects
+	if _, ok := readEvidence(document(raw, &found)); !ok {
+		return nil, fmt.Errorf("evidence: %+v", found.list)
+	}
+	return raw, nil
+}
 
 // readEvidence returns a reference, and false if it is not whole and valid.
 func readEvidence(in *object) (e Evidence, ok bool) {

@@ -10,12 +10,13 @@ import (
 // strengthen the claims of its result and never weaken them.
 func trustAnnotations() dialect {
 	return dialect{
-		id: "trust-annotations", members: []string{trustKey},
+		id: idTrust, members: []string{trustKey},
 		readResult: readTrust, writeResult: writeTrust,
 	}
 }
 
 const (
+	idTrust     = "trust-annotations"
 	trustKey    = "io.modelcontextprotocol/trust-annotations"
 	sensitive   = "sensitive"
 	untrusted   = "untrusted"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 )
 
@@ -17,7 +18,7 @@ type Writer struct {
 }
 
 // lossless are the dialects of the zero Writer. With the last, nothing of a label or a contract is lost.
-var lossless = []string{idMCP, idSEP1913, "sep-1487", "sep-1560", "sep-1561", "sep-1984", "trust-annotations", idOwn}
+var lossless = []string{idMCP, idSEP1913, "sep-1487", "sep-1560", "sep-1561", "sep-1984", idTrust, idOwn}
 
 // Lossless returns the ids with what is needed so that nothing is lost on the way to the next reader, whatever the
 // others have words for; of none at all, none.
@@ -156,6 +157,23 @@ func (w Writer) WriteResult(result []byte, l label.Label) ([]byte, error) {
 				d.writeResult(out, all)
 			}
 		}
+	}, meta)
+}
+
+// WriteEvidence returns the result with a reference to the record that says why it is labelled so, in the words of
+// trust-annotations. A result that refers to a record already keeps that one alone: the reader may know it, and would
+// miss it. The error says that the result is no JSON object, or that the reference has no valid form.
+func (w Writer) WriteEvidence(result []byte, e Evidence) ([]byte, error) {
+	raw, err := e.encode()
+	if err != nil || !w.writes(idTrust) {
+		return result, err
+	}
+	return edit(result, func(out *editor) {
+		out.in(trustKey, func(out *editor) {
+			if _, there := rawjson.Get(out.raw, evidenceRef); !there {
+				out.set(evidenceRef, raw)
+			}
+		})
 	}, meta)
 }
 

@@ -2,6 +2,7 @@ package annotation_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,5 +174,27 @@ func TestWriteResultIsReadPastTheLimits(t *testing.T) {
 	}
 	if !claim.Label.Attribution.Has("mcp://weir") || !claim.Label.Sources.Has(label.Internal) {
 		t.Errorf("lost: %+v", claim.Label)
+	}
+}
+
+// A reference is written as it is read, where trust-annotations are written, and takes no place of another.
+func TestWriteEvidence(t *testing.T) {
+	e := annotation.Evidence{Type: "x.v1", Digest: "sha256:" + strings.Repeat("0a", 32), Canonicalization: annotation.JCS, Ref: "urn:x"}
+	out, err := annotation.Writer{}.WriteEvidence([]byte(`{"content":[]}`), e)
+	if claim, defects := annotation.ReadResult(out); err != nil || len(defects) > 0 || !slices.Equal(claim.Evidence, []annotation.Evidence{e}) {
+		t.Errorf("%s reads as %+v, %v, %v", out, claim, defects, err)
+	}
+	other := e
+	other.Ref = "urn:y"
+	if again, err := (annotation.Writer{}).WriteEvidence(out, other); err != nil || string(again) != string(out) {
+		t.Errorf("%s: %v", again, err)
+	}
+	if mute, err := writer(t, "sep-1913").WriteEvidence([]byte(`{}`), e); err != nil || string(mute) != `{}` {
+		t.Errorf("%s: %v", mute, err)
+	}
+	for _, bad := range []annotation.Evidence{{}, {Type: "x", Digest: "sha256:0", Canonicalization: annotation.JCS}} {
+		if out, err := (annotation.Writer{}).WriteEvidence([]byte(`{}`), bad); err == nil || string(out) != `{}` {
+			t.Errorf("%+v is written as %s", bad, out)
+		}
 	}
 }

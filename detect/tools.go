@@ -33,21 +33,38 @@ type owner struct {
 }
 
 // NewTools returns the tools whose names cannot be words of prose: names of several words that an underscore,
-// a hyphen, a dot or a capital joins. A source cannot make the others' texts suspicious by the names that it
+// a hyphen, a dot or a capital joins, and all names with a prefix of the host: the name of the source,
+// mcp and the name, or mcp__ and any name. A source cannot make the others' texts suspicious by the names that it
 // gives its tools, unless it is vouched for. Of each source the first 512 names count.
 func NewTools(all []Tool) *Tools {
 	t := &Tools{owners: map[string][]owner{}}
 	counts := map[string]int{}
 	for _, tool := range all {
 		letters, joint := nameKey(nil, []byte(tool.Name))
-		key := string(letters)
-		if joint == noJoint || len(key) < leastName || len(tool.Name) > longestName || counts[tool.Source] >= mostNames {
+		if joint == noName || len(letters) == 0 || len(tool.Name) > longestName || counts[tool.Source] >= mostNames {
 			continue
 		}
 		counts[tool.Source]++
-		t.owners[key] = append(t.owners[key], owner{tool.Source, tool.Vouched, tool.Acts})
+		for _, key := range namesOf(string(letters), joint, tool.Source) {
+			t.owners[key] = append(t.owners[key], owner{tool.Source, tool.Vouched, tool.Acts})
+		}
 	}
 	return t
+}
+
+// behind begins the keys of names that stand behind mcp__ and the name of a server: there any word is a name.
+const behind = "__"
+
+// namesOf returns the keys of a tool by its names: its own, and with the prefixes that hosts give it.
+func namesOf(key string, by joint, source string) []string {
+	all := []string{behind + key}
+	if by != oneWord && len(key) >= leastName {
+		all = append(all, key)
+	}
+	if server, of := nameKey(nil, []byte(source)); of != noName && len(server) > 0 {
+		all = append(all, string(server)+key, "mcp"+string(server)+key)
+	}
+	return all
 }
 
 // In returns the tools whose names count in texts of a source.
@@ -79,14 +96,15 @@ type joint uint8
 
 // The joints.
 const (
-	noJoint    joint = iota // it is one word
+	noName     joint = iota // it has other characters
+	oneWord                 // it has no joint
 	proseJoint              // by hyphens, dots or capitals, as prose has them too
 	nameJoint               // by underscores
 )
 
-// nameKey appends the letters and digits of a name in lower case, and returns how its words are joined;
-// noJoint also if it has other characters.
+// nameKey appends the letters and digits of a name in lower case, and returns how its words are joined.
 func nameKey(key, name []byte) (_ []byte, by joint) {
+	by = oneWord
 	for i, c := range name {
 		inside := i > 0 && i+1 < len(name)
 		switch {
@@ -98,7 +116,7 @@ func nameKey(key, name []byte) (_ []byte, by joint) {
 				by = max(by, proseJoint)
 			}
 		case !wordByte[c]:
-			return key, noJoint
+			return key, noName
 		default:
 			if 'A' <= c && c <= 'Z' && i > 0 && 'a' <= name[i-1] && name[i-1] <= 'z' {
 				by = max(by, proseJoint)
@@ -191,12 +209,20 @@ func (r *reading) tool(start, end int) meaning {
 		return noMeaning
 	}
 	marked := start > 0 && quoting[r.text[start-1]] && end < len(r.text) && (quoting[r.text[end]] || r.text[end] == '(')
-	var buf [longestName]byte
+	var buf [longestName + len(behind)]byte
+	last := bytes.LastIndexAny(name, "./:") + 1
 	server := 0 // the end of its name, as hosts show tools
-	if at := bytes.LastIndex(name, []byte("__")); at >= 0 {
-		server = at + len("__")
+	if at := bytes.LastIndex(name, []byte(behind)); at >= 0 {
+		server = at + len(behind)
 	}
-	for _, from := range [...]int{0, bytes.LastIndexAny(name, "./:") + 1, server} {
+	if server > last && bytes.EqualFold(name[last:min(len(name), last+len("mcp__"))], []byte("mcp__")) {
+		if key, by := nameKey(append(buf[:0], behind...), name[server:]); by != noName {
+			if m := r.tools.means(key); m != noMeaning {
+				return m
+			}
+		}
+	}
+	for _, from := range [...]int{0, last, server} {
 		if key, by := nameKey(buf[:0], name[from:]); by == nameJoint || by == proseJoint && marked {
 			if m := r.tools.means(key); m != noMeaning {
 				return m

@@ -32,7 +32,8 @@ type Verdict struct {
 	Redeemed  string          // the binding of the acceptance that was used up; empty if none was
 	Err       error           // why Rule is RuleInternal, for logs: it may tell of the store; nil otherwise
 
-	asks []policy.Match // the rules that ask, if nothing was redeemed or recorded
+	asks      []policy.Match // the rules that ask, if nothing was redeemed or recorded
+	suspicion string         // as in a Refusal
 }
 
 // Allowed reports whether the call may go.
@@ -42,7 +43,9 @@ func (v Verdict) Allowed() bool { return v.Effect == policy.Allow || v.Effect ==
 func (v Verdict) Plain() bool { return v.Effect == policy.Allow }
 
 // Refusal returns the text about a verdict that is no plain allow.
-func (v Verdict) Refusal() Refusal { return Refusal{v.Effect, policy.OnCall, v.Rule, v.Message} }
+func (v Verdict) Refusal() Refusal {
+	return Refusal{v.Effect, policy.OnCall, v.Rule, v.Message, v.suspicion}
+}
 
 // String returns the verdict in words, as "ask (rule ask-before-…): message".
 func (v Verdict) String() string { return v.Refusal().String() }
@@ -75,7 +78,9 @@ func (o Outcome) Allowed() bool {
 }
 
 // Refusal returns the text about an outcome that is no plain allow.
-func (o Outcome) Refusal() Refusal { return Refusal{o.Effect, policy.OnResult, o.Rule, o.Message} }
+func (o Outcome) Refusal() Refusal {
+	return Refusal{Effect: o.Effect, When: policy.OnResult, Rule: o.Rule, Message: o.Message}
+}
 
 // String is [Verdict.String] for an answer.
 func (o Outcome) String() string { return o.Refusal().String() }
@@ -342,6 +347,13 @@ func (g *Guard) labelled(in *result) (Answer, error) {
 	if !bytes.Equal(a.Result, in.answer.Result) {
 		outline = annotation.Outline(a.Result)
 	}
-	labelled, err := g.annotator.result(r.uri, a, outline, in.label)
+	var why *annotation.Evidence
+	if in.search.event != nil {
+		var err error
+		if why, err = in.search.evidence(r.ID); err != nil {
+			return Answer{}, err
+		}
+	}
+	labelled, err := g.annotator.result(r.uri, a, outline, in.label, why)
 	return Answer{Result: labelled}, err
 }

@@ -42,15 +42,18 @@ func (w *annotator) request(c *Call, s session.State) (json.RawMessage, error) {
 	return rawjson.Add(slices.Clip(c.Params), meta, "_meta")
 }
 
-// result returns the result with the label, and without members that no server may send. Its _meta is in outline.
-func (w *annotator) result(uri string, a Answer, outline json.RawMessage, l label.Label) (json.RawMessage, error) {
+// result returns the result with the label and the evidence for it, and without members that no server may send. Its
+// _meta is in outline.
+func (w *annotator) result(
+	uri string, a Answer, outline json.RawMessage, l label.Label, why *annotation.Evidence,
+) (json.RawMessage, error) {
 	l.Findings = l.Findings.Without(computedAlone)
 	result := a.Result
 	if !a.Own {
 		result = slices.Clip(result)
 	}
 	before, ok := rawjson.Get(outline, "_meta")
-	if !ok && rawjson.Kind(outline) == '{' {
+	if !ok && why == nil && rawjson.Kind(outline) == '{' {
 		meta, err := w.cache.meta("result:"+uri, l, func(l label.Label) (json.RawMessage, error) {
 			return w.words.ToHosts.WriteResult(json.RawMessage(`{}`), l)
 		})
@@ -62,6 +65,11 @@ func (w *annotator) result(uri string, a Answer, outline json.RawMessage, l labe
 	outline, err := w.words.ToHosts.WriteResult(stripOwnMeta(outline), l)
 	if err != nil {
 		return nil, err
+	}
+	if why != nil {
+		if outline, err = w.words.ToHosts.WriteEvidence(outline, *why); err != nil {
+			return nil, err
+		}
 	}
 	after, ok := rawjson.Get(outline, "_meta")
 	if !ok || bytes.Equal(before, after) {

@@ -54,6 +54,12 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	}
 	verdict := Verdict{Effect: v.effect, Rule: v.rule, Message: v.message, Question: v.question, Redeemed: v.approval.redeemed}
 	if !verdict.Allowed() {
+		if v.suspicious {
+			verdict.suspicion = g.annotator.suspicion()
+		}
+		if v.question != nil {
+			v.question.suspicion = verdict.suspicion
+		}
 		return verdict
 	}
 	if verdict.Params, err = g.depart(ctx, r, facts, found, seen); err != nil {
@@ -86,7 +92,9 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = harmed(known, alerts)
-	in := decisionInput{request: r, facts: f, found: found, detection: search.event, alerts: alerts, raised: raisedAlerts(seen)}
+	in := decisionInput{
+		request: r, facts: f, found: found, detection: search.event, alerts: alerts, raised: raisedAlerts(seen), harmless: search.harmless,
+	}
 	v, err := g.settle(ctx, in)
 	f.Session.Label = known // which goes to the resources that the call writes
 	// A step that needs no approval is taken too.

@@ -31,6 +31,8 @@ type ruling struct {
 	message  string
 	question *Question // set if effect is Ask
 	approval approval
+
+	suspicious bool // it is because of signs of an attack
 }
 
 func (v *ruling) allowed() bool { return v.effect == policy.Allow || v.effect == policy.Warn }
@@ -52,6 +54,7 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 		}
 	}
 	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message, approval: planned}
+	v.suspicious = !v.allowed() && in.suspicious(by, d)
 	e := g.event(in, d)
 	if d.Rule == RulePlan {
 		hint = "" // a review would not help

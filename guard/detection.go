@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 
+	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/label"
@@ -96,11 +98,12 @@ const maxScanned = 8 << 20
 
 // detected is the outcome of searching a text.
 type detected struct {
-	facts policy.Findings
-	label label.Label // of the findings that are certain
-	event *record.Detection
-	by    searched
-	alert string // how the text speaks to the agent as attacks do; "" if it does not
+	facts    policy.Findings
+	harmless policy.Findings // of these, what is no sign of an attack
+	label    label.Label     // of the findings that are certain
+	event    *record.Detection
+	by       searched
+	alert    string // how the text speaks to the agent as attacks do; "" if it does not
 }
 
 // search searches a text of a call: its params, or what its server says.
@@ -134,7 +137,9 @@ func (d *Detection) outcome(text []byte, key salt, by searched, all sifted) dete
 	out := detected{by: by, event: d.event(text, key, by.failed, all)}
 	counting := d.with(all.counts, Redact)
 	out.raise(counting, d.Strict)
-	out.facts = factsOf(counting)
+	if out.facts = factsOf(counting); len(counting) > 0 {
+		out.harmless = unsuspicious(counting)
+	}
 	out.facts.Incomplete = by.failed != "" && !d.Notes
 	return out
 }
@@ -153,6 +158,26 @@ func (d *Detection) event(text []byte, key salt, failed string, all sifted) *rec
 		return nil
 	}
 	return out
+}
+
+// Findings is the type of evidence whose record is content.detection of the event of the decision: the findings with
+// their rules, places and salted digests.
+const Findings = "dev.weir/findings.v1"
+
+// evidence returns the reference to the findings that raise the label of an answer; nil if there are none.
+func (out *detected) evidence(call string) (*annotation.Evidence, error) {
+	if out.label.IsZero() || out.event == nil {
+		return nil, nil
+	}
+	sum, err := annotation.Digest(annotation.JCS, must(json.Marshal(out.event)))
+	if err != nil {
+		return nil, err
+	}
+	why := &annotation.Evidence{Type: Findings, Digest: sum, Canonicalization: annotation.JCS}
+	if ref := "urn:weir:call:" + url.PathEscape(call); call != "" && len(ref) <= record.MaxRef {
+		why.Ref = ref
+	}
+	return why, nil
 }
 
 // A searched is the report of a search, and why a part of the text was not searched; "" if all of it was.

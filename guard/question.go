@@ -60,6 +60,8 @@ type About struct {
 	Alerts []string // results that speak to the agent as attacks do; a yes answers these
 	Burst  string   // tells of many calls after untrusted content; "" if there were few
 	Hint   string   // says that reviews of definitions of servers would make the approval unnecessary; "" if they would not
+
+	suspicion string // as in a Refusal
 }
 
 // Later are calls of the same tool that an approval covers for some time, or the calls of a plan.
@@ -117,6 +119,11 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		q.To, q.Grant = grant(in, d.by)
 	}
 	return q
+}
+
+// Refusal returns the text about a call or an answer that nobody has accepted.
+func (q *Question) Refusal(message string) Refusal {
+	return Refusal{policy.Ask, q.Phase, q.Rule, message, q.suspicion}
 }
 
 // seen returns the part of the session's label that a question is bound to: all but that servers have sent text outside

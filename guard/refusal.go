@@ -23,6 +23,8 @@ type Refusal struct {
 	When    policy.Phase  `json:"when"`
 	Rule    string        `json:"rule,omitempty"`
 	Message string        `json:"message"`
+
+	suspicion string // the _meta that tells of signs of an attack; "" if it has other reasons
 }
 
 // String returns the refusal in words.
@@ -38,7 +40,8 @@ func (r Refusal) String() string {
 }
 
 // Answer returns the answer to the refused request. A model can read and act on the result of a tool call, so there
-// the reason is a result with isError; for any other method it is an error.
+// the reason is a result with isError, with maliciousActivityHint if the call was refused because of signs of an
+// attack (SEP-1913, Server Responsibilities); for any other method it is an error.
 func (r Refusal) Answer(method string) Answer {
 	text := "blocked by weir: " + r.Message
 	if method != "tools/call" {
@@ -49,7 +52,7 @@ func (r Refusal) Answer(method string) Answer {
 	return Answer{Result: must(json.Marshal(map[string]any{
 		"content": []map[string]string{{"type": "text", "text": text}},
 		"isError": true,
-		"_meta":   map[string]Refusal{MetaVerdict: r},
+		"_meta":   r.withVerdict(),
 	}))}
 }
 

@@ -250,4 +250,5 @@ type decisionInput struct {
 	unshown   string                // why no host may get the answer; "" if one may
 	alerts    []alert               // of the session, that nobody has answered; none after the call
 	raised    string                // all alerts that the session has had, answered or not
+	harmless  policy.Findings       // findings in the arguments that are no signs of an attack
 }

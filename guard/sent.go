@@ -74,7 +74,8 @@ func setSent(r *request, args json.RawMessage) (err error) {
 
 // searchSent has policy decide on the findings in the params that go out.
 func searchSent(ctx context.Context, d *Detection, r *request, search *detected) {
-	search.facts = d.search(ctx, r, policy.OnCall, canonicalArguments(r.redacted, r.Further)).facts
+	sent := d.search(ctx, r, policy.OnCall, canonicalArguments(r.redacted, r.Further))
+	search.facts, search.harmless = sent.facts, sent.harmless
 	if search.event != nil {
 		search.event.Changed = true
 	}

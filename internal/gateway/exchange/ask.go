@@ -13,7 +13,6 @@ import (
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
-	"github.com/weir-mcp/weir/policy"
 )
 
 const (
@@ -71,7 +70,7 @@ func (x *request) ask(ctx context.Context, q *guard.Question, held *approve.Held
 		if q.Hint != "" {
 			message += "; " + q.Hint
 		}
-		return x.refused(guard.Refusal{Effect: policy.Ask, When: q.Phase, Rule: q.Rule, Message: message})
+		return x.refused(q.Refusal(message))
 	}
 	book := x.f.Engine.Book
 	p, err := book.Open(ctx, q, held)

@@ -63,7 +63,11 @@ func (x *exchange) declined(r *resumption) *rpc.Message {
 		x.abandon(r.held().Answer, &rpc.Message{})
 		when = policy.OnResult
 	}
-	return x.refused(guard.Refusal{Effect: policy.Ask, When: when, Rule: r.asked.Rule, Message: notAccepted(r.said, r.asked.Message)})
+	message := notAccepted(r.said, r.asked.Message)
+	if q := r.asked.Question; q != nil {
+		return x.refused(q.Refusal(message))
+	}
+	return x.refused(guard.Refusal{Effect: policy.Ask, When: when, Rule: r.asked.Rule, Message: message})
 }
 
 // rounds sends the request until its server answers without a question that a host of an older revision, which cannot come
