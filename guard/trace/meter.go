@@ -25,8 +25,9 @@ type meter struct {
 }
 
 // A text is as package provenance has it, a row of numerals, a moment, or a place that the user's wishes name by its
-// address (kindBits, and homeBits more for a site) or by its name in a directory (kindBits+1): with the shares 2^-2+2^-3
-// of the first and 3/2^4 of these for sentences, 1/8, 9/2^6, 1/8+1/16 and 1/16 these are less than one together.
+// address (kindBits, and homeBits more for a site) or by its name in a directory (kindBits+1): with the shares
+// 2^-2+2^-3 of the first and 3/2^4 of these for sentences, 1/8, 9/2^6, 1/8+1/16 and 1/16 these are less than one
+// together.
 
 // tree adds a value and all in it. A bit says whether everything fits the schema.
 func (m *meter) tree(value, schema json.RawMessage) {

@@ -99,8 +99,8 @@ func smallValues() (all []string) {
 	return all
 }
 
-// TestValuesAreACode holds that whatever the schema says, and whether values heed it, the bits of all values are lengths
-// of a code: the shares are at most one together.
+// TestValuesAreACode holds that whatever the schema says, and whether values heed it, the bits of all values are
+// lengths of a code: the shares are at most one together.
 func TestValuesAreACode(t *testing.T) {
 	values := smallValues()
 	check := func(t interface{ Fatalf(string, ...any) }, schema string) {

@@ -64,8 +64,8 @@ func echoes(got provenance.Trace) bool {
 }
 
 // place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in
-// them as it is, is another spelling of an address that does, or the id of a thing whose name does; or if it is the user's
-// own address. A place that the user only forbade, quoted or used as a mere word is nobody's.
+// them as it is, is another spelling of an address that does, or the id of a thing whose name does; or if it is the
+// user's own address. A place that the user only forbade, quoted or used as a mere word is nobody's.
 func (t *callTracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
