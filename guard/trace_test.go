@@ -40,9 +40,6 @@ overlays:
       post:
         contract: {readOnly: false, openWorld: true, destinations: [internal, public], outcomes: [irreversible], sources: [system], returns: []}
         arguments: {destination: [channel], content: [text]}
-      comment:
-        contract: {readOnly: false, destructive: false, openWorld: true, destinations: [internal, public], outcomes: [irreversible], sources: [system], returns: []}
-        arguments: {destination: [owner, repo, issue_number, pull_number, kind, name], content: [body]}
       remember:
         contract: {readOnly: false, destructive: false, openWorld: false, destinations: [user], outcomes: [consequential], sources: [system], returns: []}
         arguments: {content: [text]}

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -16,35 +17,61 @@ import (
 const (
 	kindBits = 3
 	goesOn   = 1
-	flagBits = 1 // a truth value, or nothing
+	flagBits = 1 // a truth value
 )
 
-// homeBits are those of the scheme and the last slash of a site's first page.
-const homeBits = 2
+// homeBits are those of the scheme and the last slash of a site's first page, with one for that there are these.
+const homeBits = 3
 
-// among returns how many values the schema allows, and whether the value is one of them. Objects can be written in many
-// orders.
-func among(value, schema json.RawMessage) (n int, ok bool) {
-	if kind := rawjson.Kind(value); kind == '{' || kind == '[' {
-		return 0, false
+// A fitting says how a value is told beside its schema.
+type fitting struct {
+	fits bool
+	bits int  // which of the schema's values it is, or of which kind
+	told bool // these tell all
+}
+
+// typeKinds are the kinds of the values that a type of JSON Schema has.
+var typeKinds = map[string]string{
+	"object": "{", "array": "[", "string": `"`, "number": "0", "integer": "0", "boolean": "tf", "null": "n",
+}
+
+// fit compares a value with the const, the enum or else the type of its schema. Of a schema without these, or with
+// others than Weir knows, any value fits by its kind. Objects and lists can be written in many ways, so none is told by
+// a const or an enum.
+func fit(value, schema json.RawMessage) fitting {
+	only, isConst := rawjson.Get(schema, "const")
+	options, isEnum := rawjson.Get(schema, "enum")
+	stray := fitting{bits: kindBits}
+	kind := rawjson.Kind(value)
+	if isConst || isEnum {
+		text, n, found := string(rawjson.Canonical(value)), 0, false
+		if isConst {
+			found = string(rawjson.Canonical(only)) == text
+		} else {
+			for option := range rawjson.Elements(options) {
+				n++
+				found = found || string(rawjson.Canonical(option)) == text
+			}
+		}
+		if !found || text == "" || kind == '{' || kind == '[' {
+			return stray
+		}
+		return fitting{fits: true, bits: bits.Len(uint(n)), told: true}
 	}
-	if only, is := rawjson.Get(schema, "const"); is {
-		return 0, string(rawjson.Canonical(only)) == string(rawjson.Canonical(value))
+	typed, _ := rawjson.Get(schema, "type")
+	name, _ := rawjson.String(typed)
+	switch kinds := typeKinds[name]; {
+	case kinds == "":
+		return fitting{fits: true, bits: kindBits}
+	case kind == 0 || strings.IndexByte(kinds, kind) < 0:
+		return stray
 	}
-	options, _ := rawjson.Get(schema, "enum")
-	for option := range rawjson.Elements(options) {
-		n++
-		ok = ok || string(rawjson.Canonical(option)) == string(rawjson.Canonical(value))
-	}
-	return n, ok
+	return fitting{fits: true}
 }
 
 // numeralBits returns the bits of a text of digits and the signs of numbers, dates and times, four for each: there are
 // sixteen signs with that for the end.
 func numeralBits(text string) int {
-	if text == "" {
-		return flagBits
-	}
 	if strings.Trim(text, "0123456789+-.:/") != "" {
 		return policy.MostBits
 	}

@@ -79,15 +79,15 @@ func (t *callTracer) measure(c *Call, found *Finding, roles policy.Roles) {
 	m := meter{t: t, place: setOf(roles.Destinations), open: !f.Session.Label.Private, spent: written}
 	if c.Arguments != nil {
 		m.spent += goesOn
-		m.value("", c.Arguments, c.Schema)
+		m.tree(c.Arguments, c.Schema)
 	}
 	if c.UndeclaredParams != nil {
 		m.spent += goesOn
-		m.value("", c.UndeclaredParams, nil)
+		m.tree(c.UndeclaredParams, nil)
 	}
 	if task, ok := rawjson.Get(c.Params, "task"); ok {
 		m.spent += goesOn
-		m.value("", task, nil)
+		m.tree(task, nil)
 	}
 	if found.Cut || roles.Cut {
 		m.spent = policy.MostBits

@@ -7,38 +7,60 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/policy"
 )
 
 // A meter measures how much the choice of arguments can tell, in bits, as the length of a code for them (see package
-// provenance): the length of the choices that the schema leaves open. It goes over the arguments as they are sent.
+// provenance). It goes over the arguments as they are sent. The code has to have a word for every value, since servers
+// write the schemas and agents need not heed them.
 type meter struct {
 	t     *callTracer
 	place map[policy.Argument]bool // destinations
 	open  bool                     // the session holds nothing private, so untrusted text may be known to the receiver
 	spent int
-	parts int // of names in the wishes, up to the last one that was told as such; zero before the first
+
+	flagged bool // a bit before each value says whether it fits its schema
+	stray   bool // without these bits, a value does not fit
 }
 
 // A text is as package provenance has it, a row of numerals, a moment, or a place that the user's wishes name by its
-// address (kindBits), by its name in a directory or by a part of a name (kindBits+1 each): with the shares 2^-2+2^-3 of
-// the first and 3/2^4 of these for sentences, 1/8, 9/2^6, 1/8 and twice 1/16 these are less than one together.
+// address (kindBits, and homeBits more for a site) or by its name in a directory (kindBits+1): with the shares
+// 2^-2+2^-3 of the first and 3/2^4 of these for sentences, 1/8, 9/2^6, 1/8+1/16 and 1/16 these are less than one
+// together.
 
-// value adds a value of which the schema is known, if schema is not nil.
+// tree adds a value and all in it. A bit says whether everything fits the schema.
+func (m *meter) tree(value, schema json.RawMessage) {
+	m.spent += flagBits
+	before := m.spent
+	m.flagged, m.stray = false, false
+	if m.value("", value, schema); m.stray {
+		m.spent, m.flagged, m.stray = before, true, false
+		m.value("", value, schema)
+	}
+}
+
+// value adds a value: as one that its schema leaves open, or else by its kind.
 func (m *meter) value(path string, value, schema json.RawMessage) {
-	if m.spent >= policy.MostBits {
+	if m.spent >= policy.MostBits || m.stray {
 		return
 	}
-	if n, ok := among(value, schema); ok {
-		m.spent += bits.Len(uint(n))
+	f := fit(value, schema)
+	switch {
+	case m.flagged:
+		m.spent += flagBits
+	case !f.fits:
+		m.stray = true
 		return
 	}
-	typed, _ := rawjson.Get(schema, "type")
-	if rawjson.Kind(typed) != '"' {
-		m.spent += kindBits
+	m.spent += f.bits
+	if !f.told {
+		m.inside(path, value, schema)
 	}
+}
+
+// inside adds a value of which the kind is known.
+func (m *meter) inside(path string, value, schema json.RawMessage) {
 	switch rawjson.Kind(value) {
 	case '{':
 		m.object(path, value, schema)
@@ -53,9 +75,9 @@ func (m *meter) value(path string, value, schema json.RawMessage) {
 		m.spent += goesOn
 	case '"':
 		m.text(path, value)
-	case 't', 'f', 'n', 0:
+	case 't', 'f':
 		m.spent += flagBits
-	default:
+	case '0':
 		m.spent += numeralBits(strings.TrimSpace(string(value)))
 	}
 }
@@ -67,8 +89,10 @@ func (m *meter) object(path string, value, schema json.RawMessage) {
 	declared := map[string]json.RawMessage{}
 	var order, names []string
 	for name, inner := range rawjson.Members(properties) {
-		declared[name] = inner
-		order = append(order, name)
+		if _, again := declared[name]; !again {
+			declared[name] = inner
+			order = append(order, name)
+		}
 	}
 	spelt := goesOn // bits of the names
 	for name, inner := range rawjson.Members(value) {
@@ -130,45 +154,31 @@ func (m *meter) text(path string, literal json.RawMessage) {
 		n = v.Known
 	}
 	n = min(n, numeralBits(text), momentBits(text))
-	if m.place[a] && m.t.spelt(text) {
-		spelling := policy.MostBits // other capitals of a host can tell something
-		if strings.Contains(m.t.session.words, text) {
-			spelling = 0
-		} else if r := address.Read(text); len(r.Places) == 1 && text == strings.ToLower(text) {
-			if site := home(r.Places[0]); site != "" && strings.Contains(m.t.session.words, site) {
-				spelling = homeBits
-			}
-		}
-		n = min(n, kindBits+spelling+bits.Len(uint(len(m.t.session.named))))
-	}
-	if m.place[a] && m.t.called(text) {
-		n = min(n, kindBits+1+bits.Len(uint(len(m.t.session.directory.names))))
-	}
-	if m.t.partly[a] {
-		if told, at := m.part(text); kindBits+1+told < n {
-			n, m.parts = kindBits+1+told, at
-		}
+	if m.place[a] {
+		n = min(n, m.placeBits(text))
 	}
 	m.spent += n
 }
 
-// part returns the bits of a part of a name in the wishes, and its place among all parts: that it is the next one
-// behind the last that was told in this way, or which of all it is.
-func (m *meter) part(text string) (told, at int) {
-	n, next := 0, false
-	for _, wish := range m.t.session.wishes {
-		for part := range strings.FieldsFuncSeq(wish, func(r rune) bool { return strings.ContainsRune(" \t\n/#,;:()\"'!?", r) }) {
-			n++
-			if strings.TrimRight(part, ".") == text && !next {
-				at, next = n, m.parts > 0 && n == m.parts+1
-			}
-		}
+// placeBits returns the bits of a place that the wishes name, if it is spelt as Weir does: any other spelling can tell
+// something, and is a text.
+func (m *meter) placeBits(text string) int {
+	n, named := policy.MostBits, m.t.session.named
+	if m.t.called(text) {
+		n = kindBits + 1 + bits.Len(uint(len(m.t.session.directory.names)))
 	}
-	switch {
-	case at == 0:
-		return policy.MostBits, 0
-	case next:
-		return flagBits, at
+	if !m.t.spelt(text) {
+		return n
 	}
-	return flagBits + bits.Len(uint(n)), at
+	if named[text] {
+		return min(n, kindBits+bits.Len(uint(len(named))))
+	}
+	site, web := strings.CutPrefix(text, "https://")
+	if !web {
+		site, web = strings.CutPrefix(text, "http://")
+	}
+	if web && named[strings.TrimSuffix(site, "/")] {
+		return min(n, kindBits+homeBits+bits.Len(uint(len(named))))
+	}
+	return n
 }

@@ -21,7 +21,6 @@ type callTracer struct {
 	beyond  bool // the request has members that MCP does not have
 	missed  bool // private data entered the session that the index does not know
 	known   map[string]Value
-	partly  map[policy.Argument]bool // destinations that the wishes name by several arguments
 
 	domains []string // the operator's own
 	me      []string // the user's own mail addresses
@@ -65,13 +64,12 @@ func echoes(got provenance.Trace) bool {
 }
 
 // place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in
-// them as it is, is another spelling of an address that does, the id of a thing whose name does, or a part of a name
-// (see nameParts); or if it is the user's own address. A place that the user only forbade, quoted or used as a mere
-// word is nobody's.
+// them as it is, is another spelling of an address that does, or the id of a thing whose name does; or if it is the
+// user's own address. A place that the user only forbade, quoted or used as a mere word is nobody's.
 func (t *callTracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.partly[a], t.toMe(a):
+	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.toMe(a):
 		v.From, v.Whole = provenance.User, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel

@@ -167,9 +167,6 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 		roles = draft(all)
 	}
 	roles.Cut = roles.Cut || cut
-	if roles.Known {
-		ct.partly = nameParts(s.wishes, roles.Destinations)
-	}
 	f.Call = policy.CallFacts{
 		Traced: true, Stated: roles.Known, Named: speech.Asks(s.wishes, c.Name, c.Server), Found: f.Call.Found,
 	}
