@@ -74,7 +74,7 @@ func TestComputedDataKeepsAlerts(t *testing.T) {
 			return f.g.Hidden.Keep(t.Context(), call("x", fetchPage, `{}`).Session, "weir_exec", []vault.Value{v}, json.RawMessage(`"terces"`))
 		},
 		"a sanitizer": func(f *fixture, v vault.Value) (vault.Value, error) {
-			return f.g.Hidden.Sanitized(t.Context(), call("x", fetchPage, `{}`).Session, "weir_sanitize", &v, same, json.RawMessage(`"terces"`))
+			return f.g.Hidden.Sanitized(t.Context(), call("weir_sanitize", fetchPage, `{}`), &v, same, json.RawMessage(`"terces"`))
 		},
 		"a call of a program": func(f *fixture, v vault.Value) (vault.Value, error) {
 			c := call("turn", fetchPage, `{"name":"turn"}`)

@@ -318,13 +318,13 @@ func IsOriginal(v *vault.Value) bool {
 // Sanitized keeps JSON that a sanitizer made of a hidden value. It has the label that the operator states, if the value
 // is one of [IsOriginal], and else that of the value. The decision on its call has to tell of that in [Call.Changes].
 func (h *Hidden) Sanitized(
-	ctx context.Context, ref session.Ref, tool string, from *vault.Value, stated func(label.Label) label.Label, part json.RawMessage,
+	ctx context.Context, c *Call, from *vault.Value, stated func(label.Label) label.Label, part json.RawMessage,
 ) (vault.Value, error) {
 	l := from.Label
 	if IsOriginal(from) {
 		l = stated(l)
 	}
-	return h.keep(ctx, ref, tool, l, part)
+	return h.keep(ctx, c.Session, c.Name, l, part)
 }
 
 func (h *Hidden) keep(ctx context.Context, ref session.Ref, tool string, l label.Label, part json.RawMessage) (vault.Value, error) {

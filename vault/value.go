@@ -21,8 +21,8 @@ type Value struct {
 	Part      json.RawMessage `json:"part,omitempty"`     // of the answer that the value is; nil if it is all of it
 	Of        string          `json:"of,omitempty"`       // ID of the value whose part it is; "" if it is an answer
 	Label     label.Label     `json:"label"`              // of the answer
-	Composed  bool            `json:"composed,omitempty"` // hidden values, or a program that read some, had a part in its call
-	From      string          `json:"from,omitempty"`     // key of the agent session below that returned it; "" if none did
+	Composed  bool            `json:"composed,omitempty"` // hidden values had a part in its call
+	From      string          `json:"from,omitempty"`     // key of the session below that returned it
 }
 
 // size is the memory that a value takes, about.

@@ -70,7 +70,7 @@ var table = []row{
 		"where the arguments of a call came from; it decides nothing"},
 	{"vault", "label internal/rawjson", "", world, "values that agents were not shown, and what is told of them; whoever keeps them is an interface"},
 	{"guard/plan", "vault internal/document internal/rawjson", yaml, world, "the plans of agents: it reads and compares, and decides nothing"},
-	{"guard", "guard/plan guard/trace label contract annotation policy overlay provenance record session detect vault internal/speech internal/rawjson internal/hosterror", "", world,
+	{"guard", "guard/plan guard/trace label contract annotation policy overlay provenance record session detect vault internal/speech internal/bounded internal/rawjson internal/hosterror", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
 	{"internal/plain", "", "", world, "shows text of others without letting it do anything"},
 	{"internal/plain/plaintest", "", "", world, "texts as attackers write them, for tests"},
@@ -113,7 +113,7 @@ var table = []row{
 	{"internal/gateway/backend", "annotation contract detect guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
-	{"internal/sanitize", "detect label vault internal/rawjson", "", world, "texts to texts; whoever calls it keeps both from agents"},
+	{"internal/sanitize", "detect label vault internal/address internal/rawjson", "", world, "texts to texts; whoever calls it keeps both from agents"},
 	{"internal/program", "vault internal/rawjson", "go.starlark.net", "net net/http",
 		"runs programs of agents and knows which values may have influenced each call; what is called and kept is its host's business"},
 	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/program internal/sanitize internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/rpc " +

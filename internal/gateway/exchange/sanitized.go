@@ -87,7 +87,7 @@ func sanitized(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 		f.Engine.Log.Warn("sanitizing a hidden value", "sanitizer", arguments.By, "error", err)
 		return x.answered(ctx, admission, nil, vault.ErrNoAnswer)
 	}
-	v, err := f.Engine.Guard.Hidden.Sanitized(ctx, asking.Session, sanitizeTool, &x.value, rule.Label, rawjson.Quote(made))
+	v, err := f.Engine.Guard.Hidden.Sanitized(ctx, asking, &x.value, rule.Label, rawjson.Quote(made))
 	if err != nil {
 		return x.answered(ctx, admission, nil, err)
 	}
