@@ -96,7 +96,7 @@ func New(limits Limits) *Vault {
 	return &Vault{limits: limits.orDefaults(), spaces: map[Space]*space{}, accounts: map[Space]*account{}, owned: map[string]int{}}
 }
 
-// Put keeps a value in a space, and returns it with its name. Values that agent sessions below returned push out none but
+// Put keeps a value in a space, and returns it with its name. Values that sessions below returned push out none but
 // their like: those of one session at most a sixteenth of the limits of a space, and those of all together half of them.
 func (v *Vault) Put(key Space, value Value) (Value, error) {
 	if value.size() > v.limits.Value || value.From != "" && value.size() > v.limits.Space/perChild {
