@@ -167,7 +167,7 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	}
 	value, err := h.vault.Put(key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: kept,
+		Label: kept, Composed: len(r.Uses) > 0 || r.Computed,
 	})
 	if err != nil {
 		return Withheld(err)
@@ -305,12 +305,29 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	for i := range from {
 		l = label.Join(l, from[i].Label)
 	}
-	return h.KeepAs(ctx, ref, tool, asComputed(l), part)
+	return h.keep(ctx, ref, tool, asComputed(l), part)
 }
 
-// KeepAs keeps JSON with a label that the caller answers for. The decision on its call has to tell of that in
-// [Call.Changes].
-func (h *Hidden) KeepAs(ctx context.Context, ref session.Ref, tool string, l label.Label, part json.RawMessage) (vault.Value, error) {
+// IsOriginal reports whether a hidden value is the answer of a server, as the server gave it, and hidden values had no
+// part in its call. Only of these, and of parts of them, may an operator state a lower label: of any other, the agent
+// may have composed the text.
+func IsOriginal(v *vault.Value) bool {
+	return v.Server != Own && v.Part == nil && !v.Composed && !opaque(v.Label)
+}
+
+// Sanitized keeps JSON that a sanitizer made of a hidden value. It has the label that the operator states, if the value
+// is one of [IsOriginal], and else that of the value. The decision on its call has to tell of that in [Call.Changes].
+func (h *Hidden) Sanitized(
+	ctx context.Context, c *Call, from *vault.Value, stated func(label.Label) label.Label, part json.RawMessage,
+) (vault.Value, error) {
+	l := from.Label
+	if IsOriginal(from) {
+		l = stated(l)
+	}
+	return h.keep(ctx, c.Session, c.Name, l, part)
+}
+
+func (h *Hidden) keep(ctx context.Context, ref session.Ref, tool string, l label.Label, part json.RawMessage) (vault.Value, error) {
 	if h.vault == nil {
 		return vault.Value{}, vault.ErrUnknown
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/session"
@@ -17,92 +18,105 @@ import (
 // that it returns. So the store knows it as a session without a parent: no label joins from it into the one above,
 // and it has hidden values of its own. The other way is open. The labels of all sessions above count in its calls,
 // it may use their hidden values, and numbers that a look told there are known in it.
+//
+// Isolated sessions do not nest: none descends from another. A session of which nobody knows whether it is isolated may
+// have any others above it, so what descends from it counts as untrusted and private.
 type isolation struct {
-	mu    sync.Mutex
-	above map[vault.Space][]string // keys of the sessions above the one that is above all others of a family
-	order []vault.Space            // oldest first
+	mu sync.Mutex
+
+	// By principal and by the session that is above all others of a family: the sessions above that one, which is
+	// isolated if there are any.
+	above map[string]*bounded.Map[string, []string]
 }
 
 // Bounds of isolation.
 const (
-	maxIsolated = 1 << 14 // families of agent sessions; what is above the oldest is forgotten, until a request says it again
+	maxIsolated = 1 << 14 // families of a principal; the oldest is unknown then, until a request tells of it again
 	maxAbove    = 16      // sessions above one
 )
 
-var errAbove = hosterror.New("the agent session descends from too many others, or from itself")
+// Errors of an isolated session.
+var (
+	errAbove  = hosterror.New("the agent session descends from too many others, or from itself")
+	errNested = hosterror.New("the agent session above is isolated itself, or descends from one that is: isolated agent sessions do not nest")
+)
 
-// Above notes the session above an isolated agent session, where its host names one, and returns the keys of all
-// sessions above it, for [Call.Above]: also of one that is not isolated itself, and of one that is above that.
+// Above notes what a request tells of its agent session, and of the one above if its host isolates it, and returns the
+// keys of the sessions above, for [Call.Above]: also of one that is not isolated itself, but descends from one that is.
 func (h *Hidden) Above(ctx context.Context, ref session.Ref, parent string) ([]string, error) {
-	h.mu.Lock()
-	none := parent == "" && len(h.above) == 0
-	h.mu.Unlock()
-	if none {
-		return nil, nil
-	}
-	var above []string
-	if parent != "" {
-		above = []string{parent}
-	}
 	key, err := h.family(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.note(key, above); err != nil {
-		return nil, err
+	above, known := h.noted(key)
+	if parent != "" {
+		above = append([]string{parent}, slices.DeleteFunc(slices.Clone(above), func(s string) bool { return s == parent })...)
 	}
-	seen := []vault.Space{key}
-	for i := -1; i < len(above); i++ {
-		if i >= 0 {
-			if key, err = h.family(ctx, session.Ref{Key: above[i], Principal: ref.Principal}); err != nil {
-				return nil, err
-			}
-			if key == seen[0] {
-				return nil, errAbove
-			}
+	for _, name := range above {
+		next, err := h.family(ctx, session.Ref{Key: name, Principal: ref.Principal})
+		if err != nil {
+			return nil, err
 		}
-		for _, next := range h.noted(key) {
-			if !slices.Contains(above, next) {
-				above = append(above, next)
-			}
-		}
-		if len(above) > maxAbove {
+		if next == key || len(above) > maxAbove {
 			return nil, errAbove
 		}
+		if further, _ := h.noted(next); len(further) > 0 {
+			return nil, errNested
+		}
+	}
+	if known || parent != "" || key.Key == ref.Key { // else only the one above can tell
+		h.note(key, above)
+	} else {
+		h.isolates(key.Owner)
 	}
 	return above, nil
 }
 
-// note adds to the sessions above a family.
-func (i *isolation) note(key vault.Space, above []string) error {
+// note notes the sessions above a family.
+func (i *isolation) note(key vault.Space, above []string) {
+	families := i.isolates(key.Owner)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	known, ok := i.above[key]
-	for _, parent := range above {
-		if parent == key.Key || len(known) >= maxAbove {
-			return errAbove
-		}
-		if slices.Contains(known, parent) {
-			continue
-		}
-		if i.above == nil {
-			i.above = map[vault.Space][]string{}
-		}
-		if i.above[key] = append(slices.Clip(known), parent); !ok {
-			i.order = append(i.order, key)
+	known, _ := families.Get(key.Key)
+	for _, name := range known { // of another request at the same time
+		if !slices.Contains(above, name) {
+			above = append(slices.Clip(above), name)
 		}
 	}
-	if len(i.order) > maxIsolated {
-		delete(i.above, i.order[0])
-		i.order = i.order[1:]
-	}
-	return nil
+	families.Set(key.Key, above)
 }
 
-func (i *isolation) noted(key vault.Space) []string {
+// isolates returns the families of a principal, of which sessions may be isolated from now on.
+func (i *isolation) isolates(principal string) *bounded.Map[string, []string] {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.above[key]
+	families := i.above[principal]
+	if families == nil {
+		families = bounded.NewMap[string, []string](maxIsolated)
+		if i.above == nil {
+			i.above = map[string]*bounded.Map[string, []string]{}
+		}
+		i.above[principal] = families
+	}
+	return families
+}
+
+// noted returns the sessions above a family, and whether it is known whether there are any.
+func (i *isolation) noted(key vault.Space) (above []string, known bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	families := i.above[key.Owner]
+	if families == nil {
+		return nil, false
+	}
+	return families.Get(key.Key)
+}
+
+// mayIsolate reports whether sessions of a principal may be isolated.
+func (i *isolation) mayIsolate(principal string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.above[principal] != nil
 }
 
 // spaces returns the spaces of the values that an agent session may use: that of its family first, then of those
@@ -113,9 +127,7 @@ func (h *Hidden) spaces(ctx context.Context, ref session.Ref, above []string) ([
 		return nil, err
 	}
 	if above == nil {
-		if above, err = h.Above(ctx, ref, ""); err != nil {
-			return nil, err
-		}
+		above, _ = h.noted(key)
 	}
 	keys := []vault.Space{key}
 	for _, name := range above {
@@ -128,11 +140,23 @@ func (h *Hidden) spaces(ctx context.Context, ref session.Ref, above []string) ([
 	return keys, nil
 }
 
-// Inherited returns the label of the sessions of a principal above an isolated one. With an alert that waits there, it
-// is malicious, and the isolated session stays so.
-func (h *Hidden) Inherited(ctx context.Context, principal string, above []string) (l label.Label, err error) {
+// Inherited returns the label of the sessions above that of a request. With an alert that waits there, it is malicious,
+// and an isolated session stays so. It is untrusted and private while nobody knows whether one above is isolated itself.
+func (h *Hidden) Inherited(ctx context.Context, ref session.Ref, above []string) (l label.Label, err error) {
+	if !h.mayIsolate(ref.Principal) {
+		return l, nil
+	}
+	families, err := h.spaces(ctx, ref, above)
+	if err != nil {
+		return l, err
+	}
+	for _, family := range families {
+		if _, known := h.noted(family); !known {
+			l = label.Label{Untrusted: true, Private: true}
+		}
+	}
 	for _, key := range above {
-		state, err := h.state.Sessions().Peek(ctx, session.Ref{Key: key, Principal: principal})
+		state, err := h.state.Sessions().Peek(ctx, session.Ref{Key: key, Principal: ref.Principal})
 		if err != nil {
 			return label.Label{}, fmt.Errorf("reading the agent session above: %w", err)
 		}
@@ -148,7 +172,13 @@ func (h *Hidden) Inherited(ctx context.Context, principal string, above []string
 type Return struct {
 	Value json.RawMessage // without handles
 	Uses  []vault.Value   // that it was made of
-	Look  *vault.Look     // the type of an answer that the agent above is told; nil: it gets a hidden value
+	As    vault.Type      // of an answer that the agent above is told; "": it gets a hidden value
+}
+
+// ReturnTypes returns the types of answers that an isolated agent session may tell. Their frames are fixed: limits and
+// options of its own would be text to the agent above, and numbers that count for nothing.
+func ReturnTypes() []vault.Type {
+	return []vault.Type{vault.Boolean, vault.Integer, vault.Number, vault.Date}
 }
 
 // ErrSpent says that an agent session may be told no more bits of hidden values.
@@ -158,7 +188,7 @@ var ErrSpent = fmt.Errorf("typed answers may tell %d bits of hidden values in an
 // hidden value there, with the label of all that the isolated session has read, or as an answer of a type, which
 // counts there as that to a look. The session above rises as by a look.
 func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value, answer json.RawMessage, err error) {
-	if h.vault == nil || len(c.Above) == 0 {
+	if h.vault == nil || len(c.Above) == 0 || r.As != "" && !slices.Contains(ReturnTypes(), r.As) {
 		return v, nil, vault.ErrUnknown
 	}
 	up := *c
@@ -167,7 +197,7 @@ func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value,
 	if err != nil {
 		return v, nil, fmt.Errorf("reading the agent session: %w", err)
 	}
-	v = vault.Value{Server: Own, Method: c.Method, Tool: c.Name, Part: r.Value, Label: label.Join(state.Label, c.Context)}
+	v = vault.Value{Server: Own, Method: c.Method, Tool: c.Name, Part: r.Value, From: c.Session.Key, Label: label.Join(state.Label, c.Context)}
 	for i := range r.Uses {
 		v.Label = label.Join(v.Label, r.Uses[i].Label)
 	}
@@ -175,21 +205,24 @@ func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value,
 	if err != nil {
 		return v, nil, err
 	}
-	if r.Look != nil {
-		if h.vault.Looked(key, r.Look.Bits()) > MaxLooked {
+	if r.As == "" {
+		h.vault.Looked(key, 1) // that there is one more
+	} else {
+		look := vault.Look{As: r.As}
+		if h.vault.Looked(key, look.Bits()) > MaxLooked {
 			return v, nil, ErrSpent
 		}
-		if answer, err = r.Look.Accept(r.Value); err != nil {
+		if answer, err = look.Accept(r.Value); err != nil {
 			return v, nil, err
 		}
-		if err := h.Told(ctx, up.Session, v, r.Look.As, answer); err != nil {
+		if err := h.Told(ctx, up.Session, v, r.As, answer); err != nil {
 			return v, nil, err
 		}
 	}
 	if err := h.Admit(ctx, &up, &v); err != nil {
 		return v, nil, err
 	}
-	if r.Look == nil {
+	if r.As == "" {
 		v, err = h.vault.Put(key, v)
 	}
 	return v, answer, err

@@ -32,7 +32,7 @@ func TestInheritedAlerts(t *testing.T) {
 	if err != nil || len(above) != 1 {
 		t.Fatal(above, err)
 	}
-	if l, err := g.Hidden.Inherited(ctx, "ann", above); err != nil || !l.Malicious {
+	if l, err := g.Hidden.Inherited(ctx, session.Ref{Key: "i", Principal: "ann"}, above); err != nil || !l.Malicious {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if state, err = g.evidence.open(ctx, c); err != nil {
@@ -41,7 +41,7 @@ func TestInheritedAlerts(t *testing.T) {
 	if err := g.evidence.answer(ctx, r, state.Label, alertsIn(state.Label)); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := g.Hidden.Inherited(ctx, "ann", above); err != nil || l.Malicious {
+	if l, err := g.Hidden.Inherited(ctx, session.Ref{Key: "i", Principal: "ann"}, above); err != nil || l.Malicious {
 		t.Errorf("after an answer: %+v, %v", l, err)
 	}
 }

@@ -18,9 +18,11 @@ type Value struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // of the call that it answers
 	Result    json.RawMessage `json:"result,omitempty"`    // one of Result and Error is set
 	Error     json.RawMessage `json:"error,omitempty"`
-	Part      json.RawMessage `json:"part,omitempty"` // of the answer that the value is; nil if it is all of it
-	Of        string          `json:"of,omitempty"`   // ID of the value whose part it is; "" if it is an answer
-	Label     label.Label     `json:"label"`          // of the answer
+	Part      json.RawMessage `json:"part,omitempty"`     // of the answer that the value is; nil if it is all of it
+	Of        string          `json:"of,omitempty"`       // ID of the value whose part it is; "" if it is an answer
+	Label     label.Label     `json:"label"`              // of the answer
+	Composed  bool            `json:"composed,omitempty"` // hidden values had a part in its call
+	From      string          `json:"from,omitempty"`     // key of the session below that returned it
 }
 
 // size is the memory that a value takes, about.

@@ -96,9 +96,10 @@ func New(limits Limits) *Vault {
 	return &Vault{limits: limits.orDefaults(), spaces: map[Space]*space{}, accounts: map[Space]*account{}, owned: map[string]int{}}
 }
 
-// Put keeps a value in a space, and returns it with its name.
+// Put keeps a value in a space, and returns it with its name. Values that sessions below returned push out none but
+// their like: those of one session at most a sixteenth of the limits of a space, and those of all together half of them.
 func (v *Vault) Put(key Space, value Value) (Value, error) {
-	if value.size() > v.limits.Value {
+	if value.size() > v.limits.Value || value.From != "" && value.size() > v.limits.Space/perChild {
 		return Value{}, ErrTooLarge
 	}
 	value.Result, value.Error = bytes.Clone(value.Result), bytes.Clone(value.Error)
@@ -113,8 +114,11 @@ func (v *Vault) Put(key Space, value Value) (Value, error) {
 	value.ID, value.Name = rand.Text(), name
 	s.values = append(s.values, value)
 	s.size, v.total = s.size+value.size(), v.total+value.size()
-	for len(s.values) > v.limits.Values || s.size > v.limits.Space {
-		v.dropOldest(s)
+	if value.From != "" {
+		v.hold(s, perChild, func(o *Value) bool { return o.From == value.From })
+		v.hold(s, perChildren, func(o *Value) bool { return o.From != "" })
+	} else {
+		v.hold(s, 1, func(o *Value) bool { return o.From == "" })
 	}
 	v.makeRoom()
 	return value, nil
@@ -202,11 +206,28 @@ func (v *Vault) makeRoom() {
 	}
 }
 
-// dropOldest forgets the value of a space that was kept first.
-func (v *Vault) dropOldest(s *space) {
-	oldest := s.values[0]
-	s.values = append([]Value{}, s.values[1:]...)
-	s.size, v.total = s.size-oldest.size(), v.total-oldest.size()
+// Parts of the limits of a space that values of agent sessions below may take beside its own.
+const (
+	perChild    = 16 // of one session
+	perChildren = 2  // of all
+)
+
+// hold forgets those values of a space that are meant and were kept first, until the rest of them takes a part of the
+// limits of a space at most.
+func (v *Vault) hold(s *space, part int, meant func(*Value) bool) {
+	count, size := 0, int64(0)
+	for i := range s.values {
+		if meant(&s.values[i]) {
+			count, size = count+1, size+s.values[i].size()
+		}
+	}
+	for count > max(v.limits.Values/part, 1) || size > v.limits.Space/int64(part) {
+		i := slices.IndexFunc(s.values, func(o Value) bool { return meant(&o) })
+		gone := s.values[i].size()
+		s.values = append(slices.Clone(s.values[:i]), s.values[i+1:]...)
+		count, size = count-1, size-gone
+		s.size, v.total = s.size-gone, v.total-gone
+	}
 }
 
 // Names are w and a number of so many values, of five digits.

@@ -413,3 +413,23 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%v %s", err, diff)
 	}
 }
+
+// Values that sessions below return push out none of the space's own, nor those of their siblings.
+func TestReturnedValuesPushOutNoOthers(t *testing.T) {
+	v := vault.New(vault.Limits{Values: 32})
+	mine, sibling := put(t, v, "p", text("mine")), vault.Value{Part: json.RawMessage(`1`), From: "i1"}
+	sibling, err := v.Put(at("p"), sibling)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if _, err := v.Put(at("p"), vault.Value{Part: json.RawMessage(`2`), From: "i2"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kept := range []vault.Value{mine, sibling} {
+		if _, err := v.Get(kept.Name, at("p")); err != nil {
+			t.Error(err)
+		}
+	}
+}

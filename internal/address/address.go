@@ -50,6 +50,19 @@ func Read(text string) Reading {
 	return Reading{Places: s.found}
 }
 
+// Plain returns a text as programs with good will show it: with character references of HTML as their signs, in
+// compatible forms and without invisible characters. It reports whether that came to an end.
+func Plain(text string) (string, bool) {
+	for range 16 {
+		plain := fold(html.UnescapeString(text))
+		if plain == text {
+			return plain, true
+		}
+		text = plain
+	}
+	return "", false
+}
+
 // Find returns the places in a running text that a person or a program could follow, as it is and as HTML has it, where signs may stand as
 // character references.
 func Find(text string) []Place {

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/record"
@@ -66,16 +67,16 @@ func TestIsolated(t *testing.T) {
 	if f.sends() {
 		t.Error("the isolated session sends after reading")
 	}
+	number := string(f.call("weir_return", `{"value":4217,"as":"integer"}`))
+	if !strings.Contains(number, `\"answer\":4217`) {
+		t.Error(number)
+	}
 	handle := string(f.call("weir_return", `{"value":{"who":"[[`+inner+`#/from]]","mine":"CANARY 2"}}`))
 	_, name, ok := strings.Cut(handle, `\"value\":\"`)
 	if !ok {
 		t.Fatal(handle)
 	}
 	name = name[:6]
-	number := string(f.call("weir_return", `{"value":4217,"as":"integer","min":0,"max":9999}`))
-	if !strings.Contains(number, `\"answer\":4217`) {
-		t.Error(number)
-	}
 	f.heard = nil
 	f.as("p", "")
 	if !f.sends() {
@@ -117,7 +118,7 @@ func TestIsolatedInherits(t *testing.T) {
 	f.saysText(`{"who":"CANARY","n":112233445566}`)
 	name := f.value(f.call("inbox", "{}"))
 	f.call("weir_look", fmt.Sprintf(`{"value":%q,"path":"/n","as":"integer","min":0,"max":999999999999}`, name))
-	for _, s := range [][2]string{{"i", "p"}, {"i2", "i"}, {"d", "i2"}} {
+	for _, s := range [][2]string{{"i", "p"}, {"i2", "p"}, {"d", "i2"}} {
 		f.as(s[0], s[1])
 		if !f.sends() {
 			t.Errorf("%v: does not send", s)
@@ -132,7 +133,7 @@ func TestIsolatedInherits(t *testing.T) {
 	}
 	f.as("p", "")
 	f.reads("from now on")
-	for _, s := range [][2]string{{"i", "p"}, {"i2", "i"}, {"i3", "i2"}, {"d", "i2"}} {
+	for _, s := range [][2]string{{"i", "p"}, {"i2", "p"}, {"i3", "p"}, {"d", "i2"}} {
 		if f.as(s[0], s[1]); s[0] == "d" {
 			continue // takes over the label of its parent when it begins
 		}
@@ -160,8 +161,8 @@ func TestIsolatedIsAsked(t *testing.T) {
 	}
 	f.as("i", "p")
 	for arguments, want := range map[string]string{
-		`{}`: "value is missing", `{"value":1,"as":"text"}`: "as is boolean", `{"value":1,"to":"p"}`: "not those of the tool's schema",
-		`{"value":"x","as":"integer"}`: "there is no such answer", `{"value":1,"min":1}`: "as is", `{"value":"[[w00000]]"}`: "stands for no value",
+		`{}`: "value is missing", `{"value":1,"as":"text"}`: "as is one of [boolean", `{"value":"x","as":"one_of"}`: "as is one of [boolean", `{"value":1,"to":"p"}`: "not those of the tool's schema",
+		`{"value":"x","as":"integer"}`: "there is no such answer", `{"value":1,"as":"integer","min":1,"max":1}`: "not those of the tool's schema", `{"value":"[[w00000]]"}`: "stands for no value",
 	} {
 		if answer := string(f.call("weir_return", arguments)); !strings.Contains(answer, want) {
 			t.Errorf("%s: %s", arguments, answer)
@@ -180,18 +181,58 @@ func TestIsolatedIsAsked(t *testing.T) {
 	}
 }
 
+// Isolated sessions do not nest. After a restart, what descends from a session of which nothing is known sends nothing.
+func TestIsolatedDoesNotNest(t *testing.T) {
+	db := store.NewMemory(nil)
+	open := func() *family {
+		return newFamily(t, func(o *gateway.Options) {
+			o.State = guard.NewState(session.New(session.Options{Store: db}), record.Discard())
+		})
+	}
+	f := open()
+	f.as("p", "")
+	f.sends()
+	f.as("i", "p")
+	f.sends()
+	f.as("d", "i")
+	if !f.sends() {
+		t.Error("a session below an isolated one does not send")
+	}
+	for _, parent := range []string{"i", "d"} {
+		f.as("i2", parent)
+		if answer := string(f.call("inbox", "{}")); !strings.Contains(answer, "do not nest") {
+			t.Errorf("below %s: %s", parent, answer)
+		}
+	}
+	f.as("p", "")
+	f.reads("strangers' text")
+	f = open()
+	for _, s := range [][2]string{{"i2", "i"}, {"d", "i"}, {"i", "p"}} {
+		if f.as(s[0], s[1]); f.sends() {
+			t.Errorf("%v sends after a restart", s)
+		}
+	}
+}
+
 // Returned answers are counted in the session above, of all isolated sessions together.
 func TestIsolatedBits(t *testing.T) {
 	f := newFamily(t, nil)
 	told := 0
-	for i := range 12 {
+	f.as("p", "")
+	f.sends()
+	for i := range 50 {
 		f.as(fmt.Sprintf("i%d", i), "p")
-		if answer := string(f.call("weir_return", `{"value":7,"as":"integer","min":0,"max":999}`)); strings.Contains(answer, `\"answer\":7`) {
+		if answer := string(f.call("weir_return", `{"value":true,"as":"boolean"}`)); strings.Contains(answer, `\"answer\":true`) {
 			told++
 		}
 	}
-	if told != 6 { // of 10 bits each, and 64 in all
+	if told != 32 { // of 2 bits each, and 64 in all
 		t.Errorf("%d answers were told", told)
+	}
+	f.as("i", "q")
+	f.call("weir_return", `{"value":"a hidden value is one more"}`)
+	if answer := string(f.call("weir_return", `{"value":1,"as":"integer"}`)); !strings.Contains(answer, "would be more") {
+		t.Error(answer)
 	}
 }
 
@@ -217,6 +258,8 @@ func TestIsolatedKeepsPrivacy(t *testing.T) {
 // A request of the same session that is not isolated joins it into its parent, and nothing parts them again.
 func TestIsolatedOnce(t *testing.T) {
 	f := newFamily(t, nil)
+	f.as("p", "")
+	f.sends()
 	f.as("i", "p")
 	f.reads("CANARY")
 	f.meta = strings.ReplaceAll(f.meta, `"dev.weir/isolated":true,`, "")
@@ -237,7 +280,7 @@ func TestIsolatedTellsNothing(t *testing.T) {
 		p, i, j := name("p"), name("i"), name("i2-")
 		f.as(p, "")
 		f.sends()
-		parents := map[string]string{i: p, j: i}
+		parents := map[string]string{i: p, j: p}
 		for range rapid.IntRange(1, 6).Draw(t, "calls") {
 			s := rapid.SampledFrom([]string{i, j}).Draw(t, "session")
 			f.as(s, parents[s])
@@ -275,11 +318,11 @@ func TestIsolatedEnds(t *testing.T) {
 	f.as("p", "")
 	f.sends()
 	f.as("i", "p")
-	f.as("i2", "i")
+	f.as("i2", "p")
 	if f.as("i", "p"); !f.sends() {
 		t.Fatal("the isolated session does not send before")
 	}
-	if f.as("i2", "i"); !f.sends() {
+	if f.as("i2", "p"); !f.sends() {
 		t.Fatal("the one below it does not send before")
 	}
 	book := approve.NewBook(approve.Options{Record: record.Discard(), Store: st})
@@ -287,7 +330,7 @@ func TestIsolatedEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Second) // for which the book believes that it has not ended
-	for _, s := range [][2]string{{"i", "p"}, {"i2", "i"}} {
+	for _, s := range [][2]string{{"i", "p"}, {"i2", "p"}} {
 		if f.as(s[0], s[1]); f.sends() {
 			t.Errorf("%v sends after the end", s)
 		}

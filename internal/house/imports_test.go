@@ -113,7 +113,7 @@ var table = []row{
 	{"internal/gateway/backend", "annotation contract detect guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",
 		"connections to servers and the hosts that hear them; decides nothing"},
-	{"internal/sanitize", "detect label vault internal/rawjson", "", world, "texts to texts; whoever calls it keeps both from agents"},
+	{"internal/sanitize", "detect label vault internal/address internal/rawjson", "", world, "texts to texts; whoever calls it keeps both from agents"},
 	{"internal/program", "vault internal/rawjson", "go.starlark.net", "net net/http",
 		"runs programs of agents and knows which values may have influenced each call; what is called and kept is its host's business"},
 	{"internal/gateway/exchange", "annotation contract guard guard/plan label policy record session store vault internal/program internal/sanitize internal/conversation internal/bounded internal/hosterror internal/inputschema internal/plain internal/rawjson internal/resolution internal/rpc " +

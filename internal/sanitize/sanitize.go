@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/weir-mcp/weir/detect"
-	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/vault"
@@ -52,13 +51,20 @@ func (r *Rule) String() string {
 	return r.By + ", which the operator states to be not " + strings.Join(gone, " and not ")
 }
 
-// Label returns the label of the output for that of the input. Nothing takes away credentials or an alert, or where
-// the data came from.
+// Label returns the label of the output for that of the input. Nothing takes away credentials, an alert, or the
+// attribution to the origins of the data. Kinds of sources go that make data untrusted or private, if that goes.
 func (r *Rule) Label(l label.Label) label.Label {
 	if !r.Trusted && !r.Public {
 		return l
 	}
+	imposed := map[label.Source]bool{label.UntrustedPublic: r.Trusted, label.Internal: r.Public, label.UserSource: r.Public}
+	sources := l.Sources
 	l.Sources = label.Set[label.Source]{}
+	for source := range sources.All() {
+		if !imposed[source] {
+			l.Sources = l.Sources.Union(label.SetOf(source))
+		}
+	}
 	l.Untrusted = l.Untrusted && !r.Trusted
 	if r.Public {
 		secret := l.Sensitivity.Has(label.Credentials)
@@ -85,11 +91,6 @@ type Sanitizers struct {
 // maxSummary is how long the answer of a model may be, in bytes.
 const maxSummary = 16 << 10
 
-var (
-	link    = pattern.New(`(?i)\b[a-z][a-z0-9+.-]{0,20}://\S+|\b(www\.|mailto:|javascript:|data:)\S+`)
-	address = pattern.New(`[^\s<>"]+@[^\s<>"]+`)
-)
-
 // Errors of a text that cannot be sanitized. They quote nothing of it.
 var (
 	errUnfound = errors.New("not all of the text could be searched")
@@ -100,7 +101,7 @@ var (
 func (s *Sanitizers) Apply(ctx context.Context, name, text string) (string, error) {
 	switch r := s.Rules[name]; r.By {
 	case StripLinks:
-		return address().ReplaceAllString(link().ReplaceAllString(text, "[link]"), "[address]"), nil
+		return stripLinks(text)
 	case Truncate:
 		n := min(r.Length, len(text))
 		for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/sanitize"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/vault"
@@ -34,8 +35,8 @@ func TestApply(t *testing.T) {
 		by, text, model, want string
 	}{
 		{"links", "see https://a.example/?q=1, HTTP://b.example or www.c.example, and write to bob@d.example now", "",
-			"see [link] [link] or [link] and write to [address] now"},
-		{"links", "javascript:alert(1) and ![x](data:text/html,y)", "", "[link] and ![x]([link]"},
+			"see [link], [link] or [link], and write to [address] now"},
+		{"links", "javascript:alert(1) and ![x](data:text/html,y)", "", "[link](1) and ![x]([link],y)"},
 		{"short", "naïveté", "", "naïv"}, {"short", "äöü", "", "äö"}, {"short", "abc", "", "abc"}, {"short", "", "", ""},
 		{"masked", "pay to GB82 WEST 1234 5698 7654 32", "", "pay to [redacted:iban]"},
 		{"digest", "long", `"short"`, "short"},
@@ -57,6 +58,35 @@ func TestApply(t *testing.T) {
 			t.Errorf("%s: %s", by, got)
 		}
 	}
+}
+
+// However a text spells links and addresses, what is left has none that the decision on a call would find.
+func TestNoLinkIsLeft(t *testing.T) {
+	s := &sanitize.Sanitizers{Rules: map[string]sanitize.Rule{"l": {By: sanitize.StripLinks}}}
+	parts := []string{
+		"_https://evil.example/x_", "1https://evil.example/x", "//evil.example/x", "https:/evil.example/x", `https:\\evil.example\x`, "https:evil.example",
+		"evil.example/login", "evil.example", "[log in](//evil.example/x)", "www\uff0eevil.example", "https\uff1a//evil.example", "evil\u3002example/x",
+		"tel:+491234567", "sms:+491234567?body=x", "sip:evil", "<a href=//evil.example>x</a>", "&#104;ttps&#58;//evil.example", "https:&#47;&#47;evil.example",
+		"https:\u200b//evil.example", `"eve"@evil.example`, `"a b"@evil.example`, "eve\uff20evil.example", "eve&#64;evil.example", "eve (at) evil.example",
+		"file:/etc/passwd", "vbscript:evil", "192.0.2.1/x", "DE02 1203 0000 0000 2020 51", "a_data:text/html,evil", "x_www.evil.example/p", "eve&amp;#64;evil.example",
+	}
+	check := func(t interface{ Errorf(string, ...any) }, text string) {
+		got, err := s.Apply(context.Background(), "l", text)
+		if places := address.Find(got); err == nil && len(places) > 0 {
+			t.Errorf("%q becomes %q with %v", text, got, places)
+		}
+	}
+	for _, text := range parts {
+		check(t, text)
+		got, err := s.Apply(t.Context(), "l", "see "+text+" now")
+		if err != nil || !strings.HasPrefix(got, "see") || !strings.Contains(got, "[link]") && !strings.Contains(got, "[address]") {
+			t.Errorf("%q becomes %q, %v", text, got, err)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		piece := rapid.OneOf(rapid.SampledFrom(parts), rapid.String(), rapid.SampledFrom([]string{"&", "#", "amp;", " ", ".", ":", "/", "@", "_", "(", "x"}))
+		check(t, strings.Join(rapid.SliceOfN(piece, 1, 6).Draw(t, "pieces"), ""))
+	})
 }
 
 func TestTruncateIsText(t *testing.T) {
@@ -88,7 +118,7 @@ func TestLabel(t *testing.T) {
 	} {
 		got := c.rule.Label(all)
 		if got.Untrusted != c.untrusted || got.Private != c.private || !got.Sensitivity.Equal(c.sensitivity) ||
-			!got.Malicious || !got.Findings.Has("f") || !got.Attribution.Has("mcp://a/b") {
+			got.Sources.Has(label.UntrustedPublic) != c.untrusted || got.Sources.Has(label.Internal) == c.rule.Public || !got.Malicious || !got.Findings.Has("f") || !got.Attribution.Has("mcp://a/b") {
 			t.Errorf("%s: %+v", c.rule.String(), got)
 		}
 	}

@@ -190,7 +190,7 @@ func decide(ctx context.Context, f *Host, set *backend.Set, call *guard.Call) gu
 // shown returns the label of all that the agent of a call was shown outside of its session: definitions and messages of servers, and answers to
 // requests that name no session.
 func shown(ctx context.Context, f *Host, set *backend.Set, call *guard.Call) (label.Label, error) {
-	shown, err := f.Engine.Guard.Hidden.Inherited(ctx, call.Session.Principal, call.Above)
+	shown, err := f.Engine.Guard.Hidden.Inherited(ctx, call.Session, call.Above)
 	if err != nil {
 		return shown, err
 	}

@@ -48,10 +48,13 @@ func lineageOf(ctx context.Context, f *Host, params json.RawMessage, set *backen
 		}
 		parent, l.ref.Parent = ref.Parent, ""
 	}
+	if len(f.Engine.Isolating()) == 0 {
+		return l, nil
+	}
 	if l.above, err = f.Engine.Guard.Hidden.Above(ctx, l.ref, parent); err != nil {
 		return l, asError(err)
 	}
-	inherited, err := f.Engine.Guard.Hidden.Inherited(ctx, ref.Principal, l.above)
+	inherited, err := f.Engine.Guard.Hidden.Inherited(ctx, l.ref, l.above)
 	if err != nil {
 		return l, asError(err)
 	}
@@ -73,32 +76,24 @@ const returnTool = ownPrefix + "return"
 
 const returnDefinition = `{"name":"weir_return","title":"Return a value","description":"Hands a value to the agent for ` +
 	`which you work, if you work in isolation: it gets nothing else of you. Without as, it gets a hidden value, which may be ` +
-	`any JSON and may hold handles. With as, it is told one number, boolean, date or choice.","inputSchema":{"type":"object",` +
-	`"properties":{"value":{},"as":{"type":"string","enum":["boolean","integer","number","date","one_of"]},"options":{"type":` +
-	`"array","items":{"type":"string"},"description":"of one_of"},"min":{"type":"number"},"max":{"type":"number","description":` +
-	`"limits of a number; with them the answer counts less"}},"required":["value"]},` +
+	`any JSON and may hold handles. With as, it is told one number, boolean or date.","inputSchema":{"type":"object",` +
+	`"properties":{"value":{},"as":{"type":"string","enum":["boolean","integer","number","date"]}},"required":["value"]},` +
 	`"annotations":{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}}`
 
 type returnArguments struct {
-	Value   json.RawMessage `json:"value"`
-	As      vault.Type      `json:"as"`
-	Options []string        `json:"options"`
-	Min     *float64        `json:"min"`
-	Max     *float64        `json:"max"`
+	Value json.RawMessage `json:"value"`
+	As    vault.Type      `json:"as"`
 }
 
-// look returns the type of the answer; nil for a hidden value.
-func (a *returnArguments) look() (*vault.Look, error) {
-	look := &vault.Look{As: a.As, Options: a.Options, Min: a.Min, Max: a.Max}
+// check reports a mistake in the arguments.
+func (a *returnArguments) check() error {
 	switch {
 	case a.Value == nil:
-		return nil, errors.New("value is missing")
-	case a.As == "" && a.Options == nil && a.Min == nil && a.Max == nil:
-		return nil, nil
-	case look.Derives():
-		return nil, errors.New("as is boolean, integer, number, date or one_of: without as, a value is hidden")
+		return errors.New("value is missing")
+	case a.As != "" && !slices.Contains(guard.ReturnTypes(), a.As):
+		return fmt.Errorf("as is one of %v: without as, a value is hidden", guard.ReturnTypes())
 	}
-	return look, look.Check()
+	return nil
 }
 
 // returning returns the tool weir_return.
@@ -130,8 +125,7 @@ func returned(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 	if rawjson.Kind(expanded) != '{' || decoder.Decode(&arguments) != nil {
 		return failed(x, "the arguments are not those of the tool's schema")
 	}
-	look, err := arguments.look()
-	if err != nil {
+	if err := arguments.check(); err != nil {
 		return failed(x, err.Error())
 	}
 	own := &ownCall{exchange: x}
@@ -139,13 +133,13 @@ func returned(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 	if refusal != nil {
 		return refusal
 	}
-	v, answer, err := f.Engine.Guard.Hidden.Return(ctx, asking, &guard.Return{Value: arguments.Value, Uses: filling.Uses, Look: look})
+	v, answer, err := f.Engine.Guard.Hidden.Return(ctx, asking, &guard.Return{Value: arguments.Value, Uses: filling.Uses, As: arguments.As})
 	switch {
 	case errors.Is(err, guard.ErrSpent):
 		return failed(x, guard.ErrSpent.Error()+"; without as, the value is hidden")
 	case err != nil:
 		return own.answered(ctx, admission, nil, err)
-	case look != nil:
+	case arguments.As != "":
 		return own.answered(ctx, admission, map[string]any{"answer": answer}, nil)
 	}
 	text := fmt.Sprintf("The agent for which you work has this as value %s, and can write %s in the arguments of a tool.", v.Name, v.Handle())

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/vault"
@@ -68,7 +69,11 @@ func sanitized(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 		arguments.Path = x.path
 	}
 	asking := x.route.call
-	asking.Changes = fmt.Sprintf("sanitizer %s of %s: %s", arguments.By, x.value.Name, rule.String())
+	stated, kept := rule.String(), ""
+	if !guard.IsOriginal(&x.value) {
+		stated, kept = rule.By, " Its label stays, since the value is no answer of a server alone."
+	}
+	asking.Changes = fmt.Sprintf("sanitizer %s of %s: %s", arguments.By, x.value.Name, stated)
 	admission, refusal := x.permitLook(ctx, 1, 0, true) // whether there is a text
 	if refusal != nil {
 		return refusal
@@ -82,11 +87,11 @@ func sanitized(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 		f.Engine.Log.Warn("sanitizing a hidden value", "sanitizer", arguments.By, "error", err)
 		return x.answered(ctx, admission, nil, vault.ErrNoAnswer)
 	}
-	v, err := f.Engine.Guard.Hidden.KeepAs(ctx, asking.Session, sanitizeTool, rule.Label(x.value.Label), rawjson.Quote(made))
+	v, err := f.Engine.Guard.Hidden.Sanitized(ctx, asking, &x.value, rule.Label, rawjson.Quote(made))
 	if err != nil {
 		return x.answered(ctx, admission, nil, err)
 	}
-	how := fmt.Sprintf("The sanitized text is value %s: write %s in the arguments of a tool.", v.Name, v.Handle())
+	how := fmt.Sprintf("The sanitized text is value %s: write %s in the arguments of a tool.%s", v.Name, v.Handle(), kept)
 	return x.answered(ctx, admission, map[string]any{"value": v.Name, "how": how}, nil)
 }
 
