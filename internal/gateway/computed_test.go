@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -254,7 +253,7 @@ func TestAProgramsAnswerIsAskedAbout(t *testing.T) {
 				t.Errorf("%s: the server got %q: %s, want %s", source, h.got(), answer, want)
 			}
 			if h.exec(source); h.got() == "" {
-				t.Error(fmt.Sprintf("%s: a third run makes no calls", source))
+				t.Errorf("%s: a third run makes no calls", source)
 			}
 		}
 	})

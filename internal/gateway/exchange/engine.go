@@ -27,6 +27,9 @@ import (
 	"github.com/weir-mcp/weir/internal/sanitize"
 )
 
+// MaxNotice bounds a name in a log message, in characters.
+const MaxNotice = 80
+
 // An Engine is shared by all requests of a gateway on their way through the guard.
 type Engine struct {
 	Options

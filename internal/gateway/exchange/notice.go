@@ -24,9 +24,6 @@ const (
 	levelFinding = "warning"
 )
 
-// MaxNotice bounds a name in a log message, in characters.
-const MaxNotice = 80
-
 // ownLogger is the name of Weir among loggers.
 const ownLogger = "weir"
 
