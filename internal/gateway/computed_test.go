@@ -72,7 +72,7 @@ func TestComputedDataHasNoShape(t *testing.T) {
 
 const manyRules = "version: 1\nrules:\n- {name: askpost, when: call, effect: ask, if: tool.name == \"post\", message: m-post}\n" +
 	"- {name: asknote, when: call, effect: ask, if: tool.name == \"note\", message: m-note}\n" +
-	"- {name: stopsave, when: call, effect: block, if: tool.name == \"save\", message: m-save}\n" +
+	"- {name: stopsave, when: call, effect: block, if: tool.name == \"save\" && has(call.arguments.text), message: m-save}\n" +
 	"- {name: stopmine, when: result, effect: block, if: tool.name == \"mine\", message: m-mine}\n" +
 	"- {name: warn, when: call, effect: warn, if: tool.name == \"inbox\" && has(call.arguments.n), message: m-warn}\n"
 
