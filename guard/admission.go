@@ -247,14 +247,31 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	return o
 }
 
-// pass notes that the agent gets an answer, and returns the answer for it: the session, with the given label, is raised, gets the alert of
-// the answer, and traces it.
-func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer, error) {
+// pass notes that the agent gets an answer, and returns the answer for it, with its label as the agent, or for a
+// question the host, gets it: it is traced, and the session, which had the label seen, is raised and gets the alert of
+// the answer. The answer is ready before: a label that a person lowers meanwhile is raised again.
+func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (shown Answer, err error) {
 	r := in.request
 	if in.unshown != "" { // by a mode that was changed meanwhile
 		return Answer{}, errUnclean
 	}
-	err := g.raiseBy(ctx, r, seen, in.label)
+	var unlabelled error
+	var directory []overlay.Named
+	switch shown = in.shown; {
+	case shown.Error != nil:
+	case r.asked: // hosts know no label there
+		shown = Answer{Result: stripOwnMeta(shown.Result)}
+	default:
+		outline := in.outline
+		if !bytes.Equal(shown.Result, in.answer.Result) {
+			outline = annotation.Outline(shown.Result)
+		}
+		directory = r.Overlay.Directory(in.answer.Result)
+		var labelled json.RawMessage
+		labelled, unlabelled = g.annotator.result(r.uri, shown, outline, in.label)
+		shown = Answer{Result: labelled}
+	}
+	err = g.raiseBy(ctx, r, seen, in.label)
 	if err == nil && in.search.alert != "" {
 		err = g.evidence.alarm(ctx, r, seen, r.spoken()+" "+in.search.alert)
 	}
@@ -264,7 +281,7 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer,
 	if !r.asked && g.rules.Load().compares {
 		g.usual.note(r, in.answer)
 	}
-	shown, unlabelled := g.labelled(in)
+	g.tracer.AddResult(r.traced(), in.answer.Raw(), in.label, directory)
 	return shown, cmp.Or(err, unlabelled)
 }
 
@@ -315,26 +332,4 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 		in.label = label.Join(in.label, l)
 	}
 	return g.evidence.defects(ctx, &r.Call, defects)
-}
-
-// labelled returns the answer with its label as the agent, or for a question the host, gets it.
-func (g *Guard) labelled(in *result) (Answer, error) {
-	r, a := in.request, in.shown
-	var directory []overlay.Named
-	if a.Error == nil && !r.asked {
-		directory = r.Overlay.Directory(in.answer.Result)
-	}
-	g.tracer.AddResult(r.traced(), in.answer.Raw(), in.label, directory)
-	switch {
-	case a.Error != nil:
-		return a, nil
-	case r.asked: // hosts know no label there
-		return Answer{Result: stripOwnMeta(a.Result)}, nil
-	}
-	outline := in.outline
-	if !bytes.Equal(a.Result, in.answer.Result) {
-		outline = annotation.Outline(a.Result)
-	}
-	labelled, err := g.annotator.result(r.uri, a, outline, in.label)
-	return Answer{Result: labelled}, err
 }
