@@ -255,14 +255,16 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	return o
 }
 
-// pass notes that the agent gets an answer, and returns the answer for it: the session, with the given label, is raised, gets the alert of
-// the answer, and traces it.
-func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer, error) {
+// pass notes that the agent gets an answer, and returns the answer for it, with its label as the agent, or for a
+// question the host, gets it: it is traced, and the session, which had the label seen, is raised and gets the alert of
+// the answer. The answer is ready before: a label that a person lowers meanwhile is raised again.
+func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (shown Answer, err error) {
 	r := in.request
 	if in.unshown != "" { // by a mode that was changed meanwhile
 		return Answer{}, errUnclean
 	}
-	err := g.raiseBy(ctx, r, seen, in.label)
+	shown, unlabelled := g.labelled(in)
+	err = g.raiseBy(ctx, r, seen, in.label)
 	switch {
 	case err != nil:
 	case in.search.alert != "":
@@ -276,7 +278,11 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (Answer,
 	if !r.asked && g.rules.Load().compares {
 		g.usual.note(r, in.answer)
 	}
-	shown, unlabelled := g.labelled(in)
+	var directory []overlay.Named
+	if in.shown.Error == nil && !r.asked {
+		directory = r.Overlay.Directory(in.answer.Result)
+	}
+	g.tracer.AddResult(r.traced(), in.answer.Raw(), in.label, directory)
 	return shown, cmp.Or(err, unlabelled)
 }
 
@@ -332,11 +338,6 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 // labelled returns the answer with its label as the agent, or for a question the host, gets it.
 func (g *Guard) labelled(in *result) (Answer, error) {
 	r, a := in.request, in.shown
-	var directory []overlay.Named
-	if a.Error == nil && !r.asked {
-		directory = r.Overlay.Directory(in.answer.Result)
-	}
-	g.tracer.AddResult(r.traced(), in.answer.Raw(), in.label, directory)
 	switch {
 	case a.Error != nil:
 		return a, nil

@@ -101,8 +101,8 @@ func (v *evidence) alarm(ctx context.Context, r *request, seen label.Label, text
 	return v.note(ctx, r, seen, raisedAlert+id+":"+shortened(text))
 }
 
-// answer ends the alerts that a request has shown, after a person has accepted it.
-func (v *evidence) answer(ctx context.Context, r *request, seen label.Label, all []alert) error {
+// answer ends the alerts that a request has shown, after a person has accepted it. It returns the label seen with that.
+func (v *evidence) answer(ctx context.Context, r *request, seen label.Label, all []alert) (label.Label, error) {
 	var ends []string
 	for _, a := range all[:min(len(all), mostShown)] {
 		if a.id != moreID {
@@ -110,9 +110,10 @@ func (v *evidence) answer(ctx context.Context, r *request, seen label.Label, all
 		}
 	}
 	if ends == nil {
-		return nil
+		return seen, nil
 	}
-	return v.note(ctx, r, seen, ends...)
+	answered := label.Join(seen, label.Label{Findings: label.SetOf(ends...)})
+	return answered, v.note(ctx, r, seen, ends...)
 }
 
 // note joins findings that tell of alerts into the session of a request.

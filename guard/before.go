@@ -9,6 +9,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard/trace"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
@@ -17,12 +18,21 @@ import (
 // errNoInquiry says that a call of an agent came where only a question of a server can.
 var errNoInquiry = errors.New("only a question of a server is decided without an admission")
 
-// Before decides whether the call may happen.
+// Errors of sessions that change as fast as calls are decided in them, or that are gone.
+var (
+	errChanged = hosterror.New("the agent session changed while the call was decided: call again").Because(session.ErrChanged)
+	errRemoved = hosterror.New("the agent session was removed while the call was decided: call again").Because(session.ErrNotFound)
+)
+
+// attempts is how often a call is decided on while its session changes.
+const attempts = 4
+
+// Before decides whether the call may happen. The decision is on the agent session as it is when the call goes: if the
+// session changes meanwhile, the call is decided on again, and denied if that does not end.
 func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return Denied(errBackwards)
 	}
-	ctx = session.Together(ctx)
 	r := g.parse(c)
 	r.canonical = newCanonical(c)
 	if len(g.contents.Detection.Sent) > 0 {
@@ -30,18 +40,36 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 			return Denied(err)
 		}
 	}
+	for range attempts {
+		v, err := g.attempt(session.Together(ctx), r)
+		switch {
+		case err == nil:
+			return v
+		case errors.Is(err, session.ErrNotFound): // another one of its key has nothing of it
+			return Denied(errRemoved)
+		case !errors.Is(err, session.ErrChanged):
+			return Denied(err)
+		}
+	}
+	return Denied(errChanged)
+}
+
+// attempt decides on a call once. The error is session.ErrChanged if the decision is on a session that is not as it was
+// any more: then it counts for nothing.
+func (g *Guard) attempt(ctx context.Context, r *request) (Verdict, error) {
 	seen, err := g.enter(ctx, r)
 	if err != nil {
-		return Denied(err)
+		return Verdict{}, err
 	}
+	r.decided = seen
 	steered, err := g.Hidden.steered(ctx, r)
 	if err != nil {
-		return Denied(err)
+		return Verdict{}, err
 	}
 	seen.Label = label.Join(seen.Label, g.readers.Limit(seen.Label, label.Join(r.actor(), steered), nil))
 	facts := r.facts(policy.OnCall, seen)
 	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, g.rules.Load()); err != nil {
-		return Denied(err)
+		return Verdict{}, err
 	}
 	v, found := g.barrier(r), (*trace.Finding)(nil)
 	if v != nil {
@@ -50,7 +78,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		v, found, err = g.decide(ctx, r, facts, seen.Label)
 	}
 	if err != nil {
-		return Denied(err)
+		return Verdict{}, err
 	}
 	verdict := Verdict{Effect: v.effect, Rule: v.rule, Message: v.message, Question: v.question, Redeemed: v.approval.redeemed}
 	if !verdict.Allowed() {
@@ -60,16 +88,19 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		if v.question != nil {
 			v.question.suspicion = verdict.suspicion
 		}
-		return verdict
+		return verdict, nil
 	}
 	if verdict.Params, err = g.depart(ctx, r, facts, found, seen); err != nil {
-		return Denied(err)
+		if !v.approval.exact {
+			g.tracer.Discharge(r.traced(), facts, found, false)
+		}
+		return Verdict{}, err
 	}
 	if !r.asked {
 		verdict.Admission = &Admission{guard: g, request: r, facts: facts.Call, found: found, planned: v.approval.planned}
 		verdict.Admission.state.Store(open)
 	}
-	return verdict
+	return verdict, nil
 }
 
 // decide traces a call and decides on it. The call is on the account of its receivers meanwhile, so that calls at the
@@ -102,7 +133,7 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 		v.approval.planned, err = g.Plans.cover(ctx, in, nil, g.rules.Load().policy.Digest())
 	}
 	if err == nil && v.approval.exact {
-		err = g.evidence.answer(ctx, r, seen, alerts)
+		r.decided.Label, err = g.evidence.answer(ctx, r, r.decided.Label, alerts)
 	}
 	if err != nil || !v.allowed() || v.approval.exact {
 		g.tracer.Discharge(traced, f, found, err == nil && v.approval.exact)
@@ -110,24 +141,37 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	return &v, found, err
 }
 
-// depart notes a call that goes out, and returns the params to send.
+// depart notes a call that goes out, and returns the params to send. All that takes time comes before the last look at
+// the session, and at what may hold the call by now.
 func (g *Guard) depart(
 	ctx context.Context, r *request, f *policy.Facts, found *trace.Finding, seen session.State,
-) (json.RawMessage, error) {
-	if err := g.resources.write(ctx, r, f.Session.Label); err != nil {
-		return nil, err
-	}
-	first := g.tracer.AddCall(r.traced(), f, found)
-	if r.asked { // results of the server may repeat the reply
-		return bareMeta(&r.Call, r.Params, seen.Label), g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
-	}
+) (params json.RawMessage, err error) {
 	out := r.Call
 	if r.redacted != nil {
 		out.Params = r.redacted
 	}
-	params, err := g.annotator.request(&out, seen)
-	if err != nil {
+	if r.asked {
+		params = bareMeta(&r.Call, r.Params, seen.Label)
+	} else if params, err = g.annotator.request(&out, seen); err != nil {
 		return nil, err
+	}
+	if err := g.resources.write(ctx, r, f.Session.Label); err != nil {
+		return nil, err
+	}
+	if r.holds != nil {
+		if r.Held, err = r.holds(session.Afresh(ctx)); err != nil {
+			return nil, err
+		}
+		if r.Held != "" {
+			return nil, session.ErrChanged
+		}
+	}
+	if err := g.evidence.state.Sessions().Still(ctx, r.decided); err != nil {
+		return nil, err
+	}
+	first := g.tracer.AddCall(r.traced(), f, found)
+	if r.asked { // results of the server may repeat the reply
+		return params, g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
 	}
 	return params, g.evidence.count(ctx, r.Session.Key, first)
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -59,7 +60,7 @@ type Call struct {
 	// name. "": it is not known, and there are no exceptions.
 	Reached string
 
-	Held string // why the call must not go, for any policy; "" if nothing holds it
+	Holding
 
 	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and
 	// resources, instructions, log and progress messages. It enters the agent session before the call is decided. See
@@ -75,6 +76,12 @@ type Call struct {
 	Further bool
 
 	questioning
+}
+
+// A Holding says why a call must not go, whatever policy says.
+type Holding struct {
+	Held  string                                // "" if nothing holds it
+	holds func(context.Context) (string, error) // finds out whether anything does by now; nil: nothing will
 }
 
 // A questioning says whether a call is a question of a server.
@@ -125,6 +132,15 @@ type Undeclared struct {
 	// Params are the members of the params that MCP does not have for the method, as a JSON object, or nil. Nobody says
 	// how a server uses them.
 	Params json.RawMessage
+}
+
+// HoldBy has a function find out why the call must not go, now and again directly before it goes; "" if it may.
+func (c *Call) HoldBy(ctx context.Context, holds func(context.Context) (held string, err error)) error {
+	held, err := holds(ctx)
+	if c.holds = holds; c.Held == "" {
+		c.Held = held
+	}
+	return err
 }
 
 // keys are the methods that carry data between an agent and a server, and the member of their params that names the

@@ -46,9 +46,16 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 		f.Trace()
 	}
 	hint := g.unreviewed(by, in, d)
+	held := g.approver.plans.rules.Load()
+	strict := held != nil && held.Strict
 	var planned approval
 	var err error
-	if held := g.approver.plans.rules.Load(); held != nil && held.Strict {
+	if f.Phase == policy.OnCall && (strict || d.Effect == policy.Ask) { // a stale decision uses nothing up
+		if err = g.evidence.state.Sessions().Still(ctx, r.decided); err != nil {
+			return ruling{}, err
+		}
+	}
+	if strict {
 		if planned, d, err = g.approver.plans.confine(ctx, in, d); err != nil {
 			return ruling{}, err
 		}
@@ -83,11 +90,7 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 	if v.effect != d.Effect {
 		e.Decided = d.Effect.String()
 	}
-	write := g.evidence.state.Later
-	if atOnce(r, f.Phase, v) {
-		write = g.evidence.state.Record
-	}
-	if err := write(ctx, e); err != nil {
+	if err := g.write(ctx, in, e, v); err != nil {
 		return ruling{}, fmt.Errorf("recording the decision: %w", err)
 	}
 	for _, p := range d.Problems {
@@ -96,6 +99,22 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 		}
 	}
 	return v, nil
+}
+
+// write records the event of a decision. A call that may change or send anything must not go out before that is on
+// disk, nor if the session is another by then; nor may a person's acceptance be used up, or a denial be forgotten. A
+// plain read that is allowed can wait; so can a decision on an answer, since a label that rises by it is recorded after
+// it, and on disk only with it.
+func (g *decider) write(ctx context.Context, in decisionInput, e *record.Event, v ruling) error {
+	r, state := in.request, g.evidence.state
+	call := in.facts.Phase == policy.OnCall
+	switch {
+	case v.allowed() && v.approval.redeemed == "" && (!call || r.reads()):
+		return state.Later(ctx, e)
+	case call && v.allowed():
+		return state.Decide(ctx, r.decided, e)
+	}
+	return state.Record(ctx, e)
 }
 
 // event returns the event of a decision, without its effect.
@@ -131,20 +150,6 @@ func recordedEvidence(all []annotation.Evidence) (out []record.Evidence) {
 		out = append(out, record.Evidence{Type: e.Type, Digest: e.Digest, Canonicalization: e.Canonicalization, Ref: ref})
 	}
 	return out
-}
-
-// atOnce reports whether a decision has to be on disk before it takes effect. A call that may change or send anything
-// must not go out before; nor may a person's acceptance be used up, or a denial be forgotten. A plain read that is
-// allowed can wait; so can a decision on an answer, since a label that rises by it is recorded after it, and on disk
-// only with it.
-func atOnce(r *request, phase policy.Phase, v ruling) bool {
-	switch {
-	case !v.allowed() || v.approval.redeemed != "":
-		return true
-	case phase == policy.OnResult:
-		return false
-	}
-	return !r.reads()
 }
 
 // bar records the denial of a call on which no policy decides.

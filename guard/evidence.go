@@ -21,6 +21,10 @@ type State interface {
 	// Open opens a session and records the event of each label that rises with it. The event may be asked for more than once.
 	Open(ctx context.Context, ref session.Ref, event func(session.Rise) *record.Event) (session.State, error)
 
+	// Decide records the event of a decision that a call may go in a session. It records nothing if the session is
+	// not as it was decided on any more: see [session.Sessions.Still].
+	Decide(ctx context.Context, on session.State, e *record.Event) error
+
 	// Raise joins a label into a session and its ancestors, and records the event. The event of a label that the session covers
 	// may be left out.
 	Raise(ctx context.Context, key string, l label.Label, e *record.Event) (session.Change, error)
@@ -62,6 +66,13 @@ func (p *pair) Open(
 		}
 	}
 	return state, nil
+}
+
+func (p *pair) Decide(ctx context.Context, on session.State, e *record.Event) error {
+	if err := p.sessions.Still(ctx, on); err != nil {
+		return err
+	}
+	return p.Record(ctx, e)
 }
 
 func (p *pair) Raise(ctx context.Context, key string, l label.Label, e *record.Event) (session.Change, error) {
@@ -118,10 +129,21 @@ func (v *evidence) open(ctx context.Context, c *Call) (session.State, error) {
 }
 
 // raise joins a label into the call's agent session and into its ancestors, and records that. It returns the label of the
-// session. A label that is already covered is neither recorded nor written.
+// session. A label that is already covered is neither recorded nor written: covered at this moment, since a person may
+// have lowered the label that was seen.
 func (v *evidence) raise(ctx context.Context, c *Call, seen, l label.Label) (label.Label, error) {
-	if seen.Covers(l) {
+	if l.IsZero() {
 		return seen, nil
+	}
+	ctx = session.Afresh(ctx)
+	if seen.Covers(l) {
+		now, err := v.state.Sessions().Snapshot(ctx, c.Session.Key)
+		if err != nil {
+			return label.Label{}, fmt.Errorf("reading the agent session: %w", err)
+		}
+		if seen = now.Label; seen.Covers(l) {
+			return seen, nil
+		}
 	}
 	change, err := v.state.Raise(ctx, c.Session.Key, l, v.rise(c, c.Session.Key, l.Without(seen)))
 	if err != nil {

@@ -205,12 +205,15 @@ func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 	if err != nil {
 		return session.State{}, err
 	}
-	if err := g.addUserMessages(ctx, &r.Call); err != nil {
-		return session.State{}, err
-	}
 	claimed, defects := g.annotator.words.Reader.ReadRequest(r.Params)
-	if err := g.evidence.defects(ctx, &r.Call, defects); err != nil {
-		return session.State{}, err
+	if !r.entered {
+		if err := g.addUserMessages(ctx, &r.Call); err != nil {
+			return session.State{}, err
+		}
+		if err := g.evidence.defects(ctx, &r.Call, defects); err != nil {
+			return session.State{}, err
+		}
+		r.entered = true
 	}
 	told := label.Join(claimed, r.Context)
 	g.tracer.AddLabel(r.Session, told, "")

@@ -38,7 +38,7 @@ func TestInheritedAlerts(t *testing.T) {
 	if state, err = g.evidence.open(ctx, c); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.evidence.answer(ctx, r, state.Label, alertsIn(state.Label)); err != nil {
+	if _, err := g.evidence.answer(ctx, r, state.Label, alertsIn(state.Label)); err != nil {
 		t.Fatal(err)
 	}
 	if l, err := g.Hidden.Inherited(ctx, session.Ref{Key: "i", Principal: "ann"}, above); err != nil || l.Malicious {

@@ -32,6 +32,8 @@ type request struct {
 	revealing *Call             // the agent's request to see the answer, which was hidden; nil if there is none
 	notes     []overlay.Note    // why the operator says that for the arguments
 	redacted  json.RawMessage   // the params to send, if they are other than Params
+	decided   session.State     // the agent session, by which the call is decided
+	entered   bool              // the user's messages with it, and its defects, were noted
 }
 
 // A reading is how the server may read the paths of a call at one moment.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
 )
 
 // Taints remembers the labels of resources that agents wrote to: an answer to an open question of SEP-1913 (taint
@@ -75,7 +76,7 @@ const below = "/{}"
 
 // writeOne joins a label into that of a resource, unless it, or the whole that it is part of, has it already.
 func (t *resourceLabels) writeOne(ctx context.Context, r *request, name string, l label.Label) error {
-	there, err := t.taints.Tainted(ctx, strings.TrimSuffix(name, "/")+below)
+	there, err := t.taints.Tainted(session.Afresh(ctx), strings.TrimSuffix(name, "/")+below)
 	if err != nil {
 		return fmt.Errorf("reading the label of a resource: %w", err)
 	}

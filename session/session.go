@@ -42,6 +42,15 @@ type (
 // Together returns a context for the reads of one decision; see [store.Together].
 func Together(ctx context.Context) context.Context { return store.Together(ctx) }
 
+// Afresh returns a context for a read that is to see what others have done during the decision; see [store.Afresh].
+func Afresh(ctx context.Context) context.Context { return store.Afresh(ctx) }
+
+// The kinds of errors about a session that was decided on, see [Sessions.Still].
+var (
+	ErrChanged  = store.ErrChanged
+	ErrNotFound = store.ErrNotFound
+)
+
 // More stands in an attribution or among findings for those that the limits left out.
 const More = store.More
 
@@ -117,6 +126,16 @@ func (s *Sessions) Peek(ctx context.Context, ref Ref) (State, error) {
 // Snapshot returns the state of a session. The error is [store.ErrNotFound] if it was never opened.
 func (s *Sessions) Snapshot(ctx context.Context, key string) (State, error) {
 	return s.store.Get(ctx, key)
+}
+
+// Still looks at a session that was decided on, as it is now. The error is [ErrChanged] if its label or its parent is
+// another, and [ErrNotFound] if it was removed.
+func (s *Sessions) Still(ctx context.Context, on State) error {
+	now, err := s.store.Get(store.Afresh(ctx), on.Key)
+	if err != nil {
+		return err
+	}
+	return on.Still(now)
 }
 
 // A Change is the effect of [Sessions.Raise].

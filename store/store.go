@@ -45,6 +45,7 @@ var (
 	ErrParent    = errors.New("session cannot have this parent") // it has another, a cycle, or a chain over MaxDepth
 	ErrInvalid   = errors.New("invalid reference")
 	ErrFull      = errors.New("too many sessions")
+	ErrChanged   = errors.New("the session is not as it was decided on") // see Session.Still
 
 	// ErrState is the kind of error of state that another program changed or removed. No decision may use it.
 	ErrState = errors.New("the state is not what the log proves")
@@ -69,6 +70,18 @@ type Session struct {
 	Calls     int64       // calls counted in the session itself, without its descendants
 	Created   time.Time
 	Seen      time.Time // when the session was created, counted a call or had its label joined to a higher one, at the latest
+}
+
+// Still returns ErrChanged unless the session, now, has the label and the parent that it had as s, by which a call was
+// decided. The error is ErrNotFound if now is another session of the same key.
+func (s Session) Still(now Session) error {
+	switch {
+	case s.Key != now.Key || s.Principal != now.Principal || !s.Created.Equal(now.Created):
+		return fmt.Errorf("session %q: %w", s.Key, ErrNotFound)
+	case s.Parent != now.Parent || !s.Label.Equal(now.Label):
+		return fmt.Errorf("session %q: %w", s.Key, ErrChanged)
+	}
+	return nil
 }
 
 // A Ref names a session to open. Key and Principal are required; each string is UTF-8 without NUL, of at most [MaxKey]

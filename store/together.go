@@ -15,6 +15,14 @@ func Together(ctx context.Context) context.Context {
 	return context.WithValue(ctx, momentKey{}, new(Moment))
 }
 
+// Afresh returns a context for a read as of its own time, also within a decision.
+func Afresh(ctx context.Context) context.Context {
+	if MomentOf(ctx) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, momentKey{}, (*Moment)(nil))
+}
+
 // A Moment is where a store keeps the state of its data that the reads of one decision have seen. Its value is the
 // store's own.
 type Moment struct{ atomic.Value }

@@ -61,7 +61,10 @@ func (d *Decider) Decide(ctx context.Context, e *Event) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if c.Held, err = approve.HeldSession(ctx, d.Questions, c.Session, conversation.KeyOf(c.Session.Key) == c.Session.Key); err != nil {
+	ref := c.Session
+	if err := c.HoldBy(ctx, func(ctx context.Context) (string, error) {
+		return approve.HeldSession(ctx, d.Questions, ref, conversation.KeyOf(ref.Key) == ref.Key)
+	}); err != nil {
 		return Answer{}, err
 	}
 	if e.Name == PreToolUse {

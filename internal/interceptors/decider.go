@@ -142,7 +142,8 @@ func (d *Decider) newCall(ctx context.Context, ref session.Ref, s *Server, event
 	if c.Undeclared.Params = protocol.Beyond(event, params); c.Undeclared.Params != nil {
 		c.Violates = "the request has members that MCP does not know"
 	}
-	if c.Held, err = approve.HeldSession(ctx, d.Questions, ref, true); err != nil {
+	held := func(ctx context.Context) (string, error) { return approve.HeldSession(ctx, d.Questions, ref, true) }
+	if err := c.HoldBy(ctx, held); err != nil {
 		return nil, d.failed("reading the agent session", err)
 	}
 	return c, nil

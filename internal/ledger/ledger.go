@@ -40,7 +40,7 @@ var _ record.Deferrer = (*Ledger)(nil)
 type Options struct {
 	DB     *sqlstore.DB    // required; the ledger does not close it
 	Anchor *audit.Anchor   // of the log; required
-	Also   record.Recorder // gets each event first, but those of a session that is opened, which it gets next; nil: nobody
+	Also   record.Recorder // gets each event first, but those of a session that is opened or decided on, which it gets next; nil: nobody
 	Every  time.Duration   // how long an event may wait for a checkpoint; zero: a second
 	Seal   Sealer          // encrypts the captured content of events, which is kept beside their entries; nil: it is dropped
 	Strict bool            // Later, like Record, returns when the event is on disk

@@ -46,6 +46,19 @@ func (s *state) Open(
 	return opened, nil
 }
 
+// Decide implements [guard.State].
+func (s *state) Decide(ctx context.Context, on session.State, e *record.Event) error {
+	entry, err := s.encode(e)
+	if err != nil {
+		return err
+	}
+	if err := s.opts.DB.Decided(ctx, on, entry); err != nil {
+		return err
+	}
+	s.touch()
+	return s.also(ctx, e)
+}
+
 // Raise implements [guard.State].
 func (s *state) Raise(ctx context.Context, key string, l label.Label, e *record.Event) (session.Change, error) {
 	return s.sessions.RaiseBy(ctx, key, l,

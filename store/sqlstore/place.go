@@ -27,8 +27,9 @@ type place struct {
 }
 
 type heldFile struct {
-	path string
-	info os.FileInfo
+	path  string
+	info  os.FileInfo
+	least int64 // bytes that the file has at least
 }
 
 // findPlace returns the place of a file. One that is not there is made, readable by its owner only, if that is wanted.
@@ -49,7 +50,7 @@ func findPlace(path string, create bool) (*place, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file: its mode is %v", path, info.Mode())
 	}
-	p := &place{held: []heldFile{{path, info}}}
+	p := &place{held: []heldFile{{path: path, info: info}}}
 	p.path, err = filepath.EvalSymlinks(path)
 	return p, err
 }
@@ -76,7 +77,11 @@ func (p *place) hold() error {
 		if err != nil {
 			return err
 		}
-		p.held = append(p.held, heldFile{p.path + suffix, info})
+		f := heldFile{path: p.path + suffix, info: info}
+		if suffix == "-shm" { // which SQLite has in memory, and makes no shorter
+			f.least = info.Size()
+		}
+		p.held = append(p.held, f)
 	}
 	return nil
 }
@@ -96,6 +101,8 @@ func (p *place) check() error {
 			return fmt.Errorf("%w: %w", ErrMoved, err)
 		case !os.SameFile(f.info, info):
 			return fmt.Errorf("%w: another file is at %s", ErrMoved, f.path)
+		case info.Size() < f.least:
+			return fmt.Errorf("%w: %s was cut from %d bytes to %d", ErrMoved, f.path, f.least, info.Size())
 		case p.ro:
 		case info.Mode().Perm()&0o077 != 0:
 			return fmt.Errorf("%w: %w: the mode of %s is %v, not 0600", ErrMoved, ErrExposed, f.path, info.Mode())

@@ -69,6 +69,7 @@ func TestMovedFile(t *testing.T) {
 		"file removed":       {func(t *testing.T, dir string) { must(t, os.Remove(dir+"/state.db")) }, nil},
 		"log removed":        {func(t *testing.T, dir string) { must(t, os.Remove(dir+"/state.db-wal")) }, nil},
 		"index removed":      {func(t *testing.T, dir string) { must(t, os.Remove(dir+"/state.db-shm")) }, nil},
+		"index cut":          {func(t *testing.T, dir string) { must(t, os.Truncate(dir+"/state.db-shm", 0)) }, nil},
 		"directory replaced": {func(t *testing.T, dir string) { must(t, os.Rename(dir, dir+".away")); copyAll(t, dir+".away", dir) }, nil},
 		"file replaced": {
 			func(t *testing.T, dir string) {

@@ -74,6 +74,17 @@ func (d *sessions) JoinNoted(ctx context.Context, key string, l label.Label, lim
 	return s, rises, nil
 }
 
+// Decided appends entries about a decision on a session, if it is as it was decided on: see [store.Session.Still].
+func (d *sessions) Decided(ctx context.Context, on store.Session, entries ...audit.Entry) error {
+	if err := check(entries); err != nil {
+		return err
+	}
+	return d.do(ctx, &op{sessions: []string{on.Key}, entries: entries, run: func(_ context.Context, u *unit) error {
+		now, _ := u.draft.Get(on.Key)
+		return on.Still(now)
+	}})
+}
+
 // Count implements [store.Store].
 func (d *sessions) Count(ctx context.Context, key string) (n int64, err error) {
 	o := &op{sessions: []string{key}, run: func(_ context.Context, u *unit) (err error) {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"encoding/binary"
 	"os"
+	"runtime/debug"
 	"sync"
 )
 
@@ -37,6 +38,11 @@ func (x *walIndex) attach(shm os.FileInfo) {
 func (x *walIndex) close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.detach()
+}
+
+// detach unmaps the index, which then tells nothing. The lock must be held.
+func (x *walIndex) detach() error {
 	b := x.mapped
 	if x.mapped = nil; b == nil {
 		return nil
@@ -45,13 +51,22 @@ func (x *walIndex) close() error {
 }
 
 // header returns the header as it is now, unless it is being written or a process died as it wrote it: there are two
-// copies, which are written in the other order than they are read here.
+// copies, which are written in the other order than they are read here. A file that another program made shorter has
+// no memory behind its end: such an index is given up.
 func (x *walIndex) header() (h walHeader, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.mapped == nil {
 		return h, false
 	}
+	faults := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(faults)
+		if recover() != nil {
+			h, ok = walHeader{}, false
+			_ = x.detach()
+		}
+	}()
 	const attempts = 100
 	for range attempts {
 		var second walHeader

@@ -151,22 +151,26 @@ func (x *decision) permitAnswers(ctx context.Context) *rpc.Message {
 	return nil
 }
 
-// holdEnded has the guard refuse the calls of an agent session in which nothing may happen any more.
+// holdEnded has the guard refuse the calls of an agent session in which nothing may happen any more, also if that comes
+// while a call is decided.
 func (g *Engine) holdEnded(ctx context.Context, call *guard.Call) error {
-	why, err := approve.HeldSession(ctx, g.Book, call.Session, conversation.KeyOf(call.Session.Key) == call.Session.Key)
-	for _, key := range call.Above { // an isolated session works for these
+	ref, above := call.Session, call.Above
+	return call.HoldBy(ctx, func(ctx context.Context) (string, error) { return g.heldSession(ctx, ref, above) })
+}
+
+// heldSession says why nothing may happen in an agent session that works for those above it; "" if it may.
+func (g *Engine) heldSession(ctx context.Context, ref session.Ref, above []string) (string, error) {
+	why, err := approve.HeldSession(ctx, g.Book, ref, conversation.KeyOf(ref.Key) == ref.Key)
+	for _, key := range above {
 		if err != nil || why != "" {
 			break
 		}
 		var ended bool
-		if ended, err = g.Book.HasEnded(ctx, session.Ref{Key: key, Principal: call.Session.Principal}); ended {
+		if ended, err = g.Book.HasEnded(ctx, session.Ref{Key: key, Principal: ref.Principal}); ended {
 			why = "a person has ended the agent session for which this one works; nothing more happens in it"
 		}
 	}
-	if err == nil && call.Held == "" {
-		call.Held = why
-	}
-	return err
+	return why, err
 }
 
 // before asks the guard whether something may go to the server.

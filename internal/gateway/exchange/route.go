@@ -186,7 +186,7 @@ func (f *Host) to(ctx context.Context, m *rpc.Message, set *backend.Set, e catal
 	r := &route{set: set, link: set.Find(e.Server), call: &guard.Call{
 		ID: rand.Text(), Session: from.ref, Hiding: guard.Hiding{Above: from.above}, Server: e.Server, Trust: e.Trust,
 		Method: m.Method, Name: e.Name, Params: m.Params, Arguments: args, Declared: e.Declared, Effective: e.Effective,
-		Held: e.Held, Overlay: e.Overlay, Context: from.shown, Tools: set.Tools(),
+		Holding: guard.Holding{Held: e.Held}, Overlay: e.Overlay, Context: from.shown, Tools: set.Tools(),
 	}}
 	if r.call.Undeclared.Params = protocol.Beyond(m.Method, m.Params); r.call.Undeclared.Params != nil {
 		r.call.Violates = unknownMembers
