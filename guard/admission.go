@@ -263,7 +263,25 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (shown A
 	if in.unshown != "" { // by a mode that was changed meanwhile
 		return Answer{}, errUnclean
 	}
-	shown, unlabelled := g.labelled(in)
+	var unlabelled error
+	switch shown = in.shown; {
+	case shown.Error != nil:
+	case r.asked: // hosts know no label there
+		shown = Answer{Result: stripOwnMeta(shown.Result)}
+	default:
+		outline, labelled := in.outline, json.RawMessage(nil)
+		if !bytes.Equal(shown.Result, in.answer.Result) {
+			outline = annotation.Outline(shown.Result)
+		}
+		var why *annotation.Evidence
+		if in.search.event != nil {
+			why, unlabelled = in.search.evidence(r.ID)
+		}
+		if unlabelled == nil {
+			labelled, unlabelled = g.annotator.result(r.uri, shown, outline, in.label, why)
+		}
+		shown = Answer{Result: labelled}
+	}
 	err = g.raiseBy(ctx, r, seen, in.label)
 	switch {
 	case err != nil:
@@ -333,28 +351,4 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 		in.label = label.Join(in.label, l)
 	}
 	return g.evidence.defects(ctx, &r.Call, defects)
-}
-
-// labelled returns the answer with its label as the agent, or for a question the host, gets it.
-func (g *Guard) labelled(in *result) (Answer, error) {
-	r, a := in.request, in.shown
-	switch {
-	case a.Error != nil:
-		return a, nil
-	case r.asked: // hosts know no label there
-		return Answer{Result: stripOwnMeta(a.Result)}, nil
-	}
-	outline := in.outline
-	if !bytes.Equal(a.Result, in.answer.Result) {
-		outline = annotation.Outline(a.Result)
-	}
-	var why *annotation.Evidence
-	if in.search.event != nil {
-		var err error
-		if why, err = in.search.evidence(r.ID); err != nil {
-			return Answer{}, err
-		}
-	}
-	labelled, err := g.annotator.result(r.uri, a, outline, in.label, why)
-	return Answer{Result: labelled}, err
 }
