@@ -39,7 +39,6 @@ func TestOmittedIsBlocked(t *testing.T) {
 		}
 		all = append(all, p)
 	}
-	omitted := map[bool]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		hint := func(name string) contract.Hint { return contract.Hint(rapid.IntRange(0, 2).Draw(rt, name)) }
 		flag := func(name string) bool { return rapid.Bool().Draw(rt, name) }
@@ -54,7 +53,7 @@ func TestOmittedIsBlocked(t *testing.T) {
 		by := l.Omits(&guard.Call{
 			Server: c.Server, Trust: c.Trust, Method: c.Method, Name: c.Name, Declared: c.Declared, Effective: c.Effective, Overlay: c.Overlay,
 		}, false)
-		if omitted[by == guard.AlwaysBlocked]++; by == "" {
+		if by == "" { // TestOmits has tools of both kinds
 			return
 		}
 		f := newFixture(t, func(o *guard.Options) { o.Policy, o.Mode = p, mode })
@@ -73,9 +72,6 @@ func TestOmittedIsBlocked(t *testing.T) {
 			rt.Fatalf("%s is omitted because of its policy, and a call gets %v", c.Name, v.Effect)
 		}
 	})
-	if omitted[true] == 0 || omitted[false] == 0 {
-		t.Errorf("omitted or not: %v", omitted)
-	}
 }
 
 // TestOmits has the reason for tools under the profile read-only and a selection.
