@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -146,9 +147,9 @@ func TestRecord(t *testing.T) {
 
 // A place that is down delays one result, and one whose caller gives up is not down.
 func TestDown(t *testing.T) {
-	asked := 0
+	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+		asked.Add(1)
 		panic(http.ErrAbortHandler)
 	}))
 	defer server.Close()
@@ -159,15 +160,15 @@ func TestDown(t *testing.T) {
 	e := annotation.Evidence{Type: annotation.FIDES, Digest: "sha256:" + strings.Repeat("0", 64), Canonicalization: annotation.JCS, Ref: server.URL + "/1"}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := records.Record(ended, e); err == nil || asked != 0 {
-		t.Errorf("%v after %d requests", err, asked)
+	if _, err := records.Record(ended, e); err == nil || asked.Load() != 0 {
+		t.Errorf("%v after %d requests", err, asked.Load())
 	}
 	for _, want := range []string{"does not answer", "did not answer a moment ago", "did not answer a moment ago"} {
 		if _, err := records.Record(t.Context(), e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if asked == 0 || asked > 2 { // net/http tries a request once more
-		t.Errorf("%d requests", asked)
+	if n := asked.Load(); n == 0 || n > 2 { // net/http tries a request once more
+		t.Errorf("%d requests", n)
 	}
 }
