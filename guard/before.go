@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
@@ -24,8 +25,12 @@ var (
 	errRemoved = hosterror.New("the agent session was removed while the call was decided: call again").Because(session.ErrNotFound)
 )
 
-// attempts is how often a call is decided on while its session changes.
-const attempts = 4
+// Bounds of the decisions on one call while its session changes, as it does with each result of calls at the same time.
+const (
+	leastAttempts = 4 // however long each takes
+	mostAttempts  = 256
+	patience      = 10 * time.Second
+)
 
 // Before decides whether the call may happen. The decision is on the agent session as it is when the call goes: if the
 // session changes meanwhile, the call is decided on again, and denied if that does not end.
@@ -40,7 +45,8 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 			return Denied(err)
 		}
 	}
-	for range attempts {
+	began := time.Now()
+	for n := 0; n < leastAttempts || n < mostAttempts && time.Since(began) < patience; n++ {
 		v, err := g.attempt(session.Together(ctx), r)
 		switch {
 		case err == nil:
