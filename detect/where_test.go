@@ -2,6 +2,7 @@ package detect_test
 
 import (
 	"encoding/base64"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -73,9 +74,13 @@ func TestCleanTextAllocatesNothing(t *testing.T) {
 	s := detect.New()
 	for name, text := range cleanTexts() {
 		for _, form := range []detect.Form{detect.Plain, detect.JSON} {
-			s.Scan(text, form, nil)
-			if n := testing.AllocsPerRun(3, func() { s.Scan(text, form, nil) }); n > 4 {
-				t.Errorf("%s: %v allocations", name, n)
+			// One run of many: a [sync.Pool] forgets a scan now and then, and by intention under the race detector.
+			least := math.Inf(1)
+			for n := 0; n < 30 && least > 4; n++ {
+				least = min(least, testing.AllocsPerRun(1, func() { s.Scan(text, form, nil) }))
+			}
+			if least > 4 {
+				t.Errorf("%s: %v allocations", name, least)
 			}
 		}
 	}
