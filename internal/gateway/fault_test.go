@@ -127,19 +127,7 @@ func faultyRig(t *testing.T, change func(*gateway.Options), names ...string) *ri
 			Name: name, Command: []string{os.Args[0], "faulty", name},
 		}})
 	}
-	if change != nil {
-		change(&opts)
-	}
-	g, err := gateway.New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.g = g
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Errorf("closing: %v", err)
-		}
-	})
+	r.open(t, opts, change)
 	return r
 }
 

@@ -121,6 +121,13 @@ func newRig(t *testing.T, change func(*gateway.Options)) *rig {
 	write(t, r.data["files"], "notes.md", "buy milk\n")
 	write(t, r.data["mail"], "drafts.json", "[]")
 	write(t, r.data["mail"], "inbox.json", "[]")
+	r.open(t, opts, change)
+	return r
+}
+
+// open makes the gateway of the rig, which the end of the test closes.
+func (r *rig) open(t testing.TB, opts gateway.Options, change func(*gateway.Options)) {
+	t.Helper()
 	if change != nil {
 		change(&opts)
 	}
@@ -134,7 +141,6 @@ func newRig(t *testing.T, change func(*gateway.Options)) *rig {
 			t.Errorf("closing: %v", err)
 		}
 	})
-	return r
 }
 
 func write(t *testing.T, dir, name, text string) {

@@ -172,15 +172,7 @@ func scriptRig(t testing.TB, path string, change func(*gateway.Options)) *rig {
 		State: guard.NewState(nil, record.NewLines(r)), Version: "test", BaseEnv: os.Environ(),
 		Servers: []gateway.Server{{Name: "s", Trust: contract.Trusted, Spec: upstream.Spec{Name: "s", Command: []string{os.Args[0], "scripted", path}}}},
 	}
-	if change != nil {
-		change(&opts)
-	}
-	g, err := gateway.New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { g.Close() })
-	r.g = g
+	r.open(t, opts, change)
 	return r
 }
 

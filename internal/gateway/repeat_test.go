@@ -119,19 +119,7 @@ func newMortalRig(t *testing.T, tool, script string, change func(*gateway.Option
 	opts.Servers = []gateway.Server{{Name: "m", Trust: contract.Trusted, Spec: upstream.Spec{
 		Name: "m", Command: []string{os.Args[0], "mortal", r.dir},
 	}}}
-	if change != nil {
-		change(&opts)
-	}
-	g, err := gateway.New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.g = g
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	r.open(t, opts, change)
 	return r
 }
 
