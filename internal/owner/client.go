@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/weir-mcp/weir/internal/socket"
 )
 
 // A Client asks the owner of a directory.
@@ -159,24 +161,12 @@ func (c *Client) try(ctx context.Context, r Request) ([]byte, error) {
 // dial connects to the owner, reads its first message and makes sure that it is trusted.
 func (c *Client) dial(ctx context.Context) (*net.UnixConn, hello, error) {
 	var from hello
-	path, done, err := address(c.Dir, socketName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, from, errAway
-	}
-	if err != nil {
-		return nil, from, err
-	}
-	plain, err := new(net.Dialer).DialContext(ctx, "unix", path)
-	done()
-	if errors.Is(err, fs.ErrPermission) {
+	conn, err := socket.Dial(ctx, c.Dir, socketName)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, socket.ErrLong) {
 		return nil, from, err
 	}
 	if err != nil {
 		return nil, from, errAway
-	}
-	conn, ok := plain.(*net.UnixConn)
-	if !ok {
-		return nil, from, errors.Join(errors.New("it is no unix socket"), plain.Close())
 	}
 	if err = samePeer(conn); err == nil {
 		if until, ok := ctx.Deadline(); ok {

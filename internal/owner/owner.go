@@ -34,15 +34,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/weir-mcp/weir/internal/socket"
 )
 
 // Version is the version of the protocol.
@@ -52,17 +52,15 @@ const Version = 1
 var ErrTaken = errors.New("another weir serve owns this state directory")
 
 const (
-	socketName  = "socket"
-	earlySuffix = ".new" // of a socket that nobody listens on yet
-	lockName    = "lock"
+	socketName = "socket"
+	lockName   = "lock"
 
-	maxHead     = 8 << 20 // with the variables of the host
-	maxFrame    = 64<<20 + maxHead
-	maxAtOnce   = 64               // requests that are answered at a time
-	handshake   = 5 * time.Second  // for a client to say what it wants
-	bodyTime    = 30 * time.Second // to send a request
-	presence    = 2 * time.Second  // between two looks at whether the socket is still there
-	longestPath = 100              // of a socket, in bytes: systems take 104 to 108
+	maxHead   = 8 << 20 // with the variables of the host
+	maxFrame  = 64<<20 + maxHead
+	maxAtOnce = 64               // requests that are answered at a time
+	handshake = 5 * time.Second  // for a client to say what it wants
+	bodyTime  = 30 * time.Second // to send a request
+	presence  = 2 * time.Second  // between two looks at whether the socket is still there
 )
 
 // A Build tells builds of the program apart and orders them by age.
@@ -124,7 +122,7 @@ type server struct {
 // Serve answers requests in a directory until ctx ends, a client has the owner retire, or nobody asks for long. It then
 // waits for the requests that it has. The error is [ErrTaken] if there is another owner.
 func Serve(ctx context.Context, opts Options) (err error) {
-	if err := private(opts.Dir); err != nil {
+	if err := socket.Private(opts.Dir); err != nil {
 		return fmt.Errorf("serving sessions: %w", err)
 	}
 	lock := flock.New(filepath.Join(opts.Dir, lockName), flock.SetPermissions(0o600))
@@ -133,11 +131,11 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	path := filepath.Join(opts.Dir, socketName)
-	socket, err := listen(opts.Dir)
+	listener, err := socket.Listen(opts.Dir, socketName)
 	if err != nil {
 		return fmt.Errorf("serving sessions: %w", err)
 	}
-	s := &server{Options: opts, socket: socket, slots: make(chan struct{}, maxAtOnce), last: time.Now(), retired: make(chan struct{})}
+	s := &server{Options: opts, socket: listener, slots: make(chan struct{}, maxAtOnce), last: time.Now(), retired: make(chan struct{})}
 	if opts.Serves != nil {
 		defer opts.Serves()()
 	}
@@ -150,63 +148,6 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	s.work.Wait()
 	<-watched
 	return err
-}
-
-// listen listens on the socket of a directory, which appears under its name once it does.
-func listen(dir string) (*net.UnixListener, error) {
-	path := filepath.Join(dir, socketName)
-	early := path + earlySuffix
-	if err := os.Remove(early); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	name, done, err := address(dir, socketName+earlySuffix)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
-	if err != nil {
-		return nil, err
-	}
-	socket.SetUnlinkOnClose(false)
-	if err := errors.Join(os.Chmod(early, 0o600), os.Rename(early, path)); err != nil {
-		return nil, errors.Join(err, socket.Close(), os.Remove(early))
-	}
-	return socket, nil
-}
-
-// address returns a name of a socket in a directory by which it can be reached until done is called. Systems limit the
-// length of such names.
-func address(dir, name string) (short string, done func(), err error) {
-	path := filepath.Join(dir, name)
-	if len(path) <= longestPath {
-		return path, func() {}, nil
-	}
-	if runtime.GOOS != "linux" {
-		return "", nil, fmt.Errorf("the path of the socket %s is longer than %d bytes: set XDG_STATE_HOME to a shorter place", path, longestPath)
-	}
-	open, err := os.Open(dir)
-	if err != nil {
-		return "", nil, err
-	}
-	return fmt.Sprintf("/proc/self/fd/%d/%s", open.Fd(), name), func() { _ = open.Close() }, nil
-}
-
-// private makes a directory, or makes sure that nobody else may enter it.
-func private(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	info, err := os.Lstat(dir)
-	switch {
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
-	case info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/':
-		return fmt.Errorf("others may enter %s: run chmod 700 on it", dir)
-	}
-	return nil
 }
 
 // accept takes connections until the owner retires.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+
+	"github.com/weir-mcp/weir/internal/socket"
 )
 
 // logName is the name of the file that the last owner wrote its warnings to.
@@ -37,7 +39,7 @@ func ThisBuild() (exe string, b Build, err error) {
 // Start runs a program as the owner of a directory, apart from the terminal and the process that needs it. The channel
 // is closed when it has ended.
 func Start(dir, exe string, args, environ []string) (<-chan struct{}, error) {
-	if err := private(dir); err != nil {
+	if err := socket.Private(dir); err != nil {
 		return nil, err
 	}
 	log, err := os.OpenFile(filepath.Join(dir, logName), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

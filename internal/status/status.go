@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/internal/budget"
+	"github.com/weir-mcp/weir/internal/socket"
 )
 
 // Version is the version of the schema.
@@ -166,21 +167,12 @@ type Listener struct {
 // Serve answers requests in dir with the results of tell and details, until the listener is closed. It creates a
 // missing dir for the user alone. Both functions are called concurrently. Without details, only the status is served.
 func Serve(dir string, pid int, tell func() Process, details func() any) (*Listener, error) {
-	if err := private(dir); err != nil {
+	if err := socket.Private(dir); err != nil {
 		return nil, fmt.Errorf("serving the status: %w", err)
 	}
 	l := &Listener{path: filepath.Join(dir, strconv.Itoa(pid)+suffix), done: make(chan struct{})}
-	// It gets its name when it listens: who finds a socket that does not answer takes it for a dead process's.
-	early := l.path + ".new"
-	_ = os.Remove(early)
-	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: early, Net: "unix"})
+	listener, err := socket.Listen(dir, strconv.Itoa(pid)+suffix)
 	if err != nil {
-		return nil, fmt.Errorf("serving the status: %w", err)
-	}
-	socket.SetUnlinkOnClose(false)
-	if err := errors.Join(os.Chmod(early, 0o600), os.Rename(early, l.path)); err != nil {
-		_ = socket.Close()
-		_ = os.Remove(early)
 		return nil, fmt.Errorf("serving the status: %w", err)
 	}
 	mux := http.NewServeMux()
@@ -203,7 +195,7 @@ func Serve(dir string, pid int, tell func() Process, details func() any) (*Liste
 	}
 	go func() {
 		defer close(l.done)
-		_ = l.http.Serve(socket) // ends with Close
+		_ = l.http.Serve(listener) // ends with Close
 	}()
 	return l, nil
 }
@@ -213,23 +205,6 @@ func (l *Listener) Close() error {
 	err := errors.Join(os.Remove(l.path), l.http.Close())
 	<-l.done
 	return err
-}
-
-// private makes dir, or makes sure that nobody else may enter it.
-func private(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	info, err := os.Lstat(dir)
-	switch {
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
-	case info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/':
-		return fmt.Errorf("others may enter %s: its mode is %v", dir, info.Mode().Perm())
-	}
-	return nil
 }
 
 // List requests the status of every process that serves one in dir, concurrently, and returns them ordered by pid. It
@@ -252,7 +227,7 @@ func List(ctx context.Context, dir string) ([]Process, error) {
 			continue
 		}
 		asked++
-		go func() { answers <- ask(ctx, filepath.Join(dir, e.Name()), pid) }()
+		go func() { answers <- ask(ctx, dir, pid) }()
 	}
 	var all []Process
 	for range asked {
@@ -265,12 +240,12 @@ func List(ctx context.Context, dir string) ([]Process, error) {
 }
 
 // ask asks one process. It returns nil if that is no more.
-func ask(ctx context.Context, socket string, pid int) *Process {
+func ask(ctx context.Context, dir string, pid int) *Process {
 	p := &Process{}
-	err := get(ctx, socket, path, p)
+	err := get(ctx, dir, pid, path, p)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		_ = os.Remove(socket) // the next one tries again
+		_ = os.Remove(filepath.Join(dir, strconv.Itoa(pid)+suffix)) // the next one tries again
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -286,18 +261,18 @@ func ask(ctx context.Context, socket string, pid int) *Process {
 func Details(ctx context.Context, dir string, pid int, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := get(ctx, filepath.Join(dir, strconv.Itoa(pid)+suffix), more, v); err != nil {
+	if err := get(ctx, dir, pid, more, v); err != nil {
 		return fmt.Errorf("asking process %d: %w", pid, err)
 	}
 	return nil
 }
 
-// get decodes an answer into the value that v points to.
-func get(ctx context.Context, socket, path string, v any) error {
+// get decodes an answer of a process into the value that v points to.
+func get(ctx context.Context, dir string, pid int, path string, v any) error {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
+			return socket.Dial(ctx, dir, strconv.Itoa(pid)+suffix)
 		},
 	}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://weir"+path, nil)
