@@ -27,8 +27,10 @@ type Claim struct {
 	// Stated is the server's statement, member by member, in the form of a contract resolved for this one call. Outside
 	// of the tool's declaration it is a contract violation: see [contract.Contract.Narrows].
 	Stated contract.Contract
-	// Evidence are the records that trust-annotations refer to.
+	// Evidence are the records that trust-annotations refer to, the first 32 of them.
 	Evidence []Evidence
+	// Beyond reports that there are more references to evidence.
+	Beyond bool
 }
 
 // A dialect is one vocabulary. A nil function means that it has no words for that.

@@ -158,7 +158,7 @@ func (r Reader) ReadResult(result []byte) (Claim, []Defect) {
 
 // readBlock joins the statements of a content block about itself, in its _meta or its annotations.
 func (r Reader) readBlock(block *object, c *reading) {
-	one := reading{Claim: Claim{Evidence: c.Evidence}}
+	one := reading{Claim: Claim{Evidence: c.Evidence, Beyond: c.Beyond}}
 	if in := r.data(block); in.meta != nil {
 		one.read(in)
 	}
@@ -167,7 +167,7 @@ func (r Reader) readBlock(block *object, c *reading) {
 		one.read(places{annotations: beside, meanings: r.meanings})
 	}
 	one.settle()
-	c.Label, c.Evidence = label.Join(c.Label, one.Label), one.Evidence
+	c.Label, c.Evidence, c.Beyond = label.Join(c.Label, one.Label), one.Evidence, one.Beyond
 }
 
 // read joins the statements of all dialects in a place.

@@ -118,16 +118,23 @@ func texts(in *object, name string) (all []string) {
 	return all
 }
 
-// Vouched returns the join of all records that references mean and that are in trusted places. A record of a known
-// type that cannot be had or read there counts as the worst of its type, and is a defect.
-func (w Words) Vouched(ctx context.Context, all []Evidence) (l label.Label, found []Defect) {
-	if w.Records == nil || len(all) == 0 {
+// Vouched returns the join of all records that a claim refers to and that are in trusted places. A record of a known
+// type that cannot be had or read there counts as the worst of its type, and is a defect. References that the claim
+// leaves out count as the worst of all types.
+func (w Words) Vouched(ctx context.Context, c Claim) (l label.Label, found []Defect) {
+	if w.Records == nil || len(c.Evidence) == 0 {
 		return l, nil
+	}
+	if c.Beyond {
+		for _, kind := range []string{FIDES, DataClass} {
+			_, worst := scheme(kind)
+			l = label.Join(l, worst)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordsTime)
 	defer cancel()
 	n := 0
-	for _, e := range all {
+	for _, e := range c.Evidence {
 		read, one := scheme(e.Type)
 		if read == nil || !w.Records.Holds(e) {
 			continue

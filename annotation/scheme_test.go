@@ -3,6 +3,7 @@ package annotation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -101,11 +102,11 @@ func TestVouched(t *testing.T) {
 			}
 			all = append(all, e)
 		}
-		got, _ := annotation.Words{Records: places}.Vouched(t.Context(), all)
+		got, _ := annotation.Words{Records: places}.Vouched(t.Context(), annotation.Claim{Evidence: all})
 		if !got.Covers(least) || len(places) == 0 && !got.IsZero() {
 			rt.Errorf("%v, want at least %v", got, least)
 		}
-		if none, defects := (annotation.Words{}).Vouched(t.Context(), all); !none.IsZero() || defects != nil {
+		if none, defects := (annotation.Words{}).Vouched(t.Context(), annotation.Claim{Evidence: all}); !none.IsZero() || defects != nil {
 			rt.Error("references have an effect without records")
 		}
 	})
@@ -114,10 +115,34 @@ func TestVouched(t *testing.T) {
 	for i := range all {
 		all[i] = e
 	}
-	if got, defects := (annotation.Words{Records: places}).Vouched(t.Context(), all[:8]); !got.IsZero() || defects != nil {
+	if got, defects := (annotation.Words{Records: places}).Vouched(t.Context(), annotation.Claim{Evidence: all[:8]}); !got.IsZero() || defects != nil {
 		t.Errorf("eight records: %v, %v", got, defects)
 	}
-	if got, defects := (annotation.Words{Records: places}).Vouched(t.Context(), all); !got.Equal(ofFIDES) || len(defects) != 1 {
+	if got, defects := (annotation.Words{Records: places}).Vouched(t.Context(), annotation.Claim{Evidence: all}); !got.Equal(ofFIDES) || len(defects) != 1 {
 		t.Errorf("nine records: %v, %v", got, defects)
+	}
+}
+
+// TestBeyond holds that no number of references before one to a trusted place takes its meaning away.
+func TestBeyond(t *testing.T) {
+	const record = `{"class":"restricted","regulatory":["HIPAA"]}`
+	e := refer(t, annotation.DataClass, record)
+	want, err := e.Label([]byte(record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(kind, ref string) string {
+		return fmt.Sprintf(`{"_meta":{%s:{"evidenceRef":{"type":%q,"digest":%q,"canonicalization":%q,"ref":%q}}}}`, trust, kind, e.Digest, e.Canonicalization, ref)
+	}
+	for before := range 70 {
+		result := `{"content":[` + strings.Repeat(block("sequence", "elsewhere")+",", before) + block(e.Type, e.Ref) + `]}`
+		claim, _ := annotation.ReadResult([]byte(result))
+		got, _ := annotation.Words{Records: held{e.Ref: record}}.Vouched(t.Context(), claim)
+		if !got.Covers(want) && !got.Covers(noData) {
+			t.Errorf("after %d references: %v, want at least %v", before, got, want)
+		}
+		if none, _ := (annotation.Words{}).Vouched(t.Context(), claim); !none.IsZero() {
+			t.Errorf("after %d references: %v without records", before, none)
+		}
 	}
 }

@@ -38,6 +38,7 @@ func readTrust(in places, c *reading) {
 		return
 	}
 	if len(c.Evidence) == maxEvidence {
+		c.Beyond = true
 		ref.found.add(ref.where, "is beyond the first 32 of this result")
 		return
 	}

@@ -340,7 +340,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	default:
 		in.label = label.Join(in.label, Said(r.Trust)) // a contract speaks of results, not of questions
 	}
-	vouched, unread := g.annotator.words.Vouched(ctx, in.claim.Evidence)
+	vouched, unread := g.annotator.words.Vouched(ctx, in.claim)
 	defects = append(defects, unread...)
 	lasting, err := g.resources.read(ctx, r)
 	if err != nil {

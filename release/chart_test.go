@@ -128,6 +128,10 @@ func TestChartRefuses(t *testing.T) {
 		"{notes: {url: https://notes.example.com/mcp, trust: known}}": {"{}", "config.servers has no server"},
 		"\nsecret: weir":                                              {"", "secret is the Secret with the variables of config"},
 		"\nanchorSecret: weir-anchor":                                 {"", "anchorSecret is the Secret with key and seal"},
+		"${PGPASSWORD}":                                               {"hunter2", "config.store has a password in clear text"},
+		"http: {hosts":                                                {"http: {token: none, hosts", "config.http.token has to stand in the secret"},
+		", tls: {cert: /etc/weir-tls/tls.crt, key: /etc/weir-tls/tls.key}": {"", "config.http.tls is missing"},
+		`from: [{namespaceSelector: {matchLabels: {agents: "yes"}}}]`:      {"from: []", "from has to name the pods and namespaces"},
 	} {
 		if strings.Count(fleet, from) != 1 {
 			t.Fatalf("%q", from)

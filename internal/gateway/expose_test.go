@@ -140,3 +140,17 @@ func TestNoWayAroundExpose(t *testing.T) {
 		t.Errorf("%d decisions", d)
 	}
 }
+
+// TestExposedMethods holds that of the methods that nobody here knows only those of tasks reach a server whose tools are
+// not all exposed: any other may call a tool.
+func TestExposedMethods(t *testing.T) {
+	h := newLeakyHost(t, false, func(o *gateway.Options) { o.Servers[0].Expose = selection(t, "tool.annotations.readOnlyHint") })
+	for method, passes := range map[string]bool{
+		"tasks/get": true, "tasks/result": true, "tasks/call": false, "tasks/": false, "tasks/get/tools/call": false, "Tasks/get": false, "x/call": false,
+	} {
+		answer := string(h.request(method, `"taskId":"1","name":"post","arguments":{}`))
+		if unknown := strings.Contains(answer, `"code":-32601`) && strings.Contains(answer, "method not found"); unknown == passes {
+			t.Errorf("%s: %s", method, answer)
+		}
+	}
+}

@@ -10,6 +10,10 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "weir.config" -}}
 {{- if not (hasPrefix "postgres" .Values.config.store) }}{{ fail "config.store has to be postgres://…: the machines of a fleet share it" }}{{ end }}
+{{- if regexMatch "^[^/]*//[^/?#]*:[^/?#$]+@" .Values.config.store }}{{ fail "config.store has a password in clear text: put it into the secret, and ${PGPASSWORD} in its place" }}{{ end }}
+{{- if not (hasPrefix "${" (.Values.config.http.token | default "${")) }}{{ fail "config.http.token has to stand in the secret, with ${WEIR_TOKEN} in its place: none lets everyone in" }}{{ end }}
+{{- if not (or .Values.config.http.tls .Values.plaintext) }}{{ fail "config.http.tls is missing: set it and tlsSecret, or plaintext: true where something in front has TLS" }}{{ end }}
+{{- if not .Values.from }}{{ fail "from has to name the pods and namespaces that may connect" }}{{ end }}
 {{- if not .Values.config.servers }}{{ fail "config.servers has no server" }}{{ end }}
 {{- if not .Values.config.http.hosts }}{{ fail "config.http.hosts has to name the service" }}{{ end }}
 {{- toYaml .Values.config }}
