@@ -13,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -50,6 +51,9 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		v, err := g.attempt(session.Together(ctx), r)
 		switch {
 		case err == nil:
+			if v.Allowed() {
+				c.shown = nil // it is for one call
+			}
 			return v
 		case errors.Is(err, session.ErrNotFound): // another one of its key has nothing of it
 			return Denied(errRemoved)
@@ -179,6 +183,9 @@ func (g *Guard) depart(
 	if r.asked { // results of the server may repeat the reply
 		return params, g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
 	}
+	if r.shown != nil { // it was counted then
+		return params, nil
+	}
 	return params, g.evidence.count(ctx, r.Session.Key, first)
 }
 
@@ -236,24 +243,52 @@ func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contr
 	return nil
 }
 
-// MayAsk reports whether the call's server may be shown the call's arguments before the call is decided, so that it can
-// resolve the contract. To show them is egress like the call itself, so the server is asked about a call that would go
-// out without its word, which can then only make the decision stricter. Only a trusted server is shown them where
-// policy would let the agent read from within with them: the effects of the call itself are the question. Nothing is
-// counted, raised or recorded.
-func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
+// Show reports whether the call's server may be shown the call's arguments before the call is decided, so that it can
+// resolve the contract, and notes that it is. To show them is egress like the call itself, so the server is asked about
+// a call that would go out without its word, which can then only make the decision stricter. Only a trusted server is
+// shown them where policy would let the agent read from within with them: the effects of the call itself are the
+// question. That the server learns of the call is recorded, counted and charged before it is asked, and stays so if the
+// call is refused then.
+func (g *Guard) Show(ctx context.Context, c *Call) (bool, error) {
 	static := *c
-	static.Resolved = nil
-	question := g.parse(&static)
-	if len(sends(&g.decider, question)) > 0 { // the server would be shown values as they are
+	static.Resolved, static.shown = nil, nil
+	r := g.parse(&static)
+	if len(sends(&g.decider, r)) > 0 { // the server would be shown values as they are
 		return false, nil
 	}
 	if c.Trust == contract.Trusted {
-		question.said, question.Effective = asking.Over(question.said), asking.Over(question.Effective)
+		r.said, r.Effective = asking.Over(r.said), asking.Over(r.Effective)
 	}
-	v, err := g.peek(ctx, question)
-	return v.Allowed(), err
+	if _, err := g.evidence.open(ctx, &r.Call); err != nil {
+		return false, err
+	}
+	p, err := g.peek(ctx, r, true)
+	if err != nil || p.found == nil {
+		return false, err
+	}
+	if !p.verdict.Allowed() {
+		g.tracer.Discharge(r.traced(), p.facts, p.found, false)
+		return false, nil
+	}
+	c.shown = p.found // what is charged stays charged from here on
+	e := g.evidence.event(record.Upstream, c)
+	e.Method, e.Effect, e.Message = MethodResolve, eventShown, "the server is shown the arguments to say what the call does"
+	if err := g.evidence.state.Record(ctx, e); err != nil {
+		return false, fmt.Errorf("recording that a server is shown a call: %w", err)
+	}
+	switch err := g.evidence.state.Sessions().Still(ctx, p.seen); {
+	case errors.Is(err, session.ErrChanged), errors.Is(err, session.ErrNotFound): // decided on what no longer holds
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	showing := r.traced()
+	showing.Showing = true
+	return true, g.evidence.count(ctx, r.Session.Key, g.tracer.AddCall(showing, p.facts, p.found))
 }
+
+// eventShown is the effect of events of calls that their servers are shown before they are decided.
+const eventShown = "shown"
 
 // asking is the contract of resolving a call: its arguments go to the server, and nothing happens.
 var asking = contract.Contract{
@@ -274,38 +309,48 @@ type Resolution struct {
 // is counted, raised, recorded or redeemed.
 func (g *Guard) Resolve(ctx context.Context, c *Call) (Resolution, error) {
 	r := g.parse(c)
-	v, err := g.peek(ctx, r)
+	p, err := g.peek(ctx, r, false)
 	if err != nil {
 		return Resolution{}, err
 	}
-	return Resolution{r.Effective, v}, nil
+	return Resolution{r.Effective, p.verdict}, nil
 }
 
-// peek returns the decision that a call would get.
-func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
+// A preview is the decision that a call would get, and what it is made from.
+type preview struct {
+	verdict Verdict
+	seen    session.State  // with the label as it is kept
+	facts   *policy.Facts  // nil if a barrier decides
+	found   *trace.Finding // nil if a barrier decides
+}
+
+// peek returns the decision that a call would get. The call is on the account of its receivers from then on if charge
+// is set.
+func (g *Guard) peek(ctx context.Context, r *request, charge bool) (preview, error) {
 	if v := g.barrier(r); v != nil {
-		return Verdict{Effect: v.effect, Rule: v.rule, Message: v.message}, nil
+		return preview{verdict: Verdict{Effect: v.effect, Rule: v.rule, Message: v.message}}, nil
 	}
 	state, err := g.evidence.state.Sessions().Peek(ctx, r.Session)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("reading the agent session: %w", err)
+		return preview{}, fmt.Errorf("reading the agent session: %w", err)
 	}
+	seen := state
 	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
 	told := label.Join(claimed, r.Context)
 	steered, err := g.Hidden.steered(ctx, r)
 	if err != nil {
-		return Verdict{}, err
+		return preview{}, err
 	}
 	state.Label = label.Join(state.Label, g.readers.Limit(state.Label, label.Join(told, label.Join(r.actor(), steered)), nil))
 	by := g.rules.Load()
 	facts := r.facts(policy.OnCall, state)
 	facts.Session.Label.Malicious = harmed(state.Label, alertsIn(state.Label))
 	if facts.Session.Looked, err = g.Hidden.looked(ctx, r, by); err != nil {
-		return Verdict{}, err
+		return preview{}, err
 	}
-	found := g.tracer.Trace(r.traced(), facts, false)
+	found := g.tracer.Trace(r.traced(), facts, charge)
 	if err := redactSent(&g.decider, r); err != nil {
-		return Verdict{}, err
+		return preview{}, err
 	}
 	search := g.contents.Detection.search(ctx, r, policy.OnCall, canonicalArguments(r.Params, r.Further))
 	if r.redacted != nil {
@@ -316,5 +361,6 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		facts.Call.Crosses = found.Tells()
 	}
 	d := g.Plans.foresee(r, facts, by.decide(facts, r.reading.forms))
-	return Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message, asks: d.asked()}, nil
+	v := Verdict{Effect: by.mode.Apply(d.Effect), Rule: d.Rule, Message: d.Message, asks: d.asked()}
+	return preview{verdict: v, seen: seen, facts: facts, found: found}, nil
 }

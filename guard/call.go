@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
@@ -84,10 +85,11 @@ type Holding struct {
 	holds func(context.Context) (string, error) // finds out whether anything does by now; nil: nothing will
 }
 
-// A questioning says whether a call is a question of a server.
+// A questioning says whether a call is a question of a server, or was one to it.
 type questioning struct {
-	asked  bool  // it is one, see Inquiry
-	within *Call // in which the server asked; nil if that is not known
+	asked  bool           // it is one, see Inquiry
+	within *Call          // in which the server asked; nil if that is not known
+	shown  *trace.Finding // of the call as its server was shown it before it was decided: see Show; nil if it was not
 }
 
 // Listed is the rest of the definition of a tool, beside its contract. The zero Listed defines nothing.

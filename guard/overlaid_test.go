@@ -1,7 +1,10 @@
 package guard_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +56,11 @@ func overlaid(t *testing.T, name, arguments string) *guard.Call {
 // raised returns a guard in whose only session something has been read.
 func raised(t *testing.T, rules string, l label.Label) (*guard.Guard, *session.Sessions) {
 	t.Helper()
+	return raisedInto(t, rules, l, record.Discard())
+}
+
+func raisedInto(t *testing.T, rules string, l label.Label, to record.Recorder) (*guard.Guard, *session.Sessions) {
+	t.Helper()
 	p := policy.Default()
 	if rules != "" {
 		var err error
@@ -61,7 +69,7 @@ func raised(t *testing.T, rules string, l label.Label) (*guard.Guard, *session.S
 		}
 	}
 	sessions := session.New(session.Options{})
-	g, err := guard.New(guard.Options{Policy: p, State: guard.NewState(sessions, record.Discard())})
+	g, err := guard.New(guard.Options{Policy: p, State: guard.NewState(sessions, to)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,30 +210,30 @@ func TestResolved(t *testing.T) {
 // openDeclared is a tool that says of itself that it may publish, and that it can say more.
 var openDeclared = contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Internal, contract.Public)}
 
-func TestMayAsk(t *testing.T) {
+func TestShow(t *testing.T) {
 	secret := label.Label{Private: true, Untrusted: true}
 	g, _ := raised(t, "", secret)
 	open := &guard.Call{
 		ID: "1", Session: session.Ref{Key: "s", Principal: "ann"}, Server: "web", Method: "tools/call", Name: "post",
 		Params: json.RawMessage(`{}`), Arguments: json.RawMessage(`{"q":"secret"}`), Effective: contract.Pessimistic(),
 	}
-	if ok, err := g.MayAsk(t.Context(), open); err != nil || ok {
+	if ok, err := g.Show(t.Context(), open); err != nil || ok {
 		t.Errorf("an open world is shown arguments of a session with private data: %v %v", ok, err)
 	}
-	if ok, err := g.MayAsk(t.Context(), overlaid(t, "send", `{"to":"bob@corp.example"}`)); err != nil || !ok {
+	if ok, err := g.Show(t.Context(), overlaid(t, "send", `{"to":"bob@corp.example"}`)); err != nil || !ok {
 		t.Errorf("a closed world is not asked: %v %v", ok, err)
 	}
 	open.Trust, open.Declared = contract.Known, openDeclared
 	open.Effective = contract.Effective(openDeclared, contract.Known)
-	if ok, err := g.MayAsk(t.Context(), open); err != nil || ok {
+	if ok, err := g.Show(t.Context(), open); err != nil || ok {
 		t.Errorf("a known server is shown arguments of a call that would not go out: %v %v", ok, err)
 	}
 	open.Trust = contract.Trusted
-	if ok, err := g.MayAsk(t.Context(), open); err != nil || !ok {
+	if ok, err := g.Show(t.Context(), open); err != nil || !ok {
 		t.Errorf("a trusted server is not asked what it would do: %v %v", ok, err)
 	}
 	open.Held = "changed"
-	if ok, err := g.MayAsk(t.Context(), open); err != nil || ok {
+	if ok, err := g.Show(t.Context(), open); err != nil || ok {
 		t.Errorf("a server whose tool is held is asked: %v %v", ok, err)
 	}
 }
@@ -259,8 +267,8 @@ func TestQuestionSaysWhyAnOverlayRefines(t *testing.T) {
 	}
 }
 
-// TestMayAskWithCredentials holds that to resolve a call is egress as the call is, at every level of trust but the highest.
-func TestMayAskWithCredentials(t *testing.T) {
+// TestShowWithCredentials holds that to resolve a call is egress as the call is, at every level of trust but the highest.
+func TestShowWithCredentials(t *testing.T) {
 	for trust, want := range map[contract.Trust]bool{contract.Untrusted: false, contract.Known: false, contract.Trusted: true} {
 		for _, declared := range []contract.Contract{openDeclared, {Destinations: contract.Possible(contract.Public)}, {}} {
 			g, _ := raised(t, "", label.Label{})
@@ -277,12 +285,64 @@ func TestMayAskWithCredentials(t *testing.T) {
 			if o := answer(t, g, &secret, guard.Answer{Result: json.RawMessage(`{"content":[]}`)}); !o.Allowed() {
 				t.Fatalf("the secret: %+v", o)
 			}
-			if ok, err := g.MayAsk(t.Context(), c); err != nil || ok != want {
+			if ok, err := g.Show(t.Context(), c); err != nil || ok != want {
 				t.Errorf("%s, %v: shown %v, want %v: %v", trust, declared, ok, want, err)
 			}
 			if v := g.Before(t.Context(), c); v.Effect != policy.Ask {
 				t.Errorf("%s, %v: the call itself: %+v", trust, declared, v)
 			}
 		}
+	}
+}
+
+// TestShowIsCharged holds that a server learns no more by being shown calls than by the calls, and that a call of which it was shown the
+// arguments tells it nothing twice.
+func TestShowIsCharged(t *testing.T) {
+	search := contract.Contract{
+		ReadOnly: contract.Yes, Destructive: contract.No, OpenWorld: contract.Yes, Sources: contract.Possible(label.UntrustedPublic),
+		Destinations: contract.Possible(contract.Public), Outcomes: contract.Possible(contract.Benign),
+	}.Assume()
+	destructive := contract.Contract{Destructive: contract.Yes}
+	tried := func(show, refuse bool) (shown, gone int) {
+		var events bytes.Buffer
+		g, sessions := raisedInto(t, "", label.Label{Private: true, Untrusted: true}, record.NewLines(&events))
+		for n := range 40 {
+			c := &guard.Call{
+				ID: fmt.Sprint(n), Session: session.Ref{Key: "s", Principal: "ann"}, Server: "web", Method: "tools/call", Name: fmt.Sprint("news", n),
+				Params: json.RawMessage(`{"arguments":{}}`), Arguments: json.RawMessage(`{}`), Effective: search,
+			}
+			if show {
+				ok, err := g.Show(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ok {
+					shown++
+				}
+				if ok && refuse {
+					c.Resolved = &destructive
+				}
+			}
+			if g.Before(t.Context(), c).Allowed() {
+				gone++
+			}
+		}
+		if n := strings.Count(events.String(), `"effect":"shown"`); n != shown {
+			t.Errorf("%d calls were shown, %d recorded", shown, n)
+		}
+		if s, err := sessions.Snapshot(t.Context(), "s"); err != nil || int(s.Calls) != max(shown, gone) {
+			t.Errorf("%+v, %v: %d calls were shown, and %d went", s, err, shown, gone)
+		}
+		return shown, gone
+	}
+	_, plain := tried(false, false)
+	if plain == 0 || plain > 8 {
+		t.Fatalf("without being shown %d calls go", plain)
+	}
+	if shown, gone := tried(true, false); shown != plain || gone != plain {
+		t.Errorf("%d are shown and %d go, want %d", shown, gone, plain)
+	}
+	if shown, gone := tried(true, true); shown != plain || gone != 0 {
+		t.Errorf("refused: %d are shown and %d go, want %d and none", shown, gone, plain)
 	}
 }

@@ -183,10 +183,11 @@ func (p *Plans) Commit(
 func (p *Plans) step(ctx context.Context, s *plan.Step, call *Call, flow, by string) (PlannedStep, error) {
 	r := p.guard.parse(call)
 	r.step = true
-	would, err := p.guard.peek(ctx, r)
+	seen, err := p.guard.peek(ctx, r, false)
 	if err != nil {
 		return PlannedStep{}, err
 	}
+	would := seen.verdict
 	out := PlannedStep{
 		Step: s, Server: r.Server, Name: r.Name, Contract: r.Effective, Assumed: r.assumed(), To: r.roles.Destinations,
 		Effect: would.Effect, Rule: would.Rule, Message: would.Message, Asks: would.asks, Calls: s.Times(),

@@ -189,7 +189,7 @@ func (r *request) traced() *trace.Call {
 		ID: r.ID, Session: r.Session, Server: r.Server, Vouched: r.Trust != contract.Untrusted, Name: r.Name, URI: r.uri,
 		Params: r.Params, Arguments: r.Arguments, Schema: r.Schema,
 		UndeclaredNames: r.Undeclared.Names, UndeclaredParams: r.Undeclared.Params,
-		Host: r.Host, Keeps: r.keeps(), Inquiry: r.asked,
+		Host: r.Host, Keeps: r.keeps(), Inquiry: r.asked, Shown: r.shown,
 	}
 }
 

@@ -92,7 +92,7 @@ func TestNoResolutionOfRedactedArguments(t *testing.T) {
 				o.Contents.Detection.Sent = map[string][]contract.Destination{"credentials": destinations}
 			}
 		})
-		may, err := f.g.MayAsk(t.Context(), call("send_email", sendMail, `{"name":"send_email","arguments":{"to":"a@example.com","body":"x"}}`))
+		may, err := f.g.Show(t.Context(), call("send_email", sendMail, `{"name":"send_email","arguments":{"to":"a@example.com","body":"x"}}`))
 		if err != nil || may != (destinations == nil) {
 			t.Errorf("with %v: %t, %v", destinations, may, err)
 		}

@@ -191,7 +191,7 @@ func TestStrictPlansHoldResolutionBack(t *testing.T) {
 	for arguments, want := range map[string]bool{`{"to":"bob","amount":5}`: true, `{"to":"bob","amount":6}`: false} {
 		c := r.call("pay", arguments)
 		c.Trust = contract.Trusted
-		if got, err := r.g.MayAsk(t.Context(), c); err != nil || got != want {
+		if got, err := r.g.Show(t.Context(), c); err != nil || got != want {
 			t.Errorf("%s: %v, %v", arguments, got, err)
 		}
 		would, err := r.g.Resolve(t.Context(), c)

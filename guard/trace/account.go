@@ -73,17 +73,16 @@ func (a *account) most(all []receiver, f *policy.SessionFacts) (total int) {
 	return total
 }
 
-// add changes the amounts of the receivers by a call's bits.
-func (a *account) add(all []receiver, private bool, bits, sign int) {
+// add changes the amounts of receivers by amounts of theirs.
+func (a *account) add(amounts map[string]int, private bool, sign int) {
 	if a.spent == nil {
 		a.spent = map[string]int{}
 	}
-	for _, r := range all {
-		key := ledgerKey(r, private)
+	for key, bits := range amounts {
 		if _, ok := a.spent[key]; !ok && len(a.spent) >= maxDestinations {
 			key = ledgerKey(receiver{key: elsewhere}, private)
 		}
-		a.spent[key] = max(0, a.spent[key]+sign*min(bits+r.base, policy.MostBits))
+		a.spent[key] = max(0, a.spent[key]+sign*bits)
 	}
 }
 

@@ -45,7 +45,9 @@ type Finding struct {
 
 	bits int        // that the choice of arguments can tell
 	to   []receiver // and to whom
-	over []receiver // the call's server, if it may learn of credentials of another one and keep them
+
+	charged map[string]int // bits that are on the accounts of receivers for it, by their keys
+	over    []receiver     // the call's server, if it may learn of credentials of another one and keep them
 
 	later func()            // traces the call; nil once it was
 	call  *policy.CallFacts // that later found

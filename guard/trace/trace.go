@@ -69,6 +69,9 @@ type Call struct {
 	Host    bool // it is a tool of the host itself, to which nothing crosses that the agent knows
 	Keeps   bool // the server may keep the arguments
 	Inquiry bool // it is the answer to a server's question
+
+	Showing bool     // its server is shown it to say what it would do: nothing goes anywhere else
+	Shown   *Finding // of the call as its server was shown it before; nil if it was not
 }
 
 // AddUserMessages notes messages that the user wrote. It reports whether there was room for all of them.
@@ -218,8 +221,10 @@ func destinations(s *sessionTrace, call *policy.CallFacts, roles policy.Roles, d
 func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) {
 	s := t.sessions.of(c.Session)
 	t.sessions.change(s, func() {
-		s.addCall(f, t.sessions.now())
-		if !c.Inquiry {
+		if !c.Showing {
+			s.addCall(f, t.sessions.now())
+		}
+		if !c.Inquiry && c.Shown == nil {
 			first = s.told.seen == 0
 			s.told.seen++
 		}
@@ -313,13 +318,24 @@ func (t *Tracer) holdsOtherSecrets(c *Call, s *sessionTrace, f *policy.SessionFa
 // the call.
 func (t *Tracer) charge(c *Call, f *policy.Facts, found *Finding, keep bool) {
 	private := f.Session.Label.Private
+	if keep && f.Session.Label.Untrusted {
+		found.charged = map[string]int{}
+		for _, r := range found.receivers() {
+			found.charged[ledgerKey(r, private)] += min(found.bits+r.base, policy.MostBits)
+		}
+		if c.Shown != nil {
+			for key, bits := range c.Shown.charged {
+				found.charged[key] = max(0, found.charged[key]-bits) // they know as much
+			}
+		}
+	}
 	total, over := 0, 0
 	count := func(s *sessionTrace, calls int) {
 		facts := f.Session
 		facts.Calls = calls
 		now := f.Call.Leak
 		if keep && f.Session.Label.Untrusted {
-			s.told.add(found.receivers(), private, found.bits, 1)
+			s.told.add(found.charged, private, 1)
 			now = 0
 		}
 		total = max(total, min(s.told.most(found.to, &facts)+now, policy.MostBits))
@@ -345,8 +361,8 @@ func (t *Tracer) Discharge(c *Call, f *policy.Facts, found *Finding, accepted bo
 	settle := func(s *sessionTrace, calls int) {
 		if accepted {
 			s.told.clear(found.receivers(), private, calls)
-		} else if f.Session.Label.Untrusted {
-			s.told.add(found.receivers(), private, found.bits, -1)
+		} else {
+			s.told.add(found.charged, private, -1)
 		}
 	}
 	s := t.sessions.of(c.Session)

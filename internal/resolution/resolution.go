@@ -62,7 +62,7 @@ func (l *Learner) Learn(ctx context.Context, c *guard.Call, of Tool, connect fun
 	if !of.Resolvable || of.Within < 0 || len(c.Uses) > 0 || c.Held != "" || c.Violates != "" {
 		return nil
 	}
-	if may, err := l.Guard.MayAsk(ctx, c); err != nil || !may {
+	if may, err := l.Guard.Show(ctx, c); err != nil || !may {
 		return err
 	}
 	peer := connect(ctx)
