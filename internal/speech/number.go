@@ -73,6 +73,10 @@ var (
 		{said: runs, arguments: runs, hashed: true},
 	}
 
+	// records are things of any kind, for arguments whose names do not tell it.
+	records = thing{said: set(`deal deals record records invoice invoices entry entries item items object objects event events meeting company lead leads
+		product products row rows project page document`)}
+
 	phones = set(`phone telephone mobile cell cellphone handy telefon mobil sms whatsapp fax tel téléphone portable teléfono móvil cellulare telefono
 		msisdn phones mobiles`)
 	accounts = set("account accounts acct konto konten compte cuenta conto iban payee beneficiary wallet wallets")
@@ -85,8 +89,9 @@ var (
 	runs     = set("run runs build builds job jobs pipeline pipelines workflow workflows")
 )
 
-// Words of tools and arguments that send or pay to the number of a telephone or an account.
+// Words of tools and arguments: of any number, and of those that send or pay to a telephone or an account.
 var (
+	ids       = set("id ids uid gid key")
 	receivers = set("to recipient recipients receiver")
 	calling   = set("sms text call dial phone fax whatsapp voice")
 	paying    = set("pay payment transfer transaction bank account wallet remit payout money")
@@ -159,6 +164,9 @@ func numbered(path, tool string) (n numbering) {
 	}
 	if to && !has(deed, calling) {
 		n.things = append(n.things, money)
+	}
+	if len(n.things) == 0 && has(words, ids) {
+		n.things = append(slices.DeleteFunc(slices.Clone(things), func(t thing) bool { return !t.hashed }), records)
 	}
 	return n
 }

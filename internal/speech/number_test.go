@@ -31,7 +31,7 @@ func TestNumbers(t *testing.T) {
 		{"Pay 200 to account 72365", "72365", account, true}, {"Pay 72365 to Ann", "72365", account, false}, {"Pay it to her phone 72365", "72365", account, false}, {"Auf die Kontonummer 72365", "72365", account, true},
 		{"Upgrade to 10.0.0.1", "10.0.0.1", host, false}, {"Open 10.0.0.1 and look", "10.0.0.1", host, true}, {"Look at the host 10.0.0.1", "10.0.0.1", host, true},
 		{"Post it in the chat 72365", "72365", chat, true}, {"Post in the chat that it costs 72365", "72365", chat, false}, {"Post #72365", "72365", chat, false}, {"Post it in channel #72365", "#72365", chat, true},
-		{"Look at order 72365", "72365", "to.order of send_sms", false}, {"The sum is +12000000 euros", "+12000000", sms, false}, {"Close case 72365", "72365", "inputs[0].case of update", true},
+		{"Move the deal 72365 on", "72365", "inputs[0].id of batch_update_objects", true}, {"Call 72365", "72365", "id of get", false}, {"Look at order 72365", "72365", "to.order of send_sms", false}, {"The sum is +12000000 euros", "+12000000", sms, false}, {"Close case 72365", "72365", "inputs[0].case of update", true},
 		{"From 72365 on, all is new", "72365", "from_chat_id of forward", false}, {"Text Ann", "Ann", sms, true},
 	} {
 		path, tool, _ := strings.Cut(c.as, " of ")
@@ -52,7 +52,7 @@ func TestAmountsNameNothing(t *testing.T) {
 	}
 	arguments := []struct{ path, tool string }{
 		{"to", "send_sms"}, {"To", "TwilioApiV2010--CreateMessage"}, {"recipient", "send_money"}, {"to[0]", "send_message"}, {"chat_id", "send_message"}, {"ticket_id", "update_ticket"}, {"id", "cancel"},
-		{"phone_number", "call"}, {"account", "transfer"}, {"issue_number", "issue_write"}, {"from_chat_id", "forward_message"}, {"channel", "post"}, {"user_id", "invite"},
+		{"phone_number", "call"}, {"account", "transfer"}, {"issue_number", "issue_write"}, {"from_chat_id", "forward_message"}, {"channel", "post"}, {"inputs[0].id", "batch_update_objects"}, {"user_id", "invite"},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		number := strconv.Itoa(rapid.IntRange(1000, 999_999_999).Draw(t, "number"))
