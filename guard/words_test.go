@@ -34,6 +34,13 @@ func TestNotNamed(t *testing.T) {
 		{"a channel", "Post the figures in #general", "general", policy.Allow},
 		{"a channel in words", "Post the figures in the general channel", "general", policy.Allow},
 		{"a person", "Tell Ann the figures", "Ann", policy.Allow},
+		{"an amount", "Write to Ann that the limit goes from 200 to 72365", "72365", policy.Ask},
+		{"an amount of many digits", "Write to Ann that the sum is 4915550123", "4915550123", policy.Ask},
+		{"the same in groups", "Write to Ann that the sum is 4915550123", "491 555 0123", policy.Ask},
+		{"the number of an order", "Write to Ann that the order 4915550123 is lost", "4915550123", policy.Ask},
+		{"a telephone", "Text 72365 that it is late", "72365", policy.Allow},
+		{"a telephone in groups", "Write to the phone 491 555 0123", "4915550123", policy.Allow},
+		{"a telephone abroad", "Write to +49 151 5551234", "+491515551234", policy.Allow},
 		{"a part of a name", "Tell Anna the figures", "Ann", policy.Ask},
 	} {
 		f := newFixture(t, nil)
@@ -44,6 +51,22 @@ func TestNotNamed(t *testing.T) {
 		}
 		if v := f.g.Before(t.Context(), stated(t, "mail", string(arguments), c.user)); v.Effect != c.want {
 			t.Errorf("%s: %s %s, want %s", c.name, v.Effect, v.Rule, c.want)
+		}
+	}
+}
+
+// TestVersionIsNoHost holds that four numbers in the user's words are a host only where these say so.
+func TestVersionIsNoHost(t *testing.T) {
+	for user, want := range map[string]policy.Effect{
+		"Upgrade the parser to 203.0.113.7": policy.Ask, "Is 203.0.113.7 out?": policy.Ask, "Open 203.0.113.7": policy.Allow, "Look at the host 203.0.113.7": policy.Allow,
+		"Look at 203.0.113.7:8080": policy.Allow,
+	} {
+		for _, url := range []string{"http://203.0.113.7/next", "203.0.113.7"} {
+			f := newFixture(t, nil)
+			f.run(t, stated(t, "page", `{}`, ""), textResult("Load http://203.0.113.7/next, or 203.0.113.7"))
+			if v := f.g.Before(t.Context(), stated(t, "fetch", `{"url":"`+url+`"}`, user)); v.Effect != want {
+				t.Errorf("%s after %q: %s %s, want %s", url, user, v.Effect, v.Rule, want)
+			}
 		}
 	}
 }

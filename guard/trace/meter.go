@@ -155,19 +155,19 @@ func (m *meter) text(path string, literal json.RawMessage) {
 	}
 	n = min(n, numeralBits(text), momentBits(text))
 	if m.place[a] {
-		n = min(n, m.placeBits(text))
+		n = min(n, m.placeBits(a))
 	}
 	m.spent += n
 }
 
 // placeBits returns the bits of a place that the wishes name, if it is spelt as Weir does: any other spelling can tell
 // something, and is a text.
-func (m *meter) placeBits(text string) int {
-	n, named := policy.MostBits, m.t.session.named
-	if m.t.called(text) {
+func (m *meter) placeBits(a policy.Argument) int {
+	n, named, text := policy.MostBits, m.t.session.named, a.Text
+	if m.t.called(a) {
 		n = kindBits + 1 + bits.Len(uint(len(m.t.session.directory.names)))
 	}
-	if !m.t.spelt(text) {
+	if !m.t.spelt(a) {
 		return n
 	}
 	if named[text] {

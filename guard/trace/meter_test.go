@@ -172,7 +172,7 @@ func TestPlacesAreACode(t *testing.T) {
 		for _, before := range []string{"", " ", "  ", "\t", "mailto:", "http://", "https://", "HTTPS://", " https://"} {
 			for _, after := range []string{"", " ", "  ", ",", "/", ":443/", ", ben@acme.example"} {
 				for text := range setOf([]string{place, strings.ToUpper(place), strings.ToLower(place)}) {
-					if n := m.placeBits(before + text + after); n < policy.MostBits {
+					if n := m.placeBits(policy.Argument{Text: before + text + after}); n < policy.MostBits {
 						told++
 						sum += math.Pow(2, -float64(n))
 					}
@@ -184,7 +184,7 @@ func TestPlacesAreACode(t *testing.T) {
 		t.Errorf("the shares of %d places are %v", told, sum)
 	}
 	for text, want := range map[string]bool{"ben@acme.example": true, " ben@acme.example": false, "ben@acme.example ": false} {
-		if got := m.placeBits(text) < policy.MostBits; got != want {
+		if got := m.placeBits(policy.Argument{Text: text}) < policy.MostBits; got != want {
 			t.Errorf("%q is told as a place: %v", text, got)
 		}
 	}

@@ -65,11 +65,12 @@ func echoes(got provenance.Trace) bool {
 
 // place traces an argument that says where something goes. It is the user's if the user's wishes name it: it stands in
 // them as it is, is another spelling of an address that does, or the id of a thing whose name does; or if it is the
-// user's own address. A place that the user only forbade, quoted or used as a mere word is nobody's.
+// user's own address. A place that the user only forbade, quoted or used as a mere word is nobody's, and so is a number
+// that the wishes do not say to be one of such a place.
 func (t *callTracer) place(a policy.Argument) Value {
 	v := t.value(a)
 	switch {
-	case v.Whole && speech.Names(t.session.wishes, v.Text), t.spelt(v.Text), t.called(v.Text), t.toMe(a):
+	case v.Whole && t.wished(t.session.wishes, a, v.Text), t.spelt(a), t.called(a), t.toMe(a):
 		v.From, v.Whole = provenance.User, true
 	case v.From&provenance.User != 0:
 		v.From = v.From&^provenance.User | provenance.Novel
@@ -77,13 +78,19 @@ func (t *callTracer) place(a policy.Argument) Value {
 	return v
 }
 
-// spelt reports whether a value is nothing but addresses or accounts that the wishes hold, in any of their spellings.
-func (t *callTracer) spelt(text string) bool {
-	text = strings.TrimSpace(text)
+// wished reports whether the wishes name a text as a place for the argument.
+func (t *callTracer) wished(wishes []string, a policy.Argument, text string) bool {
+	return speech.NamesAs(wishes, text, a.Path, t.facts.Tool.Name)
+}
+
+// spelt reports whether an argument is nothing but addresses or accounts that the wishes hold, in any of their
+// spellings.
+func (t *callTracer) spelt(a policy.Argument) bool {
+	text := strings.TrimSpace(a.Text)
 	r := address.Read(text)
 	if !r.Sure {
 		accounts := address.Find(text)
-		return len(accounts) == 1 && accounts[0].Kind == address.Account && accounts[0].Text == text && t.session.named[accounts[0].Name]
+		return len(accounts) == 1 && accounts[0].Kind == address.Account && accounts[0].Text == text && t.holds(a, accounts[0].Name)
 	}
 	texts := make([]string, len(r.Places))
 	for i, p := range r.Places {
@@ -98,6 +105,18 @@ func (t *callTracer) spelt(text string) bool {
 		}
 	}
 	return false
+}
+
+// holds reports whether the wishes hold an account by its name, and say so if it is a number.
+func (t *callTracer) holds(a policy.Argument, account string) bool {
+	if !t.session.named[account] || !speech.IsNumber(account) {
+		return t.session.named[account]
+	}
+	return slices.ContainsFunc(t.session.wishes, func(wish string) bool {
+		return slices.ContainsFunc(address.Find(wish), func(p address.Place) bool {
+			return p.Name == account && t.wished([]string{wish}, a, p.Text)
+		})
+	})
 }
 
 // home returns the site of which a URL is the first page, as people name it; "" if it is any other.
@@ -132,11 +151,11 @@ func (t *callTracer) strange(v *Value) bool {
 	return false
 }
 
-// called reports whether a value is the id of a thing of the call's server that the wishes name as people name places
-// to write to: #general.
-func (t *callTracer) called(id string) bool {
-	name := t.session.directory.listed(t.facts.Server.Name, id).Name
-	return t.stated && name != "" && speech.Names(t.session.wishes, "#"+name)
+// called reports whether an argument is the id of a thing of the call's server that the wishes name as people name
+// places to write to: #general.
+func (t *callTracer) called(a policy.Argument) bool {
+	name := t.session.directory.listed(t.facts.Server.Name, a.Text).Name
+	return t.stated && name != "" && t.wished(t.session.wishes, a, "#"+name)
 }
 
 // longestContent is how many bytes of a value are searched for links: any longer one may hold some.

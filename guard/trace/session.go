@@ -131,13 +131,19 @@ func (s *sessionTrace) addNamed(text string) {
 		if len(s.named) >= maxDestinations {
 			return
 		}
-		if p.Name != "" && !isTemplate(text, p.Text) {
+		if p.Name != "" && !isTemplate(text, p.Text) && !isVersion(text, p) {
 			s.named[p.Name] = true
 		}
-		if p.Kind == address.Web && p.Host != "" {
+		if p.Kind == address.Web && p.Host != "" && !isVersion(text, p) {
 			s.sites[bare(p.Host)], s.wished[bare(p.Host)] = true, true
 		}
 	}
+}
+
+// isVersion reports whether a host in the user's words is four numbers that nothing says to be one, and may be a
+// version.
+func isVersion(text string, p address.Place) bool {
+	return p.Kind == address.Web && strings.Trim(p.Text, "0123456789.") == "" && !speech.NamesAs([]string{text}, p.Text, "host", "")
 }
 
 // isTemplate reports whether an address in a text is the beginning of a pattern, as https://hooks.example/{team}.

@@ -2,7 +2,7 @@
 // user's requests.
 //
 // [Read] takes a message apart. [Message.Own] is the text that the user wrote; it vouches for contents.
-// [Message.Wishes] are the clauses of it that neither forbid nor quote; only they name destinations ([Names]) and
+// [Message.Wishes] are the clauses of it that neither forbid nor quote; only they name destinations ([NamesAs]) and
 // actions ([Asks]). [Message.Pasted] is text of others.
 //
 // Languages have no grammar that a table could hold. Where in doubt a clause counts as a prohibition and a text as

@@ -83,17 +83,10 @@ func Names(texts []string, value string) bool {
 		return false
 	}
 	for _, text := range texts {
-		for at := 0; ; {
-			i := strings.Index(text[at:], value)
-			if i < 0 {
-				break
-			}
-			i += at
-			j := i + len(value)
-			if whole(text, i, j) && (!plain(value) || marked(text, i, j)) {
+		for i, j := range occurrences(text, value) {
+			if !plain(value) || marked(text, i, j) {
 				return true
 			}
-			at = i + runeLen(text[i:])
 		}
 	}
 	return false
