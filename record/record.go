@@ -40,7 +40,7 @@ const (
 	Label    Kind = "label"    // a label joins into an agent session and its ancestors
 	Defect   Kind = "defect"   // a server broke its contract, a schema or the protocol
 	Approval Kind = "approval" // a person was asked, or answered
-	Upstream Kind = "upstream" // a connection to a server began, failed or ended, or a call is shown to its server early, stays unanswered or is sent again
+	Upstream Kind = "upstream" // a connection to a server began, failed or ended, or a call is shown to its server early, unanswered or sent again
 	Taint    Kind = "taint"    // a call is about to write, and its target carries the label from now on
 	Pin      Kind = "pin"      // the definition of a tool was seen for the first time, and counts as accepted from now on
 	Reload   Kind = "reload"   // other servers, policy or mode count from now on
