@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -78,5 +79,45 @@ func TestLateCountsHideNoProcess(t *testing.T) {
 	state, err := kept.Get(t.Context(), "s")
 	if want := (label.Label{Private: true}); err != nil || !state.Label.Covers(want) || state.Calls != 7 {
 		t.Errorf("%+v, %v", state, err)
+	}
+}
+
+// TestFactsOfOtherProcesses holds the facts about the number of calls, in two processes of one conversation: each knows
+// the calls of both, its own also before the store has counted them, and takes those of the other as ones that carried
+// something out in this moment.
+func TestFactsOfOtherProcesses(t *testing.T) {
+	for _, c := range []struct {
+		condition string
+		own       int // further calls of this process, which the store has not counted
+	}{
+		{"session.calls == 3 && session.sent == 2 && session.recent == 3", 0},
+		{"session.calls == 4 && session.sent == 2 && session.recent == 4", 1},
+	} {
+		kept := store.NewMemory(nil)
+		rules, err := policy.Load("p.yaml", []byte("version: 1\ndefault: allow\nrules:\n  - {name: many, when: call, effect: block, if: '"+
+			c.condition+"', message: m}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		process := func() (*fixture, *lateStore) {
+			late := &lateStore{Store: kept}
+			return newFixture(t, func(o *guard.Options) {
+				o.Policy, o.State = rules, guard.NewState(session.New(session.Options{Store: late}), record.Discard())
+			}), late
+		}
+		here, counts := process()
+		there, elsewhere := process()
+		list := func(f *fixture) { f.run(t, stated(t, "list", `{}`, ""), textResult("nothing of interest")) }
+		list(here)
+		counts.flush(t)
+		list(there)
+		list(there)
+		elsewhere.flush(t)
+		for range c.own {
+			list(here)
+		}
+		if v := here.g.Before(t.Context(), stated(t, "list", `{}`, "")); v.Rule != "many" {
+			t.Errorf("%s does not hold", c.condition)
+		}
 	}
 }

@@ -66,7 +66,13 @@ func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapp
 		w.t.Fatal(err)
 	}
 	script := `echo $$ > "$1/pid"; exec "$0" demo server ` + kind + ` --data "$1"`
-	args := append(launcher, w.weir, "wrap", "--policy", w.policy, "--trust", "trusted", "--name", kind, "--", "sh", "-c", script, w.weir, s.data)
+	w.start(s, environ, append(launcher, w.weir, "wrap", "--policy", w.policy, "--trust", "trusted", "--name", kind, "--", "sh", "-c", script, w.weir, s.data))
+	return s
+}
+
+// start starts a command that serves the host, and shakes hands with it.
+func (w *wrapper) start(s *wrapped, environ, args []string) {
+	w.t.Helper()
 	s.cmd = exec.Command(args[0], args[1:]...)
 	s.cmd.Dir, s.cmd.Env = w.home, append([]string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "CLAUDE_CODE_SESSION_ID=one"}, environ...)
 	s.cmd.Stderr = w.t.Output()
@@ -86,7 +92,6 @@ func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapp
 	if _, ok := s.ask("initialize", fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}`, w.client)); !ok {
 		w.t.Fatal("no handshake")
 	}
-	return s
 }
 
 // end has the host leave. Nobody holds the output of a wrap any longer than it.

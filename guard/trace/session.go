@@ -2,6 +2,7 @@ package trace
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,6 +56,9 @@ type pace struct {
 	sent        int
 	calls, acts times // of the last minute; the acts changed or sent something with untrusted content about
 	reached     int   // new destinations since the session has held untrusted content
+
+	looked bool // others is known
+	others int  // calls of other processes, as of the last look
 }
 
 // times are those of the last calls, up to maxRecent.
@@ -165,9 +169,16 @@ func (s *sessionTrace) whole(f *policy.SessionFacts) bool {
 	return s.told.foreign(f.Calls) == 0 && s.arrivals.origins.Contains(f.Label.Attribution)
 }
 
-// describe fills in the facts of the session.
+// describe fills in the facts of the session. Of calls that other processes made nothing is known but their number: each
+// may have carried something out, since the last look at this moment.
 func (s *sessionTrace) describe(f *policy.SessionFacts, now time.Time) {
-	f.Sent = s.sent
+	others := s.told.foreign(f.Calls)
+	f.Calls = max(f.Calls, s.told.seen+others) // calls of this process may be counted in the store a little later
+	if n := min(others-s.others, maxRecent); s.looked && n > 0 {
+		s.calls = append(s.calls[max(0, len(s.calls)+n-maxRecent):], slices.Repeat(times{now}, n)...)
+	}
+	s.looked, s.others = true, others
+	f.Sent = s.sent + others
 	f.UserWords = s.words != ""
 	if !s.lastMessage.IsZero() {
 		f.SinceUser = max(now.Sub(s.lastMessage), 0)

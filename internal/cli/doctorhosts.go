@@ -24,6 +24,14 @@ import (
 // switchedOff is the remedy for a file that keeps hooks from running.
 const switchedOff = "remove disableAllHooks, disabledHooks or hooksConfig"
 
+// howOn says how to have a host run its hooks again.
+func howOn(h hosts.Host) string {
+	if s := h.Hooks.Setting; s != nil {
+		return "remove " + s.Use + ", and " + s.Name + " from " + s.File.List[0]
+	}
+	return switchedOff
+}
+
 // ownCode is the remedy for code of a project that runs in a host.
 const ownCode = "see whether it is yours, and remove it if not: a host with code of others asks nobody"
 
@@ -124,8 +132,8 @@ func (d *doctor) switchedOff(h hosts.Host, project, file string) {
 		d.find("hook", path, ownCode, "it has %s load plugins, which may keep it from asking weir", h.Name)
 	case h.Hooks.Steers && hasHooks(data):
 		d.find("hook", path, "see whether they are yours, and remove them if not", "its hooks in %s may change a call after weir has decided on it", h.Name)
-	case install.SwitchedOff(data):
-		d.find("hook", path, switchedOff, "%s runs no hooks there, so its own tools pass weir by", h.Name)
+	case install.SwitchedOff(data), install.Unread(h, data):
+		d.find("hook", path, howOn(h), "%s runs no hooks there, so its own tools pass weir by", h.Name)
 	}
 }
 

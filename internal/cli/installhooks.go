@@ -66,7 +66,9 @@ func (d *doctor) hooksOf(in *install.Installer) {
 		again := "weir install " + f.Host.ID
 		switch {
 		case f.Off:
-			d.find("hook", f.Path, switchedOff, "%s runs no hooks, so its own tools pass weir by", f.Host.ID)
+			d.find("hook", f.Path, howOn(f.Host), "%s runs no hooks, so its own tools pass weir by", f.Host.ID)
+		case f.Absent && f.Setting != nil:
+			d.find("hook", f.Path, again, "%s does not read the file of weir's hooks: its terminal, files and fetches pass weir by", f.Host.ID)
 		case f.Absent:
 			d.find("hook", f.Path, again, "%s does not run weir before its own tools: its shell, files and fetches pass weir by", f.Host.ID)
 		case f.Changes():

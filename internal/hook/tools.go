@@ -101,6 +101,13 @@ func servesLowered(e *Event, entry string) bool {
 	return entry == "weir" && ok && tool != ""
 }
 
+// servesShortly is for hosts with names like mcp_SERVER_TOOL that cut and fold the name of the server. So only the name
+// that weir install writes is believed.
+func servesShortly(e *Event, entry string) bool {
+	tool, ok := strings.CutPrefix(e.Tool, "mcp_weir_")
+	return entry == "weir" && ok && tool != ""
+}
+
 // severalPaths is the argument that may be one path or a list of them; overlays see a list.
 const severalPaths = "paths"
 

@@ -35,7 +35,7 @@ func editJSON(src []byte, c Change) ([]byte, error) {
 	if err != nil {
 		return nil, &Error{Msg: "not JSON"}
 	}
-	object, err := findObject(&root, c.List, len(c.Back) > 0)
+	object, err := findObject(&root, c.List, len(c.Back)+len(c.Put) > 0)
 	if err != nil {
 		return nil, err
 	}

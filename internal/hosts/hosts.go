@@ -93,6 +93,14 @@ type Hooks struct {
 	Plain   []string // members of a project's Offs that put no file into a conversation; others may. Only with Inlines
 	Texts   []string // texts of a project, with slashes, that enter conversations, and folders of them. Only with Inlines
 	Trust   string   // what the user has to do before the hooks run; "" if nothing
+	Setting *Setting // by which the host reads the file; nil: it does anyway
+}
+
+// A Setting is a member of the user's settings that is true.
+type Setting struct {
+	File File // the List leads to the object with the member
+	Name string
+	Use  string // another member, of the whole file, that switches all hooks off unless it is true
 }
 
 // A Member is a member of a JSON object.

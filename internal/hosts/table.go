@@ -32,6 +32,10 @@ var Table = []Host{
 	{ID: "vscode", Name: "VS Code", Entry: stdio, Files: []File{
 		{Scope: User, Format: JSONC, List: []string{"servers"}, Path: "{config}/Code/User/mcp.json"},
 		{Scope: Project, Format: JSONC, List: []string{"servers"}, Path: ".vscode/mcp.json"},
+	}, Hooks: vscodeHooks, Agents: []File{
+		{Scope: Project, List: mcpServers, Path: ".mcp.json"},
+		{Scope: User, List: agentServers, Path: "~/.copilot/agents"},
+		{Scope: Project, List: agentServers, Path: ".github/agents"},
 	}},
 	{ID: "cursor", Name: "Cursor", Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.cursor/mcp.json"},
@@ -154,6 +158,18 @@ var cursorHooks = &Hooks{
 	Events: []string{"sessionStart", "preToolUse", "beforeMCPExecution", "postToolUse", "postToolUseFailure"},
 	Flat:   true, Guarded: true, New: "{\n  \"version\": 1\n}\n", Extra: []Member{{"timeout", "60"}, {"failClosed", "true"}},
 }
+
+// VS Code reads the hooks of Claude Code and of Copilot CLI too, which have other tools. So those for its own chat are
+// in a file that a setting names. It goes on where a hook fails or is too slow.
+var vscodeHooks = &Hooks{
+	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: vscodeHookFile},
+	Events: []string{"SessionStart", "PreToolUse", "PostToolUse"}, Flat: true, Guarded: true, Extra: []Member{{"timeout", "60"}},
+	Offs: []string{".vscode/settings.json"},
+	Setting: &Setting{Name: vscodeHookFile, Use: "chat.useHooks",
+		File: File{Scope: User, Format: JSONC, List: []string{"chat.hookFilesLocations"}, Path: "{config}/Code/User/settings.json"}},
+}
+
+const vscodeHookFile = "~/.vscode/weir-hooks.json"
 
 var copilotHooks = &Hooks{
 	File:   File{Scope: User, Format: JSONC, List: hookEvents, Path: "~/.copilot/settings.json", Env: "COPILOT_HOME"},

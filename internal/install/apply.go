@@ -88,7 +88,7 @@ func (i *Installer) ApplyHooks(f *HookFile) error {
 	}
 	defer unlock()
 	for range attempts {
-		now, err := planHooks(i, f.Host, f.Path)
+		now, err := replan(i, f)
 		if err != nil {
 			return err
 		}
@@ -102,12 +102,23 @@ func (i *Installer) ApplyHooks(f *HookFile) error {
 	return fmt.Errorf("%s: its host keeps writing it; end the host and try again", f.Path)
 }
 
+// replan plans the change of a file anew.
+func replan(i *Installer, f *HookFile) (*HookFile, error) {
+	if f.Setting != nil {
+		return planSetting(i, f.Host)
+	}
+	return planHooks(i, f.Host, f.Path)
+}
+
 func (i *Installer) applyHooks(f *HookFile) error {
 	if !f.Changes() {
 		return nil
 	}
-	r := &record{Path: f.Path, Target: f.target, Format: f.Host.Hooks.File.Format, Before: f.before, After: digest(f.after),
+	r := &record{Path: f.Path, Target: f.target, Format: f.format(), Before: f.before, After: digest(f.after),
 		Created: f.before == nil, Hooks: &recordHooks{Host: f.Host.ID, Added: f.Added, Plugin: f.Plugin}}
+	if f.Setting != nil {
+		r.Hooks.Setting = member(f.Setting)
+	}
 	if err := i.journal.note(r, i.opts.Now()); err != nil {
 		return fmt.Errorf("writing the journal: %w", err)
 	}

@@ -27,6 +27,9 @@ func (m *Removal) Diff() (lines []string) {
 		if r.Hooks != nil && r.Hooks.Plugin {
 			return changedLines(m.before, m.after)
 		}
+		if r.Hooks != nil && len(r.Hooks.Setting) > 0 && len(lines) == 0 {
+			lines = append(lines, settingDiff("-", r.Hooks.Setting))
+		}
 		if r.Hooks != nil {
 			for _, e := range r.Hooks.Added {
 				lines = append(lines, fmt.Sprintf("- %s: %s", strings.Join(e.Array, "."), e.Value))

@@ -28,13 +28,25 @@ type HookFile struct {
 	Off    bool               // the file says that no hook runs
 	Plugin bool               // the file is a plugin that is written whole
 
+	Setting *hosts.Setting // the file is one of settings, which have the host read the hooks; nil for others
+
 	target string // where links lead
 	before []byte // nil: the file is not there
 	after  []byte
 }
 
 // Changes reports whether the file is to change.
-func (f *HookFile) Changes() bool { return f.Plugin || len(f.Added)+len(f.Stale) > 0 }
+func (f *HookFile) Changes() bool {
+	return f.Plugin || f.Setting != nil && f.Absent || len(f.Added)+len(f.Stale) > 0
+}
+
+// format returns the syntax of the file.
+func (f *HookFile) format() hosts.Format {
+	if f.Setting != nil {
+		return f.Setting.File.Format
+	}
+	return f.Host.Hooks.File.Format
+}
 
 // isHere reports whether a host is used on this machine: the folder of its hooks is there, or a file of its servers.
 func isHere(i *Installer, h hosts.Host, path string) bool {
@@ -295,8 +307,11 @@ func runsWeirFor(one []byte, host string) bool {
 
 // Diff returns the hooks that go and come, one in a line. The lines are not fit to be shown raw.
 func (f *HookFile) Diff() (lines []string) {
-	if f.Plugin {
+	switch {
+	case f.Plugin:
 		return changedLines(f.before, f.after)
+	case f.Setting != nil && f.Absent:
+		return []string{settingDiff("+", member(f.Setting))}
 	}
 	for _, side := range []struct {
 		sign string

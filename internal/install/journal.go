@@ -51,7 +51,8 @@ type recordHooks struct {
 	Host  string             `json:"host"`
 	Added []hostfile.Element `json:"added"`
 
-	Plugin bool `json:"plugin,omitempty"` // the whole file is Weir's
+	Plugin  bool     `json:"plugin,omitempty"`  // the whole file is Weir's
+	Setting []string `json:"setting,omitempty"` // the way to the member of the settings that was made true
 }
 
 // hosts returns the ids of the hosts whose files the record is about.

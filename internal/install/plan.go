@@ -90,15 +90,23 @@ func (i *Installer) Hooks(s Selection) (all []*HookFile, notes []Note) {
 		if !ok || !isHere(i, h, path) {
 			continue
 		}
+		add := func(path string, f *HookFile, err error) {
+			var unreadable *hostfile.Error
+			switch {
+			case errors.As(err, &unreadable):
+				notes = append(notes, Note{h.ID, path, unreadable.Error(), unreadable.Hint, true})
+			case err != nil:
+				notes = append(notes, Note{h.ID, path, err.Error(), "", true})
+			default:
+				all = append(all, f)
+			}
+		}
 		f, err := planHooks(i, h, path)
-		var unreadable *hostfile.Error
-		switch {
-		case errors.As(err, &unreadable):
-			notes = append(notes, Note{h.ID, path, unreadable.Error(), unreadable.Hint, true})
-		case err != nil:
-			notes = append(notes, Note{h.ID, path, err.Error(), "", true})
-		default:
-			all = append(all, f)
+		add(path, f, err)
+		if s := h.Hooks.Setting; s != nil {
+			settings, _ := s.File.Resolve(i.opts.Machine)
+			f, err := planSetting(i, h)
+			add(settings, f, err)
 		}
 	}
 	return all, notes

@@ -99,6 +99,9 @@ func (m *Removal) undo(r *record) {
 		case r.Hooks != nil && r.Hooks.Plugin:
 			m.Err = errors.New("it is no plugin that weir install wrote any more: see to it yourself")
 			return
+		case r.Hooks != nil && len(r.Hooks.Setting) > 0:
+			m.after, m.Err = r.unset(m.after)
+			return
 		case r.Hooks != nil:
 			m.after, m.Err = hostfile.Without(r.Format, m.after, r.Before, r.Hooks.Added)
 			return

@@ -38,13 +38,15 @@ const LocalPrincipal = "local"
 
 // identifiers are the members of _meta by which hosts name their conversations in each request, by how the names of
 // these hosts begin, the member that counts first first. Codex sends sessionId for a conversation with all agents in
-// it, and threadId for each of these. It does so with calls of tools only: answers to its other requests count in all
-// of its conversations, see [host.beside].
+// it, and threadId for each of these. It does so with calls of tools only, as VS Code does: answers to their other
+// requests count in all of their conversations, see [host.beside]. Sub-agents have the identifier of the conversation.
 var identifiers = []struct {
 	client, kind string
 	members      []string
 }{
 	{"codex", "codex", []string{"sessionId", "threadId"}},
+	{"Visual Studio Code", "vscode", []string{"vscode.conversationId"}},
+	{"goose", "goose", []string{"agent-session-id"}},
 }
 
 // variables are those of the environment in which hosts name the conversation for which they start Weir. Programs

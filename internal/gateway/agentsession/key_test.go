@@ -69,6 +69,13 @@ func TestSessionRef(t *testing.T) {
 		{"an agent in a conversation of Codex", Host{Local: local("/w")}, "codex-mcp-client", `{"_meta":{"threadId":"t","sessionId":"s"}}`,
 			session.Ref{Key: "ann/codex:s"}},
 		{"Codex over HTTP", Host{}, "codex-mcp-client", `{"_meta":{"threadId":"t"}}`, session.Ref{Key: "ann/codex:t"}},
+		{"a chat of VS Code", Host{Local: local("/w")}, "Visual Studio Code - Insiders", `{"_meta":{"progressToken":1,"vscode.conversationId":"c"}}`,
+			session.Ref{Key: "ann/vscode:c"}},
+		{"VS Code without a chat", Host{Local: local("/w")}, "Visual Studio Code", `{"_meta":{"progressToken":1}}`, session.Ref{Key: "ann/vscode-folder:/w"}},
+		{"a session of Goose", Host{Local: local("/w")}, "goose-cli", `{"_meta":{"agent-session-id":"20261126_1","agent-working-dir":"/w"}}`,
+			session.Ref{Key: "ann/goose:20261126_1"}},
+		{"the identifier of VS Code from another host", Host{Local: local("/w")}, "cursor-vscode", `{"_meta":{"vscode.conversationId":"c"}}`,
+			session.Ref{Key: "ann/folder:/w"}},
 		{"the same members of another host", Host{Local: local("/w")}, "cursor", `{"_meta":{"threadId":"t","sessionId":7}}`, session.Ref{Key: "ann/folder:/w"}},
 		{"Claude Code", Host{Local: inClaude}, "claude-code", `{}`, session.Ref{Key: "ann/claude-code:c1"}},
 		{"a host that Claude Code runs", Host{Local: inClaude}, "gemini-cli-mcp-client", `{}`, session.Ref{Key: "ann/folder:/w"}},
@@ -111,6 +118,9 @@ func TestNamesConversation(t *testing.T) {
 		{"the variable of another host", Host{Local: local("/w", "CLAUDE_CODE_SESSION_ID", "c")}, "cline", `{}`, false},
 		{"Codex without an identifier", Host{Local: local("/w")}, "codex-mcp-client", `{}`, false},
 		{"Codex", Host{Local: local("/w")}, "codex-mcp-client", `{"_meta":{"sessionId":"s"}}`, true},
+		{"VS Code without an identifier", Host{Local: local("/w")}, "Visual Studio Code", `{}`, false},
+		{"VS Code", Host{Local: local("/w")}, "Visual Studio Code", `{"_meta":{"vscode.conversationId":"c"}}`, true},
+		{"Goose", Host{Local: local("/w")}, "goose-desktop", `{"_meta":{"agent-session-id":"s"}}`, true},
 		{"Claude Code", Host{Local: local("/w", "CLAUDE_CODE_SESSION_ID", "c")}, "claude-code", `{}`, true},
 		{"Copilot CLI", Host{Local: local("/w", "COPILOT_AGENT_SESSION_ID", "c")}, "copilot-cli", `{}`, true},
 		{"_meta", Host{Local: local("/w")}, "cline", `{"_meta":{"dev.weir/agent-session":"a"}}`, true},
@@ -142,6 +152,8 @@ func TestBeside(t *testing.T) {
 		{"an agent that the host names", "h", "ann/agent:a", "ann/folder:/w", Host{Local: local("/w")}},
 		{"an agent that Claude Code names", "claude-code", "ann/agent:a", "ann/claude-code:c", Host{Local: local("/w", "CLAUDE_CODE_SESSION_ID", "c")}},
 		{"Codex", "codex-mcp-client", "ann/codex:t", "ann/codex-folder:/w", Host{Local: local("/w")}},
+		{"VS Code", "Visual Studio Code", "ann/vscode:c", "ann/vscode-folder:/w", Host{Local: local("/w")}},
+		{"Goose", "goose-desktop", "ann/goose:s", "ann/goose-folder:/w", Host{Local: local("/w")}},
 		{"Codex over HTTP", "codex-mcp-client", "ann/codex:t", "ann/principal:", Host{}},
 		{"Codex over HTTP, in a session of its own", "codex-mcp-client", "ann/codex:t", "ann/mcp:m", Host{McpSession: "m", Apart: true}},
 		{"a client over HTTP that names its sessions", "h", "ann/agent:a", "", Host{}},
@@ -177,7 +189,7 @@ func TestBadNamesAreRefused(t *testing.T) {
 
 // Whatever principals, kinds, values and generations are: no two of them have the same key, every key can be kept, and shows nothing odd.
 func TestSessionKeysStayApart(t *testing.T) {
-	kinds := []string{"agent", "conversation", "codex", "codex-folder", "claude-code", "copilot-cli", "named", "folder", "mcp", "principal"}
+	kinds := []string{"agent", "conversation", "codex", "codex-folder", "vscode", "goose", "claude-code", "copilot-cli", "named", "folder", "mcp", "principal"}
 	values := rapid.OneOf(rapid.String(), rapid.StringMatching(`(sha256-|#|/|:|a|local)*`), rapid.StringOfN(rapid.Rune(), 150, 5000, -1),
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 	type origin struct{ principal, kind, value string }
@@ -207,18 +219,19 @@ func TestSessionKeysStayApart(t *testing.T) {
 func TestMetaReachesOneOriginOnly(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		value := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"ann/folder:/w", "../folder:/w", "bob/agent:x", "x#G"})).Draw(rt, "value")
-		name := rapid.SampledFrom([]string{"dev.weir/agent-session", "threadId", "sessionId", "baggage", "x"}).Draw(rt, "member")
+		name := rapid.SampledFrom([]string{"dev.weir/agent-session", "threadId", "sessionId", "vscode.conversationId", "agent-session-id", "baggage", "x"}).Draw(rt, "member")
 		params, err := json.Marshal(map[string]any{"_meta": map[string]string{name: value}})
 		if err != nil {
 			rt.Fatal(err)
 		}
 		h := Host{Principal: "ann", Local: local("/w", "CLAUDE_CODE_SESSION_ID", "c1")}
-		ref, err := h.sessionRef(params, rapid.SampledFrom([]string{"codex", "claude-code", ""}).Draw(rt, "client"))
+		ref, err := h.sessionRef(params, rapid.SampledFrom([]string{"codex", "Visual Studio Code", "goose-cli", "claude-code", ""}).Draw(rt, "client"))
 		if err != nil {
 			return
 		}
-		own := slices.Contains([]string{"ann/folder:/w", "ann/codex-folder:/w", "ann/claude-code:c1"}, ref.Key)
-		if !own && !strings.HasPrefix(ref.Key, "ann/agent:") && !strings.HasPrefix(ref.Key, "ann/codex:") && !strings.HasPrefix(ref.Key, "ann/conversation:") {
+		own := []string{"ann/folder:/w", "ann/codex-folder:/w", "ann/vscode-folder:/w", "ann/goose-folder:/w", "ann/claude-code:c1"}
+		named := []string{"ann/agent:", "ann/codex:", "ann/vscode:", "ann/goose:", "ann/conversation:"}
+		if !slices.Contains(own, ref.Key) && !slices.ContainsFunc(named, func(prefix string) bool { return strings.HasPrefix(ref.Key, prefix) }) {
 			rt.Fatalf("%s is %q", params, ref.Key)
 		}
 	})
