@@ -19,8 +19,16 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// revision is that of the handshake on both sides.
-const revision = "2025-11-25"
+// The revisions that are spoken on both sides: one with a handshake, and one in which each request says who makes it.
+const (
+	revision       = "2025-11-25"
+	modernRevision = "2026-07-28"
+
+	metaRevision = "io.modelcontextprotocol/protocolVersion"
+	metaAbility  = "io.modelcontextprotocol/clientCapabilities"
+	introduction = `"` + metaRevision + `":"` + modernRevision + `","io.modelcontextprotocol/clientInfo":{"name":"weir-conformance","version":"1"},"` +
+		metaAbility + `":{}`
+)
 
 // An inbound is a message that reached the server of the kit.
 type inbound struct {

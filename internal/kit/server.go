@@ -3,6 +3,7 @@ package kit
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +23,7 @@ type Server struct {
 	Program // its Command is empty for a server that runs
 	URL     string
 	Calls   []Call
+	Asks    []Call        // of tools that ask their client first; they are called in 2026-07-28 only
 	Timeout time.Duration // for each answer
 	Start   time.Duration // for the start
 }
@@ -46,9 +48,18 @@ func (s Server) Check(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	c := &client{server: s, tally: newTally()}
-	c.probe = func() string { return `"method":"ping"` }
-	if err := c.restart(ctx); err != nil {
-		return Report{}, err
+	c.probe = func() string {
+		if c.modern {
+			return `"method":"tools/list","params":{"_meta":{` + introduction + `}}`
+		}
+		return `"method":"ping"`
+	}
+	unshaken := c.restart(ctx)
+	if unshaken != nil { // it may have no revision with a handshake
+		c.modern = true
+		if c.restart(ctx) != nil {
+			return Report{}, unshaken
+		}
 	}
 	defer func() { c.wire.close() }()
 	c.definitions()
@@ -60,12 +71,30 @@ func (s Server) Check(ctx context.Context) (Report, error) {
 	c.withoutCalls()
 	c.resolutions(ctx)
 	for _, p := range probes {
-		c.tally.count(Check{p.ID, Level(p.Level), p.Section, p.Summary}, p.ID, c.play(ctx, p))
+		if c.modern {
+			c.tally.absent(checkOf(p), "the server speaks no revision with a handshake")
+			continue
+		}
+		c.tally.count(checkOf(p), p.ID, c.play(ctx, p))
+	}
+	if err := c.stateless(ctx); err != nil {
+		return Report{}, err
 	}
 	return c.tally.report("server"), ctx.Err()
 }
 
+// restart starts the server, agrees on a revision and lists its tools.
 func (c *client) restart(ctx context.Context) error {
+	return c.reopen(ctx, func(ctx context.Context) error {
+		if err := c.agree(ctx); err != nil {
+			return err
+		}
+		return c.list(ctx)
+	})
+}
+
+// reopen starts the server anew and begins with a function.
+func (c *client) reopen(ctx context.Context, begin func(context.Context) error) error {
 	if c.wire != nil {
 		c.wire.close()
 	}
@@ -76,10 +105,7 @@ func (c *client) restart(ctx context.Context) error {
 	if c.wire, err = connect(ctx, c.server.Program, c.server.URL); err != nil {
 		return err
 	}
-	if err = c.shake(ctx); err == nil {
-		err = c.list(ctx)
-	}
-	if err != nil {
+	if err = begin(ctx); err != nil {
 		c.wire.close()
 		return err
 	}
@@ -210,8 +236,8 @@ func (c *client) withoutCalls() {
 
 func (c *client) request(ctx context.Context, call Call, meta string) observation {
 	id := c.newID()
-	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%s,"arguments":%s,"_meta":%s}}`,
-		id, rawjson.Quote(call.Tool), call.Arguments, meta), false)
+	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`,
+		id, c.dress(fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":%s}`, rawjson.Quote(call.Tool), call.Arguments, meta))), false)
 }
 
 func list[T any](problems []T) string {
@@ -256,8 +282,8 @@ func (c *client) resolutions(ctx context.Context) {
 
 func (c *client) resolve(ctx context.Context, call Call) observation {
 	id := c.newID()
-	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/resolve","params":{"name":%s,"arguments":%s}}`,
-		id, rawjson.Quote(call.Tool), call.Arguments), false)
+	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/resolve","params":%s}`,
+		id, c.dress(fmt.Appendf(nil, `{"name":%s,"arguments":%s}`, rawjson.Quote(call.Tool), call.Arguments))), false)
 }
 
 // unlessCode returns a problem unless the answer is an error with one of the codes.
@@ -269,11 +295,31 @@ func unlessCode(o *observation, codes ...int) string {
 	return fmt.Sprintf("want an error with a code of %v, got %s", codes, o.tells())
 }
 
+// unlessMembers returns a problem unless the result, or the error, has the members with one of the values.
+func unlessMembers(o *observation, members map[string][]json.RawMessage) string {
+	body, ok := rawjson.Get(o.answer, "result")
+	if !ok {
+		body, _ = rawjson.Get(o.answer, "error")
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(members)) {
+		got, ok := rawjson.Get(body, segments(pointer)...)
+		allowed := func(want json.RawMessage) bool {
+			return string(rawjson.Canonical(want)) == string(rawjson.Canonical(got))
+		}
+		if !ok || len(members[pointer]) > 0 && !slices.ContainsFunc(members[pointer], allowed) {
+			return fmt.Sprintf("%s is missing, or another value: %s", pointer, o.tells())
+		}
+	}
+	return ""
+}
+
+func checkOf(p conformance.Probe) Check { return Check{p.ID, Level(p.Level), p.Section, p.Summary} }
+
 // play sends a probe, and returns what is wrong with the answer. A server that does not go on after it is started
 // anew.
 func (c *client) play(ctx context.Context, p conformance.Probe) string {
 	id := c.newID()
-	line := strings.ReplaceAll(p.Line, "$ID", id)
+	line := strings.NewReplacer("$ID", id, "$META", introduction).Replace(p.Line)
 	if p.Answers != "" {
 		id = p.Answers
 	}
@@ -292,13 +338,21 @@ func (c *client) play(ctx context.Context, p conformance.Probe) string {
 			return fmt.Sprintf("it is answered: %.*s", maxQuote, got)
 		}
 	}
+	if p.Ends == "result" || p.Ends == "error" {
+		c.await(ctx, id, &o)
+	}
 	_, result := rawjson.Get(o.answer, "result")
 	code, failed := rawjson.Get(o.answer, "error", "code")
 	switch {
 	case p.Ends == "result" && !result, p.Ends == "error" && !failed && (result || len(p.Codes) > 0):
 		return fmt.Sprintf("want %s, got %s", p.Ends, o.tells())
 	case len(p.Codes) > 0:
-		return unlessCode(&o, p.Codes...)
+		if problem := unlessCode(&o, p.Codes...); problem != "" {
+			return problem
+		}
+	}
+	if problem := unlessMembers(&o, p.Members); problem != "" {
+		return problem
 	}
 	if n, err := strconv.Atoi(string(code)); err == nil && slices.Contains(p.Never, n) {
 		return "the answer is " + o.tells()
