@@ -1,14 +1,10 @@
 package kit
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -286,76 +282,15 @@ func (c *client) resolve(ctx context.Context, call Call) observation {
 		id, c.dress(fmt.Appendf(nil, `{"name":%s,"arguments":%s}`, rawjson.Quote(call.Tool), call.Arguments))), false)
 }
 
-// unlessCode returns a problem unless the answer is an error with one of the codes.
-func unlessCode(o *observation, codes ...int) string {
-	got, _ := rawjson.Get(o.answer, "error", "code")
-	if code, err := strconv.Atoi(string(got)); err == nil && slices.Contains(codes, code) {
-		return ""
-	}
-	return fmt.Sprintf("want an error with a code of %v, got %s", codes, o.tells())
-}
-
-// unlessMembers returns a problem unless the result, or the error, has the members with one of the values.
-func unlessMembers(o *observation, members map[string][]json.RawMessage) string {
-	body, ok := rawjson.Get(o.answer, "result")
-	if !ok {
-		body, _ = rawjson.Get(o.answer, "error")
-	}
-	for _, pointer := range slices.Sorted(maps.Keys(members)) {
-		got, ok := rawjson.Get(body, segments(pointer)...)
-		allowed := func(want json.RawMessage) bool {
-			return string(rawjson.Canonical(want)) == string(rawjson.Canonical(got))
-		}
-		if !ok || len(members[pointer]) > 0 && !slices.ContainsFunc(members[pointer], allowed) {
-			return fmt.Sprintf("%s is missing, or another value: %s", pointer, o.tells())
-		}
-	}
-	return ""
-}
-
-func checkOf(p conformance.Probe) Check { return Check{p.ID, Level(p.Level), p.Section, p.Summary} }
-
 // play sends a probe, and returns what is wrong with the answer. A server that does not go on after it is started
 // anew.
 func (c *client) play(ctx context.Context, p conformance.Probe) string {
-	id := c.newID()
-	line := strings.NewReplacer("$ID", id, "$META", introduction).Replace(p.Line)
-	if p.Answers != "" {
-		id = p.Answers
-	}
-	o := c.exchange(ctx, id, []byte(line), true)
-	if o.err != nil {
-		if err := c.restart(ctx); err != nil {
-			return "the server does not start again: " + err.Error()
-		}
-		return "the server does not answer pings after it: " + o.err.Error()
-	}
-	for _, got := range append([][]byte{o.answer}, o.other...) {
-		if p.Hides != "" && bytes.Contains(got, []byte(p.Hides)) {
-			return fmt.Sprintf("the answer is %.*s", maxQuote, got)
-		}
-		if answer, _ := rawjson.Get(got, "id"); p.Ends == "none" && string(answer) == "null" {
-			return fmt.Sprintf("it is answered: %.*s", maxQuote, got)
-		}
-	}
-	if p.Ends == "result" || p.Ends == "error" {
-		c.await(ctx, id, &o)
-	}
-	_, result := rawjson.Get(o.answer, "result")
-	code, failed := rawjson.Get(o.answer, "error", "code")
-	switch {
-	case p.Ends == "result" && !result, p.Ends == "error" && !failed && (result || len(p.Codes) > 0):
-		return fmt.Sprintf("want %s, got %s", p.Ends, o.tells())
-	case len(p.Codes) > 0:
-		if problem := unlessCode(&o, p.Codes...); problem != "" {
-			return problem
-		}
-	}
-	if problem := unlessMembers(&o, p.Members); problem != "" {
+	problem, ends := c.holds(ctx, p)
+	if ends == nil {
 		return problem
 	}
-	if n, err := strconv.Atoi(string(code)); err == nil && slices.Contains(p.Never, n) {
-		return "the answer is " + o.tells()
+	if err := c.restart(ctx); err != nil {
+		return "the server does not start again: " + err.Error()
 	}
-	return ""
+	return "the server does not answer pings after it: " + ends.Error()
 }

@@ -179,7 +179,8 @@ func (c *client) answering(ctx context.Context, call Call, responses, state []by
 		params = fmt.Appendf(params, `,"requestState":%s`, state)
 	}
 	id := c.newID()
-	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, id, c.dress(append(params, '}'))), false)
+	params = c.dress(append(params, '}'))
+	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, id, params), false)
 }
 
 // listens listens for changes of the list of tools, if the server announces them.
