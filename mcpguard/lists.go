@@ -132,9 +132,12 @@ func (l *lists) answer(ctx context.Context, kind catalog.Kind, params json.RawMe
 	return guard.Answer{Result: now.list.Result()}, nil
 }
 
+// unlisted is why an entry of no list must not be used, where definitions are pinned: nobody has seen it.
+const unlisted = "its server does not list it"
+
 // find returns the entry of a list, and why it must not be used; "" if it may. The list is read if the host has not
 // read it since the server last announced a change. An entry that is held is looked at again: a person may have
-// accepted it. An entry of no list is the zero one.
+// accepted it. Without pins an entry of no list is the zero one.
 func (l *lists) find(ctx context.Context, kind catalog.Kind, name string, params json.RawMessage) (catalog.Entry, string, error) {
 	now, ok := l.now(kind)
 	var err error
@@ -147,13 +150,30 @@ func (l *lists) find(ctx context.Context, kind catalog.Kind, name string, params
 	switch {
 	case ctx.Err() != nil:
 		return catalog.Entry{}, "", ctx.Err()
-	case errors.Is(err, errAnswered), err != nil && l.reviews.pins == nil:
+	case err != nil && l.reviews.pins == nil:
 		return catalog.Entry{}, "", nil
+	case errors.Is(err, errAnswered):
+		return catalog.Entry{}, unlisted, nil
 	case err != nil:
 		return catalog.Entry{}, "", err
 	}
-	e, _ := now.list.Find(name)
-	return e, now.holds(name), nil
+	e, found := now.list.Find(name)
+	held := now.holds(name)
+	if found || held != "" || l.reviews.pins == nil {
+		return e, held, nil
+	}
+	if !ok {
+		return e, unlisted, nil
+	}
+	l.forget(kind) // it may be new
+	return l.find(ctx, kind, name, params)
+}
+
+// forget has a list read again.
+func (l *lists) forget(kind catalog.Kind) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.by, kind.Method)
 }
 
 // holds returns why an entry must not be used; "" if it may.
@@ -171,9 +191,7 @@ func (l *lists) again(ctx context.Context, kind catalog.Kind, params json.RawMes
 		return now, nil
 	}
 	own := introduced(json.RawMessage(`{}`), params, metaProtocol, metaClient, metaCapabilities)
-	return l.read(ctx, kind, own, func(params json.RawMessage) (guard.Answer, error) {
-		ctx, cancel := context.WithTimeout(ctx, listTimeout)
-		defer cancel()
-		return l.query(ctx, kind.Method, params)
-	})
+	pages, cancel := context.WithTimeout(ctx, listTimeout) // and not the person who is asked about them
+	defer cancel()
+	return l.read(ctx, kind, own, func(params json.RawMessage) (guard.Answer, error) { return l.query(pages, kind.Method, params) })
 }

@@ -249,8 +249,10 @@ func TestReviews(t *testing.T) {
 	if got := shown(t, host); !slices.Equal(got, want) || asked != 4 {
 		t.Errorf("the host sees %q after %d questions", got, asked)
 	}
-	if res := call(t, host, "send", nil); !res.IsError || dir.calls(t) != "" {
-		t.Errorf("a tool that was not accepted: %s", text(res))
+	for _, name := range []string{"send", "hidden"} {
+		if res := call(t, host, name, nil); !res.IsError || dir.calls(t) != "" {
+			t.Errorf("tool %q, which was not accepted: %s", name, text(res))
+		}
 	}
 }
 

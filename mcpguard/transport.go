@@ -20,7 +20,7 @@ import (
 // Transport wraps a client's transport to a server. It works on raw messages below the SDK's typed structs, so that
 // annotations which those do not know are read, and survive. Lists have one page. Tools show their effective contract;
 // a tool that the server does not list counts as the worst. With [Options.Pins] the host sees definitions as they were
-// accepted.
+// accepted, and cannot call others.
 //
 // The SDK tells the agreed revision only to connections of its own. So over streamable HTTP a wrapped client of the
 // revisions before 2026-07-28 sends no MCP-Protocol-Version header and opens no standing stream.
