@@ -19,7 +19,7 @@ import (
 	"io/fs"
 )
 
-//go:embed vectors/*.json schema/*.json digests.json messages.json exchanges.json probes.json
+//go:embed vectors/*.json schema/*.json digests.json messages.json exchanges.json probes.json stateless.json
 var data embed.FS
 
 // A File is the vectors of one dialect.
@@ -199,17 +199,26 @@ type Probe struct {
 	Codes   []int  `json:"codes"`   // of the error
 	Never   []int  `json:"never"`   // codes that the error does not have
 	Hides   string `json:"hides"`   // text that no answer has
+
+	// Members are JSON pointers to members that the result or the error has, with the values that are allowed; none
+	// allows any.
+	Members map[string][]json.RawMessage `json:"members"`
 }
 
-// Probes returns the messages to servers.
-func Probes() ([]Probe, error) {
-	text, err := data.ReadFile("probes.json")
+// Probes returns the messages to servers of a revision with a handshake.
+func Probes() ([]Probe, error) { return probes("probes.json") }
+
+// StatelessProbes returns the messages to servers of 2026-07-28. $META are the members of _meta that each request has.
+func StatelessProbes() ([]Probe, error) { return probes("stateless.json") }
+
+func probes(name string) ([]Probe, error) {
+	text, err := data.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading probes: %w", err)
 	}
 	var all []Probe
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("reading probes: %w", err)
+		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	return all, nil
 }

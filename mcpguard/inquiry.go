@@ -59,6 +59,7 @@ func (c *conn) serve(req *jsonrpc.Request) error {
 	if req.Method == "notifications/cancelled" {
 		c.withdraw(req.Params)
 	}
+	c.lists.heard(req.Method)
 	if req.IsCall() {
 		c.mu.Lock()
 		_, twice := c.serving[req.ID]

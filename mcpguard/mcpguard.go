@@ -6,7 +6,6 @@
 //	p, err := mcpguard.New(mcpguard.Options{Ask: askTheUser})
 //	mail := p.Transport(mcpguard.Server{Name: "mail", Trust: contract.Trusted}, transport)
 //	session, err := client.Connect(ctx, mail, nil)
-//	_, err = session.ListTools(ctx, nil) // the contracts: a tool that was not listed counts as the worst
 //
 //	result, err := session.CallTool(mcpguard.WithUserMessage(ctx, "Send the minutes to ann@example.com"), call)
 //
@@ -24,11 +23,11 @@
 //
 // The transport guards requests of servers to people, models and hosts as well, and the answers: requests of the server
 // up to 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is
-// decided on in each of its rounds. Definitions of an untrusted server, and notifications of any that is not trusted,
-// raise the agent sessions of the Protector. As in the gateway, a server that marks a tool as resolvable is asked for
-// the contract of each call before the call is decided (tools/resolve), and a call with arguments outside of the tool's
-// input schema may do anything. Unlike the gateway, Transport pins no definitions, so that nobody can review them and
-// a later change of a known server's is not noticed, and keeps no labels of resources.
+// decided on in each of its rounds. Definitions for which nobody vouches, and notifications of a server that is not
+// trusted, raise the agent sessions of the Protector. As in the gateway, a server that marks a tool as resolvable is
+// asked for the contract of each call before the call is decided (tools/resolve), a call with arguments outside of the
+// tool's input schema may do anything, and with [Options.Pins] definitions are those that were accepted. Unlike the
+// gateway, Transport keeps no labels of resources.
 package mcpguard
 
 import (
@@ -77,6 +76,16 @@ type Options struct {
 	// take long; ctx ends with the call. Nil means that nobody can be asked, and so no.
 	Ask func(ctx context.Context, q *guard.Question) (bool, error)
 
+	// Pins keep the definitions of servers as they were accepted. A tool, a prompt or instructions that the server
+	// changes later are shown as they were, and calls of that tool are blocked, until a person accepts the change.
+	// Nil: nothing is pinned, so changes are not noticed, and those of untrusted servers always raise sessions.
+	Pins *Pins
+
+	// Review asks a person to accept a definition that differs from the pinned one, and reports whether it was
+	// accepted. It may take long, and the list, handshake or call waits; ctx ends with that. Nil, no and an error
+	// leave it held. After no, the same change is not asked about again; [Pins.Accept] accepts it later.
+	Review func(ctx context.Context, c *Change) (bool, error)
+
 	// Callbacks tell the host of decisions that are made already; they change none. They may be called concurrently,
 	// and the call waits for them. Nil: the host is not told.
 	OnWarning   func(ctx context.Context, c *guard.Call, r guard.Refusal)            // a call or a result is no plain allow
@@ -91,8 +100,11 @@ type Protector struct {
 	accepted guard.Accepted
 	schemas  inputschema.Cache
 
-	mu    sync.Mutex
-	shown label.Label // of the texts that the host was shown outside of results
+	reviews *reviews
+
+	mu      sync.Mutex
+	shown   label.Label               // of the texts that the host was shown outside of results and definitions
+	servers map[string]contract.Trust // that there were connections to, by name
 }
 
 // New returns a Protector.
@@ -112,7 +124,7 @@ func New(opts Options) (*Protector, error) {
 	if opts.OnRaise != nil {
 		opts.State = raising{opts.State, opts.OnRaise}
 	}
-	p := &Protector{opts: opts}
+	p := &Protector{opts: opts, reviews: newReviews(opts), servers: map[string]contract.Trust{}}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: &p.accepted,
 		Memory: guard.NewMemory(guard.MemoryOptions{TrustText: opts.TrustText}), Domains: opts.Domains, Me: opts.Me, Words: opts.Words,
@@ -189,18 +201,36 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	return o.Answer, false, nil
 }
 
-// show notes that the host is shown something outside of results. It enters every agent session with its next call.
+// meet notes that the host may be shown definitions of a server. Of two servers with one name the less trusted counts.
+func (p *Protector) meet(s Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if trust, met := p.servers[s.Name]; !met || s.Trust < trust {
+		p.servers[s.Name] = s.Trust
+	}
+}
+
+// show notes that the host is shown something outside of results and definitions. It enters every agent session with
+// its next call.
 func (p *Protector) show(l label.Label) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shown = label.Join(p.shown, l)
 }
 
-// context returns the label of all that the host was shown outside of results.
+// context returns the label of all that the host was shown outside of results. As in the gateway, definitions that
+// were reviewed raise nothing.
 func (p *Protector) context() label.Label {
+	vouched := p.reviews.vouched()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.shown
+	l := p.shown
+	for name, trust := range p.servers {
+		if !vouched(name, trust) {
+			l = label.Join(l, guard.Definitions(name))
+		}
+	}
+	return l
 }
 
 // before asks the guard, and if need be a person, whether something may go to the server.

@@ -2,10 +2,11 @@ package mcpguard
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,12 +14,13 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
 )
 
 // Transport wraps a client's transport to a server. It works on raw messages below the SDK's typed structs, so that
-// annotations which those do not know are read, and survive. Tools show their effective contract; their declaration is
-// learned from the tools/list answers that pass, and a tool that was never listed counts as the worst.
+// annotations which those do not know are read, and survive. Lists have one page. Tools show their effective contract;
+// a tool that the server does not list counts as the worst. With [Options.Pins] the host sees definitions as they were
+// accepted, and cannot call others.
 //
 // The SDK tells the agreed revision only to connections of its own. So over streamable HTTP a wrapped client of the
 // revisions before 2026-07-28 sends no MCP-Protocol-Version header and opens no standing stream.
@@ -42,12 +44,13 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c := &conn{
 		Connection: inner, p: t.p, server: t.server, life: life, end: end,
 		out: make(chan incoming), waiting: map[jsonrpc.ID]chan *jsonrpc.Response{},
-		passed: map[jsonrpc.ID]string{}, tools: map[string]tool{}, serving: map[jsonrpc.ID]*guard.Call{},
+		passed: map[jsonrpc.ID]bool{}, serving: map[jsonrpc.ID]*guard.Call{},
 	}
-	c.resolves = resolver{p: t.p, within: t.server.Resolve, ask: c.ask, tell: inner.Write}
-	if t.server.Trust == contract.Untrusted {
-		t.p.show(guard.Definitions(t.server.Name)) // from its handshake on
+	c.resolves = resolver{p: t.p, within: t.server.Resolve, ask: c.query}
+	c.lists = lists{
+		server: t.server, words: t.p.opts.Words, reviews: t.p.reviews, query: c.query, reading: make(chan struct{}, 1),
 	}
+	t.p.meet(t.server) // whose definitions count from its handshake on
 	c.work.Go(c.pump)
 	return c, nil
 }
@@ -63,11 +66,11 @@ type conn struct {
 	out    chan incoming
 
 	resolves resolver
+	lists    lists
 
 	mu      sync.Mutex
 	waiting map[jsonrpc.ID]chan *jsonrpc.Response // requests that are with the server, whose answers go to ask
-	passed  map[jsonrpc.ID]string                 // methods of the other requests that are with the server
-	tools   map[string]tool                       // by name, as they were listed last
+	passed  map[jsonrpc.ID]bool                   // the other requests that are with the server
 	serving map[jsonrpc.ID]*guard.Call            // requests of the server that have no answer yet; nil for one that is no question
 	flights flights
 }
@@ -100,9 +103,17 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if !ok || !req.IsCall() {
 		return c.Connection.Write(ctx, msg)
 	}
-	if !guard.Guarded(req.Method) {
+	exchange := c.exchange
+	_, lists := kinds[req.Method]
+	switch {
+	case guard.Guarded(req.Method):
+	case lists:
+		exchange = c.list
+	case req.Method == "initialize", req.Method == "server/discover":
+		exchange = c.welcome
+	default:
 		c.mu.Lock()
-		c.passed[req.ID] = req.Method
+		c.passed[req.ID] = true
 		c.mu.Unlock()
 		return c.Connection.Write(ctx, msg)
 	}
@@ -111,7 +122,7 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if c.life.Err() != nil {
 		return mcp.ErrConnectionClosed
 	}
-	c.work.Go(func() { c.guarded(ctx, req) })
+	c.work.Go(func() { c.guarded(ctx, req, exchange) })
 	return nil
 }
 
@@ -125,13 +136,13 @@ func (c *conn) Close() error {
 	return err
 }
 
-// guarded takes one request through the guard and hands its answer to Read.
-func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request) {
+// guarded takes one request through an exchange, and hands its answer to Read.
+func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request, exchange func(context.Context, *jsonrpc.Request) (guard.Answer, error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
 	resp := &jsonrpc.Response{ID: req.ID}
-	a, err := c.exchange(ctx, req)
+	a, err := exchange(ctx, req)
 	var wire *jsonrpc.Error
 	switch {
 	case errors.As(err, &wire):
@@ -151,7 +162,7 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	if err != nil {
 		return guard.Answer{}, err
 	}
-	of, err := c.describe(call)
+	of, err := c.describe(ctx, call, req.Params)
 	if err != nil {
 		return guard.Answer{}, err
 	}
@@ -173,21 +184,55 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	return c.p.screen(ctx, call, a), nil
 }
 
-// describe tells the guard how the server has listed the tool of a call, and holds the arguments against its input
-// schema. It fails for arguments that a server may read as others than the guard.
-func (c *conn) describe(call *guard.Call) (tool, error) {
+// list answers the host's request for a list, with all of its pages in one.
+func (c *conn) list(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
+	a, err := c.lists.answer(ctx, kinds[req.Method], req.Params, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
+		return c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
+	})
+	if a.Error != nil {
+		c.hear()
+	}
+	return a, err
+}
+
+// welcome passes a handshake, with the instructions that were accepted.
+func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
+	a, err := c.ask(ctx, req)
+	if a.Error != nil {
+		c.hear()
+	}
+	if err != nil || a.Error != nil {
+		return a, err
+	}
+	a.Result, err = c.p.reviews.welcome(ctx, c.server.Name, a.Result)
+	return a, err
+}
+
+// describe tells the guard how the server has listed the tool or the prompt of a call, and holds the arguments against
+// the input schema of the tool. It fails for arguments that a server may read as others than the guard.
+func (c *conn) describe(ctx context.Context, call *guard.Call, params json.RawMessage) (catalog.Entry, error) {
+	kind, holds := listed[call.Method]
+	if !holds || call.Method != "tools/call" && c.p.reviews.pins == nil {
+		call.Describe(call.Declared, c.server.Overlay)
+		return catalog.Entry{}, nil
+	}
+	var of catalog.Entry
+	err := call.HoldBy(ctx, func(ctx context.Context) (held string, err error) {
+		of, held, err = c.lists.find(ctx, kind, call.Name, params)
+		return held, err
+	})
+	if err != nil {
+		return of, err
+	}
 	if call.Method != "tools/call" {
 		call.Describe(call.Declared, c.server.Overlay)
-		return tool{}, nil
-	}
-	c.mu.Lock()
-	of := c.tools[call.Name]
-	c.mu.Unlock()
-	call.Describe(of.declared, c.server.Overlay)
-	if of.raw == nil {
 		return of, nil
 	}
-	found := c.p.schemas.Of(of.raw).Check(call.Arguments)
+	call.Describe(of.Declared, c.server.Overlay)
+	if of.Said == nil {
+		return of, nil
+	}
+	found := c.p.schemas.Of(of.Said).Check(call.Arguments)
 	if found.Ambiguous {
 		return of, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "members of params.arguments differ in nothing but case"}
 	}
@@ -238,6 +283,36 @@ func (c *conn) ask(ctx context.Context, req *jsonrpc.Request) (guard.Answer, err
 	}
 }
 
+// query sends a request under an id that no request of the host has, and waits for the answer.
+func (c *conn) query(ctx context.Context, method string, params json.RawMessage) (guard.Answer, error) {
+	name := "weir-" + rand.Text()
+	id, err := jsonrpc.MakeID(name)
+	if err != nil {
+		return guard.Answer{}, err
+	}
+	a, err := c.ask(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params})
+	if err == nil {
+		err = annotation.Check(a.Raw())
+	}
+	if ctx.Err() != nil {
+		c.abandon(ctx, name)
+	}
+	return a, err
+}
+
+// withdrawal is how long it may take to tell a server that its answer is not waited for any longer.
+const withdrawal = 2 * time.Second
+
+// abandon tells the server that nobody waits for the answer to a request any longer.
+func (c *conn) abandon(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawal)
+	defer cancel()
+	params, err := json.Marshal(map[string]string{"requestId": id, "reason": "no answer in time"})
+	if err == nil {
+		_ = c.Connection.Write(ctx, &jsonrpc.Request{Method: "notifications/cancelled", Params: params}) // if it fails, Read will
+	}
+}
+
 // pump takes the server's messages: answers to guarded calls to their callers, everything else to Read. An answer to a
 // request that is not with the server, such as a call that is being decided on, goes nowhere.
 func (c *conn) pump() {
@@ -260,7 +335,7 @@ func (c *conn) pump() {
 		}
 		c.mu.Lock()
 		answer := c.waiting[resp.ID]
-		method, passed := c.passed[resp.ID]
+		passed := c.passed[resp.ID]
 		delete(c.waiting, resp.ID)
 		delete(c.passed, resp.ID)
 		c.mu.Unlock()
@@ -271,12 +346,16 @@ func (c *conn) pump() {
 		case !passed:
 			continue
 		}
-		if method == "tools/list" && resp.Error == nil {
-			if resp.Result, err = c.learn(resp.Result); err != nil {
-				resp.Result, resp.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
-			}
-		}
+		c.hear()
 		c.deliver(incoming{msg: resp})
+	}
+}
+
+// hear notes that the host gets text of the server that is no definition, no result and no message. That of a known
+// server is believed.
+func (c *conn) hear() {
+	if c.server.Trust == contract.Untrusted {
+		c.p.show(guard.Messages(c.server.Name, c.server.Trust))
 	}
 }
 
@@ -285,35 +364,6 @@ func (c *conn) deliver(in incoming) {
 	case c.out <- in:
 	case <-c.life.Done():
 	}
-}
-
-// learn reads the declarations of the listed tools, and shows the contracts that count.
-func (c *conn) learn(result json.RawMessage) (json.RawMessage, error) {
-	if err := annotation.Check(result); err != nil {
-		return nil, fmt.Errorf("tools of server %s: %w", c.server.Name, err)
-	}
-	list, _ := rawjson.Get(result, "tools")
-	tools := []byte{'['}
-	for raw := range rawjson.Elements(list) {
-		declared, _ := c.p.opts.Words.Reader.ReadTool(raw)
-		extension, core := annotation.Resolvable(raw)
-		nameText, _ := rawjson.Get(raw, "name")
-		name, ok := rawjson.String(nameText)
-		if ok {
-			c.mu.Lock()
-			c.tools[name] = tool{raw, declared, extension || core}
-			c.mu.Unlock()
-		}
-		shown, err := c.p.opts.Words.ToHosts.WriteTool(raw, c.server.Overlay.Tool(name).Effective(declared, c.server.Trust).Told(declared))
-		if err != nil {
-			return nil, fmt.Errorf("tools of server %s: %w", c.server.Name, err)
-		}
-		if len(tools) > 1 {
-			tools = append(tools, ',')
-		}
-		tools = append(tools, shown...)
-	}
-	return rawjson.Set(result, append(tools, ']'), "tools")
 }
 
 // wireError decodes an error object. One that does not decode is an internal error, never none.

@@ -122,10 +122,10 @@ func (d *dialogue) ask(ctx context.Context, text string, form *form) (json.RawMe
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	params := &mcp.ElicitParams{Mode: "form", Message: text, RequestedSchema: form.shown}
-	switch hello := d.req.Session.InitializeParams(); {
-	case hello == nil || hello.Capabilities == nil || hello.Capabilities.Elicitation == nil:
+	switch able := d.req.ClientCapabilities(); {
+	case able == nil || able.Elicitation == nil:
 		return nil, fmt.Errorf("%w: %s", ErrNoUser, text)
-	case hello.ProtocolVersion < multiRoundTrip:
+	case d.req.ProtocolVersion() < multiRoundTrip:
 		return d.elicit(ctx, params)
 	case d.used:
 		return nil, ErrUsed

@@ -262,3 +262,37 @@ func TestQuestionsOverHTTP(t *testing.T) {
 		_ = s.Close()
 	}
 }
+
+// In 2026-07-28 a client is asked as the request declares, whatever other requests of the connection have declared.
+func TestEachRequestDeclaresItsClient(t *testing.T) {
+	var did []until
+	clientSide, serverSide := mcp.NewInMemoryTransports()
+	serving, err := lender(t, &did).Connect(t.Context(), serverSide, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clientSide.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(); _ = serving.Wait() })
+	for n, able := range []string{`{}`, `{"elicitation":{"form":{}}}`, `{}`} {
+		id, err := jsonrpc.MakeID(float64(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		params := `{"name":"lend","arguments":{"path":"a"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + able + `}}`
+		if err := conn.Write(t.Context(), &jsonrpc.Request{ID: id, Method: "tools/call", Params: json.RawMessage(params)}); err != nil {
+			t.Fatal(err)
+		}
+		message, err := conn.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := string(message.(*jsonrpc.Response).Result)
+		if asks := strings.Contains(answer, `"input_required"`); asks != (able != `{}`) {
+			t.Errorf("request %d, of a client with %s: %s", n, able, answer)
+		}
+	}
+}

@@ -62,8 +62,8 @@ func (t *Tools) resolve(_ context.Context, ss *mcp.ServerSession, p *resolvePara
 	if err != nil {
 		return nil, broken("resolving: %v", err)
 	}
-	if hello := ss.InitializeParams(); hello != nil && hello.Capabilities != nil {
-		if _, ok := hello.Capabilities.Extensions[annotation.ResolutionExtension]; ok {
+	if able := (&mcp.ServerRequest[*resolveParams]{Session: ss, Params: p}).ClientCapabilities(); able != nil {
+		if _, ok := able.Extensions[annotation.ResolutionExtension]; ok {
 			return &resolved{ResultBase: mcp.ResultBase{Meta: meta}, ResultType: "complete", Name: p.Name, Annotations: annotations}, nil
 		}
 	}

@@ -43,7 +43,6 @@ func main() {
 	if err := errors.Join(err, failed); err != nil {
 		log.Fatal(err)
 	}
-	_, _ = session.ListTools(ctx, nil) // for the contracts: tools that are not listed count as the worst
 	for lines.Scan() {
 		answer(mcpguard.WithUserMessage(ctx, lines.Text()), session, lines.Text())
 	}

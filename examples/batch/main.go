@@ -56,9 +56,6 @@ func main() {
 	if err := errors.Join(err, failed); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := notes.ListTools(ctx, nil); err != nil {
-		log.Fatal(err)
-	}
 	for jobs := json.NewDecoder(os.Stdin); err == nil; {
 		var j job
 		if err = jobs.Decode(&j); err == nil {

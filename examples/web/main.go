@@ -119,9 +119,6 @@ func main() {
 	if err := errors.Join(err, failed, refused); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := notes.ListTools(ctx, nil); err != nil {
-		log.Fatal(err)
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /requests", open.list)
 	mux.HandleFunc("POST /requests/{id}", open.answer)

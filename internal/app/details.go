@@ -2,7 +2,6 @@ package app
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -130,13 +129,7 @@ func (t *statusSource) seen(c *config.Config) (all []pins.Held) {
 		return nil // calls fail as well
 	}
 	for _, s := range c.Servers {
-		for _, kind := range pins.Kinds() {
-			for _, name := range slices.Sorted(maps.Keys(lock[s.Name][kind])) {
-				if p := lock[s.Name][kind][name]; !p.Vouched(s.Trust != contract.Untrusted) && len(p.Definition) > 0 {
-					all = append(all, pins.Held{Server: s.Name, ID: pins.ID{Kind: kind, Name: name}, Accepted: &p.Definition, Offered: p.Definition})
-				}
-			}
-		}
+		all = append(all, lock.Unvouched(s.Name, s.Trust != contract.Untrusted)...)
 	}
 	return all
 }

@@ -104,17 +104,19 @@ func program(env *home.Env, args []string) kit.Program {
 func newConformanceServer(env *home.Env) *cobra.Command {
 	var flags reportFlags
 	var url string
-	var calls []string
+	var calls, asks []string
 	cmd := &cobra.Command{
 		Use:   "server [flags] [-- COMMAND [ARGUMENT…]]",
 		Short: "Hold a server and its annotations to the proposals",
-		Long: `Start a server, or speak to one at --url, and check the annotations of its tools and its handling of unusual messages.
-Tools are called only as --call says, each three times: alone, with annotations of the data that the agent has seen, and with
-annotations that their schema refuses. Without --call the checks of results are not applicable.
+		Long: `Start a server, or speak to one at --url, and check the annotations of its tools and its handling of unusual messages, in
+2025-11-25 and, if the server speaks it, in 2026-07-28. Tools are called only as --call says, each three times: alone, with annotations of
+the data that the agent has seen, and with annotations that their schema refuses; and once more in 2026-07-28. Tools that ask their client
+for input are called as --ask says: with answers that decline, with a state that the server has not made, and as a client that cannot be
+asked. Without --call the checks of results are not applicable.
 
 The exit status is 1 if a check fails or the server cannot be run.`,
 		Example: `  weir conformance server -- npx -y @example/server
-  weir conformance server --call 'read={"name":"minutes"}' --junit report.xml -- ./my-server
+  weir conformance server --call 'read={"name":"minutes"}' --ask 'publish={"name":"minutes"}' --junit report.xml -- ./my-server
   weir conformance server --url http://127.0.0.1:3000/mcp`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -122,12 +124,12 @@ The exit status is 1 if a check fails or the server cannot be run.`,
 				return usage(cmd, errors.New("needs a command or --url"))
 			}
 			s := kit.Server{Program: program(env, args), URL: url, Timeout: flags.timeout, Start: startWait}
-			for _, text := range calls {
-				tool, arguments, _ := strings.Cut(text, "=")
-				if rawjson.Check([]byte(arguments)) != nil || rawjson.Kind([]byte(arguments)) != '{' {
-					return usage(cmd, fmt.Errorf("--call %.200q is not NAME=OBJECT", text))
-				}
-				s.Calls = append(s.Calls, kit.Call{Tool: tool, Arguments: []byte(arguments)})
+			var err error
+			if s.Calls, err = callsOf("--call", calls); err == nil {
+				s.Asks, err = callsOf("--ask", asks)
+			}
+			if err != nil {
+				return usage(cmd, err)
 			}
 			r, err := s.Check(cmd.Context())
 			if err != nil {
@@ -143,7 +145,20 @@ The exit status is 1 if a check fails or the server cannot be run.`,
 	flags.add(cmd, 10*time.Second, "how long to wait for each answer")
 	cmd.Flags().StringVar(&url, "url", "", "speak to the server at this `URL` over streamable HTTP")
 	cmd.Flags().StringArrayVar(&calls, "call", nil, "call this tool, `NAME=ARGUMENTS` with a JSON object; may be given several times")
+	cmd.Flags().StringArrayVar(&asks, "ask", nil, "call this tool, which asks its client for input first, in 2026-07-28; as --call")
 	return cmd
+}
+
+// callsOf reads calls of tools in the form NAME=OBJECT.
+func callsOf(flag string, texts []string) (all []kit.Call, err error) {
+	for _, text := range texts {
+		tool, arguments, _ := strings.Cut(text, "=")
+		if rawjson.Check([]byte(arguments)) != nil || rawjson.Kind([]byte(arguments)) != '{' {
+			return nil, fmt.Errorf("%s %.200q is not NAME=OBJECT", flag, text)
+		}
+		all = append(all, kit.Call{Tool: tool, Arguments: []byte(arguments)})
+	}
+	return all, nil
 }
 
 // startWait is the longest wait for the start of an implementation: npx may be loading it.

@@ -19,8 +19,16 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
-// revision is that of the handshake on both sides.
-const revision = "2025-11-25"
+// The revisions that are spoken on both sides: one with a handshake, and one in which each request says who makes it.
+const (
+	revision       = "2025-11-25"
+	modernRevision = "2026-07-28"
+
+	metaRevision = "io.modelcontextprotocol/protocolVersion"
+	metaAbility  = "io.modelcontextprotocol/clientCapabilities"
+	introduction = `"` + metaRevision + `":"` + modernRevision + `","` + metaAbility + `":{},` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"weir-conformance","version":"1"}`
+)
 
 // An inbound is a message that reached the server of the kit.
 type inbound struct {
@@ -42,6 +50,7 @@ type backend struct {
 	conns  map[net.Conn]bool
 	script func(inbound) // takes what the handshake and the lists do not
 	calls  [][]byte      // that reached the server and are no probes
+	modern bool          // it speaks 2026-07-28
 }
 
 func newBackend(tools []byte) (*backend, error) {
@@ -177,10 +186,18 @@ func (b *backend) take(in inbound) {
 			in.reply(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, id, member, text))
 		}
 	}
+	b.mu.Lock()
+	modern, tools, plain := b.modern, string(b.tools), plainResult
+	b.mu.Unlock()
+	if modern {
+		tools, plain = `{"resultType":"complete","ttlMs":0,"cacheScope":"private",`+tools[1:], modernResult
+	}
 	_, odd := rpc.Parse(in.message)
 	method, _ := rawjson.Get(in.message, "method")
 	name, _ := rawjson.String(method)
 	switch {
+	case modern && odd == nil && isRequest && objection(in.message) != "":
+		respond("error", objection(in.message))
 	case odd != nil || name == "tools/call" && !bytes.Contains(in.message, []byte(probe)):
 		b.mu.Lock()
 		b.calls = append(b.calls, in.message)
@@ -190,13 +207,15 @@ func (b *backend) take(in inbound) {
 			script(in)
 			return
 		}
-		respond("result", plainResult)
+		respond("result", plain)
+	case name == "server/discover" && modern:
+		respond("result", discovery)
 	case name == "initialize":
 		respond("result", `{"protocolVersion":"`+revision+`","capabilities":{"tools":{}},"serverInfo":{"name":"kit","version":"1"}}`)
 	case name == "tools/list":
-		respond("result", string(b.tools))
+		respond("result", tools)
 	case name == "tools/call":
-		respond("result", plainResult)
+		respond("result", plain)
 	case name == "tools/resolve":
 		respond("result", resolvedResult)
 	case name == "ping":
@@ -204,6 +223,13 @@ func (b *backend) take(in inbound) {
 	default:
 		respond("error", `{"code":-32601,"message":"the kit has tools alone"}`)
 	}
+}
+
+// speak says whether the server speaks 2026-07-28, from the next connection on.
+func (b *backend) speak(modern bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.modern = modern
 }
 
 // begin sets the script for the following calls and forgets those before.

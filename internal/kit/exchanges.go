@@ -145,10 +145,7 @@ func judgeAnswer(e conformance.Exchange, o *observation) string {
 // kept compares members by their pointers.
 func kept(pointers []string, sent, got []byte) string {
 	for _, pointer := range pointers {
-		var path []string
-		for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-			path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
-		}
+		path := segments(pointer)
 		before, _ := rawjson.Get(sent, path...)
 		after, ok := rawjson.Get(got, path...)
 		if !ok {
@@ -159,6 +156,14 @@ func kept(pointers []string, sent, got []byte) string {
 		}
 	}
 	return ""
+}
+
+// segments returns the names of a JSON pointer (RFC 6901).
+func segments(pointer string) (path []string) {
+	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+	}
+	return path
 }
 
 func notified(token string, messages [][]byte) bool {

@@ -117,9 +117,9 @@ func (h *host) restart(ctx context.Context) error {
 	return nil
 }
 
-// greet makes the handshake and reads the list of tools.
+// greet agrees on a revision and reads the list of tools.
 func (h *host) greet(ctx context.Context) error {
-	if err := h.shake(ctx); err != nil {
+	if err := h.agree(ctx); err != nil {
 		return err
 	}
 	for {
@@ -130,7 +130,8 @@ func (h *host) greet(ctx context.Context) error {
 			if before, after, ok := strings.Cut(name, plainTool); ok {
 				h.rename = func(tool string) string { return before + tool + after }
 				h.probe = func() string {
-					return fmt.Sprintf(`"method":"tools/call","params":{"name":%s,"arguments":{%s:1}}`, rawjson.Quote(h.rename(plainTool)), probe)
+					params := fmt.Appendf(nil, `{"name":%s,"arguments":{%s:1}}`, rawjson.Quote(h.rename(plainTool)), probe)
+					return fmt.Sprintf(`"method":"tools/call","params":%s`, h.dress(params))
 				}
 				return nil
 			}

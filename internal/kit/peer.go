@@ -18,6 +18,42 @@ type peer struct {
 	timeout time.Duration     // for each answer; 0 until the handshake is done
 	probe   func() string     // method and params of a plain request
 	tools   map[string][]byte // definitions by name
+	modern  bool              // it is spoken to in 2026-07-28
+	asked   int               // requests of the peer
+}
+
+// agree agrees on a revision: by the handshake, or by the discovery of 2026-07-28.
+func (p *peer) agree(ctx context.Context) error {
+	if !p.modern {
+		return p.shake(ctx)
+	}
+	result, err := p.ask(ctx, "server/discover", "{}", "supportedVersions")
+	if err != nil {
+		return err
+	}
+	offered, _ := rawjson.Get(result, "supportedVersions")
+	for version := range rawjson.Elements(offered) {
+		if s, _ := rawjson.String(version); s == modernRevision {
+			return nil
+		}
+	}
+	return fmt.Errorf("it offers %.*s", maxQuote, offered)
+}
+
+// dress returns the params of a request as the revision has them.
+func (p *peer) dress(params []byte) []byte {
+	if !p.modern {
+		return params
+	}
+	for name, value := range rawjson.Members([]byte("{" + introduction + "}")) {
+		if _, ok := rawjson.Get(params, "_meta", name); ok {
+			continue
+		}
+		if more, err := rawjson.Set(params, value, "_meta", name); err == nil {
+			params = more
+		}
+	}
+	return params
 }
 
 // shake makes the handshake.
@@ -69,13 +105,13 @@ func (p *peer) list(ctx context.Context) error {
 		}
 		params = `{"cursor":` + string(cursor) + `}`
 	}
-	return errors.New("tools/list of the gateway has more than 50 pages")
+	return errors.New("tools/list has more than 50 pages")
 }
 
 // ask makes a request and returns its result, which has the member.
 func (p *peer) ask(ctx context.Context, method, params, member string) ([]byte, error) {
 	id := p.newID()
-	o := p.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, id, method, params), false)
+	o := p.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, id, method, p.dress([]byte(params))), false)
 	result, ok := rawjson.Get(o.answer, "result")
 	if _, has := rawjson.Get(result, member); !ok || !has {
 		return nil, fmt.Errorf("%s has no result with %s: %s", method, member, o.tells())
@@ -140,6 +176,19 @@ func (p *peer) exchange(ctx context.Context, id string, message []byte, settled 
 	return o
 }
 
+// settling is how much longer an answer is waited for that did not come before those to later requests.
+const settling = 2 * time.Second
+
+// await waits for an answer that has not come yet.
+func (p *peer) await(ctx context.Context, id string, o *observation) {
+	if o.answer != nil || o.err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	_ = p.until(ctx, id, id, o) // there may be none, which is no fault of the connection
+}
+
 // maxRest bounds the messages beside an answer, in bytes.
 const maxRest = 32 << 20
 
@@ -154,6 +203,7 @@ func (p *peer) until(ctx context.Context, id, last string, o *observation) error
 		_, asks := rawjson.Get(line, "method")
 		switch {
 		case asks && got != nil:
+			p.asked++
 			refusal := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"the kit answers nothing"}}`, got)
 			if err := p.wire.send(ctx, refusal); err != nil {
 				return err

@@ -123,6 +123,12 @@ func (p *proxy) params(params []byte) []byte {
 		return params
 	case "reads numbers as doubles":
 		params = decoded(params)
+	case "drops answers":
+		return rawjson.Delete(params, "inputResponses")
+	case "drops states":
+		return rawjson.Delete(params, "requestState")
+	case "says nothing of hosts":
+		return rawjson.Delete(params, "_meta", metaAble)
 	case "drops _meta of requests":
 		return rawjson.Delete(params, "_meta", "com.example/kit")
 	case "has tokens of its own":
@@ -180,7 +186,9 @@ func (p *proxy) fromServer(line []byte) {
 	}
 	delete(p.pending, string(m.ID))
 	if m.Result != nil {
-		m.Result = p.result(asked.Method, m.Result)
+		if m.Result = p.result(asked, m.Result); m.Result == nil {
+			m = rpc.ReplyError(m.ID, rpc.Errorf(-32021, "it asks for what the host does not do"))
+		}
 	}
 	if m.Error != nil && p.fault == "has errors of its own" {
 		m = rpc.ReplyError(m.ID, rpc.Errorf(-32603, "it failed"))
@@ -189,7 +197,8 @@ func (p *proxy) fromServer(line []byte) {
 }
 
 // result returns the result for the host, and raises the session.
-func (p *proxy) result(method string, result []byte) []byte {
+func (p *proxy) result(asked *rpc.Message, result []byte) []byte {
+	method := asked.Method
 	switch {
 	case method == "tools/list" && p.fault == "knows the hints of MCP alone":
 		return rawjson.Pick(p.hints(result), "tools")
@@ -197,6 +206,9 @@ func (p *proxy) result(method string, result []byte) []byte {
 		return []byte(`{"tool":{"name":"kit_resolve","annotations":{"readOnlyHint":true,"openWorldHint":false}}}`)
 	case method != "tools/call":
 		return result
+	}
+	if result = p.rounds(asked, result); result == nil {
+		return nil
 	}
 	claim, _ := annotation.ReadResult(result)
 	switch p.fault {
@@ -217,6 +229,21 @@ func (p *proxy) result(method string, result []byte) []byte {
 		return rawjson.Delete(result, "structuredContent")
 	case "drops isError":
 		return rawjson.Delete(result, "isError")
+	}
+	return result
+}
+
+// rounds returns the result of a call in 2026-07-28 for the host, or nil if it asks for something that the host does not do.
+func (p *proxy) rounds(asked *rpc.Message, result []byte) []byte {
+	_, elicits := rawjson.Get(asked.Params, "_meta", metaAble, "elicitation")
+	_, asks := rawjson.Get(result, "inputRequests")
+	switch {
+	case asks && !elicits && p.fault != "asks every host":
+		return nil
+	case p.fault == "drops questions":
+		return rawjson.Delete(result, "inputRequests")
+	case p.fault == "drops types":
+		return rawjson.Delete(result, "resultType")
 	}
 	return result
 }

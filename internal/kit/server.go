@@ -1,13 +1,10 @@
 package kit
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -22,6 +19,7 @@ type Server struct {
 	Program // its Command is empty for a server that runs
 	URL     string
 	Calls   []Call
+	Asks    []Call        // of tools that ask their client first; they are called in 2026-07-28 only
 	Timeout time.Duration // for each answer
 	Start   time.Duration // for the start
 }
@@ -46,9 +44,18 @@ func (s Server) Check(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	c := &client{server: s, tally: newTally()}
-	c.probe = func() string { return `"method":"ping"` }
-	if err := c.restart(ctx); err != nil {
-		return Report{}, err
+	c.probe = func() string {
+		if c.modern {
+			return `"method":"tools/list","params":{"_meta":{` + introduction + `}}`
+		}
+		return `"method":"ping"`
+	}
+	unshaken := c.restart(ctx)
+	if unshaken != nil { // it may have no revision with a handshake
+		c.modern = true
+		if c.restart(ctx) != nil {
+			return Report{}, unshaken
+		}
 	}
 	defer func() { c.wire.close() }()
 	c.definitions()
@@ -60,12 +67,30 @@ func (s Server) Check(ctx context.Context) (Report, error) {
 	c.withoutCalls()
 	c.resolutions(ctx)
 	for _, p := range probes {
-		c.tally.count(Check{p.ID, Level(p.Level), p.Section, p.Summary}, p.ID, c.play(ctx, p))
+		if c.modern {
+			c.tally.absent(checkOf(p), "the server speaks no revision with a handshake")
+			continue
+		}
+		c.tally.count(checkOf(p), p.ID, c.play(ctx, p))
+	}
+	if err := c.stateless(ctx); err != nil {
+		return Report{}, err
 	}
 	return c.tally.report("server"), ctx.Err()
 }
 
+// restart starts the server, agrees on a revision and lists its tools.
 func (c *client) restart(ctx context.Context) error {
+	return c.reopen(ctx, func(ctx context.Context) error {
+		if err := c.agree(ctx); err != nil {
+			return err
+		}
+		return c.list(ctx)
+	})
+}
+
+// reopen starts the server anew and begins with a function.
+func (c *client) reopen(ctx context.Context, begin func(context.Context) error) error {
 	if c.wire != nil {
 		c.wire.close()
 	}
@@ -76,10 +101,7 @@ func (c *client) restart(ctx context.Context) error {
 	if c.wire, err = connect(ctx, c.server.Program, c.server.URL); err != nil {
 		return err
 	}
-	if err = c.shake(ctx); err == nil {
-		err = c.list(ctx)
-	}
-	if err != nil {
+	if err = begin(ctx); err != nil {
 		c.wire.close()
 		return err
 	}
@@ -210,8 +232,8 @@ func (c *client) withoutCalls() {
 
 func (c *client) request(ctx context.Context, call Call, meta string) observation {
 	id := c.newID()
-	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%s,"arguments":%s,"_meta":%s}}`,
-		id, rawjson.Quote(call.Tool), call.Arguments, meta), false)
+	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`,
+		id, c.dress(fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":%s}`, rawjson.Quote(call.Tool), call.Arguments, meta))), false)
 }
 
 func list[T any](problems []T) string {
@@ -256,52 +278,19 @@ func (c *client) resolutions(ctx context.Context) {
 
 func (c *client) resolve(ctx context.Context, call Call) observation {
 	id := c.newID()
-	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/resolve","params":{"name":%s,"arguments":%s}}`,
-		id, rawjson.Quote(call.Tool), call.Arguments), false)
-}
-
-// unlessCode returns a problem unless the answer is an error with one of the codes.
-func unlessCode(o *observation, codes ...int) string {
-	got, _ := rawjson.Get(o.answer, "error", "code")
-	if code, err := strconv.Atoi(string(got)); err == nil && slices.Contains(codes, code) {
-		return ""
-	}
-	return fmt.Sprintf("want an error with a code of %v, got %s", codes, o.tells())
+	return c.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/resolve","params":%s}`,
+		id, c.dress(fmt.Appendf(nil, `{"name":%s,"arguments":%s}`, rawjson.Quote(call.Tool), call.Arguments))), false)
 }
 
 // play sends a probe, and returns what is wrong with the answer. A server that does not go on after it is started
 // anew.
 func (c *client) play(ctx context.Context, p conformance.Probe) string {
-	id := c.newID()
-	line := strings.ReplaceAll(p.Line, "$ID", id)
-	if p.Answers != "" {
-		id = p.Answers
+	problem, ends := c.holds(ctx, p)
+	if ends == nil {
+		return problem
 	}
-	o := c.exchange(ctx, id, []byte(line), true)
-	if o.err != nil {
-		if err := c.restart(ctx); err != nil {
-			return "the server does not start again: " + err.Error()
-		}
-		return "the server does not answer pings after it: " + o.err.Error()
+	if err := c.restart(ctx); err != nil {
+		return "the server does not start again: " + err.Error()
 	}
-	for _, got := range append([][]byte{o.answer}, o.other...) {
-		if p.Hides != "" && bytes.Contains(got, []byte(p.Hides)) {
-			return fmt.Sprintf("the answer is %.*s", maxQuote, got)
-		}
-		if answer, _ := rawjson.Get(got, "id"); p.Ends == "none" && string(answer) == "null" {
-			return fmt.Sprintf("it is answered: %.*s", maxQuote, got)
-		}
-	}
-	_, result := rawjson.Get(o.answer, "result")
-	code, failed := rawjson.Get(o.answer, "error", "code")
-	switch {
-	case p.Ends == "result" && !result, p.Ends == "error" && !failed && (result || len(p.Codes) > 0):
-		return fmt.Sprintf("want %s, got %s", p.Ends, o.tells())
-	case len(p.Codes) > 0:
-		return unlessCode(&o, p.Codes...)
-	}
-	if n, err := strconv.Atoi(string(code)); err == nil && slices.Contains(p.Never, n) {
-		return "the answer is " + o.tells()
-	}
-	return ""
+	return "the server does not answer pings after it: " + ends.Error()
 }

@@ -79,8 +79,14 @@ func (s faulty) lenient(line []byte) (*rpc.Message, error) {
 
 func (s faulty) answer(m *rpc.Message, line []byte) string {
 	name, _ := rawjson.Get(m.Params, "name")
+	if _, modern := rawjson.Get(m.Params, "_meta", metaVersion); modern && s.fault != "knows handshakes only" && s.fault != "knows nothing" {
+		return s.modern(m)
+	}
 	switch m.Method {
 	case "initialize":
+		if s.fault == "knows no handshake" || s.fault == "knows nothing" {
+			return `"error":{"code":-32601,"message":"no"}`
+		}
 		return `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
 	case "ping":
 		if s.fault == "refuses surrogates" && bytes.Contains(line, []byte(`\ud83d"`)) || s.fault == "knows its members alone" && len(m.Params) > 0 {
@@ -88,15 +94,7 @@ func (s faulty) answer(m *rpc.Message, line []byte) string {
 		}
 		return `"result":{}`
 	case "tools/list":
-		hints := map[string]string{
-			"says nothing of its tools":     `"returnMetadata":{"source":"internal","sensitivity":["none","financial"]}`,
-			"has a word of its own":         lookHints + `,"inputMetadata":{"destination":"moon","sensitivity":"none","outcomes":"benign"}`,
-			"returns more than it declares": `"readOnlyHint":true,"openWorldHint":false,"returnMetadata":{"source":"internal","sensitivity":["none","pii"]}`,
-		}[s.fault]
-		if hints == "" {
-			hints = lookHints
-		}
-		return `"result":{"tools":[{"name":"look","inputSchema":{"type":"object"},"annotations":{` + hints + `}}]}`
+		return s.tools()
 	case "tools/call":
 		return s.call(m, name)
 	case "tools/resolve":
@@ -106,6 +104,18 @@ func (s faulty) answer(m *rpc.Message, line []byte) string {
 		return `"error":{"code":-32000,"message":"no"}`
 	}
 	return `"error":{"code":-32601,"message":"no"}`
+}
+
+func (s faulty) tools() string {
+	hints := map[string]string{
+		"says nothing of its tools":     `"returnMetadata":{"source":"internal","sensitivity":["none","financial"]}`,
+		"has a word of its own":         lookHints + `,"inputMetadata":{"destination":"moon","sensitivity":"none","outcomes":"benign"}`,
+		"returns more than it declares": `"readOnlyHint":true,"openWorldHint":false,"returnMetadata":{"source":"internal","sensitivity":["none","pii"]}`,
+	}[s.fault]
+	if hints == "" {
+		hints = lookHints
+	}
+	return `"result":{"tools":[{"name":"look","inputSchema":{"type":"object"},"annotations":{` + hints + `}}]}`
 }
 
 func (s faulty) call(m *rpc.Message, name []byte) string {
@@ -152,7 +162,8 @@ func (s faulty) resolve(name []byte) string {
 func server(fault string) kit.Server {
 	p := program("server")
 	p.Command = append(p.Command, fault)
-	return kit.Server{Program: p, Calls: []kit.Call{{Tool: "look", Arguments: []byte("{}")}}, Timeout: 20 * time.Second, Start: time.Minute}
+	call := kit.Call{Tool: "look", Arguments: []byte("{}")}
+	return kit.Server{Program: p, Calls: []kit.Call{call}, Asks: []kit.Call{call}, Timeout: 20 * time.Second, Start: time.Minute}
 }
 
 // Each fault of a server breaks exactly the checks of the rules that it breaks; a server without one breaks none.
@@ -168,8 +179,8 @@ func TestFaultyServers(t *testing.T) {
 		"resolves beyond":               "resolve.bounds",
 		"resolves another tool":         "resolve.bounds",
 		"resolves everything":           "resolve.unknown",
-		"has one code":                  "message.unknown",
-		"knows no codes of tools":       "message.tool",
+		"has one code":                  "message.unknown stateless.unknown stateless.removed",
+		"knows no codes of tools":       "message.tool stateless.tool",
 		"knows its members alone":       "message.meta message.surrogate",
 		"refuses surrogates":            "message.surrogate",
 		"ends at a bad message":         "message.malformed",

@@ -57,6 +57,9 @@ func (g Gateway) Check(ctx context.Context) (Report, error) {
 		h.fresh(ctx)
 		group()
 	}
+	if err := (modernHost{h, t}).check(ctx); err != nil {
+		return Report{}, err
+	}
 	return t.report("gateway"), ctx.Err()
 }
 
@@ -109,7 +112,7 @@ func (h *host) call(ctx context.Context, params []byte, script func(inbound)) (o
 	}
 	h.back.begin(script)
 	id := h.newID()
-	o = h.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, id, params), false)
+	o = h.exchange(ctx, id, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, id, h.dress(params)), false)
 	h.ready(ctx, &o)
 	return o
 }

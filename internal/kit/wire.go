@@ -47,6 +47,7 @@ type endpoint struct {
 	lines   chan []byte
 	started sync.WaitGroup
 
+	once    sync.Once
 	mu      sync.Mutex
 	session string
 }
@@ -104,14 +105,7 @@ func (e *endpoint) post(message []byte) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	e.mu.Lock()
-	if e.session != "" {
-		req.Header.Set("Mcp-Session-Id", e.session)
-	}
-	e.mu.Unlock()
-	if method, _ := rawjson.Get(message, "method"); string(method) != `"initialize"` {
-		req.Header.Set("Mcp-Protocol-Version", revision)
-	}
+	e.address(req.Header, message)
 	resp, err := e.client.Do(req)
 	if err != nil {
 		return err
@@ -137,6 +131,35 @@ func (e *endpoint) post(message []byte) error {
 		e.push(text)
 	}
 	return err
+}
+
+// address sets the headers that repeat parts of a message.
+func (e *endpoint) address(to http.Header, message []byte) {
+	text := func(path ...string) string {
+		raw, _ := rawjson.Get(message, path...)
+		s, _ := rawjson.String(raw)
+		return s
+	}
+	method := text("method")
+	if own := text("params", "_meta", metaRevision); own != "" { // 2026-07-28, Streamable HTTP, Standard Headers
+		to.Set("Mcp-Protocol-Version", own)
+		to.Set("Mcp-Method", method)
+		switch method {
+		case "tools/call", "prompts/get":
+			to.Set("Mcp-Name", text("params", "name"))
+		case "resources/read":
+			to.Set("Mcp-Name", text("params", "uri"))
+		}
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.session != "" {
+		to.Set("Mcp-Session-Id", e.session)
+	}
+	if method != "initialize" {
+		to.Set("Mcp-Protocol-Version", revision)
+	}
 }
 
 // events hands on the data of server-sent events.
@@ -174,7 +197,7 @@ func (e *endpoint) next(ctx context.Context) ([]byte, error) {
 }
 
 func (e *endpoint) close() {
-	close(e.done)
+	e.once.Do(func() { close(e.done) })
 	e.started.Wait()
 	e.client.CloseIdleConnections()
 }

@@ -223,6 +223,29 @@ func (f *File) CheckHandshake(ctx context.Context, server, instructions string, 
 	return h.Accepted.Text(), "the server's instructions have changed since they were accepted", false, nil
 }
 
+// Unvouched returns the pinned definitions of a server for which nobody vouches, in the order in which a person reads
+// them. An empty definition says nothing.
+func (l Lock) Unvouched(server string, trusted bool) (all []Held) {
+	for _, kind := range Kinds() {
+		for _, name := range slices.Sorted(maps.Keys(l[server][kind])) {
+			if p := l[server][kind][name]; !p.Vouched(trusted) && len(p.Definition) > 0 {
+				all = append(all, Held{server, ID{kind, name}, &p.Definition, p.Definition})
+			}
+		}
+	}
+	return all
+}
+
+// HeldInstructions returns the instructions of a server that are held. Accepted is "" if none were accepted.
+func HeldInstructions(server, accepted, offered string) Held {
+	h := Held{Server: server, ID: ID{Handshake, Preamble}, Offered: Instructions(offered)}
+	if accepted != "" {
+		was := Instructions(accepted)
+		h.Accepted = &was
+	}
+	return h
+}
+
 // Unreviewed returns how many pinned definitions nobody has reviewed, by server. It must not be changed.
 func (f *File) Unreviewed() (map[string]Counts, error) {
 	f.mu.Lock()

@@ -3,14 +3,13 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/internal/rpc"
 )
-
-// MaxPages is how many pages of a list are read; a server that has more is in error.
-const MaxPages = 1000
 
 // List returns the raw results of a list method, page by page: none if the server's welcome lacks the capability that
 // the method belongs to.
@@ -18,9 +17,7 @@ func (c *Conn) List(ctx context.Context, method, capability string) ([]json.RawM
 	if _, ok := rawjson.Get(c.welcome, "capabilities", capability); !ok {
 		return nil, nil
 	}
-	params := json.RawMessage(`{}`)
-	var pages []json.RawMessage
-	for len(pages) < MaxPages {
+	pages, err := rpc.Pages(json.RawMessage(`{}`), func(params json.RawMessage) (json.RawMessage, error) {
 		m, err := c.Call(ctx, method, params)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", method, err)
@@ -28,16 +25,12 @@ func (c *Conn) List(ctx context.Context, method, capability string) ([]json.RawM
 		if m.Error != nil {
 			return nil, fmt.Errorf("%s: %w", method, m.Failure())
 		}
-		pages = append(pages, m.Result)
-		cursor, ok := rawjson.Get(m.Result, "nextCursor")
-		if !ok || rawjson.Kind(cursor) != '"' {
-			return pages, nil
-		}
-		if params, err = rawjson.Set([]byte(`{}`), cursor, "cursor"); err != nil {
-			return nil, err
-		}
+		return m.Result, nil
+	})
+	if errors.Is(err, rpc.ErrPages) {
+		err = hosterror.New("a list of it has more than {} pages", hosterror.Number(rpc.MaxPages))
 	}
-	return nil, hosterror.New("a list of it has more than {} pages", hosterror.Number(MaxPages))
+	return pages, err
 }
 
 // Entries returns the entries of a list, from the raw results of its pages. A member that is no list has none.

@@ -106,17 +106,7 @@ func (v *reviews) pin(ctx context.Context, kind catalog.Kind, s *catalog.Source)
 	}
 	v.tellUnreviewed(s.Server, s.Trust)
 	v.holds(s.Server, kind.Pins, checked.Held)
-	s.Held = make(map[string]catalog.Held, len(checked.Held)+len(checked.Kept))
-	for name, d := range checked.Kept {
-		s.Held[name] = catalog.Held{Accepted: d.Entry(kind.Pins, name)}
-	}
-	for name, h := range checked.Held {
-		kept := catalog.Held{Why: h.String() + v.howToAccept(s.Server)}
-		if h.Accepted != nil {
-			kept.Accepted = h.Accepted.Entry(kind.Pins, name)
-		}
-		s.Held[name] = kept
-	}
+	s.Hold(kind, checked, v.howToAccept(s.Server))
 	return nil
 }
 
@@ -152,12 +142,7 @@ func (v *reviews) holdsBack(server, offered, accepted, why string) {
 		v.holds(server, pins.Handshake, nil)
 		return
 	}
-	was := pins.Instructions(accepted)
-	h := pins.Held{Server: server, ID: pins.ID{Kind: pins.Handshake, Name: pins.Preamble}, Accepted: &was, Offered: pins.Instructions(offered)}
-	if accepted == "" {
-		h.Accepted = nil
-	}
-	v.holds(server, pins.Handshake, map[string]pins.Held{pins.Preamble: h})
+	v.holds(server, pins.Handshake, map[string]pins.Held{pins.Preamble: pins.HeldInstructions(server, accepted, offered)})
 }
 
 // drop forgets the definitions of servers that are not configured any more.

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -188,9 +188,7 @@ func (set *Set) Shown() label.Label {
 	}
 	l := set.told.label()
 	for _, server := range set.All() {
-		trusted := server.Trust() != contract.Untrusted
-		unvouched := counts[server.Name()].Unvouched(trusted) > 0
-		if err != nil || unvouched || set.Pins == nil && !trusted {
+		if err != nil || catalog.Unvouched(counts, server.Name(), server.Trust()) {
 			l = label.Join(l, guard.Definitions(server.Name()))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
@@ -41,7 +42,7 @@ func (set *Set) Welcome(ctx context.Context) (Welcome, error) {
 			return Welcome{}, err
 		}
 		if len(all) == 1 {
-			w.Single, w.Instructions = accepting(said, text)
+			w.Single, w.Instructions = catalog.Accepting(said, text)
 			w.Capabilities, _ = rawjson.Get(said, "capabilities")
 			if w.Info, _ = rawjson.Get(said, "serverInfo"); w.Info == nil {
 				w.Info, _ = rawjson.Get(said, "_meta", protocol.MetaServerInfo)
@@ -79,19 +80,6 @@ func (w *Welcome) clean(as func(json.RawMessage) (json.RawMessage, error)) (err 
 		}
 	}
 	return nil
-}
-
-// accepting returns a server's welcome with the instructions that were accepted, and these: as they are, if they are
-// the server's.
-func accepting(said json.RawMessage, accepted string) (welcome, instructions json.RawMessage) {
-	raw, _ := rawjson.Get(said, "instructions")
-	switch text, ok := rawjson.String(raw); {
-	case ok && text == accepted:
-		return said, raw
-	case accepted == "":
-		return rawjson.Delete(said, "instructions"), nil
-	}
-	return said, rawjson.Quote(accepted)
 }
 
 // mergeCapabilities adds the members of b to a, object by object; of two values that are no objects, true wins, else

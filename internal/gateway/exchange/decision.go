@@ -89,6 +89,11 @@ func (x *decision) screen(ctx context.Context, a guard.Answer) (guard.Outcome, *
 		if !x.who.Modern() {
 			return o, nil // its questions are put one by one
 		}
+		for _, asked := range guard.InputRequests(o.Answer.Result) {
+			if lacks := x.who.Lacks(asked.Method); lacks != nil {
+				return o, rpc.ReplyError(x.m.ID, lacks)
+			}
+		}
 	}
 	if !x.inquires {
 		return o, nil

@@ -138,6 +138,18 @@ func TakesRequest(capabilities json.RawMessage, method string) bool {
 	return ok && rawjson.Kind(value) == '{'
 }
 
+// Lacks returns the error for a request whose server asks the client for something of which the client has declared no
+// capability; nil where it has, and for methods that MCP does not name (2026-07-28, Multi Round-Trip Requests).
+func (c *Client) Lacks(method string) *rpc.Error {
+	name, known := CapabilityFor[method]
+	if !known || TakesRequest(c.Capabilities, method) {
+		return nil
+	}
+	err := rpc.Errorf(rpc.MissingCapability, "the server asks for input with %s, and the request declares no capability for it", method)
+	err.Data = json.RawMessage(`{"requiredCapabilities":{"` + name + `":{}}}`)
+	return err
+}
+
 // Resolves reports whether the client has negotiated the extension for tool resolution.
 func (c *Client) Resolves() bool {
 	_, ok := rawjson.Get(c.Capabilities, "extensions", annotation.ResolutionExtension)
