@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
@@ -145,47 +148,104 @@ func (c *Call) HoldBy(ctx context.Context, holds func(context.Context) (held str
 	return err
 }
 
-// keys are the methods that carry data between an agent and a server, and the member of their params that names the
-// thing they are about.
-var keys = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+// keys are the paths of the params that name the thing which a request is about.
+var keys = map[string][][]string{
+	"tools/call": {{"name"}}, "prompts/get": {{"name"}},
+	"resources/read": {{"uri"}}, "resources/subscribe": {{"uri"}}, "resources/unsubscribe": {{"uri"}},
+	"completion/complete": {{"ref", "name"}, {"ref", "uri"}},
+}
 
-// Guarded reports whether [NewCall] takes requests with this method.
-func Guarded(method string) bool { return keys[method] != "" }
+// undecided are the requests and notifications of hosts that concern a connection and no data of an agent: the
+// handshakes, the lists, the level of log messages, and the notifications that MCP has for hosts.
+var undecided = []string{
+	"initialize", "server/discover", "ping", "logging/setLevel",
+	"tools/list", "prompts/list", "resources/list", "resources/templates/list",
+	"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed",
+}
 
-// NewCall returns the call of a tool, the request of a prompt or the read of a resource, with a new ID and the contract
-// that counts if nobody declares one; [Call.Describe] sets another. It fails for params that two
-// JSON parsers could read differently, and for those without a name.
+// Guarded reports whether a request or a notification of a host has to be decided before a server gets it: all but a
+// few that MCP has for the connection. Of those the caller passes on no member in which an agent could put text.
+func Guarded(method string) bool { return !slices.Contains(undecided, method) }
+
+// NewCall returns the call that stands for a request or a notification of a host, with a new ID and the contract that
+// counts if nobody declares one; [Call.Describe] sets another. Of a method that MCP does not have, or that nobody here
+// knows, the worst is assumed, and its params count as chosen by the agent. It fails for params that two JSON parsers
+// could read differently, for those without the name that the method needs, and for methods that are not [Guarded].
 func NewCall(ref session.Ref, server string, trust contract.Trust, method string, params json.RawMessage) (*Call, error) {
 	if !Guarded(method) {
 		return nil, fmt.Errorf("%s is no call of an agent", method)
 	}
+	if rawjson.Kind(params) == 'n' {
+		params = nil
+	}
 	if err := annotation.Check(params); err != nil {
 		return nil, fmt.Errorf("params of %s: %w", method, err)
 	}
-	raw, _ := rawjson.Get(params, keys[method])
-	name, ok := rawjson.String(raw)
-	if !ok {
-		return nil, fmt.Errorf("params of %s: %s is missing or not a string", method, keys[method])
+	if kind := rawjson.Kind(params); kind != 0 && kind != '{' {
+		return nil, fmt.Errorf("params of %s are not an object", method)
 	}
-	args, _ := rawjson.Get(params, "arguments")
-	if method == "resources/read" {
-		args = params
-	}
-	if rawjson.Kind(args) != '{' {
-		args = nil
+	name, err := subject(method, params)
+	if err != nil {
+		return nil, fmt.Errorf("params of %s: %w", method, err)
 	}
 	_, answers := rawjson.Get(params, "inputResponses")
 	_, state := rawjson.Get(params, "requestState")
 	c := &Call{
-		ID: rand.Text(), Session: ref, Server: server, Trust: trust, Method: method, Name: name, Params: params, Arguments: args,
-		Further: answers || state,
+		ID: rand.Text(), Session: ref, Server: server, Trust: trust, Method: method, Name: name, Params: params,
+		Arguments: chosen(method, params), Further: answers || state,
 	}
 	declared := contract.Offered(trust)
-	if method == "tools/call" {
+	if method == "tools/call" || keys[method] == nil {
 		declared = contract.Contract{}
+	}
+	if c.Params == nil {
+		c.Params = json.RawMessage("{}") // so that the session's annotations have a place
 	}
 	c.Describe(declared, nil)
 	return c, nil
+}
+
+// subject returns the name of the thing that a request is about; of a method that nobody here knows, the method.
+func subject(method string, params json.RawMessage) (string, error) {
+	paths, known := keys[method]
+	if !known {
+		return method, nil
+	}
+	name, found := "", 0
+	for _, path := range paths {
+		if raw, ok := rawjson.Get(params, path...); ok {
+			if name, ok = rawjson.String(raw); !ok {
+				return "", fmt.Errorf("%s is not a string", strings.Join(path, "."))
+			}
+			found++
+		}
+	}
+	switch {
+	case found == 0:
+		return "", fmt.Errorf("%s is missing or not a string", strings.Join(paths[0], "."))
+	case found > 1:
+		return "", errors.New("ref has both a name and a uri")
+	}
+	return name, nil
+}
+
+// chosen returns the arguments of a request: what the agent chose in it, as an object; nil if it chose nothing.
+func chosen(method string, params json.RawMessage) (args json.RawMessage) {
+	switch {
+	case method == "tools/call", method == "prompts/get":
+		args, _ = rawjson.Get(params, "arguments")
+	case strings.HasPrefix(method, "resources/") && keys[method] != nil:
+		raw, _ := rawjson.Get(params, "uri")
+		args, _ = rawjson.Set([]byte("{}"), raw, "uri")
+	case method == "completion/complete": // the argument that is being typed, and those before it
+		args = rawjson.Delete(rawjson.Delete(params, "_meta"), "ref")
+	default:
+		args = rawjson.Delete(params, "_meta")
+	}
+	if rawjson.Kind(args) != '{' {
+		return nil
+	}
+	return args
 }
 
 // Describe sets the contract that the server declares for the tool, the operator's overlay, which may be nil, and the
@@ -196,8 +256,14 @@ func (c *Call) Describe(declared contract.Contract, o *overlay.Overlay) {
 		c.Overlay = o.Tool(c.Name)
 	case "prompts/get":
 		c.Overlay = o.Prompt(c.Name)
-	case "resources/read":
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
 		c.Overlay = o.Resource(c.Name)
+	case "completion/complete":
+		if _, ok := rawjson.Get(c.Params, "ref", "name"); ok {
+			c.Overlay = o.Prompt(c.Name)
+		} else if !strings.Contains(c.Name, "{") { // the URIs of a template have overlays of their own
+			c.Overlay = o.Resource(c.Name)
+		}
 	}
 	c.Declared, c.Effective = declared, c.Overlay.Effective(declared, c.Trust)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/weir-mcp/weir/contract"
 )
@@ -33,9 +34,12 @@ func (a *Admission) Repeat(ctx context.Context, now *Call) error {
 	return nil
 }
 
+// repeated are the methods whose requests are made again.
+var repeated = []string{"tools/call", "prompts/get", "resources/read"}
+
 // isRepeatable reports whether to make a call twice is to make it once.
 func isRepeatable(r *request) bool {
-	return Guarded(r.Method) && !r.asked && !r.Further && len(r.Uses) == 0 && r.Resolved == nil && r.anything() == "" &&
+	return slices.Contains(repeated, r.Method) && !r.asked && !r.Further && len(r.Uses) == 0 && r.Resolved == nil && r.anything() == "" &&
 		r.Effective.ReadOnly == contract.Yes && r.said.Idempotent != contract.No
 }
 

@@ -1,9 +1,9 @@
 package mcpguard
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,11 +11,18 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/session"
 )
 
 // mostServed is how many requests of one server may wait for an answer at once. One that makes more is left.
 const mostServed = 256
+
+// A served request is one of the server that has no answer yet.
+type served struct {
+	call  *guard.Call // the question that the host was asked; nil as long as it was not
+	token string      // under which the host may report progress, raw; "" if it may not
+}
 
 // Flights are the calls that are with the server, oldest first, and the agent sessions that there were calls of.
 type flights struct {
@@ -53,45 +60,39 @@ func (c *conn) whose() (*guard.Call, error) {
 	return call, err
 }
 
-// serve takes a request or a notification of the server to Read. A question is decided on before, in a goroutine,
-// because a person may have to be asked. The error ends the connection.
+// serve takes a request or a notification of the server. A question is decided on before the host is asked, in a
+// goroutine, because a person may have to be asked; other requests reach no host. The error ends the connection.
 func (c *conn) serve(req *jsonrpc.Request) error {
 	if req.Method == "notifications/cancelled" {
 		c.withdraw(req.Params)
 	}
 	c.lists.heard(req.Method)
-	if req.IsCall() {
-		c.mu.Lock()
-		_, twice := c.serving[req.ID]
-		full := len(c.serving) >= mostServed
-		if !twice && !full {
-			c.serving[req.ID] = nil
-		}
-		c.mu.Unlock()
-		switch {
-		case twice:
-			return fmt.Errorf("server %s: two requests with one id", c.server.Name)
-		case full:
-			return fmt.Errorf("server %s: more than %d requests at once", c.server.Name, mostServed)
-		case guard.IsInquiry(req.Method):
-			c.work.Go(func() { c.inquire(req) })
-			return nil
-		}
+	if !req.IsCall() {
+		c.p.show(guard.Messages(c.server.Name, c.server.Trust))
+		c.deliver(incoming{msg: req})
+		return nil
 	}
-	c.p.show(guard.Messages(c.server.Name, c.server.Trust))
-	c.deliver(incoming{msg: req})
+	token, _ := rawjson.Get(req.Params, "_meta", "progressToken")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch _, twice := c.serving[req.ID]; {
+	case twice:
+		return fmt.Errorf("server %s: two requests with one id", c.server.Name)
+	case len(c.serving) >= mostServed:
+		return fmt.Errorf("server %s: more than %d requests at once", c.server.Name, mostServed)
+	}
+	c.serving[req.ID] = served{token: string(token)}
+	if guard.IsInquiry(req.Method) {
+		c.work.Go(func() { c.inquire(req) })
+	} else {
+		c.work.Go(func() { c.own(req) })
+	}
 	return nil
 }
 
 // withdraw forgets a request that the server has cancelled. An answer that comes all the same goes nowhere.
 func (c *conn) withdraw(params json.RawMessage) {
-	var cancelled struct {
-		RequestID any `json:"requestId"`
-	}
-	if json.Unmarshal(params, &cancelled) != nil {
-		return
-	}
-	if id, err := jsonrpc.MakeID(cancelled.RequestID); err == nil {
+	if id, ok := requestID(params); ok {
 		c.mu.Lock()
 		delete(c.serving, id)
 		c.mu.Unlock()
@@ -115,9 +116,10 @@ func (c *conn) inquire(req *jsonrpc.Request) {
 		return
 	}
 	c.mu.Lock()
-	_, wanted := c.serving[req.ID]
+	asked, wanted := c.serving[req.ID]
 	if wanted {
-		c.serving[req.ID] = inquiry
+		asked.call = inquiry
+		c.serving[req.ID] = asked
 	}
 	c.mu.Unlock()
 	if !wanted {
@@ -140,25 +142,32 @@ func (c *conn) refuse(id jsonrpc.ID, method string) {
 	}})
 }
 
-// answer passes the host's answer to a request of the server. Answers to questions are decided on first, in a
-// goroutine.
-func (c *conn) answer(ctx context.Context, resp *jsonrpc.Response) error {
+// answer takes the host's answer to a question of the server, which is decided on in a goroutine. An answer to anything
+// else, or to a question that the host was not asked, goes nowhere.
+func (c *conn) answer(resp *jsonrpc.Response) {
 	c.mu.Lock()
-	inquiry, known := c.serving[resp.ID]
+	defer c.mu.Unlock()
+	inquiry := c.serving[resp.ID].call
+	if inquiry == nil || c.life.Err() != nil {
+		return
+	}
 	delete(c.serving, resp.ID)
-	guarded := inquiry != nil && resp.Error == nil && c.life.Err() == nil
-	if guarded {
-		c.work.Go(func() { c.reply(inquiry, resp) })
-	}
-	c.mu.Unlock()
-	if guarded || !known {
-		return nil
-	}
-	return c.Connection.Write(ctx, resp)
+	c.work.Go(func() { c.reply(inquiry, resp) })
 }
 
-// reply passes an answer to a question, as far as the guard lets it.
+// reply passes an answer to a question, as far as the guard lets it. Of an error the server learns the code.
 func (c *conn) reply(inquiry *guard.Call, resp *jsonrpc.Response) {
+	if resp.Error != nil {
+		code := int64(jsonrpc.CodeInternalError)
+		var wire *jsonrpc.Error
+		if errors.As(resp.Error, &wire) {
+			code = wire.Code
+		}
+		_ = c.Connection.Write(c.life, &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{ // if it fails, Read will
+			Code: code, Message: fmt.Sprintf("the client does not answer %s", inquiry.Method),
+		}})
+		return
+	}
 	if annotation.Check(resp.Result) != nil {
 		c.refuse(resp.ID, inquiry.Method)
 		return

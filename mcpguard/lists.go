@@ -11,6 +11,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
 
@@ -23,8 +24,22 @@ var kinds = map[string]catalog.Kind{
 	catalog.Resources.Method: catalog.Resources, catalog.Templates.Method: catalog.Templates,
 }
 
-// listed are the methods whose calls are of entries that may be held.
-var listed = map[string]catalog.Kind{"tools/call": catalog.Tools, "prompts/get": catalog.Prompts}
+// listed returns the lists that may have the thing which a call is about, and the member of the params that names it;
+// none for resources: any URI may be one.
+func listed(call *guard.Call) (in []catalog.Kind, member string) {
+	switch call.Method {
+	case "tools/call":
+		return []catalog.Kind{catalog.Tools}, "name"
+	case "prompts/get":
+		return []catalog.Kind{catalog.Prompts}, "name"
+	case "completion/complete":
+		if _, prompt := rawjson.Get(call.Params, "ref", "name"); prompt {
+			return []catalog.Kind{catalog.Prompts}, "ref"
+		}
+		return []catalog.Kind{catalog.Templates, catalog.Resources}, "ref"
+	}
+	return nil, ""
+}
 
 // A listing is a list of a server, as the server wrote it and as the host sees it.
 type listing struct {
@@ -40,6 +55,8 @@ type lists struct {
 	reviews *reviews
 	query   func(ctx context.Context, method string, params json.RawMessage) (guard.Answer, error)
 	reading chan struct{} // holds a token while a list is read for a call
+
+	introduction *introduction
 
 	mu      sync.Mutex
 	by      map[string]listing // by method
@@ -190,7 +207,7 @@ func (l *lists) again(ctx context.Context, kind catalog.Kind, params json.RawMes
 	if now, ok := l.now(kind); ok {
 		return now, nil
 	}
-	own := introduced(json.RawMessage(`{}`), params, metaProtocol, metaClient, metaCapabilities)
+	own := l.introduction.whole(json.RawMessage(`{}`), params)
 	pages, cancel := context.WithTimeout(ctx, listTimeout) // and not the person who is asked about them
 	defer cancel()
 	return l.read(ctx, kind, own, func(params json.RawMessage) (guard.Answer, error) { return l.query(pages, kind.Method, params) })

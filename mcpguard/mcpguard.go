@@ -42,6 +42,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/inputschema"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
@@ -105,6 +106,8 @@ type Protector struct {
 	mu      sync.Mutex
 	shown   label.Label               // of the texts that the host was shown outside of results and definitions
 	servers map[string]contract.Trust // that there were connections to, by name
+	first   *session.Ref              // the agent session of the first call; nil: there was none
+	several bool                      // there were calls of more than one
 }
 
 // New returns a Protector.
@@ -156,9 +159,24 @@ type Server struct {
 
 // call describes a request to the guard, with the messages of the user in ctx.
 func (p *Protector) call(ctx context.Context, s Server, method string, params json.RawMessage) (*guard.Call, error) {
-	c, err := guard.NewCall(p.opts.Session(ctx), s.Name, s.Trust, method, params)
+	ref := p.opts.Session(ctx)
+	p.mu.Lock()
+	if p.first == nil {
+		p.first = &ref
+	}
+	p.several = p.several || *p.first != ref
+	p.mu.Unlock()
+	return p.callOf(ctx, ref, s, method, params)
+}
+
+// callOf describes a request of an agent session. Members that MCP does not have may have it do anything.
+func (p *Protector) callOf(ctx context.Context, ref session.Ref, s Server, method string, params json.RawMessage) (*guard.Call, error) {
+	c, err := guard.NewCall(ref, s.Name, s.Trust, method, params)
 	if err != nil {
 		return nil, err
+	}
+	if c.Undeclared.Params = protocol.Beyond(method, c.Params); c.Undeclared.Params != nil {
+		c.Violates = protocol.UnknownMembers
 	}
 	c.Params, err = withUserMessages(ctx, c.Params)
 	return c, err
@@ -170,10 +188,7 @@ type sender func(ctx context.Context, params json.RawMessage) (guard.Answer, err
 // through takes a call to its server and the answer back, as far as the guard lets it; refused says that the answer is
 // the guard's own. The error is that of send.
 func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a guard.Answer, refused bool, err error) {
-	v := p.before(ctx, c)
-	if !v.Plain() {
-		p.warn(ctx, c, v.Refusal())
-	}
+	v := p.decide(ctx, c)
 	if !v.Allowed() {
 		return v.Refusal().Answer(c.Method), true, nil
 	}
@@ -231,6 +246,16 @@ func (p *Protector) context() label.Label {
 		}
 	}
 	return l
+}
+
+// decide asks the guard, and if need be a person, whether a request may go to the server, and tells the host if the
+// decision is no plain allow.
+func (p *Protector) decide(ctx context.Context, c *guard.Call) guard.Verdict {
+	v := p.before(ctx, c)
+	if !v.Plain() {
+		p.warn(ctx, c, v.Refusal())
+	}
+	return v
 }
 
 // before asks the guard, and if need be a person, whether something may go to the server.

@@ -16,7 +16,8 @@ import (
 
 // Middleware is receiving middleware for a server: it decides each call by policy, on the contract of the tool and on
 // the client's label of its agent, before the handler runs; and it labels the result of the handler. The contracts are
-// the server's own and so count as they are; a tool without one counts as the worst. Results get _meta.annotations.
+// the server's own and so count as they are; a tool without one, and a method that MCP does not have, count as the worst.
+// Results that are not empty get _meta.annotations. Only handshakes, lists and the like pass undecided: see guard.Guarded.
 //
 // With the default Options.Session all clients share one session. A server of many clients should tell them apart.
 func (p *Protector) Middleware(name string, contracts map[string]contract.Contract) mcp.Middleware {
@@ -42,6 +43,15 @@ func (p *Protector) receive(ctx context.Context, self Server, contracts map[stri
 	params, err := json.Marshal(r.req.GetParams())
 	if err != nil {
 		return nil, fmt.Errorf("encoding params: %w", err)
+	}
+	if r.method == "subscriptions/listen" {
+		switch a, err := p.watch(ctx, p.opts.Session(ctx), self, params); {
+		case err != nil:
+			return nil, err
+		case a.Error != nil:
+			return nil, wireError(a.Error)
+		}
+		return r.next(ctx, r.method, r.req)
 	}
 	call, err := p.call(ctx, self, r.method, params)
 	if err != nil {
@@ -78,14 +88,17 @@ func (r received) handle(ctx context.Context) (mcp.Result, guard.Answer, error) 
 	case err != nil:
 		return nil, guard.Answer{}, err
 	}
+	if result == nil { // of a notification
+		return nil, guard.Answer{Result: json.RawMessage("{}")}, nil
+	}
 	raw, err := json.Marshal(result)
 	return result, guard.Answer{Result: raw}, err
 }
 
-// withLabel gives the handler's result the _meta of the guard's answer.
+// withLabel gives the handler's result the _meta of the guard's answer. An empty one has no place for it.
 func withLabel(result mcp.Result, answer json.RawMessage) error {
 	raw, ok := rawjson.Get(answer, "_meta")
-	if !ok {
+	if !ok || !rawjson.HasMembers(rawjson.Delete(answer, "_meta")) {
 		return nil
 	}
 	meta := map[string]any{}

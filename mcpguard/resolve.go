@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/resolution"
 )
@@ -17,6 +18,8 @@ type resolver struct {
 	p      *Protector
 	within time.Duration
 	mute   atomic.Bool // the server knows no tools/resolve
+
+	introduction *introduction
 
 	ask func(ctx context.Context, method string, params json.RawMessage) (guard.Answer, error)
 }
@@ -30,31 +33,13 @@ func (r *resolver) learn(ctx context.Context, call *guard.Call, of catalog.Entry
 		if r.mute.Load() {
 			return nil
 		}
-		capabilities, _ := rawjson.Get(params, "_meta", metaCapabilities)
+		capabilities, _ := rawjson.Get(r.introduction.whole([]byte("{}"), params), "_meta", protocol.MetaCapabilities)
 		return &resolution.Peer{
 			Capabilities: capabilities,
 			Mute:         func() { r.mute.Store(true) },
 			Ask: func(ctx context.Context, question json.RawMessage) (guard.Answer, error) {
-				return r.ask(ctx, guard.MethodResolve, introduced(question, params, metaProtocol, metaClient))
+				return r.ask(ctx, guard.MethodResolve, r.introduction.to(question, params, protocol.MetaVersion, protocol.MetaClientInfo))
 			},
 		}
 	})
-}
-
-// Members of the _meta of each request from 2026-07-28 on, in which the SDK says who the client is: no agent writes
-// them.
-const (
-	metaProtocol     = "io.modelcontextprotocol/protocolVersion"
-	metaClient       = "io.modelcontextprotocol/clientInfo"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-)
-
-// introduced returns params with the named members of the _meta of a request of the host.
-func introduced(params, request json.RawMessage, names ...string) json.RawMessage {
-	for _, name := range names {
-		if said, ok := rawjson.Get(request, "_meta", name); ok {
-			params, _ = rawjson.Set(params, said, "_meta", name)
-		}
-	}
-	return params
 }

@@ -1,6 +1,7 @@
 package mcpguard
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,6 +16,8 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
+	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
 // Transport wraps a client's transport to a server. It works on raw messages below the SDK's typed structs, so that
@@ -44,11 +47,12 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c := &conn{
 		Connection: inner, p: t.p, server: t.server, life: life, end: end,
 		out: make(chan incoming), waiting: map[jsonrpc.ID]chan *jsonrpc.Response{},
-		passed: map[jsonrpc.ID]bool{}, serving: map[jsonrpc.ID]*guard.Call{},
+		inFlight: map[jsonrpc.ID]context.CancelFunc{}, serving: map[jsonrpc.ID]served{},
 	}
-	c.resolves = resolver{p: t.p, within: t.server.Resolve, ask: c.query}
+	c.resolves = resolver{p: t.p, within: t.server.Resolve, ask: c.query, introduction: &c.introduction}
 	c.lists = lists{
 		server: t.server, words: t.p.opts.Words, reviews: t.p.reviews, query: c.query, reading: make(chan struct{}, 1),
+		introduction: &c.introduction,
 	}
 	t.p.meet(t.server) // whose definitions count from its handshake on
 	c.work.Go(c.pump)
@@ -65,14 +69,15 @@ type conn struct {
 	work   sync.WaitGroup
 	out    chan incoming
 
-	resolves resolver
-	lists    lists
+	resolves     resolver
+	lists        lists
+	introduction introduction
 
-	mu      sync.Mutex
-	waiting map[jsonrpc.ID]chan *jsonrpc.Response // requests that are with the server, whose answers go to ask
-	passed  map[jsonrpc.ID]bool                   // the other requests that are with the server
-	serving map[jsonrpc.ID]*guard.Call            // requests of the server that have no answer yet; nil for one that is no question
-	flights flights
+	mu       sync.Mutex
+	waiting  map[jsonrpc.ID]chan *jsonrpc.Response // requests that are with the server
+	inFlight map[jsonrpc.ID]context.CancelFunc     // requests of the host that have no answer yet
+	serving  map[jsonrpc.ID]served                 // requests of the server that have no answer yet
+	flights  flights
 }
 
 // incoming is the output of Read.
@@ -93,36 +98,57 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write implements [mcp.Connection]. A guarded request is decided in a goroutine, because a person may have to be
-// asked.
+// Write implements [mcp.Connection]. A request goes through its exchange in a goroutine, because a person may have to
+// be asked. No message of the host reaches the server but by an exchange, by notify or by answer.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
-	if resp, ok := msg.(*jsonrpc.Response); ok {
-		return c.answer(ctx, resp)
+	switch m := msg.(type) {
+	case *jsonrpc.Response:
+		c.answer(m)
+		return nil
+	case *jsonrpc.Request:
+		if !m.IsCall() {
+			return c.notify(ctx, m)
+		}
+		return c.begin(ctx, m, c.exchangeOf(m.Method))
 	}
-	req, ok := msg.(*jsonrpc.Request)
-	if !ok || !req.IsCall() {
-		return c.Connection.Write(ctx, msg)
-	}
-	exchange := c.exchange
-	_, lists := kinds[req.Method]
+	return errors.New("neither a request nor a response")
+}
+
+// An exchange takes a request of the host to the server, and the answer back.
+type exchange func(context.Context, *jsonrpc.Request) (guard.Answer, error)
+
+// exchangeOf returns the exchange of a method. One that nobody here knows is decided.
+func (c *conn) exchangeOf(method string) exchange {
+	_, lists := kinds[method]
 	switch {
-	case guard.Guarded(req.Method):
+	case method == "subscriptions/listen":
+		return c.listen
+	case guard.Guarded(method):
+		return c.exchange
 	case lists:
-		exchange = c.list
-	case req.Method == "initialize", req.Method == "server/discover":
-		exchange = c.welcome
-	default:
-		c.mu.Lock()
-		c.passed[req.ID] = true
-		c.mu.Unlock()
-		return c.Connection.Write(ctx, msg)
+		return c.list
+	case method == "initialize", method == "server/discover":
+		return c.welcome
 	}
+	return c.pass
+}
+
+// begin starts an exchange, which the host can cancel.
+func (c *conn) begin(ctx context.Context, req *jsonrpc.Request, through exchange) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.life.Err() != nil {
 		return mcp.ErrConnectionClosed
 	}
-	c.work.Go(func() { c.guarded(ctx, req, exchange) })
+	if c.inFlight[req.ID] != nil {
+		return errors.New("a request with this id is in flight")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.inFlight[req.ID] = cancel
+	c.work.Go(func() {
+		defer cancel()
+		c.guarded(ctx, req, through)
+	})
 	return nil
 }
 
@@ -137,12 +163,15 @@ func (c *conn) Close() error {
 }
 
 // guarded takes one request through an exchange, and hands its answer to Read.
-func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request, exchange func(context.Context, *jsonrpc.Request) (guard.Answer, error)) {
+func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request, through exchange) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
 	resp := &jsonrpc.Response{ID: req.ID}
-	a, err := exchange(ctx, req)
+	a, err := through(ctx, req)
+	c.mu.Lock()
+	delete(c.inFlight, req.ID)
+	c.mu.Unlock()
 	var wire *jsonrpc.Error
 	switch {
 	case errors.As(err, &wire):
@@ -175,7 +204,7 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 		return denied.Answer(call.Method), ctx.Err()
 	}
 	a, refused, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
-		params = introduced(params, req.Params, metaClient, metaCapabilities)
+		params = c.introduction.to(params, req.Params, protocol.MetaClientInfo, protocol.MetaCapabilities)
 		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
 	if err != nil || refused {
@@ -186,7 +215,7 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 
 // list answers the host's request for a list, with all of its pages in one.
 func (c *conn) list(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
-	a, err := c.lists.answer(ctx, kinds[req.Method], req.Params, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
+	a, err := c.lists.answer(ctx, kinds[req.Method], c.introduction.whole([]byte("{}"), req.Params), func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
 		return c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
 	if a.Error != nil {
@@ -197,7 +226,11 @@ func (c *conn) list(ctx context.Context, req *jsonrpc.Request) (guard.Answer, er
 
 // welcome passes a handshake, with the instructions that were accepted.
 func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
-	a, err := c.ask(ctx, req)
+	params := c.introduction.whole([]byte("{}"), req.Params)
+	if req.Method == "initialize" {
+		params = c.introduction.hello(req.Params)
+	}
+	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	if a.Error != nil {
 		c.hear()
 	}
@@ -208,21 +241,26 @@ func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer,
 	return a, err
 }
 
-// describe tells the guard how the server has listed the tool or the prompt of a call, and holds the arguments against
-// the input schema of the tool. It fails for arguments that a server may read as others than the guard.
-func (c *conn) describe(ctx context.Context, call *guard.Call, params json.RawMessage) (catalog.Entry, error) {
-	kind, holds := listed[call.Method]
-	if !holds || call.Method != "tools/call" && c.p.reviews.pins == nil {
-		call.Describe(call.Declared, c.server.Overlay)
-		return catalog.Entry{}, nil
-	}
-	var of catalog.Entry
-	err := call.HoldBy(ctx, func(ctx context.Context) (held string, err error) {
-		of, held, err = c.lists.find(ctx, kind, call.Name, params)
-		return held, err
-	})
-	if err != nil {
-		return of, err
+// describe tells the guard how the server has listed the thing that a call is about, and holds the arguments against
+// the input schema of a tool. A name that the server does not list counts as chosen by the agent, as arguments do. It
+// fails for arguments that a server may read as others than the guard.
+func (c *conn) describe(ctx context.Context, call *guard.Call, params json.RawMessage) (of catalog.Entry, err error) {
+	kinds, member := listed(call)
+	if kinds != nil {
+		err = call.HoldBy(ctx, func(ctx context.Context) (held string, err error) {
+			for _, kind := range kinds {
+				if of, held, err = c.lists.find(ctx, kind, call.Name, params); err != nil || of.Name != "" {
+					break
+				}
+			}
+			return held, err
+		})
+		if err == nil && of.Name == "" {
+			err = undeclared(call, member)
+		}
+		if err != nil {
+			return of, err
+		}
 	}
 	if call.Method != "tools/call" {
 		call.Describe(call.Declared, c.server.Overlay)
@@ -236,8 +274,17 @@ func (c *conn) describe(ctx context.Context, call *guard.Call, params json.RawMe
 	if found.Ambiguous {
 		return of, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "members of params.arguments differ in nothing but case"}
 	}
-	call.Violates, call.Undeclared.Names, call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
+	call.Violates = cmp.Or(call.Violates, found.Violates)
+	call.Undeclared.Names, call.Undeclared.Beside = found.Undeclared, found.Beside
 	return of, nil
+}
+
+// undeclared has a member of the params count as one that nothing declares.
+func undeclared(call *guard.Call, member string) error {
+	value, _ := rawjson.Get(call.Params, member)
+	more, err := rawjson.Set([]byte(cmp.Or(string(call.Undeclared.Params), "{}")), value, member)
+	call.Undeclared.Params = more
+	return err
 }
 
 // send passes a call to the server and waits for its answer. Meanwhile the call is in flight.
@@ -279,23 +326,20 @@ func (c *conn) ask(ctx context.Context, req *jsonrpc.Request) (guard.Answer, err
 		raw, err := json.Marshal(wire)
 		return guard.Answer{Error: raw}, err
 	case <-ctx.Done():
+		c.abandon(ctx, req.ID)
 		return guard.Answer{}, ctx.Err()
 	}
 }
 
 // query sends a request under an id that no request of the host has, and waits for the answer.
 func (c *conn) query(ctx context.Context, method string, params json.RawMessage) (guard.Answer, error) {
-	name := "weir-" + rand.Text()
-	id, err := jsonrpc.MakeID(name)
+	id, err := jsonrpc.MakeID("weir-" + rand.Text())
 	if err != nil {
 		return guard.Answer{}, err
 	}
 	a, err := c.ask(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params})
 	if err == nil {
 		err = annotation.Check(a.Raw())
-	}
-	if ctx.Err() != nil {
-		c.abandon(ctx, name)
 	}
 	return a, err
 }
@@ -304,50 +348,41 @@ func (c *conn) query(ctx context.Context, method string, params json.RawMessage)
 const withdrawal = 2 * time.Second
 
 // abandon tells the server that nobody waits for the answer to a request any longer.
-func (c *conn) abandon(ctx context.Context, id string) {
+func (c *conn) abandon(ctx context.Context, id jsonrpc.ID) {
+	if c.life.Err() != nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawal)
 	defer cancel()
-	params, err := json.Marshal(map[string]string{"requestId": id, "reason": "no answer in time"})
+	params, err := json.Marshal(map[string]any{"requestId": id.Raw(), "reason": "no longer needed"})
 	if err == nil {
 		_ = c.Connection.Write(ctx, &jsonrpc.Request{Method: "notifications/cancelled", Params: params}) // if it fails, Read will
 	}
 }
 
-// pump takes the server's messages: answers to guarded calls to their callers, everything else to Read. An answer to a
-// request that is not with the server, such as a call that is being decided on, goes nowhere.
+// pump takes the server's messages: answers to those who asked, everything else to serve. An answer to a request that is
+// not with the server, such as a call that is being decided on, goes nowhere.
 func (c *conn) pump() {
 	for {
 		msg, err := c.Connection.Read(c.life)
+		if req, ok := msg.(*jsonrpc.Request); ok && err == nil {
+			err = c.serve(req)
+		}
 		if err != nil {
 			c.deliver(incoming{err: err})
 			return
 		}
-		if req, ok := msg.(*jsonrpc.Request); ok {
-			if err := c.serve(req); err != nil {
-				c.deliver(incoming{err: err})
-				return
-			}
-			continue
-		}
 		resp, ok := msg.(*jsonrpc.Response)
 		if !ok {
-			continue // there is no third kind
+			continue
 		}
 		c.mu.Lock()
 		answer := c.waiting[resp.ID]
-		passed := c.passed[resp.ID]
 		delete(c.waiting, resp.ID)
-		delete(c.passed, resp.ID)
 		c.mu.Unlock()
-		switch {
-		case answer != nil:
+		if answer != nil {
 			answer <- resp
-			continue
-		case !passed:
-			continue
 		}
-		c.hear()
-		c.deliver(incoming{msg: resp})
 	}
 }
 

@@ -140,7 +140,7 @@ func (d *Decider) newCall(ctx context.Context, ref session.Ref, s *Server, event
 	c.Describe(c.Declared, s.Overlay)
 	c.Readers, c.Context = s.Readers, s.Context
 	if c.Undeclared.Params = protocol.Beyond(event, params); c.Undeclared.Params != nil {
-		c.Violates = "the request has members that MCP does not know"
+		c.Violates = protocol.UnknownMembers
 	}
 	held := func(ctx context.Context) (string, error) { return approve.HeldSession(ctx, d.Questions, ref, true) }
 	if err := c.HoldBy(ctx, held); err != nil {

@@ -70,7 +70,7 @@ func (x *exchange) unasked() (err error) {
 		return nil
 	}
 	c := x.route.call
-	c.Violates = unknownMembers
+	c.Violates = protocol.UnknownMembers
 	c.Undeclared.Params, err = rawjson.Set([]byte(cmp.Or(string(c.Undeclared.Params), "{}")), answers, protocol.InputResponses)
 	return err
 }

@@ -189,7 +189,7 @@ func (f *Host) to(ctx context.Context, m *rpc.Message, set *backend.Set, e catal
 		Holding: guard.Holding{Held: e.Held}, Overlay: e.Overlay, Context: from.shown, Tools: set.Tools(),
 	}}
 	if r.call.Undeclared.Params = protocol.Beyond(m.Method, m.Params); r.call.Undeclared.Params != nil {
-		r.call.Violates = unknownMembers
+		r.call.Violates = protocol.UnknownMembers
 	}
 	r.call.Readers, r.call.Reached = r.link.Readers(), r.link.Reached()
 	r.call.Hide = f.Engine.Hiding() && r.link.Hides(e.Name)
@@ -204,9 +204,6 @@ func (f *Host) to(ctx context.Context, m *rpc.Message, set *backend.Set, e catal
 	}
 	return r, nil
 }
-
-// unknownMembers says why a request may do anything.
-const unknownMembers = "the request has members that MCP does not know"
 
 // ofTasks are the methods of tasks, which are of calls that went (2025-11-25, Tasks, and its extension since).
 var ofTasks = []string{"tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"}

@@ -3,7 +3,6 @@ package hostconn
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
@@ -59,11 +58,12 @@ func (a answerer) listen(ctx context.Context, m *rpc.Message, set *backend.Set) 
 // setLevel serves logging/setLevel: servers of the older revisions are told, the others by each request from now on.
 func (a answerer) setLevel(ctx context.Context, m *rpc.Message, who *protocol.Client, set *backend.Set) *rpc.Message {
 	f := a.conn
-	raw, _ := rawjson.Get(m.Params, "level")
-	level, _ := rawjson.String(raw)
-	if !slices.Contains(protocol.Levels, level) {
-		return rpc.ReplyError(m.ID, &rpc.Error{Code: rpc.InvalidParams, Message: "params.level is not a log level"})
+	params, rerr := protocol.Level(m.Params) // nothing else: no server is asked about here
+	if rerr != nil {
+		return rpc.ReplyError(m.ID, rerr)
 	}
+	raw, _ := rawjson.Get(params, "level")
+	level, _ := rawjson.String(raw)
 	set.SetLevel(f, level)
 	if set.HasMember(f) {
 		for _, l := range set.All() {
@@ -73,7 +73,6 @@ func (a answerer) setLevel(ctx context.Context, m *rpc.Message, who *protocol.Cl
 		}
 		return rpc.Reply(m.ID, nil)
 	}
-	params := json.RawMessage(`{"level":` + string(rawjson.Quote(level)) + `}`) // nothing else: no server is asked about here
 	all := set.All()
 	for _, l := range all {
 		conn := l.Open()

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/gateway/exchange"
+	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -93,13 +94,7 @@ func (f *Conn) progressed(m *rpc.Message) {
 	if len(to) != 1 {
 		return
 	}
-	params, err := rawjson.Set([]byte("{}"), token, "progressToken")
-	for _, name := range []string{"progress", "total"} {
-		if value, ok := rawjson.Get(m.Params, name); ok && rawjson.Kind(value) == '0' && err == nil {
-			params, err = rawjson.Set(params, value, name)
-		}
-	}
-	if err == nil {
+	if params, err := protocol.Progress(m.Params); err == nil {
 		to[0].Notify(rpc.NewNotification(m.Method, params))
 	}
 }

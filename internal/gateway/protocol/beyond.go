@@ -8,6 +8,9 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
+// UnknownMembers says why a request with members Beyond those of MCP may do anything.
+const UnknownMembers = "the request has members that MCP does not know"
+
 // Beyond returns the members of a request's params that MCP does not have for the method; nil if there are none. The
 // members of completions count as arguments, but for the reference.
 func Beyond(method string, params json.RawMessage) json.RawMessage {
