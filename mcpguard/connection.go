@@ -3,15 +3,12 @@ package mcpguard
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/session"
 )
 
 // Requests and notifications that guard.Guarded does not name concern the connection. They go to the server made anew,
@@ -67,63 +64,6 @@ func (c *conn) listen(ctx context.Context, req *jsonrpc.Request) (guard.Answer, 
 	return guard.Answer{Result: result}, err
 }
 
-// watched is the member of the notifications of subscriptions/listen with the URIs of resources.
-const watched = "resourceSubscriptions"
-
-// mostWatched is how many resources one request may listen for.
-const mostWatched = 256
-
-// watch decides on the resources that a request listens for, as on requests to subscribe to them. The answer is the
-// refusal of the first that may not, or none.
-func (p *Protector) watch(ctx context.Context, ref session.Ref, s Server, params json.RawMessage) (guard.Answer, error) {
-	invalid := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params.notifications." + watched + " is no list of strings"}
-	list, there := rawjson.Get(params, "notifications", watched)
-	if !there {
-		return guard.Answer{}, nil
-	}
-	var uris []string
-	if rawjson.Kind(list) != '[' || json.Unmarshal(list, &uris) != nil || len(uris) > mostWatched {
-		return guard.Answer{}, invalid
-	}
-	meta, _ := rawjson.Get(params, "_meta")
-	for _, uri := range uris {
-		one, err := rawjson.Set([]byte("{}"), rawjson.Quote(uri), "uri")
-		if err == nil && meta != nil {
-			one, err = rawjson.Set(one, meta, "_meta")
-		}
-		if err != nil {
-			return guard.Answer{}, invalid
-		}
-		call, err := p.callOf(ctx, ref, s, "resources/subscribe", one)
-		if err != nil {
-			return guard.Answer{}, err
-		}
-		call.Describe(call.Declared, s.Overlay)
-		if v := p.decide(ctx, call); !v.Allowed() {
-			return v.Refusal().Answer(call.Method), nil
-		}
-	}
-	return guard.Answer{}, nil
-}
-
-// listener returns the agent session of a request to listen. The SDK sends it without the context of its caller, so it
-// belongs to the one session that there were calls of; if there were several, the host has to say.
-func (p *Protector) listener(ctx context.Context) (session.Ref, error) {
-	ref := p.opts.Session(ctx)
-	if _, said := ctx.Value(agentSession{}).(session.Ref); said {
-		return ref, nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.several:
-		return ref, errors.New("weir: nothing says which agent session listens: use subscriptions with one session only")
-	case p.first != nil:
-		return *p.first, nil
-	}
-	return ref, nil
-}
-
 // notify passes a notification of the host. Those of MCP go with nothing that an agent could have written; any other is
 // decided, in a goroutine.
 func (c *conn) notify(ctx context.Context, n *jsonrpc.Request) error {
@@ -138,11 +78,20 @@ func (c *conn) notify(ctx context.Context, n *jsonrpc.Request) error {
 	params := json.RawMessage("{}")
 	switch n.Method {
 	case "notifications/cancelled":
-		c.cancelled(n.Params) // the server is told by the end of the request
+		if id, ok := requestID(n.Params); ok {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if cancel := c.inFlight[id]; cancel != nil {
+				cancel() // which tells the server
+			}
+		}
 		return nil
 	case "notifications/progress":
 		figures, err := protocol.Progress(n.Params)
-		if err != nil || !c.reports(n.Params) {
+		c.mu.Lock()
+		wanted := c.serving.reports(n.Params)
+		c.mu.Unlock()
+		if err != nil || !wanted {
 			return nil
 		}
 		params = figures
@@ -165,54 +114,4 @@ func (c *conn) decided(ctx context.Context, n *jsonrpc.Request) {
 	if v := c.p.decide(ctx, call); v.Allowed() {
 		_ = c.Connection.Write(ctx, &jsonrpc.Request{Method: n.Method, Params: v.Params, Extra: n.Extra}) // if it fails, Read will
 	}
-}
-
-// cancelled ends a request of the host.
-func (c *conn) cancelled(params json.RawMessage) {
-	if id, ok := requestID(params); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if cancel := c.inFlight[id]; cancel != nil {
-			cancel()
-		}
-	}
-}
-
-// requestID returns the id of the request that a notification cancels.
-func requestID(params json.RawMessage) (jsonrpc.ID, bool) {
-	var cancelled struct {
-		RequestID any `json:"requestId"`
-	}
-	if json.Unmarshal(params, &cancelled) != nil {
-		return jsonrpc.ID{}, false
-	}
-	id, err := jsonrpc.MakeID(cancelled.RequestID)
-	return id, err == nil && id.IsValid()
-}
-
-// reports reports whether a progress token is that of a request of the server which the host is answering.
-func (c *conn) reports(params json.RawMessage) bool {
-	token, ok := rawjson.Get(params, "progressToken")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.serving {
-		if ok && s.call != nil && s.token == string(token) {
-			return true
-		}
-	}
-	return false
-}
-
-// own answers a request of the server that is no question: the host is asked nothing that is not decided.
-func (c *conn) own(req *jsonrpc.Request) {
-	resp := &jsonrpc.Response{ID: req.ID, Result: json.RawMessage("{}")}
-	if req.Method != "ping" {
-		resp = &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
-			Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method %q is not supported", req.Method),
-		}}
-	}
-	_ = c.Connection.Write(c.life, resp) // if it fails, Read will
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.serving, req.ID)
 }

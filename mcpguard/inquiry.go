@@ -24,6 +24,20 @@ type served struct {
 	token string      // under which the host may report progress, raw; "" if it may not
 }
 
+// Serving are the requests of one server that have no answer yet.
+type serving map[jsonrpc.ID]served
+
+// reports reports whether the progress of params is of a question that the host is answering.
+func (s serving) reports(params json.RawMessage) bool {
+	token, ok := rawjson.Get(params, "progressToken")
+	for _, q := range s {
+		if ok && q.call != nil && q.token == string(token) {
+			return true
+		}
+	}
+	return false
+}
+
 // Flights are the calls that are with the server, oldest first, and the agent sessions that there were calls of.
 type flights struct {
 	calls   []*guard.Call
@@ -85,7 +99,7 @@ func (c *conn) serve(req *jsonrpc.Request) error {
 	if guard.IsInquiry(req.Method) {
 		c.work.Go(func() { c.inquire(req) })
 	} else {
-		c.work.Go(func() { c.own(req) })
+		c.work.Go(func() { c.settle(ownAnswer(req)) })
 	}
 	return nil
 }
@@ -99,6 +113,18 @@ func (c *conn) withdraw(params json.RawMessage) {
 	}
 }
 
+// requestID returns the id of the request that a notification cancels.
+func requestID(params json.RawMessage) (jsonrpc.ID, bool) {
+	var cancelled struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(params, &cancelled) != nil {
+		return jsonrpc.ID{}, false
+	}
+	id, err := jsonrpc.MakeID(cancelled.RequestID)
+	return id, err == nil && id.IsValid()
+}
+
 // inquire shows the host a request of the server, as far as the guard lets it.
 func (c *conn) inquire(req *jsonrpc.Request) {
 	call, err := c.whose()
@@ -106,13 +132,13 @@ func (c *conn) inquire(req *jsonrpc.Request) {
 		err = annotation.Check(req.Params)
 	}
 	if err != nil {
-		c.refuse(req.ID, req.Method)
+		c.settle(refusal(req.ID, req.Method))
 		return
 	}
 	inquiry := call.Inquiry(req.Method, req.Params)
 	o := c.p.inquire(c.life, inquiry)
 	if !o.Allowed() {
-		c.refuse(req.ID, req.Method)
+		c.settle(refusal(req.ID, req.Method))
 		return
 	}
 	c.mu.Lock()
@@ -132,14 +158,29 @@ func (c *conn) inquire(req *jsonrpc.Request) {
 	c.deliver(incoming{msg: &shown})
 }
 
-// refuse answers a question of the server with an error that gives no reason: that is the operator's matter.
-func (c *conn) refuse(id jsonrpc.ID, method string) {
+// settle answers a request of the server.
+func (c *conn) settle(resp *jsonrpc.Response) {
 	c.mu.Lock()
-	delete(c.serving, id)
+	delete(c.serving, resp.ID)
 	c.mu.Unlock()
-	_ = c.Connection.Write(c.life, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{ // if it fails, Read will
+	_ = c.Connection.Write(c.life, resp) // if it fails, Read will
+}
+
+// refusal answers a question with an error that gives no reason: that is the operator's matter.
+func refusal(id jsonrpc.ID, method string) *jsonrpc.Response {
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
 		Code: guard.CodeRefused, Message: fmt.Sprintf("blocked by weir: %s may not be asked or answered here", method),
-	}})
+	}}
+}
+
+// ownAnswer answers a request of the server that is no question. No host sees it: nothing would decide on its answer.
+func ownAnswer(req *jsonrpc.Request) *jsonrpc.Response {
+	if req.Method == "ping" {
+		return &jsonrpc.Response{ID: req.ID, Result: json.RawMessage("{}")}
+	}
+	return &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
+		Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method %q is not supported", req.Method),
+	}}
 }
 
 // answer takes the host's answer to a question of the server, which is decided on in a goroutine. An answer to anything
@@ -157,27 +198,19 @@ func (c *conn) answer(resp *jsonrpc.Response) {
 
 // reply passes an answer to a question, as far as the guard lets it. Of an error the server learns the code.
 func (c *conn) reply(inquiry *guard.Call, resp *jsonrpc.Response) {
-	if resp.Error != nil {
-		code := int64(jsonrpc.CodeInternalError)
-		var wire *jsonrpc.Error
-		if errors.As(resp.Error, &wire) {
-			code = wire.Code
+	said := &jsonrpc.Response{ID: resp.ID}
+	var wire *jsonrpc.Error
+	switch {
+	case errors.As(resp.Error, &wire):
+		said.Error = &jsonrpc.Error{Code: wire.Code, Message: "the client does not answer " + inquiry.Method}
+	case resp.Error != nil, annotation.Check(resp.Result) != nil:
+		said = refusal(resp.ID, inquiry.Method)
+	default:
+		if v := c.p.before(c.life, inquiry.Reply(resp.Result)); v.Allowed() {
+			said.Result = v.Params
+		} else {
+			said = refusal(resp.ID, inquiry.Method)
 		}
-		_ = c.Connection.Write(c.life, &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{ // if it fails, Read will
-			Code: code, Message: fmt.Sprintf("the client does not answer %s", inquiry.Method),
-		}})
-		return
 	}
-	if annotation.Check(resp.Result) != nil {
-		c.refuse(resp.ID, inquiry.Method)
-		return
-	}
-	v := c.p.before(c.life, inquiry.Reply(resp.Result))
-	if !v.Allowed() {
-		c.refuse(resp.ID, inquiry.Method)
-		return
-	}
-	said := *resp
-	said.Result = v.Params
-	_ = c.Connection.Write(c.life, &said) // if it fails, Read will
+	c.settle(said)
 }

@@ -1,6 +1,7 @@
 package mcpguard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,9 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
+	"github.com/weir-mcp/weir/internal/inputschema"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -57,6 +61,7 @@ type lists struct {
 	reading chan struct{} // holds a token while a list is read for a call
 
 	introduction *introduction
+	schemas      *inputschema.Cache
 
 	mu      sync.Mutex
 	by      map[string]listing // by method
@@ -211,4 +216,50 @@ func (l *lists) again(ctx context.Context, kind catalog.Kind, params json.RawMes
 	pages, cancel := context.WithTimeout(ctx, listTimeout) // and not the person who is asked about them
 	defer cancel()
 	return l.read(ctx, kind, own, func(params json.RawMessage) (guard.Answer, error) { return l.query(pages, kind.Method, params) })
+}
+
+// describe tells the guard how the server has listed the thing that a call is about, and holds the arguments against
+// the input schema of a tool. A name that the server does not list counts as chosen by the agent, as arguments do. It
+// fails for arguments that a server may read as others than the guard.
+func (l *lists) describe(ctx context.Context, call *guard.Call, params json.RawMessage) (of catalog.Entry, err error) {
+	kinds, member := listed(call)
+	if kinds != nil {
+		err = call.HoldBy(ctx, func(ctx context.Context) (held string, err error) {
+			for _, kind := range kinds {
+				if of, held, err = l.find(ctx, kind, call.Name, params); err != nil || of.Name != "" {
+					break
+				}
+			}
+			return held, err
+		})
+		if err == nil && of.Name == "" {
+			err = undeclared(call, member)
+		}
+		if err != nil {
+			return of, err
+		}
+	}
+	if call.Method != "tools/call" {
+		call.Describe(call.Declared, l.server.Overlay)
+		return of, nil
+	}
+	call.Describe(of.Declared, l.server.Overlay)
+	if of.Said == nil {
+		return of, nil
+	}
+	found := l.schemas.Of(of.Said).Check(call.Arguments)
+	if found.Ambiguous {
+		return of, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "members of params.arguments differ in nothing but case"}
+	}
+	call.Violates = cmp.Or(call.Violates, found.Violates)
+	call.Undeclared.Names, call.Undeclared.Beside = found.Undeclared, found.Beside
+	return of, nil
+}
+
+// undeclared has a member of the params count as one that nothing declares.
+func undeclared(call *guard.Call, member string) error {
+	value, _ := rawjson.Get(call.Params, member)
+	more, err := rawjson.Set([]byte(cmp.Or(string(call.Undeclared.Params), "{}")), value, member)
+	call.Undeclared.Params = more
+	return err
 }

@@ -21,6 +21,12 @@
 // decided and recorded, nothing is handed on that was not labelled, and an error never becomes an allow. A refused tool
 // call is a result with isError, any other refused request the JSON-RPC error guard.CodeRefused.
 //
+// Whatever guard.Guarded names is decided, recorded and labelled: beside calls, prompts and resources the completions,
+// subscriptions, and each method and notification that MCP does not have, of which the worst is assumed. The rest, such
+// as handshakes, lists and cancellations, goes to the server made anew, without any member that could hold text of an
+// agent; and a client's introduction of itself counts once, as it first was. A server gets answers to its questions
+// and to ping, and to no other request.
+//
 // The transport guards requests of servers to people, models and hosts as well, and the answers: requests of the server
 // up to 2025-11-25, inputRequests and inputResponses in 2026-07-28. A call that its server answers with a question is
 // decided on in each of its rounds. Definitions for which nobody vouches, and notifications of a server that is not
@@ -39,11 +45,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/inputschema"
+	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
@@ -180,6 +189,63 @@ func (p *Protector) callOf(ctx context.Context, ref session.Ref, s Server, metho
 	}
 	c.Params, err = withUserMessages(ctx, c.Params)
 	return c, err
+}
+
+// watched is the member of the notifications of subscriptions/listen with the URIs of resources.
+const watched = "resourceSubscriptions"
+
+// mostWatched is how many resources one request may listen for.
+const mostWatched = 256
+
+// watch decides on the resources that a request listens for, as on requests to subscribe to them. The answer is the
+// refusal of the first that may not, or none.
+func (p *Protector) watch(ctx context.Context, ref session.Ref, s Server, params json.RawMessage) (guard.Answer, error) {
+	invalid := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params.notifications." + watched + " is no list of strings"}
+	list, there := rawjson.Get(params, "notifications", watched)
+	if !there {
+		return guard.Answer{}, nil
+	}
+	var uris []string
+	if rawjson.Kind(list) != '[' || json.Unmarshal(list, &uris) != nil || len(uris) > mostWatched {
+		return guard.Answer{}, invalid
+	}
+	meta, _ := rawjson.Get(params, "_meta")
+	for _, uri := range uris {
+		one, err := rawjson.Set([]byte("{}"), rawjson.Quote(uri), "uri")
+		if err == nil && meta != nil {
+			one, err = rawjson.Set(one, meta, "_meta")
+		}
+		if err != nil {
+			return guard.Answer{}, invalid
+		}
+		call, err := p.callOf(ctx, ref, s, "resources/subscribe", one)
+		if err != nil {
+			return guard.Answer{}, err
+		}
+		call.Describe(call.Declared, s.Overlay)
+		if v := p.decide(ctx, call); !v.Allowed() {
+			return v.Refusal().Answer(call.Method), nil
+		}
+	}
+	return guard.Answer{}, nil
+}
+
+// listener returns the agent session of a request to listen. The SDK sends it without the context of its caller, so it
+// belongs to the one session that there were calls of; if there were several, the host has to say.
+func (p *Protector) listener(ctx context.Context) (session.Ref, error) {
+	ref := p.opts.Session(ctx)
+	if _, said := ctx.Value(agentSession{}).(session.Ref); said {
+		return ref, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.several:
+		return ref, errors.New("weir: nothing says which agent session listens: use subscriptions with one session only")
+	case p.first != nil:
+		return *p.first, nil
+	}
+	return ref, nil
 }
 
 // A sender takes params to a server and brings its answer.

@@ -15,9 +15,9 @@ import (
 )
 
 // Middleware is receiving middleware for a server: it decides each call by policy, on the contract of the tool and on
-// the client's label of its agent, before the handler runs; and it labels the result of the handler. The contracts are
-// the server's own and so count as they are; a tool without one, and a method that MCP does not have, count as the worst.
-// Results that are not empty get _meta.annotations. Only handshakes, lists and the like pass undecided: see guard.Guarded.
+// the client's label of its agent, before the handler runs; and it labels the result of the handler, if that is not
+// empty, with _meta.annotations. The contracts are the server's own and so count as they are; a tool without one, and a
+// method that MCP does not have, count as the worst. Handshakes, lists and the like pass undecided: see guard.Guarded.
 //
 // With the default Options.Session all clients share one session. A server of many clients should tell them apart.
 func (p *Protector) Middleware(name string, contracts map[string]contract.Contract) mcp.Middleware {

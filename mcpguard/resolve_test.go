@@ -253,6 +253,8 @@ func TestAnswersBeforeTheCall(t *testing.T) {
 			case ok && req.Method == "initialize":
 				_ = server.Write(t.Context(), &jsonrpc.Response{ID: req.ID, Result: json.RawMessage(
 					`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)})
+			case ok && req.Method == "tools/list":
+				_ = server.Write(t.Context(), &jsonrpc.Response{ID: req.ID, Result: json.RawMessage(`{"tools":[]}`)})
 			default:
 				received <- msg
 			}

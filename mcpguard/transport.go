@@ -1,21 +1,16 @@
 package mcpguard
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
@@ -45,14 +40,14 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // whose values may say which session it is
 	c := &conn{
-		Connection: inner, p: t.p, server: t.server, life: life, end: end,
-		out: make(chan incoming), waiting: map[jsonrpc.ID]chan *jsonrpc.Response{},
-		inFlight: map[jsonrpc.ID]context.CancelFunc{}, serving: map[jsonrpc.ID]served{},
+		wire: &wire{Connection: inner, life: life, waiting: map[jsonrpc.ID]chan *jsonrpc.Response{}},
+		p:    t.p, server: t.server, end: end, out: make(chan incoming),
+		inFlight: map[jsonrpc.ID]context.CancelFunc{}, serving: serving{},
 	}
 	c.resolves = resolver{p: t.p, within: t.server.Resolve, ask: c.query, introduction: &c.introduction}
 	c.lists = lists{
 		server: t.server, words: t.p.opts.Words, reviews: t.p.reviews, query: c.query, reading: make(chan struct{}, 1),
-		introduction: &c.introduction,
+		introduction: &c.introduction, schemas: &t.p.schemas,
 	}
 	t.p.meet(t.server) // whose definitions count from its handshake on
 	c.work.Go(c.pump)
@@ -61,10 +56,9 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 
 // A conn is a guarded connection to one server.
 type conn struct {
-	mcp.Connection
+	*wire
 	p      *Protector
 	server Server
-	life   context.Context // ends with the connection
 	end    context.CancelFunc
 	work   sync.WaitGroup
 	out    chan incoming
@@ -74,9 +68,8 @@ type conn struct {
 	introduction introduction
 
 	mu       sync.Mutex
-	waiting  map[jsonrpc.ID]chan *jsonrpc.Response // requests that are with the server
-	inFlight map[jsonrpc.ID]context.CancelFunc     // requests of the host that have no answer yet
-	serving  map[jsonrpc.ID]served                 // requests of the server that have no answer yet
+	inFlight map[jsonrpc.ID]context.CancelFunc // requests of the host that have no answer yet
+	serving  serving
 	flights  flights
 }
 
@@ -191,7 +184,7 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	if err != nil {
 		return guard.Answer{}, err
 	}
-	of, err := c.describe(ctx, call, req.Params)
+	of, err := c.lists.describe(ctx, call, req.Params)
 	if err != nil {
 		return guard.Answer{}, err
 	}
@@ -204,7 +197,7 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 		return denied.Answer(call.Method), ctx.Err()
 	}
 	a, refused, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
-		params = c.introduction.to(params, req.Params, protocol.MetaClientInfo, protocol.MetaCapabilities)
+		params = c.introduction.whole(rawjson.Delete(params, "_meta", protocol.MetaVersion), req.Params)
 		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
 	if err != nil || refused {
@@ -215,7 +208,8 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 
 // list answers the host's request for a list, with all of its pages in one.
 func (c *conn) list(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
-	a, err := c.lists.answer(ctx, kinds[req.Method], c.introduction.whole([]byte("{}"), req.Params), func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
+	first := c.introduction.whole([]byte("{}"), req.Params)
+	a, err := c.lists.answer(ctx, kinds[req.Method], first, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
 		return c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
 	if a.Error != nil {
@@ -241,52 +235,6 @@ func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer,
 	return a, err
 }
 
-// describe tells the guard how the server has listed the thing that a call is about, and holds the arguments against
-// the input schema of a tool. A name that the server does not list counts as chosen by the agent, as arguments do. It
-// fails for arguments that a server may read as others than the guard.
-func (c *conn) describe(ctx context.Context, call *guard.Call, params json.RawMessage) (of catalog.Entry, err error) {
-	kinds, member := listed(call)
-	if kinds != nil {
-		err = call.HoldBy(ctx, func(ctx context.Context) (held string, err error) {
-			for _, kind := range kinds {
-				if of, held, err = c.lists.find(ctx, kind, call.Name, params); err != nil || of.Name != "" {
-					break
-				}
-			}
-			return held, err
-		})
-		if err == nil && of.Name == "" {
-			err = undeclared(call, member)
-		}
-		if err != nil {
-			return of, err
-		}
-	}
-	if call.Method != "tools/call" {
-		call.Describe(call.Declared, c.server.Overlay)
-		return of, nil
-	}
-	call.Describe(of.Declared, c.server.Overlay)
-	if of.Said == nil {
-		return of, nil
-	}
-	found := c.p.schemas.Of(of.Said).Check(call.Arguments)
-	if found.Ambiguous {
-		return of, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "members of params.arguments differ in nothing but case"}
-	}
-	call.Violates = cmp.Or(call.Violates, found.Violates)
-	call.Undeclared.Names, call.Undeclared.Beside = found.Undeclared, found.Beside
-	return of, nil
-}
-
-// undeclared has a member of the params count as one that nothing declares.
-func undeclared(call *guard.Call, member string) error {
-	value, _ := rawjson.Get(call.Params, member)
-	more, err := rawjson.Set([]byte(cmp.Or(string(call.Undeclared.Params), "{}")), value, member)
-	call.Undeclared.Params = more
-	return err
-}
-
 // send passes a call to the server and waits for its answer. Meanwhile the call is in flight.
 func (c *conn) send(ctx context.Context, call *guard.Call, req *jsonrpc.Request) (guard.Answer, error) {
 	c.mu.Lock()
@@ -300,68 +248,7 @@ func (c *conn) send(ctx context.Context, call *guard.Call, req *jsonrpc.Request)
 	return c.ask(ctx, req)
 }
 
-// ask passes a request to the server and waits for its answer.
-func (c *conn) ask(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
-	answer := make(chan *jsonrpc.Response, 1)
-	c.mu.Lock()
-	c.waiting[req.ID] = answer
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		delete(c.waiting, req.ID)
-		c.mu.Unlock()
-	}()
-	if err := c.Connection.Write(ctx, req); err != nil {
-		return guard.Answer{}, err
-	}
-	select {
-	case resp := <-answer:
-		if resp.Error == nil {
-			return guard.Answer{Result: resp.Result}, nil
-		}
-		var wire *jsonrpc.Error
-		if !errors.As(resp.Error, &wire) {
-			return guard.Answer{}, resp.Error
-		}
-		raw, err := json.Marshal(wire)
-		return guard.Answer{Error: raw}, err
-	case <-ctx.Done():
-		c.abandon(ctx, req.ID)
-		return guard.Answer{}, ctx.Err()
-	}
-}
-
-// query sends a request under an id that no request of the host has, and waits for the answer.
-func (c *conn) query(ctx context.Context, method string, params json.RawMessage) (guard.Answer, error) {
-	id, err := jsonrpc.MakeID("weir-" + rand.Text())
-	if err != nil {
-		return guard.Answer{}, err
-	}
-	a, err := c.ask(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params})
-	if err == nil {
-		err = annotation.Check(a.Raw())
-	}
-	return a, err
-}
-
-// withdrawal is how long it may take to tell a server that its answer is not waited for any longer.
-const withdrawal = 2 * time.Second
-
-// abandon tells the server that nobody waits for the answer to a request any longer.
-func (c *conn) abandon(ctx context.Context, id jsonrpc.ID) {
-	if c.life.Err() != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawal)
-	defer cancel()
-	params, err := json.Marshal(map[string]any{"requestId": id.Raw(), "reason": "no longer needed"})
-	if err == nil {
-		_ = c.Connection.Write(ctx, &jsonrpc.Request{Method: "notifications/cancelled", Params: params}) // if it fails, Read will
-	}
-}
-
-// pump takes the server's messages: answers to those who asked, everything else to serve. An answer to a request that is
-// not with the server, such as a call that is being decided on, goes nowhere.
+// pump takes the server's messages: answers to those who asked, everything else to serve.
 func (c *conn) pump() {
 	for {
 		msg, err := c.Connection.Read(c.life)
@@ -372,16 +259,8 @@ func (c *conn) pump() {
 			c.deliver(incoming{err: err})
 			return
 		}
-		resp, ok := msg.(*jsonrpc.Response)
-		if !ok {
-			continue
-		}
-		c.mu.Lock()
-		answer := c.waiting[resp.ID]
-		delete(c.waiting, resp.ID)
-		c.mu.Unlock()
-		if answer != nil {
-			answer <- resp
+		if resp, ok := msg.(*jsonrpc.Response); ok {
+			c.answered(resp)
 		}
 	}
 }

@@ -99,14 +99,14 @@ var table = []row{
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/resolution", "annotation guard internal/rawjson internal/rpc", "", world, "asks for the contract of one call before it is decided; who carries the question is the caller's business"},
 	{"internal/gateway/catalog", "annotation contract overlay detect guard internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer; guard says which tools agents are told of"},
-	{"mcpguard", "guard label contract annotation overlay policy record session internal/gateway/catalog internal/gateway/protocol internal/inputschema internal/pins internal/rawjson " +
-		"internal/resolution internal/rpc", sdk, "os os/exec",
-		"the guard in the SDK's clothes: middleware and connections"},
 	{"internal/gateway/approve", "approval detect guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
 		"questions and answers; which transport asks is the gateway's business"},
 	{"internal/conversation", "internal/bounded internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
 	{"internal/gateway/protocol", "annotation internal/rawjson internal/rpc internal/upstream", "", "os os/exec",
 		"revisions of MCP and how clients introduce themselves; decides nothing"},
+	{"mcpguard", "guard label contract annotation overlay policy record session internal/gateway/catalog internal/gateway/protocol internal/inputschema internal/pins internal/rawjson " +
+		"internal/resolution internal/rpc", sdk, "os os/exec",
+		"the guard in the SDK's clothes: middleware and connections"},
 	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",
 		"the agent session of a request; knows no server and no guard"},
 	{"internal/interceptors", "contract guard interceptor label overlay policy session internal/bounded internal/hosterror internal/rawjson internal/rpc internal/gateway/agentsession internal/gateway/approve internal/gateway/protocol", "", "net net/http os os/exec",
