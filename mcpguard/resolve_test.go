@@ -75,7 +75,7 @@ func TestServersResolveTheirTools(t *testing.T) {
 			{contract.Trusted, "notes/a", "written notes/a"},
 			{contract.Trusted, "public/a", "it would be public"},
 			{contract.Trusted, "notes/b", "written notes/b"},
-			{contract.Known, "notes/a", "it would be public"}, // it is not shown what its tool alone would not be given
+			{contract.Known, "notes/a", "it would be public"}, // it is shown no more than its tool alone would be given
 			{contract.Untrusted, "notes/a", "it would be public"},
 		} {
 			server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
