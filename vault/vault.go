@@ -135,6 +135,22 @@ func (v *Vault) Find(id string, keys ...Space) (Value, error) {
 	return v.only(id, keys, func(value *Value) bool { return value.ID == id })
 }
 
+// List returns the values of spaces: of each space, those that were kept last first.
+func (v *Vault) List(keys ...Space) (all []Value) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i, key := range keys {
+		s := v.spaces[key]
+		if s == nil || slices.Contains(keys[:i], key) {
+			continue
+		}
+		for _, value := range slices.Backward(s.values) {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
 // only returns the one value of spaces that is meant.
 func (v *Vault) only(said string, keys []Space, meant func(*Value) bool) (Value, error) {
 	v.mu.Lock()

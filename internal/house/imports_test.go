@@ -173,7 +173,7 @@ var table = []row{
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/evidence internal/files internal/gateway internal/home internal/importer internal/inputschema internal/oauth internal/rawjson internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
-	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
+	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract vault detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/program internal/publish internal/quarantine internal/sanitize " +
 		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner internal/attach internal/upstream overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
