@@ -68,8 +68,8 @@ func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error)
 	return h.vault.Looked(key, 0), nil
 }
 
-// steered returns the label of a call that goes to a number which a look told of untrusted text: an author of that text chose it. Where
-// the operator does not say which arguments are destinations, any may be one.
+// steered returns the label of a call that goes to a number or a choice which a look told of untrusted text: an author
+// of that text chose it. Where the operator does not say which arguments are destinations, any may be one.
 func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
 	if h.vault == nil || r.Server == Own || r.Arguments == nil && r.Undeclared.Params == nil || h.vault.Quiet() {
 		return label.Label{}, nil
@@ -95,7 +95,7 @@ func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
 
 // Told notes the answer to a look, before the agent is told it: see [Hidden.steered].
 func (h *Hidden) Told(ctx context.Context, ref session.Ref, v vault.Value, as vault.Type, answer json.RawMessage) error {
-	if !v.Label.Untrusted || as != vault.Integer && as != vault.Number {
+	if !v.Label.Untrusted || as != vault.Integer && as != vault.Number && as != vault.OneOf {
 		return nil
 	}
 	key, err := h.family(ctx, ref)

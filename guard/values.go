@@ -16,5 +16,5 @@ func (h *Hidden) Values(ctx context.Context, ref session.Ref) ([]vault.Value, er
 	if err != nil {
 		return nil, err
 	}
-	return h.vault.List(keys...), nil
+	return h.vault.List(ctx, keys...)
 }

@@ -4,18 +4,16 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // An account remembers the answers to looks at the values of a space.
 type account struct {
 	bits    int
-	numbers []string // digits of numbers that were told
+	numbers []string // that were told, and choices, as they are remembered
 	full    bool     // there were more
 }
 
-// maxNumbers is how many numbers an account remembers. With more, any number may have been told.
+// maxNumbers is how many answers an account remembers. With more, any may have been told.
 const maxNumbers = 256
 
 // spent is more than looks may ever tell.
@@ -51,13 +49,9 @@ func (v *Vault) Looked(key Space, bits int) int {
 	return a.bits
 }
 
-// Told notes the answer to a look at a value of a space that is a number.
+// Told notes the answer to a look at a value of a space that is a number or a choice.
 func (v *Vault) Told(key Space, answer json.RawMessage) {
-	text := string(answer)
-	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, "eE") {
-		text = strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	digits := digitsOf(text)
+	digits := remembered(answer)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	a := v.account(key, true)
@@ -70,39 +64,24 @@ func (v *Vault) Told(key Space, answer json.RawMessage) {
 	}
 }
 
-// Quiet reports whether no look at any value has told a number, and no owner has too many spaces to know: then
-// [Vault.Names] finds nothing.
+// Quiet reports whether no look at any value has told a number or a choice, and no owner has too many spaces to know:
+// then [Vault.Names] finds nothing.
 func (v *Vault) Quiet() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return !v.tells
 }
 
-// Names reports whether a text holds a number that looks have told of the values of a space: among its numbers, or, from four digits on,
-// among all its digits, whatever stands between them.
+// Names reports whether a text holds a number or a choice that looks have told of the values of a space.
 func (v *Vault) Names(key Space, text string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	all := digitsOf(text)
 	switch a := v.account(key, false); {
-	case all == "":
+	case text == "":
 		return false
 	case a == nil || a.full:
 		return true
 	default:
-		runs := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-		return slices.ContainsFunc(a.numbers, func(number string) bool {
-			return len(number) >= 4 && strings.Contains(all, number) || slices.Contains(runs, number)
-		})
+		return named(a.numbers, text)
 	}
-}
-
-// digitsOf returns the digits of a text.
-func digitsOf(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, text)
 }

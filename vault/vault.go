@@ -20,6 +20,7 @@ package vault
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func (v *Vault) Find(id string, keys ...Space) (Value, error) {
 }
 
 // List returns the values of spaces: of each space, those that were kept last first.
-func (v *Vault) List(keys ...Space) (all []Value) {
+func (v *Vault) List(_ context.Context, keys ...Space) (all []Value, _ error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, key := range keys {
@@ -148,7 +149,7 @@ func (v *Vault) List(keys ...Space) (all []Value) {
 			all = append(all, value)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // only returns the one value of spaces that is meant.

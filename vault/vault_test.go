@@ -253,6 +253,26 @@ func TestOthersEvictNothing(t *testing.T) {
 	}
 }
 
+// A choice that a look told is known again as a whole, and a short one in no longer text.
+func TestChoicesAreKnownAgain(t *testing.T) {
+	v := vault.New(vault.Limits{})
+	at := vault.Space{Owner: "o", Key: "a"}
+	for _, said := range []string{`"Luxury Palace"`, `"b"`, `"none of them"`, `""`, `"café \"x\""`} {
+		v.Told(at, json.RawMessage(said))
+	}
+	for said, want := range map[string]bool{
+		"Luxury Palace": true, "luxury palace": true, "the Luxury Palace, Paris": true, `{"hotel":"Luxury Palace"}`: true, "Luxury Palaces": false,
+		"Luxury": false, "b": true, `["b"]`: true, "ab": false, "a b c": false, "none of them": false, "": false, `{"to":"café \"x\""}`: true, "7": false,
+	} {
+		if got := v.Names(at, said); got != want {
+			t.Errorf("%q: %v", said, got)
+		}
+	}
+	if v.Quiet() || v.Names(vault.Space{Owner: "o", Key: "b"}, "Luxury Palace") {
+		t.Error("the choice is known elsewhere, or not here")
+	}
+}
+
 // A number that was told is known again, however a text writes it.
 func TestNumbersAreKnownAgain(t *testing.T) {
 	v := vault.New(vault.Limits{})
@@ -273,7 +293,7 @@ func TestNumbersAreKnownAgain(t *testing.T) {
 	for i := range 300 {
 		v.Told(at("c"), json.RawMessage(fmt.Sprint(1000+i)))
 	}
-	if !v.Names(at("c"), "7") || v.Names(at("c"), "x") {
+	if !v.Names(at("c"), "7") || !v.Names(at("c"), "x") || v.Names(at("c"), "") {
 		t.Error("with more numbers than are kept, any may have been told")
 	}
 }
