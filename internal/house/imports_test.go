@@ -167,7 +167,7 @@ var table = []row{
 	{"internal/demo/servers", "label contract annotation internal/rawjson", sdk, "", "the servers of the demonstration"},
 	{"internal/demo", "label annotation internal/demo/agent internal/demo/servers", sdk, "",
 		"plays the scenarios against the real program, and reads labels off the wire as any host would"},
-	{"internal/evaluate", "contract detect guard overlay overlay/catalogue policy record internal/gateway internal/rpc internal/upstream", sdk + " " + yaml, "os os/exec",
+	{"internal/evaluate", "contract detect guard overlay overlay/catalogue policy record vault internal/gateway internal/program internal/rawjson internal/rpc internal/upstream", sdk + " " + yaml, "os os/exec",
 		"replays recorded attacks against a whole gateway"},
 	{"internal/home", "internal/conversation internal/files internal/oauth internal/remedy", "", "net net/http os/exec",
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
