@@ -36,6 +36,7 @@ type Memory struct {
 	questions map[string]*Question
 	pins      map[[2]string]Pin
 	taints    map[string]Taint
+	values    MemoryValues
 }
 
 // NewMemory returns an empty store.
