@@ -82,7 +82,7 @@ func (v *Vault) numbers(ctx context.Context, s *space) (known []string, all bool
 		return nil, false, nil
 	}
 	for i := range s.numbers {
-		number, err := v.load(ctx, &s.numbers[i].row)
+		number, err := v.load(ctx, s.numbers[i].row)
 		if errors.Is(err, ErrSealed) {
 			return nil, false, nil
 		}

@@ -82,7 +82,7 @@ func parseNote(text string) (n note, err error) {
 
 // An entry is a row with its note.
 type entry struct {
-	row store.Value
+	row *store.Value
 	note
 }
 
@@ -99,12 +99,12 @@ type space struct {
 // read returns the space of rows.
 func read(rows []store.Value) (*space, error) {
 	s := &space{}
-	for _, row := range rows {
-		n, err := parseNote(row.Note)
+	for i := range rows {
+		n, err := parseNote(rows[i].Note)
 		if err != nil {
 			return nil, err
 		}
-		switch e := (entry{row, n}); n.kind {
+		switch e := (entry{&rows[i], n}); n.kind {
 		case kindValue:
 			s.values = append(s.values, e)
 		case kindNumber:
@@ -158,7 +158,7 @@ func (s *space) add(row store.Value, n note) string {
 		taken = slices.ContainsFunc(s.values, func(e entry) bool { return e.name == n.name })
 	}
 	row.Note = n.text()
-	s.values, s.put = append(s.values, entry{row, n}), append(s.put, row)
+	s.values, s.put = append(s.values, entry{&row, n}), append(s.put, row)
 	return n.name
 }
 

@@ -163,7 +163,7 @@ func (v *Vault) only(ctx context.Context, said string, keys []Space, meant func(
 	if len(found) != 1 {
 		return Value{}, fmt.Errorf("value %.20q: %w", said, ErrUnknown)
 	}
-	value, err := v.load(ctx, &found[0].row)
+	value, err := v.load(ctx, found[0].row)
 	value.Name = found[0].name
 	return value, err
 }

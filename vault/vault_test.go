@@ -393,9 +393,12 @@ func TestNamesAndIDs(t *testing.T) {
 		mine[kept.Name] = kept
 	}
 	both := 0
-	for range 1000 {
+	for i := range 1000 {
 		kept := put(t, v, "above", text("theirs"))
 		other, ok := mine[kept.Name]
+		if !ok && i%20 > 0 {
+			continue
+		}
 		if got, err := v.Get(t.Context(), kept.Name, at("below"), at("above")); ok != errors.Is(err, vault.ErrUnknown) || !ok && got.ID != kept.ID {
 			t.Fatalf("%s is %s, %v", kept.Name, got.ID, err)
 		}

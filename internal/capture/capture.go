@@ -83,7 +83,8 @@ func (b *Box) encrypt(plain []byte) ([]byte, error) {
 		return nil, err
 	}
 	_, err = w.Write(plain)
-	return out.Bytes(), errors.Join(err, w.Close())
+	err = errors.Join(err, w.Close())
+	return out.Bytes(), err
 }
 
 func encode(c *record.Content) []byte {
