@@ -174,7 +174,7 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	}
 	value, err := h.vault.Put(ctx, key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: kept, Composed: len(r.Uses) > 0 || r.Computed,
+		Label: kept, Composed: in.composed,
 	})
 	if err != nil {
 		return Withheld(err)
@@ -316,9 +316,10 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	return h.keep(ctx, ref, tool, asComputed(l), part)
 }
 
-// IsOriginal reports whether a hidden value is the answer of a server, as the server gave it, and hidden values had no
-// part in its call. Only of these, and of parts of them, may an operator state a lower label: of any other, the agent
-// may have composed the text.
+// IsOriginal reports whether a hidden value is the answer of a server, as the server gave it, hidden values had no
+// part in its call, and what the call read has no label of an earlier call: neither the resources nor, since it got a hidden
+// value, the server. Only of these, and of parts of them, may an operator state a lower label: of any other, the agent may
+// have composed the text.
 func IsOriginal(v *vault.Value) bool {
 	return v.Server != Own && v.Part == nil && !v.Composed && !opaque(v.Label)
 }
