@@ -126,8 +126,8 @@ func TestOnlyOriginalsAreLowered(t *testing.T) {
 	}
 }
 
-// A value that an agent stores, with any letters around it, comes back as what it is: no operator's word lowers the answers of
-// a server that got one.
+// A value that an agent stores, with any letters around it, comes back as what it is: no operator's word lowers the
+// answers of a server that got one.
 func TestStoredValuesAreNotLowered(t *testing.T) {
 	f := hiding(t)
 	inbox := func() (name string, v vault.Value) {

@@ -317,9 +317,9 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 }
 
 // IsOriginal reports whether a hidden value is the answer of a server, as the server gave it, hidden values had no
-// part in its call, and what the call read has no label of an earlier call: neither the resources nor, since it got a hidden
-// value, the server. Only of these, and of parts of them, may an operator state a lower label: of any other, the agent may
-// have composed the text.
+// part in its call, and what the call read has no label of an earlier call: neither the resources nor, since it got a
+// hidden value, the server. Only of these, and of parts of them, may an operator state a lower label: of any other,
+// the agent may have composed the text.
 func IsOriginal(v *vault.Value) bool {
 	return v.Server != Own && v.Part == nil && !v.Composed && !opaque(v.Label)
 }

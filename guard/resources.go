@@ -102,9 +102,9 @@ func (t *resourceLabels) contents(ctx context.Context, r *request) (label.Label,
 	return label.Join(l, t.machine.foreign(r.Server, reads)), err
 }
 
-// read returns the label that the resources which a call read give its answer, and whether any of it is that of an earlier
-// call to them or to their server: then the answer may be the text of an agent. A contract may say that the call returns nothing of
-// theirs; labels of earlier writes count all the same.
+// read returns the label that the resources which a call read give its answer, and whether any of it is that of an
+// earlier call to them or to their server: then the answer may be the text of an agent. A contract may say that the
+// call returns nothing of theirs; labels of earlier writes count all the same.
 func (t *resourceLabels) read(ctx context.Context, r *request) (l label.Label, written bool, err error) {
 	if l, err = t.given(ctx, r); err != nil {
 		return l, false, err

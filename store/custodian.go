@@ -19,8 +19,8 @@ type Custodian interface {
 	// Whoever opens it again begins anew. The error is ErrNotFound if there is none.
 	End(ctx context.Context, key string) ([]string, error)
 
-	// Expire removes the sessions that were last seen before the time and have no descendant that was seen later, with their values, the
-	// questions that expired before now, and the taints that did. It returns how many of each.
+	// Expire removes the sessions that were last seen before the time and have no descendant that was seen later, with
+	// their values, the questions that expired before now, and the taints that did. It returns how many of each.
 	Expire(ctx context.Context, seen time.Time) (Expired, error)
 }
 

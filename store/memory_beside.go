@@ -248,12 +248,6 @@ func (m *Memory) End(ctx context.Context, key string) ([]string, error) {
 	return keys, err
 }
 
-// remove removes a session, with its values.
-func (m *Memory) remove(key string) {
-	m.values.drop(m.draft.rows[key].Principal, key)
-	delete(m.draft.rows, key)
-}
-
 // Expire implements [Custodian].
 func (m *Memory) Expire(ctx context.Context, seen time.Time) (Expired, error) {
 	if err := ctx.Err(); err != nil {

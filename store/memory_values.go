@@ -114,26 +114,27 @@ func (m *MemoryValues) ValueUses(ctx context.Context) (all []ValueUse, err error
 	return all, nil
 }
 
-// Values implements [Values].
-func (m *Memory) Values(ctx context.Context, principal, session string) ([]Value, error) {
-	return m.values.Values(ctx, principal, session)
+// sessionValues are the values of the sessions of a Memory.
+type sessionValues struct {
+	MemoryValues
+	of *Memory
 }
 
-// Body implements [Values].
-func (m *Memory) Body(ctx context.Context, v Value) ([]byte, error) { return m.values.Body(ctx, v) }
-
-// ValueUses implements [Values].
-func (m *Memory) ValueUses(ctx context.Context) ([]ValueUse, error) { return m.values.ValueUses(ctx) }
-
 // Revalue implements [Values].
-func (m *Memory) Revalue(ctx context.Context, principal, session string, change func([]Value) (ValueChange, error)) error {
-	m.mu.RLock() // the session stays meanwhile
-	defer m.mu.RUnlock()
-	switch s, ok := m.draft.Get(session); {
+func (v *sessionValues) Revalue(ctx context.Context, principal, session string, change func([]Value) (ValueChange, error)) error {
+	v.of.mu.RLock() // the session stays meanwhile
+	defer v.of.mu.RUnlock()
+	switch s, ok := v.of.draft.Get(session); {
 	case !ok:
 		return fmt.Errorf("values of session %q: %w", session, ErrNotFound)
 	case s.Principal != principal:
 		return fmt.Errorf("values of session %q: %w", session, ErrPrincipal)
 	}
-	return m.values.revalue(ctx, sessionOf{principal, session}, m.clock(), change)
+	return v.revalue(ctx, sessionOf{principal, session}, v.of.clock(), change)
+}
+
+// remove removes a session, with its values. The lock must be held.
+func (v *sessionValues) remove(key string) {
+	v.drop(v.of.draft.rows[key].Principal, key)
+	delete(v.of.draft.rows, key)
 }

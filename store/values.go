@@ -11,8 +11,8 @@ import (
 // MaxValueBody is how long the body of a value may be, in bytes.
 const MaxValueBody = 32 << 20
 
-// A Value is something that is kept with an agent session and goes with it: a hidden value, or the count of the bits that
-// looks told of those.
+// A Value is something that is kept with an agent session and goes with it: a hidden value, or the count of the bits
+// that looks told of those.
 type Value struct {
 	ID        string // chosen by who keeps it; no other value has it, of no session
 	Session   string // the agent session's key
@@ -42,16 +42,16 @@ type Values interface {
 	Body(ctx context.Context, v Value) ([]byte, error)
 
 	// Revalue has change look at the values of a session, and keeps those that it returns in the place of those with
-	// their IDs, without those that are gone, in one transaction. Change may be called more than once, and must not use
-	// the store. The error is ErrNotFound if the session is not there, ErrPrincipal if it is another's, ErrInvalid, or
-	// that of change.
+	// their IDs, without those that are gone, in one transaction. Change may be called more than once, and must not
+	// use the store. The error is ErrNotFound if the session is not there, ErrPrincipal if it is another's,
+	// ErrInvalid, or that of change.
 	Revalue(ctx context.Context, principal, session string, change func([]Value) (ValueChange, error)) error
 
 	// ValueUses returns how much is kept with each session. It is for bounds alone: nothing proves it.
 	ValueUses(ctx context.Context) ([]ValueUse, error)
 }
 
-// A ValueChange is what [Values.Revalue] writes.
+// A ValueChange is the change of [Values.Revalue].
 type ValueChange struct {
 	Put  []Value
 	Gone []string // IDs

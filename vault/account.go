@@ -18,8 +18,8 @@ const maxNumbers = 256
 // spent is more than looks may ever tell.
 const spent = math.MaxInt32
 
-// Looked adds to the bits that looks have told of the values of a space, and returns the sum, which is kept by then. A negative number
-// takes bits back of a look that did not happen.
+// Looked adds to the bits that looks have told of the values of a space, and returns the sum, which is kept by then. A
+// negative number takes bits back of a look that did not happen.
 func (v *Vault) Looked(ctx context.Context, key Space, bits int) (sum int, err error) {
 	if bits == 0 {
 		s, err := v.space(ctx, key)
@@ -94,8 +94,8 @@ func (v *Vault) numbers(ctx context.Context, s *space) (known []string, all bool
 	return known, true, nil
 }
 
-// Quiet reports whether nothing was ever hidden, by a process that uses the same store and has said so, or before this one began: then
-// [Vault.Names] finds nothing.
+// Quiet reports whether nothing was ever hidden, by a process that uses the same store and has said so, or before this
+// one began: then [Vault.Names] finds nothing.
 func (v *Vault) Quiet() bool { return !v.used.Load() }
 
 // Names reports whether a text holds a number that looks have told of the values of a space: among its numbers, or, from four digits on,

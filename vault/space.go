@@ -2,11 +2,8 @@ package vault
 
 import (
 	"cmp"
-	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,12 +22,13 @@ const (
 	kindAccount = "account" // one of a space; it has no body
 )
 
-// A note is what the store has of a row in the clear, beside its label: of a value "value", its number, its bytes, its name
-// and where it is from; of an account "account", the bits, the values, whether it is full, and the secret.
+// A note is the part of a row that the store has in the clear, beside its label: of a value "value", its number, its
+// bytes, its name and where it is from; of an account "account", the bits, the values, whether it is full, and the
+// secret.
 type note struct {
 	kind   string
 	number int   // of a value: how many were kept before it
-	bytes  int64 // of a value: what it takes in memory
+	bytes  int64 // of a value: in memory
 	name   string
 	from   string // as that of the value
 	account
@@ -117,40 +115,8 @@ func read(rows []store.Value) (*space, error) {
 	return s, nil
 }
 
-// space returns the space of a key, as the store has it now.
-func (v *Vault) space(ctx context.Context, key Space) (*space, error) {
-	rows, err := v.values.Values(ctx, key.Owner, key.Key)
-	if err != nil {
-		return nil, err
-	}
-	return read(rows)
-}
-
-// change changes a space, in one transaction.
-func (v *Vault) change(ctx context.Context, key Space, change func(*space) error) error {
-	return v.values.Revalue(ctx, key.Owner, key.Key, func(rows []store.Value) (c store.ValueChange, err error) {
-		s, err := read(rows)
-		if err != nil {
-			return c, err
-		}
-		before := s.account
-		if s.account.secret == "" {
-			s.account.secret = rand.Text()
-		}
-		if err := change(s); err != nil {
-			return c, err
-		}
-		c = store.ValueChange{Put: s.put, Gone: s.gone}
-		if counted := s.account; counted != before && (len(s.put) > 0 || counted.bits != before.bits || counted.full != before.full) {
-			id := sha256.Sum256([]byte(key.Key))
-			c.Put = append(c.Put, store.Value{ID: "account-" + hex.EncodeToString(id[:]), Principal: key.Owner, Session: key.Key,
-				Note: (&note{kind: kindAccount, account: counted}).text()})
-		}
-		return c, nil
-	})
-}
-
-// add adds the row of a value that is kept, with its number, and returns its name, which no other value of the space has.
+// add adds the row of a value that is kept, with its number, and returns its name, which no other value of the space
+// has.
 func (s *space) add(row store.Value, n note) string {
 	for taken := true; taken; {
 		n.number, n.name = s.account.given, s.account.name(s.account.given)
@@ -168,8 +134,8 @@ const (
 	names     = 90_000
 )
 
-// name returns the name of the value with a number: none is given again before all others were, and who does not know the
-// secret of the space cannot tell which comes next. It permutes numbers of 18 bits until one is that of a name.
+// name returns the name of the value with a number: none is given again before all others were, and who does not know
+// the secret of the space cannot tell which comes next. It permutes numbers of 18 bits until one is that of a name.
 func (a *account) name(number int) string {
 	x := uint32(number % names)
 	for again := true; again; again = x >= names {
@@ -183,46 +149,8 @@ func (a *account) name(number int) string {
 	return fmt.Sprintf("w%d", firstName+x)
 }
 
-// row returns the row in which a value is kept, with its body.
-func (v *Vault) row(key Space, value *Value) (store.Value, error) {
-	body, err := value.encode()
-	if err == nil && v.sealer != nil {
-		body, err = v.sealer.Seal(body)
-	}
-	if err != nil {
-		return store.Value{}, fmt.Errorf("sealing a hidden value: %w", err)
-	}
-	return store.Value{ID: value.ID, Principal: key.Owner, Session: key.Key, Label: value.Label, Note: kindNumber, Body: body}, nil
-}
-
-// load returns the value of a row, without its name.
-func (v *Vault) load(ctx context.Context, row *store.Value) (Value, error) {
-	if value, ok := v.opened.get(row.ID); ok {
-		return value, nil
-	}
-	body, err := v.values.Body(ctx, *row)
-	if errors.Is(err, store.ErrNotFound) {
-		return Value{}, ErrUnknown
-	}
-	if err != nil {
-		return Value{}, err
-	}
-	if v.sealer != nil {
-		if body, err = v.sealer.Open(body); err != nil {
-			return Value{}, fmt.Errorf("%w: %w", ErrSealed, err)
-		}
-	}
-	value, err := decode(body)
-	if err != nil || value.ID != row.ID {
-		return Value{}, fmt.Errorf("%w: %w", ErrSealed, errors.Join(err, errors.New("it is another")))
-	}
-	value.Label = row.Label
-	v.opened.put(value)
-	return value, nil
-}
-
-// encode returns a value but for its label: as many bytes as one number says, of JSON, and those of its parts, which stay
-// as they are.
+// encode returns a value but for its label: as many bytes as one number says, of JSON, and those of its parts, which
+// stay as they are.
 func (v *Value) encode() ([]byte, error) {
 	head := struct {
 		Value

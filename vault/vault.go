@@ -14,15 +14,18 @@
 //
 // A [Look] reads a number, a truth value, a date or one of several choices from a value. The vault counts the bits that looks have told.
 //
-// A vault of [New] is in memory. One of [Open] keeps all in a [store.Values], sealed, so that other processes have it too, and later ones:
-// each operation asks the store, and what it writes is there when it returns. A vault is safe for concurrent use. It is bounded: values
-// that were kept first go first. The number of bits that looks have told stays as long as the session does.
+// A vault of [New] is in memory. One of [Open] keeps all in a [store.Values], sealed, so that other processes have it
+// too, and later ones: each operation asks the store, and has written when it returns. A vault is safe for concurrent
+// use. It is bounded: values that were kept first go first. The number of bits that looks have told stays as long as
+// the session does.
 package vault
 
 import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -63,7 +66,7 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// A Sealer encrypts what a vault keeps.
+// A Sealer encrypts the values of a vault.
 type Sealer interface {
 	Seal(plain []byte) ([]byte, error)
 	Open(sealed []byte) ([]byte, error)
@@ -86,7 +89,8 @@ func New(limits Limits) *Vault {
 	return &Vault{limits: limits.orDefaults(), values: &store.MemoryValues{}}
 }
 
-// Open returns a vault of values that are kept in a store, sealed. The key of a space is that of a session of its owner there.
+// Open returns a vault of values that are kept in a store, sealed. The key of a space is that of a session of its
+// owner there.
 func Open(ctx context.Context, values store.Values, sealer Sealer, limits Limits) (*Vault, error) {
 	v := &Vault{limits: limits.orDefaults(), values: values, sealer: sealer}
 	uses, err := values.ValueUses(ctx)
@@ -168,8 +172,9 @@ func (v *Vault) only(ctx context.Context, said string, keys []Space, meant func(
 	return value, err
 }
 
-// makeRoom forgets values of other spaces: of the owner who has most, those of the space that was used least lately. So no owner's values
-// go for those of an owner who has more. A space whose values cannot be removed now keeps them until another value is kept.
+// makeRoom forgets values of other spaces: of the owner who has most, those of the space that was used least lately.
+// So no owner's values go for those of an owner who has more. A space whose values cannot be removed now keeps them
+// until another value is kept.
 func (v *Vault) makeRoom(ctx context.Context, key Space) {
 	uses, err := v.values.ValueUses(ctx)
 	if err != nil {
@@ -200,6 +205,77 @@ func (v *Vault) makeRoom(ctx context.Context, key Space) {
 		})
 		total, has[u.Principal], u.Bytes = total-u.Bytes, has[u.Principal]-u.Bytes, 0
 	}
+}
+
+// space returns the space of a key, as the store has it now.
+func (v *Vault) space(ctx context.Context, key Space) (*space, error) {
+	rows, err := v.values.Values(ctx, key.Owner, key.Key)
+	if err != nil {
+		return nil, err
+	}
+	return read(rows)
+}
+
+// change changes a space, in one transaction.
+func (v *Vault) change(ctx context.Context, key Space, change func(*space) error) error {
+	return v.values.Revalue(ctx, key.Owner, key.Key, func(rows []store.Value) (c store.ValueChange, err error) {
+		s, err := read(rows)
+		if err != nil {
+			return c, err
+		}
+		before := s.account
+		if s.account.secret == "" {
+			s.account.secret = rand.Text()
+		}
+		if err := change(s); err != nil {
+			return c, err
+		}
+		c = store.ValueChange{Put: s.put, Gone: s.gone}
+		if counted := s.account; counted != before && (len(s.put) > 0 || counted.bits != before.bits || counted.full != before.full) {
+			id := sha256.Sum256([]byte(key.Key))
+			c.Put = append(c.Put, store.Value{ID: "account-" + hex.EncodeToString(id[:]), Principal: key.Owner, Session: key.Key,
+				Note: (&note{kind: kindAccount, account: counted}).text()})
+		}
+		return c, nil
+	})
+}
+
+// row returns the row in which a value is kept, with its body.
+func (v *Vault) row(key Space, value *Value) (store.Value, error) {
+	body, err := value.encode()
+	if err == nil && v.sealer != nil {
+		body, err = v.sealer.Seal(body)
+	}
+	if err != nil {
+		return store.Value{}, fmt.Errorf("sealing a hidden value: %w", err)
+	}
+	return store.Value{ID: value.ID, Principal: key.Owner, Session: key.Key, Label: value.Label, Note: kindNumber, Body: body}, nil
+}
+
+// load returns the value of a row, without its name.
+func (v *Vault) load(ctx context.Context, row *store.Value) (Value, error) {
+	if value, ok := v.opened.get(row.ID); ok {
+		return value, nil
+	}
+	body, err := v.values.Body(ctx, *row)
+	if errors.Is(err, store.ErrNotFound) {
+		return Value{}, ErrUnknown
+	}
+	if err != nil {
+		return Value{}, err
+	}
+	if v.sealer != nil {
+		if body, err = v.sealer.Open(body); err != nil {
+			return Value{}, fmt.Errorf("%w: %w", ErrSealed, err)
+		}
+	}
+	value, err := decode(body)
+	if err != nil || value.ID != row.ID {
+		return Value{}, fmt.Errorf("%w: %w", ErrSealed, errors.Join(err, errors.New("it is another")))
+	}
+	value.Label = row.Label
+	v.opened.put(value)
+	return value, nil
 }
 
 // Parts of the limits of a space that values of agent sessions below may take beside its own.

@@ -221,7 +221,8 @@ func (k *Key) decrypt(sealed []byte) ([]byte, error) {
 	return b, nil
 }
 
-// A Sealer encrypts texts to the key in a file, and reads them again. The file is read, or made, when it is first needed.
+// A Sealer encrypts texts to the key in a file, and reads them again. The file is read, or made, when it is first
+// needed.
 type Sealer struct {
 	path string
 	mu   sync.Mutex
@@ -263,7 +264,7 @@ func (s *Sealer) Seal(plain []byte) ([]byte, error) {
 	return box.encrypt(plain)
 }
 
-// Open decrypts what Seal has returned, with the same key. The error is [ErrDamaged] if it is of another.
+// Open decrypts a text of Seal with the same key. The error is [ErrDamaged] if it is of another.
 func (s *Sealer) Open(sealed []byte) ([]byte, error) {
 	key, _, err := s.open()
 	if err != nil {

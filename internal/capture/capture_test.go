@@ -138,7 +138,7 @@ func BenchmarkSeal(b *testing.B) {
 	}
 }
 
-// A sealer makes its key when it is first used; others with the same file read what it has sealed, and none else.
+// A sealer makes its key when it is first used; others with the same file read its texts, and none else.
 func TestSealer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "capture")
 	first, second := capture.NewSealer(path), capture.NewSealer(path)

@@ -78,7 +78,7 @@ func hider(dir, file string) error {
 	return errors.Join(g.ServeStdio(context.Background(), rpc.NewStream(os.Stdin, os.Stdout, nil)), g.Close(), h.Close())
 }
 
-// hidings are what hosts were told before gateways were killed.
+// hidings are the answers that hosts got before gateways were killed.
 type hidings struct {
 	mu     sync.Mutex
 	values map[[2]string]int // the number in a value, by session and name
@@ -88,7 +88,7 @@ type hidings struct {
 
 var answeredLook = regexp.MustCompile(`"isError":true|\{\\"answer\\":`)
 
-// hear notes an answer. The id of a request is its session, what it is, and a number.
+// hear notes an answer. The id of a request is its session, its kind, and a number.
 func (o *hidings) hear(line []byte) {
 	raw, _ := rawjson.Get(line, "id")
 	id, _ := rawjson.String(raw)
@@ -121,8 +121,8 @@ func (o *hidings) some(session string) string {
 	return "w00000"
 }
 
-// A gateway that is killed at any moment has kept each value whose name a host was told, with its bytes and its label, and the bits of each
-// look that was answered.
+// A gateway that is killed at any moment has kept each value whose name a host was told, with its bytes and its label,
+// and the bits of each look that was answered.
 func TestHiddenValuesSurviveKills(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "leak.json")

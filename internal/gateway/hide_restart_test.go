@@ -65,9 +65,9 @@ var silentLooks = []struct {
 
 var spentBits = regexp.MustCompile(`typed looks may tell 64 bits`)
 
-// No message to a host tells a hidden result, in any order of requests to several processes with one store, of which some end and others
-// begin, while servers say it in all ways. Each of them puts the same bytes in the place of a handle, and together they tell no more bits
-// than one may.
+// No message to a host tells a hidden result, in any order of requests to several processes with one store, of which
+// some end and others begin, while servers say it in all ways. Each of them puts the same bytes in the place of a
+// handle, and together they tell no more bits than one may.
 func TestNoProcessTellsAHiddenResult(t *testing.T) {
 	dir, round := t.TempDir(), 0
 	start := func(modern bool) *family {

@@ -58,7 +58,7 @@ func (d *admin) EndNoted(ctx context.Context, key string, entries ...audit.Entry
 			return err
 		}
 		keys = found
-		if err := u.dropValues(ctx, found, "removed"); err != nil {
+		if err := dropValues(ctx, u, found, "removed"); err != nil {
 			return err
 		}
 		for _, k := range found {
@@ -290,7 +290,7 @@ func (u *expiry) remove(ctx context.Context, text string, rows []record.Kept, ex
 			_, err = u.change(ctx, text, k.Key)
 		}
 		if err == nil && passes && k.Table == record.SessionTable {
-			err = u.dropValues(ctx, []string{k.Key}, record.Expired)
+			err = dropValues(ctx, u.unit, []string{k.Key}, record.Expired)
 		}
 		if err != nil {
 			return "", 0, err

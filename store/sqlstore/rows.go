@@ -115,7 +115,8 @@ func keptOf(v *keptValue) record.Kept {
 		Digest: v.digest, Created: micros(v.Kept)}, Label: v.Label}
 }
 
-// saltedDigest returns the digest of the body of a question or a value, salted with the ID so that it cannot be guessed.
+// saltedDigest returns the digest of the body of a question or a value, salted with the ID so that it cannot be
+// guessed.
 func saltedDigest(id string, body []byte) string {
 	sum := sha256.Sum256(append([]byte(id+"\x00"), body...))
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -62,7 +62,8 @@ type setRow struct {
 
 func newRollback(t *testing.T, target string, seed uint64) *rollback {
 	r := &rollback{T: t, target: target, anchor: filepath.Join(t.TempDir(), "anchor"), random: rand.New(rand.NewPCG(seed, 7)),
-		sessions: map[string]label.Label{}, calls: map[string]int64{}, taints: map[string]label.Label{}, questions: map[string]store.Answer{}, values: map[string]int{}}
+		sessions: map[string]label.Label{}, calls: map[string]int64{}, taints: map[string]label.Label{},
+		questions: map[string]store.Answer{}, values: map[string]int{}}
 	driver, source := "pgx", target
 	if !strings.Contains(target, "://") {
 		driver, source = "sqlite", "file:"+target+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)"
@@ -354,7 +355,8 @@ func (r *rollback) attack() {
 	tables := slices.Sorted(maps.Keys(keptTables))
 	if r.random.IntN(3) > 0 { // those that decisions rest on, with or without the head
 		tables = [][]string{{"session", "chain"}, {"session", "taint", "question", "chain", "ending"},
-			{"session", "taint", "question", "hidden", "chain", "ending", "entry"}, {"hidden"}, {"hidden", "chain", "ending"}, {"session", "chain", "ending", "state"}, {"taint", "chain"},
+			{"session", "taint", "question", "hidden", "chain", "ending", "entry"}, {"hidden"},
+			{"hidden", "chain", "ending"}, {"session", "chain", "ending", "state"}, {"taint", "chain"},
 			{"session", "taint", "question"}, {"chain"}, {"taint", "chain", "ending", "state"},
 			{"session", "taint", "question", "chain", "entry"}, {"session", "taint", "question", "chain", "entry", "state"}}[r.random.IntN(12)]
 	} else {

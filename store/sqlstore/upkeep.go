@@ -42,7 +42,8 @@ const readUsage = `select
 func (d *upkeep) Usage(ctx context.Context) (u Usage, err error) {
 	var first int64
 	err = d.reads.query(ctx, readUsage, func(rows *sql.Rows) error {
-		return rows.Scan(&u.Schema, &u.Sessions, &u.Questions, &u.Pins, &u.Taints, &u.Entries, &u.Chains, &u.Captured, &u.Beside, &u.Hidden, &u.Sealed, &first)
+		return rows.Scan(&u.Schema, &u.Sessions, &u.Questions, &u.Pins, &u.Taints, &u.Entries, &u.Chains, &u.Captured, &u.Beside,
+			&u.Hidden, &u.Sealed, &first)
 	})
 	if err != nil {
 		return Usage{}, err

@@ -15,8 +15,8 @@ const (
 	listValues = `select ` + valueColumns + ` from hidden where session = $1`
 	readValue  = `select body from hidden where id = $1`
 	writeValue = `insert into hidden (` + valueColumns + `, body) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-on conflict (id) do update set principal = excluded.principal, session = excluded.session, label = excluded.label, note = excluded.note,
-	digest = excluded.digest, size = excluded.size, kept = excluded.kept, body = excluded.body`
+on conflict (id) do update set principal = excluded.principal, session = excluded.session, label = excluded.label,
+	note = excluded.note, digest = excluded.digest, size = excluded.size, kept = excluded.kept, body = excluded.body`
 	removeValue   = `delete from hidden where id = $1`
 	valueSessions = `select distinct session from hidden where session in %s`
 	useOfValues   = `select session, principal, cast(sum(size) as bigint), max(kept) from hidden group by session, principal`
@@ -153,15 +153,15 @@ func (d *values) Revalue(ctx context.Context, principal, session string, change 
 		if err := cmp.Or(err, c.Check(principal, session)); err != nil {
 			return err
 		}
-		return u.revalue(ctx, found, &c)
+		return revalue(ctx, u, found, &c)
 	}})
 }
 
 // revalue writes and removes values of one session.
-func (u *unit) revalue(ctx context.Context, found []keptValue, c *store.ValueChange) error {
+func revalue(ctx context.Context, u *unit, found []keptValue, c *store.ValueChange) error {
 	for _, id := range c.Gone {
 		if i := slices.IndexFunc(found, func(v keptValue) bool { return v.ID == id }); i >= 0 {
-			if err := u.removeValue(ctx, &found[i], "removed"); err != nil {
+			if err := dropValue(ctx, u, &found[i], "removed"); err != nil {
 				return err
 			}
 		}
@@ -173,7 +173,9 @@ func (u *unit) revalue(ctx context.Context, found []keptValue, c *store.ValueCha
 		if err != nil {
 			return u.fail(err)
 		}
-		if _, err := u.change(ctx, writeValue, v.ID, v.Principal, v.Session, text, v.Note, kept.digest, v.Size, micros(v.Kept), notNil(v.Body)); err != nil {
+		_, err = u.change(ctx, writeValue,
+			v.ID, v.Principal, v.Session, text, v.Note, kept.digest, v.Size, micros(v.Kept), notNil(v.Body))
+		if err != nil {
 			return err
 		}
 		u.keep(keptOf(&kept))
@@ -181,7 +183,7 @@ func (u *unit) revalue(ctx context.Context, found []keptValue, c *store.ValueCha
 	return nil
 }
 
-func (u *unit) removeValue(ctx context.Context, v *keptValue, why string) error {
+func dropValue(ctx context.Context, u *unit, v *keptValue, why string) error {
 	k := keptOf(v)
 	u.keep(k.Left(why))
 	_, err := u.change(ctx, removeValue, v.ID)
@@ -189,7 +191,7 @@ func (u *unit) removeValue(ctx context.Context, v *keptValue, why string) error 
 }
 
 // dropValues removes the values of sessions that are removed.
-func (u *unit) dropValues(ctx context.Context, sessions []string, why string) error {
+func dropValues(ctx context.Context, u *unit, sessions []string, why string) error {
 	var having []string
 	err := u.fail(among(ctx, u.statements, valueSessions, sessions, func(r *sql.Rows) error {
 		var key string
@@ -201,7 +203,7 @@ func (u *unit) dropValues(ctx context.Context, sessions []string, why string) er
 		var found []keptValue
 		found, _, err = valueRows(ctx, u.statements, having[i])
 		for j := 0; j < len(found) && err == nil; j++ {
-			err = u.removeValue(ctx, &found[j], why)
+			err = dropValue(ctx, u, &found[j], why)
 		}
 	}
 	return u.fail(err)

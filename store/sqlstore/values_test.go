@@ -38,8 +38,8 @@ func valuesOf(db *sqlstore.DB, principal, session string) (map[string]string, er
 	return found, err
 }
 
-// A value whose label was lowered, or whose bytes were swapped with another's, is of no use to anybody, in any process; it is
-// told of in the log, and reported.
+// A value whose label was lowered, or whose bytes were swapped with another's, is of no use to anybody, in any
+// process; it is told of in the log, and reported.
 func testChangedValues(t *testing.T, target string) {
 	w := newWard(t, target)
 	w.fill()
@@ -83,7 +83,7 @@ func testChangedValues(t *testing.T, target string) {
 func TestChangedValuesSQLite(t *testing.T)   { testChangedValues(t, file(t)) }
 func TestChangedValuesPostgres(t *testing.T) { testChangedValues(t, startCluster(t).fresh(t)) }
 
-// Retention and erasure of events leave what proves a value that is kept, and nothing of one that is gone.
+// Retention and erasure of events leave the proof of a value that is kept, and nothing of one that is gone.
 func testValuesOutlastTheirEntries(t *testing.T, target string) {
 	w := newWard(t, target)
 	w.fill()

@@ -85,7 +85,8 @@ func testBadValues(f *beside) {
 	f.open("s", "")
 	a := value("s", "a", "x")
 	f.revalue("s", nil, a)
-	other := errors.New("no")
+	other, long := errors.New("no"), value("s", "b", "x")
+	long.Note = strings.Repeat("x", 1<<16)
 	for name, c := range map[string]struct {
 		principal, session string
 		change             store.ValueChange
@@ -95,7 +96,7 @@ func testBadValues(f *beside) {
 		"another principal": {"bob", "s", store.ValueChange{}, nil, store.ErrPrincipal},
 		"of another":        {"alice", "s", store.ValueChange{Put: []store.Value{value("t", "b", "x")}, Gone: []string{"a"}}, nil, store.ErrInvalid},
 		"without an id":     {"alice", "s", store.ValueChange{Put: []store.Value{value("s", "", "x")}, Gone: []string{"a"}}, nil, store.ErrInvalid},
-		"a long note":       {"alice", "s", store.ValueChange{Put: []store.Value{{ID: "b", Session: "s", Principal: "alice", Note: strings.Repeat("x", 1<<16)}}}, nil, store.ErrInvalid},
+		"a long note":       {"alice", "s", store.ValueChange{Put: []store.Value{long}}, nil, store.ErrInvalid},
 		"an error":          {"alice", "s", store.ValueChange{Gone: []string{"a"}}, other, other},
 	} {
 		err := f.b.Revalue(f.t.Context(), c.principal, c.session, func([]store.Value) (store.ValueChange, error) { return c.change, c.err })
