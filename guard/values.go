@@ -7,8 +7,8 @@ import (
 	"github.com/weir-mcp/weir/vault"
 )
 
-// Values returns the hidden values that an agent session may use, for a person: none of it may go to an agent.
-func (h *Hidden) Values(ctx context.Context, ref session.Ref) ([]vault.Value, error) {
+// ValuesOf returns the hidden values that an agent session may use, for a person: none of it may go to an agent.
+func ValuesOf(ctx context.Context, h *Hidden, ref session.Ref) ([]vault.Value, error) {
 	if h.vault == nil {
 		return nil, nil
 	}

@@ -1,87 +1,109 @@
 package vault
 
 import (
+	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 )
 
-// An account remembers the answers to looks at the values of a space.
-type account struct {
-	bits    int
-	numbers []string // that were told, and choices, as they are remembered
-	full    bool     // there were more
-}
-
-// maxNumbers is how many answers an account remembers. With more, any may have been told.
+// maxNumbers is how many numbers and choices are remembered of a space. With more, any may have been told.
 const maxNumbers = 256
 
 // spent is more than looks may ever tell.
 const spent = math.MaxInt32
 
-// account returns the account of a space; a new one if there is none and it is to be opened; nil if its owner has too many.
-func (v *Vault) account(key Space, open bool) *account {
-	if a := v.accounts[key]; a != nil {
-		return a
+// Looked adds to the bits that looks have told of the values of a space, and returns the sum, which is kept by then. A
+// negative number takes bits back of a look that did not happen.
+func (v *Vault) Looked(ctx context.Context, key Space, bits int) (sum int, err error) {
+	if bits == 0 {
+		s, err := v.space(ctx, key)
+		if err != nil {
+			return spent, fmt.Errorf("counting the bits of looks: %w", err)
+		}
+		return s.account.bits, nil
 	}
-	if v.owned[key.Owner] >= v.limits.Counts {
+	v.used.Store(true)
+	err = v.change(ctx, key, func(s *space) error {
+		s.account.bits = min(max(s.account.bits+bits, 0), spent)
+		sum = s.account.bits
+		return nil
+	})
+	if err != nil {
+		return spent, fmt.Errorf("counting the bits of looks: %w", err)
+	}
+	return sum, nil
+}
+
+// Told notes the answer to a look at a value of a space that is a number or a choice. It is kept when Told returns.
+func (v *Vault) Told(ctx context.Context, key Space, answer json.RawMessage) error {
+	digits := remembered(answer)
+	if digits == "" {
 		return nil
 	}
-	a := &account{}
-	if open {
-		v.accounts[key] = a
-		v.owned[key.Owner]++
-		v.tells = v.tells || v.owned[key.Owner] >= v.limits.Counts
+	v.used.Store(true)
+	s, err := v.space(ctx, key)
+	if err != nil {
+		return err
 	}
-	return a
+	if known, all, err := v.numbers(ctx, s); err != nil || !all || slices.Contains(known, digits) {
+		return err
+	}
+	number := Value{ID: rand.Text(), Part: json.RawMessage(digits)}
+	row, err := v.row(key, &number)
+	if err != nil {
+		return err
+	}
+	err = v.change(ctx, key, func(s *space) error {
+		if s.account.full = s.account.full || len(s.numbers) >= maxNumbers; !s.account.full {
+			s.put = append(s.put, row)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("noting a number that a look told: %w", err)
+	}
+	return nil
 }
 
-// Looked adds to the bits that looks have told of the values of a space, and returns the sum. A negative number takes bits back of a look
-// that did not happen.
-func (v *Vault) Looked(key Space, bits int) int {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	a := v.account(key, bits > 0)
-	if a == nil {
-		return spent
+// numbers returns the numbers and choices that looks have told of a space, as they are remembered, and whether these are all: not if one is
+// sealed for another key.
+func (v *Vault) numbers(ctx context.Context, s *space) (known []string, all bool, err error) {
+	if s.account.full {
+		return nil, false, nil
 	}
-	a.bits = min(max(a.bits+bits, 0), spent)
-	return a.bits
+	for i := range s.numbers {
+		number, err := v.load(ctx, s.numbers[i].row)
+		if errors.Is(err, ErrSealed) {
+			return nil, false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		known = append(known, string(number.Part))
+	}
+	return known, true, nil
 }
 
-// Told notes the answer to a look at a value of a space that is a number or a choice.
-func (v *Vault) Told(key Space, answer json.RawMessage) {
-	digits := remembered(answer)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	a := v.account(key, true)
-	v.tells = v.tells || digits != ""
-	if a == nil || digits == "" || slices.Contains(a.numbers, digits) {
-		return
-	}
-	if a.full = a.full || len(a.numbers) >= maxNumbers; !a.full {
-		a.numbers = append(a.numbers, digits)
-	}
-}
-
-// Quiet reports whether no look at any value has told a number or a choice, and no owner has too many spaces to know:
-// then [Vault.Names] finds nothing.
-func (v *Vault) Quiet() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return !v.tells
-}
+// Quiet reports whether nothing was ever hidden, by a process that uses the same store and has said so, or before this
+// one began: then [Vault.Names] finds nothing.
+func (v *Vault) Quiet() bool { return !v.used.Load() }
 
 // Names reports whether a text holds a number or a choice that looks have told of the values of a space.
-func (v *Vault) Names(key Space, text string) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	switch a := v.account(key, false); {
-	case text == "":
-		return false
-	case a == nil || a.full:
-		return true
-	default:
-		return named(a.numbers, text)
+func (v *Vault) Names(ctx context.Context, key Space, text string) (bool, error) {
+	if text == "" {
+		return false, nil
 	}
+	s, err := v.space(ctx, key)
+	if err != nil {
+		return true, err
+	}
+	known, complete, err := v.numbers(ctx, s)
+	if err != nil || !complete {
+		return true, err
+	}
+	return named(known, text), nil
 }

@@ -24,7 +24,7 @@ func (h *hiddenResults) Values(ctx context.Context, key string) (all []console.H
 	if err != nil {
 		return nil, err
 	}
-	kept, err := h.kept.Values(ctx, RefOf(s))
+	kept, err := guard.ValuesOf(ctx, h.kept, RefOf(s))
 	for i := range kept {
 		all = append(all, shownValue(&kept[i]))
 	}

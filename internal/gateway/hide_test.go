@@ -44,7 +44,8 @@ func leaky(file string) {
 			for _, said := range script.Before {
 				fmt.Println(strings.ReplaceAll(said, "TOKEN", string(token)))
 			}
-			answer, ok = script.Answer, true
+			number, _ := rawjson.Get(m.Params, "arguments", "n")
+			answer, ok = strings.ReplaceAll(script.Answer, "NUMBER", string(number)), true
 			_ = os.WriteFile(file+".got", m.Params, 0o600)
 		}
 		if !ok {
