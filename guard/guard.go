@@ -189,7 +189,7 @@ func (g *Guard) raiseUnanswered(ctx context.Context, r *request, seen label.Labe
 	if r.Host {
 		g.tracer.Await(r.Session, r.ID)
 	}
-	lasting, err := g.resources.read(ctx, r)
+	lasting, _, err := g.resources.read(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // exceptDenied returns the error of retention, unless it is that the role of the database may not erase events: that is told once.
@@ -112,7 +113,11 @@ func (o *stateOpener) openDatabase(ctx context.Context) (err error) {
 	o.kept.closers = append(o.kept.closers, db)
 	o.kept.backend, o.kept.db = db, db
 	warnOfRole(ctx, db, o.log)
-	return nil
+	key, err := o.CapturePath(o.target)
+	if err == nil {
+		o.kept.vault, err = vault.Open(ctx, db, capture.NewSealer(key), vault.Limits{})
+	}
+	return err
 }
 
 // openLedger opens the log of events in the database, which is pruned and published from now on.

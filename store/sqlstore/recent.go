@@ -18,6 +18,7 @@ import (
 const (
 	maxRecent = 10_000 // sessions, resources and bindings, each
 	maxAround = 64     // labels around one resource, and requests with one binding
+	maxValued = 256    // sessions with values
 )
 
 // recent remembers rows that were read and proved, for as long as nobody has committed anything to the database since
@@ -36,6 +37,7 @@ type recent struct {
 	sessions   *bounded.Map[string, recentSession]    // nil: nothing was read yet, or the database is closed
 	taints     *bounded.Map[string, []store.Taint]    // around a resource
 	questions  *bounded.Map[string, []store.Question] // with a binding
+	values     *bounded.Map[string, []keptValue]      // of a session
 }
 
 // A moment is a state of the database, and how far its log has come.
@@ -65,6 +67,7 @@ func (p *prover) moment(ctx context.Context) (m moment, err error) {
 		r.sessions = bounded.NewMap[string, recentSession](maxRecent)
 		r.taints = bounded.NewMap[string, []store.Taint](maxRecent)
 		r.questions = bounded.NewMap[string, []store.Question](maxRecent)
+		r.values = bounded.NewMap[string, []keptValue](maxValued)
 	}
 	known := false
 	if m.header, known = p.index.header(); !known {
@@ -151,6 +154,7 @@ func (r *recent) clear(m moment) {
 	r.sessions.Clear()
 	r.taints.Clear()
 	r.questions.Clear()
+	r.values.Clear()
 }
 
 // follow takes the remembered rows past a transaction of the writer that was committed and noted, if nobody has
@@ -220,6 +224,8 @@ func (r *recent) apply(u *unit) {
 			r.taints.Clear()
 		case record.QuestionTable:
 			r.questions.Delete(k.Binding)
+		case record.ValueTable:
+			r.values.Delete(k.Session)
 		}
 	}
 }

@@ -49,6 +49,7 @@ type DB struct {
 	*approvals
 	*pins
 	*taints
+	*values
 	*admin
 	*repair
 	*upkeep
@@ -71,7 +72,7 @@ func Open(ctx context.Context, target string, opts *Options) (*DB, error) {
 	}
 	w := newWriter(&prover{pool: p})
 	d := &DB{writer: w, sessions: &sessions{w}, approvals: newApprovals(w, target),
-		pins: &pins{w}, taints: &taints{w}, admin: &admin{w}, repair: &repair{w}, upkeep: &upkeep{w}}
+		pins: &pins{w}, taints: &taints{w}, values: &values{w}, admin: &admin{w}, repair: &repair{w}, upkeep: &upkeep{w}}
 	if err := d.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), d.Close())
 	}
