@@ -22,6 +22,7 @@ package vault
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -222,7 +223,7 @@ func (v *Vault) makeRoom(ctx context.Context, key Space) {
 			return
 		}
 		owners := slices.Sorted(maps.Keys(oldest))
-		u := &uses[oldest[slices.MaxFunc(owners, func(a, b string) int { return int(min(max(has[a]-has[b], -1), 1)) })]]
+		u := &uses[oldest[slices.MaxFunc(owners, func(a, b string) int { return cmp.Compare(has[a], has[b]) })]]
 		_ = v.change(ctx, Space{u.Principal, u.Session}, func(s *space) error {
 			for _, e := range s.values {
 				s.gone = append(s.gone, e.row.ID)
