@@ -51,7 +51,9 @@ type pair struct {
 
 func (p *pair) Sessions() *session.Sessions { return p.sessions }
 
-func (p *pair) Later(ctx context.Context, e *record.Event) error { return p.Record(ctx, e) }
+func (p *pair) Later(ctx context.Context, made func() *record.Event) error {
+	return p.Record(ctx, made())
+}
 
 func (p *pair) Open(
 	ctx context.Context, ref session.Ref, event func(session.Rise) *record.Event,

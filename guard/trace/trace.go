@@ -92,8 +92,8 @@ func (t *Tracer) Work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case s := <-t.sessions.behind:
-			for more := true; more && ctx.Err() == nil; {
-				t.sessions.change(s, func() { more = s.corpus.takeOne() })
+			for ctx.Err() == nil && s.corpus.takeOne() {
+				t.sessions.change(s, func() {}) // counts its memory
 			}
 		}
 	}

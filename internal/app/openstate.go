@@ -14,6 +14,7 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
@@ -123,6 +124,9 @@ func (o *stateOpener) openDatabase(ctx context.Context) (err error) {
 // openLedger opens the log of events in the database, which is pruned and published from now on.
 func (o *stateOpener) openLedger(ctx context.Context, also record.Recorder) error {
 	c := o.config
+	if n, ok := also.(*notify.Notifier); ok && !n.Tells() {
+		also = nil // so that events of plain reads are made after the answer
+	}
 	seal, err := sealer(o.Env, c.Capture, o.target)
 	if err != nil {
 		return err

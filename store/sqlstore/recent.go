@@ -91,14 +91,17 @@ func (p *prover) version(ctx context.Context) (n int64, err error) {
 }
 
 // recall calls look with the lock held and the rows that are remembered as of now, or as of an earlier read of the same
-// decision (see [store.Together]). It returns the moment, for [prover.remember].
+// decision (see [store.Together]), afresh only if nobody has committed anything since. It returns the moment, for
+// [prover.remember].
 func (p *prover) recall(ctx context.Context, look func(*recent)) (m moment, err error) {
 	if p.dialect.version == "" {
 		return m, nil
 	}
-	r, decision := &p.recent, store.MomentOf(ctx)
+	r := &p.recent
+	decision, afresh := store.MomentOf(ctx)
 	if decision != nil {
-		if before, ok := decision.Load().(seen); ok && before.by == p && r.stillAt(before.moment, look) {
+		before, ok := decision.Load().(seen)
+		if ok && before.by == p && (!afresh || p.uncommitted(before.moment)) && r.stillAt(before.moment, look) {
 			return before.moment, nil
 		}
 	}
@@ -114,10 +117,17 @@ func (p *prover) recall(ctx context.Context, look func(*recent)) (m moment, err 
 		look(r)
 		return true, nil
 	})
-	if err == nil && decision != nil {
+	if err == nil && decision != nil && !afresh {
 		decision.Store(seen{p, m})
 	}
 	return m, err
+}
+
+// uncommitted reports whether nobody has committed anything since a moment: the index of the log tells without a
+// system call. Where it does not tell, that is not known.
+func (p *prover) uncommitted(since moment) bool {
+	now, known := p.index.header()
+	return known && now == since.header
 }
 
 // seen is the moment that a decision has seen, and the database that it is of.

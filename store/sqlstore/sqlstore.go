@@ -131,6 +131,19 @@ func (d *DB) Defer(ctx context.Context, entries ...audit.Entry) error {
 	return d.later(ctx, &op{entries: entries})
 }
 
+// DeferMade is Defer of an entry that is made when it is written, on another goroutine, so that the caller need not
+// wait for it. If many wait to be made, this one is made at once. Nothing is deferred any more while there is one that
+// cannot be made.
+func (d *DB) DeferMade(ctx context.Context, made func() (audit.Entry, error)) error {
+	o := &op{made: made}
+	if d.crowded() {
+		if err := o.make(); err != nil {
+			return err
+		}
+	}
+	return d.later(ctx, o)
+}
+
 // Flush writes the deferred writes.
 func (d *DB) Flush(ctx context.Context) error { return d.flush(ctx) }
 
