@@ -165,7 +165,7 @@ func (b *shaper) repeat(e *syntax.Regexp) ([][]part, error) {
 	if most < 0 {
 		most = mostRepeat
 	}
-	if sub.Op == syntax.OpLiteral && len(sub.Rune) == 1 && most > 1 {
+	if sub.Op == syntax.OpLiteral && len(sub.Rune) == 1 && (most > 1 || strings.ContainsRune(" ./", sub.Rune[0])) {
 		var one set
 		one[byte(sub.Rune[0])] = true
 		return [][]part{{{set: b.add(one), least: least, most: most}}}, nil
