@@ -12,7 +12,7 @@ type scan struct {
 	work     int     // bytes that may still be read
 	looks    int     // how many views were looked at
 	ends     []tried // of each rule
-	checked  int     // what checks of candidates took so far, as bytes
+	checked  int     // work of checks of candidates so far, as bytes
 	most     int     // that this may be, where strings are joined
 	found    []Finding
 	counts   map[Class]int // of findings
@@ -98,7 +98,8 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 type tried struct{ look, last, times int }
 
 // again reports whether a value of a rule may be checked, after others that began before and have its end, or overlap
-// with it and are cut where values are. Many names in one long run are not as many values, and would take its size each.
+// with it and are cut where values are. Many names in one long run are not as many values, and would take its size
+// each.
 func (w *scan) again(r *Rule, first, last int) bool {
 	c := &w.ends[r.number]
 	if c.look != w.looks || c.last != last && (last-first < mostRepeat || first >= c.last) {
@@ -110,7 +111,7 @@ func (w *scan) again(r *Rule, first, last int) bool {
 	return c.times <= mostStarts
 }
 
-// affords counts what the check of a candidate takes, as bytes, and reports whether there is enough left for it. Where
+// affords counts the work of the check of a candidate, as bytes, and reports whether there is enough left for it. Where
 // strings are joined, nearly any place may begin and end a value: there, text that is built so is cut off.
 func (w *scan) affords(work int) bool {
 	w.checked += work
@@ -341,10 +342,10 @@ const (
 	mostWork    = 8       // bytes read in all views, as a multiple of the text
 	leastWork   = 1 << 16 // bytes that may be read of any text, however short
 	mostStarts  = 8       // values of a rule with one end that are checked
-	mostChecked = 2       // what checks in joined strings take, as a multiple of the text
-	leastChecks = 1 << 14 // what they may take of any text, however short
-	checkWork   = 128     // what the check of a value takes beside its size
-	matchWork   = 16      // what it takes to match a shape
+	mostChecked = 2       // work of checks in joined strings, as a multiple of the text
+	leastChecks = 1 << 14 // the same for any text, however short
+	checkWork   = 128     // work of the check of a value, beside its size
+	matchWork   = 16      // work of a match of a shape
 	chunk       = 1 << 16 // bytes of a view that are decoded at once
 	overlap     = 1 << 12 // bytes of a chunk that are read again with the next one
 )

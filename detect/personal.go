@@ -162,8 +162,8 @@ func dials(d []int) bool {
 
 // mentioned returns where the value begins that follows its name, which ends at end.
 func mentioned(text []byte, end int) (from int, ok bool) {
-	i := skip(text, end, 2, &plural)
-	if i < len(text) && (blanks[text[i]] || text[i] == '_' || text[i] >= utf8.RuneSelf) {
+	i := skip(text, end, 2, plural)
+	if i < len(text) && (fringe[text[i]]&blanks != 0 || text[i] == '_' || text[i] >= utf8.RuneSelf) {
 		for _, word := range [...]string{" number", " no.", " nr.", " no", " nr", " is", "_number", "号", "번호는"} {
 			if n := len(word); i+n <= len(text) && equal(text[i:i+n], word, true) {
 				i += n
@@ -171,15 +171,9 @@ func mentioned(text []byte, end int) (from int, ok bool) {
 			}
 		}
 	}
-	from = skip(text, i, 6, &between)
+	from = skip(text, i, 6, between)
 	return from, from > i
 }
-
-// Bytes behind the name of a number, and before the number.
-var (
-	plural  = anyOf("s\"'`)]")
-	between = anyOf(" \t:=\"'`#>.,(：")
-)
 
 // addressAt reads an IPv4 address of the public network that begins with the n digits at start.
 func addressAt(text []byte, start, n int) (m match, ok bool) {

@@ -137,9 +137,9 @@ func valueSet() set {
 // assignment returns where the value begins that is assigned to the name from start to end: in source code,
 // configuration, JSON, XML, headers and command lines.
 func assignment(text []byte, start, end int) (from int, ok bool) {
-	i := skip(text, end, 3, &numbering)
-	quoted := skip(text, i, 3, &closing)
-	j := skip(text, quoted, 4, &blanks)
+	i := skip(text, end, 3, numbering)
+	quoted := skip(text, i, 3, closing)
+	j := skip(text, quoted, 4, blanks)
 	switch rest := text[j:min(len(text), j+2)]; {
 	case len(rest) == 0:
 		return 0, false
@@ -157,30 +157,36 @@ func assignment(text []byte, start, end int) (from int, ok bool) {
 	default:
 		return 0, false
 	}
-	j = skip(text, j, 4, &blanks)
-	return skip(text, j, 4, &opening), true
+	j = skip(text, j, 4, blanks)
+	return skip(text, j, 4, opening), true
 }
 
-// Bytes between a name and its value.
-var (
-	numbering = anyOf("0123456789_")
-	closing   = anyOf("\"'`\\])")
-	blanks    = anyOf(" \t")
-	opening   = anyOf("\"'`\\(")
+// Kinds of bytes beside a value.
+const (
+	numbering uint8 = 1 << iota
+	closing
+	blanks
+	opening
+	plural
+	between
 )
 
-// anyOf returns the set of some bytes.
-func anyOf(bytes string) (s set) {
-	for i := range len(bytes) {
-		s[bytes[i]] = true
+// fringe are the bytes that may stand between a name and its value.
+var fringe = func() (t [256]uint8) {
+	for kind, bytes := range map[uint8]string{
+		numbering: "0123456789_", closing: "\"'`\\])", blanks: " \t", opening: "\"'`\\(", plural: "s\"'`)]", between: " \t:=\"'`#>.,(：",
+	} {
+		for i := range len(bytes) {
+			t[bytes[i]] |= kind
+		}
 	}
-	return s
-}
+	return t
+}()
 
-// skip returns the place behind at most some bytes of a few.
-func skip(text []byte, from, most int, any *set) int {
+// skip returns the place behind at most some bytes of a kind.
+func skip(text []byte, from, most int, kind uint8) int {
 	i := from
-	for i < len(text) && i-from < most && any[text[i]] {
+	for i < len(text) && i-from < most && fringe[text[i]]&kind != 0 {
 		i++
 	}
 	return i

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// anchorsOf returns all that a scanner looks for, each once; the terms of instructions, which have no checks, if they are
-// wanted.
+// anchorsOf returns all that a scanner looks for, each once; the terms of instructions, which have no checks, if they
+// are wanted.
 func anchorsOf(t *tables, terms bool) (all []string) {
 	for i := range t.rules {
 		r := &t.rules[i]
@@ -31,7 +31,7 @@ func anchorsOf(t *tables, terms bool) (all []string) {
 	return slices.Compact(all)
 }
 
-// separators are what stands between anchors in texts that are built to take long. The first parts strings of JSON.
+// separators stand between anchors in texts that are built to take long. The first parts strings of JSON.
 var separators = []string{`","`, "", " ", "\n", "=", ": ", "a", "7", "-", "=a7", "/", "://a:b", "%41", "&amp;", `\u0041`, "\u200b"}
 
 // repeated returns a text of a size of nothing but an anchor, with something between.

@@ -37,11 +37,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/inputschema"
 	"github.com/weir-mcp/weir/label"
@@ -67,6 +67,11 @@ type Options struct {
 	Domains   []string // the operator's own domains, in lower case; subdomains count
 	Me        []string // the user's own mail addresses
 
+	// Detection is the search of results, errors, questions and messages of servers, and of arguments. Nil: as the
+	// gateway does by default. One without a detector searches nothing. Texts stay as they are: no effect may change
+	// them.
+	Detection *guard.Detection
+
 	Words annotation.Words // the dialects that are read and written, and the meaning of the organisation's labels; zero: all are read
 
 	// Session says which agent session a call belongs to. Nil: to that of [WithSession], and all other calls to one
@@ -90,9 +95,7 @@ type Protector struct {
 	guard    *guard.Guard
 	accepted guard.Accepted
 	schemas  inputschema.Cache
-
-	mu    sync.Mutex
-	shown label.Label // of the texts that the host was shown outside of results
+	heard    guard.Heard // of the texts that the host was shown outside of results
 }
 
 // New returns a Protector.
@@ -112,10 +115,22 @@ func New(opts Options) (*Protector, error) {
 	if opts.OnRaise != nil {
 		opts.State = raising{opts.State, opts.OnRaise}
 	}
+	if opts.Detection == nil {
+		opts.Detection = &guard.Detection{Detector: detect.New()}
+	}
+	for name, e := range opts.Detection.Effects {
+		if e == guard.Redact || e == guard.Strip || e == guard.Spotlight {
+			return nil, fmt.Errorf("the effect of findings %s would change texts, which a Protector does not", name)
+		}
+	}
+	if len(opts.Detection.Sent) > 0 {
+		return nil, errors.New("findings in arguments would be redacted, which a Protector does not")
+	}
 	p := &Protector{opts: opts}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: &p.accepted,
 		Memory: guard.NewMemory(guard.MemoryOptions{TrustText: opts.TrustText}), Domains: opts.Domains, Me: opts.Me, Words: opts.Words,
+		Contents: guard.Contents{Detection: *opts.Detection},
 	})
 	if err != nil {
 		return nil, err
@@ -189,23 +204,9 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	return o.Answer, false, nil
 }
 
-// show notes that the host is shown something outside of results. It enters every agent session with its next call.
-func (p *Protector) show(l label.Label) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shown = label.Join(p.shown, l)
-}
-
-// context returns the label of all that the host was shown outside of results.
-func (p *Protector) context() label.Label {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.shown
-}
-
 // before asks the guard, and if need be a person, whether something may go to the server.
 func (p *Protector) before(ctx context.Context, c *guard.Call) guard.Verdict {
-	c.Context = p.context()
+	c.Context = p.heard.Label()
 	return guard.Approved(func() guard.Verdict { return p.guard.Before(ctx, c) }, p.asker(ctx))
 }
 

@@ -46,7 +46,7 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	}
 	c.resolves = resolver{p: t.p, within: t.server.Resolve, ask: c.ask, tell: inner.Write}
 	if t.server.Trust == contract.Untrusted {
-		t.p.show(guard.Definitions(t.server.Name)) // from its handshake on
+		t.p.heard.Join(guard.Definitions(t.server.Name)) // from its handshake on
 	}
 	c.work.Go(c.pump)
 	return c, nil

@@ -98,7 +98,7 @@ var table = []row{
 	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/resolution", "annotation guard internal/rawjson internal/rpc", "", world, "asks for the contract of one call before it is decided; who carries the question is the caller's business"},
-	{"mcpguard", "guard label contract annotation overlay policy record session internal/inputschema internal/rawjson internal/resolution", sdk, "os os/exec",
+	{"mcpguard", "detect guard label contract annotation overlay policy record session internal/inputschema internal/rawjson internal/resolution", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 	{"internal/gateway/catalog", "annotation contract overlay detect guard internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer; guard says which tools agents are told of"},
 	{"internal/gateway/approve", "approval detect guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
