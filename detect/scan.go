@@ -219,7 +219,9 @@ func (w *scan) look(v *view) {
 	w.candidates(v)
 	w.reading.close()
 	w.cut = w.cut || w.reading.full
-	for _, p := range w.reading.judged {
+	for i := range w.reading.judged {
+		p := &w.reading.judged[i]
+		w.reading.compareScripts(p)
 		if f, ok := p.finding(v.encoded > 0); ok {
 			w.add(v, f, match{start: p.start, end: p.end, secret: p.start, last: p.end})
 		}
