@@ -342,10 +342,10 @@ const (
 	mostWork    = 8       // bytes read in all views, as a multiple of the text
 	leastWork   = 1 << 16 // bytes that may be read of any text, however short
 	mostStarts  = 8       // values of a rule with one end that are checked
-	mostChecked = 2       // work of checks in joined strings, as a multiple of the text
+	mostChecked = 1       // work of checks in joined strings, as a multiple of the text
 	leastChecks = 1 << 14 // the same for any text, however short
 	checkWork   = 128     // work of the check of a value, beside its size
-	matchWork   = 16      // work of a match of a shape
+	matchWork   = 24      // work of a match of a shape
 	chunk       = 1 << 16 // bytes of a view that are decoded at once
 	overlap     = 1 << 12 // bytes of a chunk that are read again with the next one
 )
