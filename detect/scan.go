@@ -221,7 +221,7 @@ func (w *scan) look(v *view) {
 	w.cut = w.cut || w.reading.full
 	for i := range w.reading.judged {
 		p := &w.reading.judged[i]
-		w.reading.compareScripts(p)
+		compareScripts(&w.reading, p)
 		if f, ok := p.finding(v.encoded > 0); ok {
 			w.add(v, f, match{start: p.start, end: p.end, secret: p.start, last: p.end})
 		}

@@ -84,7 +84,7 @@ func (c *scriptCounts) most() (most script, all int) {
 }
 
 // compareScripts notes on a passage that it is in another script than the text around it.
-func (r *reading) compareScripts(p *passage) {
+func compareScripts(r *reading, p *passage) {
 	if score := p.score(); score < noteScore || score >= maliciousScore || !unlikeAround(r.text, p.start, p.end) {
 		return
 	}
@@ -93,8 +93,8 @@ func (r *reading) compareScripts(p *passage) {
 	}
 }
 
-// unlikeAround reports whether a passage is in another script than the text around it, up to the ends of its string. The
-// passage goes on as far as its script does.
+// unlikeAround reports whether a passage is in another script than the text around it, up to the ends of its string.
+// The passage goes on as far as its script does.
 func unlikeAround(text []byte, start, end int) bool {
 	var own, around scriptCounts
 	own.count(text[start:min(end, start+scriptReach)])
