@@ -1,5 +1,7 @@
 package mcpguard_test
 
+//lint:file-ignore SA1019 logging is deprecated in 2026-07-28, and used all the same
+
 import (
 	"context"
 	"strings"
