@@ -65,7 +65,7 @@ type Call struct {
 
 	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and
 	// resources, instructions, log and progress messages. It enters the agent session before the call is decided. See
-	// [Definitions].
+	// [Definitions] and [Heard], whose alerts enter, too.
 	Context label.Label
 
 	// Tools are all that the agent may call; nil: they are not known. Orders to call one of them, in a

@@ -164,7 +164,7 @@ func (h *Hidden) Inherited(ctx context.Context, ref session.Ref, above []string)
 		if len(alertsIn(state.Label)) > 0 { // which go no further, and nobody can answer here
 			state.Label.Malicious = true
 		}
-		l = label.Join(l, state.Label)
+		l = label.Join(l, withoutAlerts(state.Label))
 	}
 	return l, nil
 }

@@ -78,9 +78,26 @@ func (c *conn) serve(req *jsonrpc.Request) error {
 			return nil
 		}
 	}
-	c.p.show(guard.Messages(c.server.Name, c.server.Trust))
-	c.deliver(incoming{msg: req})
+	c.hear(req)
 	return nil
+}
+
+// hear takes a notification of the server, or a request that is no question, to Read, after its label has entered the
+// sessions that may read it: those of the calls that are with the server, and all others with their next calls.
+func (c *conn) hear(req *jsonrpc.Request) {
+	l := c.p.guard.Hear(c.server.Name, c.server.Trust, nil, req.Params)
+	c.p.heard.Join(l)
+	if req.Params != nil {
+		c.mu.Lock()
+		calls := slices.Clone(c.flights.calls)
+		c.mu.Unlock()
+		for _, call := range calls {
+			if err := c.p.guard.Told(c.life, call, l, nil); err != nil {
+				return
+			}
+		}
+	}
+	c.deliver(incoming{msg: req})
 }
 
 // withdraw forgets a request that the server has cancelled. An answer that comes all the same goes nowhere.

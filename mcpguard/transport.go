@@ -190,7 +190,7 @@ func (c *conn) list(ctx context.Context, req *jsonrpc.Request) (guard.Answer, er
 		return c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
 	if a.Error != nil {
-		c.hear()
+		c.showText()
 	}
 	return a, err
 }
@@ -199,7 +199,7 @@ func (c *conn) list(ctx context.Context, req *jsonrpc.Request) (guard.Answer, er
 func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
 	a, err := c.ask(ctx, req)
 	if a.Error != nil {
-		c.hear()
+		c.showText()
 	}
 	if err != nil || a.Error != nil {
 		return a, err
@@ -346,16 +346,16 @@ func (c *conn) pump() {
 		case !passed:
 			continue
 		}
-		c.hear()
+		c.showText()
 		c.deliver(incoming{msg: resp})
 	}
 }
 
-// hear notes that the host gets text of the server that is no definition, no result and no message. That of a known
+// showText notes that the host gets text of the server that is no definition, no result and no message. That of a known
 // server is believed.
-func (c *conn) hear() {
+func (c *conn) showText() {
 	if c.server.Trust == contract.Untrusted {
-		c.p.show(guard.Messages(c.server.Name, c.server.Trust))
+		c.p.heard.Join(guard.Messages(c.server.Name, c.server.Trust))
 	}
 }
 

@@ -99,7 +99,7 @@ var table = []row{
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/resolution", "annotation guard internal/rawjson internal/rpc", "", world, "asks for the contract of one call before it is decided; who carries the question is the caller's business"},
 	{"internal/gateway/catalog", "annotation contract overlay detect guard internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer; guard says which tools agents are told of"},
-	{"mcpguard", "guard label contract annotation overlay policy record session internal/gateway/catalog internal/inputschema internal/pins internal/rawjson " +
+	{"mcpguard", "detect guard label contract annotation overlay policy record session internal/gateway/catalog internal/inputschema internal/pins internal/rawjson " +
 		"internal/resolution internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 	{"internal/gateway/approve", "approval detect guard guard/plan guard/trace label contract policy overlay provenance record session store internal/bounded internal/rawjson internal/plain", "golang.org/x/text/unicode/norm", world,
