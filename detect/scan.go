@@ -205,7 +205,6 @@ func (w *scan) look(v *view) {
 	}
 	l := &w.levels[v.depth]
 	clear(l.runs)
-	l.pem = -1
 	w.reading = reading{text: v.text, grammar: w.s.grammar, tools: w.tools, judged: w.reading.judged[:0]}
 	w.candidates(v)
 	w.reading.close()

@@ -33,18 +33,17 @@ const (
 )
 
 // Before decides whether the call may happen. The decision is on the agent session as it is when the call goes: if the
-// session changes meanwhile, the call is decided on again, and denied if that does not end.
+// session changes meanwhile, the call is decided on again, and denied if that does not end. The call is from then on as it goes out: without
+// the values that [Detection.Sent] redacts.
 func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return Denied(errBackwards)
 	}
-	r := g.parse(c)
-	r.canonical = newCanonical(c)
-	if len(g.contents.Detection.Sent) > 0 {
-		if err := redactSent(&g.decider, r); err != nil {
-			return Denied(err)
-		}
+	r, err := g.outgoing(c)
+	if err != nil {
+		return Denied(err)
 	}
+	r.canonical = newCanonical(c)
 	began := time.Now()
 	for n := 0; n < leastAttempts || n < mostAttempts && time.Since(began) < patience; n++ {
 		v, err := g.attempt(session.Together(ctx), r)
@@ -122,10 +121,7 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	} else {
 		found = g.tracer.Trace(traced, f, true)
 	}
-	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.text)
-	if r.redacted != nil {
-		searchSent(ctx, &g.contents.Detection, r, &search)
-	}
+	search := g.contents.Detection.searchOut(ctx, r)
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = harmed(known, alerts)
@@ -152,13 +148,12 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 func (g *Guard) depart(
 	ctx context.Context, r *request, f *policy.Facts, found *trace.Finding, seen session.State,
 ) (params json.RawMessage, err error) {
-	out := r.Call
-	if r.redacted != nil {
-		out.Params = r.redacted
-	}
 	if r.asked {
 		params = bareMeta(&r.Call, r.Params, seen.Label)
-	} else if params, err = g.annotator.request(&out, seen); err != nil {
+	} else if params, err = g.annotator.request(&r.Call, seen); err != nil {
+		return nil, err
+	}
+	if err := g.mayLeave(r, params); err != nil {
 		return nil, err
 	}
 	if err := g.resources.write(ctx, r, f.Session.Label); err != nil {
@@ -245,11 +240,13 @@ func (g *Guard) MayAsk(ctx context.Context, c *Call) (bool, error) {
 	static := *c
 	static.Resolved = nil
 	question := g.parse(&static)
-	if len(sends(&g.decider, question)) > 0 { // the server would be shown values as they are
-		return false, nil
-	}
+	redacts := len(sends(&g.decider, question)) > 0 // the server would be shown values as they are
 	if c.Trust == contract.Trusted {
 		question.said, question.Effective = asking.Over(question.said), asking.Over(question.Effective)
+		redacts = redacts || len(sends(&g.decider, question)) > 0
+	}
+	if redacts {
+		return false, nil
 	}
 	v, err := g.peek(ctx, question)
 	return v.Allowed(), err
@@ -273,7 +270,11 @@ type Resolution struct {
 // Resolve is Before without effects: it returns the contract of the call and the decision on it at the moment. Nothing
 // is counted, raised, recorded or redeemed.
 func (g *Guard) Resolve(ctx context.Context, c *Call) (Resolution, error) {
-	r := g.parse(c)
+	sent := *c
+	r, err := g.outgoing(&sent)
+	if err != nil {
+		return Resolution{}, err
+	}
 	v, err := g.peek(ctx, r)
 	if err != nil {
 		return Resolution{}, err
@@ -290,7 +291,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("reading the agent session: %w", err)
 	}
-	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
+	claimed, _ := g.annotator.words.Reader.ReadRequest(r.written())
 	told := label.Join(claimed, r.Context)
 	steered, err := g.Hidden.steered(ctx, r)
 	if err != nil {
@@ -304,13 +305,8 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, false)
-	if err := redactSent(&g.decider, r); err != nil {
-		return Verdict{}, err
-	}
-	search := g.contents.Detection.search(ctx, r, policy.OnCall, canonicalArguments(r.Params, r.Further))
-	if r.redacted != nil {
-		searchSent(ctx, &g.contents.Detection, r, &search)
-	}
+	r.canonical.text = canonicalArguments(r.Params, r.Further)
+	search := g.contents.Detection.searchOut(ctx, r)
 	facts.Call.Found = search.facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()

@@ -18,7 +18,7 @@ import (
 )
 
 // A Call is an action that an agent wants to take with a server: call a tool, read a resource, get a prompt. The guard
-// reads it and does not change it.
+// reads it, and changes it only in [Guard.Resolved] and [Guard.Before].
 type Call struct {
 	ID      string      // ties the events of the call together; unique
 	Session session.Ref // the agent session
@@ -47,6 +47,12 @@ type Call struct {
 
 	// Undeclared are the parts of the request that nothing declares: the agent chose their names, as it did values.
 	Undeclared Undeclared
+
+	// Fits sets Violates, and the names in Undeclared, of the call with other arguments. The error says that a server may read these as others
+	// than the guard. Nil: a call from which values are redacted fits no schema.
+	Fits func(*Call) error
+
+	before json.RawMessage // Params as the host sent them, if the call goes out without values of these; else nil
 
 	Listed // the server's definition of the tool
 
@@ -198,6 +204,14 @@ func (c *Call) Describe(declared contract.Contract, o *overlay.Overlay) {
 		c.Overlay = o.Resource(c.Name)
 	}
 	c.Declared, c.Effective = declared, c.Overlay.Effective(declared, c.Trust)
+}
+
+// written returns the params as the host sent them.
+func (c *Call) written() json.RawMessage {
+	if c.before != nil {
+		return c.before
+	}
+	return c.Params
 }
 
 // URI returns the attribution of the call's results: mcp://server/name, or for a resource mcp://server/ and its URI.

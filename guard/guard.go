@@ -88,6 +88,7 @@ func New(opts Options) (*Guard, error) {
 	g.origins = &opts.Memory.origins
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
+	g.annotator.detection = &g.contents.Detection
 	g.Hidden = &Hidden{vault: opts.Vault, state: opts.State, guard: g}
 	g.Plans = &Plans{guard: g}
 	g.approver = approver{opts.Approvals, tracer, g.Plans}
@@ -205,7 +206,7 @@ func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 	if err != nil {
 		return session.State{}, err
 	}
-	claimed, defects := g.annotator.words.Reader.ReadRequest(r.Params)
+	claimed, defects := g.annotator.words.Reader.ReadRequest(r.written())
 	if !r.entered {
 		if err := g.addUserMessages(ctx, &r.Call); err != nil {
 			return session.State{}, err
@@ -224,7 +225,7 @@ func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 
 // addUserMessages notes the user's messages that the host sends with a call.
 func (g *Guard) addUserMessages(ctx context.Context, c *Call) error {
-	texts, valid := userMessages(c.Params)
+	texts, valid := userMessages(c.written())
 	if len(texts) == 0 && valid {
 		return nil
 	}
