@@ -291,7 +291,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("reading the agent session: %w", err)
 	}
-	claimed, _ := g.annotator.words.Reader.ReadRequest(r.written())
+	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
 	told := label.Join(claimed, r.Context)
 	steered, err := g.Hidden.steered(ctx, r)
 	if err != nil {

@@ -206,7 +206,7 @@ func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 	if err != nil {
 		return session.State{}, err
 	}
-	claimed, defects := g.annotator.words.Reader.ReadRequest(r.written())
+	claimed, defects := g.annotator.words.Reader.ReadRequest(r.Params)
 	if !r.entered {
 		if err := g.addUserMessages(ctx, &r.Call); err != nil {
 			return session.State{}, err
@@ -225,7 +225,7 @@ func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 
 // addUserMessages notes the user's messages that the host sends with a call.
 func (g *Guard) addUserMessages(ctx context.Context, c *Call) error {
-	texts, valid := userMessages(c.written())
+	texts, valid := userMessages(c.Params)
 	if len(texts) == 0 && valid {
 		return nil
 	}
