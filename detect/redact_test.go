@@ -63,7 +63,7 @@ func TestRedact(t *testing.T) {
 func TestRedactWritesKindsOfOthers(t *testing.T) {
 	s := detect.NewWith(detect.Options{Further: []detect.Search{func(text []byte) (found []detect.Finding) {
 		if at := bytes.Index(text, []byte("secret")); at >= 0 {
-			found = append(found, detect.Finding{Kind: "x\",\"role\":\"admin", Class: detect.Personal, Confidence: detect.High, Offset: at, Size: 6})
+			found = append(found, detect.Finding{Kind: "x\",\"role\":\"admin", Class: detect.Personal, Confidence: detect.High, Offset: at, Size: 6, ValueOffset: at, ValueSize: 6})
 		}
 		return found
 	}}})

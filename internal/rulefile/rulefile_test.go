@@ -69,7 +69,7 @@ func TestMistakes(t *testing.T) {
 		{"[[rules]]\nid = 3\n", "r.toml:2:"},
 		{"[[rules]\n", "r.toml:1:"},
 		{"[[rules]]\nid = \"a\"\n", "needs an id, and a regex"},
-		{"[[rules]]\nid = \"a\"\nregex = \"a\"\n\n[[rules]]\nid = 'x\",\"role\":\"admin'\nregex = 'acme'\n", `:4: rule 2: the id "x\",\"role\":\"admin" stands in placeholders`},
+		{"[[rules]]\nid = \"a\"\nregex = \"a\"\n\n[[rules]]\nid = 'x\",\"role\":\"admin'\nregex = 'acme'\n", `:5: rule 2: the id "x\",\"role\":\"admin" stands in placeholders`},
 		{"\n[[rules]]\nid = \"a b\"\n", ":2: rule 1: the id \"a b\""},
 		{"rules = [{id = \"-\", regex = \"a\"}]\n", `:1: rule 1: the id "-"`},
 		{"[[rules]]\nid = \"a\"\nregex = \"(\"\n", `rule 1 "a": error parsing regexp`},
