@@ -29,10 +29,10 @@ func stripOwnMeta(doc json.RawMessage) json.RawMessage {
 }
 
 // bareMeta removes the members of _meta that the call's server is not told. Weir's own go to nobody. Those of others
-// tell more than anybody measures or is shown, so they go to no server that nobody vouches for, and to none at all once
-// the session holds credentials. The label goes up all the same.
+// tell more than anybody measures or is shown, so they go to no server that nobody vouches for once the session holds
+// private data, and to none at all once it holds credentials. The label goes up all the same.
 func bareMeta(c *Call, doc json.RawMessage, seen label.Label) json.RawMessage {
-	if c.Trust != contract.Untrusted && !(seen.Private && seen.Sensitivity.Has(label.Credentials)) {
+	if !seen.Private || c.Trust != contract.Untrusted && !seen.Sensitivity.Has(label.Credentials) {
 		return stripOwnMeta(doc)
 	}
 	meta, ok := rawjson.Get(doc, "_meta")

@@ -212,6 +212,9 @@ func TestWhatGoesIsDecided(t *testing.T) {
 			return
 		}
 		f.accepted[v.Question.Binding] = true
+		if again := sentCall(request.method, params, trust, to); rapid.Bool().Draw(rt, "again") {
+			c = again // the same call of a host that comes back
+		}
 		went := f.g.Before(t.Context(), c)
 		if !went.Allowed() {
 			rt.Fatalf("%s: %v", params, went)
@@ -232,9 +235,6 @@ func TestWhatGoesIsDecided(t *testing.T) {
 		last := decisions[len(decisions)-1]
 		if string(last.Content.Arguments) != string(bare) {
 			rt.Fatalf("recorded %s, and sent %s", last.Content.Arguments, bare)
-		}
-		if trust == contract.Untrusted && strings.Contains(params, "annotations") {
-			return // the label goes up by them, and they do not go
 		}
 		plain := open(nil).g.Before(t.Context(), sentCall(request.method, string(went.Params), trust, to)) // of the bytes that went
 		if plain.Question == nil || plain.Rule != v.Rule || plain.Question.Binding != v.Question.Binding ||
@@ -267,14 +267,14 @@ func TestLabelsCarryNoValues(t *testing.T) {
 	}
 }
 
-// A secret in metadata is decided on as one in arguments, and a server that nobody vouches for gets none.
+// A secret in metadata is decided on as one in arguments.
 func TestMetadataIsSearched(t *testing.T) {
 	for _, trust := range []contract.Trust{contract.Untrusted, contract.Known, contract.Trusted} {
 		f := newFixture(t, func(o *guard.Options) { o.Contents.Detection = guard.Detection{Detector: detect.New()} })
 		c := call("send_email", sendMail, `{"name":"send_email","arguments":{"to":"a@example.com"},"_meta":{"x.y/z":"`+foundKey+`"}}`)
 		c.Trust, c.Effective = trust, contract.Effective(sendMail, trust)
 		v := f.g.Before(t.Context(), c)
-		if trust != contract.Untrusted && v.Allowed() || strings.Contains(string(v.Params), foundKey) {
+		if v.Allowed() || strings.Contains(string(v.Params), foundKey) {
 			t.Errorf("%v: %v with %s", trust, v, v.Params)
 		}
 	}

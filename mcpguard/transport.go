@@ -187,16 +187,12 @@ func (c *conn) describe(call *guard.Call) (tool, error) {
 	if of.raw == nil {
 		return of, nil
 	}
-	schema := c.p.schemas.Of(of.raw)
-	call.Fits = func(call *guard.Call) error {
-		found := schema.Check(call.Arguments)
-		if found.Ambiguous {
-			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "members of params.arguments differ in nothing but case"}
-		}
-		call.Violates, call.Undeclared.Names, call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
-		return nil
+	found := c.p.schemas.Of(of.raw).Check(call.Arguments)
+	if found.Ambiguous {
+		return of, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "members of params.arguments differ in nothing but case"}
 	}
-	return of, call.Fits(call)
+	call.Violates, call.Undeclared.Names, call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
+	return of, nil
 }
 
 // send passes a call to the server and waits for its answer. Meanwhile the call is in flight.
