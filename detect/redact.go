@@ -102,8 +102,8 @@ func (f *Finding) widen(text []byte) {
 	}
 }
 
-// placeholder returns the text in the place of a value, encoded as the whole member that it is of, if it is. It ends no string, however a
-// program names its kinds.
+// placeholder returns the text in the place of a value, encoded as the whole member that it is of, if it is. It ends no
+// string, however a program names its kinds.
 func (f Finding) placeholder() string {
 	text := "[redacted:" + strings.Map(kindByte, string(f.Kind)) + "]"
 	if f.whole {
@@ -151,7 +151,8 @@ const (
 	structure                 // of JSON, which stays
 )
 
-// eachUnit calls a function for each unit of a text. JSON in a string of JSON has units of its own, so that it stays JSON.
+// eachUnit calls a function for each unit of a text. JSON in a string of JSON has units of its own, so that it stays
+// JSON.
 func eachUnit(text []byte, form Form, visit func(unit)) { eachInner(text, form, mostInnerUnits, visit) }
 
 // mostInnerUnits is how deep JSON in strings has units of its own.
@@ -192,8 +193,8 @@ func eachInner(text []byte, form Form, depth int, visit func(unit)) {
 	}
 }
 
-// innerUnits visits the units of an object or an array in the string that begins at a place, and returns the size of the string, without
-// its last quote; 0 if neither is in it.
+// innerUnits visits the units of an object or an array in the string that begins at a place, and returns the size of
+// the string, without its last quote; 0 if neither is in it.
 func innerUnits(text []byte, start, depth int, visit func(unit)) (size int) {
 	literal := text[start:max(start, stringEnd(text, start-1)-1)]
 	if n := blanks(literal); n == len(literal) || literal[n] != '{' && literal[n] != '[' {

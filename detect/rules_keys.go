@@ -45,8 +45,9 @@ func findPEM(_ *scan, v *view, start, end int) (m match, ok bool) {
 	return m, true
 }
 
-// bodyOfPEM returns where the base64 behind the first line of PEM begins and ends: behind headers perhaps, as of encrypted keys, and before
-// the first byte that is neither of base64 nor white space. So it ends with a string of JSON.
+// bodyOfPEM returns where the base64 behind the first line of PEM begins and ends: behind headers perhaps, as of
+// encrypted keys, and before the first byte that is neither of base64 nor white space. So it ends with a string of
+// JSON.
 func bodyOfPEM(text []byte) (from, end int) {
 	for {
 		n := blanks(text[end:])
@@ -84,8 +85,8 @@ func blanks(text []byte) (n int) {
 	return n
 }
 
-// headerOfPEM returns the size of the header that a text begins with, up to the end of its line; 0 if it begins with none. No string of
-// JSON ends in it.
+// headerOfPEM returns the size of the header that a text begins with, up to the end of its line; 0 if it begins with
+// none. No string of JSON ends in it.
 func headerOfPEM(text []byte) int {
 	n := 0
 	for n < len(text) && n < 40 && (wordByte[text[n]] || text[n] == '-') {
@@ -102,8 +103,8 @@ func headerOfPEM(text []byte) int {
 	return 0
 }
 
-// keyBody reports whether the base64 in PEM is a key. Without headers, of keys other than PGP's, it begins with a sequence of DER, or as
-// OpenSSH writes its own.
+// keyBody reports whether the base64 in PEM is a key. Without headers, of keys other than PGP's, it begins with a
+// sequence of DER, or as OpenSSH writes its own.
 func keyBody(body []byte, headers bool) bool {
 	var first [64]byte
 	n := 0

@@ -29,7 +29,12 @@ func (w *annotator) request(c *Call, s session.State) (json.RawMessage, error) {
 	trusted := c.Trust == contract.Trusted
 	s.Label = withoutAlerts(s.Label)
 	s.Label.Findings = s.Label.Findings.Without(computedAlone)
-	clean := func() (label.Label, error) { return w.detection.withoutSecrets(s.Label, w.detection.toServers) }
+	clean := func() (label.Label, error) {
+		if w.detection.Detector == nil {
+			return s.Label, nil
+		}
+		return withoutSecrets(w.detection, s.Label, toServers)
+	}
 	if _, ok := rawjson.Get(c.Params, "_meta"); ok || c.Params == nil {
 		l, err := w.clean.get("servers:"+s.Key, s.Label, clean)
 		if err != nil {
@@ -46,7 +51,9 @@ func (w *annotator) request(c *Call, s session.State) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return metaOf(w.words.ToServers.WriteRequest(json.RawMessage(`{}`), l, trusted))
+		doc, err := w.words.ToServers.WriteRequest(json.RawMessage(`{}`), l, trusted)
+		meta, _ := rawjson.Get(doc, "_meta")
+		return meta, err
 	})
 	if err != nil || meta == nil {
 		return c.Params, err
@@ -64,7 +71,12 @@ func (w *annotator) result(
 	if !a.Own {
 		result = slices.Clip(result)
 	}
-	clean := func() (label.Label, error) { return w.detection.withoutSecrets(l, w.detection.toHosts) }
+	clean := func() (label.Label, error) {
+		if w.detection.Detector == nil {
+			return l, nil
+		}
+		return withoutSecrets(w.detection, l, toHosts)
+	}
 	before, ok := rawjson.Get(outline, "_meta")
 	if !ok && why == nil && rawjson.Kind(outline) == '{' {
 		meta, err := w.cache.get("result:"+uri, l, func() (json.RawMessage, error) {
@@ -72,7 +84,9 @@ func (w *annotator) result(
 			if err != nil {
 				return nil, err
 			}
-			return metaOf(w.words.ToHosts.WriteResult(json.RawMessage(`{}`), l))
+			doc, err := w.words.ToHosts.WriteResult(json.RawMessage(`{}`), l)
+			meta, _ := rawjson.Get(doc, "_meta")
+			return meta, err
 		})
 		if err != nil || meta == nil {
 			return result, err
@@ -98,30 +112,21 @@ func (w *annotator) result(
 	return rawjson.Set(result, after, "_meta")
 }
 
-// metaOf returns the _meta of a document; nil if it has none.
-func metaOf(doc json.RawMessage, err error) (json.RawMessage, error) {
-	meta, _ := rawjson.Get(doc, "_meta")
-	return meta, err
-}
-
 // toHosts reports whether hosts may not get a value.
-func (d *Detection) toHosts(f detect.Finding) bool { return d.effect(f) == Redact }
+func toHosts(d *Detection, f detect.Finding) bool { return d.effect(f) == Redact }
 
 // toServers reports whether no server may get a value in a label, which tells it of the data of others.
-func (d *Detection) toServers(f detect.Finding) bool {
+func toServers(d *Detection, f detect.Finding) bool {
 	_, kind := d.Sent[string(f.Kind)]
 	_, class := d.Sent[string(f.Class)]
 	return kind || class || f.Class != detect.Personal && f.Class != detect.Injection
 }
 
-// withoutSecrets returns a label as it is told to others: servers choose the addresses in it, the regimes and the readers, so values may
-// stand there.
-func (d *Detection) withoutSecrets(l label.Label, hides func(detect.Finding) bool) (label.Label, error) {
-	if d.Detector == nil {
-		return l, nil
-	}
+// withoutSecrets returns a label as it is told to others: servers choose the addresses in it, the regimes and the
+// readers, so values may stand there.
+func withoutSecrets(d *Detection, l label.Label, hides func(*Detection, detect.Finding) bool) (label.Label, error) {
 	text := must(json.Marshal(l))
-	clean, err := d.without(text, hides)
+	clean, err := without(d, text, func(f detect.Finding) bool { return hides(d, f) })
 	if err != nil {
 		return withoutWords(l), nil
 	}
@@ -133,7 +138,8 @@ func (d *Detection) withoutSecrets(l label.Label, hides func(detect.Finding) boo
 	return out, err
 }
 
-// withoutWords returns a label without the words that servers choose: a search could not tell whether values stand there.
+// withoutWords returns a label without the words that servers choose: a search could not tell whether values stand
+// there.
 func withoutWords(l label.Label) label.Label {
 	var known []label.Class
 	for c := range l.Sensitivity.All() {
@@ -155,8 +161,8 @@ const (
 	maxCached = 4 << 10 // bytes of a label
 )
 
-// A lastOf remembers what followed from the last label of each name: a label seldom changes from one call to the next, and much follows
-// from it. The zero lastOf is ready to use.
+// A lastOf remembers what followed from the last label of each name: a label seldom changes from one call to the next,
+// and much follows from it. The zero lastOf is ready to use.
 type lastOf[T any] struct {
 	mu sync.Mutex
 	by map[string]following[T]
@@ -168,7 +174,8 @@ type following[T any] struct {
 	is    T
 }
 
-// get returns what follows from a label, which find finds. The last one of that name is used again while the label is the same.
+// get returns what follows from a label, which find finds. The last one of that name is used again while the label is
+// the same.
 func (ms *lastOf[T]) get(name string, l label.Label, find func() (T, error)) (T, error) {
 	ms.mu.Lock()
 	last, ok := ms.by[name]
@@ -177,7 +184,7 @@ func (ms *lastOf[T]) get(name string, l label.Label, find func() (T, error)) (T,
 		return last.is, nil
 	}
 	is, err := find()
-	if err != nil || len(must(json.Marshal(l))) > maxCached {
+	if text, unwritten := json.Marshal(l); err != nil || unwritten != nil || len(text) > maxCached {
 		return is, err
 	}
 	ms.mu.Lock()

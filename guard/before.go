@@ -33,15 +33,17 @@ const (
 )
 
 // Before decides whether the call may happen. The decision is on the agent session as it is when the call goes: if the
-// session changes meanwhile, the call is decided on again, and denied if that does not end. The call is from then on as it goes out: without
-// the values that [Detection.Sent] redacts.
+// session changes meanwhile, the call is decided on again, and denied if that does not end. The call is from then on as
+// it goes out: without the values that [Detection.Sent] redacts.
 func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return Denied(errBackwards)
 	}
-	r, err := g.outgoing(c)
-	if err != nil {
-		return Denied(err)
+	r, err := g.parse(c), error(nil)
+	if len(g.contents.Detection.Sent) > 0 {
+		if r, err = outgoing(g, c); err != nil {
+			return Denied(err)
+		}
 	}
 	r.canonical = newCanonical(c)
 	began := time.Now()
@@ -121,7 +123,10 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	} else {
 		found = g.tracer.Trace(traced, f, true)
 	}
-	search := g.contents.Detection.searchOut(ctx, r)
+	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.searched)
+	if r.before != nil {
+		search.event = foundBefore(ctx, &g.contents.Detection, r)
+	}
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
 	f.Session.Label.Malicious = harmed(known, alerts)
@@ -153,8 +158,10 @@ func (g *Guard) depart(
 	} else if params, err = g.annotator.request(&r.Call, seen); err != nil {
 		return nil, err
 	}
-	if err := g.mayLeave(r, params); err != nil {
-		return nil, err
+	if len(g.contents.Detection.Sent) > 0 {
+		if err := mayLeave(&g.decider, r, params); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.resources.write(ctx, r, f.Session.Label); err != nil {
 		return nil, err
@@ -271,7 +278,7 @@ type Resolution struct {
 // is counted, raised, recorded or redeemed.
 func (g *Guard) Resolve(ctx context.Context, c *Call) (Resolution, error) {
 	sent := *c
-	r, err := g.outgoing(&sent)
+	r, err := outgoing(g, &sent)
 	if err != nil {
 		return Resolution{}, err
 	}
@@ -305,8 +312,7 @@ func (g *Guard) peek(ctx context.Context, r *request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, false)
-	r.canonical.text = canonicalArguments(r.Params, r.Further)
-	search := g.contents.Detection.searchOut(ctx, r)
+	search := g.contents.Detection.search(ctx, r, policy.OnCall, newCanonical(&r.Call).searched)
 	facts.Call.Found = search.facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()

@@ -48,12 +48,6 @@ type Call struct {
 	// Undeclared are the parts of the request that nothing declares: the agent chose their names, as it did values.
 	Undeclared Undeclared
 
-	// Fits sets Violates, and the names in Undeclared, of the call with other arguments. The error says that a server may read these as others
-	// than the guard. Nil: a call from which values are redacted fits no schema.
-	Fits func(*Call) error
-
-	before json.RawMessage // Params as the host sent them, if the call goes out without values of these; else nil
-
 	Listed // the server's definition of the tool
 
 	// Host says that the tool is one of the host itself. The host knows everything that the agent was shown, so no secret of another server
@@ -105,6 +99,10 @@ type Listed struct {
 	// Display is the template by which the server describes calls to people: see [annotation.DisplayTemplate]. Only
 	// requests about calls of a trusted server show it.
 	Display string
+
+	// Fits holds the arguments of a call, from which values were redacted, against Schema: it sets Violates and the
+	// names in Undeclared. An error says that a server may read them as others than the guard. Nil: they do not fit.
+	Fits func(*Call) error
 }
 
 // Hiding is the part of a call that concerns hidden values, and the sessions that share them. The zero Hiding has
@@ -121,6 +119,8 @@ type Hiding struct {
 	Changes string          // how a sanitizer of the operator makes a value into another, for the event; "" if none does
 	Looks   int             // bits that the call tells of hidden values: see [Hidden.Look]
 	Tells   int             // of these, the bits that a refusal tells too, since Looks depends on the value
+
+	before json.RawMessage // Params as the host sent them, if values of these are redacted; else nil
 
 	spent string // why the call may tell no more of hidden values; "" if it may
 }

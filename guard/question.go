@@ -46,7 +46,8 @@ type Question struct {
 	Later     Later          // later calls that a yes covers too
 
 	About // the agent session and the tool
-	// The request of the host in the middle of which it comes up, if that is another: a server's question, or a call that goes out without values.
+	// The request of the host in the middle of which it comes up, if that is another: a server's question, or a call
+	// that goes out without values.
 	outer struct {
 		method    string
 		arguments []byte

@@ -13,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 )
 
 // errUnsent says that a call does not go out.
@@ -25,8 +26,8 @@ type names map[string]bool
 // has reports whether a finding is of one of them.
 func (n names) has(f detect.Finding) bool { return n[string(f.Kind)] || n[string(f.Class)] }
 
-// sends returns the classes and rules of findings that no byte of a call may have: those of which one of the destinations is possible by the
-// contract of the call. Calls of the host's own tools go out without the guard.
+// sends returns the classes and rules of findings that no byte of a call may have: those of which one of the
+// destinations is possible by the contract of the call. Calls of the host's own tools go out without the guard.
 func sends(g *decider, r *request) (redacted names) {
 	d := &g.contents.Detection
 	if len(d.Sent) == 0 || d.Detector == nil || r.Host || r.Server == Own || g.rules.Load().mode != policy.Enforce {
@@ -44,16 +45,14 @@ func sends(g *decider, r *request) (redacted names) {
 	return redacted
 }
 
-// outgoing makes a call the one that goes out, with placeholders for the values that are redacted for its destination, and returns that,
-// parsed. So all that is decided, asked, bound, traced and recorded is of the bytes that its server gets. The text without these values may
-// have another destination: then those that are redacted there are redacted too.
-func (g *Guard) outgoing(c *Call) (*request, error) {
+// outgoing makes a call the one that goes out, with placeholders for the values that are redacted for its destination,
+// and returns that, parsed. So all that is decided, asked, bound, traced and recorded is of the bytes that its server
+// gets. The text without these values may have another destination: then those that are redacted there are redacted
+// too.
+func outgoing(g *Guard, c *Call) (*request, error) {
 	r := g.parse(c)
-	if len(g.contents.Detection.Sent) == 0 {
-		return r, nil
-	}
 	for redacts := sends(&g.decider, r); len(redacts) > 0; {
-		sent, err := g.contents.Detection.withoutValues(c, redacts)
+		sent, err := withoutValues(&g.contents.Detection, c, redacts)
 		if err != nil || sent == nil {
 			return r, err
 		}
@@ -68,9 +67,9 @@ func (g *Guard) outgoing(c *Call) (*request, error) {
 }
 
 // withoutValues returns a call without the values that are redacted; nil if it has none.
-func (d *Detection) withoutValues(c *Call, redacts names) (*Call, error) {
+func withoutValues(d *Detection, c *Call, redacts names) (*Call, error) {
 	leaves := leaving(c)
-	clean, err := d.without(leaves, redacts.has)
+	clean, err := without(d, leaves, redacts.has)
 	if err != nil || bytes.Equal(clean, leaves) {
 		return nil, err
 	}
@@ -97,7 +96,8 @@ func (d *Detection) withoutValues(c *Call, redacts names) (*Call, error) {
 	return &sent, nil
 }
 
-// leaving returns the params of a call as they go to its server, but for the label of the session, and without the state that the server gave.
+// leaving returns the params of a call as they go to its server, but for the label of the session, and without the
+// state that the server gave.
 func leaving(c *Call) json.RawMessage {
 	out := bareMeta(c, c.Params, label.Label{})
 	if c.Further {
@@ -106,7 +106,8 @@ func leaving(c *Call) json.RawMessage {
 	return out
 }
 
-// withKept returns the params that go out with the members of others that stay: those of _meta that no server is told, and the state.
+// withKept returns the params that go out with the members of others that stay: those of _meta that no server is told,
+// and the state.
 func withKept(clean, leaves, all json.RawMessage) (_ json.RawMessage, err error) {
 	if state, ok := rawjson.Get(all, "requestState"); ok {
 		if _, leaves := rawjson.Get(leaves, "requestState"); !leaves {
@@ -127,11 +128,12 @@ func withKept(clean, leaves, all json.RawMessage) (_ json.RawMessage, err error)
 	return clean, nil
 }
 
-// subjects are the members that say which thing a request or an answer is about. A placeholder there would make it another one.
+// subjects are the members that say which thing a request or an answer is about. A placeholder there would make it
+// another one.
 var subjects = []string{"name", "uri", "ref", "task", "taskId", "cursor", "level", "requestState", "action"}
 
-// sameSubject reports whether a call is about the same thing without its values, and has the same answers to questions of its server, which
-// were decided one by one.
+// sameSubject reports whether a call is about the same thing without its values, and has the same answers to questions
+// of its server, which were decided one by one.
 func sameSubject(c *Call, with, without json.RawMessage) bool {
 	same := func(name string) bool {
 		a, _ := rawjson.Get(with, name)
@@ -182,9 +184,9 @@ func undeclared(c *Call, params json.RawMessage) json.RawMessage {
 }
 
 // without returns a text with placeholders for the values that are hidden, until a search finds none.
-func (d *Detection) without(text json.RawMessage, hides func(detect.Finding) bool) (json.RawMessage, error) {
+func without(d *Detection, text json.RawMessage, hides func(detect.Finding) bool) (json.RawMessage, error) {
 	for range mostRounds {
-		found, err := d.unsent(text, hides)
+		found, err := unsent(d, text, hides)
 		if err != nil || len(found) == 0 {
 			return text, err
 		}
@@ -198,7 +200,7 @@ func (d *Detection) without(text json.RawMessage, hides func(detect.Finding) boo
 }
 
 // unsent returns the findings in a text that are hidden.
-func (d *Detection) unsent(text json.RawMessage, hides func(detect.Finding) bool) ([]detect.Finding, error) {
+func unsent(d *Detection, text json.RawMessage, hides func(detect.Finding) bool) ([]detect.Finding, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
@@ -211,8 +213,9 @@ func (d *Detection) unsent(text json.RawMessage, hides func(detect.Finding) bool
 	}), nil
 }
 
-// mayLeave looks at the last bytes of a call, those that go out: if a value is left that is redacted for its destination, nothing goes.
-func (g *decider) mayLeave(r *request, params json.RawMessage) error {
+// mayLeave looks at the last bytes of a call, those that go out: if a value is left that is redacted for its
+// destination, nothing goes.
+func mayLeave(g *decider, r *request, params json.RawMessage) error {
 	redacts := sends(g, r)
 	if len(redacts) == 0 {
 		return nil
@@ -220,32 +223,27 @@ func (g *decider) mayLeave(r *request, params json.RawMessage) error {
 	if r.Further {
 		params = rawjson.Delete(params, "requestState")
 	}
-	if found, err := g.contents.Detection.unsent(params, redacts.has); err != nil || len(found) > 0 {
+	if found, err := unsent(&g.contents.Detection, params, redacts.has); err != nil || len(found) > 0 {
 		return errUnsent
 	}
 	return nil
 }
 
-// searchOut searches a call as it goes out for its decision. The event has the findings in the text that the agent wrote.
-func (d *Detection) searchOut(ctx context.Context, r *request) detected {
-	search := d.search(ctx, r, policy.OnCall, withMeta(&r.Call, r.canonical.text))
-	if r.before == nil {
-		return search
-	}
+// foundBefore returns the findings in the text that the agent wrote, for the event of a call from which values are
+// redacted.
+func foundBefore(ctx context.Context, d *Detection, r *request) *record.Detection {
 	written := r.Call
 	written.Params = r.before
-	was := d.search(ctx, r, policy.OnCall, withMeta(&written, canonicalArguments(r.before, r.Further)))
-	if search.event = was.event; search.event != nil {
-		search.event.Changed = true
+	event := d.search(ctx, r, policy.OnCall, withMeta(&written, canonicalArguments(r.before, r.Further))).event
+	if event != nil {
+		event.Changed = true
 	}
-	return search
+	return event
 }
 
-// withMeta returns the canonical params of a call, and behind them the metadata that its server gets, unless that can tell nothing.
+// withMeta returns the canonical params of a call, and behind them the metadata that its server gets, unless that can
+// tell nothing.
 func withMeta(c *Call, canonical []byte) []byte {
-	if _, ok := rawjson.Get(c.Params, "_meta"); !ok {
-		return canonical
-	}
 	meta, _ := rawjson.Get(leaving(c), "_meta")
 	told := false
 	for name, value := range rawjson.Members(meta) {

@@ -138,7 +138,8 @@ var sentValues = []struct{ written, value string }{
 	{`{\"c\":4539148803436467,\"k\":\"` + foundKey + `\"}`, "4539148803436467"},
 }
 
-// sentRequests are params of requests of each kind with a place for a value, and whether the request is about what stands there.
+// sentRequests are params of requests of each kind with a place for a value, and whether the request is about what
+// stands there.
 var sentRequests = []struct {
 	method, params string
 	subject        bool
@@ -181,8 +182,8 @@ func sentCall(method, params string, trust contract.Trust, to contract.Destinati
 	return c
 }
 
-// Whatever the kind of a request, its server gets the bytes that policy decided on, that a person was asked about, that the acceptance is
-// bound to and that the record has, and none of them has a value that is redacted.
+// Whatever the kind of a request, its server gets the bytes that policy decided on, that a person was asked about, that
+// the acceptance is bound to and that the record has, and none of them has a value that is redacted.
 func TestWhatGoesIsDecided(t *testing.T) {
 	classes := []string{"credentials", "pii", "financial", "canary"}
 	scanner := detect.NewWith(detect.Options{Canaries: []string{"CANARY-7f3a9c1b22"}})

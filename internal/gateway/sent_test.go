@@ -21,8 +21,8 @@ import (
 // sentKey is a key in PEM without lines, in a text that goes on behind it.
 var sentKey = "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" + strings.Repeat("q8Zk3Vw9Lm2xT5rB7nY1cD4fG6hJ0kLp", 4)
 
-// sending are the requests by which an agent may bring a value VALUE to a server, and a part of the line that the server then gets; "" if
-// it gets none, since the request is about the value.
+// sending are the requests by which an agent may bring a value VALUE to a server, and a part of the line that the
+// server then gets; "" if it gets none, since the request is about the value.
 var sending = []struct{ method, params, got string }{
 	{"tools/call", `{"name":"tool","arguments":{"a":"see VALUE!","n":365,"keep":[1000]}}`, `"n":365,"keep":[1000]`},
 	{"tools/call", `{"name":"tool","arguments":{"VALUE":1}}`, `[redacted:`},
@@ -56,7 +56,8 @@ var sentAnswers = map[string]string{
 	"tasks/get":                `{}`,
 }
 
-// No message to a server has a byte of a value that is redacted for it, by whatever request it is brought, and all else arrives as it was.
+// No message to a server has a byte of a value that is redacted for it, by whatever request it is brought, and all else
+// arrives as it was.
 func TestNoRequestHasARedactedValue(t *testing.T) {
 	t.Parallel()
 	const canaryValue = "CANARY-7f3a9c1b22"

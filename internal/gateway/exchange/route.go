@@ -245,8 +245,8 @@ func (f *Host) toOnly(ctx context.Context, m *rpc.Message, set *backend.Set, l *
 	return r, nil
 }
 
-// fits holds the arguments of a call against the declarations of its tool, which is nil for a prompt, and tells the guard. It returns the
-// error for arguments that a server may read as others than Weir.
+// fits holds the arguments of a call against the declarations of its tool, which is nil for a prompt, and tells the
+// guard. It returns the error for arguments that a server may read as others than Weir.
 func (f *Host) fits(c *guard.Call, tool json.RawMessage, odd bool) *rpc.Error {
 	ambiguous := rpc.Errorf(rpc.InvalidParams, "members of params.arguments differ in nothing but case")
 	if tool == nil {
