@@ -30,7 +30,6 @@ type scan struct {
 type level struct {
 	view  view
 	runs  []run  // of each set, the last run that was looked at
-	pem   int    // where the next end of a PEM block was found
 	buf   []byte // decoded text for the next depth
 	wide  []byte // digits of base64 or hexadecimal, without line breaks
 	marks []mark

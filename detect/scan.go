@@ -213,7 +213,6 @@ func (w *scan) look(v *view) {
 	}
 	l := &w.levels[v.depth]
 	clear(l.runs)
-	l.pem = -1
 	w.looks++
 	w.reading = reading{text: v.text, grammar: w.s.grammar, tools: w.tools, judged: w.reading.judged[:0]}
 	w.candidates(v)

@@ -88,6 +88,7 @@ func New(opts Options) (*Guard, error) {
 	g.origins = &opts.Memory.origins
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
+	g.annotator.detection = &g.contents.Detection
 	g.Hidden = &Hidden{vault: opts.Vault, state: opts.State, guard: g}
 	g.Plans = &Plans{guard: g}
 	g.approver = approver{opts.Approvals, tracer, g.Plans}

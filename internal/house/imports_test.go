@@ -91,7 +91,7 @@ var table = []row{
 	{"internal/streamable", "internal/budget internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},
 	{"internal/remedy", "", "", world, "errors with a hint and the exit status; prints nothing"},
 	{"internal/searcher", "detect", "", "os os/exec", "detectors in other programs, over HTTP; knows neither guard nor configuration"},
-	{"internal/rulefile", "detect", "github.com/pelletier/go-toml/v2", world, "rules for secrets in TOML; reads no files"},
+	{"internal/rulefile", "detect internal/pattern", "github.com/pelletier/go-toml/v2", world, "rules for secrets in TOML; reads no files"},
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
