@@ -343,6 +343,7 @@ func (g *Guard) peek(ctx context.Context, r *request, charge bool) (preview, err
 		return preview{}, fmt.Errorf("reading the agent session: %w", err)
 	}
 	seen := state
+	r.Session.Parent = state.Parent
 	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
 	told := label.Join(claimed, r.Context)
 	steered, err := g.Hidden.steered(ctx, r)

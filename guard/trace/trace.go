@@ -335,7 +335,7 @@ func (t *Tracer) charge(c *Call, f *policy.Facts, found *Finding, keep bool) {
 		facts.Calls = calls
 		now := f.Call.Leak
 		if keep && f.Session.Label.Untrusted {
-			s.told.add(found.charged, private, 1)
+			s.told.add(found.charged, private)
 			now = 0
 		}
 		total = max(total, min(s.told.most(found.to, &facts)+now, policy.MostBits))
@@ -362,7 +362,7 @@ func (t *Tracer) Discharge(c *Call, f *policy.Facts, found *Finding, accepted bo
 		if accepted {
 			s.told.clear(found.receivers(), private, calls)
 		} else {
-			s.told.add(found.charged, private, -1)
+			s.told.sub(found.charged)
 		}
 	}
 	s := t.sessions.of(c.Session)
